@@ -1,0 +1,478 @@
+//! Small dense linear systems: LU with partial pivoting, real and complex, in place.
+//!
+//! ```text
+//!     P A = L U,     A x = b   ⇔   L U x = P b
+//! ```
+//!
+//! Right-looking elimination by rows (Golub & Van Loan, *Matrix Computations*, algorithm 3.4.1); storage is row-major and
+//! packed at the *active* dimension `n`, which may shrink and grow below the capacity given at construction. Nothing
+//! allocates after construction. Rows are exchanged in memory, L keeps its unit diagonal implicit, and the diagonal of U is
+//! stored as its reciprocal, so that a solve divides nowhere.
+//!
+//! Made for n = 2 … 30: there is no blocking. The kernels are compiled once per dimension up to eight, where loop control would cost
+//! more than arithmetic.
+
+use std::ops::{Add, Index, IndexMut, Mul, Neg, Sub};
+
+/// A matrix without a usable pivot: in this column everything that is left is zero (or not a number).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("singular matrix: no pivot in column {column}")]
+pub struct Singular {
+    /// The column of the elimination that has no pivot, counted from 0.
+    pub column: usize,
+}
+
+/// A square matrix, row-major, with an active dimension up to its capacity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix<T = f64> {
+    n: usize,
+    data: Vec<T>,
+}
+
+impl<T: Scalar> Matrix<T> {
+    /// A zero matrix of dimension `n_max`, which is also its capacity.
+    pub fn new(n_max: usize) -> Self {
+        Matrix { n: n_max, data: vec![T::ZERO; n_max * n_max] }
+    }
+
+    /// The active dimension.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Sets the active dimension; entries are meaningless until written.
+    pub fn resize(&mut self, n: usize) {
+        assert!(n * n <= self.data.len(), "dimension {n} is above the capacity");
+        self.n = n;
+    }
+
+    /// Sets every entry to zero.
+    pub fn clear(&mut self) {
+        self.as_mut_slice().fill(T::ZERO);
+    }
+
+    /// Row `i`.
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.data[i * self.n..(i + 1) * self.n]
+    }
+
+    /// Row `i`.
+    pub fn row_mut(&mut self, i: usize) -> &mut [T] {
+        &mut self.data[i * self.n..(i + 1) * self.n]
+    }
+
+    /// All entries, row after row; `n * n`.
+    pub fn as_slice(&self) -> &[T] {
+        &self.data[..self.n * self.n]
+    }
+
+    /// All entries, row after row; `n * n`.
+    pub fn as_mut_slice(&mut self) -> &mut [T] {
+        &mut self.data[..self.n * self.n]
+    }
+}
+
+impl<T> Index<(usize, usize)> for Matrix<T> {
+    type Output = T;
+
+    fn index(&self, (i, j): (usize, usize)) -> &T {
+        debug_assert!(i < self.n && j < self.n);
+        &self.data[i * self.n + j]
+    }
+}
+
+impl<T> IndexMut<(usize, usize)> for Matrix<T> {
+    fn index_mut(&mut self, (i, j): (usize, usize)) -> &mut T {
+        debug_assert!(i < self.n && j < self.n);
+        &mut self.data[i * self.n + j]
+    }
+}
+
+/// The factors of a matrix: fill [`Lu::matrix_mut`], then [`Lu::factor`], then [`Lu::solve`] any number of times.
+#[derive(Clone, Debug)]
+pub struct Lu<T = f64> {
+    /// Before `factor` A; after it U on and above the diagonal (the diagonal inverted), L below.
+    matrix: Matrix<T>,
+    /// `pivot[k]`: the row exchanged with row k in step k; `n_max`.
+    pivot: Vec<usize>,
+}
+
+/// Factors of a complex matrix.
+pub type ComplexLu = Lu<Complex>;
+
+impl<T: Scalar> Lu<T> {
+    /// Room for dimension `n_max`.
+    pub fn new(n_max: usize) -> Self {
+        Lu { matrix: Matrix::new(n_max), pivot: vec![0; n_max] }
+    }
+
+    /// The matrix to be factored, at dimension `n`, for the caller to fill completely.
+    pub fn matrix_mut(&mut self, n: usize) -> &mut Matrix<T> {
+        self.matrix.resize(n);
+        &mut self.matrix
+    }
+
+    /// Replaces the matrix by its factors.
+    pub fn factor(&mut self) -> Result<(), Singular> {
+        let n = self.matrix.n;
+        let a = self.matrix.as_mut_slice();
+        let pivot = &mut self.pivot[..n];
+        match n {
+            0 => Ok(()),
+            1 => factor_rows(a, pivot, 1),
+            2 => factor_rows(a, pivot, 2),
+            3 => factor_rows(a, pivot, 3),
+            4 => factor_rows(a, pivot, 4),
+            5 => factor_rows(a, pivot, 5),
+            6 => factor_rows(a, pivot, 6),
+            7 => factor_rows(a, pivot, 7),
+            8 => factor_rows(a, pivot, 8),
+            _ => factor_rows(a, pivot, n),
+        }
+    }
+
+    /// Replaces `b` by the solution of A x = b; `b` has the active dimension.
+    pub fn solve(&self, b: &mut [T]) {
+        let n = self.matrix.n;
+        assert_eq!(b.len(), n, "right-hand side and matrix differ in dimension");
+        let a = self.matrix.as_slice();
+        let pivot = &self.pivot[..n];
+        match n {
+            0 => {}
+            1 => solve_rows(a, pivot, b, 1),
+            2 => solve_rows(a, pivot, b, 2),
+            3 => solve_rows(a, pivot, b, 3),
+            4 => solve_rows(a, pivot, b, 4),
+            5 => solve_rows(a, pivot, b, 5),
+            6 => solve_rows(a, pivot, b, 6),
+            7 => solve_rows(a, pivot, b, 7),
+            8 => solve_rows(a, pivot, b, 8),
+            _ => solve_rows(a, pivot, b, n),
+        }
+    }
+}
+
+// Inlined so that a literal `n` at the call becomes a loop bound the compiler knows.
+#[inline(always)]
+fn factor_rows<T: Scalar>(a: &mut [T], pivot: &mut [usize], n: usize) -> Result<(), Singular> {
+    let a = &mut a[..n * n];
+    let pivot = &mut pivot[..n];
+    for k in 0..n {
+        // the largest entry on or below the diagonal of column k
+        let mut p = k;
+        let mut largest = a[k * n + k].magnitude();
+        for i in k + 1..n {
+            let size = a[i * n + k].magnitude();
+            if size > largest {
+                (p, largest) = (i, size);
+            }
+        }
+        let inverse = a[p * n + k].reciprocal();
+        if largest == 0.0 || !inverse.magnitude().is_finite() {
+            return Err(Singular { column: k });
+        }
+        pivot[k] = p;
+        let (upper, lower) = a.split_at_mut((k + 1) * n);
+        let row_k = &mut upper[k * n..(k + 1) * n];
+        if p != k {
+            let start = (p - k - 1) * n;
+            row_k.swap_with_slice(&mut lower[start..start + n]);
+        }
+        row_k[k] = inverse;
+
+        // rows below: a_i ← a_i − l a_k
+        for row_i in lower.chunks_exact_mut(n) {
+            let l = row_i[k] * inverse;
+            row_i[k] = l;
+            for (a_ij, &a_kj) in row_i[k + 1..].iter_mut().zip(&row_k[k + 1..]) {
+                *a_ij = *a_ij - l * a_kj;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[inline(always)]
+fn solve_rows<T: Scalar>(a: &[T], pivot: &[usize], b: &mut [T], n: usize) {
+    let a = &a[..n * n];
+    let pivot = &pivot[..n];
+    let b = &mut b[..n];
+    for (k, &p) in pivot.iter().enumerate() {
+        b.swap(k, p);
+    }
+    // L y = P b
+    for i in 1..n {
+        let mut sum = b[i];
+        for (&l, &y) in a[i * n..i * n + i].iter().zip(b.iter()) {
+            sum = sum - l * y;
+        }
+        b[i] = sum;
+    }
+    // U x = y
+    for i in (0..n).rev() {
+        let mut sum = b[i];
+        for (&u, &x) in a[i * n + i + 1..(i + 1) * n].iter().zip(&b[i + 1..]) {
+            sum = sum - u * x;
+        }
+        b[i] = sum * a[i * n + i];
+    }
+}
+
+/// What elimination needs of a number; `f64` and [`Complex`] have it.
+pub trait Scalar: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
+    /// Zero.
+    const ZERO: Self;
+    /// A size to choose pivots by: |x|, for a complex number |re| + |im|.
+    fn magnitude(self) -> f64;
+    /// 1/x.
+    fn reciprocal(self) -> Self;
+}
+
+impl Scalar for f64 {
+    const ZERO: f64 = 0.0;
+
+    #[inline(always)]
+    fn magnitude(self) -> f64 {
+        self.abs()
+    }
+
+    #[inline(always)]
+    fn reciprocal(self) -> f64 {
+        1.0 / self
+    }
+}
+
+/// A complex number, as far as Newton matrices of Radau methods need one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Complex {
+    /// Real part.
+    pub re: f64,
+    /// Imaginary part.
+    pub im: f64,
+}
+
+impl Complex {
+    /// `re + i im`.
+    pub const fn new(re: f64, im: f64) -> Self {
+        Complex { re, im }
+    }
+}
+
+impl Scalar for Complex {
+    const ZERO: Complex = Complex::new(0.0, 0.0);
+
+    #[inline(always)]
+    fn magnitude(self) -> f64 {
+        self.re.abs() + self.im.abs()
+    }
+
+    // 1/x = x̄/|x|², with x scaled to unit magnitude first so that |x|² cannot overflow.
+    #[inline(always)]
+    fn reciprocal(self) -> Complex {
+        let scale = 1.0 / self.magnitude();
+        let (re, im) = (self.re * scale, self.im * scale);
+        let factor = scale / (re * re + im * im);
+        Complex::new(re * factor, -im * factor)
+    }
+}
+
+impl Add for Complex {
+    type Output = Complex;
+
+    #[inline(always)]
+    fn add(self, other: Complex) -> Complex {
+        Complex::new(self.re + other.re, self.im + other.im)
+    }
+}
+
+impl Sub for Complex {
+    type Output = Complex;
+
+    #[inline(always)]
+    fn sub(self, other: Complex) -> Complex {
+        Complex::new(self.re - other.re, self.im - other.im)
+    }
+}
+
+impl Mul for Complex {
+    type Output = Complex;
+
+    #[inline(always)]
+    fn mul(self, other: Complex) -> Complex {
+        Complex::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
+    }
+}
+
+impl Mul<f64> for Complex {
+    type Output = Complex;
+
+    #[inline(always)]
+    fn mul(self, factor: f64) -> Complex {
+        Complex::new(self.re * factor, self.im * factor)
+    }
+}
+
+impl Neg for Complex {
+    type Output = Complex;
+
+    #[inline(always)]
+    fn neg(self) -> Complex {
+        Complex::new(-self.re, -self.im)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Marsaglia's xorshift64, scaled to −1 … 1.
+    struct Random(u64);
+
+    impl Random {
+        fn real(&mut self) -> f64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        }
+
+        fn complex(&mut self) -> Complex {
+            Complex::new(self.real(), self.real())
+        }
+    }
+
+    /// Backward error max |A x − b| / (n max|A| max|x|): a few ulps for partial pivoting, whatever the condition.
+    fn backward_error<T: Scalar>(a: &Matrix<T>, x: &[T], b: &[T]) -> f64 {
+        let size = |values: &[T]| values.iter().map(|v| v.magnitude()).fold(0.0, f64::max);
+        let mut worst: f64 = 0.0;
+        for (i, &b_i) in b.iter().enumerate() {
+            let sum = a.row(i).iter().zip(x).fold(T::ZERO, |sum, (&a, &x)| sum + a * x);
+            worst = worst.max((sum - b_i).magnitude());
+        }
+        worst / (a.n() as f64 * size(a.as_slice()) * size(x))
+    }
+
+    fn solves_random_systems<T: Scalar>(mut entry: impl FnMut() -> T) {
+        // one workspace through all dimensions, up and down: the active dimension may change at any time
+        let mut lu = Lu::new(30);
+        for trial in 0..600 {
+            let n = 1 + (trial * 7) % 30;
+            let mut a = Matrix::new(n);
+            a.as_mut_slice().iter_mut().for_each(|a_ij| *a_ij = entry());
+            let b: Vec<T> = (0..n).map(|_| entry()).collect();
+            lu.matrix_mut(n).as_mut_slice().copy_from_slice(a.as_slice());
+            lu.factor().unwrap();
+            let mut x = b.clone();
+            lu.solve(&mut x);
+            let error = backward_error(&a, &x, &b);
+            // growth of partial pivoting on random matrices stays below n^(2/3)
+            assert!(error < 20.0 * f64::EPSILON, "n = {n}: {error:e}");
+        }
+    }
+
+    #[test]
+    fn residuals_of_real_systems_are_round_off() {
+        let mut random = Random(1);
+        solves_random_systems(|| random.real());
+    }
+
+    #[test]
+    fn residuals_of_complex_systems_are_round_off() {
+        let mut random = Random(2);
+        solves_random_systems(|| random.complex());
+    }
+
+    #[test]
+    fn known_solution_of_a_system_that_needs_pivoting() {
+        let mut lu = Lu::new(3);
+        #[rustfmt::skip]
+        lu.matrix_mut(3).as_mut_slice().copy_from_slice(&[
+            0.0,  2.0, 1.0,
+            1.0, -2.0, 0.0,
+            4.0,  1.0, 1.0,
+        ]);
+        lu.factor().unwrap();
+        let mut b = [7.0, -3.0, 9.0]; // x = (1, 2, 3)
+        lu.solve(&mut b);
+        for (x, exact) in b.iter().zip([1.0, 2.0, 3.0]) {
+            assert!((x - exact).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn a_complex_system_equals_its_real_double() {
+        // (A + iB)(x + iy) = c + id   ⇔   [A −B; B A] (x, y) = (c, d)
+        let mut random = Random(3);
+        let n = 6;
+        let mut complex = ComplexLu::new(n);
+        let mut real = Lu::new(2 * n);
+        let (single, double) = (complex.matrix_mut(n), real.matrix_mut(2 * n));
+        for i in 0..n {
+            for j in 0..n {
+                let a = random.complex();
+                single[(i, j)] = a;
+                double[(i, j)] = a.re;
+                double[(i, n + j)] = -a.im;
+                double[(n + i, j)] = a.im;
+                double[(n + i, n + j)] = a.re;
+            }
+        }
+        complex.factor().unwrap();
+        real.factor().unwrap();
+        let mut x: Vec<Complex> = (0..n).map(|_| random.complex()).collect();
+        let mut xy: Vec<f64> = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).collect();
+        complex.solve(&mut x);
+        real.solve(&mut xy);
+        for i in 0..n {
+            assert!((x[i] - Complex::new(xy[i], xy[n + i])).magnitude() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn exactly_singular_matrices_name_their_column() {
+        let mut lu = Lu::new(9);
+        lu.matrix_mut(9).clear();
+        assert_eq!(lu.factor(), Err(Singular { column: 0 }));
+
+        // the third row is the sum of the others, in integers: exact elimination leaves a zero pivot
+        #[rustfmt::skip]
+        lu.matrix_mut(3).as_mut_slice().copy_from_slice(&[
+            1.0, 2.0, 4.0,
+            2.0, 4.0, 2.0,
+            3.0, 6.0, 6.0,
+        ]);
+        assert_eq!(lu.factor(), Err(Singular { column: 1 }));
+
+        let mut complex = ComplexLu::new(2);
+        let i = Complex::new(0.0, 1.0);
+        let one = Complex::new(1.0, 0.0);
+        complex.matrix_mut(2).as_mut_slice().copy_from_slice(&[one, i, i, -one]);
+        assert_eq!(complex.factor(), Err(Singular { column: 1 }));
+    }
+
+    #[test]
+    fn not_a_number_is_not_a_pivot() {
+        let mut lu = Lu::new(2);
+        lu.matrix_mut(2).as_mut_slice().copy_from_slice(&[1.0, 0.0, f64::NAN, 1.0]);
+        assert!(lu.factor().is_err());
+        lu.matrix_mut(2).as_mut_slice().copy_from_slice(&[f64::NAN, 0.0, 0.0, 1.0]);
+        assert_eq!(lu.factor(), Err(Singular { column: 0 }));
+    }
+
+    #[test]
+    fn tiny_and_huge_entries_are_not_singular() {
+        let mut lu = Lu::new(2);
+        lu.matrix_mut(2).as_mut_slice().copy_from_slice(&[1e-200, 0.0, 0.0, 1e200]);
+        lu.factor().unwrap();
+        let mut b = [1e-200, 1e200];
+        lu.solve(&mut b);
+        assert!((b[0] - 1.0).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15);
+
+        let mut complex = ComplexLu::new(1);
+        complex.matrix_mut(1)[(0, 0)] = Complex::new(1e200, 1e200);
+        complex.factor().unwrap();
+        let mut b = [Complex::new(1e200, 1e200)];
+        complex.solve(&mut b);
+        assert!((b[0] - Complex::new(1.0, 0.0)).magnitude() < 1e-15);
+    }
+}

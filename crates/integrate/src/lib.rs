@@ -1,3 +1,34 @@
+//! Steppers, step control and event location for ordinary and differential-algebraic equations.
+//!
+//! Everything that advances a state in time, knowing nothing of links or friction:
+//!
+//! - [`system`]: what is asked of the equations;
+//! - [`stepper`]: what a method offers, and one file per method;
+//! - [`control`]: how large the next step is;
+//! - [`events`]: where on an interpolant a function changes sign;
+//! - [`driver`]: the loop that puts them together.
 #![warn(missing_docs)]
 
+pub mod control;
+pub mod driver;
+pub mod error;
+pub mod events;
 pub mod linear;
+pub mod stats;
+pub mod stepper;
+pub mod system;
+
+mod dopri5;
+mod euler;
+mod generalized_alpha;
+mod mixed_euler;
+mod newton;
+mod radau3;
+mod radau5;
+mod rk4;
+mod trapezoidal;
+
+pub use error::Error;
+pub use stats::Stats;
+pub use stepper::{Attempt, Failure, Stepper, Tolerance};
+pub use system::{Direction, Fired, Form, Restart, Slip, Sparsity, System, Trouble};

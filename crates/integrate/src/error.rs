@@ -1,0 +1,119 @@
+//! What can go wrong in a run, with the last accepted state.
+
+/// Why a run ended early. `t` and `state` are the last accepted time and state, from which a run may be resumed; `h` is the step
+/// that failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// A tolerance, step, time or initial state that cannot be used.
+    #[error("{what} = {value} cannot be used: {reason}")]
+    Input {
+        /// The parameter.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// What would be accepted.
+        reason: &'static str,
+    },
+    /// Error control asks for steps that time cannot resolve.
+    #[error("step {h:e} at t = {t} is too small to advance time (error {error:e} times the tolerance)")]
+    StepTooSmall {
+        /// Last accepted time.
+        t: f64,
+        /// Step that failed.
+        h: f64,
+        /// Last error estimate in units of the tolerance; NaN if there was none.
+        error: f64,
+        /// Last accepted state.
+        state: Vec<f64>,
+    },
+    /// Newton's iteration does not converge, with no smaller step to try.
+    #[error("Newton does not converge at t = {t} with step {h:e}")]
+    Newton {
+        /// Last accepted time.
+        t: f64,
+        /// Step that failed.
+        h: f64,
+        /// Last accepted state.
+        state: Vec<f64>,
+    },
+    /// The Newton matrix is singular, with no smaller step to try.
+    #[error("singular Newton matrix at t = {t} with step {h:e}: no pivot in column {column}")]
+    Singular {
+        /// Last accepted time.
+        t: f64,
+        /// Step that failed.
+        h: f64,
+        /// Column without a pivot.
+        column: usize,
+        /// Last accepted state.
+        state: Vec<f64>,
+    },
+    /// A derivative, residual or state is not finite, with no smaller step to try.
+    #[error("component {component} is not finite at t = {t} with step {h:e}")]
+    NonFinite {
+        /// Last accepted time.
+        t: f64,
+        /// Step that failed.
+        h: f64,
+        /// First component concerned.
+        component: usize,
+        /// Last accepted state.
+        state: Vec<f64>,
+    },
+    /// The system refused to be evaluated.
+    #[error("the system cannot be evaluated at t = {t} with step {h:e} (code {code:?})")]
+    System {
+        /// Last accepted time.
+        t: f64,
+        /// Step that failed.
+        h: f64,
+        /// The system's code; `None` if it kept asking for smaller steps.
+        code: Option<usize>,
+        /// Last accepted state.
+        state: Vec<f64>,
+    },
+    /// Events follow one another faster than the budget: Zeno behaviour or chatter.
+    #[error("event {event:?} at t = {t} exceeds the budget of {rate} events per unit time (burst {burst})")]
+    EventBudget {
+        /// Time of the event.
+        t: f64,
+        /// Step that led to it.
+        h: f64,
+        /// The event.
+        event: crate::Fired,
+        /// Events allowed per unit time.
+        rate: f64,
+        /// Events allowed in quick succession.
+        burst: usize,
+        /// State just past the event, before switching.
+        state: Vec<f64>,
+    },
+    /// The step budget of a call is used up.
+    #[error("{steps} steps taken at t = {t}, step {h:e}: budget used up")]
+    StepBudget {
+        /// Last accepted time.
+        t: f64,
+        /// Step planned next.
+        h: f64,
+        /// Steps taken.
+        steps: usize,
+        /// Last accepted state.
+        state: Vec<f64>,
+    },
+}
+
+impl Error {
+    /// Last accepted time, step and state; `None` for refused input.
+    pub fn last(&self) -> Option<(f64, f64, &[f64])> {
+        match self {
+            Error::Input { .. } => None,
+            Error::StepTooSmall { t, h, state, .. }
+            | Error::Newton { t, h, state }
+            | Error::Singular { t, h, state, .. }
+            | Error::NonFinite { t, h, state, .. }
+            | Error::System { t, h, state, .. }
+            | Error::EventBudget { t, h, state, .. }
+            | Error::StepBudget { t, h, state, .. } => Some((*t, *h, state)),
+        }
+    }
+}

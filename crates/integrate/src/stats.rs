@@ -1,0 +1,38 @@
+//! Counters of a run, under the names the literature on stiff codes uses.
+
+/// What a run cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Steps accepted; a step shortened to land on an event counts once.
+    pub n_accepted: usize,
+    /// Steps rejected by the error estimate.
+    pub n_rejected: usize,
+    /// Steps given up because Newton did not converge or the system could not be evaluated.
+    pub n_failed: usize,
+    /// Evaluations of f, those for finite differences excepted.
+    pub n_rhs: usize,
+    /// Evaluations of F in the residual form, those for finite differences excepted.
+    pub n_residual: usize,
+    /// Jacobians.
+    pub n_jacobian: usize,
+    /// Extra evaluations of f or F for Jacobians by finite differences: groups of columns.
+    pub n_difference_columns: usize,
+    /// Factorisations; the real and complex matrix of a Radau step count once.
+    pub n_factor: usize,
+    /// Forward-backward substitutions, counted like factorisations.
+    pub n_solve: usize,
+    /// Newton iterations.
+    pub n_newton: usize,
+    /// Evaluations of the quadrature rates.
+    pub n_quadrature: usize,
+    /// Event functions fired, each function once per instant.
+    pub n_events: usize,
+    /// Time events reached.
+    pub n_time_events: usize,
+    /// Evaluations of the event functions, all of them at one point counting once.
+    pub n_event_evaluations: usize,
+    /// Steps taken again, shortened, to land on an event.
+    pub n_landings: usize,
+    /// Times y was changed by `accepted`.
+    pub n_charts: usize,
+}

@@ -1,1 +1,51 @@
+//! Scalar friction laws: how much friction a joint has, per unit load, for a slip velocity and an internal state.
+//!
+//! | law | file | memory |
+//! |---|---|---|
+//! | [`Coulomb`], [`Stribeck`], [`Table`] | `coulomb.rs`, `stribeck.rs`, `table.rs` | a slip [`Mode`], changed at events (`transition.rs`) |
+//! | [`Tanh`] | `tanh.rs` | none |
+//! | [`Dahl`], [`LuGre`], [`ElastoPlastic`] | `dahl.rs`, `lugre.rs`, `elasto_plastic.rs` | bristle deflection z |
+//! | [`LuGre2`] | `lugre2.rs` | z and w |
+//!
+//! Every law answers the same questions in the same order, those of [`FrictionLaw`]; [`Law`] is any one of them.
+//! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not panic on
+//! any input, finite or not.
+//!
+//! Signs: friction is positive when it opposes positive slip, so that friction · slip velocity is power taken from the motion.
+//!
+//! The deflection is held scaled, s = σ₀ z, in units of friction (see [`State`]). Unscaled, z sits near 1e-5 and below any
+//! sensible absolute tolerance.
+
 #![warn(missing_docs)]
+
+mod check;
+mod coulomb;
+mod dahl;
+mod elasto_plastic;
+mod law;
+mod lugre;
+mod lugre2;
+mod outline;
+mod stribeck;
+mod table;
+mod tanh;
+mod transition;
+mod written;
+
+pub use check::Finding;
+pub use coulomb::Coulomb;
+pub use dahl::Dahl;
+pub use elasto_plastic::ElastoPlastic;
+pub use law::Law;
+pub use lugre::LuGre;
+pub use lugre2::LuGre2;
+pub use outline::{Evaluation, EventDriven, FrictionLaw, ImplicitStep, State};
+pub use stribeck::Stribeck;
+pub use table::Table;
+pub use tanh::Tanh;
+pub use transition::{Mode, SlipEvent};
+
+/// −1, 0 or 1. The laws are odd functions of slip, so sign(0) = 0.
+pub(crate) fn sign(v: f64) -> f64 {
+    f64::from(i8::from(v > 0.0) - i8::from(v < 0.0))
+}

@@ -1,0 +1,188 @@
+//! Any one of the laws.
+
+use serde::{Deserialize, Serialize};
+
+use crate::written::Written;
+use crate::{
+    Coulomb, Dahl, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, LuGre, LuGre2, State,
+    Stribeck, Table, Tanh,
+};
+
+/// Any one of the laws; reads and writes as `Coulomb(coulomb: 0.4, stiction: 0.6)`, `LuGre(sigma0: 1.0e5, …)`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
+pub enum Law {
+    /// Dry friction of constant level.
+    Coulomb(Coulomb),
+    /// Dry friction that weakens with speed.
+    Stribeck(Stribeck),
+    /// Dry friction from a table of speeds and levels.
+    Table(Table),
+    /// Smoothed dry friction: no stiction.
+    Tanh(Tanh),
+    /// One elastic bristle, constant level.
+    Dahl(Dahl),
+    /// One elastic bristle with damping, weakening with speed.
+    LuGre(LuGre),
+    /// LuGre with a second internal state.
+    LuGre2(LuGre2),
+    /// LuGre that does not creep below its break-away deflection.
+    ElastoPlastic(ElastoPlastic),
+}
+
+/// The same expression for whichever law it is.
+macro_rules! each {
+    ($self:ident, $law:ident => $value:expr) => {
+        match $self {
+            Law::Coulomb($law) => $value,
+            Law::Stribeck($law) => $value,
+            Law::Table($law) => $value,
+            Law::Tanh($law) => $value,
+            Law::Dahl($law) => $value,
+            Law::LuGre($law) => $value,
+            Law::LuGre2($law) => $value,
+            Law::ElastoPlastic($law) => $value,
+        }
+    };
+}
+
+impl Law {
+    /// The law's name as spelled in a scene.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Law::Coulomb(_) => "Coulomb",
+            Law::Stribeck(_) => "Stribeck",
+            Law::Table(_) => "Table",
+            Law::Tanh(_) => "Tanh",
+            Law::Dahl(_) => "Dahl",
+            Law::LuGre(_) => "LuGre",
+            Law::LuGre2(_) => "LuGre2",
+            Law::ElastoPlastic(_) => "ElastoPlastic",
+        }
+    }
+
+    /// The law's stick-slip side, if it has modes (`Coulomb`, `Stribeck`, `Table`).
+    pub fn event_driven(&self) -> Option<&dyn EventDriven> {
+        match self {
+            Law::Coulomb(law) => Some(law),
+            Law::Stribeck(law) => Some(law),
+            Law::Table(law) => Some(law),
+            _ => None,
+        }
+    }
+
+    /// The bristle stiffness σ₀ that scales the first state; 1 for laws without bristles.
+    pub fn sigma0(&self) -> f64 {
+        match self {
+            Law::Dahl(law) => law.sigma0,
+            Law::LuGre(law) => law.sigma0,
+            Law::LuGre2(law) => law.lugre.sigma0,
+            Law::ElastoPlastic(law) => law.lugre.sigma0,
+            _ => 1.0,
+        }
+    }
+
+    /// The Coulomb level: sliding friction per unit load without viscous part, far above the Stribeck velocity. For a table,
+    /// the level at zero speed.
+    pub fn coulomb_level(&self) -> f64 {
+        match self {
+            Law::Coulomb(law) => law.coulomb,
+            Law::Stribeck(law) => law.coulomb,
+            Law::Table(law) => law.kinetic_level(0.0).0,
+            Law::Tanh(law) => law.coulomb,
+            Law::Dahl(law) => law.coulomb,
+            Law::LuGre(law) => law.coulomb,
+            Law::LuGre2(law) => law.lugre.coulomb,
+            Law::ElastoPlastic(law) => law.lugre.coulomb,
+        }
+    }
+
+    /// The slip speed that scales the law's low-speed behaviour, where the law has one.
+    pub fn stribeck_velocity(&self) -> Option<f64> {
+        match self {
+            Law::Stribeck(law) => law.stribeck_velocity,
+            Law::Tanh(law) => Some(law.stribeck_velocity),
+            Law::LuGre(law) => law.stribeck_velocity,
+            Law::LuGre2(law) => law.lugre.stribeck_velocity,
+            Law::ElastoPlastic(law) => law.lugre.stribeck_velocity,
+            Law::Coulomb(_) | Law::Table(_) | Law::Dahl(_) => None,
+        }
+    }
+
+    /// The state that a deflection `z` (units of slip) and `w` stand for.
+    pub fn state_of(&self, z: f64, w: f64) -> State {
+        [self.sigma0() * z, w]
+    }
+
+    /// The deflection z itself, in units of slip.
+    pub fn deflection(&self, state: State) -> f64 {
+        state[0] / self.sigma0()
+    }
+}
+
+impl FrictionLaw for Law {
+    fn n_states(&self) -> usize {
+        each!(self, law => law.n_states())
+    }
+
+    fn check(&self) -> Vec<Finding> {
+        each!(self, law => law.check())
+    }
+
+    fn warnings(&self) -> Vec<Finding> {
+        each!(self, law => law.warnings())
+    }
+
+    fn evaluate(&self, v: f64, state: State) -> Evaluation {
+        each!(self, law => law.evaluate(v, state))
+    }
+
+    fn steady_state(&self, v: f64) -> State {
+        each!(self, law => law.steady_state(v))
+    }
+
+    fn time_constant(&self, v: f64) -> f64 {
+        each!(self, law => law.time_constant(v))
+    }
+
+    fn stored_energy(&self, state: State) -> f64 {
+        each!(self, law => law.stored_energy(state))
+    }
+
+    fn dissipated_power(&self, v: f64, state: State) -> f64 {
+        each!(self, law => law.dissipated_power(v, state))
+    }
+
+    fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
+        each!(self, law => law.implicit_step(h, v, v_level, state))
+    }
+
+    fn effort(&self, v: f64, state: State) -> f64 {
+        each!(self, law => law.effort(v, state))
+    }
+
+    fn rates(&self, v: f64, state: State) -> State {
+        each!(self, law => law.rates(v, state))
+    }
+
+    fn steady_effort(&self, v: f64) -> f64 {
+        each!(self, law => law.steady_effort(v))
+    }
+
+    fn initial_state(&self, v: f64) -> State {
+        each!(self, law => law.initial_state(v))
+    }
+}
+
+/// `Coulomb { … }.into()`.
+macro_rules! from_law {
+    ($($name:ident),*) => {$(
+        impl From<$name> for Law {
+            fn from(law: $name) -> Law {
+                Law::$name(law)
+            }
+        }
+    )*};
+}
+
+from_law!(Coulomb, Stribeck, Table, Tanh, Dahl, LuGre, LuGre2, ElastoPlastic);

@@ -1,0 +1,165 @@
+//! Dry friction whose level is a table over speed (event-driven).
+//!
+//! ```text
+//! L(|v|): linear between points (speed, level), extended linearly beyond both ends    (1)
+//! τ_f   = L(|v|) sign(v)                           v ≠ 0                 (2)
+//! |τ_f| ≤ p L(0), whatever equilibrium requires    v = 0, stuck          (3)
+//! ```
+//!
+//! p `peak`. Measured curves and Modelica's `tau_pos` tables; two points suffice for f + k|v|.
+
+use crate::{Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, State, check, sign};
+
+/// Dry friction from a table of speeds and levels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// (slip speed, level per unit load), speeds ≥ 0 and increasing, levels ≥ 0. One point is a constant level.
+    pub points: Vec<(f64, f64)>,
+    /// What a stuck joint holds, as a multiple p of the level at zero speed; ≥ 1.
+    pub peak: f64,
+}
+
+impl Table {
+    /// L of (1) and its slope; a negative `speed` lies on the extension of the first segment.
+    fn level(&self, speed: f64) -> (f64, f64) {
+        let (a, b) = match self.points.as_slice() {
+            [] => return (0.0, 0.0),
+            [only] => return (only.1, 0.0),
+            points => {
+                // the segment that holds the speed, or the end one nearest to it
+                let i = points.partition_point(|p| p.0 <= speed).clamp(1, points.len() - 1);
+                (points[i - 1], points[i])
+            }
+        };
+        let slope = (b.1 - a.1) / (b.0 - a.0);
+        (a.1 + slope * (speed - a.0), slope)
+    }
+}
+
+impl FrictionLaw for Table {
+    fn n_states(&self) -> usize {
+        0
+    }
+
+    fn check(&self) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let mut wrong = |value: f64, reason: String| found.push(Finding { parameter: "points", value, reason });
+        if self.points.is_empty() {
+            wrong(f64::NAN, "points must hold at least one (speed, level)".into());
+        }
+        for (i, &(speed, level)) in self.points.iter().enumerate() {
+            if !(speed >= 0.0 && speed.is_finite()) {
+                wrong(speed, format!("the speed of points[{i}] must be a finite number, 0 or more"));
+            }
+            if !(level >= 0.0 && level.is_finite()) {
+                wrong(level, format!("the level of points[{i}] must be a finite number, 0 or more"));
+            }
+            if i > 0 && speed <= self.points[i - 1].0 {
+                let before = self.points[i - 1].0;
+                wrong(speed, format!("speeds must increase: the speed of points[{i}] must exceed {before}"));
+            }
+        }
+        let at_zero = self.level(0.0).0;
+        if found.is_empty() && at_zero < 0.0 {
+            let reason = format!("points extend to the level {at_zero} at zero speed, which must be 0 or more");
+            found.push(Finding { parameter: "points", value: at_zero, reason });
+        }
+        check::peak(&mut found, self.peak);
+        found
+    }
+
+    fn warnings(&self) -> Vec<Finding> {
+        // a falling last segment ends in friction that drives
+        let Some(&(speed, level)) = self.points.last() else { return Vec::new() };
+        let slope = self.level(speed).1;
+        if slope < 0.0 {
+            let end = speed - level / slope;
+            let reason = format!(
+                "the last segment falls, so friction drives the motion above the slip speed {end}; add a point"
+            );
+            return vec![Finding { parameter: "points", value: end, reason }];
+        }
+        Vec::new()
+    }
+
+    fn evaluate(&self, v: f64, _: State) -> Evaluation {
+        // (2), with sign(0) = 0
+        let (level, slope) = self.level(v.abs());
+        Evaluation { effort: level * sign(v), effort_v: slope, ..Default::default() }
+    }
+
+    fn steady_state(&self, _: f64) -> State {
+        [0.0; 2]
+    }
+
+    fn time_constant(&self, _: f64) -> f64 {
+        f64::INFINITY
+    }
+
+    fn stored_energy(&self, _: State) -> f64 {
+        0.0
+    }
+
+    fn dissipated_power(&self, v: f64, _: State) -> f64 {
+        self.level(v.abs()).0 * v.abs()
+    }
+
+    fn implicit_step(&self, _: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
+        // a rising level is implicit in v, a falling one is frozen
+        let (level, slope) = self.level(v_level.abs());
+        let rise = slope.max(0.0);
+        let effort = (level + rise * (v.abs() - v_level.abs())) * sign(v);
+        ImplicitStep { state, effort, effort_v: rise }
+    }
+}
+
+impl EventDriven for Table {
+    fn stiction_level(&self) -> f64 {
+        self.peak * self.level(0.0).0
+    }
+
+    fn kinetic_level(&self, speed: f64) -> (f64, f64) {
+        self.level(speed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Mode;
+    use approx::assert_relative_eq;
+
+    fn bearing() -> Table {
+        Table { points: vec![(0.1, 1.04), (0.5, 1.2), (1.0, 1.2), (2.0, 2.0)], peak: 1.5 }
+    }
+
+    #[test]
+    fn level_is_linear_between_points_and_beyond_both_ends() {
+        let law = bearing();
+        for (v, level) in [(0.0, 1.0), (0.1, 1.04), (0.3, 1.12), (0.75, 1.2), (1.5, 1.6), (4.0, 3.6)] {
+            assert_relative_eq!(law.kinetic_level(v).0, level, max_relative = 1e-14);
+            assert_relative_eq!(law.steady_effort(-v), -level * sign(v), max_relative = 1e-14);
+        }
+        assert_relative_eq!(law.stiction_level(), 1.5, max_relative = 1e-14);
+        assert_relative_eq!(law.sliding(Mode::Backward, 0.5).0, -0.8, max_relative = 1e-14);
+        assert_eq!(Table { points: vec![(3.0, 0.7)], peak: 1.0 }.kinetic_level(9.0), (0.7, 0.0));
+    }
+
+    #[test]
+    fn tables_that_cannot_be_read_are_refused() {
+        let reasons = |points: Vec<(f64, f64)>| Table { points, peak: 1.0 }.check();
+        assert!(reasons(vec![])[0].reason.contains("at least one"));
+        assert!(reasons(vec![(0.0, 1.0), (0.0, 2.0)])[0].reason.contains("must exceed 0"));
+        assert!(reasons(vec![(-1.0, 1.0)])[0].reason.contains("speed of points[0]"));
+        assert!(reasons(vec![(0.0, -1.0)])[0].reason.contains("level of points[0]"));
+        assert!(reasons(vec![(1.0, 0.1), (2.0, 1.0)])[0].reason.contains("zero speed"));
+        assert!(reasons(vec![(f64::NAN, 1.0)])[0].reason.contains("finite"));
+        assert!(bearing().check().is_empty() && bearing().warnings().is_empty());
+    }
+
+    #[test]
+    fn a_table_that_ends_falling_is_warned_about() {
+        let found = Table { points: vec![(0.0, 2.0), (1.0, 1.0)], peak: 1.0 }.warnings();
+        assert_eq!(found[0].value, 2.0);
+    }
+}

@@ -1,0 +1,376 @@
+//! Laws as they are written in a scene (RON): every parameter by name, `Coulomb(coulomb: 0.4, stiction: 0.6)`.
+//!
+//! This enum is the file contract; [`Law`] is read from and written to it. A parameter with a default may be left out,
+//! unknown ones are refused. Ranges are not judged here but by `check`, which knows what to say.
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::{Coulomb, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Law", deny_unknown_fields)]
+pub(crate) enum Written {
+    Coulomb {
+        coulomb: f64,
+        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        stiction: Option<f64>,
+        #[serde(default)]
+        viscous: f64,
+    },
+    Stribeck {
+        coulomb: f64,
+        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        stiction: Option<f64>,
+        #[serde(
+            default,
+            deserialize_with = "given",
+            serialize_with = "plain",
+            skip_serializing_if = "Option::is_none"
+        )]
+        stribeck_velocity: Option<f64>,
+        #[serde(default = "two")]
+        exponent: f64,
+        #[serde(default)]
+        viscous: f64,
+        #[serde(default = "one")]
+        peak: f64,
+    },
+    Table {
+        points: Vec<(f64, f64)>,
+        #[serde(default = "one")]
+        peak: f64,
+    },
+    Tanh {
+        coulomb: f64,
+        stribeck_velocity: f64,
+        #[serde(default)]
+        viscous: f64,
+    },
+    Dahl {
+        coulomb: f64,
+        sigma0: f64,
+    },
+    LuGre {
+        sigma0: f64,
+        sigma1: f64,
+        #[serde(default)]
+        sigma2: f64,
+        coulomb: f64,
+        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        stiction: Option<f64>,
+        #[serde(
+            default,
+            deserialize_with = "given",
+            serialize_with = "plain",
+            skip_serializing_if = "Option::is_none"
+        )]
+        stribeck_velocity: Option<f64>,
+        #[serde(default = "two")]
+        exponent: f64,
+        #[serde(
+            default,
+            deserialize_with = "given",
+            serialize_with = "plain",
+            skip_serializing_if = "Option::is_none"
+        )]
+        damping_velocity: Option<f64>,
+    },
+    LuGre2 {
+        sigma0: f64,
+        sigma1: f64,
+        #[serde(default)]
+        sigma2: f64,
+        coulomb: f64,
+        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        stiction: Option<f64>,
+        #[serde(
+            default,
+            deserialize_with = "given",
+            serialize_with = "plain",
+            skip_serializing_if = "Option::is_none"
+        )]
+        stribeck_velocity: Option<f64>,
+        #[serde(default = "two")]
+        exponent: f64,
+        #[serde(
+            default,
+            deserialize_with = "given",
+            serialize_with = "plain",
+            skip_serializing_if = "Option::is_none"
+        )]
+        damping_velocity: Option<f64>,
+        #[serde(default = "three")]
+        alpha: f64,
+        #[serde(default = "one")]
+        beta: f64,
+    },
+    ElastoPlastic {
+        sigma0: f64,
+        sigma1: f64,
+        #[serde(default)]
+        sigma2: f64,
+        coulomb: f64,
+        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        stiction: Option<f64>,
+        #[serde(
+            default,
+            deserialize_with = "given",
+            serialize_with = "plain",
+            skip_serializing_if = "Option::is_none"
+        )]
+        stribeck_velocity: Option<f64>,
+        #[serde(default = "two")]
+        exponent: f64,
+        #[serde(
+            default,
+            deserialize_with = "given",
+            serialize_with = "plain",
+            skip_serializing_if = "Option::is_none"
+        )]
+        damping_velocity: Option<f64>,
+        breakaway: f64,
+    },
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+fn two() -> f64 {
+    2.0
+}
+
+fn three() -> f64 {
+    3.0
+}
+
+/// A plain number, where leaving it out means something else than any number would.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    f64::deserialize(deserializer).map(Some)
+}
+
+/// The inverse of [`given`].
+#[expect(clippy::ref_option, reason = "the signature serde calls")]
+fn plain<S: serde::Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_f64(value.unwrap_or(f64::NAN))
+}
+
+impl From<Written> for Law {
+    fn from(written: Written) -> Law {
+        match written {
+            Written::Coulomb { coulomb, stiction, viscous } => {
+                Coulomb { coulomb, stiction: stiction.unwrap_or(coulomb), viscous }.into()
+            }
+            Written::Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak } => {
+                let stiction = stiction.unwrap_or(coulomb);
+                Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak }.into()
+            }
+            Written::Table { points, peak } => Table { points, peak }.into(),
+            Written::Tanh { coulomb, stribeck_velocity, viscous } => {
+                Tanh { coulomb, stribeck_velocity, viscous }.into()
+            }
+            Written::Dahl { coulomb, sigma0 } => Dahl { coulomb, sigma0 }.into(),
+            Written::LuGre {
+                sigma0,
+                sigma1,
+                sigma2,
+                coulomb,
+                stiction,
+                stribeck_velocity,
+                exponent,
+                damping_velocity,
+            } => {
+                let stiction = stiction.unwrap_or(coulomb);
+                LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity }
+                    .into()
+            }
+            Written::LuGre2 {
+                sigma0,
+                sigma1,
+                sigma2,
+                coulomb,
+                stiction,
+                stribeck_velocity,
+                exponent,
+                damping_velocity,
+                alpha,
+                beta,
+            } => {
+                let stiction = stiction.unwrap_or(coulomb);
+                let lugre =
+                    LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity };
+                LuGre2 { lugre, alpha, beta }.into()
+            }
+            Written::ElastoPlastic {
+                sigma0,
+                sigma1,
+                sigma2,
+                coulomb,
+                stiction,
+                stribeck_velocity,
+                exponent,
+                damping_velocity,
+                breakaway,
+            } => {
+                let stiction = stiction.unwrap_or(coulomb);
+                let lugre =
+                    LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity };
+                ElastoPlastic { lugre, breakaway }.into()
+            }
+        }
+    }
+}
+
+impl From<Law> for Written {
+    fn from(law: Law) -> Written {
+        match law {
+            Law::Coulomb(Coulomb { coulomb, stiction, viscous }) => {
+                Written::Coulomb { coulomb, stiction: Some(stiction), viscous }
+            }
+            Law::Stribeck(Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak }) => {
+                Written::Stribeck { coulomb, stiction: Some(stiction), stribeck_velocity, exponent, viscous, peak }
+            }
+            Law::Table(Table { points, peak }) => Written::Table { points, peak },
+            Law::Tanh(Tanh { coulomb, stribeck_velocity, viscous }) => {
+                Written::Tanh { coulomb, stribeck_velocity, viscous }
+            }
+            Law::Dahl(Dahl { coulomb, sigma0 }) => Written::Dahl { coulomb, sigma0 },
+            Law::LuGre(l) => Written::LuGre {
+                sigma0: l.sigma0,
+                sigma1: l.sigma1,
+                sigma2: l.sigma2,
+                coulomb: l.coulomb,
+                stiction: Some(l.stiction),
+                stribeck_velocity: l.stribeck_velocity,
+                exponent: l.exponent,
+                damping_velocity: l.damping_velocity,
+            },
+            Law::LuGre2(LuGre2 { lugre: l, alpha, beta }) => Written::LuGre2 {
+                sigma0: l.sigma0,
+                sigma1: l.sigma1,
+                sigma2: l.sigma2,
+                coulomb: l.coulomb,
+                stiction: Some(l.stiction),
+                stribeck_velocity: l.stribeck_velocity,
+                exponent: l.exponent,
+                damping_velocity: l.damping_velocity,
+                alpha,
+                beta,
+            },
+            Law::ElastoPlastic(ElastoPlastic { lugre: l, breakaway }) => Written::ElastoPlastic {
+                sigma0: l.sigma0,
+                sigma1: l.sigma1,
+                sigma2: l.sigma2,
+                coulomb: l.coulomb,
+                stiction: Some(l.stiction),
+                stribeck_velocity: l.stribeck_velocity,
+                exponent: l.exponent,
+                damping_velocity: l.damping_velocity,
+                breakaway,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Law, ron::error::SpannedError> {
+        ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME).from_str(text)
+    }
+
+    #[test]
+    fn laws_read_as_the_design_spells_them() {
+        assert_eq!(
+            read("Coulomb(coulomb: 0.4, stiction: 0.6)").unwrap(),
+            Law::Coulomb(Coulomb { coulomb: 0.4, stiction: 0.6, viscous: 0.0 })
+        );
+        assert_eq!(
+            read("Coulomb(coulomb: 1)").unwrap(),
+            Law::Coulomb(Coulomb { coulomb: 1.0, stiction: 1.0, viscous: 0.0 })
+        );
+        assert_eq!(
+            read("Stribeck(stiction: 15.0, coulomb: 5.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, peak: 1.001)")
+                .unwrap(),
+            Law::Stribeck(Stribeck {
+                coulomb: 5.0,
+                stiction: 15.0,
+                stribeck_velocity: Some(0.5),
+                exponent: 1.0,
+                viscous: 1.0,
+                peak: 1.001
+            })
+        );
+        assert_eq!(
+            read("Stribeck(coulomb: 5.0)").unwrap(),
+            Law::Stribeck(Stribeck {
+                coulomb: 5.0,
+                stiction: 5.0,
+                stribeck_velocity: None,
+                exponent: 2.0,
+                viscous: 0.0,
+                peak: 1.0
+            })
+        );
+        assert_eq!(
+            read("Table(points: [(0.0, 1.0), (1.0, 1.4)], peak: 1.5)").unwrap(),
+            Law::Table(Table { points: vec![(0.0, 1.0), (1.0, 1.4)], peak: 1.5 })
+        );
+        assert_eq!(
+            read("Tanh(coulomb: 1.0, stribeck_velocity: 0.01)").unwrap(),
+            Law::Tanh(Tanh { coulomb: 1.0, stribeck_velocity: 0.01, viscous: 0.0 })
+        );
+        assert_eq!(read("Dahl(coulomb: 1.0, sigma0: 1.0e5)").unwrap(), Law::Dahl(Dahl { coulomb: 1.0, sigma0: 1e5 }));
+        let lugre = LuGre {
+            sigma0: 1e5,
+            sigma1: 316.0,
+            sigma2: 0.4,
+            coulomb: 1.0,
+            stiction: 1.5,
+            stribeck_velocity: Some(0.001),
+            exponent: 2.0,
+            damping_velocity: None,
+        };
+        let fields = "sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001";
+        assert_eq!(read(&format!("LuGre({fields})")).unwrap(), Law::LuGre(lugre));
+        assert_eq!(
+            read(&format!("LuGre({fields}, damping_velocity: 0.1)")).unwrap(),
+            Law::LuGre(LuGre { damping_velocity: Some(0.1), ..lugre })
+        );
+        assert_eq!(read(&format!("LuGre2({fields})")).unwrap(), Law::LuGre2(LuGre2 { lugre, alpha: 3.0, beta: 1.0 }));
+        assert_eq!(
+            read(&format!("ElastoPlastic({fields}, breakaway: 7.0e-6)")).unwrap(),
+            Law::ElastoPlastic(ElastoPlastic { lugre, breakaway: 7e-6 })
+        );
+    }
+
+    #[test]
+    fn what_is_written_reads_back_as_the_same_law() {
+        for text in [
+            "Coulomb(coulomb: 0.1)",
+            "Stribeck(coulomb: 5.0)",
+            "Table(points: [(0.1, 1.0), (1.0, 1.4)])",
+            "Tanh(coulomb: 1.0, stribeck_velocity: 0.01)",
+            "Dahl(coulomb: 1.0, sigma0: 1.0e5)",
+            "LuGre(sigma0: 1.0e5, sigma1: 316.22776601683796, coulomb: 1.0)",
+            "LuGre2(sigma0: 1.0e5, sigma1: 316.0, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001)",
+            "ElastoPlastic(sigma0: 1.0e5, sigma1: 316.0, coulomb: 1.0, damping_velocity: 0.2, breakaway: 7.0e-6)",
+        ] {
+            let law = read(text).unwrap();
+            let written = ron::to_string(&law).unwrap();
+            assert_eq!(read(&written).unwrap(), law, "{written}");
+            // and without any extension of the reader
+            assert_eq!(ron::from_str::<Law>(&written).unwrap(), law, "{written}");
+        }
+    }
+
+    #[test]
+    fn unknown_and_missing_parameters_are_refused_by_name() {
+        let message = |text: &str| read(text).unwrap_err().to_string();
+        assert!(message("Coulomb(coulomb: 0.4, static: 0.6)").contains("static"));
+        assert!(message("Coulomb(stiction: 0.4)").contains("coulomb"));
+        assert!(message("Dahl(coulomb: 0.4)").contains("sigma0"));
+        assert!(message("Coulumb(coulomb: 0.4)").contains("Coulumb"));
+    }
+}

@@ -40,7 +40,7 @@ impl FrictionLaw for Dahl {
             // (1), times σ₀
             rate: [sigma0 * (v - v.abs() * (s / f_c)), 0.0],
             rate_v: [sigma0 * (1.0 - sign(v) * (s / f_c)), 0.0],
-            rate_state: [[-sigma0 * v.abs() / f_c, 0.0], [0.0; 2]],
+            rate_state: [[-sigma0 * (v.abs() / f_c), 0.0], [0.0; 2]],
             ..Default::default()
         }
     }
@@ -58,15 +58,15 @@ impl FrictionLaw for Dahl {
     }
 
     fn dissipated_power(&self, v: f64, [s, _]: State) -> f64 {
-        s * s * v.abs() / self.coulomb
+        s * (s / self.coulomb) * v.abs()
     }
 
     fn implicit_step(&self, h: f64, v: f64, _: f64, [s, w]: State) -> ImplicitStep {
-        // s₁ = (s₀ + k v)/(1 + k|v|/f_c), k = h σ₀
+        // s₁ = (s₀ + k v)/(1 + k|v|/f_c), k = h σ₀; its slope in the form that cannot round below zero
         let k = h * self.sigma0;
         let denominator = 1.0 + k * v.abs() / self.coulomb;
         let s1 = (s + k * v) / denominator;
-        let ds1 = k * (1.0 - sign(v) * s1 / self.coulomb) / denominator;
+        let ds1 = k * (1.0 - sign(v) * s / self.coulomb) / (denominator * denominator);
         ImplicitStep { state: [s1, w], effort: s1, effort_v: ds1 }
     }
 }

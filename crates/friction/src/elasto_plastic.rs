@@ -23,7 +23,7 @@
 use std::f64::consts::PI;
 
 use crate::stribeck::weakening;
-use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, LuGre, State, check, sign};
+use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, LuGre, State, sign};
 
 /// Share of the Coulomb deflection up to which break-away may be constant: the blend (3) keeps a tenth to rise in.
 const CONSTANT_SHARE: f64 = 0.9;
@@ -128,18 +128,19 @@ impl FrictionLaw for ElastoPlastic {
         if !(trial * v > 0.0 && trial.abs() > b) {
             return self.lugre.finish_step(h, v, v_level, state, trial, k);
         }
-        // plastic: φ(u) = u + c α(u) u − |trial| = 0 with c = k|v|/g; increasing, one root between b and |trial|
+        // beyond g (only from a start beyond g): LuGre's own step
+        let (s1, ds1) = self.lugre.plastic_step(h, v, g, state[0]);
+        if s1.abs() >= g {
+            return self.lugre.finish_step(h, v, v_level, state, s1, ds1);
+        }
+        // blend: φ(u) = u + c α(u) u − |trial| = 0 with c = k|v|/g; increasing, one root between LuGre's (α = 1) and both g and |trial|
         let c = k * v.abs() / g;
-        let blend = |u: f64| -> (f64, f64) {
-            if u >= g {
-                return (1.0, 0.0);
-            }
+        let blend = |u: f64| {
             let theta = PI * (u - 0.5 * (g + b)) / (g - b);
             (0.5 + 0.5 * theta.sin(), 0.5 * theta.cos() * PI / (g - b))
         };
-        let (mut low, mut high) = (b, trial.abs());
-        // first guess: full plastic flow, exact beyond g
-        let mut u = (trial.abs() / (1.0 + c)).max(b);
+        let (mut low, mut high) = (s1.abs().max(b), trial.abs().min(g));
+        let mut u = low;
         // Newton inside a shrinking bracket; bisection alone would need 53 rounds for the last bit
         for _ in 0..100 {
             let (a, a_u) = blend(u);
@@ -150,14 +151,15 @@ impl FrictionLaw for ElastoPlastic {
                 low = u;
             }
             let newton = u - phi / (1.0 + c * (a + u * a_u));
-            let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-            if (next - u).abs() <= 2.0 * f64::EPSILON * u {
+            let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
+            let settled = (next - u).abs() <= f64::EPSILON * u;
+            u = next;
+            if settled {
                 break;
             }
-            u = next;
         }
         let (a, a_u) = blend(u);
-        let ds1 = k * (1.0 - a * u / g) / (1.0 + c * (a + u * a_u));
+        let ds1 = k * (1.0 - a * (u / g)) / (1.0 + c * (a + u * a_u));
         self.lugre.finish_step(h, v, v_level, state, u * sign(v), ds1)
     }
 }

@@ -61,7 +61,7 @@ impl LuGre {
         // (1) and its derivatives; r first, so that s = g cancels exactly
         let z_dot = v - a * (v.abs() * r);
         let z_dot_v = 1.0 - (a * sign(v) + a_v * v.abs()) * r + a * v.abs() * r * (dg / g);
-        let z_dot_s = -v.abs() * (a / g + a_s * r);
+        let z_dot_s = -(a * (v.abs() / g) + a_s * (v.abs() * r));
         Evaluation {
             // (2)
             effort: s + sigma1 * z_dot + self.sigma2 * v,
@@ -78,6 +78,14 @@ impl LuGre {
         let r = s / self.level(v).0;
         let z_dot = v - a * (v.abs() * r);
         a * s * r * v.abs() + self.damping(v).0 * z_dot * v + self.sigma2 * v * v
+    }
+
+    /// Backward Euler step of (1) with g given: s₁ and ds₁/dv.
+    pub(crate) fn plastic_step(&self, h: f64, v: f64, g: f64, s: f64) -> (f64, f64) {
+        // s₁ = (s₀ + k v)/(1 + k|v|/g), k = h σ₀; its slope in the form that cannot round below zero
+        let k = h * self.sigma0;
+        let denominator = 1.0 + k * v.abs() / g;
+        ((s + k * v) / denominator, k * (1.0 - sign(v) * s / g) / (denominator * denominator))
     }
 
     /// Effort over an implicit step from s to s₁(v), with ds₁/dv given: s₁ + σ₁ (s₁ − s)/(h σ₀) + σ₂ v.
@@ -146,12 +154,7 @@ impl FrictionLaw for LuGre {
     }
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
-        // s₁ = (s₀ + k v)/(1 + k|v|/g), k = h σ₀
-        let k = h * self.sigma0;
-        let g = self.level(v_level).0;
-        let denominator = 1.0 + k * v.abs() / g;
-        let s1 = (state[0] + k * v) / denominator;
-        let ds1 = k * (1.0 - sign(v) * s1 / g) / denominator;
+        let (s1, ds1) = self.plastic_step(h, v, self.level(v_level).0, state[0]);
         self.finish_step(h, v, v_level, state, s1, ds1)
     }
 }

@@ -207,6 +207,44 @@ mod tests {
         assert_abs_diff_eq!(law.effort(v, [s, 0.0]), 0.870113485756, epsilon = 1e-12);
     }
 
+    /// Friction at v = 1.5e-3, decelerating and accelerating, in the periodic state under v = 1e-3 (1.5 + cos ωt).
+    fn lag(omega: f64) -> (f64, f64) {
+        let law = classic();
+        let v = |t: f64| 1e-3 * (1.5 + f64::cos(omega * t));
+        // σ₀ v/g < 250/s: three periods, and at least 0.3 s, forget the start; steps of a 4000th of a period or 25 µs
+        let period = std::f64::consts::TAU / omega;
+        let per_quarter = (period / 1e-4).ceil().max(1000.0);
+        let h = period / (4.0 * per_quarter);
+        let mut s = law.steady_state(v(0.0))[0];
+        let mut efforts = (0.0, 0.0);
+        for i in 0..(12.0 * per_quarter) as usize {
+            // cos ωt = 0 after one and three quarters of each period
+            if (i + per_quarter as usize) % (4 * per_quarter as usize) == 2 * per_quarter as usize {
+                efforts.0 = law.effort(1.5e-3, [s, 0.0]);
+            }
+            if (i + per_quarter as usize) % (4 * per_quarter as usize) == 0 {
+                efforts.1 = law.effort(1.5e-3, [s, 0.0]);
+            }
+            let t = h * i as f64;
+            let rate = |t: f64, s: f64| law.rates(v(t), [s, 0.0])[0];
+            let k1 = rate(t, s);
+            let k2 = rate(t + 0.5 * h, s + 0.5 * h * k1);
+            let k3 = rate(t + 0.5 * h, s + 0.5 * h * k2);
+            let k4 = rate(t + h, s + h * k3);
+            s += h / 6.0 * (k1 + 2.0 * (k2 + k3) + k4);
+        }
+        efforts
+    }
+
+    #[test]
+    fn friction_lags_behind_velocity_as_in_l3() {
+        for (omega, decelerating, accelerating) in [(1.0, 1.052703, 1.053923), (25.0, 1.043470, 1.079564)] {
+            let (down, up) = lag(omega);
+            assert_abs_diff_eq!(down, decelerating, epsilon = 5.1e-7);
+            assert_abs_diff_eq!(up, accelerating, epsilon = 5.1e-7);
+        }
+    }
+
     #[test]
     fn steady_curve_matches_l1() {
         for (v, f) in [

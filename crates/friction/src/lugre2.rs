@@ -209,6 +209,22 @@ mod tests {
     }
 
     #[test]
+    fn effort_matches_points_of_the_stick_slip_reference() {
+        // (v, z, w, force) at t = 0.01, 3, 6, 9, 12, 15 s of reference/P4_lugre2_stick_slip.csv
+        for (v, z, w, force) in [
+            (2.2854202661289843e-06, 1.2175308879040642e-08, 1.2218946423688991e-08, 0.0019405766705214383),
+            (3.3304409227247243e-06, 5.993328857853361e-06, 4.3416990227897556e-05, 0.599983958330976),
+            (9.945006083830693e-06, 1.1989283827081651e-05, 0.0009543653969123639, 1.1999452481559567),
+            (0.23954721115351893, 1.0000000000000033e-05, 0.7225956023755412, 1.3848571254113728),
+            (4.333340524110134e-06, 8.299385012400994e-06, 1.7240245836138404, 1.5201621968832568),
+            (4.111847253242547e-05, 1.4265200802710116e-05, 1.7320417484069053, 2.1199832231604425),
+        ] {
+            // σ₁ż cancels to 1e-9 of its terms in sliding
+            assert_relative_eq!(classic().effort(v, [1e5 * z, w]), force, max_relative = 1e-11);
+        }
+    }
+
+    #[test]
     fn parameters_are_checked_by_name() {
         assert_eq!(LuGre2 { alpha: 0.0, ..classic() }.check()[0].parameter, "alpha");
         assert_eq!(LuGre2 { beta: -1.0, ..classic() }.check()[0].parameter, "beta");

@@ -1,4 +1,4 @@
-//! Smoothed Coulomb friction (dymore, eq. 1 with the tangent hyperbolic).
+//! Smoothed Coulomb friction (Dymore user's manual, eq. 3).
 //!
 //! ```text
 //! τ_f = f_c tanh(v/v_s) + k v                                            (1)

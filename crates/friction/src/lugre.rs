@@ -213,17 +213,16 @@ mod tests {
         let v = |t: f64| 1e-3 * (1.5 + f64::cos(omega * t));
         // σ₀ v/g < 250/s: three periods, and at least 0.3 s, forget the start; steps of a 4000th of a period or 25 µs
         let period = std::f64::consts::TAU / omega;
-        let per_quarter = (period / 1e-4).ceil().max(1000.0);
-        let h = period / (4.0 * per_quarter);
+        let per_quarter = (period / 1e-4).ceil().max(1000.0) as usize;
+        let h = period / (4 * per_quarter) as f64;
         let mut s = law.steady_state(v(0.0))[0];
         let mut efforts = (0.0, 0.0);
-        for i in 0..(12.0 * per_quarter) as usize {
+        for i in 0..12 * per_quarter {
             // cos ωt = 0 after one and three quarters of each period
-            if (i + per_quarter as usize) % (4 * per_quarter as usize) == 2 * per_quarter as usize {
-                efforts.0 = law.effort(1.5e-3, [s, 0.0]);
-            }
-            if (i + per_quarter as usize) % (4 * per_quarter as usize) == 0 {
-                efforts.1 = law.effort(1.5e-3, [s, 0.0]);
+            match i % (4 * per_quarter) {
+                phase if phase == per_quarter => efforts.0 = law.effort(1.5e-3, [s, 0.0]),
+                phase if phase == 3 * per_quarter => efforts.1 = law.effort(1.5e-3, [s, 0.0]),
+                _ => {}
             }
             let t = h * i as f64;
             let rate = |t: f64, s: f64| law.rates(v(t), [s, 0.0])[0];

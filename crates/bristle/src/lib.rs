@@ -1,1 +1,3 @@
 #![warn(missing_docs)]
+
+pub mod scene;

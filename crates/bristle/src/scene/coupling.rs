@@ -1,0 +1,144 @@
+//! Couplings: what ties joints together besides the links.
+
+use bristle_friction::Law;
+use serde::{Deserialize, Serialize};
+
+use super::Load;
+
+/// An element between joints. The relative coordinate of a two-joint element is q_a − q_b.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Coupling {
+    /// q_first = ratio · q_second + offset
+    Gear {
+        /// Name, unique among joints and couplings.
+        name: String,
+        /// First and second joint.
+        joints: [String; 2],
+        /// Turns of the first per turn of the second.
+        ratio: f64,
+        /// Position of the first where the second is at 0.
+        #[serde(default)]
+        offset: f64,
+    },
+    /// ω_sun + ratio·ω_ring = (1 + ratio)·ω_carrier
+    Planetary {
+        /// Name, unique among joints and couplings.
+        name: String,
+        /// Joint of the sun.
+        sun: String,
+        /// Joint of the ring.
+        ring: String,
+        /// Joint of the carrier.
+        carrier: String,
+        /// Teeth of the ring per tooth of the sun.
+        ratio: f64,
+    },
+    /// Σ cᵢ qᵢ = offset
+    Linear {
+        /// Name, unique among joints and couplings.
+        name: String,
+        /// Joints and their coefficients.
+        terms: Vec<(String, f64)>,
+        /// Right-hand side.
+        #[serde(default)]
+        offset: f64,
+    },
+    /// A spring and a damper between two joints.
+    SpringDamper {
+        /// Name, unique among joints and couplings.
+        name: String,
+        /// The two joints.
+        joints: [String; 2],
+        /// N·m/rad or N/m.
+        #[serde(default)]
+        stiffness: f64,
+        /// N·m·s/rad or N·s/m.
+        #[serde(default)]
+        damping: f64,
+        /// Relative position at which the spring is slack.
+        #[serde(default)]
+        rest: f64,
+    },
+    /// Friction between two joints.
+    Clutch {
+        /// Name, unique among joints and couplings.
+        name: String,
+        /// The two joints.
+        joints: [String; 2],
+        /// Friction per unit load.
+        friction: Law,
+        /// Normal load.
+        #[serde(default)]
+        load: Load,
+    },
+    /// Friction between a joint and its parent, besides the joint's own.
+    Brake {
+        /// Name, unique among joints and couplings.
+        name: String,
+        /// The joint it acts on.
+        joint: String,
+        /// Friction per unit load.
+        friction: Law,
+        /// Normal load.
+        #[serde(default)]
+        load: Load,
+    },
+    /// A clutch that slips in one direction and locks in the other.
+    OneWayClutch {
+        /// Name, unique among joints and couplings.
+        name: String,
+        /// The two joints.
+        joints: [String; 2],
+        /// Friction per unit load.
+        friction: Law,
+        /// Normal load.
+        #[serde(default)]
+        load: Load,
+        /// How many times the friction is larger in the locking direction.
+        #[serde(default = "hundred")]
+        lock_factor: f64,
+    },
+}
+
+fn hundred() -> f64 {
+    100.0
+}
+
+impl Coupling {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Gear { name, .. }
+            | Self::Planetary { name, .. }
+            | Self::Linear { name, .. }
+            | Self::SpringDamper { name, .. }
+            | Self::Clutch { name, .. }
+            | Self::Brake { name, .. }
+            | Self::OneWayClutch { name, .. } => name,
+        }
+    }
+
+    /// What it is, as spelled in a scene: `Gear`, `Clutch`, …
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Gear { .. } => "Gear",
+            Self::Planetary { .. } => "Planetary",
+            Self::Linear { .. } => "Linear",
+            Self::SpringDamper { .. } => "SpringDamper",
+            Self::Clutch { .. } => "Clutch",
+            Self::Brake { .. } => "Brake",
+            Self::OneWayClutch { .. } => "OneWayClutch",
+        }
+    }
+
+    /// Friction and load of clutches and brakes.
+    pub fn friction(&self) -> Option<(&Law, &Load)> {
+        match self {
+            Self::Clutch { friction, load, .. }
+            | Self::Brake { friction, load, .. }
+            | Self::OneWayClutch { friction, load, .. } => Some((friction, load)),
+            _ => None,
+        }
+    }
+}

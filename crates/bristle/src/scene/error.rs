@@ -1,0 +1,199 @@
+//! What is wrong with a scene, where, and what to write instead.
+
+use std::fmt;
+
+use super::span::{Position, Sources, Span};
+
+/// A scene that was refused: every problem that could be found, in the order of the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SceneError {
+    /// What is wrong; never empty.
+    pub problems: Vec<Problem>,
+}
+
+/// One thing wrong with a scene.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Problem {
+    /// File as it was named by the caller; `--set` for an override; `scene` for one made in code.
+    pub file: String,
+    /// Line and column, from 1; `None` where there is no text to point at.
+    pub position: Option<Position>,
+    /// The line pointed at, cut to a readable length.
+    pub line: String,
+    /// Where in `line` the marked characters are, in characters: from, length.
+    pub mark: (usize, usize),
+    /// Where in the scene, such as `joints.elbow.friction.coulomb`; may be empty.
+    pub path: String,
+    /// What is wrong.
+    pub reason: String,
+    /// What to write instead; may be empty.
+    pub help: String,
+}
+
+/// More problems than these are counted, not kept.
+pub(crate) const MAX_PROBLEMS: usize = 100;
+
+/// Characters of the source line shown before and after the mark.
+const CONTEXT: usize = 90;
+
+impl Problem {
+    /// A problem without a place in any text.
+    pub(crate) fn without_place(file: &str, path: &str, reason: String, help: String) -> Self {
+        Self {
+            file: file.to_owned(),
+            position: None,
+            line: String::new(),
+            mark: (0, 0),
+            path: path.to_owned(),
+            reason,
+            help,
+        }
+    }
+
+    /// A problem at a place.
+    pub(crate) fn at(sources: &Sources, span: Span, reason: String, help: String) -> Self {
+        let source = &sources.0[span.source as usize];
+        let position = source.position(span.start as usize);
+        let line: Vec<char> =
+            source.line(position.line).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+
+        // the marked characters: up to the end of the span or of the line, at least one
+        let from = (position.column - 1).min(line.len());
+        let marked = sources.text(span).chars().take_while(|&c| c != '\n' && c != '\r').count();
+        let length = marked.clamp(1, (line.len() - from).max(1));
+
+        // a window of the line around them
+        let (first, last) = (from.saturating_sub(CONTEXT), (from + length.min(CONTEXT) + CONTEXT).min(line.len()));
+        let (first, last) = if line.len() <= 2 * CONTEXT { (0, line.len()) } else { (first, last) };
+        let before = if first > 0 { "…" } else { "" };
+        let after = if last < line.len() { "…" } else { "" };
+        let shown: String = line[first..last].iter().collect();
+        let mark = (from - first + before.chars().count(), length.min((last - from).max(1)));
+
+        Self {
+            file: source.name.clone(),
+            position: Some(position),
+            line: format!("{before}{shown}{after}"),
+            mark,
+            path: String::new(),
+            reason,
+            help,
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", self.reason)?;
+        let mut margin = 1;
+        if let Some(Position { line, column }) = self.position {
+            let number = line.to_string();
+            margin = number.len();
+            write!(f, "\n{:margin$}--> {}:{line}:{column}", "", self.file)?;
+            write!(f, "\n{:margin$} |\n{number} | {}", "", self.line.trim_end())?;
+            write!(f, "\n{:margin$} | {:from$}{:^<length$}", "", "", "", from = self.mark.0, length = self.mark.1)?;
+        } else {
+            write!(f, "\n --> {}", self.file)?;
+            if !self.path.is_empty() {
+                write!(f, ": {}", self.path)?;
+            }
+        }
+        if !self.help.is_empty() {
+            write!(f, "\n{:margin$} = {}", "", self.help)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for SceneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, problem) in self.problems.iter().enumerate() {
+            if i > 0 {
+                write!(f, "\n\n")?;
+            }
+            write!(f, "{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Problem {}
+impl std::error::Error for SceneError {}
+
+impl From<Problem> for SceneError {
+    fn from(problem: Problem) -> Self {
+        Self { problems: vec![problem] }
+    }
+}
+
+/// The candidate a misspelt name was probably meant to be.
+pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // longer names than these are not typing mistakes of ours
+    if name.is_empty() || name.len() > 64 {
+        return None;
+    }
+    let lower = name.to_lowercase();
+    let allowed = (name.chars().count() / 3).max(1);
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        let other = candidate.to_lowercase();
+        let mut distance = edit_distance(&lower, &other);
+        if distance > allowed && lower.len() >= 3 && (other.starts_with(&lower) || lower.starts_with(&other)) {
+            distance = allowed; // `stribeck` for `stribeck_velocity`
+        }
+        if distance <= allowed && best.is_none_or(|b| distance < b.0) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|b| b.1)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > 32 {
+        return usize::MAX;
+    }
+    // three rows of the usual table: two rows back for swaps, one back, and the current one
+    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (vec![0; b.len() + 1], (0..=b.len()).collect());
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(before[j - 2] + 1);
+            }
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}
+
+/// "did you mean `x`?", or the names there are, or nothing.
+pub(crate) fn did_you_mean(name: &str, what: &str, candidates: &[&str]) -> String {
+    if let Some(close) = closest(name, candidates.iter().copied()) {
+        return format!("did you mean `{close}`?");
+    }
+    match candidates {
+        [] => String::new(),
+        _ if candidates.len() > 20 => String::new(),
+        _ => format!("{what}: {}", candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_are_near_and_only_near() {
+        let names = ["sigma0", "sigma1", "coulomb", "stribeck_velocity", "mass"];
+        assert_eq!(closest("sigma_0", names), Some("sigma0"));
+        assert_eq!(closest("Colomb", names), Some("coulomb"));
+        assert_eq!(closest("mas", names), Some("mass"));
+        assert_eq!(closest("amss", names), Some("mass"));
+        assert_eq!(closest("stribeck", names), Some("stribeck_velocity"));
+        assert_eq!(closest("wheel", names), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! From a file, or its text, to a checked scene.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::error::{Problem, SceneError};
+use super::origin::{Document, Origin};
+use super::overrides;
+use super::read::Reader;
+use super::span::{Source, Sources};
+use super::syntax::{self, Node, SyntaxError};
+use super::{Joint, Link, Scene};
+
+/// Larger files are refused, bytes: a 10,000-link chain takes about 3 MB.
+const MAX_BYTES: u64 = 50_000_000;
+
+const FIELDS: [&str; 10] =
+    ["version", "name", "gravity", "links", "joints", "couplings", "formulation", "solver", "duration", "output"];
+
+impl Scene {
+    /// Read and check a scene file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Scene, SceneError> {
+        Self::load_with(path, &[])
+    }
+
+    /// Read a scene file, put other values in the places named, and check the result; see [`Scene::parse_with`].
+    pub fn load_with(path: impl AsRef<Path>, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
+        let path = path.as_ref();
+        let file = path.display().to_string();
+        let refuse = |reason: String, help: &str| Problem::without_place(&file, "", reason, help.into());
+        let unreadable = |error: std::io::Error| refuse(format!("cannot read the file: {error}"), "");
+
+        let about = fs::metadata(path).map_err(unreadable)?;
+        if about.is_dir() {
+            return Err(refuse("this is a directory".into(), "name a scene file, such as `scene.ron`").into());
+        }
+        if about.len() > MAX_BYTES {
+            return Err(too_large(&file, about.len()).into());
+        }
+        let text = String::from_utf8(fs::read(path).map_err(unreadable)?).map_err(|error| {
+            let valid = error.utf8_error().valid_up_to();
+            let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
+            refuse(format!("line {line} is not UTF-8 text"), "scene files are text in RON; save it as UTF-8")
+        })?;
+        Self::parse_with(&text, &file, overrides)
+    }
+
+    /// Read and check the text of a scene; `file` is the name it goes by in messages.
+    pub fn parse(text: &str, file: &str) -> Result<Scene, SceneError> {
+        Self::parse_with(text, file, &[])
+    }
+
+    /// Read a text, put other values in the places named, and check the result.
+    ///
+    /// An override is a path and a value as it would be written in the file:
+    /// `("joints.elbow.friction.coulomb", "0.3")`, `("solver.method", "Radau5")`, `("gravity.2", "-1.62")`.
+    /// Elements of lists go by name or by number from 0; fields that the file leaves out are added.
+    pub fn parse_with(text: &str, file: &str, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
+        if text.len() as u64 > MAX_BYTES {
+            return Err(too_large(file, text.len() as u64).into());
+        }
+        let mut sources = Sources(vec![Source::new(file.to_owned(), text.to_owned())]);
+        let mut root = parsed(&sources, 0, 0)?;
+        for (path, value) in overrides {
+            let source = sources.0.len() as u32;
+            sources.0.push(Source::new("--set".into(), format!("{path}={value}")));
+            let node = parsed(&sources, source, path.len() + 1)?;
+            overrides::set(&mut root, &sources, source, path, node)?;
+        }
+
+        // typed data, then what the types cannot say
+        let mut scene = {
+            let reader = Reader::new(&sources);
+            let scene = read(&reader, &root);
+            let mut problems = reader.into_problems();
+            if !problems.is_empty() {
+                problems.sort_by_key(|p| (p.file != file, p.position));
+                return Err(SceneError { problems });
+            }
+            scene
+        };
+        scene.origin = Origin(Some(Arc::new(Document { sources, root })));
+        scene.validate()?;
+        Ok(scene)
+    }
+}
+
+fn parsed(sources: &Sources, source: u32, from: usize) -> Result<Node, Problem> {
+    syntax::parse(&sources.0[source as usize].text, source, from)
+        .map_err(|SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help))
+}
+
+fn too_large(file: &str, bytes: u64) -> Problem {
+    let reason = format!("the file has {:.1} MB; the limit is {} MB", bytes as f64 / 1e6, MAX_BYTES / 1_000_000);
+    Problem::without_place(file, "", reason, "is it a scene?".into())
+}
+
+/// Every field that is given; the others keep their defaults.
+fn read<'a>(reader: &'a Reader<'a>, root: &'a Node) -> Scene {
+    let mut scene = Scene::default();
+    fn put<T>(place: &mut T, value: Option<T>) {
+        if let Some(value) = value {
+            *place = value;
+        }
+    }
+    for (key, node) in reader.fields(root, "Scene", &FIELDS) {
+        match key {
+            "version" => put(&mut scene.version, reader.value(key, node)),
+            "name" => put(&mut scene.name, reader.value(key, node)),
+            "gravity" => put(&mut scene.gravity, reader.value(key, node)),
+            "links" => scene.links = reader.list::<Link>(key, node),
+            "joints" => scene.joints = reader.list::<Joint>(key, node),
+            "couplings" => scene.couplings = reader.list(key, node),
+            "formulation" => put(&mut scene.formulation, reader.value(key, node)),
+            "solver" => put(&mut scene.solver, reader.value(key, node)),
+            "duration" => put(&mut scene.duration, reader.value(key, node)),
+            "output" => put(&mut scene.output, reader.value(key, node)),
+            _ => {}
+        }
+    }
+    scene
+}

@@ -1,0 +1,122 @@
+//! Scene files: reading, checking, saving. What a scene says, as plain data; building a world from it is another job.
+//!
+//!     text ─syntax─▶ values with places ─read─▶ Scene ─validate─▶ Scene
+//!
+//! A file that cannot be used is refused with every problem that could be found: file, line, column, the line itself, the
+//! reason and what to write instead. Stages after this one find the place of what they cannot do by its path, with
+//! [`Scene::problem`].
+//!
+//! Files are RON: `Scene(links: […], joints: […])`; field order is free, defaults may be left out.
+
+mod coupling;
+mod error;
+mod joint;
+mod link;
+mod load;
+mod origin;
+mod overrides;
+mod read;
+mod save;
+mod signal;
+mod solver;
+mod span;
+mod syntax;
+mod validate;
+
+use serde::Serialize;
+
+pub use coupling::Coupling;
+pub use error::{Problem, SceneError};
+pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
+pub use link::{Inertia, Link};
+pub use origin::Origin;
+pub use signal::Signal;
+pub use solver::{Control, Formulation, Method, Output, Solver};
+pub use span::Position;
+
+/// A machine, its initial state, and how to simulate it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scene {
+    /// Version of the format: 1.
+    pub version: u32,
+    /// What it shows.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// Acceleration of gravity in world axes, m/s².
+    pub gravity: [f64; 3],
+    /// Rigid bodies.
+    pub links: Vec<Link>,
+    /// Joints; together they make a tree rooted at `world`.
+    pub joints: Vec<Joint>,
+    /// Gears, clutches and the like.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub couplings: Vec<Coupling>,
+    /// How loads that depend on acceleration are dealt with.
+    #[serde(skip_serializing_if = "is_default")]
+    pub formulation: Formulation,
+    /// Method and step control, where the scene asks for one.
+    #[serde(skip_serializing_if = "is_default")]
+    pub solver: Solver,
+    /// Simulated time, s.
+    pub duration: f64,
+    /// What is recorded.
+    pub output: Output,
+    /// The text it was read from, for messages; not part of what it says.
+    #[serde(skip)]
+    pub origin: Origin,
+}
+
+impl Default for Scene {
+    fn default() -> Self {
+        Self {
+            version: 1,
+            name: String::new(),
+            gravity: [0.0, 0.0, -9.81],
+            links: Vec::new(),
+            joints: Vec::new(),
+            couplings: Vec::new(),
+            formulation: Formulation::default(),
+            solver: Solver::default(),
+            duration: 10.0,
+            output: Output::default(),
+            origin: Origin::default(),
+        }
+    }
+}
+
+impl Scene {
+    /// The integration method: the one asked for, otherwise `Radau5` where a bristle law is present and `Dopri5` elsewhere.
+    pub fn method(&self) -> Method {
+        self.solver.method.unwrap_or_else(|| if self.has_bristles() { Method::Radau5 } else { Method::Dopri5 })
+    }
+
+    /// The step control: the one asked for, otherwise by error with `rtol` 1e-8 and `atol` 1e-10.
+    pub fn control(&self) -> Control {
+        self.solver.control.unwrap_or_default()
+    }
+
+    /// Whether any friction law has a bristle state.
+    pub fn has_bristles(&self) -> bool {
+        let joints = self.joints.iter().filter_map(|joint| joint.friction.as_ref());
+        let couplings = self.couplings.iter().filter_map(|coupling| coupling.friction().map(|f| f.0));
+        joints.chain(couplings).any(has_bristle)
+    }
+}
+
+/// Whether a law has a bristle state.
+pub(crate) fn has_bristle(law: &bristle_friction::Law) -> bool {
+    use bristle_friction::Law;
+    matches!(law, Law::Dahl(_) | Law::LuGre(_) | Law::LuGre2(_) | Law::ElastoPlastic(_))
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+fn is_zero(value: &f64) -> bool {
+    value.to_bits() == 0
+}
+
+fn is_zero3(value: &[f64; 3]) -> bool {
+    value.iter().all(is_zero)
+}

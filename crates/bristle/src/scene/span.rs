@@ -1,0 +1,73 @@
+//! Places in source text, and the texts they belong to.
+//!
+//! A scene comes from one file and any number of overrides; a [`Span`] says which text and which bytes of it.
+
+use std::sync::OnceLock;
+
+/// A range of bytes in one of the texts a scene was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Index into [`Sources`]: 0 is the file, the others are overrides.
+    pub source: u32,
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+/// A line and a column, both counted from one; columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+}
+
+/// One text with its name.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// File name, or `--set` for an override.
+    pub name: String,
+    /// The whole text.
+    pub text: String,
+    /// Byte offsets at which lines begin, made when first asked for.
+    line_starts: OnceLock<Vec<usize>>,
+}
+
+impl Source {
+    pub fn new(name: String, text: String) -> Self {
+        Self { name, text, line_starts: OnceLock::new() }
+    }
+
+    fn line_starts(&self) -> &[usize] {
+        self.line_starts.get_or_init(|| {
+            std::iter::once(0).chain(self.text.bytes().enumerate().filter(|b| b.1 == b'\n').map(|b| b.0 + 1)).collect()
+        })
+    }
+
+    /// Line and column of a byte offset.
+    pub fn position(&self, offset: usize) -> Position {
+        let line = self.line_starts().partition_point(|&start| start <= offset) - 1;
+        let start = self.line_starts()[line];
+        Position { line: line + 1, column: self.text[start..offset].chars().count() + 1 }
+    }
+
+    /// The text of a line, counted from one, without its end.
+    pub fn line(&self, line: usize) -> &str {
+        let starts = self.line_starts();
+        let end = starts.get(line).map_or(self.text.len(), |&next| next - 1);
+        self.text[starts[line - 1]..end].trim_end_matches('\r')
+    }
+}
+
+/// The file and the overrides a scene was read from.
+#[derive(Debug, Default)]
+pub(crate) struct Sources(pub Vec<Source>);
+
+impl Sources {
+    /// The text a span covers.
+    pub fn text(&self, span: Span) -> &str {
+        &self.0[span.source as usize].text[span.start as usize..span.end as usize]
+    }
+}

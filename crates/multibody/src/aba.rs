@@ -1,0 +1,185 @@
+//! Forward dynamics: the articulated-body algorithm (RBDA table 7.1), with any joints locked.
+//!
+//! The bias is taken out first: `acc` and `f` are the accelerations and forces at q̈ = 0, and what remains is linear,
+//! M q̈ = τ − c. In this form the backward sweep needs no velocity terms, and the same two sweeps serve `aba`, `jerk`
+//! and the columns of the derivatives:
+//!
+//! ```text
+//! U = IA S     D = Sᵀ U + armature     u = τ − Sᵀ pA
+//! IA_p += Xᵀ (IA − U D⁻¹ Uᵀ) X         pA_p += Xᵀ (pA + U D⁻¹ u)               tips to base
+//! δ' = X δ_p     q̈ = D⁻¹ (u − Uᵀ δ')     δ = δ' + S q̈                          base to tips
+//! ```
+//!
+//! A locked or fixed joint has D⁻¹ = 0. A free joint takes all of its body's force: q̈ = IA⁻¹ (τ − pA) − δ', and passes
+//! on τ alone. Armature enters D only.
+
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+use crate::error::{Error, check_finite, check_length};
+use crate::joint::Kernel;
+use crate::kinematics::transforms;
+use crate::model::Model;
+use crate::rnea::body_forces;
+use crate::spatial::{Force, Motion};
+use crate::work::{Pivot, Work};
+use nalgebra::{Cholesky, Vector6};
+
+/// Accelerations at `q`, `v` under the efforts `tau`, gravity and the wrenches of `work.outside`.
+pub fn aba<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64], tau: &[f64]) -> Result<&'w [f64], Error> {
+    work.check(model, q, &[("v", v), ("tau", tau)])?;
+    work.locked.fill(false);
+    forward_dynamics(model, work, q, v, tau)
+}
+
+/// The same with the joints marked in `locked` (`n_bodies` entries, the world's is ignored) held at q̈ = 0.
+pub fn aba_hybrid<'w>(
+    model: &Model,
+    work: &'w mut Work,
+    q: &[f64],
+    v: &[f64],
+    tau: &[f64],
+    locked: &[bool],
+) -> Result<&'w [f64], Error> {
+    work.check(model, q, &[("v", v), ("tau", tau)])?;
+    check_length("locked", locked.len(), model.n_bodies())?;
+    work.locked.copy_from_slice(locked);
+    forward_dynamics(model, work, q, v, tau)
+}
+
+#[inline(always)]
+fn forward_dynamics<'w>(
+    model: &Model,
+    work: &'w mut Work,
+    q: &[f64],
+    v: &[f64],
+    tau: &[f64],
+) -> Result<&'w [f64], Error> {
+    body_forces::<false>(model, work, q, v, &[]);
+    work.IA.copy_from_slice(&model.IA);
+    for i in (1..model.n_bodies()).rev() {
+        eliminate(model, work, i)?;
+        reduce(model, work, i, tau);
+    }
+    substitute(model, work);
+    check_finite("aba", &work.a)?;
+    Ok(&work.a)
+}
+
+/// Factorises the mass matrix at `q` with the joints of `locked` held: M⁻¹ is then applied by [`solve`].
+pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Result<(), Error> {
+    work.check(model, q, &[])?;
+    check_length("locked", locked.len(), model.n_bodies())?;
+    work.locked.copy_from_slice(locked);
+    transforms(model, work, q);
+    factor_at(model, work)
+}
+
+/// The same at the transforms that `work` already holds.
+pub(crate) fn factor_at(model: &Model, work: &mut Work) -> Result<(), Error> {
+    work.IA.copy_from_slice(&model.IA);
+    (1..model.n_bodies()).rev().try_for_each(|i| eliminate(model, work, i))
+}
+
+/// `M⁻¹ b` after [`factor`], [`aba`] or [`aba_hybrid`], at the same `q`; 0 for locked joints.
+pub fn solve<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'w [f64], Error> {
+    check_length("b", b.len(), model.n_v)?;
+    check_length("work (made for another model?)", work.X.len(), model.n_bodies())?;
+    work.f.fill(Force::ZERO);
+    for i in (1..model.n_bodies()).rev() {
+        reduce(model, work, i, b);
+    }
+    substitute(model, work);
+    check_finite("solve", &work.a)?;
+    Ok(&work.a)
+}
+
+/// One step of the backward sweep for inertias: pivot of joint `i`, and what is left of its body felt by the parent.
+#[inline(always)]
+fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
+    let (p, kernel) = (model.parent[i], model.kernel[i]);
+    let IA = &work.IA[i];
+    let mut pivot = Pivot { U: Force::ZERO, D_inv: 0.0 };
+    let left = if work.locked[i] || kernel == Kernel::Fixed {
+        *IA
+    } else if kernel == Kernel::Free {
+        let factor = Cholesky::new(IA.to_matrix());
+        let failed = factor.is_none();
+        work.free_pivot[i] = factor;
+        work.pivot[i] = pivot;
+        return if failed { Err(singular(model, i, 0.0)) } else { Ok(()) };
+    } else {
+        pivot.U = kernel.column(IA);
+        let D = kernel.along(&pivot.U) + model.armature[model.v_index[i]];
+        if D <= 0.0 {
+            return Err(singular(model, i, D));
+        }
+        pivot.D_inv = 1.0 / D;
+        IA.minus_outer(&pivot.U, pivot.D_inv)
+    };
+    work.pivot[i] = pivot;
+    if p != 0 {
+        work.IA[p] += left.back(&work.X[i]);
+    }
+    Ok(())
+}
+
+/// One step of the backward sweep for forces.
+#[inline(always)]
+fn reduce(model: &Model, work: &mut Work, i: usize, tau: &[f64]) {
+    let (p, kernel, pivot) = (model.parent[i], model.kernel[i], &work.pivot[i]);
+    let pA = work.f[i];
+    let passed = match kernel {
+        Kernel::Fixed => pA,
+        Kernel::Free if !work.locked[i] => {
+            let tau = Force::from_slice(&tau[model.v_range(i)]);
+            work.u[model.v_range(i)].copy_from_slice(&(tau - pA).to_array());
+            tau
+        }
+        Kernel::Free => pA,
+        Kernel::Revolute | Kernel::Prismatic => {
+            let k = model.v_index[i];
+            work.u[k] = tau[k] - kernel.along(&pA);
+            pA + pivot.U * (pivot.D_inv * work.u[k])
+        }
+    };
+    if p != 0 {
+        work.f[p] += work.X[i].force_back(&passed);
+    }
+}
+
+/// Forward sweep: accelerations from the reduced equations.
+#[inline(always)]
+fn substitute(model: &Model, work: &mut Work) {
+    let n = model.n_bodies();
+    work.delta[0] = Motion::ZERO;
+    for i in 1..n {
+        let (p, kernel) = (model.parent[i], model.kernel[i]);
+        let vi = model.v_range(i);
+        let felt = work.X[i].motion(&work.delta[p]);
+        match kernel {
+            Kernel::Fixed => {}
+            Kernel::Free => {
+                let a = &mut work.a[vi.clone()];
+                match &work.free_pivot[i] {
+                    Some(factor) if !work.locked[i] => {
+                        let u = Vector6::from_column_slice(&work.u[vi.clone()]);
+                        let x = factor.solve(&u);
+                        let felt = felt.to_array();
+                        (0..6).for_each(|k| a[k] = x[k] - felt[k]);
+                    }
+                    _ => a.fill(0.0),
+                }
+            }
+            Kernel::Revolute | Kernel::Prismatic => {
+                let pivot = &work.pivot[i];
+                work.a[vi.start] = pivot.D_inv * (work.u[vi.start] - felt.dot(&pivot.U));
+            }
+        }
+        work.delta[i] = kernel.add_motion(&felt, &work.a[vi]);
+    }
+}
+
+#[cold]
+fn singular(model: &Model, i: usize, inertia: f64) -> Error {
+    Error::Singular { joint: model.joint_names[i].clone(), inertia }
+}

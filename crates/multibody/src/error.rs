@@ -1,0 +1,159 @@
+//! Errors: of a machine that cannot be built, and of an evaluation that met numbers it cannot use.
+
+use thiserror::Error;
+
+/// Why a model was refused. Every variant names the link or joint.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Two links or two joints share a name, or a link is called "world".
+    #[error("the name `{name}` is used twice; give each {what} a name of its own (`world` is taken)")]
+    DuplicateName {
+        /// The name.
+        name: String,
+        /// "link" or "joint".
+        what: &'static str,
+    },
+    /// A joint names a link that does not exist.
+    #[error("joint `{joint}` names the link `{link}`, which does not exist")]
+    MissingLink {
+        /// The joint.
+        joint: String,
+        /// The name that leads nowhere.
+        link: String,
+    },
+    /// A link is the child of two joints.
+    #[error("link `{link}` is the child of two joints, `{first}` and `{second}`; a tree allows one")]
+    TwoParents {
+        /// The link.
+        link: String,
+        /// One joint.
+        first: String,
+        /// The other joint.
+        second: String,
+    },
+    /// The world is the child of a joint.
+    #[error("joint `{joint}` has the world as its child; swap parent and child")]
+    WorldIsChild {
+        /// The joint.
+        joint: String,
+    },
+    /// Joints form a ring.
+    #[error("the joints {} form a cycle that never reaches the world", joints.join(", "))]
+    Cycle {
+        /// The joints of the ring, in order.
+        joints: Vec<String>,
+    },
+    /// A link hangs on no joint.
+    #[error("link `{link}` is the child of no joint; attach it with a Free or a Fixed joint")]
+    Unattached {
+        /// The link.
+        link: String,
+    },
+    /// Mass or inertia that no rigid body can have.
+    #[error("link `{link}` has a non-physical inertia: {reason}")]
+    NonPhysicalInertia {
+        /// The link.
+        link: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A joint axis of length zero.
+    #[error("joint `{joint}` has an axis of length zero")]
+    ZeroAxis {
+        /// The joint.
+        joint: String,
+    },
+    /// A rotation that is none.
+    #[error("joint `{joint}` has a placement whose rotation is not a rotation")]
+    NotARotation {
+        /// The joint.
+        joint: String,
+    },
+    /// NaN or infinity in a parameter.
+    #[error("{what} of `{name}` is not a finite number")]
+    NonFinite {
+        /// Link or joint, or "model".
+        name: String,
+        /// The parameter.
+        what: &'static str,
+    },
+    /// Armature below zero, or on a joint that has none.
+    #[error("joint `{joint}` has armature {armature}; it must be zero or positive, and zero on fixed and free joints")]
+    Armature {
+        /// The joint.
+        joint: String,
+        /// The value.
+        armature: f64,
+    },
+}
+
+/// Why an evaluation failed.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The machine could not be built.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A slice has the wrong length for this model.
+    #[error("{what} has {got} entries, the model needs {expected}")]
+    Length {
+        /// Which argument.
+        what: &'static str,
+        /// What the model needs.
+        expected: usize,
+        /// What was given.
+        got: usize,
+    },
+    /// A body, joint or row index the model does not have.
+    #[error("there is no {what} {index}; the model has {count}")]
+    NoSuch {
+        /// "body", "joint" …
+        what: &'static str,
+        /// The index given.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// A list that must be ordered is not.
+    #[error("{what} must be ordered by body")]
+    Unordered {
+        /// Which list.
+        what: &'static str,
+    },
+    /// A NaN or infinity went in, or arose.
+    #[error("{function} met a number that is not finite")]
+    NonFinite {
+        /// The function that met it.
+        function: &'static str,
+    },
+    /// The mass matrix is singular: a joint moves nothing that has inertia.
+    #[error(
+        "the inertia felt by joint `{joint}` is {inertia:e}: nothing resists its motion; give the links beyond it mass or the joint armature"
+    )]
+    Singular {
+        /// The joint.
+        joint: String,
+        /// The articulated inertia along the joint axis.
+        inertia: f64,
+    },
+}
+
+/// `Ok` if the slice has the length the model needs.
+#[inline(always)]
+pub(crate) fn check_length(what: &'static str, got: usize, expected: usize) -> Result<(), Error> {
+    if got == expected { Ok(()) } else { Err(Error::Length { what, expected, got }) }
+}
+
+/// `Ok` if the model has a body `index`.
+#[inline(always)]
+pub(crate) fn check_body(index: usize, count: usize) -> Result<(), Error> {
+    if index < count { Ok(()) } else { Err(Error::NoSuch { what: "body", index, count }) }
+}
+
+/// `Ok` if every number of a result is finite. One addition each: `x·0` is 0 for finite x and NaN otherwise.
+#[inline(always)]
+pub(crate) fn check_finite(function: &'static str, results: &[f64]) -> Result<(), Error> {
+    let zero: f64 = results.iter().map(|x| x * 0.0).sum();
+    if zero == 0.0 { Ok(()) } else { Err(Error::NonFinite { function }) }
+}

@@ -1,0 +1,71 @@
+//! Points of a link: geometric Jacobian, velocity, acceleration, in world axes.
+//!
+//! ```text
+//! column of joint j on the way from the base to the link:   (z_j, z_j × (p − p_j)) revolute,  (0, z_j) prismatic
+//! ```
+
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+use crate::error::{Error, check_body, check_length};
+use crate::kinematics::Poses;
+use crate::model::Model;
+use crate::spatial::Motion;
+use crate::work::Work;
+use nalgebra::{Matrix6xX, Vector3};
+
+/// Fills `J` (6 × `n_v`, angular rows first) so that `J v` is the angular velocity of link `i` and the velocity of its
+/// `point` (user's link axes), both in world axes. `poses` must be those of the configuration meant.
+pub fn jacobian(
+    model: &Model,
+    poses: &Poses,
+    i: usize,
+    point: &Vector3<f64>,
+    J: &mut Matrix6xX<f64>,
+) -> Result<(), Error> {
+    check_length("columns of J", J.ncols(), model.n_v)?;
+    let p = poses.point(model, i, point)?;
+    J.fill(0.0);
+    let mut j = i;
+    while j != 0 {
+        let kernel = model.kernel[j];
+        for (k, column) in model.v_range(j).enumerate() {
+            let S = kernel.axis(k);
+            let (w, v) = (poses.R[j] * S.angular, poses.R[j] * S.linear);
+            let v = v + w.cross(&(p - poses.p[j]));
+            J.fixed_view_mut::<3, 1>(0, column).copy_from(&w);
+            J.fixed_view_mut::<3, 1>(3, column).copy_from(&v);
+        }
+        j = model.parent[j];
+    }
+    Ok(())
+}
+
+/// Angular velocity of link `i` and velocity of its `point` (user's link axes), world axes. Reads what
+/// [`crate::kinematics`] and [`crate::poses`] left.
+pub fn point_velocity(
+    model: &Model,
+    work: &Work,
+    poses: &Poses,
+    i: usize,
+    point: &Vector3<f64>,
+) -> Result<Motion, Error> {
+    check_body(i, model.n_bodies().min(work.vel.len()).min(poses.R.len()))?;
+    let (c, V) = (model.to_canonical[i] * point, &work.vel[i]);
+    Ok(Motion::new(poses.R[i] * V.angular, poses.R[i] * (V.linear + V.angular.cross(&c))))
+}
+
+/// Angular acceleration of link `i` and acceleration of its `point` (user's link axes), world axes, without gravity:
+/// what an observer in the world measures. Reads what [`crate::accelerations`] and [`crate::poses`] left.
+pub fn point_acceleration(
+    model: &Model,
+    work: &Work,
+    poses: &Poses,
+    i: usize,
+    point: &Vector3<f64>,
+) -> Result<Motion, Error> {
+    check_body(i, model.n_bodies().min(work.vel.len()).min(poses.R.len()))?;
+    let (c, V, A) = (model.to_canonical[i] * point, &work.vel[i], &work.acc[i]);
+    // classical acceleration = spatial acceleration at the point + ω × velocity of the point
+    let linear = A.linear + A.angular.cross(&c) + V.angular.cross(&(V.linear + V.angular.cross(&c)));
+    Ok(Motion::new(poses.R[i] * A.angular, poses.R[i] * linear + work.outside.gravity))
+}

@@ -1,0 +1,101 @@
+//! The equations of motion differentiated once in time, link coordinates.
+//!
+//! ```text
+//! ȧ_i = X_i ȧ_p − (S q̇)× X_i a_p + S q⃛ + a_i × S q̇ + v_i × S q̈                    ȧ_0 = −ġ
+//! ḟ_i = I ȧ_i + a_i ×* I v_i + v_i ×* I a_i − ḟ_ext + Σ_children X_jᵀ (ḟ_j + S_j q̇_j ×* f_j)
+//! τ̇_i = S_iᵀ ḟ_i + armature_i q⃛_i
+//! ```
+//!
+//! Gravity rides on the base acceleration: `a_i` stands for a_i − g. The gravity terms this leaves in ȧ and in the two
+//! cross products cancel (Jacobi's identity), so ḟ and q⃛ are right although ȧ alone is not the spatial jerk.
+
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+use crate::aba::{factor_at, solve};
+use crate::error::{Error, check_finite, check_length};
+use crate::model::Model;
+use crate::rnea::rnea;
+use crate::spatial::Motion;
+use crate::work::Work;
+use nalgebra::Vector3;
+
+/// Effort rates τ̇ that give the jerks `jerk` at `q`, `v`, `a`, with the rates in `work.outside`.
+pub fn rnea_rate<'w>(
+    model: &Model,
+    work: &'w mut Work,
+    q: &[f64],
+    v: &[f64],
+    a: &[f64],
+    jerk: &[f64],
+) -> Result<&'w [f64], Error> {
+    check_length("jerk", jerk.len(), model.n_v)?;
+    rnea(model, work, q, v, a)?;
+    rates::<true>(model, work, v, a, jerk);
+    check_finite("rnea_rate", &work.tau)?;
+    Ok(&work.tau)
+}
+
+/// Jerks q⃛ at `q`, `v`, `a` under the effort rates `tau_rate`, with the joints of `locked` held. One sweep, no
+/// iteration.
+pub fn jerk<'w>(
+    model: &Model,
+    work: &'w mut Work,
+    q: &[f64],
+    v: &[f64],
+    a: &[f64],
+    tau_rate: &[f64],
+    locked: &[bool],
+) -> Result<&'w [f64], Error> {
+    check_length("tau_rate", tau_rate.len(), model.n_v)?;
+    check_length("locked", locked.len(), model.n_bodies())?;
+    rnea(model, work, q, v, a)?;
+    rates::<false>(model, work, v, a, &[]);
+
+    // M q⃛ = τ̇ − (rate of the efforts at q⃛ = 0)
+    work.locked.copy_from_slice(locked);
+    factor_at(model, work)?;
+    let mut rest = std::mem::take(&mut work.tau);
+    rest.iter_mut().zip(tau_rate).for_each(|(rest, rate)| *rest = rate - *rest);
+    let solved = solve(model, work, &rest).map(|_| ());
+    work.tau = rest;
+    solved?;
+    Ok(&work.a)
+}
+
+/// Both recursions, after `rnea` has filled velocities, accelerations and reactions. `J` false leaves q⃛ = 0.
+fn rates<const J: bool>(model: &Model, work: &mut Work, v: &[f64], a: &[f64], jerk: &[f64]) {
+    let n = model.n_bodies();
+    let (X, vel, acc, f) = (&work.X[..n], &work.vel[..n], &work.acc[..n], &work.f[..n]);
+    let (acc_rate, f_rate) = (&mut work.delta[..n], &mut work.f_rate[..n]);
+    acc_rate[0] = Motion::new(Vector3::zeros(), -work.outside.gravity_rate);
+
+    // base to tips
+    for i in 1..n {
+        let (p, kernel, vi) = (model.parent[i], model.kernel[i], model.v_range(i));
+        let (qd, qdd) = (&v[vi.clone()], &a[vi.clone()]);
+        // −(S q̇) × X a_p = X a_p × S q̇
+        let mut rate = X[i].motion(&acc_rate[p]);
+        rate = kernel.add_cross(&rate, &(X[i].motion(&acc[p]) + acc[i]), qd);
+        rate = kernel.add_cross(&rate, &vel[i], qdd);
+        if J {
+            rate = kernel.add_motion(&rate, &jerk[vi]);
+        }
+        acc_rate[i] = rate;
+        let I = &model.I[i];
+        f_rate[i] = I.times(&rate) + acc[i].cross_force(&I.times(&vel[i])) + vel[i].cross_force(&I.times(&acc[i]))
+            - work.outside.wrench_rate[i];
+    }
+
+    // tips to base
+    for i in (1..n).rev() {
+        let (p, kernel, vi) = (model.parent[i], model.kernel[i], model.v_range(i));
+        kernel.effort(&f_rate[i], &mut work.tau[vi.clone()]);
+        if p != 0 {
+            let passed = X[i].force_back(&(f_rate[i] + kernel.motion(&v[vi]).cross_force(&f[i])));
+            f_rate[p] += passed;
+        }
+    }
+    if J {
+        work.tau.iter_mut().zip(&model.armature).zip(jerk).for_each(|((tau, armature), j)| *tau += armature * j);
+    }
+}

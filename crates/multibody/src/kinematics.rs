@@ -1,0 +1,119 @@
+//! Positions, velocities and accelerations of the links.
+//!
+//! ```text
+//! v_i = X_i v_p + S_i q̇_i
+//! a_i = X_i a_p + S_i q̈_i + v_i × S_i q̇_i            a_0 = −g
+//! ```
+//!
+//! Recursion from the base to the tips (RBDA table 5.1, left half). With `a_0 = −g` the accelerations carry gravity;
+//! [`accelerations`] gives the true ones, [`poses`] the links in the world.
+
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+use crate::error::{Error, check_body, check_finite, check_length};
+use crate::model::{Model, Placement};
+use crate::spatial::Motion;
+use crate::work::Work;
+use nalgebra::{Matrix3, Rotation3, Translation3, UnitQuaternion, Vector3};
+
+/// Transforms of all links, canonical frames.
+#[inline(always)]
+pub(crate) fn transforms(model: &Model, work: &mut Work, q: &[f64]) {
+    let n = model.n_bodies();
+    let X = &mut work.X[..n];
+    for i in 1..n {
+        X[i] = model.kernel[i].transform(&model.X_T[i], &q[model.q_range(i)]);
+    }
+}
+
+/// Transforms, velocities and accelerations of all links, canonical frames. `A` false leaves q̈ = 0.
+#[inline(always)]
+pub(crate) fn sweep<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) {
+    let n = model.n_bodies();
+    let (X, vel, acc) = (&mut work.X[..n], &mut work.vel[..n], &mut work.acc[..n]);
+    vel[0] = Motion::ZERO;
+    acc[0] = Motion::new(Vector3::zeros(), -work.outside.gravity);
+    for i in 1..n {
+        let (p, kernel) = (model.parent[i], model.kernel[i]);
+        let (vi, qi) = (model.v_range(i), model.q_range(i));
+        X[i] = kernel.transform(&model.X_T[i], &q[qi]);
+        let qd = &v[vi.clone()];
+        vel[i] = kernel.add_motion(&X[i].motion(&vel[p]), qd);
+        acc[i] = kernel.add_cross(&X[i].motion(&acc[p]), &vel[i], qd);
+        if A {
+            acc[i] = kernel.add_motion(&acc[i], &a[vi]);
+        }
+    }
+}
+
+/// Fills the transforms and velocities of `work` for functions that read them: [`poses`], [`crate::momentum`],
+/// [`crate::kinetic_energy`], [`crate::jacobian`].
+pub fn kinematics(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> Result<(), Error> {
+    work.check(model, q, &[("v", v)])?;
+    sweep::<false>(model, work, q, v, &[]);
+    finite_motion("kinematics", work)
+}
+
+/// Fills transforms, velocities and accelerations. The spatial acceleration of each link is then in
+/// [`crate::point_acceleration`].
+pub fn accelerations(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) -> Result<(), Error> {
+    work.check(model, q, &[("v", v), ("a", a)])?;
+    sweep::<true>(model, work, q, v, a);
+    finite_motion("accelerations", work)
+}
+
+/// Every number of a state reaches the motion or the transform of its own link.
+fn finite_motion(function: &'static str, work: &Work) -> Result<(), Error> {
+    let zero: f64 = work
+        .acc
+        .iter()
+        .zip(&work.vel)
+        .zip(&work.X)
+        .map(|((a, v), X)| {
+            (a.linear.sum() + a.angular.sum() + v.linear.sum() + v.angular.sum() + X.r.sum() + X.E.sum()) * 0.0
+        })
+        .sum();
+    check_finite(function, &[zero])
+}
+
+/// Links in the world: rotation from canonical axes to world axes, and origin.
+#[derive(Debug, Clone)]
+pub struct Poses {
+    /// `R_WB`, canonical body axes to world axes; `n_bodies`.
+    pub(crate) R: Vec<Matrix3<f64>>,
+    /// `p_WB`, origin of the body in the world, m; `n_bodies`.
+    pub(crate) p: Vec<Vector3<f64>>,
+}
+
+impl Poses {
+    /// Room for the poses of `model`.
+    pub fn new(model: &Model) -> Self {
+        let n = model.n_bodies();
+        Self { R: vec![Matrix3::identity(); n], p: vec![Vector3::zeros(); n] }
+    }
+
+    /// Pose of link `i` in the world, in the user's link axes.
+    pub fn link(&self, model: &Model, i: usize) -> Result<Placement, Error> {
+        check_body(i, model.n_bodies().min(self.R.len()))?;
+        let R = Rotation3::from_matrix_unchecked(self.R[i] * model.to_canonical[i]);
+        Ok(Placement::from_parts(Translation3::from(self.p[i]), UnitQuaternion::from_rotation_matrix(&R)))
+    }
+
+    /// A point fixed in link `i`, given in the user's link axes, in the world.
+    pub fn point(&self, model: &Model, i: usize, point: &Vector3<f64>) -> Result<Vector3<f64>, Error> {
+        check_body(i, model.n_bodies().min(self.R.len()))?;
+        Ok(self.p[i] + self.R[i] * (model.to_canonical[i] * point))
+    }
+}
+
+/// Fills `poses` from the transforms of `work`, as left by the last function that took `q`.
+pub fn poses(model: &Model, work: &Work, poses: &mut Poses) -> Result<(), Error> {
+    check_length("work (made for another model?)", work.X.len(), model.n_bodies())?;
+    check_length("poses", poses.R.len(), model.n_bodies())?;
+    for i in 1..model.n_bodies() {
+        let (p, X) = (model.parent[i], &work.X[i]);
+        poses.p[i] = poses.p[p] + poses.R[p] * X.r;
+        poses.R[i] = poses.R[p] * X.E.transpose();
+    }
+    Ok(())
+}

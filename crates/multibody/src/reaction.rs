@@ -1,0 +1,58 @@
+//! Joint reactions: what the parent link exerts on the child link through the joint.
+//!
+//! The whole of it, effort along the joint axis included, at the joint's origin (which is the child's), in the user's
+//! child axes; and resolved along and across the joint axis, which is what bearings feel and load-dependent friction
+//! reads. Armature acts inside the joint and is not part of it.
+
+use crate::error::{Error, check_length};
+use crate::model::Model;
+use crate::rnea::rnea;
+use crate::spatial::{Force, rotate_back};
+use crate::work::Work;
+
+/// The reaction of one joint, parent on child.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reaction {
+    /// Moment about the joint's origin and force, user's child axes, N·m and N.
+    pub wrench: Force,
+    /// Force along the joint axis, N, signed. Thrust of a hinge; effort of a slide. (z for fixed and free joints.)
+    pub axial_force: f64,
+    /// Magnitude of the force across the joint axis, N. Pin load of a hinge; lateral load of a slide.
+    pub radial_force: f64,
+    /// Moment about the joint axis, N·m, signed. Effort of a hinge.
+    pub axial_moment: f64,
+    /// Magnitude of the moment across the joint axis, N·m: what tilts a bearing.
+    pub bending_moment: f64,
+}
+
+impl Reaction {
+    /// No reaction.
+    pub const ZERO: Self =
+        Self { wrench: Force::ZERO, axial_force: 0.0, radial_force: 0.0, axial_moment: 0.0, bending_moment: 0.0 };
+}
+
+/// Fills `out` (`n_bodies`; entry 0, the world, is zero) with the reactions at `q`, `v` and the accelerations `a`.
+pub fn reactions(
+    model: &Model,
+    work: &mut Work,
+    q: &[f64],
+    v: &[f64],
+    a: &[f64],
+    out: &mut [Reaction],
+) -> Result<(), Error> {
+    check_length("reactions", out.len(), model.n_bodies())?;
+    rnea(model, work, q, v, a)?;
+    out[0] = Reaction::ZERO;
+    for (i, out) in out.iter_mut().enumerate().skip(1) {
+        let f = &work.f[i];
+        let axes = &model.to_canonical[i];
+        *out = Reaction {
+            wrench: Force::new(rotate_back(axes, &f.moment), rotate_back(axes, &f.force)),
+            axial_force: f.force.z,
+            radial_force: f.force.x.hypot(f.force.y),
+            axial_moment: f.moment.z,
+            bending_moment: f.moment.x.hypot(f.moment.y),
+        };
+    }
+    Ok(())
+}

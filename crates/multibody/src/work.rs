@@ -1,0 +1,145 @@
+//! Scratch, made for a model, owned by the caller; and what a snapshot holds.
+
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+use crate::error::{Error, check_body, check_length};
+use crate::model::Model;
+use crate::spatial::{ArticulatedInertia, Force, Motion, RigidInertia, Transform};
+use nalgebra::{Cholesky, U6, Vector3};
+
+/// What a snapshot of a mechanism holds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// Time, s.
+    pub t: f64,
+    /// Positions; `n_q`.
+    pub q: Vec<f64>,
+    /// Velocities; `n_v`.
+    pub v: Vec<f64>,
+}
+
+impl State {
+    /// Every joint at position 0 and at rest.
+    pub fn rest(model: &Model) -> Self {
+        Self { t: 0.0, q: crate::chart::neutral(model), v: vec![0.0; model.n_v] }
+    }
+}
+
+/// What acts from outside on the links. It stays until changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outside {
+    /// Gravity, world axes, m/s². Starts as the model's.
+    pub gravity: Vector3<f64>,
+    /// Its rate of change, m/s³: for `jerk` under moving gravity.
+    pub gravity_rate: Vector3<f64>,
+    /// Wrench on each body, canonical axes, at the link's origin; `n_bodies`.
+    pub(crate) wrench: Vec<Force>,
+    /// Rate of change of the same; `n_bodies`.
+    pub(crate) wrench_rate: Vec<Force>,
+}
+
+impl Outside {
+    /// Lets `wrench` act on body `i`: moment about the link's origin and force, in the user's link axes.
+    pub fn set_wrench(&mut self, model: &Model, i: usize, wrench: Force) -> Result<(), Error> {
+        check_body(i, model.n_bodies().min(self.wrench.len()))?;
+        let A = &model.to_canonical[i];
+        self.wrench[i] = Force::new(A * wrench.moment, A * wrench.force);
+        Ok(())
+    }
+
+    /// How fast the wrench on body `i` changes, in the user's link axes: for `jerk`.
+    pub fn set_wrench_rate(&mut self, model: &Model, i: usize, rate: Force) -> Result<(), Error> {
+        check_body(i, model.n_bodies().min(self.wrench_rate.len()))?;
+        let A = &model.to_canonical[i];
+        self.wrench_rate[i] = Force::new(A * rate.moment, A * rate.force);
+        Ok(())
+    }
+
+    /// Takes all wrenches away.
+    pub fn clear_wrenches(&mut self) {
+        self.wrench.fill(Force::ZERO);
+        self.wrench_rate.fill(Force::ZERO);
+    }
+}
+
+/// What a joint contributes to the articulated factorisation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pivot {
+    /// `IA S`.
+    pub U: Force,
+    /// `1 / (Sᵀ IA S + armature)`; 0 for a joint that cannot move.
+    pub D_inv: f64,
+}
+
+/// Scratch for every algorithm of this crate. Canonical frames throughout.
+#[derive(Debug, Clone)]
+pub struct Work {
+    /// What acts from outside.
+    pub outside: Outside,
+    /// Parent-to-child transforms; filled by every function that takes `q`; `n_bodies`.
+    pub(crate) X: Vec<Transform>,
+    /// Spatial velocities; filled by every function that takes `v`; `n_bodies`.
+    pub(crate) vel: Vec<Motion>,
+    /// Spatial accelerations with gravity riding on the base, `a_0 = −g`; `n_bodies`. In `aba`: with q̈ = 0.
+    pub(crate) acc: Vec<Motion>,
+    /// Forces through the joints (`rnea`), articulated bias forces (`aba`); `n_bodies`.
+    pub(crate) f: Vec<Force>,
+    /// Rates of the forces through the joints (`rnea_rate`); `n_bodies`.
+    pub(crate) f_rate: Vec<Force>,
+    /// Articulated inertias (`aba`, `factor`); `n_bodies`.
+    pub(crate) IA: Vec<ArticulatedInertia>,
+    /// Pivots (`aba`, `factor`); `n_bodies`.
+    pub(crate) pivot: Vec<Pivot>,
+    /// Factorised 6×6 pivot of each free joint (`aba`, `factor`); `n_bodies` where a model has free joints, else empty.
+    pub(crate) free_pivot: Vec<Option<Cholesky<f64, U6>>>,
+    /// `u = τ − Sᵀ pA` (`aba`, `solve`); `n_v`.
+    pub(crate) u: Vec<f64>,
+    /// Accelerations beyond `acc` (`aba`, `solve`), rates of `acc` (`rnea_rate`); `n_bodies`.
+    pub(crate) delta: Vec<Motion>,
+    /// Composite inertias (`crba`, derivatives); `n_bodies`.
+    pub(crate) IC: Vec<RigidInertia>,
+    /// Results per velocity; `n_v` each.
+    pub(crate) a: Vec<f64>,
+    pub(crate) tau: Vec<f64>,
+    /// Which joints `factor` held; `n_bodies`.
+    pub(crate) locked: Vec<bool>,
+    pub(crate) derivative: crate::derivatives::Scratch,
+}
+
+impl Work {
+    /// Scratch for `model`. The only allocation there is.
+    pub fn new(model: &Model) -> Self {
+        let n = model.n_bodies();
+        let has_free = model.kernel.contains(&crate::joint::Kernel::Free);
+        Self {
+            outside: Outside {
+                gravity: model.gravity,
+                gravity_rate: Vector3::zeros(),
+                wrench: vec![Force::ZERO; n],
+                wrench_rate: vec![Force::ZERO; n],
+            },
+            X: model.X_T.clone(),
+            vel: vec![Motion::ZERO; n],
+            acc: vec![Motion::ZERO; n],
+            f: vec![Force::ZERO; n],
+            f_rate: vec![Force::ZERO; n],
+            IA: model.IA.clone(),
+            pivot: vec![Pivot { U: Force::ZERO, D_inv: 0.0 }; n],
+            free_pivot: if has_free { vec![None; n] } else { Vec::new() },
+            u: vec![0.0; model.n_v],
+            delta: vec![Motion::ZERO; n],
+            IC: model.I.clone(),
+            a: vec![0.0; model.n_v],
+            tau: vec![0.0; model.n_v],
+            locked: vec![false; n],
+            derivative: crate::derivatives::Scratch::new(model),
+        }
+    }
+    /// `Ok` if this scratch and these slices fit the model.
+    #[inline(always)]
+    pub(crate) fn check(&self, model: &Model, q: &[f64], per_velocity: &[(&'static str, &[f64])]) -> Result<(), Error> {
+        check_length("work (made for another model?)", self.X.len(), model.n_bodies())?;
+        check_length("q", q.len(), model.n_q)?;
+        per_velocity.iter().try_for_each(|(what, x)| check_length(what, x.len(), model.n_v))
+    }
+}

@@ -221,6 +221,15 @@ impl Model {
         (I.mass, self.to_canonical[i].transpose() * c)
     }
 
+    /// Rotational inertia of a body about its centre of mass, user's link axes, kg·m².
+    pub fn inertia_about_center(&self, i: usize) -> Matrix3<f64> {
+        let I = &self.I[i];
+        let A = &self.to_canonical[i];
+        let c = if I.mass > 0.0 { I.h / I.mass } else { Vector3::zeros() };
+        let point = RigidInertia::about_center(I.mass, c, Symmetric3::default()).I;
+        A.transpose() * (I.I.to_matrix() - point.to_matrix()) * A
+    }
+
     /// Rotation from the user's axes of link `i` to its canonical axes, in which the joint axis is z.
     pub fn canonical_axes(&self, i: usize) -> &Matrix3<f64> {
         &self.to_canonical[i]

@@ -25,7 +25,7 @@ impl FrictionLaw for Coulomb {
         0
     }
 
-    fn check(&self) -> Vec<Finding> {
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         check::not_negative(&mut found, "coulomb", self.coulomb);
         check::stiction(&mut found, self.coulomb, self.stiction);
@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn stiction_below_coulomb_is_refused() {
-        let found = Coulomb { stiction: 0.4, ..LAW }.check();
+        let found = Coulomb { stiction: 0.4, ..LAW }.validate();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].parameter, "stiction");
         assert!(found[0].to_string().contains("at least coulomb = 0.5"), "{}", found[0]);
-        assert!(LAW.check().is_empty());
+        assert!(LAW.validate().is_empty());
     }
 }

@@ -24,7 +24,7 @@ impl FrictionLaw for Dahl {
         1
     }
 
-    fn check(&self) -> Vec<Finding> {
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         check::positive(&mut found, "coulomb", self.coulomb);
         check::positive(&mut found, "sigma0", self.sigma0);

@@ -84,8 +84,8 @@ impl FrictionLaw for ElastoPlastic {
         1
     }
 
-    fn check(&self) -> Vec<Finding> {
-        let mut found = self.lugre.check();
+    fn validate(&self) -> Vec<Finding> {
+        let mut found = self.lugre.validate();
         let limit = self.lugre.stiction / self.lugre.sigma0;
         if !(self.breakaway > 0.0 && self.breakaway < limit) {
             let reason = format!("breakaway is a deflection: greater than 0 and less than stiction/sigma0 = {limit}");
@@ -203,7 +203,7 @@ mod tests {
     fn breakaway_stays_below_the_steady_deflection_at_every_speed() {
         for breakaway in [0.1e-5, 0.89e-5, 0.95e-5, 1.2e-5, 1.49e-5] {
             let law = law(breakaway);
-            assert!(law.check().is_empty());
+            assert!(law.validate().is_empty());
             assert_relative_eq!(law.scaled_breakaway(0.0).0, 1e5 * breakaway, max_relative = 1e-14);
             for i in 0..2000 {
                 let v = 1e-5 * f64::from(i);
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn breakaway_outside_its_range_is_refused_with_the_range() {
         for breakaway in [0.0, -1e-6, 1.5e-5, f64::NAN] {
-            let found = law(breakaway).check();
+            let found = law(breakaway).validate();
             assert_eq!(found[0].parameter, "breakaway");
             assert!(found[0].reason.contains("0.000015"), "{}", found[0]);
         }

@@ -125,8 +125,8 @@ impl FrictionLaw for Law {
         each!(self, law => law.n_states())
     }
 
-    fn check(&self) -> Vec<Finding> {
-        each!(self, law => law.check())
+    fn validate(&self) -> Vec<Finding> {
+        each!(self, law => law.validate())
     }
 
     fn warnings(&self) -> Vec<Finding> {

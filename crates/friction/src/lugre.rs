@@ -105,7 +105,7 @@ impl FrictionLaw for LuGre {
         1
     }
 
-    fn check(&self) -> Vec<Finding> {
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         check::positive(&mut found, "sigma0", self.sigma0);
         check::not_negative(&mut found, "sigma1", self.sigma1);
@@ -285,12 +285,12 @@ mod tests {
         assert!(text.contains("316.2277660168379") && text.contains("= 0.8"), "{text}");
         assert!(LuGre { sigma1: 0.8, ..classic() }.warnings().is_empty());
         assert!(LuGre { stiction: 1.0, sigma2: 0.0, ..classic() }.warnings().is_empty());
-        assert!(classic().check().is_empty());
+        assert!(classic().validate().is_empty());
     }
 
     #[test]
     fn parameters_are_checked_by_name() {
-        let named = |law: LuGre| law.check().iter().map(|f| f.parameter).collect::<Vec<_>>();
+        let named = |law: LuGre| law.validate().iter().map(|f| f.parameter).collect::<Vec<_>>();
         assert_eq!(named(LuGre { sigma0: 0.0, ..classic() }), ["sigma0"]);
         assert_eq!(named(LuGre { sigma1: -1.0, sigma2: f64::NAN, ..classic() }), ["sigma1", "sigma2"]);
         assert_eq!(named(LuGre { coulomb: 0.0, ..classic() }), ["coulomb"]);

@@ -58,8 +58,8 @@ impl FrictionLaw for LuGre2 {
         2
     }
 
-    fn check(&self) -> Vec<Finding> {
-        let mut found = self.lugre.check();
+    fn validate(&self) -> Vec<Finding> {
+        let mut found = self.lugre.validate();
         check::positive(&mut found, "alpha", self.alpha);
         check::not_negative(&mut found, "beta", self.beta);
         found
@@ -226,9 +226,9 @@ mod tests {
 
     #[test]
     fn parameters_are_checked_by_name() {
-        assert_eq!(LuGre2 { alpha: 0.0, ..classic() }.check()[0].parameter, "alpha");
-        assert_eq!(LuGre2 { beta: -1.0, ..classic() }.check()[0].parameter, "beta");
-        assert!(classic().check().is_empty());
+        assert_eq!(LuGre2 { alpha: 0.0, ..classic() }.validate()[0].parameter, "alpha");
+        assert_eq!(LuGre2 { beta: -1.0, ..classic() }.validate()[0].parameter, "beta");
+        assert!(classic().validate().is_empty());
         assert_eq!(classic().warnings()[0].parameter, "sigma1");
     }
 }

@@ -42,7 +42,7 @@ pub trait FrictionLaw {
     fn n_states(&self) -> usize;
 
     /// What makes the parameters unusable; empty when the law can be used.
-    fn check(&self) -> Vec<Finding>;
+    fn validate(&self) -> Vec<Finding>;
 
     /// What a user ought to know although the law can be used.
     fn warnings(&self) -> Vec<Finding> {

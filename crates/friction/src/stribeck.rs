@@ -65,7 +65,7 @@ impl FrictionLaw for Stribeck {
         0
     }
 
-    fn check(&self) -> Vec<Finding> {
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         check::not_negative(&mut found, "coulomb", self.coulomb);
         check::stiction(&mut found, self.coulomb, self.stiction);
@@ -181,11 +181,11 @@ mod tests {
 
     #[test]
     fn stribeck_velocity_is_required_only_where_there_is_weakening() {
-        let found = Stribeck { stribeck_velocity: None, ..BLOCK }.check();
+        let found = Stribeck { stribeck_velocity: None, ..BLOCK }.validate();
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().contains("stiction = 15 exceeds coulomb = 5"), "{}", found[0]);
-        assert!(Stribeck { stribeck_velocity: None, stiction: 5.0, ..BLOCK }.check().is_empty());
-        assert_eq!(Stribeck { peak: 0.9, ..BLOCK }.check()[0].parameter, "peak");
-        assert_eq!(Stribeck { exponent: 0.0, ..BLOCK }.check()[0].parameter, "exponent");
+        assert!(Stribeck { stribeck_velocity: None, stiction: 5.0, ..BLOCK }.validate().is_empty());
+        assert_eq!(Stribeck { peak: 0.9, ..BLOCK }.validate()[0].parameter, "peak");
+        assert_eq!(Stribeck { exponent: 0.0, ..BLOCK }.validate()[0].parameter, "exponent");
     }
 }

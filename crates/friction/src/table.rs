@@ -41,7 +41,7 @@ impl FrictionLaw for Table {
         0
     }
 
-    fn check(&self) -> Vec<Finding> {
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut wrong = |value: f64, reason: String| found.push(Finding { parameter: "points", value, reason });
         if self.points.is_empty() {
@@ -147,14 +147,14 @@ mod tests {
 
     #[test]
     fn tables_that_cannot_be_read_are_refused() {
-        let reasons = |points: Vec<(f64, f64)>| Table { points, peak: 1.0 }.check();
+        let reasons = |points: Vec<(f64, f64)>| Table { points, peak: 1.0 }.validate();
         assert!(reasons(vec![])[0].reason.contains("at least one"));
         assert!(reasons(vec![(0.0, 1.0), (0.0, 2.0)])[0].reason.contains("must exceed 0"));
         assert!(reasons(vec![(-1.0, 1.0)])[0].reason.contains("speed of points[0]"));
         assert!(reasons(vec![(0.0, -1.0)])[0].reason.contains("level of points[0]"));
         assert!(reasons(vec![(1.0, 0.1), (2.0, 1.0)])[0].reason.contains("zero speed"));
         assert!(reasons(vec![(f64::NAN, 1.0)])[0].reason.contains("finite"));
-        assert!(bearing().check().is_empty() && bearing().warnings().is_empty());
+        assert!(bearing().validate().is_empty() && bearing().warnings().is_empty());
     }
 
     #[test]

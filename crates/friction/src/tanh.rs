@@ -25,7 +25,7 @@ impl FrictionLaw for Tanh {
         0
     }
 
-    fn check(&self) -> Vec<Finding> {
+    fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         check::not_negative(&mut found, "coulomb", self.coulomb);
         check::positive(&mut found, "stribeck_velocity", self.stribeck_velocity);
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn parameters_are_checked_by_name() {
-        assert_eq!(Tanh { stribeck_velocity: 0.0, ..LAW }.check()[0].parameter, "stribeck_velocity");
-        assert_eq!(Tanh { coulomb: -1.0, ..LAW }.check()[0].parameter, "coulomb");
-        assert!(LAW.check().is_empty());
+        assert_eq!(Tanh { stribeck_velocity: 0.0, ..LAW }.validate()[0].parameter, "stribeck_velocity");
+        assert_eq!(Tanh { coulomb: -1.0, ..LAW }.validate()[0].parameter, "coulomb");
+        assert!(LAW.validate().is_empty());
     }
 }

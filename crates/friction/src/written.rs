@@ -1,7 +1,7 @@
 //! Laws as they are written in a scene (RON): every parameter by name, `Coulomb(coulomb: 0.4, stiction: 0.6)`.
 //!
 //! This enum is the file contract; [`Law`] is read from and written to it. A parameter with a default may be left out,
-//! unknown ones are refused. Ranges are not judged here but by `check`, which knows what to say.
+//! unknown ones are refused. Ranges are not judged here but by `validate`, which knows what to say.
 
 use serde::{Deserialize, Deserializer, Serialize};
 

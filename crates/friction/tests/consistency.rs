@@ -57,7 +57,7 @@ fn random_laws(rng: &mut Pcg64) -> Vec<Law> {
         ElastoPlastic { lugre: l, breakaway: rng.random_range(0.05..0.98) * l.stiction / l.sigma0 }.into(),
     ];
     for law in &laws {
-        assert_eq!(law.check(), [], "{law:?}");
+        assert_eq!(law.validate(), [], "{law:?}");
     }
     laws
 }
@@ -413,12 +413,12 @@ proptest! {
             ElastoPlastic { lugre, breakaway: p[8] }.into(),
         ];
         for law in &laws {
-            let _ = (law.check(), law.warnings(), law.evaluate(v, [s, w]), law.steady_effort(v), law.time_constant(v));
+            let _ = (law.validate(), law.warnings(), law.evaluate(v, [s, w]), law.steady_effort(v), law.time_constant(v));
             let _ = (law.stored_energy([s, w]), law.dissipated_power(v, [s, w]), law.implicit_step(h, v, w, [s, w]));
             if let Some(law) = law.event_driven() {
                 let _ = (law.stiction_level(), law.kinetic_level(v), law.sliding(Mode::Forward, v));
             }
-            for finding in law.check() {
+            for finding in law.validate() {
                 prop_assert!(finding.reason.contains(finding.parameter) || finding.parameter == "points", "{}", finding);
             }
         }

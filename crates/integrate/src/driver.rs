@@ -1,1 +1,680 @@
-//! To be written.
+//! The loop: step, controller, events, output, budgets, statistics.
+//!
+//! ```text
+//!     plan h ─▶ step ─▶ error? ─▶ sign changes on the interpolant? ─▶ output ─▶ accept ─▶ switch ─▶ accepted
+//!       ▲         rejected │                     │ yes: step again, to just past the first root
+//!       └──────────────────┴─────────────────────┘
+//! ```
+//!
+//! A [`Driver`] keeps time, state and everything a stepper remembers between calls of [`Driver::advance`], so that an embedding program
+//! may advance it by small intervals at the price of one long run. It does not own the system: pass the same one every time.
+//!
+//! **Landing on an event.** The root is located on the interpolant, then a real step is taken to it; where the interpolant was not
+//! accurate enough for the step to end just past the root, the step is corrected by a secant. The interpolant's state is never adopted.
+//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires.
+
+use crate::control::{Atol, Control, ErrorControl};
+use crate::events::{Locator, counts};
+use crate::method::AnyStepper;
+use crate::{
+    Error, Failure, Fired, Form, GeneralizedAlpha, Method, Restart, Slip, Stats, Stepper, System, Tolerance, Trouble,
+};
+
+/// Settings of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The stepper.
+    pub method: Method,
+    /// How large the steps are.
+    pub control: Control,
+    /// First step under error control; estimated if `None`.
+    pub first_step: Option<f64>,
+    /// Longest step.
+    pub max_step: f64,
+    /// Steps allowed in one call of [`Driver::advance`].
+    pub max_steps: usize,
+    /// Relative tolerance of Newton's iteration where the steps are not error-controlled.
+    pub newton_rtol: f64,
+    /// Absolute tolerance of Newton's iteration where the steps are not error-controlled.
+    pub newton_atol: f64,
+    /// Points per step at which event functions are looked at, the end included.
+    pub event_samples: usize,
+    /// Instants with events allowed per unit time, in the long run.
+    pub event_rate: f64,
+    /// Instants with events allowed in quick succession.
+    pub event_burst: usize,
+}
+
+impl Options {
+    /// Defaults for everything else.
+    pub fn new(method: Method, control: Control) -> Self {
+        Options {
+            method,
+            control,
+            first_step: None,
+            max_step: f64::INFINITY,
+            max_steps: 100_000_000,
+            newton_rtol: 1e-10,
+            newton_atol: 1e-12,
+            event_samples: 4,
+            event_rate: 1e5,
+            event_burst: 256,
+        }
+    }
+}
+
+/// How a call of [`Driver::advance`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// At the time asked for.
+    Reached,
+    /// At an event that said [`Restart::terminate`].
+    Terminated,
+}
+
+/// Receives output. Every method may use the system, which still has the modes of the step it shows.
+pub trait Sink<S: System> {
+    /// The next time at which a sample is wanted; must grow with every call of `sample`.
+    fn next_sample(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    /// The state at `next_sample`, from the interpolant.
+    fn sample(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64]) {}
+
+    /// The state after an accepted step; at an event, before `switch`.
+    fn step(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64]) {}
+
+    /// Events fired at t; the state is the one after `switch`.
+    fn event(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {}
+}
+
+/// No output.
+impl<S: System> Sink<S> for () {}
+
+/// Keeps states in memory: every step, or samples at uniform times, and the events.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// Start and interval of uniform samples; every accepted step if `None`.
+    uniform: Option<(f64, f64)>,
+    /// Times.
+    pub t: Vec<f64>,
+    /// States at these times.
+    pub y: Vec<Vec<f64>>,
+    /// Quadratures at these times.
+    pub quad: Vec<Vec<f64>>,
+    /// Events, each with its time.
+    pub events: Vec<(f64, Fired)>,
+}
+
+impl Trace {
+    /// Keeps every accepted step.
+    pub fn steps() -> Self {
+        Trace::default()
+    }
+
+    /// Keeps samples at `start`, `start + interval`, …
+    pub fn uniform(start: f64, interval: f64) -> Self {
+        Trace { uniform: Some((start, interval)), ..Trace::default() }
+    }
+
+    fn push(&mut self, t: f64, y: &[f64], quad: &[f64]) {
+        self.t.push(t);
+        self.y.push(y.to_vec());
+        self.quad.push(quad.to_vec());
+    }
+}
+
+impl<S: System> Sink<S> for Trace {
+    fn next_sample(&self) -> f64 {
+        self.uniform.map_or(f64::INFINITY, |(start, interval)| start + self.t.len() as f64 * interval)
+    }
+
+    fn sample(&mut self, _system: &mut S, t: f64, y: &[f64], quad: &[f64]) {
+        self.push(t, y, quad);
+    }
+
+    fn step(&mut self, _system: &mut S, t: f64, y: &[f64], quad: &[f64]) {
+        if self.uniform.is_none() {
+            self.push(t, y, quad);
+        }
+    }
+
+    fn event(&mut self, _system: &mut S, t: f64, _y: &[f64], _quad: &[f64], fired: &[Fired]) {
+        self.events.extend(fired.iter().map(|&fired| (t, fired)));
+    }
+}
+
+/// A run in progress. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Driver {
+    options: Options,
+    stepper: AnyStepper,
+    control: ErrorControl,
+    tolerance: Tolerance,
+    t: f64,
+    /// Active unknowns.
+    n: usize,
+    /// The state; `max_dim`, the active unknowns first.
+    y: Vec<f64>,
+    quad: Vec<f64>,
+    stats: Stats,
+    /// Step planned next under error control; 0 if it has to be estimated.
+    h_next: f64,
+    locator: Locator,
+    /// Scratch: a state, quadratures, event functions, derivatives, slips.
+    y_at: Vec<f64>,
+    quad_at: Vec<f64>,
+    g: Vec<f64>,
+    g_slope: Vec<f64>,
+    f0: Vec<f64>,
+    f1: Vec<f64>,
+    slips: Vec<Slip>,
+    fired: Vec<Fired>,
+    /// Events still allowed in quick succession, as of `tokens_t`.
+    tokens: f64,
+    tokens_t: f64,
+    is_terminated: bool,
+}
+
+impl Driver {
+    /// Starts at (t, y); `y` has the system's active dimension.
+    pub fn new<S: System>(system: &mut S, t: f64, y: &[f64], options: Options) -> Result<Self, Error> {
+        let n = system.dim();
+        let n_max = system.max_dim().max(n);
+        let n_quad = system.n_quadratures();
+        check_options(system, t, y, &options)?;
+        let max_events = system.max_events().max(system.n_events());
+        let mut state = vec![0.0; n_max];
+        state[..n].copy_from_slice(y);
+        let mut driver = Driver {
+            stepper: AnyStepper::new(options.method, n_max, n_quad),
+            control: ErrorControl::new(options.method.rule()),
+            tolerance: Tolerance { rtol: options.newton_rtol, atol: vec![options.newton_atol; n_max] },
+            t,
+            n,
+            y: state,
+            quad: vec![0.0; n_quad],
+            stats: Stats::default(),
+            h_next: options.first_step.unwrap_or(0.0),
+            locator: Locator::new(max_events, options.event_samples),
+            y_at: vec![0.0; n_max],
+            quad_at: vec![0.0; n_quad],
+            g: vec![0.0; max_events],
+            g_slope: vec![0.0; max_events],
+            f0: vec![0.0; n_max],
+            f1: vec![0.0; n_max],
+            slips: vec![Slip::default(); system.n_slips()],
+            fired: Vec::with_capacity(max_events + 1),
+            tokens: options.event_burst as f64,
+            tokens_t: t,
+            is_terminated: false,
+            options,
+        };
+        driver.restart(system)?;
+        Ok(driver)
+    }
+
+    /// Time reached.
+    pub fn t(&self) -> f64 {
+        self.t
+    }
+
+    /// The state at [`Driver::t`]; active unknowns only.
+    pub fn y(&self) -> &[f64] {
+        &self.y[..self.n]
+    }
+
+    /// The quadratures at [`Driver::t`].
+    pub fn quadratures(&self) -> &[f64] {
+        &self.quad
+    }
+
+    /// What the run cost so far.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The step planned next under error control; 0 if it is still to be estimated.
+    pub fn next_step(&self) -> f64 {
+        self.h_next
+    }
+
+    /// The system or its inputs have changed from outside, between calls: y and f are new. The planned step is kept.
+    pub fn invalidate<S: System>(&mut self, system: &mut S) -> Result<(), Error> {
+        self.restart(system)
+    }
+
+    /// Replaces the state (and the dimension, if the system's has changed), keeping time and statistics.
+    pub fn set_state<S: System>(&mut self, system: &mut S, y: &[f64]) -> Result<(), Error> {
+        check_state(system, self.t, y)?;
+        let n = y.len();
+        if n > self.y.len() {
+            return Err(Error::Input { what: "dimension", value: n as f64, reason: "at most max_dim at construction" });
+        }
+        self.n = n;
+        self.y[..n].copy_from_slice(y);
+        self.is_terminated = false;
+        self.restart(system)
+    }
+
+    /// Advances to `t_end`, exactly, or to an event that terminates.
+    pub fn advance<S: System, K: Sink<S>>(
+        &mut self,
+        system: &mut S,
+        t_end: f64,
+        sink: &mut K,
+    ) -> Result<Outcome, Error> {
+        if !t_end.is_finite() || t_end < self.t {
+            return Err(Error::Input { what: "t_end", value: t_end, reason: "finite and not before the present time" });
+        }
+        // samples due at the present time
+        while sink.next_sample() <= self.t && !self.is_terminated {
+            sink.sample(system, self.t, &self.y[..self.n], &self.quad);
+        }
+        let mut steps = 0;
+        while self.t < t_end && !self.is_terminated {
+            if steps == self.options.max_steps {
+                return Err(Error::StepBudget { t: self.t, h: self.h_next, steps, state: self.y().to_vec() });
+            }
+            self.step(system, t_end, sink)?;
+            steps += 1;
+        }
+        Ok(if self.is_terminated { Outcome::Terminated } else { Outcome::Reached })
+    }
+
+    /// Accepts exactly one step, not beyond `t_end`.
+    pub fn step<S: System, K: Sink<S>>(&mut self, system: &mut S, t_end: f64, sink: &mut K) -> Result<(), Error> {
+        let (t, n) = (self.t, self.n);
+        let time_event = system.next_time_event(t).filter(|&event| event > t);
+        let t_stop = time_event.map_or(t_end, |event| event.min(t_end));
+        let is_adaptive = self.options.control.tolerances().is_some();
+        let exponent = self.stepper.error_exponent().unwrap_or(1.0);
+
+        let mut wanted = self.plan(system, t_stop)?;
+        let h_lost = 8.0 * f64::EPSILON * t.abs();
+        let mut h;
+        let mut lands;
+        let landing;
+        let mut attempt;
+        loop {
+            // the rest of the way if the step nearly reaches it
+            let rest = t_stop - t;
+            lands = wanted * (1.0 + 1e-8) >= rest;
+            h = if lands { rest } else { wanted };
+
+            let result = self.stepper.step(system, t, h, &self.y[..n], &self.tolerance, &mut self.stats);
+            let result = match result {
+                Ok(made) if is_adaptive && !self.control.accepts(made.error) => {
+                    self.stats.n_rejected += 1;
+                    wanted = self.control.rejected(h, &made, exponent);
+                    if wanted <= h_lost || wanted < f64::MIN_POSITIVE {
+                        let state = self.y().to_vec();
+                        return Err(Error::StepTooSmall { t, h, error: made.error, state });
+                    }
+                    continue;
+                }
+                Ok(made) => {
+                    attempt = made;
+                    // interpolant, then sign changes on it, then a real step to the first
+                    let finished = self.stepper.finish(system, &mut self.stats);
+                    finished.and_then(|()| self.find_events(system, h))
+                }
+                Err(failure) => {
+                    attempt = crate::Attempt::explicit(f64::NAN);
+                    Err(failure)
+                }
+            };
+            match result {
+                Ok(offset) => {
+                    landing = offset;
+                    break;
+                }
+                Err(failure) => {
+                    self.stats.n_failed += 1;
+                    let factor = match failure {
+                        Failure::Newton { factor } => factor.clamp(0.1, 0.9),
+                        Failure::Singular { .. } => 0.5,
+                        Failure::NonFinite { .. } | Failure::System(Trouble::Retry) => 0.25,
+                        Failure::System(Trouble::Fatal { .. }) => 0.0,
+                    };
+                    wanted = factor * h;
+                    if !is_adaptive || wanted <= h_lost || wanted < f64::MIN_POSITIVE {
+                        return Err(self.failed(failure, h));
+                    }
+                }
+            }
+        }
+
+        // where the step really ends
+        let h_taken = landing.unwrap_or(h);
+        let is_shortened = h_taken < h;
+        let t_new = if lands && !is_shortened { t_stop } else { t + h_taken };
+        self.collect_fired(system, landing.is_some());
+        if time_event == Some(t_new) {
+            self.fired.push(Fired::Time);
+        }
+
+        // output from the interpolant, then the end of the step
+        while sink.next_sample() <= t_new {
+            let at = sink.next_sample();
+            let theta = ((at - t) / h_taken).clamp(0.0, 1.0);
+            if at >= t_new {
+                self.y_at[..n].copy_from_slice(self.stepper.y_new());
+            } else {
+                self.stepper.interpolate(theta, &mut self.y_at[..n]);
+            }
+            self.stepper.interpolate_quadratures(theta, &mut self.quad_at);
+            self.quad_at.iter_mut().zip(&self.quad).for_each(|(at, start)| *at += start);
+            sink.sample(system, at, &self.y_at[..n], &self.quad_at);
+        }
+        self.y[..n].copy_from_slice(self.stepper.y_new());
+        self.stepper.interpolate_quadratures(1.0, &mut self.quad_at);
+        self.quad.iter_mut().zip(&self.quad_at).for_each(|(quad, rise)| *quad += rise);
+        self.t = t_new;
+        self.stats.n_accepted += 1;
+
+        // the next step; one cut short by the end of the way or by an event says little about it
+        if is_adaptive {
+            let proposed = self.control.accepted(h, &attempt, exponent);
+            self.h_next = if lands { proposed.max(wanted) } else { self.stepper.settle(h, proposed) };
+        }
+        self.stepper.accept();
+        sink.step(system, self.t, &self.y[..n], &self.quad);
+
+        if !self.fired.is_empty() {
+            self.spend_event(h_taken)?;
+            self.switch(system, sink, h_taken)?;
+        }
+        self.run_hook(system, h_taken)
+    }
+
+    /// The step to try first.
+    fn plan<S: System>(&mut self, system: &mut S, t_stop: f64) -> Result<f64, Error> {
+        let n = self.n;
+        let rest = t_stop - self.t;
+        let wanted = if self.options.control.tolerances().is_none() {
+            system.slips(self.t, &self.y[..n], &mut self.slips);
+            self.options.control.rule_step(&self.slips).unwrap_or(rest)
+        } else {
+            if self.h_next == 0.0 {
+                self.h_next = self.estimate_step(system, rest)?;
+            }
+            self.h_next
+        };
+        if wanted.is_nan() || wanted <= 0.0 {
+            return Err(Error::Input { what: "step", value: wanted, reason: "positive" });
+        }
+        Ok(wanted.min(self.options.max_step))
+    }
+
+    /// First step after Hairer, Nørsett & Wanner, *Solving ODEs I*, section II.4: an explicit Euler step that changes y by a hundredth,
+    /// and from it the second derivative.
+    fn estimate_step<S: System>(&mut self, system: &mut S, rest: f64) -> Result<f64, Error> {
+        let n = self.n;
+        if n == 0 {
+            return Ok(rest);
+        }
+        if system.form() != Form::Explicit {
+            // y' is not at hand: start small and let the controller grow
+            return Ok(1e-5 * rest);
+        }
+        let Driver { t, y, y_at, f0, f1, tolerance, stats, .. } = self;
+        let (y, moved, f0, f1) = (&y[..n], &mut y_at[..n], &mut f0[..n], &mut f1[..n]);
+        let norm = |x: &[f64]| tolerance.norm(x, y, y);
+        let exponent = self.stepper.error_exponent().unwrap_or(5.0);
+        let mut estimate = || -> Result<f64, Trouble> {
+            stats.n_rhs += 2;
+            system.rhs(*t, y, f0)?;
+            let (d0, d1) = (norm(y), norm(f0));
+            let h = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * d0 / d1 };
+            let h = h.min(rest);
+            (0..n).for_each(|i| moved[i] = y[i] + h * f0[i]);
+            system.rhs(*t + h, moved, f1)?;
+            f1.iter_mut().zip(f0.iter()).for_each(|(f1, f0)| *f1 -= f0);
+            let steepest = d1.max(norm(f1) / h);
+            let h1 = if steepest <= 1e-15 { (1e-3 * h).max(1e-6) } else { (0.01 / steepest).powf(1.0 / exponent) };
+            Ok((100.0 * h).min(h1).min(rest))
+        };
+        match estimate() {
+            Ok(h) if h > 0.0 => Ok(h),
+            Ok(_) | Err(Trouble::Retry) => Ok(1e-6 * rest),
+            Err(trouble) => Err(self.failed(trouble.into(), 0.0)),
+        }
+    }
+
+    /// Looks for sign changes on the step just made and takes a real step to just past the first; its length, or `None` if there is none.
+    fn find_events<S: System>(&mut self, system: &mut S, h: f64) -> Result<Option<f64>, Failure> {
+        let n = self.n;
+        let n_events = system.n_events();
+        if n_events == 0 {
+            return Ok(None);
+        }
+        let Driver { t, y, y_at, stepper, stats, locator, tolerance, g, g_slope, .. } = self;
+        let t = *t;
+        let (y, y_at) = (&y[..n], &mut y_at[..n]);
+        let (g, g_slope) = (&mut g[..n_events], &mut g_slope[..n_events]);
+        let ulp = f64::EPSILON * t.abs().max((t + h).abs());
+
+        // modes stay frozen: everything up to `switch` sees the same equations
+        (0..n_events).for_each(|i| locator.set_direction(i, system.direction(i)));
+        let found = locator.search(h, 2.0 * ulp, 16.0 * ulp, |s, g| {
+            if s == h {
+                y_at.copy_from_slice(stepper.y_new());
+            } else {
+                stepper.interpolate(s / h, y_at);
+            }
+            stats.n_event_evaluations += 1;
+            system.events(t + s, y_at, g)
+        })?;
+        let Some(last) = found.last() else { return Ok(None) };
+
+        // real steps, corrected by the secant until they end just past the root
+        let mut target = last.after;
+        let mut nudge = 2.0 * ulp;
+        for trial in 0..12 {
+            stats.n_landings += 1;
+            stepper.step(system, t, target, y, tolerance, stats)?;
+            stepper.finish(system, stats)?;
+            stats.n_event_evaluations += 2;
+            system.events(t + target, stepper.y_new(), g)?;
+            stepper.interpolate(0.99, y_at);
+            system.events(t + 0.99 * target, y_at, g_slope)?;
+            // time by which the slowest function is ahead of (negative) or behind (positive) its root
+            let found = locator.found();
+            let mut behind = f64::NEG_INFINITY;
+            for crossing in found {
+                let i = crossing.index;
+                let slope = (g[i] - g_slope[i]) / (0.01 * target);
+                let distance = -g[i] / slope;
+                behind = behind.max(if distance.is_finite() { distance } else { 0.0 });
+            }
+            let is_crossed = found.iter().all(|crossing| locator.is_crossed(crossing.index, g[crossing.index]));
+            if is_crossed && (-behind <= 32.0 * ulp || trial >= 3) {
+                return Ok(Some(target));
+            }
+            if target == h {
+                // only the interpolant had it, or only some of the functions have changed sign
+                return Ok(Some(target));
+            }
+            let ahead = target + behind + nudge;
+            target = if ahead > 0.0 && ahead < h {
+                ahead
+            } else if is_crossed {
+                return Ok(Some(target));
+            } else {
+                h
+            };
+            nudge *= 8.0;
+        }
+        Ok(Some(target))
+    }
+
+    /// What has changed sign by the end of the step; `has_landed` says that `g` holds the values there.
+    fn collect_fired<S: System>(&mut self, system: &mut S, has_landed: bool) {
+        self.fired.clear();
+        let n_events = system.n_events();
+        if n_events == 0 {
+            return;
+        }
+        if !has_landed {
+            self.locator.advance_to_end();
+            return;
+        }
+        for (index, &value) in self.g[..n_events].iter().enumerate() {
+            let rising = value > 0.0;
+            if self.locator.is_crossed(index, value) && counts(system.direction(index), rising) {
+                self.fired.push(Fired::Root { index, rising });
+            }
+        }
+        self.locator.advance(&self.g[..n_events]);
+    }
+
+    /// A bucket of `event_burst` tokens that fills at `event_rate`; every instant with events takes one.
+    fn spend_event(&mut self, h: f64) -> Result<(), Error> {
+        let Options { event_rate: rate, event_burst: burst, .. } = self.options;
+        self.tokens = (self.tokens + rate * (self.t - self.tokens_t)).min(burst as f64) - 1.0;
+        self.tokens_t = self.t;
+        if self.tokens >= 0.0 {
+            return Ok(());
+        }
+        Err(Error::EventBudget { t: self.t, h, event: self.fired[0], rate, burst, state: self.y().to_vec() })
+    }
+
+    fn switch<S: System, K: Sink<S>>(&mut self, system: &mut S, sink: &mut K, h: f64) -> Result<(), Error> {
+        for fired in &self.fired {
+            match fired {
+                Fired::Time => self.stats.n_time_events += 1,
+                Fired::Root { .. } => self.stats.n_events += 1,
+            }
+        }
+        let restart = system.switch(self.t, &mut self.y, &mut self.quad, &self.fired);
+        let Restart { dim, fresh, terminate, step } = restart.map_err(|trouble| self.failed(trouble.into(), h))?;
+        if dim > self.y.len() {
+            return Err(Error::Input { what: "dimension", value: dim as f64, reason: "at most max_dim" });
+        }
+        self.is_terminated = terminate;
+        if fresh || dim != self.n {
+            self.control.reset();
+            // nothing is known of a system with other unknowns
+            if dim != self.n {
+                self.h_next = 0.0;
+            }
+            self.n = dim;
+            check_state(system, self.t, &self.y[..dim])?;
+            self.restart(system)?;
+        }
+        if let Some(step) = step {
+            self.h_next = step;
+        }
+        sink.event(system, self.t, &self.y[..self.n], &self.quad, &self.fired);
+        Ok(())
+    }
+
+    /// `accepted`, after which y may be in another chart.
+    fn run_hook<S: System>(&mut self, system: &mut S, h: f64) -> Result<(), Error> {
+        let n = self.n;
+        match system.accepted(self.t, &mut self.y[..n]) {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                self.stats.n_charts += 1;
+                self.stepper.restart(n);
+                Ok(())
+            }
+            Err(trouble) => Err(self.failed(trouble.into(), h)),
+        }
+    }
+
+    /// Everything that depends on y or f is made anew.
+    fn restart<S: System>(&mut self, system: &mut S) -> Result<(), Error> {
+        let n = self.n;
+        self.stepper.restart(n);
+        match self.options.control.tolerances() {
+            Some((rtol, atol)) => {
+                self.tolerance.rtol = rtol;
+                match atol {
+                    Atol::Uniform(atol) => system.absolute_tolerance(*atol, &mut self.tolerance.atol[..n]),
+                    Atol::Each(each) => self.tolerance.atol[..n].copy_from_slice(&each[..n]),
+                }
+            }
+            None => system.absolute_tolerance(self.options.newton_atol, &mut self.tolerance.atol[..n]),
+        }
+        let n_events = system.n_events();
+        if n_events > self.g.len() {
+            return Err(Error::Input { what: "events", value: n_events as f64, reason: "at most max_events" });
+        }
+        if n_events > 0 {
+            self.stats.n_event_evaluations += 1;
+            let values = self.locator.start_values(n_events);
+            if let Err(trouble) = system.events(self.t, &self.y[..n], values) {
+                return Err(self.failed(trouble.into(), 0.0));
+            }
+            self.locator.begin();
+        }
+        Ok(())
+    }
+
+    /// A failure with the last accepted state.
+    fn failed(&self, failure: Failure, h: f64) -> Error {
+        let (t, state) = (self.t, self.y().to_vec());
+        match failure {
+            Failure::Newton { .. } => Error::Newton { t, h, state },
+            Failure::Singular { column } => Error::Singular { t, h, column, state },
+            Failure::NonFinite { component } => Error::NonFinite { t, h, component, state },
+            Failure::System(Trouble::Retry) => Error::System { t, h, code: None, state },
+            Failure::System(Trouble::Fatal { code }) => Error::System { t, h, code: Some(code), state },
+        }
+    }
+}
+
+fn check_state<S: System>(system: &S, t: f64, y: &[f64]) -> Result<(), Error> {
+    let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
+    if y.len() != system.dim() {
+        return refuse("number of unknowns", y.len() as f64, "the system's active dimension");
+    }
+    if !t.is_finite() {
+        return refuse("t", t, "finite");
+    }
+    match y.iter().find(|y| !y.is_finite()) {
+        Some(&y) => refuse("state", y, "finite"),
+        None => Ok(()),
+    }
+}
+
+fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &Options) -> Result<(), Error> {
+    let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
+    check_state(system, t, y)?;
+    if let Method::GeneralizedAlpha { spectral_radius } = options.method {
+        GeneralizedAlpha::check(spectral_radius)?;
+    }
+    if let Err(invalid) = options.control.validate() {
+        return refuse("control", invalid.value, invalid.range);
+    }
+    if let Some((rtol, atol)) = options.control.tolerances() {
+        if AnyStepper::new(options.method, 0, 0).error_exponent().is_none() {
+            return refuse("rtol", rtol, "a stepper with an error estimate: Dopri5, Radau5 or GeneralizedAlpha");
+        }
+        if let Atol::Each(each) = atol
+            && each.len() < system.max_dim().max(system.dim())
+        {
+            return refuse("number of atol", each.len() as f64, "one for each unknown up to max_dim");
+        }
+    }
+    if system.form() == Form::Mass && !options.method.is_implicit() {
+        return refuse("mass matrix", f64::NAN, "an implicit stepper");
+    }
+    if options.first_step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
+        return refuse("first_step", options.first_step.unwrap_or(0.0), "positive and finite");
+    }
+    if options.max_step.is_nan() || options.max_step <= 0.0 {
+        return refuse("max_step", options.max_step, "positive");
+    }
+    if options.event_rate.is_nan() || options.event_rate < 0.0 {
+        return refuse("event_rate", options.event_rate, "not negative");
+    }
+    let newton = [options.newton_rtol, options.newton_atol];
+    match newton.iter().find(|tolerance| !(**tolerance > 0.0 && tolerance.is_finite())) {
+        Some(&value) => refuse("newton tolerance", value, "positive and finite"),
+        None => Ok(()),
+    }
+}

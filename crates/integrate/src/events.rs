@@ -1,1 +1,409 @@
-//! To be written.
+//! Where on an interpolant do functions change sign?
+//!
+//! The locator knows an interpolant and a vector of functions gᵢ(s), 0 ≤ s ≤ h, nothing more. It samples the step at a few points,
+//! brackets the first counted sign change of each function, and closes the brackets to a few ulps of t with Chandrupatla's method
+//! (*Adv. Eng. Software* 28, 1997: inverse quadratic interpolation where it is safe, bisection where it is not).
+//!
+//! **Signs.** A function has the sign it last had when it was not zero. A sample of exactly zero has not crossed yet, so a root that falls
+//! on the end of a step is found in the next; a function that *starts* at zero has no sign until it leaves zero, and leaving is not
+//! an event: it is neither fired at once nor missed when it comes back.
+//!
+//! **Two roots in one step.** Where |g| has a minimum among three samples of one sign, a parabola is followed to that minimum.
+
+use crate::system::Direction;
+
+/// Bracket of one sign change, in offsets from the start of the step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// The function.
+    pub index: usize,
+    /// From negative to positive?
+    pub rising: bool,
+    /// g has its old sign here (or is zero).
+    pub before: f64,
+    /// g has its new sign here: just past the root.
+    pub after: f64,
+}
+
+/// Scratch and settings of the search.
+#[derive(Clone, Debug)]
+pub struct Locator {
+    /// Samples per step, the end included.
+    samples: usize,
+    /// Values at the start and at the samples; row after row, `n_events` each.
+    g: Vec<f64>,
+    row: Vec<f64>,
+    /// Last non-zero sign of each function: −1, 0 (not yet known), 1.
+    sign: Vec<i8>,
+    direction: Vec<Direction>,
+    found: Vec<Crossing>,
+    n: usize,
+}
+
+/// Does a value differ in sign from `sign` (±1)?
+fn has_crossed(sign: i8, g: f64) -> bool {
+    f64::from(sign) * g < 0.0
+}
+
+/// Is this the kind of sign change that was asked for?
+pub(crate) fn counts(direction: Direction, rising: bool) -> bool {
+    match direction {
+        Direction::Any => true,
+        Direction::Rising => rising,
+        Direction::Falling => !rising,
+    }
+}
+
+/// The sign of g as −1, 0 or 1.
+fn sign_of(g: f64) -> i8 {
+    (g > 0.0) as i8 - (g < 0.0) as i8
+}
+
+impl Locator {
+    /// Room for `n_max` functions, `samples` ≥ 1 points per step.
+    pub fn new(n_max: usize, samples: usize) -> Self {
+        let samples = samples.max(1);
+        Locator {
+            samples,
+            g: vec![0.0; n_max * (samples + 1)],
+            row: vec![0.0; n_max],
+            sign: vec![0; n_max],
+            direction: vec![Direction::Any; n_max],
+            found: Vec::with_capacity(n_max),
+            n: n_max,
+        }
+    }
+
+    /// Number of functions, and room for their values at the start, to be filled before [`Locator::begin`].
+    pub fn start_values(&mut self, n: usize) -> &mut [f64] {
+        self.n = n;
+        &mut self.g[..n]
+    }
+
+    /// Which sign changes of function i count from here on.
+    pub fn set_direction(&mut self, i: usize, direction: Direction) {
+        self.direction[i] = direction;
+    }
+
+    /// Forgets the past: signs are those of the start values.
+    pub fn begin(&mut self) {
+        for i in 0..self.n {
+            self.sign[i] = sign_of(self.g[i]);
+        }
+    }
+
+    /// Counted sign changes on a step of length `h`, earliest first: those within `together` of the first one are all that is
+    /// returned. `g` evaluates all functions at an offset; `resolution` is the width a bracket is closed to.
+    pub fn search<E>(
+        &mut self,
+        h: f64,
+        resolution: f64,
+        together: f64,
+        mut g: impl FnMut(f64, &mut [f64]) -> Result<(), E>,
+    ) -> Result<&[Crossing], E> {
+        let (n, m) = (self.n, self.samples);
+        self.found.clear();
+        if n == 0 {
+            return Ok(&self.found);
+        }
+        let at = |k: usize| if k == m { h } else { h * k as f64 / m as f64 };
+        for k in 1..=m {
+            g(at(k), &mut self.g[k * n..(k + 1) * n])?;
+        }
+
+        let mut horizon = h;
+        for i in 0..n {
+            let mut sign = self.sign[i];
+            // last sample known to be on the side of `sign`
+            let mut before = 0;
+            for k in 1..=m {
+                let value = self.g[k * n + i];
+                if sign == 0 {
+                    (sign, before) = (sign_of(value), k);
+                    continue;
+                }
+                if at(before) > horizon {
+                    break;
+                }
+                let mut bracket = None;
+                if has_crossed(sign, value) {
+                    bracket = Some((at(before), self.g[before * n + i], at(k), value));
+                } else if k >= 2 {
+                    // a minimum of |g| around sample k−1: look for a pair of roots
+                    let [a, b, c] = [k - 2, k - 1, k].map(|k| self.g[k * n + i]);
+                    if b.abs() <= a.abs() && b.abs() < c.abs() && b * c > 0.0 && a * c >= 0.0 {
+                        let row = &mut self.row[..n];
+                        let dip = follow_minimum([at(k - 2), at(k - 1), at(k)], [a, b, c], |s| {
+                            g(s, row)?;
+                            Ok(row[i])
+                        })?;
+                        bracket = dip.map(|(s, value)| {
+                            let start = if s > at(k - 1) { (at(k - 1), b) } else { (at(k - 2), a) };
+                            (start.0, start.1, s, value)
+                        });
+                    }
+                }
+                if let Some((s0, g0, s1, g1)) = bracket {
+                    let rising = sign < 0;
+                    let is_counted = counts(self.direction[i], rising);
+                    // a dip crosses twice: if the way in does not count, the way out does
+                    let is_dip = !has_crossed(sign, value);
+                    if is_counted || is_dip {
+                        let (sign, s0, g0, s1, g1) =
+                            if is_counted { (sign, s0, g0, s1, g1) } else { (-sign, s1, g1, at(k), value) };
+                        let row = &mut self.row[..n];
+                        let (lo, hi) = close_bracket(sign, s0, g0, s1, g1, resolution, |s| {
+                            g(s, row)?;
+                            Ok(row[i])
+                        })?;
+                        self.found.push(Crossing { index: i, rising: sign < 0, before: lo, after: hi });
+                        horizon = horizon.min(hi + together);
+                        break;
+                    }
+                    if !is_dip {
+                        sign = -sign;
+                    }
+                }
+                if value != 0.0 {
+                    before = k;
+                }
+            }
+        }
+        self.found.sort_unstable_by(|a, b| a.after.total_cmp(&b.after));
+        self.found.retain(|crossing| crossing.after <= horizon);
+        Ok(&self.found)
+    }
+
+    /// Sign changes found by the last search.
+    pub fn found(&self) -> &[Crossing] {
+        &self.found
+    }
+
+    /// The step ends where the functions have these values: they become the start values of the next.
+    pub fn advance(&mut self, end: &[f64]) {
+        self.g[..self.n].copy_from_slice(end);
+        self.keep_signs();
+    }
+
+    /// [`Locator::advance`] with the values at the end of the last searched step.
+    pub fn advance_to_end(&mut self) {
+        let last = self.samples * self.n;
+        self.g.copy_within(last..last + self.n, 0);
+        self.keep_signs();
+    }
+
+    /// A zero leaves the sign as it was.
+    fn keep_signs(&mut self) {
+        for (sign, &g) in self.sign.iter_mut().zip(&self.g[..self.n]) {
+            if g != 0.0 {
+                *sign = sign_of(g);
+            }
+        }
+    }
+
+    /// Has function i, now at `value`, changed its sign since the start of the step?
+    pub fn is_crossed(&self, i: usize, value: f64) -> bool {
+        has_crossed(self.sign[i], value)
+    }
+}
+
+/// Closes a bracket of a sign change, g(a) on the side of `sign` (or zero), g(b) beyond it, to `resolution`; returns (before, after).
+fn close_bracket<E>(
+    sign: i8,
+    a: f64,
+    ga: f64,
+    b: f64,
+    gb: f64,
+    resolution: f64,
+    mut g: impl FnMut(f64) -> Result<f64, E>,
+) -> Result<(f64, f64), E> {
+    // x₁ the newest point, x₂ the other end of the bracket, x₃ the point dropped last
+    let (mut x1, mut g1, mut x2, mut g2) = (b, gb, a, ga);
+    let mut t = if ga == gb { 0.5 } else { (gb / (gb - ga)).clamp(0.0, 1.0) };
+    // bisection alone needs 52 halvings of a step; interpolation needs less than twice that at its very worst
+    for _ in 0..120 {
+        let width = (x2 - x1).abs();
+        let least = 0.5 * resolution / width;
+        if least.is_nan() || least >= 0.5 {
+            break;
+        }
+        let x = x1 + t.clamp(least, 1.0 - least) * (x2 - x1);
+        if x == x1 || x == x2 {
+            break;
+        }
+        let gx = g(x)?;
+        let (x3, g3) = if has_crossed(sign, gx) == has_crossed(sign, g1) {
+            (x1, g1)
+        } else {
+            let dropped = (x2, g2);
+            (x2, g2) = (x1, g1);
+            dropped
+        };
+        (x1, g1) = (x, gx);
+
+        // inverse quadratic interpolation where it is monotone (Chandrupatla's criterion)
+        let xi = (x1 - x2) / (x3 - x2);
+        let phi = (g1 - g2) / (g3 - g2);
+        t = if phi * phi < xi && (1.0 - phi) * (1.0 - phi) < 1.0 - xi {
+            g1 / (g2 - g1) * g3 / (g2 - g3) + (x3 - x1) / (x2 - x1) * g1 / (g3 - g1) * g2 / (g3 - g2)
+        } else {
+            0.5
+        };
+        if !t.is_finite() {
+            t = 0.5;
+        }
+    }
+    Ok(if has_crossed(sign, g1) { (x2, x1) } else { (x1, x2) })
+}
+
+/// Follows parabolas to the minimum of |g| between three points of one sign; the first point of the other sign, if any.
+fn follow_minimum<E>(
+    mut s: [f64; 3],
+    mut v: [f64; 3],
+    mut g: impl FnMut(f64) -> Result<f64, E>,
+) -> Result<Option<(f64, f64)>, E> {
+    let sign = sign_of(v[2]);
+    for _ in 0..6 {
+        // vertex of the parabola through the three points
+        let d01 = (v[1] - v[0]) / (s[1] - s[0]);
+        let d12 = (v[2] - v[1]) / (s[2] - s[1]);
+        let curvature = (d12 - d01) / (s[2] - s[0]);
+        let x = 0.5 * (s[0] + s[1] - d01 / curvature);
+        let is_inside = x > s[0] && x < s[2] && x != s[1];
+        if !is_inside {
+            return Ok(None);
+        }
+        // if even a parabola three times as deep stays clear of zero there is no pair of roots
+        let depth = v[1] + d01 * (x - s[1]) + curvature * (x - s[0]) * (x - s[1]);
+        if f64::from(sign) * (depth - 2.0 * (v[1] - depth).abs() * f64::from(sign)) > 0.0 {
+            return Ok(None);
+        }
+        let value = g(x)?;
+        if has_crossed(sign, value) {
+            return Ok(Some((x, value)));
+        }
+        // keep the three points around the smallest |g|
+        let is_left = x < s[1];
+        if value.abs() < v[1].abs() {
+            if is_left {
+                (s, v) = ([s[0], x, s[1]], [v[0], value, v[1]]);
+            } else {
+                (s, v) = ([s[1], x, s[2]], [v[1], value, v[2]]);
+            }
+        } else if is_left {
+            (s[0], v[0]) = (x, value);
+        } else {
+            (s[2], v[2]) = (x, value);
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::convert::Infallible;
+
+    /// Searches one function on [0, h].
+    fn search(h: f64, samples: usize, direction: Direction, f: impl Fn(f64) -> f64) -> (Vec<Crossing>, usize) {
+        let mut locator = Locator::new(1, samples);
+        locator.start_values(1)[0] = f(0.0);
+        locator.begin();
+        locator.set_direction(0, direction);
+        let mut n = 0;
+        let found = locator.search(h, 1e-15, 1e-14, |s, g| {
+            n += 1;
+            g[0] = f(s);
+            Ok::<(), Infallible>(())
+        });
+        (found.unwrap().to_vec(), n)
+    }
+
+    #[test]
+    fn a_root_is_bracketed_to_resolution_in_few_evaluations() {
+        // cos x = x at 0.739085133215160641655…
+        let (found, n) = search(1.0, 4, Direction::Any, |s| s - s.cos());
+        assert_eq!(found.len(), 1);
+        assert!(found[0].rising && found[0].after > found[0].before);
+        assert!(found[0].after - found[0].before <= 1.0e-15);
+        assert!((found[0].after - 0.739_085_133_215_160_6).abs() < 3e-15, "{:?}", found[0]);
+        assert!(n <= 4 + 10, "{n} evaluations");
+    }
+
+    #[test]
+    fn hard_functions_are_bracketed_too() {
+        // a triple root, a step, a pole-like slope: no interpolation helps, bisection must
+        for f in [|s: f64| (s - 0.3).powi(3), |s: f64| if s < 0.3 { -1.0 } else { 1.0 }, |s: f64| (s - 0.3).cbrt()] {
+            let (found, n) = search(1.0, 4, Direction::Any, f);
+            assert_eq!(found.len(), 1);
+            assert!((found[0].after - 0.3).abs() < 1e-14, "{:?}", found[0]);
+            assert!(n < 130, "{n} evaluations");
+        }
+    }
+
+    #[test]
+    fn direction_is_respected() {
+        let sine = |s: f64| (std::f64::consts::PI * (s + 0.5)).sin(); // falls at 0.5, rises at 1.5
+        assert!((search(2.0, 8, Direction::Any, sine).0[0].after - 0.5).abs() < 1e-14);
+        assert!((search(2.0, 8, Direction::Falling, sine).0[0].after - 0.5).abs() < 1e-14);
+        assert!((search(2.0, 8, Direction::Rising, sine).0[0].after - 1.5).abs() < 1e-14);
+        assert!(search(1.0, 8, Direction::Rising, sine).0.is_empty());
+    }
+
+    #[test]
+    fn two_roots_between_samples_are_found_where_the_samples_show_a_minimum() {
+        // roots 0.55 and 0.57 between the samples 0.5 and 0.75: no sample sees a sign change
+        let dip = |s: f64| (s - 0.55) * (s - 0.57);
+        assert!((search(1.0, 4, Direction::Any, dip).0[0].after - 0.55).abs() < 1e-14);
+        assert!((search(1.0, 4, Direction::Rising, dip).0[0].after - 0.57).abs() < 1e-14);
+        // a dip that stays clear of zero is not an event
+        assert!(search(1.0, 4, Direction::Any, |s| (s - 0.56) * (s - 0.56) + 1e-6).0.is_empty());
+        // nor is one that touches it
+        assert!(search(1.0, 4, Direction::Any, |s| (s - 0.56) * (s - 0.56)).0.is_empty());
+    }
+
+    #[test]
+    fn a_function_that_starts_at_zero_fires_when_it_comes_back() {
+        let (found, _) = search(1.0, 4, Direction::Any, |s| s * (0.6 - s));
+        assert_eq!(found.len(), 1);
+        assert!((found[0].after - 0.6).abs() < 1e-14 && !found[0].rising);
+        assert!(search(1.0, 4, Direction::Any, |s| s).0.is_empty());
+        assert!(search(1.0, 4, Direction::Any, |_| 0.0).0.is_empty());
+    }
+
+    #[test]
+    fn a_root_on_the_end_of_a_step_is_found_in_the_next() {
+        let f = |s: f64| 1.0 - s;
+        let mut locator = Locator::new(1, 4);
+        locator.start_values(1)[0] = f(0.0);
+        locator.begin();
+        let g0 = |s: f64, g: &mut [f64]| {
+            g[0] = f(s);
+            Ok::<(), Infallible>(())
+        };
+        assert!(locator.search(1.0, 1e-15, 1e-14, g0).unwrap().is_empty());
+        locator.advance_to_end();
+        let g1 = |s: f64, g: &mut [f64]| {
+            g[0] = f(1.0 + s);
+            Ok::<(), Infallible>(())
+        };
+        let found = locator.search(1.0, 1e-15, 1e-14, g1).unwrap();
+        assert_eq!(found.len(), 1);
+        assert!(found[0].after < 1e-14);
+    }
+
+    #[test]
+    fn coincident_roots_come_together_and_later_ones_do_not() {
+        let mut locator = Locator::new(3, 4);
+        let f = |s: f64| [s - 0.4, 0.8 - 2.0 * s, s - 0.7];
+        locator.start_values(3).copy_from_slice(&f(0.0));
+        locator.begin();
+        let found = locator.search(1.0, 1e-15, 1e-14, |s, g| {
+            g.copy_from_slice(&f(s));
+            Ok::<(), Infallible>(())
+        });
+        let mut indices: Vec<_> = found.unwrap().iter().map(|c| c.index).collect();
+        indices.sort_unstable();
+        assert_eq!(indices, [0, 1]);
+    }
+}

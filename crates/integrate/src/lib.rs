@@ -8,6 +8,7 @@
 //! - [`events`]: where on an interpolant a function changes sign;
 //! - [`driver`]: the loop that puts them together.
 #![warn(missing_docs)]
+#![allow(clippy::needless_range_loop, reason = "formulas over several vectors are read by index")]
 
 pub mod control;
 pub mod driver;
@@ -21,14 +22,28 @@ pub mod system;
 mod dopri5;
 mod euler;
 mod generalized_alpha;
+mod method;
 mod mixed_euler;
 mod newton;
+mod own;
 mod radau3;
 mod radau5;
 mod rk4;
 mod trapezoidal;
 
+pub use control::Control;
+pub use dopri5::Dopri5;
+pub use driver::{Driver, Options, Outcome, Sink, Trace};
 pub use error::Error;
+pub use euler::Euler;
+pub use generalized_alpha::GeneralizedAlpha;
+pub use method::Method;
+pub use mixed_euler::MixedEuler;
+pub use own::Own;
+pub use radau3::Radau3;
+pub use radau5::Radau5;
+pub use rk4::Rk4;
 pub use stats::Stats;
 pub use stepper::{Attempt, Failure, Stepper, Tolerance};
 pub use system::{Direction, Fired, Form, Restart, Slip, Sparsity, System, Trouble};
+pub use trapezoidal::Trapezoidal;

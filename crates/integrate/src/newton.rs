@@ -1,1 +1,325 @@
-//! To be written.
+//! What the implicit steppers share: the defect, its Jacobian and the Newton matrix.
+//!
+//! Every stage of an implicit method solves R(t, Y, Ẏ) = 0 for Y with Ẏ affine in Y, where the defect is
+//!
+//! ```text
+//!     R = f(t, Y) − Ẏ         Form::Explicit          J =  ∂f/∂y,   M = 1
+//!     R = f(t, Y) − M Ẏ       Form::Mass              J =  ∂f/∂y
+//!     R = −F(t, Y, Ẏ)         Form::Residual          J = −∂F/∂y,   M = ∂F/∂y'
+//! ```
+//!
+//! and a Newton correction solves (c M − J) Δ = R with a real or complex c ~ 1/h. With y = (q, v, z) and q̇ = v the first rows are
+//! c Δq − Δv = R_q; eliminating Δq = (Δv + R_q)/c leaves
+//!
+//! ```text
+//!     | (c M − J)_vv − J_vq/c    (c M − J)_vz |  | Δv |     | R_v + J_vq R_q/c |
+//!     | (c M − J)_zv − J_zq/c    (c M − J)_zz |  | Δz |  =  | R_z + J_zq R_q/c |
+//! ```
+//!
+//! Finite differences use the increment √(ε max(10⁻⁵, |yⱼ|)) of Hairer's codes, one evaluation per group of columns that share no row
+//! (Curtis, Powell & Reid 1974).
+
+use crate::linear::{Complex, Lu, Matrix, Scalar, Singular};
+use crate::stepper::check_finite;
+use crate::{Failure, Form, Stats, System};
+
+/// J and M at one point. See the [module](self).
+#[derive(Clone, Debug)]
+pub(crate) struct Linearised {
+    n: usize,
+    /// n₂: leading pairs (q, v) with q̇ = v.
+    n2: usize,
+    form: Form,
+    /// J.
+    pub jac: Matrix,
+    /// M; meaningless in the explicit form.
+    pub mass: Matrix,
+    /// Group of each column for finite differences; `n_max`.
+    group: Vec<usize>,
+    n_groups: usize,
+    /// Scratch for finite differences; `n_max` each.
+    shifted: Vec<f64>,
+    base: Vec<f64>,
+    moved: Vec<f64>,
+    delta: Vec<f64>,
+}
+
+impl Linearised {
+    pub fn new(n_max: usize) -> Self {
+        let zeros = || vec![0.0; n_max];
+        Linearised {
+            n: n_max,
+            n2: 0,
+            form: Form::Explicit,
+            jac: Matrix::new(n_max),
+            mass: Matrix::new(n_max),
+            group: vec![0; n_max],
+            n_groups: 0,
+            shifted: zeros(),
+            base: zeros(),
+            moved: zeros(),
+            delta: zeros(),
+        }
+    }
+
+    /// Prepares for a dimension and form: M of the mass form, groups of columns.
+    pub fn restart<S: System>(&mut self, system: &mut S, n: usize) {
+        self.n = n;
+        self.form = system.form();
+        self.n2 = system.second_order().min(n / 2);
+        self.jac.resize(n);
+        self.mass.resize(n);
+        if self.form == Form::Mass {
+            system.mass(&mut self.mass);
+            // q̇ = v is known; eliminating q needs nothing else from M
+        }
+
+        // greedy grouping: a column joins the first group none of whose columns shares a row with it
+        self.n_groups = 0;
+        for j in 0..n {
+            let mut g = 0;
+            if let Some(sparsity) = system.sparsity() {
+                let clash = |k: usize| (0..n).any(|i| sparsity.contains(i, j) && sparsity.contains(i, k));
+                while (0..j).any(|k| self.group[k] == g && clash(k)) {
+                    g += 1;
+                }
+            } else {
+                g = j;
+            }
+            self.group[j] = g;
+            self.n_groups = self.n_groups.max(g + 1);
+        }
+    }
+
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The defect R(t, y, dy) into `r`.
+    #[inline]
+    pub fn defect<S: System>(
+        &self,
+        system: &mut S,
+        t: f64,
+        y: &[f64],
+        dy: &[f64],
+        r: &mut [f64],
+        stats: &mut Stats,
+    ) -> Result<(), Failure> {
+        if self.form == Form::Residual {
+            stats.n_residual += 1;
+            system.residual(t, y, dy, r)?;
+            r.iter_mut().for_each(|r| *r = -*r);
+        } else {
+            stats.n_rhs += 1;
+            system.rhs(t, y, r)?;
+            self.subtract_mass_times(dy, r);
+        }
+        Ok(())
+    }
+
+    /// r ← r − M dy; explicit and mass forms.
+    #[inline]
+    pub fn subtract_mass_times(&self, dy: &[f64], r: &mut [f64]) {
+        if self.form == Form::Explicit {
+            r.iter_mut().zip(dy).for_each(|(r, dy)| *r -= dy);
+        } else {
+            for (i, r) in r.iter_mut().enumerate() {
+                *r -= self.mass.row(i).iter().zip(dy).map(|(m, dy)| m * dy).sum::<f64>();
+            }
+        }
+    }
+
+    /// J (and M in the residual form) at (t, y, dy); `dy` is ignored in the other forms.
+    pub fn update<S: System>(
+        &mut self,
+        system: &mut S,
+        t: f64,
+        y: &[f64],
+        dy: &[f64],
+        stats: &mut Stats,
+    ) -> Result<(), Failure> {
+        let n = self.n;
+        stats.n_jacobian += 1;
+        if self.form != Form::Residual {
+            if !system.jacobian(t, y, &mut self.jac)? {
+                self.differences(system, t, y, dy, false, stats)?;
+            }
+            return check_rows(&self.jac);
+        }
+        if system.residual_jacobian(t, y, dy, &mut self.jac, &mut self.mass)? {
+            self.jac.as_mut_slice().iter_mut().for_each(|j| *j = -*j);
+        } else {
+            self.differences(system, t, y, dy, false, stats)?;
+            self.differences(system, t, y, dy, true, stats)?;
+        }
+        debug_assert_eq!(self.jac.n(), n);
+        check_rows(&self.jac)?;
+        check_rows(&self.mass)
+    }
+
+    /// J, or M with `of_rates`, by one-sided differences over groups of columns.
+    fn differences<S: System>(
+        &mut self,
+        system: &mut S,
+        t: f64,
+        y: &[f64],
+        dy: &[f64],
+        of_rates: bool,
+        stats: &mut Stats,
+    ) -> Result<(), Failure> {
+        let n = self.n;
+        let evaluate = |system: &mut S, x: &[f64], out: &mut [f64]| match (self.form, of_rates) {
+            (Form::Residual, false) => system.residual(t, x, dy, out),
+            (Form::Residual, true) => system.residual(t, y, x, out),
+            _ => system.rhs(t, x, out),
+        };
+        // M = ∂F/∂y', but J = −∂F/∂y
+        let (matrix, sign) = match (self.form, of_rates) {
+            (Form::Residual, false) => (&mut self.jac, -1.0),
+            (Form::Residual, true) => (&mut self.mass, 1.0),
+            _ => (&mut self.jac, 1.0),
+        };
+        let point = if of_rates { dy } else { y };
+        let shifted = &mut self.shifted[..n];
+        let base = &mut self.base[..n];
+        let moved = &mut self.moved[..n];
+        matrix.clear();
+        evaluate(system, point, base)?;
+        shifted.copy_from_slice(point);
+        stats.n_difference_columns += 1 + self.n_groups;
+        for g in 0..self.n_groups {
+            for j in (0..n).filter(|&j| self.group[j] == g) {
+                // the increment actually represented
+                let increment = (f64::EPSILON * point[j].abs().max(1e-5)).sqrt();
+                shifted[j] = point[j] + increment;
+                self.delta[j] = shifted[j] - point[j];
+            }
+            evaluate(system, shifted, moved)?;
+            for j in (0..n).filter(|&j| self.group[j] == g) {
+                shifted[j] = point[j];
+                for i in 0..n {
+                    if system.sparsity().is_none_or(|sparsity| sparsity.contains(i, j)) {
+                        matrix[(i, j)] = sign * (moved[i] - base[i]) / self.delta[j];
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Factors the Newton matrix c M − J, q eliminated.
+    pub fn factor<T: Coefficient>(&self, c: T, lu: &mut Lu<T>) -> Result<(), Singular> {
+        let (n, n2) = (self.n, self.n2);
+        let m = n - n2;
+        let matrix = lu.matrix_mut(m);
+        let explicit = self.form == Form::Explicit;
+        for i in 0..m {
+            let jac = &self.jac.row(n2 + i)[..n];
+            let row = matrix.row_mut(i);
+            for (a, &j) in row.iter_mut().zip(&jac[n2..]) {
+                *a = T::real(-j);
+            }
+            if explicit {
+                row[i] = row[i] + c;
+            } else {
+                for (a, &mass) in row.iter_mut().zip(&self.mass.row(n2 + i)[n2..]) {
+                    *a = *a + c * T::real(mass);
+                }
+            }
+            // − J_·q/c on the columns of v
+            if n2 > 0 {
+                let inverse = c.reciprocal();
+                for (a, &j) in row.iter_mut().zip(&jac[..n2]) {
+                    *a = *a - inverse * T::real(j);
+                }
+            }
+        }
+        lu.factor()
+    }
+
+    /// Solves (c M − J) x = b in place with the factors of [`Linearised::factor`] for the same c.
+    #[inline]
+    pub fn solve<T: Coefficient>(&self, c: T, lu: &Lu<T>, b: &mut [T]) {
+        let (n, n2) = (self.n, self.n2);
+        if n2 == 0 {
+            return lu.solve(b);
+        }
+        let inverse = c.reciprocal();
+        let (q, rest) = b.split_at_mut(n2);
+        q.iter_mut().for_each(|q| *q = *q * inverse);
+        for (i, r) in rest.iter_mut().enumerate() {
+            for (&j, &q) in self.jac.row(n2 + i)[..n2].iter().zip(q.iter()) {
+                *r = *r + T::real(j) * q;
+            }
+        }
+        lu.solve(&mut rest[..n - n2]);
+        // Δq = (Δv + R_q)/c
+        q.iter_mut().zip(rest.iter()).for_each(|(q, &v)| *q = *q + v * inverse);
+    }
+}
+
+/// A matrix with an entry that is not finite cannot be used; the column is reported.
+fn check_rows(matrix: &Matrix) -> Result<(), Failure> {
+    (0..matrix.n()).try_for_each(|i| check_finite(matrix.row(i)))
+}
+
+/// Numbers that a Newton matrix can be made of.
+pub(crate) trait Coefficient: Scalar {
+    /// A real number as one of these.
+    fn real(x: f64) -> Self;
+}
+
+impl Coefficient for f64 {
+    #[inline(always)]
+    fn real(x: f64) -> f64 {
+        x
+    }
+}
+
+impl Coefficient for Complex {
+    #[inline(always)]
+    fn real(x: f64) -> Complex {
+        Complex::new(x, 0.0)
+    }
+}
+
+/// Stopping rule of a Newton iteration run to convergence, in units of the tolerance.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Iteration {
+    n: usize,
+    norm: f64,
+    rate: f64,
+}
+
+impl Iteration {
+    /// Corrections below this fraction of the tolerance are convergence.
+    const KAPPA: f64 = 1e-2;
+    /// Enough for a kink to be crossed by damping-free Newton; beyond it the step is hopeless.
+    const MAX: usize = 30;
+
+    pub fn is_first(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Takes the norm of a correction; is the iteration at its end?
+    pub fn is_done(&mut self, norm: f64) -> Result<bool, Failure> {
+        if !norm.is_finite() {
+            return Err(Failure::Newton { factor: 0.25 });
+        }
+        self.n += 1;
+        self.rate = if self.n > 1 && self.norm > 0.0 { norm / self.norm } else { 0.0 };
+        self.norm = norm;
+        // the error left behind is θ/(1−θ) times the correction
+        let left = if self.n > 1 && self.rate < 1.0 { self.rate / (1.0 - self.rate) * norm } else { norm };
+        if left <= Self::KAPPA {
+            return Ok(true);
+        }
+        if self.n == Self::MAX { Err(Failure::Newton { factor: 0.5 }) } else { Ok(false) }
+    }
+
+    /// Does J deserve an update?
+    pub fn is_slow(&self) -> bool {
+        self.n > 1 && self.rate > 0.1
+    }
+}

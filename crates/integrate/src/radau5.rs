@@ -1,1 +1,524 @@
-//! To be written.
+//! Radau IIA with three stages, order 5, after Hairer & Wanner (*Solving ODEs II*, section IV.8; their code `radau5`).
+//!
+//! The stages Yᵢ = y + zᵢ at t + cᵢh, c = ((4−√6)/10, (4+√6)/10, 1), satisfy collocation, R(t + cᵢh, Yᵢ, Ẏᵢ) = 0 with
+//! Ẏ = A⁻¹z/h and the defect R of the `newton` module. With T⁻¹A⁻¹T = diag(γ̂, α̂ ± iβ̂) and z = T w a simplified Newton iteration
+//! falls apart into one real and one complex system of the size of y:
+//!
+//! ```text
+//!     (γ̂/h M − J) Δw₁ = (T⁻¹R)₁            ((α̂ + iβ̂)/h M − J)(Δw₂ + iΔw₃) = (T⁻¹R)₂ + i(T⁻¹R)₃
+//! ```
+//!
+//! - Newton stops when θ/(1−θ) ‖Δw‖ ≤ κ, θ the observed rate; it is given up as soon as the rate says so. J is kept while θ ≤ 10⁻³,
+//!   the factors while h is kept (h⁺/h in 1 … 1.2 counts as kept).
+//! - Error: (γ̂/h M − J)⁻¹ R(t, y, −Σ eᵢzᵢ/h), O(h⁴), filtered once more in the first step and after a rejection. As in `radau5` it is
+//!   compared with 0.1·tol^(2/3), because the solution is two orders better than the estimate: the tolerance then bounds what it names.
+//! - Interpolant: the collocation polynomial, error O(h⁴). Extended beyond the step, it starts the next Newton iteration.
+//! - Differential-algebraic systems: errors in unknowns of index 2 and 3 are weighed with h and h².
+//!
+//! L-stable, stiffly accurate. The method to choose for bristles, for stiff drives and for unsolved (residual) equations.
+
+use crate::linear::{Complex, ComplexLu, Lu};
+use crate::newton::Linearised;
+use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
+
+const SQRT6: f64 = 2.449489742783178;
+/// Nodes.
+const C: [f64; 3] = [(4.0 - SQRT6) / 10.0, (4.0 + SQRT6) / 10.0, 1.0];
+/// Weights of the embedded error formula.
+const DD: [f64; 3] = [-(13.0 + 7.0 * SQRT6) / 3.0, (-13.0 + 7.0 * SQRT6) / 3.0, -1.0 / 3.0];
+/// γ̂ = 1/γ₀, the real eigenvalue of A⁻¹, γ₀ = (6 + ∛81 − ∛9)/30.
+const GAMMA: f64 = 3.637834252744496;
+/// α̂, β̂: the complex pair α̂ ± iβ̂.
+const ALPHA: f64 = 2.6810828736277523;
+const BETA: f64 = 3.050430199247411;
+/// T; its last row is (T₃₁, 1, 0).
+const T: [[f64; 3]; 3] = [
+    [0.09123239487089295, -0.1412552950209542, -0.030029194105147424],
+    [0.241717932707107, 0.20412935229379994, 0.3829421127572619],
+    [0.966048182615093, 1.0, 0.0],
+];
+/// T⁻¹.
+const TI: [[f64; 3]; 3] = [
+    [4.325579890063155, 0.33919925181580984, 0.5417705399358749],
+    [-4.178718591551905, -0.32768282076106237, 0.47662355450055044],
+    [-0.5028726349457868, 2.571926949855605, -0.5960392048282249],
+];
+/// Newton iterations allowed.
+const MAX_NEWTON: usize = 7;
+/// J is computed anew if Newton converges more slowly than this.
+const THETA_JACOBIAN: f64 = 1e-3;
+/// Steps that differ by less than this use the same factors.
+const SAME_STEP: f64 = 1e-9;
+
+/// Where a step comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Last {
+    /// The step before was accepted, or there was none.
+    Accepted,
+    /// The attempt before, from the same point, was computed and is being shortened.
+    Computed,
+    /// The attempt before, from the same point, was rejected or failed.
+    Rejected,
+}
+
+/// Three-stage Radau IIA. See the [module](self).
+#[derive(Clone, Debug)]
+pub struct Radau5 {
+    n: usize,
+    t: f64,
+    h: f64,
+    y0: Vec<f64>,
+    y1: Vec<f64>,
+    /// f(t, y0), or y' at the start in the residual form.
+    f0: Vec<f64>,
+    has_f0: bool,
+    /// Stage increments zᵢ; `n` each.
+    z: [Vec<f64>; 3],
+    /// w = T⁻¹z.
+    w: [Vec<f64>; 3],
+    /// f or defects at the stages; then transformed.
+    r: [Vec<f64>; 3],
+    stage: Vec<f64>,
+    rate: Vec<f64>,
+    complex: Vec<Complex>,
+    error: Vec<f64>,
+    /// Tolerance of each unknown.
+    scale: Vec<f64>,
+    linear: Linearised,
+    is_set_up: bool,
+    lu_real: Lu,
+    lu_complex: ComplexLu,
+    /// The step the factors were made for; 0 if there are none.
+    lu_h: f64,
+    has_jacobian: bool,
+    /// J belongs to the present point.
+    is_jacobian_current: bool,
+    theta: f64,
+    /// θ/(1−θ) of the last iteration, the first guess for the next step.
+    eta: f64,
+    last: Last,
+    is_first: bool,
+    /// Divided differences of the last accepted step's collocation polynomial, and its step; 0 if there is none.
+    poly: [Vec<f64>; 3],
+    poly_h: f64,
+    /// The same for the last attempt, filled by `finish`.
+    trial: [Vec<f64>; 3],
+    /// Quadrature rates at the stages; `n_quad` each.
+    quad: [Vec<f64>; 3],
+}
+
+impl Radau5 {
+    /// Room for `n_max` unknowns and `n_quad` quadratures.
+    pub fn new(n_max: usize, n_quad: usize) -> Self {
+        let zeros = || vec![0.0; n_max];
+        let triple = || std::array::from_fn(|_| zeros());
+        Radau5 {
+            n: n_max,
+            t: 0.0,
+            h: 0.0,
+            y0: zeros(),
+            y1: zeros(),
+            f0: zeros(),
+            has_f0: false,
+            z: triple(),
+            w: triple(),
+            r: triple(),
+            stage: zeros(),
+            rate: zeros(),
+            complex: vec![Complex::default(); n_max],
+            error: zeros(),
+            scale: zeros(),
+            linear: Linearised::new(n_max),
+            is_set_up: false,
+            lu_real: Lu::new(n_max),
+            lu_complex: ComplexLu::new(n_max),
+            lu_h: 0.0,
+            has_jacobian: false,
+            is_jacobian_current: false,
+            theta: 0.0,
+            eta: 1.0,
+            last: Last::Accepted,
+            is_first: true,
+            poly: triple(),
+            poly_h: 0.0,
+            trial: triple(),
+            quad: std::array::from_fn(|_| vec![0.0; n_quad]),
+        }
+    }
+
+    /// Scale of the error norm, and κ of the Newton iteration.
+    fn set_scale<S: System>(&mut self, system: &S, h: f64, y: &[f64], tolerance: &Tolerance) -> f64 {
+        // tolerance → 0.1 tolerance^(2/3), the ratio of atol and rtol kept
+        let base = if tolerance.rtol > 0.0 { tolerance.rtol } else { tolerance.atol[0] };
+        let loosen = 0.1 * base.powf(-1.0 / 3.0);
+        for i in 0..self.n {
+            self.scale[i] = loosen * (tolerance.atol[i] + tolerance.rtol * y[i].abs());
+        }
+        if self.linear.form() != Form::Explicit {
+            for i in 0..self.n {
+                match system.index(i) {
+                    3 => self.scale[i] /= h * h,
+                    2 => self.scale[i] /= h,
+                    _ => {}
+                }
+            }
+        }
+        let rtol = loosen * base;
+        rtol.sqrt().min(0.03).max(10.0 * f64::EPSILON / rtol)
+    }
+
+    /// Starting values of z and w.
+    fn predict(&mut self, h: f64) {
+        let n = self.n;
+        // a shortened step: the polynomial just found; otherwise that of the step before, beyond its end
+        let (poly, ratio, offset) = match self.last {
+            Last::Computed => (&self.trial, h / self.h, -1.0),
+            _ if self.poly_h != 0.0 => (&self.poly, h / self.poly_h, 0.0),
+            _ => {
+                for s in 0..3 {
+                    self.z[s][..n].fill(0.0);
+                    self.w[s][..n].fill(0.0);
+                }
+                return;
+            }
+        };
+        let [p1, p2, p3] = poly;
+        let at = |s: f64, i: usize| s * (p1[i] + (s - (C[1] - 1.0)) * (p2[i] + (s - (C[0] - 1.0)) * p3[i]));
+        let s: [f64; 3] = C.map(|c| c * ratio + offset);
+        for i in 0..n {
+            // the polynomial is written from the end of its step
+            let base = if offset == 0.0 { 0.0 } else { at(-1.0, i) };
+            let z = s.map(|s| at(s, i) - base);
+            for k in 0..3 {
+                self.z[k][i] = z[k];
+                self.w[k][i] = TI[k][0] * z[0] + TI[k][1] * z[1] + TI[k][2] * z[2];
+            }
+        }
+    }
+
+    /// T⁻¹R at the present stages: the real part into `r[0]`, the others into `complex`.
+    fn transformed_defect<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
+        let (n, t, h) = (self.n, self.t, self.h);
+        let is_residual = self.linear.form() == Form::Residual;
+        for s in 0..3 {
+            let stage = &mut self.stage[..n];
+            for ((stage, y), z) in stage.iter_mut().zip(&self.y0).zip(&self.z[s]) {
+                *stage = y + z;
+            }
+            if is_residual {
+                for i in 0..n {
+                    self.rate[i] = rate(s, h, self.z[0][i], self.z[1][i], self.z[2][i]);
+                }
+                self.linear.defect(system, t + C[s] * h, stage, &self.rate[..n], &mut self.r[s][..n], stats)?;
+            } else {
+                stats.n_rhs += 1;
+                system.rhs(t + C[s] * h, stage, &mut self.r[s][..n])?;
+            }
+        }
+        let (gamma, alpha, beta) = (GAMMA / h, ALPHA / h, BETA / h);
+        let [r1, r2, r3] = &mut self.r;
+        let (r1, r2, r3) = (&mut r1[..n], &mut r2[..n], &mut r3[..n]);
+        for i in 0..n {
+            let r = [r1[i], r2[i], r3[i]];
+            let transformed = |k: usize| TI[k][0] * r[0] + TI[k][1] * r[1] + TI[k][2] * r[2];
+            (r1[i], r2[i], r3[i]) = (transformed(0), transformed(1), transformed(2));
+        }
+        // f − M A⁻¹z/h: in transformed variables M diag(…) w
+        let [w1, w2, w3] = &self.w;
+        match self.linear.form() {
+            Form::Residual => {}
+            Form::Explicit => {
+                for i in 0..n {
+                    r1[i] -= gamma * w1[i];
+                    r2[i] -= alpha * w2[i] - beta * w3[i];
+                    r3[i] -= alpha * w3[i] + beta * w2[i];
+                }
+            }
+            Form::Mass => {
+                let rate = &mut self.rate[..n];
+                (0..n).for_each(|i| rate[i] = gamma * w1[i]);
+                self.linear.subtract_mass_times(rate, r1);
+                (0..n).for_each(|i| rate[i] = alpha * w2[i] - beta * w3[i]);
+                self.linear.subtract_mass_times(rate, r2);
+                (0..n).for_each(|i| rate[i] = alpha * w3[i] + beta * w2[i]);
+                self.linear.subtract_mass_times(rate, r3);
+            }
+        }
+        for i in 0..n {
+            self.complex[i] = Complex::new(r2[i], r3[i]);
+        }
+        Ok(())
+    }
+
+    /// Simplified Newton; the number of iterations.
+    fn newton<S: System>(&mut self, system: &mut S, kappa: f64, stats: &mut Stats) -> Result<usize, Failure> {
+        let (n, h) = (self.n, self.h);
+        self.eta = self.eta.max(f64::EPSILON).powf(0.8);
+        self.theta = THETA_JACOBIAN;
+        let mut norm_old = 0.0;
+        let mut rate_old = 0.0;
+        for iteration in 1..=MAX_NEWTON {
+            self.transformed_defect(system, stats)?;
+            self.linear.solve(GAMMA / h, &self.lu_real, &mut self.r[0][..n]);
+            self.linear.solve(Complex::new(ALPHA / h, BETA / h), &self.lu_complex, &mut self.complex[..n]);
+            stats.n_solve += 1;
+            stats.n_newton += 1;
+
+            // norm of the correction, over all three stages
+            let mut sum = 0.0;
+            for i in 0..n {
+                let (d1, d) = (self.r[0][i], self.complex[i]);
+                sum += (d1 * d1 + d.re * d.re + d.im * d.im) / (self.scale[i] * self.scale[i]);
+            }
+            let norm = (sum / (3 * n) as f64).sqrt();
+            if !norm.is_finite() {
+                let bad = (0..n).find(|&i| !(self.r[0][i] + self.complex[i].re + self.complex[i].im).is_finite());
+                return Err(Failure::NonFinite { component: bad.unwrap_or(0) });
+            }
+
+            // rate of convergence: give up as soon as the remaining iterations cannot do it
+            if iteration > 1 && iteration < MAX_NEWTON {
+                let rate = norm / norm_old;
+                self.theta = if iteration == 2 { rate } else { (rate * rate_old).sqrt() };
+                rate_old = rate;
+                if self.theta >= 0.99 {
+                    return Err(Failure::Newton { factor: 0.5 });
+                }
+                self.eta = self.theta / (1.0 - self.theta);
+                let left = (MAX_NEWTON - 1 - iteration) as i32;
+                let expected = self.eta * norm * self.theta.powi(left) / kappa;
+                if expected >= 1.0 {
+                    let factor = 0.8 * expected.clamp(1e-4, 20.0).powf(-1.0 / f64::from(4 + left));
+                    return Err(Failure::Newton { factor });
+                }
+            }
+            norm_old = norm.max(f64::EPSILON);
+
+            // w ← w + Δw, z ← T w
+            for i in 0..n {
+                let w1 = self.w[0][i] + self.r[0][i];
+                let w2 = self.w[1][i] + self.complex[i].re;
+                let w3 = self.w[2][i] + self.complex[i].im;
+                (self.w[0][i], self.w[1][i], self.w[2][i]) = (w1, w2, w3);
+                self.z[0][i] = T[0][0] * w1 + T[0][1] * w2 + T[0][2] * w3;
+                self.z[1][i] = T[1][0] * w1 + T[1][1] * w2 + T[1][2] * w3;
+                self.z[2][i] = T[2][0] * w1 + w2;
+            }
+            if self.eta * norm <= kappa {
+                return Ok(iteration);
+            }
+        }
+        Err(Failure::Newton { factor: 0.5 })
+    }
+
+    /// Filtered error estimate in units of the tolerance.
+    fn estimate<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<f64, Failure> {
+        let (n, t, h) = (self.n, self.t, self.h);
+        let is_residual = self.linear.form() == Form::Residual;
+        // −Σ eᵢzᵢ/h, the embedded formula's y'(t)
+        for i in 0..n {
+            self.rate[i] = -(DD[0] * self.z[0][i] + DD[1] * self.z[1][i] + DD[2] * self.z[2][i]) / h;
+        }
+        if is_residual {
+            self.linear.defect(system, t, &self.y0[..n], &self.rate[..n], &mut self.error[..n], stats)?;
+        } else {
+            self.error[..n].copy_from_slice(&self.f0[..n]);
+            self.linear.subtract_mass_times(&self.rate[..n], &mut self.error[..n]);
+        }
+        self.linear.solve(GAMMA / h, &self.lu_real, &mut self.error[..n]);
+        let mut error = self.error_norm();
+
+        // once more at y + error, where stiff components of the estimate die out
+        if error >= 1.0 && (self.is_first || self.last == Last::Rejected) {
+            for i in 0..n {
+                self.stage[i] = self.y0[i] + self.error[i];
+            }
+            self.linear.defect(system, t, &self.stage[..n], &self.rate[..n], &mut self.error[..n], stats)?;
+            self.linear.solve(GAMMA / h, &self.lu_real, &mut self.error[..n]);
+            error = self.error_norm();
+        }
+        Ok(error)
+    }
+
+    fn error_norm(&self) -> f64 {
+        let n = self.n;
+        let sum: f64 = self.error[..n].iter().zip(&self.scale).map(|(e, s)| (e / s) * (e / s)).sum();
+        (sum / n.max(1) as f64).sqrt().max(1e-10)
+    }
+
+    fn attempt<S: System>(
+        &mut self,
+        system: &mut S,
+        y: &[f64],
+        tolerance: &Tolerance,
+        stats: &mut Stats,
+    ) -> Result<Attempt, Failure> {
+        let (n, t, h) = (self.n, self.t, self.h);
+        let kappa = self.set_scale(system, h, y, tolerance);
+        if !self.has_f0 {
+            stats.n_rhs += 1;
+            system.rhs(t, y, &mut self.f0[..n])?;
+            self.has_f0 = true;
+        }
+
+        // J where it is missing or has served too long, factors where J or h has changed
+        let is_stale = match self.last {
+            Last::Accepted => self.theta > THETA_JACOBIAN,
+            Last::Computed => false,
+            Last::Rejected => !self.is_jacobian_current,
+        };
+        if !self.has_jacobian || is_stale {
+            self.linear.update(system, t, y, &self.f0[..n], stats)?;
+            (self.has_jacobian, self.is_jacobian_current) = (true, true);
+            self.lu_h = 0.0;
+        }
+        if (h - self.lu_h).abs() > SAME_STEP * h {
+            self.lu_h = 0.0;
+            stats.n_factor += 1;
+            self.linear.factor(GAMMA / h, &mut self.lu_real)?;
+            self.linear.factor(Complex::new(ALPHA / h, BETA / h), &mut self.lu_complex)?;
+            self.lu_h = h;
+        }
+
+        let n_newton = self.newton(system, kappa, stats)?;
+        let error = self.estimate(system, stats)?;
+        for i in 0..n {
+            self.y1[i] = y[i] + self.z[2][i];
+        }
+        // slow Newton, smaller next step
+        let safety = 0.9 * (2 * MAX_NEWTON + 1) as f64 / (2 * MAX_NEWTON + n_newton) as f64;
+        Ok(Attempt { error, safety })
+    }
+}
+
+impl Stepper for Radau5 {
+    fn order(&self) -> usize {
+        5
+    }
+
+    fn error_exponent(&self) -> Option<f64> {
+        Some(4.0)
+    }
+
+    fn restart(&mut self, n: usize) {
+        self.n = n;
+        self.is_set_up = false;
+        self.has_f0 = false;
+        self.has_jacobian = false;
+        self.lu_h = 0.0;
+        self.eta = 1.0;
+        self.last = Last::Accepted;
+        self.is_first = true;
+        self.poly_h = 0.0;
+    }
+
+    fn step<S: System>(
+        &mut self,
+        system: &mut S,
+        t: f64,
+        h: f64,
+        y: &[f64],
+        tolerance: &Tolerance,
+        stats: &mut Stats,
+    ) -> Result<Attempt, Failure> {
+        if self.n == 0 {
+            (self.t, self.h) = (t, h);
+            return Ok(Attempt { error: 0.0, safety: 0.9 });
+        }
+        if !self.is_set_up {
+            self.linear.restart(system, self.n);
+            self.is_set_up = true;
+        }
+        self.predict(h);
+        (self.t, self.h) = (t, h);
+        self.y0[..self.n].copy_from_slice(y);
+        let attempt = self.attempt(system, y, tolerance, stats);
+        self.last = match attempt {
+            Ok(Attempt { error, .. }) if error < 1.0 => Last::Computed,
+            _ => Last::Rejected,
+        };
+        attempt
+    }
+
+    fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
+        let n = self.n;
+        // divided differences of the collocation polynomial on 1, c₂, c₁, 0
+        for i in 0..n {
+            let (z1, z2, z3) = (self.z[0][i], self.z[1][i], self.z[2][i]);
+            let last = (z2 - z3) / (C[1] - 1.0);
+            let middle = (z1 - z2) / (C[0] - C[1]);
+            let first = (middle - z1 / C[0]) / C[1];
+            let second = (middle - last) / (C[0] - 1.0);
+            (self.trial[0][i], self.trial[1][i], self.trial[2][i]) = (last, second, second - first);
+        }
+        self.last = Last::Computed;
+        if self.quad[0].is_empty() {
+            return Ok(());
+        }
+        for s in 0..3 {
+            for i in 0..n {
+                self.stage[i] = self.y0[i] + self.z[s][i];
+                self.rate[i] = rate(s, self.h, self.z[0][i], self.z[1][i], self.z[2][i]);
+            }
+            stats.n_quadrature += 1;
+            system.quadratures(self.t + C[s] * self.h, &self.stage[..n], &self.rate[..n], &mut self.quad[s])?;
+        }
+        Ok(())
+    }
+
+    fn y_new(&self) -> &[f64] {
+        &self.y1[..self.n]
+    }
+
+    fn interpolate(&self, theta: f64, y: &mut [f64]) {
+        let s = theta - 1.0;
+        let [p1, p2, p3] = &self.trial;
+        for (i, y) in y.iter_mut().enumerate() {
+            *y = self.y1[i] + s * (p1[i] + (s - (C[1] - 1.0)) * (p2[i] + (s - (C[0] - 1.0)) * p3[i]));
+        }
+    }
+
+    fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
+        // the integral of the parabola through the rates at c₁, c₂, 1
+        let [r1, r2, r3] = &self.quad;
+        let (s1, s2) = (theta * theta / 2.0, theta * theta * theta / 3.0);
+        for (i, quad) in quad.iter_mut().enumerate() {
+            let d12 = (r2[i] - r1[i]) / (C[1] - C[0]);
+            let d23 = (r3[i] - r2[i]) / (C[2] - C[1]);
+            let d123 = (d23 - d12) / (C[2] - C[0]);
+            let parabola = s2 - (C[0] + C[1]) * s1 + C[0] * C[1] * theta;
+            *quad = self.h * (r1[i] * theta + d12 * (s1 - C[0] * theta) + d123 * parabola);
+        }
+    }
+
+    fn accept(&mut self) {
+        std::mem::swap(&mut self.poly, &mut self.trial);
+        self.poly_h = self.h;
+        if self.linear.form() == Form::Residual {
+            for i in 0..self.n {
+                self.f0[i] = rate(2, self.h, self.z[0][i], self.z[1][i], self.z[2][i]);
+            }
+        } else {
+            self.has_f0 = false;
+        }
+        self.is_jacobian_current = false;
+        self.is_first = false;
+        self.last = Last::Accepted;
+    }
+
+    fn settle(&self, h: f64, h_new: f64) -> f64 {
+        let is_kept = self.theta <= THETA_JACOBIAN && (1.0..=1.2).contains(&(h_new / h));
+        if is_kept { h } else { h_new }
+    }
+}
+
+/// (A⁻¹z)ₛ/h, the derivative of the collocation polynomial at cₛ; A of *Solving ODEs II*, table IV.5.6.
+#[inline(always)]
+fn rate(s: usize, h: f64, z1: f64, z2: f64, z3: f64) -> f64 {
+    const AI: [[f64; 3]; 3] = [
+        [2.0 + SQRT6 / 2.0, -1.2 + 29.0 / 30.0 * SQRT6, 0.4 - 4.0 / 15.0 * SQRT6],
+        [-1.2 - 29.0 / 30.0 * SQRT6, 2.0 - SQRT6 / 2.0, 0.4 + 4.0 / 15.0 * SQRT6],
+        [-1.0 + 8.0 / 3.0 * SQRT6, -1.0 - 8.0 / 3.0 * SQRT6, 5.0],
+    ];
+    (AI[s][0] * z1 + AI[s][1] * z2 + AI[s][2] * z3) / h
+}

@@ -42,6 +42,13 @@ pub struct Attempt {
     pub safety: f64,
 }
 
+impl Attempt {
+    /// An explicit step with this error.
+    pub fn explicit(error: f64) -> Self {
+        Attempt { error, safety: 0.9 }
+    }
+}
+
 /// A step that could not be computed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Failure {

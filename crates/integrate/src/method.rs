@@ -1,0 +1,145 @@
+//! The choice of stepper at run time.
+
+use crate::control::Rule;
+use crate::{
+    Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, MixedEuler, Own, Radau3, Radau5, Rk4, Stats, Stepper, System,
+    Tolerance, Trapezoidal,
+};
+
+/// Which stepper.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Method {
+    /// Explicit Euler, fixed or rule-driven steps.
+    Euler,
+    /// Bristles implicit, the rest explicit; fixed or rule-driven steps.
+    MixedEuler,
+    /// Classical Runge–Kutta, fixed or rule-driven steps.
+    Rk4,
+    /// Dormand–Prince 5(4).
+    Dopri5,
+    /// Trapezoidal rule, fixed or rule-driven steps.
+    Trapezoidal,
+    /// Two-stage Radau IIA, fixed or rule-driven steps.
+    Radau3,
+    /// Three-stage Radau IIA.
+    Radau5,
+    /// Generalized-α.
+    GeneralizedAlpha {
+        /// ρ∞, 0 … 1: how much of the highest frequencies is left after a step.
+        spectral_radius: f64,
+    },
+    /// The system's own step, [`System::own_step`].
+    Own,
+}
+
+impl Method {
+    /// Does the stepper solve equations for the end of the step? Required by [`crate::Form::Mass`] and useful with
+    /// [`crate::Form::Residual`].
+    pub fn is_implicit(self) -> bool {
+        matches!(self, Method::Trapezoidal | Method::Radau3 | Method::Radau5 | Method::GeneralizedAlpha { .. })
+    }
+
+    /// The rule of error control that suits the stepper.
+    pub fn rule(self) -> Rule {
+        if self.is_implicit() { Rule::Predictive } else { Rule::Pi }
+    }
+}
+
+/// Any of the steppers.
+#[derive(Clone, Debug)]
+pub(crate) enum AnyStepper {
+    Euler(Euler),
+    MixedEuler(MixedEuler),
+    Rk4(Rk4),
+    Dopri5(Dopri5),
+    Trapezoidal(Trapezoidal),
+    Radau3(Radau3),
+    Radau5(Box<Radau5>),
+    GeneralizedAlpha(Box<GeneralizedAlpha>),
+    Own(Own),
+}
+
+impl AnyStepper {
+    pub fn new(method: Method, n_max: usize, n_quad: usize) -> Self {
+        match method {
+            Method::Euler => AnyStepper::Euler(Euler::new(n_max, n_quad)),
+            Method::MixedEuler => AnyStepper::MixedEuler(MixedEuler::new(n_max, n_quad)),
+            Method::Rk4 => AnyStepper::Rk4(Rk4::new(n_max, n_quad)),
+            Method::Dopri5 => AnyStepper::Dopri5(Dopri5::new(n_max, n_quad)),
+            Method::Trapezoidal => AnyStepper::Trapezoidal(Trapezoidal::new(n_max, n_quad)),
+            Method::Radau3 => AnyStepper::Radau3(Radau3::new(n_max, n_quad)),
+            Method::Radau5 => AnyStepper::Radau5(Box::new(Radau5::new(n_max, n_quad))),
+            Method::GeneralizedAlpha { spectral_radius } => {
+                AnyStepper::GeneralizedAlpha(Box::new(GeneralizedAlpha::new(n_max, n_quad, spectral_radius)))
+            }
+            Method::Own => AnyStepper::Own(Own::new(n_max, n_quad)),
+        }
+    }
+}
+
+/// The same expression for whichever stepper it is.
+macro_rules! whichever {
+    ($any:expr, $stepper:ident => $result:expr) => {
+        match $any {
+            AnyStepper::Euler($stepper) => $result,
+            AnyStepper::MixedEuler($stepper) => $result,
+            AnyStepper::Rk4($stepper) => $result,
+            AnyStepper::Dopri5($stepper) => $result,
+            AnyStepper::Trapezoidal($stepper) => $result,
+            AnyStepper::Radau3($stepper) => $result,
+            AnyStepper::Radau5($stepper) => $result,
+            AnyStepper::GeneralizedAlpha($stepper) => $result,
+            AnyStepper::Own($stepper) => $result,
+        }
+    };
+}
+
+impl Stepper for AnyStepper {
+    fn order(&self) -> usize {
+        whichever!(self, stepper => stepper.order())
+    }
+
+    fn error_exponent(&self) -> Option<f64> {
+        whichever!(self, stepper => stepper.error_exponent())
+    }
+
+    fn restart(&mut self, n: usize) {
+        whichever!(self, stepper => stepper.restart(n))
+    }
+
+    fn step<S: System>(
+        &mut self,
+        system: &mut S,
+        t: f64,
+        h: f64,
+        y: &[f64],
+        tolerance: &Tolerance,
+        stats: &mut Stats,
+    ) -> Result<Attempt, Failure> {
+        whichever!(self, stepper => stepper.step(system, t, h, y, tolerance, stats))
+    }
+
+    fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
+        whichever!(self, stepper => stepper.finish(system, stats))
+    }
+
+    fn y_new(&self) -> &[f64] {
+        whichever!(self, stepper => stepper.y_new())
+    }
+
+    fn interpolate(&self, theta: f64, y: &mut [f64]) {
+        whichever!(self, stepper => stepper.interpolate(theta, y))
+    }
+
+    fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
+        whichever!(self, stepper => stepper.interpolate_quadratures(theta, quad))
+    }
+
+    fn accept(&mut self) {
+        whichever!(self, stepper => stepper.accept())
+    }
+
+    fn settle(&self, h: f64, h_new: f64) -> f64 {
+        whichever!(self, stepper => stepper.settle(h, h_new))
+    }
+}

@@ -30,7 +30,7 @@ pub struct Problem {
     pub help: String,
 }
 
-/// More problems than these are counted, not kept.
+/// No more problems than these are kept.
 pub(crate) const MAX_PROBLEMS: usize = 100;
 
 /// Characters of the source line shown before and after the mark.
@@ -113,6 +113,9 @@ impl fmt::Display for SceneError {
             }
             write!(f, "{problem}")?;
         }
+        if self.problems.len() >= MAX_PROBLEMS {
+            write!(f, "\n\nthere may be more problems than these {MAX_PROBLEMS}")?;
+        }
         Ok(())
     }
 }
@@ -126,26 +129,35 @@ impl From<Problem> for SceneError {
     }
 }
 
-/// The candidate a misspelt name was probably meant to be.
-pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // longer names than these are not typing mistakes of ours
+/// The candidates a misspelt name was probably meant to be: the nearest one, or several equally near.
+pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    // longer names than these are not misspelt but something else
     if name.is_empty() || name.len() > 64 {
-        return None;
+        return Vec::new();
     }
     let lower = name.to_lowercase();
-    let allowed = (name.chars().count() / 3).max(1);
-    let mut best: Option<(usize, &str)> = None;
+    let length = name.chars().count();
+    let allowed = (length / 3).max(1);
+    let (mut best, mut nearest) = (Vec::new(), allowed);
     for candidate in candidates {
         let other = candidate.to_lowercase();
+        let begins = lower.len() >= 3 && (other.starts_with(&lower) || lower.starts_with(&other));
+        if !begins && other.chars().count().abs_diff(length) > allowed {
+            continue;
+        }
         let mut distance = edit_distance(&lower, &other);
-        if distance > allowed && lower.len() >= 3 && (other.starts_with(&lower) || lower.starts_with(&other)) {
+        if distance > allowed && begins {
             distance = allowed; // `stribeck` for `stribeck_velocity`
         }
-        if distance <= allowed && best.is_none_or(|b| distance < b.0) {
-            best = Some((distance, candidate));
+        if distance < nearest {
+            best.clear();
+        }
+        if distance <= nearest {
+            nearest = distance;
+            best.push(candidate);
         }
     }
-    best.map(|b| b.1)
+    best
 }
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
@@ -172,8 +184,11 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 /// "did you mean `x`?", or the names there are, or nothing.
 pub(crate) fn did_you_mean(name: &str, what: &str, candidates: &[&str]) -> String {
-    if let Some(close) = closest(name, candidates.iter().copied()) {
-        return format!("did you mean `{close}`?");
+    match &closest(name, candidates.iter().copied())[..] {
+        [] => {}
+        [one] => return format!("did you mean `{one}`?"),
+        [one, other] => return format!("did you mean `{one}` or `{other}`?"),
+        [one, other, ..] => return format!("did you mean `{one}`, `{other}`, …?"),
     }
     match candidates {
         [] => String::new(),
@@ -189,11 +204,12 @@ mod tests {
     #[test]
     fn suggestions_are_near_and_only_near() {
         let names = ["sigma0", "sigma1", "coulomb", "stribeck_velocity", "mass"];
-        assert_eq!(closest("sigma_0", names), Some("sigma0"));
-        assert_eq!(closest("Colomb", names), Some("coulomb"));
-        assert_eq!(closest("mas", names), Some("mass"));
-        assert_eq!(closest("amss", names), Some("mass"));
-        assert_eq!(closest("stribeck", names), Some("stribeck_velocity"));
-        assert_eq!(closest("wheel", names), None);
+        assert_eq!(closest("sigma_0", names), ["sigma0"]);
+        assert_eq!(closest("Colomb", names), ["coulomb"]);
+        assert_eq!(closest("mas", names), ["mass"]);
+        assert_eq!(closest("amss", names), ["mass"]);
+        assert_eq!(closest("stribeck", names), ["stribeck_velocity"]);
+        assert_eq!(closest("sigma2", names), ["sigma0", "sigma1"]);
+        assert!(closest("wheel", names).is_empty());
     }
 }

@@ -69,17 +69,14 @@ impl Scene {
             overrides::set(&mut root, &sources, source, path, node)?;
         }
 
-        // typed data, then what the types cannot say
-        let mut scene = {
-            let reader = Reader::new(&sources);
-            let scene = read(&reader, &root);
-            let mut problems = reader.into_problems();
-            if !problems.is_empty() {
-                problems.sort_by_key(|p| (p.file != file, p.position));
-                return Err(SceneError { problems });
-            }
-            scene
-        };
+        // typed data, then what the types cannot say; of another version only that it is one
+        let reader = Reader::new(&sources);
+        let mut scene = read(&reader, &root);
+        let mut problems = reader.into_problems();
+        if !problems.is_empty() && scene.version == 1 {
+            problems.sort_by_key(|p| (p.file != file, p.position));
+            return Err(SceneError { problems });
+        }
         scene.origin = Origin(Some(Arc::new(Document { sources, root })));
         scene.validate()?;
         Ok(scene)

@@ -17,7 +17,6 @@ mod origin;
 mod overrides;
 mod read;
 mod save;
-mod signal;
 mod solver;
 mod span;
 mod syntax;
@@ -25,12 +24,12 @@ mod validate;
 
 use serde::Serialize;
 
+pub use crate::signal::Signal;
 pub use coupling::Coupling;
 pub use error::{Problem, SceneError};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;
-pub use signal::Signal;
 pub use solver::{Control, Formulation, Method, Output, Solver};
 pub use span::Position;
 

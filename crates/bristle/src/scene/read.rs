@@ -183,6 +183,7 @@ impl<'a> Cursor<'a> {
             Value::Number(_) if expected.starts_with("text") => "write it in double quotes".into(),
             Value::Word if expected.starts_with("text") => format!("write \"{}\"", self.text(self.node.span)),
             Value::List(_) if expected.contains("parentheses") => "write `(…)` instead of `[…]`".into(),
+            Value::Tuple { name: None, .. } if expected.contains("brackets") => "write `[…]` instead of `(…)`".into(),
             _ => String::new(),
         };
         Err(self.reader.report(self.node.head(), reason, help))
@@ -429,7 +430,12 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
                 let help = "closed chains are not supported yet: leave this one out".to_owned();
                 return Err(self.reader.report(word, "`LoopJoint` is not supported yet".into(), help));
             }
-            let what = if self.key.is_empty() { name.to_lowercase() } else { format!("`{}`", self.key) };
+            let what = match name {
+                "Law" => "friction law".into(),
+                "Kind" => "kind of joint".into(),
+                "Control" => "step control".into(),
+                _ => name.to_lowercase(),
+            };
             let help = did_you_mean(variant, "there are", variants);
             return Err(self.reader.report(word, format!("unknown {what} `{variant}`"), help));
         }

@@ -94,6 +94,9 @@ const MAX_VALUES: usize = 4_000_000;
 pub(crate) fn parse(text: &str, source: u32, from: usize) -> Result<Node, SyntaxError> {
     let mut parser = Parser { text, source, at: from, depth: 0, n_values: 0 };
     parser.skip_attributes()?;
+    if parser.peek().is_none() && from > 0 {
+        return Err(parser.error_here("the value is missing", "write `path=value`"));
+    }
     if parser.peek().is_none() {
         return Err(parser.error(
             from..text.len(),
@@ -378,7 +381,7 @@ impl Parser<'_> {
             if self.peek() == Some(b']') {
                 break;
             }
-            self.need_more(open, "[")?;
+            self.need_more(open, '[', ']')?;
             items.push(self.value()?);
             self.separator(open, '[', ']')?;
         }
@@ -397,7 +400,7 @@ impl Parser<'_> {
             if self.peek() == Some(b')') {
                 break;
             }
-            self.need_more(open, "(")?;
+            self.need_more(open, '(', ')')?;
             let start = self.at;
             if let Some(key) = self.key()? {
                 fields.push(Field { key, value: self.value()? });
@@ -452,10 +455,15 @@ impl Parser<'_> {
         }
     }
 
-    /// An error if the file ends inside brackets.
-    fn need_more(&self, open: usize, bracket: &str) -> Parsed<()> {
+    /// An error if the file ends inside brackets, or another kind of bracket closes here.
+    fn need_more(&self, open: usize, bracket: char, close: char) -> Parsed<()> {
         match self.peek() {
             None => Err(self.error(open..open + 1, format!("this `{bracket}` is never closed"), "")),
+            Some(found @ (b')' | b']' | b'}')) if char::from(found) != close => {
+                let line = self.text[..open].bytes().filter(|&b| b == b'\n').count() + 1;
+                let reason = format!("expected `{close}`, found {}", self.found());
+                Err(self.error_here(reason, format!("the `{bracket}` on line {line} is still open")))
+            }
             Some(_) => Ok(()),
         }
     }
@@ -464,19 +472,13 @@ impl Parser<'_> {
     fn separator(&mut self, open: usize, bracket: char, close: char) -> Parsed<()> {
         let end = self.at;
         self.skip_blank()?;
-        self.need_more(open, &bracket.to_string())?;
+        self.need_more(open, bracket, close)?;
         if self.peek() == Some(b',') {
             self.at += 1;
             return Ok(());
         }
         if self.peek() == Some(close as u8) {
             return Ok(());
-        }
-        if matches!(self.peek(), Some(b')' | b']' | b'}')) {
-            let opened = self.span(open..open + 1);
-            let line = self.text[..opened.start as usize].bytes().filter(|&b| b == b'\n').count() + 1;
-            let reason = format!("expected `{close}`, found {}", self.found());
-            return Err(self.error_here(reason, format!("the `{bracket}` on line {line} is still open")));
         }
         // a comma forgotten at the end of a line is missed there, not at the start of the next
         let here = if self.text[end..self.at].contains('\n') { end } else { self.at };

@@ -1,0 +1,72 @@
+//! Bad scenes and what is said about them: each `scenes_bad/NAME.ron` is refused with the text of `NAME.txt`.
+//!
+//! Lines `// --set path=value` at the top of a scene are overrides. `BLESS=1 cargo test` writes the texts anew.
+
+use std::fs;
+use std::path::PathBuf;
+
+use bristle::scene::Scene;
+
+fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenes_bad"))
+}
+
+#[test]
+fn bad_scenes_are_refused_with_exact_messages() {
+    let mut names: Vec<String> = fs::read_dir(folder())
+        .unwrap()
+        .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".ron").map(str::to_owned))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 48, "only {} bad scenes", names.len());
+
+    let mut wrong = Vec::new();
+    for name in names {
+        let text = fs::read_to_string(folder().join(format!("{name}.ron"))).unwrap();
+        let overrides: Vec<(&str, &str)> = text
+            .lines()
+            .map_while(|line| line.strip_prefix("// --set "))
+            .map(|line| line.split_once('=').expect("path=value"))
+            .collect();
+        let said = match Scene::parse_with(&text, &format!("{name}.ron"), &overrides) {
+            Ok(_) => "accepted\n".to_owned(),
+            Err(error) => format!("{error}\n"),
+        };
+        let golden = folder().join(format!("{name}.txt"));
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&golden, &said).unwrap();
+        }
+        let expected = fs::read_to_string(&golden).unwrap_or_default();
+        if said != expected || said == "accepted\n" {
+            wrong.push(format!("── {name}: expected\n{expected}── got\n{said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_refused_by_name() {
+    let said = |path: &str| Scene::load(path).unwrap_err().to_string();
+    assert!(said("no/such/scene.ron").contains("cannot read the file"));
+    assert!(said("no/such/scene.ron").contains("no/such/scene.ron"));
+    assert!(said(env!("CARGO_MANIFEST_DIR")).contains("directory"));
+
+    let large = " ".repeat(50_000_001);
+    let error = Scene::parse(&large, "large.ron").unwrap_err().to_string();
+    assert!(error.contains("large.ron") && error.contains("the limit is 50 MB"), "{error}");
+
+    let path = std::env::temp_dir().join(format!("bristle-{}-latin1.ron", std::process::id()));
+    fs::write(&path, b"Scene(\n  name: \"caf\xe9\")").unwrap();
+    let error = Scene::load(&path).unwrap_err().to_string();
+    fs::remove_file(&path).unwrap();
+    assert!(error.contains("line 2 is not UTF-8"), "{error}");
+}
+
+#[test]
+fn junk_nested_deeply_is_refused_without_overflow() {
+    for open in ["[", "(", "Sum([", "A(b: ", "(((((("] {
+        let text = format!("Scene(links: {}", open.repeat(4_000_000 / open.len()));
+        let error = Scene::parse(&text, "deep.ron").unwrap_err().to_string();
+        assert!(error.contains("nested more than 64 deep"), "{error}");
+    }
+}

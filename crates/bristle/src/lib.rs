@@ -1,3 +1,53 @@
+//! Multibody dynamics in which joint friction is a first-class citizen.
+//!
+//! ```text
+//! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Model + Index          (immutable from here on)
+//!                                        ▲                      │
+//!                                    write back            formulation
+//!                                        │                      ▼
+//!                     Recording ◀─record─ Simulation ◀─step─ integrate
+//! ```
+//!
+//! Describe a machine as a RON [`scene`] or in a [`hecs::World`] ([`component`], [`builder`]), run it with
+//! [`Simulation`], read the [`Recording`].
+//!
+//! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.
+
 #![warn(missing_docs)]
 
+pub mod builder;
+pub mod compile;
+pub mod component;
+pub mod error;
+pub mod formulation;
+pub mod record;
 pub mod scene;
+pub mod signal;
+pub mod simulation;
+pub mod spawn;
+pub mod write_back;
+
+pub use bristle_friction as friction;
+pub use bristle_integrate as integrate;
+pub use bristle_multibody as multibody;
+pub use hecs;
+
+pub use compile::{Compiled, compile};
+pub use error::{Error, Result};
+pub use record::Recording;
+pub use scene::Scene;
+pub use simulation::{Settings, Simulation};
+pub use spawn::spawn;
+pub use write_back::write_back;
+
+/// What most programs need.
+pub mod prelude {
+    pub use crate::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};
+    pub use crate::component::*;
+    pub use crate::error::Error;
+    pub use crate::record::Recording;
+    pub use crate::scene::Scene;
+    pub use crate::simulation::{Settings, Simulation};
+    pub use bristle_multibody::{LinkInertia, Placement};
+    pub use hecs::{Entity, World};
+}

@@ -1,1 +1,46 @@
-fn main() {}
+//! The `bristle` command: arguments in, tables and messages out; no physics.
+//!
+//! Data go to standard output or a file, messages to standard error. Exit codes: 0 done, 1 the simulation failed (what
+//! there is of the results is kept), 2 the input was refused.
+
+mod check;
+mod run;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Multibody dynamics in which joint friction is a first-class citizen.
+#[derive(Parser)]
+#[command(name = "bristle", version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Simulate a scene
+    Run(run::Run),
+    /// Check scenes without running them
+    Check(check::Check),
+}
+
+/// How a command ended.
+pub(crate) enum Outcome {
+    Done,
+    Failed,
+    Refused,
+}
+
+fn main() -> ExitCode {
+    // clap leaves with 2 where it refuses arguments
+    let outcome = match Arguments::parse().command {
+        Command::Run(run) => run.execute(),
+        Command::Check(check) => check.execute(),
+    };
+    match outcome {
+        Outcome::Done => ExitCode::SUCCESS,
+        Outcome::Failed => ExitCode::from(1),
+        Outcome::Refused => ExitCode::from(2),
+    }
+}

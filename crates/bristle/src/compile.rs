@@ -1,0 +1,439 @@
+//! World to flat arrays.
+//!
+//! [`compile`] reads every link and joint of a world, once, and lays them out parent before child, siblings by name.
+//! Names and topology alone decide the order, never spawn order or archetype. Nothing numerical looks at the world
+//! afterwards; the [`Index`] says which entity is which number.
+//!
+//! States are not compiled: they live on the entities ([`JointState`], [`FreeState`]) and are read by [`read_state`], so
+//! that a world edited and compiled again goes on from where it was.
+
+use crate::component::{
+    Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState, Link, Load, Name, Spring,
+    Twist,
+};
+use crate::error::{Error, Result};
+use crate::signal::Signal;
+use bristle_multibody::spatial::Force;
+use bristle_multibody::{JointKind, JointSpec, Model, ModelBuilder, Placement, State};
+use hecs::{Entity, World};
+use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
+use std::collections::HashMap;
+
+/// Which entity is which number, both ways. Body and joint 0 are the world.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Index {
+    joints: Vec<Entity>,
+    links: Vec<Entity>,
+    joint_of: HashMap<Entity, usize>,
+    link_of: HashMap<Entity, usize>,
+}
+
+impl Index {
+    /// Entity of joint `i`, 1 ≤ i ≤ number of joints.
+    pub fn joint_entity(&self, i: usize) -> Option<Entity> {
+        self.joints.get(i.wrapping_sub(1)).copied()
+    }
+
+    /// Entity of link `i`, 1 ≤ i ≤ number of links.
+    pub fn link_entity(&self, i: usize) -> Option<Entity> {
+        self.links.get(i.wrapping_sub(1)).copied()
+    }
+
+    /// Number of a joint.
+    pub fn joint(&self, entity: Entity) -> Option<usize> {
+        self.joint_of.get(&entity).copied()
+    }
+
+    /// Number of a link.
+    pub fn link(&self, entity: Entity) -> Option<usize> {
+        self.link_of.get(&entity).copied()
+    }
+
+    /// Joints with their numbers, in order.
+    pub fn joints(&self) -> impl ExactSizeIterator<Item = (usize, Entity)> + '_ {
+        self.joints.iter().enumerate().map(|(k, &e)| (k + 1, e))
+    }
+
+    /// Links with their numbers, in order.
+    pub fn links(&self) -> impl ExactSizeIterator<Item = (usize, Entity)> + '_ {
+        self.links.iter().enumerate().map(|(k, &e)| (k + 1, e))
+    }
+}
+
+/// A damper on one velocity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Damper {
+    /// Joint it belongs to.
+    pub joint: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// N·m·s/rad or N·s/m.
+    pub damping: f64,
+}
+
+/// A spring on one coordinate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpringAt {
+    /// Its position.
+    pub q: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// N·m/rad or N/m.
+    pub stiffness: f64,
+    /// Position at which it is slack, rad or m.
+    pub rest: f64,
+}
+
+/// An effort given over time on one velocity.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveAt {
+    /// Joint it belongs to.
+    pub joint: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// N·m or N.
+    pub effort: Signal,
+}
+
+/// A wrench from outside on one body.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WrenchAt {
+    /// The body.
+    pub body: usize,
+    /// Moment about the link's origin and force, link axes.
+    pub wrench: Force,
+}
+
+/// A machine in flat arrays, and what acts in it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compiled {
+    /// Links and joints.
+    pub model: Model,
+    /// Which entity is which.
+    pub index: Index,
+    /// Dampers, in joint order; none of them zero.
+    pub dampers: Vec<Damper>,
+    /// Springs, in joint order.
+    pub springs: Vec<SpringAt>,
+    /// Efforts that callers apply; `n_v`.
+    pub effort: Vec<f64>,
+    /// Wrenches that callers apply, in link order.
+    pub wrenches: Vec<WrenchAt>,
+    /// Efforts given over time, in joint order.
+    pub drives: Vec<DriveAt>,
+    /// Links as they were compiled; `n_joints`.
+    links: Vec<Link>,
+    /// Joints as they were compiled; `n_joints`.
+    joints: Vec<Joint>,
+}
+
+/// Turns the machine a world describes into flat arrays. O(n log n).
+pub fn compile(world: &World) -> Result<Compiled> {
+    let mut builder = ModelBuilder::new();
+    builder.gravity(gravity(world)?.0);
+
+    // links, by name
+    let mut links = Vec::new();
+    for (entity, link, name) in &mut world.query::<(Entity, &Link, Option<&Name>)>() {
+        let name = name.ok_or(Error::Nameless { what: "link", entity })?;
+        links.push((name.0.clone(), entity, *link));
+    }
+    links.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut name_of = HashMap::with_capacity(links.len());
+    let mut link_named = HashMap::with_capacity(links.len());
+    for (name, entity, link) in &links {
+        builder.link(name, (*link).into());
+        name_of.insert(*entity, name.as_str());
+        link_named.insert(name.as_str(), (*entity, *link));
+    }
+
+    // joints, by name
+    let mut joints = Vec::new();
+    for (entity, joint, name) in &mut world.query::<(Entity, &Joint, Option<&Name>)>() {
+        let name = name.ok_or(Error::Nameless { what: "joint", entity })?;
+        joints.push((name.0.clone(), entity, *joint));
+    }
+    joints.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut joint_named = HashMap::with_capacity(joints.len());
+    for (name, entity, joint) in &joints {
+        let not_a_link = |end, entity| Error::NotALink { joint: name.clone(), end, entity };
+        let parent = match joint.parent {
+            None => "world",
+            Some(parent) => name_of.get(&parent).ok_or_else(|| not_a_link("parent", parent))?,
+        };
+        let child = name_of.get(&joint.child).ok_or_else(|| not_a_link("child", joint.child))?;
+        let mut spec = JointSpec::new(name, parent, child, joint.kind);
+        spec.placement = joint.placement;
+        spec.armature = joint.armature;
+        builder.joint(spec);
+        joint_named.insert(name.as_str(), (*entity, *joint));
+    }
+
+    // numbers to entities
+    let model = builder.build()?;
+    let found_links = model.link_names.iter().skip(1).filter_map(|name| link_named.get(name.as_str()));
+    let (link_entities, links): (Vec<_>, Vec<_>) = found_links.copied().unzip();
+    let found_joints = model.joint_names.iter().skip(1).filter_map(|name| joint_named.get(name.as_str()));
+    let (joint_entities, joints): (Vec<_>, Vec<_>) = found_joints.copied().unzip();
+    let number = |entities: &[Entity]| entities.iter().enumerate().map(|(k, &e)| (e, k + 1)).collect();
+    let index = Index {
+        joint_of: number(&joint_entities),
+        link_of: number(&link_entities),
+        joints: joint_entities,
+        links: link_entities,
+    };
+
+    let effort = vec![0.0; model.n_v];
+    let (dampers, springs, wrenches, drives) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut compiled = Compiled { model, index, dampers, springs, effort, wrenches, drives, links, joints };
+    compiled.refuse_misplaced(world)?;
+    compiled.read_actions(world)?;
+    compiled.read_drives(world)?;
+    Ok(compiled)
+}
+
+impl Compiled {
+    /// Reads again what acts in the machine: efforts, dampers, springs, wrenches. Allocates only where their number grows.
+    pub fn read_actions(&mut self, world: &World) -> Result<()> {
+        self.dampers.clear();
+        self.springs.clear();
+        self.wrenches.clear();
+        let (model, index) = (&self.model, &self.index);
+        for (joint, entity) in index.joints() {
+            let mut query = world.query_one::<(Option<&Effort>, Option<&Damping>, Option<&Spring>)>(entity);
+            let Ok((effort, damping, spring)) = query.get() else { continue };
+            let name = || model.joint_names[joint].clone();
+            let (q, v) = (model.q_index[joint], model.v_index[joint]);
+            let one = is_one_degree(&model.kinds[joint]);
+            let refuse = |component| Error::Misplaced { name: name(), component, reason: ONE_DEGREE };
+            if let Some(&Effort(effort)) = effort {
+                if !one {
+                    return Err(refuse("Effort"));
+                }
+                self.effort[v] = finite(effort, "effort", name)?;
+            } else if one {
+                self.effort[v] = 0.0;
+            }
+            if let Some(&Damping(damping)) = damping {
+                if !one {
+                    return Err(refuse("Damping"));
+                }
+                if not_negative(damping, "damping", name)? > 0.0 {
+                    self.dampers.push(Damper { joint, v, damping });
+                }
+            }
+            if let Some(&Spring { stiffness, rest }) = spring {
+                if !one {
+                    return Err(refuse("Spring"));
+                }
+                not_negative(stiffness, "stiffness", name)?;
+                finite(rest, "rest", name)?;
+                self.springs.push(SpringAt { q, v, stiffness, rest });
+            }
+        }
+        for (body, entity) in index.links() {
+            let Ok(wrench) = world.get::<&ExternalWrench>(entity) else { continue };
+            let name = || model.link_names[body].clone();
+            for x in wrench.moment.iter().chain(wrench.force.iter()) {
+                finite(*x, "external wrench", name)?;
+            }
+            self.wrenches.push(WrenchAt { body, wrench: Force::new(wrench.moment, wrench.force) });
+        }
+        Ok(())
+    }
+
+    /// Reads the drives, and refuses what has no place in the equations yet.
+    fn read_drives(&mut self, world: &World) -> Result<()> {
+        let model = &self.model;
+        for (joint, entity) in self.index.joints() {
+            let name = || model.joint_names[joint].clone();
+            if let Ok(friction) = world.get::<&Friction>(entity) {
+                let what = format!("friction law `{}`", friction.0.name());
+                return Err(Error::Unsupported { name: name(), what });
+            }
+            let Ok(drive) = world.get::<&Drive>(entity) else { continue };
+            let Drive::Effort(signal) = &*drive else {
+                let what = format!("drive `{}`", drive_name(&drive));
+                return Err(Error::Unsupported { name: name(), what });
+            };
+            if let Some(finding) = signal.validate().into_iter().next() {
+                return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
+            }
+            self.drives.push(DriveAt { joint, v: model.v_index[joint], effort: signal.clone() });
+        }
+        Ok(())
+    }
+
+    /// Whether links, joints, gravity, drives and the set of dampers are still those of `world`: if not, compile again.
+    /// O(n), no allocation.
+    pub fn is_current(&self, world: &World) -> bool {
+        let model = &self.model;
+        let mut n = (0, 0);
+        let links = world.query::<(Entity, &Link, Option<&Name>)>().iter().all(|(entity, link, name)| {
+            n.0 += 1;
+            let Some(i) = self.index.link(entity) else { return false };
+            self.links[i - 1] == *link && name.is_some_and(|name| name.0 == model.link_names[i])
+        });
+        let joints = world.query::<(Entity, &Joint, Option<&Name>)>().iter().all(|(entity, joint, name)| {
+            n.1 += 1;
+            let Some(i) = self.index.joint(entity) else { return false };
+            self.joints[i - 1] == *joint && name.is_some_and(|name| name.0 == model.joint_names[i])
+        });
+        let mut dampers = self.dampers.iter();
+        let same_dampers = self.index.joints().all(|(i, entity)| {
+            let is_damped = world.get::<&Damping>(entity).is_ok_and(|d| d.0 != 0.0);
+            !is_damped || dampers.next().is_some_and(|damper| damper.joint == i)
+        }) && dampers.next().is_none();
+        let mut drives = self.drives.iter();
+        let same_drives = self.index.joints().all(|(i, entity)| {
+            let drive = world.get::<&Drive>(entity).ok();
+            drive.is_none_or(|drive| {
+                drives.next().is_some_and(|d| d.joint == i && matches!(&*drive, Drive::Effort(s) if *s == d.effort))
+            })
+        }) && drives.next().is_none();
+        let is_frictionless = world.query::<&Friction>().iter().next().is_none();
+        let same_gravity = gravity(world).is_ok_and(|gravity| gravity.0 == model.gravity);
+        let same_actions = same_dampers && same_drives && is_frictionless && same_gravity;
+        links && joints && same_actions && n == (self.links.len(), self.joints.len())
+    }
+
+    /// Refuses components that act on nothing here: they must never be ignored.
+    fn refuse_misplaced(&self, world: &World) -> Result<()> {
+        type OfJoints<'a> = (
+            Option<&'a Effort>,
+            Option<&'a Damping>,
+            Option<&'a Spring>,
+            Option<&'a JointState>,
+            Option<&'a FreeState>,
+            Option<&'a Friction>,
+            Option<&'a Load>,
+            Option<&'a Drive>,
+        );
+        let mut refused = Vec::new();
+        for (entity, of_joint, wrench, name) in
+            &mut world.query::<(Entity, OfJoints<'_>, Option<&ExternalWrench>, Option<&Name>)>()
+        {
+            let (effort, damping, spring, state, free, friction, load, drive) = of_joint;
+            let name = name.map_or_else(|| format!("{entity:?}"), |name| name.0.clone());
+            let mut refuse = |component, reason| refused.push((name.clone(), component, reason));
+            let kind = self.index.joint(entity).map(|i| self.model.kinds[i]);
+            for (component, is_there) in [
+                ("Effort", effort.is_some()),
+                ("Damping", damping.is_some()),
+                ("Spring", spring.is_some()),
+                ("JointState", state.is_some()),
+                ("Friction", friction.is_some()),
+                ("Load", load.is_some()),
+                ("Drive", drive.is_some()),
+            ] {
+                if is_there && !kind.is_some_and(|kind| is_one_degree(&kind)) {
+                    refuse(component, ONE_DEGREE);
+                }
+            }
+            if free.is_some() && kind != Some(JointKind::Free) {
+                refuse("FreeState", "which belongs on free joints");
+            }
+            if load.is_some() && friction.is_none() {
+                refuse("Load", "but no `Friction` for it to scale");
+            }
+            if wrench.is_some() && self.index.link(entity).is_none() {
+                refuse("ExternalWrench", "which belongs on links");
+            }
+        }
+        // the same message whatever the order of the query
+        refused.sort();
+        match refused.into_iter().next() {
+            Some((name, component, reason)) => Err(Error::Misplaced { name, component, reason }),
+            None => Ok(()),
+        }
+    }
+}
+
+const ONE_DEGREE: &str = "which belongs on revolute and prismatic joints";
+
+/// Reads positions and velocities from the entities into `state`; those without a state component are at 0 and at rest.
+pub fn read_state(world: &World, compiled: &Compiled, state: &mut State) -> Result<()> {
+    let model = &compiled.model;
+    for (i, entity) in compiled.index.joints() {
+        let name = || model.joint_names[i].clone();
+        let (q, v) = (&mut state.q[model.q_range(i)], &mut state.v[model.v_range(i)]);
+        match model.kinds[i] {
+            JointKind::Fixed => {}
+            JointKind::Free => {
+                let free = world.get::<&FreeState>(entity).map_or_else(|_| FreeState::default(), |free| *free);
+                position_of(&free.position, q);
+                v[..3].copy_from_slice(free.velocity.angular.as_slice());
+                v[3..].copy_from_slice(free.velocity.linear.as_slice());
+            }
+            JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
+                let one = world.get::<&JointState>(entity).map_or_else(|_| JointState::default(), |one| *one);
+                (q[0], v[0]) = (one.position, one.velocity);
+            }
+        }
+        for &q in &*q {
+            finite(q, "position", name)?;
+        }
+        for &v in &*v {
+            finite(v, "velocity", name)?;
+        }
+        if let [_, _, _, w, x, y, z] = *q {
+            let norm = (w * w + x * x + y * y + z * z).sqrt();
+            // rounded data are welcome, anything else is a mistake
+            if (norm - 1.0).abs() > 1e-6 {
+                let (name, range) = (name(), "1, for a rotation");
+                return Err(Error::Number { name, what: "norm of the quaternion", value: norm, range });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Position of a free joint, as the seven numbers x, y, z, then quaternion w, x, y, z.
+fn position_of(placement: &Placement, q: &mut [f64]) {
+    let (p, r) = (&placement.translation, &placement.rotation);
+    q.copy_from_slice(&[p.x, p.y, p.z, r.w, r.i, r.j, r.k]);
+}
+
+/// The inverse, bit for bit.
+pub(crate) fn placement_of(q: &[f64]) -> Placement {
+    let rotation = UnitQuaternion::new_unchecked(Quaternion::new(q[3], q[4], q[5], q[6]));
+    Placement::from_parts(Translation3::new(q[0], q[1], q[2]), rotation)
+}
+
+/// Six numbers, angular part first, as a twist.
+pub(crate) fn twist_of(v: &[f64]) -> Twist {
+    Twist { angular: Vector3::new(v[0], v[1], v[2]), linear: Vector3::new(v[3], v[4], v[5]) }
+}
+
+fn gravity(world: &World) -> Result<Gravity> {
+    let mut query = world.query::<&Gravity>();
+    let mut all = query.iter();
+    match (all.next(), all.count()) {
+        (None, _) => Ok(Gravity::default()),
+        (Some(gravity), 0) => Ok(*gravity),
+        (Some(_), others) => Err(Error::ManyGravities { count: others + 1 }),
+    }
+}
+
+/// Name of a drive as spelled in a scene.
+pub(crate) fn drive_name(drive: &Drive) -> &'static str {
+    match drive {
+        Drive::Effort(_) => "Effort",
+        Drive::Pull { .. } => "Pull",
+        Drive::Pid { .. } => "Pid",
+        Drive::Motion(_) => "Motion",
+    }
+}
+
+fn is_one_degree(kind: &JointKind) -> bool {
+    matches!(kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. })
+}
+
+fn finite(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<f64> {
+    if value.is_finite() { Ok(value) } else { Err(Error::Number { name: name(), what, value, range: "finite" }) }
+}
+
+fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<f64> {
+    let range = "finite and not negative";
+    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(Error::Number { name: name(), what, value, range }) }
+}

@@ -1,0 +1,148 @@
+//! Components: what the entities of a world carry.
+//!
+//! A machine is one entity per link and one per joint. What describes it is read by [`compile`](crate::compile()); what
+//! is marked *result* is put there by [`write_back`](crate::write_back()) after every step.
+//!
+//! | entity | describes | acts | state | result |
+//! |---|---|---|---|---|
+//! | link | [`Name`], [`Link`] | [`ExternalWrench`] | – | [`Pose`] |
+//! | joint | [`Name`], [`Joint`] | [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`] | [`JointState`] or [`FreeState`] | [`Acceleration`] or [`FreeAcceleration`], [`Reaction`] |
+//! | any one | [`Gravity`] | – | – | – |
+//!
+//! Everything but the name and `Link` or `Joint` may be left out. A user's own components live beside these, on the
+//! same entities.
+
+use bristle_multibody::spatial::Symmetric3;
+use bristle_multibody::{JointKind, LinkInertia, Placement};
+use hecs::Entity;
+use nalgebra::Vector3;
+
+pub use crate::scene::{Drive, Load};
+pub use bristle_multibody::Reaction;
+
+/// Name of a link or a joint; unique among its kind. Order and recorded channels follow from it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name(pub String);
+
+/// Gravity, world axes, m/s². On one entity at most; without it (0, 0, −9.81).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Gravity(pub Vector3<f64>);
+
+impl Default for Gravity {
+    fn default() -> Self {
+        Self(Vector3::new(0.0, 0.0, -9.81))
+    }
+}
+
+/// A rigid body.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Link {
+    /// Mass, kg.
+    pub mass: f64,
+    /// Centre of mass in link axes, m.
+    pub center_of_mass: Vector3<f64>,
+    /// Rotational inertia about the centre of mass, link axes, kg·m².
+    pub inertia: Symmetric3,
+}
+
+impl From<LinkInertia> for Link {
+    fn from(inertia: LinkInertia) -> Self {
+        Self { mass: inertia.mass, center_of_mass: inertia.center_of_mass, inertia: inertia.inertia }
+    }
+}
+
+impl From<Link> for LinkInertia {
+    fn from(link: Link) -> Self {
+        Self { mass: link.mass, center_of_mass: link.center_of_mass, inertia: link.inertia }
+    }
+}
+
+/// What ties a link to its parent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Joint {
+    /// Link the joint is placed on; `None` is the world.
+    pub parent: Option<Entity>,
+    /// Link the joint carries.
+    pub child: Entity,
+    /// What it allows.
+    pub kind: JointKind,
+    /// Joint frame in the parent link; the child's frame coincides with it at position 0.
+    pub placement: Placement,
+    /// Reflected inertia on the joint's own coordinate, kg·m² or kg.
+    pub armature: f64,
+}
+
+/// State of a revolute or prismatic joint.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct JointState {
+    /// rad or m.
+    pub position: f64,
+    /// rad/s or m/s.
+    pub velocity: f64,
+}
+
+/// Velocity or acceleration of a frame, in its own axes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Twist {
+    /// rad/s (rad/s²).
+    pub angular: Vector3<f64>,
+    /// Of the frame's origin, m/s (m/s²).
+    pub linear: Vector3<f64>,
+}
+
+/// State of a free joint.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FreeState {
+    /// Child frame in the joint frame.
+    pub position: Placement,
+    /// Of the child, in child axes.
+    pub velocity: Twist,
+}
+
+impl Default for FreeState {
+    fn default() -> Self {
+        Self { position: Placement::identity(), velocity: Twist::default() }
+    }
+}
+
+/// Effort a caller applies to a revolute or prismatic joint, N·m or N; it holds until changed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Effort(pub f64);
+
+/// Viscous damping of a revolute or prismatic joint: effort −damping · velocity, N·m·s/rad or N·s/m.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Damping(pub f64);
+
+/// Spring along a revolute or prismatic joint: effort −stiffness · (position − rest).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Spring {
+    /// N·m/rad or N/m.
+    pub stiffness: f64,
+    /// Position at which it is slack, rad or m.
+    pub rest: f64,
+}
+
+/// Friction law of a joint: friction per unit [`Load`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Friction(pub bristle_friction::Law);
+
+/// Force and moment from outside on a link, in link axes: they turn with the link. They hold until changed.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ExternalWrench {
+    /// About the link's origin, N·m.
+    pub moment: Vector3<f64>,
+    /// N.
+    pub force: Vector3<f64>,
+}
+
+/// *Result.* Link frame in the world.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pose(pub Placement);
+
+/// *Result.* Acceleration of a revolute or prismatic joint, rad/s² or m/s².
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Acceleration(pub f64);
+
+/// *Result.* Rate of change of a free joint's velocity, child axes.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FreeAcceleration(pub Twist);

@@ -1,0 +1,135 @@
+//! What can go wrong between a scene and its results, with names and times.
+
+use crate::scene::SceneError;
+use std::path::PathBuf;
+
+/// Result of this crate's functions.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why something was refused or a run ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A scene was refused.
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    /// The links and joints of a world do not make a tree of rigid bodies.
+    #[error(transparent)]
+    Model(#[from] bristle_multibody::ModelError),
+    /// A link or joint without a name.
+    #[error("entity {entity:?} is a {what} without a `Name`; give it one")]
+    Nameless {
+        /// "link" or "joint".
+        what: &'static str,
+        /// The entity.
+        entity: hecs::Entity,
+    },
+    /// A joint refers to an entity that is no link.
+    #[error("joint `{joint}`: its {end} is entity {entity:?}, which is not a link of this world")]
+    NotALink {
+        /// The joint.
+        joint: String,
+        /// "parent" or "child".
+        end: &'static str,
+        /// The entity.
+        entity: hecs::Entity,
+    },
+    /// A component on an entity that cannot have it.
+    #[error("`{name}` carries `{component}`, {reason}")]
+    Misplaced {
+        /// Link or joint, or the entity if it has no name.
+        name: String,
+        /// The component.
+        component: &'static str,
+        /// Why it cannot be there.
+        reason: &'static str,
+    },
+    /// A number that cannot be used.
+    #[error("{what} of `{name}` is {value}; it must be {range}")]
+    Number {
+        /// Link, joint or setting.
+        name: String,
+        /// The parameter.
+        what: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed, in words.
+        range: &'static str,
+    },
+    /// A drive whose signal cannot be used.
+    #[error("drive of joint `{joint}`, {path}: {reason}")]
+    Signal {
+        /// The joint.
+        joint: String,
+        /// Where in the signal.
+        path: String,
+        /// What is allowed.
+        reason: String,
+    },
+    /// Gravity on more than one entity.
+    #[error("{count} entities carry `Gravity`; a world has one")]
+    ManyGravities {
+        /// How many.
+        count: usize,
+    },
+    /// Something that a later version will do.
+    #[error("`{name}`: {what} is not yet supported")]
+    Unsupported {
+        /// Link, joint or setting.
+        name: String,
+        /// What it asks for.
+        what: String,
+    },
+    /// No link, joint or channel of this name.
+    #[error("there is no {what} `{name}`{}", if known.is_empty() { String::new() } else { format!("; there is {known}") })]
+    Unknown {
+        /// "joint", "channel" …
+        what: &'static str,
+        /// The name asked for.
+        name: String,
+        /// Names there are, for a message.
+        known: String,
+    },
+    /// The equations of motion could not be evaluated.
+    #[error("at t = {t}: {source}")]
+    Mechanics {
+        /// Last accepted time, s.
+        t: f64,
+        /// What happened.
+        source: bristle_multibody::Error,
+    },
+    /// A coordinate ran out of the numbers there are.
+    #[error("{quantity} of joint `{joint}` is no longer a finite number after t = {t}, with steps of {step:e} s")]
+    Diverged {
+        /// "position", "velocity" …
+        quantity: &'static str,
+        /// The joint.
+        joint: String,
+        /// Last accepted time, s.
+        t: f64,
+        /// Step that failed, s.
+        step: f64,
+    },
+    /// A stepper could not go on.
+    #[error(transparent)]
+    Integrate(#[from] bristle_integrate::Error),
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What happened.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Whether the input was refused, as opposed to a run that failed.
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Mechanics { .. } | Self::Diverged { .. } | Self::Io { .. } => false,
+            Self::Integrate(error) => matches!(error, bristle_integrate::Error::Input { .. }),
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Results: a table of named channels over time.
+//!
+//! The first channel is `t`; then per joint `NAME.position`, `NAME.velocity`, `NAME.acceleration` and what else it has;
+//! then the energies. Joints stand in model order. Written as text, every number reads back as the same `f64`.
+
+use crate::error::{Error, Result};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+/// A table of channels: one row per instant.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Recording {
+    names: Vec<String>,
+    column_of: HashMap<String, usize>,
+    /// Row by row.
+    values: Vec<f64>,
+}
+
+impl Recording {
+    /// An empty table with these channels, `t` first.
+    pub fn new(names: Vec<String>) -> Self {
+        let column_of = names.iter().enumerate().map(|(k, name)| (name.clone(), k)).collect();
+        Self { names, column_of, values: Vec::new() }
+    }
+
+    /// Names of the channels, in order.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.values.len().checked_div(self.names.len()).unwrap_or(0)
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Rows, in order of time.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> + DoubleEndedIterator {
+        self.values.chunks_exact(self.names.len().max(1))
+    }
+
+    /// A channel over time.
+    pub fn channel(&self, name: &str) -> Result<impl ExactSizeIterator<Item = f64> + DoubleEndedIterator + '_> {
+        let column = self.column(name)?;
+        Ok(self.rows().map(move |row| row[column]))
+    }
+
+    /// Last value of a channel.
+    pub fn last(&self, name: &str) -> Result<f64> {
+        self.channel(name)?.next_back().ok_or_else(|| Error::Unknown {
+            what: "row",
+            name: "last".into(),
+            known: "none: the recording is empty".into(),
+        })
+    }
+
+    /// Adds a row; it must have one value per channel.
+    pub(crate) fn push(&mut self, row: &[f64]) {
+        debug_assert_eq!(row.len(), self.names.len());
+        self.values.extend_from_slice(row);
+    }
+
+    fn column(&self, name: &str) -> Result<usize> {
+        self.column_of.get(name).copied().ok_or_else(|| {
+            // what the same joint has, or how channels begin
+            let joint = name.rsplit_once('.').map_or(name, |parts| parts.0);
+            let prefix = format!("{joint}.");
+            let mut near: Vec<&str> =
+                self.names.iter().filter(|n| n.starts_with(&prefix)).map(String::as_str).collect();
+            if near.is_empty() {
+                near = self.names.iter().take(8).map(String::as_str).collect();
+            }
+            Error::Unknown { what: "channel", name: name.into(), known: near.join(", ") }
+        })
+    }
+
+    /// Writes the table as CSV: into a file beside `path` first, renamed when complete.
+    pub fn write_csv(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        let mut partial = path.as_os_str().to_owned();
+        partial.push(".partial");
+        let partial = Path::new(&partial);
+        let write = || {
+            let mut file = BufWriter::with_capacity(1 << 16, File::create(partial)?);
+            self.write_csv_to(&mut file)?;
+            file.into_inner()?.sync_all()?;
+            std::fs::rename(partial, path)
+        };
+        write().map_err(|source| Error::Io { path: path.into(), source })
+    }
+
+    /// Writes the table as CSV. `{:?}` gives the shortest digits that read back as the same number.
+    pub fn write_csv_to(&self, mut out: impl Write) -> io::Result<()> {
+        for (k, name) in self.names.iter().enumerate() {
+            if k > 0 {
+                out.write_all(b",")?;
+            }
+            if name.contains([',', '"', '\n', '\r']) {
+                write!(out, "\"{}\"", name.replace('"', "\"\""))?;
+            } else {
+                out.write_all(name.as_bytes())?;
+            }
+        }
+        out.write_all(b"\n")?;
+        for row in self.rows() {
+            for (k, value) in row.iter().enumerate() {
+                if k > 0 {
+                    out.write_all(b",")?;
+                }
+                write!(out, "{value:?}")?;
+            }
+            out.write_all(b"\n")?;
+        }
+        out.flush()
+    }
+}
+
+/// Instants at which rows are recorded: multiples of an interval, and the end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Samples {
+    interval: f64,
+    /// A whole number of samples per second, where there is one: k/100 is a rounder number than k·0.01.
+    per_second: Option<f64>,
+}
+
+impl Samples {
+    pub fn new(interval: f64) -> Self {
+        let rate = (1.0 / interval).round();
+        let is_whole = rate >= 1.0 && rate.is_finite() && (rate * interval - 1.0).abs() < 1e-12;
+        Self { interval, per_second: is_whole.then_some(rate) }
+    }
+
+    /// Instant number `k`.
+    pub fn at(&self, k: u64) -> f64 {
+        let k = k as f64;
+        self.per_second.map_or(k * self.interval, |rate| k / rate)
+    }
+
+    /// Number of the first instant after `t`, rounding errors aside.
+    pub fn after(&self, t: f64) -> u64 {
+        // a cast of a number out of range gives the nearest there is
+        (t / self.interval + 1e-9).floor() as u64 + 1
+    }
+
+    /// Whether `t` and `end` are the same instant but for rounding errors.
+    pub fn coincide(&self, t: f64, end: f64) -> bool {
+        (t - end).abs() <= 1e-9 * self.interval
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Recording {
+        let mut table = Recording::new(vec!["t".into(), "a, b.position".into(), "hinge.velocity".into()]);
+        let hard = [f64::MIN_POSITIVE, 5e-324, f64::MAX, -0.0, 0.1 + 0.2, 1.0 / 3.0, 1e21, 1e-7, 123456789.123456789];
+        for (k, x) in hard.iter().enumerate() {
+            table.push(&[k as f64, *x, -x]);
+        }
+        table
+    }
+
+    #[test]
+    fn csv_reads_back_bit_for_bit() {
+        let table = table();
+        let mut text = Vec::new();
+        table.write_csv_to(&mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let mut lines = text.lines();
+        assert_eq!(lines.next(), Some("t,\"a, b.position\",hinge.velocity"));
+        let mut n = 0;
+        for (line, row) in lines.zip(table.rows()) {
+            let read: Vec<u64> = line.split(',').map(|x| x.parse::<f64>().unwrap().to_bits()).collect();
+            assert_eq!(read, row.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
+            n += 1;
+        }
+        assert_eq!(n, 9);
+    }
+
+    #[test]
+    fn channels_by_name() {
+        let table = table();
+        assert_eq!(table.len(), 9);
+        assert_eq!(table.last("t").unwrap(), 8.0);
+        assert_eq!(table.channel("hinge.velocity").unwrap().nth(2), Some(-f64::MAX));
+        let message = table.last("hinge.speed").unwrap_err().to_string();
+        assert_eq!(message, "there is no channel `hinge.speed`; there is hinge.velocity");
+        assert!(Recording::new(vec!["t".into()]).last("t").is_err());
+    }
+
+    #[test]
+    fn samples_are_round_numbers_where_they_can_be() {
+        let samples = Samples::new(0.01);
+        assert_eq!(samples.at(7), 0.07);
+        assert_eq!(samples.at(123456), 1234.56);
+        assert_eq!(
+            (samples.after(0.0), samples.after(0.07), samples.after(0.0699), samples.after(0.075)),
+            (1, 8, 7, 8)
+        );
+        assert_eq!(Samples::new(0.3).at(2), 0.6);
+        assert_eq!(Samples::new(1000.0).at(3), 3000.0);
+    }
+}

@@ -1,0 +1,120 @@
+//! Scene to world: one entity per link and per joint.
+
+use crate::builder::{Describe, JointBuilder};
+use crate::compile::drive_name;
+use crate::component::{Damping, Friction, Spring};
+use crate::error::{Error, Result};
+use crate::scene::{self, Scene, SceneError};
+use bristle_multibody::spatial::Symmetric3;
+use bristle_multibody::{JointKind, LinkInertia, ModelError, Placement};
+use hecs::{Entity, World};
+use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
+use std::collections::HashMap;
+
+/// Puts the links and joints of a scene into a world.
+pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
+    world.set_gravity(scene.gravity);
+
+    let mut links: HashMap<&str, Entity> = HashMap::with_capacity(scene.links.len());
+    for link in &scene.links {
+        let entity = world.spawn_link(&link.name, inertia(link));
+        if links.insert(&link.name, entity).is_some() {
+            return Err(ModelError::DuplicateName { name: link.name.clone(), what: "link" }.into());
+        }
+    }
+    for joint in &scene.joints {
+        let link = |name: &String| {
+            let missing = || ModelError::MissingLink { joint: joint.name.clone(), link: name.clone() };
+            links.get(name.as_str()).copied().ok_or_else(missing)
+        };
+        let mut builder = JointBuilder::new(&joint.name, kind(&joint.kind)).placed(placement(&joint.placement));
+        if joint.parent != "world" {
+            builder = builder.from(link(&joint.parent)?);
+        }
+        builder = builder.to(link(&joint.child)?).armature(joint.armature);
+        world.spawn_joint(components(builder, joint));
+    }
+    Ok(())
+}
+
+/// What a joint has besides links and placement.
+fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
+    builder = match joint.kind {
+        scene::Kind::Fixed => builder,
+        scene::Kind::Free => {
+            let scene::Twist { angular, linear } = joint.velocity.twist();
+            builder.pose(placement(&joint.position.placement())).twist(angular, linear)
+        }
+        _ => builder.position(joint.position.scalar()).velocity(joint.velocity.scalar()),
+    };
+    if joint.damping != 0.0 {
+        builder = builder.with(Damping(joint.damping));
+    }
+    if let Some(scene::Spring { stiffness, rest }) = joint.spring {
+        builder = builder.with(Spring { stiffness, rest });
+    }
+    if let Some(law) = &joint.friction {
+        builder = builder.with(Friction(law.clone())).with(joint.load.clone());
+    }
+    if let Some(drive) = &joint.drive {
+        builder = builder.with(drive.clone());
+    }
+    builder
+}
+
+/// Refuses, with their places, what a scene may ask for and this version cannot do yet.
+pub fn refuse_unsupported(scene: &Scene) -> Result<()> {
+    let mut problems = Vec::new();
+    let mut refuse = |path: &str, what: String| {
+        problems.push(scene.problem(path, format!("{what} not yet supported"), "take it out to run the rest"));
+    };
+    for joint in &scene.joints {
+        let path = |field: &str| format!("joints.{}.{field}", joint.name);
+        if let Some(law) = &joint.friction {
+            refuse(&path("friction"), format!("friction law `{}` of joint `{}` is", law.name(), joint.name));
+        } else if joint.load != scene::Load::Unit {
+            refuse(&path("load"), format!("the load of joint `{}` is", joint.name));
+        }
+        match &joint.drive {
+            None | Some(scene::Drive::Effort(_)) => {}
+            Some(drive) => {
+                refuse(&path("drive"), format!("drive `{}` of joint `{}` is", drive_name(drive), joint.name));
+            }
+        }
+    }
+    for coupling in &scene.couplings {
+        let path = format!("couplings.{}", coupling.name());
+        refuse(&path, format!("coupling `{}`, a `{}`, is", coupling.name(), coupling.kind()));
+    }
+    // without friction the implicit form has nothing to solve for: the motion is the same
+    if scene.formulation != scene::Formulation::Implicit {
+        refuse("formulation", format!("formulation `{:?}` is", scene.formulation));
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Error::Scene(SceneError { problems })) }
+}
+
+fn inertia(link: &scene::Link) -> LinkInertia {
+    let [[xx, xy, xz], [_, yy, yz], [_, _, zz]] = link.inertia.matrix();
+    LinkInertia {
+        mass: link.mass,
+        center_of_mass: Vector3::from(link.center_of_mass),
+        inertia: Symmetric3 { xx, xy, xz, yy, yz, zz },
+    }
+}
+
+fn kind(kind: &scene::Kind) -> JointKind {
+    match *kind {
+        scene::Kind::Fixed => JointKind::Fixed,
+        scene::Kind::Free => JointKind::Free,
+        scene::Kind::Revolute { axis } => JointKind::Revolute { axis: axis.into() },
+        scene::Kind::Prismatic { axis } => JointKind::Prismatic { axis: axis.into() },
+    }
+}
+
+fn placement(placement: &scene::Placement) -> Placement {
+    let [x, y, z] = placement.translation;
+    let [w, i, j, k] = placement.rotation.quaternion();
+    // unit length already
+    let rotation = UnitQuaternion::new_unchecked(Quaternion::new(w, i, j, k));
+    Placement::from_parts(Translation3::new(x, y, z), rotation)
+}

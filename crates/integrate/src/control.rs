@@ -320,7 +320,7 @@ impl ErrorControl {
     fn bounds(&self) -> (f64, f64) {
         match self.rule {
             Rule::Pi => (0.2, 10.0),
-            Rule::Predictive => (0.125, 5.0),
+            Rule::Predictive => (0.2, 8.0),
         }
     }
 }

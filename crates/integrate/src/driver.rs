@@ -471,7 +471,9 @@ impl Driver {
 
         // real steps, corrected by the secant until they end just past the root
         let mut target = last.after;
-        let mut nudge = 2.0 * ulp;
+        // late by this much is far below the tolerance, and below what Newton leaves open
+        let late = (1e-3 * tolerance.rtol * target).max(32.0 * ulp);
+        let mut nudge = (0.1 * late).max(2.0 * ulp);
         for trial in 0..12 {
             stats.n_landings += 1;
             stepper.step(system, t, target, y, tolerance, stats)?;
@@ -490,7 +492,7 @@ impl Driver {
                 behind = behind.max(if distance.is_finite() { distance } else { 0.0 });
             }
             let is_crossed = found.iter().all(|crossing| locator.is_crossed(crossing.index, g[crossing.index]));
-            if is_crossed && (-behind <= 32.0 * ulp || trial >= 3) {
+            if is_crossed && (-behind <= late || trial >= 3) {
                 return Ok(Some(target));
             }
             if target == h {

@@ -26,7 +26,7 @@ use nalgebra::{Cholesky, Vector6};
 
 /// Accelerations at `q`, `v` under the efforts `tau`, gravity and the wrenches of `work.outside`.
 pub fn aba<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64], tau: &[f64]) -> Result<&'w [f64], Error> {
-    work.check(model, q, &[("v", v), ("tau", tau)])?;
+    work.check(model, q, [("v", v), ("tau", tau)])?;
     work.locked.fill(false);
     forward_dynamics(model, work, q, v, tau)
 }
@@ -40,7 +40,7 @@ pub fn aba_hybrid<'w>(
     tau: &[f64],
     locked: &[bool],
 ) -> Result<&'w [f64], Error> {
-    work.check(model, q, &[("v", v), ("tau", tau)])?;
+    work.check(model, q, [("v", v), ("tau", tau)])?;
     check_length("locked", locked.len(), model.n_bodies())?;
     work.locked.copy_from_slice(locked);
     forward_dynamics(model, work, q, v, tau)
@@ -67,7 +67,7 @@ fn forward_dynamics<'w>(
 
 /// Factorises the mass matrix at `q` with the joints of `locked` held: M⁻¹ is then applied by [`solve`].
 pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Result<(), Error> {
-    work.check(model, q, &[])?;
+    work.check(model, q, [])?;
     check_length("locked", locked.len(), model.n_bodies())?;
     work.locked.copy_from_slice(locked);
     transforms(model, work, q);
@@ -83,8 +83,8 @@ pub(crate) fn factor_at(model: &Model, work: &mut Work) -> Result<(), Error> {
 /// `M⁻¹ b` after [`factor`], [`aba`] or [`aba_hybrid`], at the same `q`; 0 for locked joints.
 pub fn solve<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'w [f64], Error> {
     check_length("b", b.len(), model.n_v)?;
-    check_length("work (made for another model?)", work.X.len(), model.n_bodies())?;
-    work.f.fill(Force::ZERO);
+    check_length("work (made for another model?)", work.link.len(), model.n_bodies())?;
+    work.link.iter_mut().for_each(|link| link.f = Force::ZERO);
     for i in (1..model.n_bodies()).rev() {
         reduce(model, work, i, b);
     }
@@ -96,29 +96,29 @@ pub fn solve<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'w [f6
 /// One step of the backward sweep for inertias: pivot of joint `i`, and what is left of its body felt by the parent.
 #[inline(always)]
 fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
-    let (p, kernel) = (model.parent[i], model.kernel[i]);
-    let IA = &work.IA[i];
-    let mut pivot = Pivot { U: Force::ZERO, D_inv: 0.0 };
-    let left = if work.locked[i] || kernel == Kernel::Fixed {
-        *IA
-    } else if kernel == Kernel::Free {
-        let factor = Cholesky::new(IA.to_matrix());
-        let failed = factor.is_none();
-        work.free_pivot[i] = factor;
-        work.pivot[i] = pivot;
-        return if failed { Err(singular(model, i, 0.0)) } else { Ok(()) };
-    } else {
-        pivot.U = kernel.column(IA);
-        let D = kernel.along(&pivot.U) + model.armature[model.v_index[i]];
-        if D <= 0.0 {
-            return Err(singular(model, i, D));
+    let node = &model.node[i];
+    let (above, below) = work.IA.split_at_mut(i);
+    let (IA, X, pivot) = (&below[0], &work.link[i].X, &mut work.pivot[i]);
+    *pivot = Pivot { U: Force::ZERO, D_inv: 0.0 };
+    let left = match node.kernel {
+        Kernel::Fixed => *IA,
+        _ if work.locked[i] => *IA,
+        Kernel::Free => {
+            work.free_pivot[i] = Cholesky::new(IA.to_matrix());
+            return if work.free_pivot[i].is_none() { Err(singular(model, i, 0.0)) } else { Ok(()) };
         }
-        pivot.D_inv = 1.0 / D;
-        IA.minus_outer(&pivot.U, pivot.D_inv)
+        Kernel::Revolute | Kernel::Prismatic => {
+            let U = node.kernel.column(IA);
+            let D = node.kernel.along(&U) + model.armature[node.v];
+            if D <= 0.0 {
+                return Err(singular(model, i, D));
+            }
+            *pivot = Pivot { U, D_inv: 1.0 / D };
+            IA.minus_outer(&U, pivot.D_inv)
+        }
     };
-    work.pivot[i] = pivot;
-    if p != 0 {
-        work.IA[p] += left.back(&work.X[i]);
+    if node.parent != 0 {
+        above[node.parent] += left.back(X);
     }
     Ok(())
 }
@@ -126,56 +126,53 @@ fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
 /// One step of the backward sweep for forces.
 #[inline(always)]
 fn reduce(model: &Model, work: &mut Work, i: usize, tau: &[f64]) {
-    let (p, kernel, pivot) = (model.parent[i], model.kernel[i], &work.pivot[i]);
-    let pA = work.f[i];
-    let passed = match kernel {
-        Kernel::Fixed => pA,
+    let node = &model.node[i];
+    let (above, below) = work.link.split_at_mut(i);
+    let (link, pivot) = (&below[0], &work.pivot[i]);
+    let pA = link.f;
+    let passed = match node.kernel {
         Kernel::Free if !work.locked[i] => {
-            let tau = Force::from_slice(&tau[model.v_range(i)]);
+            let tau = Force::from_slice(&tau[node.v..]);
             work.u[model.v_range(i)].copy_from_slice(&(tau - pA).to_array());
             tau
         }
-        Kernel::Free => pA,
+        Kernel::Fixed | Kernel::Free => pA,
         Kernel::Revolute | Kernel::Prismatic => {
-            let k = model.v_index[i];
-            work.u[k] = tau[k] - kernel.along(&pA);
-            pA + pivot.U * (pivot.D_inv * work.u[k])
+            let u = tau[node.v] - node.kernel.along(&pA);
+            work.u[node.v] = u;
+            pA + pivot.U * (pivot.D_inv * u)
         }
     };
-    if p != 0 {
-        work.f[p] += work.X[i].force_back(&passed);
+    if node.parent != 0 {
+        above[node.parent].f += link.X.force_back(&passed);
     }
 }
 
 /// Forward sweep: accelerations from the reduced equations.
 #[inline(always)]
 fn substitute(model: &Model, work: &mut Work) {
-    let n = model.n_bodies();
     work.delta[0] = Motion::ZERO;
-    for i in 1..n {
-        let (p, kernel) = (model.parent[i], model.kernel[i]);
-        let vi = model.v_range(i);
-        let felt = work.X[i].motion(&work.delta[p]);
-        match kernel {
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        let (above, below) = work.delta.split_at_mut(i);
+        let felt = work.link[i].X.motion(&above[node.parent]);
+        match node.kernel {
             Kernel::Fixed => {}
             Kernel::Free => {
-                let a = &mut work.a[vi.clone()];
+                let a = &mut work.a[node.v..node.v + 6];
                 match &work.free_pivot[i] {
                     Some(factor) if !work.locked[i] => {
-                        let u = Vector6::from_column_slice(&work.u[vi.clone()]);
-                        let x = factor.solve(&u);
-                        let felt = felt.to_array();
-                        (0..6).for_each(|k| a[k] = x[k] - felt[k]);
+                        let x = factor.solve(&Vector6::from_column_slice(&work.u[node.v..node.v + 6]));
+                        a.iter_mut().zip(x.iter()).zip(felt.to_array()).for_each(|((a, x), felt)| *a = x - felt);
                     }
                     _ => a.fill(0.0),
                 }
             }
             Kernel::Revolute | Kernel::Prismatic => {
                 let pivot = &work.pivot[i];
-                work.a[vi.start] = pivot.D_inv * (work.u[vi.start] - felt.dot(&pivot.U));
+                work.a[node.v] = pivot.D_inv * (work.u[node.v] - felt.dot(&pivot.U));
             }
         }
-        work.delta[i] = kernel.add_motion(&felt, &work.a[vi]);
+        below[0] = node.kernel.add_motion(&felt, &work.a, node.v);
     }
 }
 

@@ -57,7 +57,7 @@ pub fn chart_rate(model: &Model, xi: &[f64], v: &[f64], rate: &mut [f64]) -> Res
     }
     rate.copy_from_slice(v);
     for i in 1..model.n_bodies() {
-        if model.kernel[i] == Kernel::Free {
+        if model.node[i].kernel == Kernel::Free {
             let range = model.v_range(i);
             let (theta, _) = parts(&xi[range.clone()]);
             let (w, u) = parts(&v[range.clone()]);
@@ -76,7 +76,7 @@ pub fn configuration_difference(model: &Model, q0: &[f64], q: &[f64], out: &mut 
     for i in 1..model.n_bodies() {
         let (from, to) = (&q0[model.q_range(i)], &q[model.q_range(i)]);
         let out = &mut out[model.v_range(i)];
-        match model.kernel[i] {
+        match model.node[i].kernel {
             Kernel::Fixed => {}
             Kernel::Revolute | Kernel::Prismatic => out[0] = to[0] - from[0],
             Kernel::Free => {
@@ -103,7 +103,7 @@ fn each_joint(
     check_length("out", out.len(), model.n_q)?;
     for i in 1..model.n_bodies() {
         let (q, d, out) = (&q[model.q_range(i)], &d[model.v_range(i)], &mut out[model.q_range(i)]);
-        match model.kernel[i] {
+        match model.node[i].kernel {
             Kernel::Fixed => {}
             Kernel::Revolute | Kernel::Prismatic => out[0] = q[0] + d[0],
             Kernel::Free => free(q, d, out),

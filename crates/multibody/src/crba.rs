@@ -7,6 +7,7 @@
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_finite, check_length};
+use crate::joint::Kernel;
 use crate::kinematics::transforms;
 use crate::model::Model;
 use crate::work::Work;
@@ -14,52 +15,53 @@ use nalgebra::DMatrix;
 
 /// Fills `M` (`n_v` × `n_v`) with the mass matrix at `q`, both triangles. O(n · depth).
 pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> Result<(), Error> {
-    work.check(model, q, &[])?;
+    work.check(model, q, [])?;
     check_length("rows of M", M.nrows(), model.n_v)?;
     check_length("columns of M", M.ncols(), model.n_v)?;
     transforms(model, work, q);
-    let (n, n_v) = (model.n_bodies(), model.n_v);
-    let (X, IC, M) = (&work.X[..n], &mut work.IC[..n], M.as_mut_slice());
+    let (n_v, link, M) = (model.n_v, &work.link[..], M.as_mut_slice());
     M.fill(0.0);
-
-    // composite inertias wait for their children
-    IC.copy_from_slice(&model.I);
-    for i in (1..n).rev() {
-        let kernel = model.kernel[i];
-        for k in 0..kernel.n_v() {
-            let (column, S) = (model.v_index[i] + k, kernel.axis(k));
-            let mut F = IC[i].times(&S);
+    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
+    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+        for k in 0..node.kernel.n_v() {
+            let column = node.v + k;
+            let mut F = work.IC[i].times(&node.kernel.axis(k));
 
             // within the joint
             for l in 0..=k {
-                let entry = kernel.axis(l).dot(&F);
-                M[(model.v_index[i] + l) * n_v + column] = entry;
-                M[column * n_v + model.v_index[i] + l] = entry;
+                store(M, n_v, node.v + l, column, node.kernel.axis(l).dot(&F));
             }
             M[column * n_v + column] += model.armature[column];
 
-            // and with every joint below it in the tree
-            let mut j = i;
-            while model.parent[j] != 0 {
-                F = X[j].force_back(&F);
-                j = model.parent[j];
-                let mut entries = [0.0; 6];
-                let vj = model.v_range(j);
-                let entries = &mut entries[..vj.len()];
-                model.kernel[j].effort(&F, entries);
-                for (row, &entry) in vj.zip(entries.iter()) {
-                    M[row * n_v + column] = entry;
-                    M[column * n_v + row] = entry;
+            // and with every joint between it and the world
+            let (mut j, mut p) = (i, node.parent);
+            while p != 0 {
+                F = link[j].X.force_back(&F);
+                let above = &model.node[p];
+                match above.kernel {
+                    Kernel::Revolute => store(M, n_v, above.v, column, F.moment.z),
+                    Kernel::Prismatic => store(M, n_v, above.v, column, F.force.z),
+                    Kernel::Free => {
+                        F.to_array().into_iter().enumerate().for_each(|(l, F)| store(M, n_v, above.v + l, column, F));
+                    }
+                    Kernel::Fixed => {}
                 }
+                (j, p) = (p, above.parent);
             }
         }
-        let p = model.parent[i];
-        if p != 0 {
-            let seen = IC[i].back(&X[i]);
-            IC[p] += seen;
+        if node.parent != 0 {
+            let (above, below) = work.IC.split_at_mut(i);
+            above[node.parent] += below[0].back(&link[i].X);
         }
     }
-    // every position reaches the diagonal entry of some joint above it or its own transform
-    let zero: f64 = X.iter().map(|X| X.E.m11 + X.E.m22 + X.r.x + X.r.y + X.r.z).sum::<f64>() * 0.0;
+    // every position reaches the transform of its joint
+    let zero: f64 = link.iter().map(|link| (link.X.E.m11 + link.X.E.m22 + link.X.r.sum()) * 0.0).sum();
     check_finite("crba", &[zero])
+}
+
+/// Writes an entry and its mirror image.
+#[inline(always)]
+fn store(M: &mut [f64], n_v: usize, row: usize, column: usize, entry: f64) {
+    M[row * n_v + column] = entry;
+    M[column * n_v + row] = entry;
 }

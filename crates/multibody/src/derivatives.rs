@@ -58,7 +58,7 @@ impl Gyro {
         Self { B: Matrix3::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), p: Vector3::new(0.0, 0.0, 0.0) };
 
     fn of_body(model: &Model, i: usize, V: &Motion) -> Self {
-        let I = &model.I[i];
+        let I = &model.node[i].I;
         let momentum = I.times(V);
         let (w, v, h) = (&V.angular, &V.linear, &I.h);
         let wI = skew(w) * I.I.to_matrix();
@@ -140,7 +140,7 @@ impl Rows for Axes<'_> {
 
     #[inline(always)]
     fn projector(&self, i: usize, row: usize) -> Motion {
-        self.0.kernel[i].axis(row - self.0.v_index[i])
+        self.0.node[i].kernel.axis(row - self.0.v_index[i])
     }
 }
 
@@ -172,7 +172,7 @@ pub fn rnea_derivatives(
     dq: &mut DMatrix<f64>,
     dv: &mut DMatrix<f64>,
 ) -> Result<(), Error> {
-    work.check(model, q, &[("v", v), ("a", a)])?;
+    work.check(model, q, [("v", v), ("a", a)])?;
     contract(model, work, (q, v, a), &Axes(model), model.n_v, dq, dv)
 }
 
@@ -188,7 +188,7 @@ pub fn rnea_derivatives_rows(
     dq: &mut DMatrix<f64>,
     dv: &mut DMatrix<f64>,
 ) -> Result<(), Error> {
-    work.check(model, q, &[("v", v), ("a", a)])?;
+    work.check(model, q, [("v", v), ("a", a)])?;
     let mut start = std::mem::take(&mut work.derivative.row_start);
     let result = index_rows(model, rows, &mut start)
         .and_then(|()| contract(model, work, (q, v, a), &Listed { rows, start: &start }, rows.len(), dq, dv));
@@ -236,7 +236,7 @@ fn contract(
     dv.fill(0.0);
 
     // tips to base: I^C, B^C, f^C of body i are complete when it is reached
-    work.IC.copy_from_slice(&model.I);
+    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
     for i in (1..model.n_bodies()).rev() {
         for k in model.v_range(i) {
             column(model, work, rows, n_rows, (i, k), dq, dv);
@@ -245,13 +245,13 @@ fn contract(
             let P = rows.projector(i, row);
             row_of(model, work, n_rows, (i, row, P), dq, dv);
         }
-        let (p, X) = (model.parent[i], &work.X[i]);
+        let (p, X) = (model.parent[i], &work.link[i].X);
         if p != 0 {
-            let (IC, gyro, f) = (work.IC[i].back(X), work.derivative.gyro[i].back(X), X.force_back(&work.f[i]));
+            let (IC, gyro, f) = (work.IC[i].back(X), work.derivative.gyro[i].back(X), X.force_back(&work.link[i].f));
             work.IC[p] += IC;
             work.derivative.gyro[p].B += gyro.B;
             work.derivative.gyro[p].p += gyro.p;
-            work.f[p] += f;
+            work.link[p].f += f;
         }
     }
     check_finite("rnea_derivatives", dq)?;
@@ -261,16 +261,16 @@ fn contract(
 /// Ψ̇, Ψ̈ and Ṡ of every degree of freedom, and 2B of every body alone.
 fn axes_in_motion(model: &Model, work: &mut Work) {
     for i in 1..model.n_bodies() {
-        let (p, X) = (model.parent[i], &work.X[i]);
-        let (v_p, a_p) = (X.motion(&work.vel[p]), X.motion(&work.acc[p]));
+        let (p, X) = (model.parent[i], &work.link[i].X);
+        let (v_p, a_p) = (X.motion(&work.link[p].vel), X.motion(&work.link[p].acc));
         let scratch = &mut work.derivative;
-        scratch.gyro[i] = Gyro::of_body(model, i, &work.vel[i]);
+        scratch.gyro[i] = Gyro::of_body(model, i, &work.link[i].vel);
         for (k, dof) in model.v_range(i).enumerate() {
-            let S = model.kernel[i].axis(k);
+            let S = model.node[i].kernel.axis(k);
             let psi_d = v_p.cross(&S);
             scratch.psi_d[dof] = psi_d;
             scratch.psi_dd[dof] = a_p.cross(&S) + v_p.cross(&psi_d);
-            scratch.spread[dof] = psi_d + work.vel[i].cross(&S);
+            scratch.spread[dof] = psi_d + work.link[i].vel.cross(&S);
         }
     }
 }
@@ -287,13 +287,13 @@ fn column(
     dv: &mut [f64],
 ) {
     let (scratch, gyro, IC) = (&work.derivative, &work.derivative.gyro[i], &work.IC[i]);
-    let S = model.kernel[i].axis(dof - model.v_index[i]);
-    let mut by_q = gyro.times(&scratch.psi_d[dof]) + IC.times(&scratch.psi_dd[dof]) + S.cross_force(&work.f[i]);
+    let S = model.node[i].kernel.axis(dof - model.v_index[i]);
+    let mut by_q = gyro.times(&scratch.psi_d[dof]) + IC.times(&scratch.psi_dd[dof]) + S.cross_force(&work.link[i].f);
     let mut by_v = gyro.times(&S) + IC.times(&scratch.spread[dof]);
     let mut j = i;
     while model.parent[j] != 0 {
-        by_q = work.X[j].force_back(&by_q);
-        by_v = work.X[j].force_back(&by_v);
+        by_q = work.link[j].X.force_back(&by_q);
+        by_v = work.link[j].X.force_back(&by_v);
         j = model.parent[j];
         for row in rows.of_body(j) {
             let P = rows.projector(j, row);
@@ -318,15 +318,15 @@ fn row_of(
     let mut j = i;
     loop {
         for (k, dof) in model.v_range(j).enumerate() {
-            let S = model.kernel[j].axis(k);
+            let S = model.node[j].kernel.axis(k);
             dq[dof * n_rows + row] = PB.dot(&scratch.psi_d[dof].angular) + scratch.psi_dd[dof].dot(&PI);
             dv[dof * n_rows + row] = PB.dot(&S.angular) + scratch.spread[dof].dot(&PI);
         }
         if model.parent[j] == 0 {
             return;
         }
-        PB = rotate_back(&work.X[j].E, &PB);
-        PI = work.X[j].force_back(&PI);
+        PB = rotate_back(&work.link[j].X.E, &PB);
+        PI = work.link[j].X.force_back(&PI);
         j = model.parent[j];
     }
 }

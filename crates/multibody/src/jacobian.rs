@@ -27,7 +27,7 @@ pub fn jacobian(
     J.fill(0.0);
     let mut j = i;
     while j != 0 {
-        let kernel = model.kernel[j];
+        let kernel = model.node[j].kernel;
         for (k, column) in model.v_range(j).enumerate() {
             let S = kernel.axis(k);
             let (w, v) = (poses.R[j] * S.angular, poses.R[j] * S.linear);
@@ -49,8 +49,8 @@ pub fn point_velocity(
     i: usize,
     point: &Vector3<f64>,
 ) -> Result<Motion, Error> {
-    check_body(i, model.n_bodies().min(work.vel.len()).min(poses.R.len()))?;
-    let (c, V) = (model.to_canonical[i] * point, &work.vel[i]);
+    check_body(i, model.n_bodies().min(work.link.len()).min(poses.R.len()))?;
+    let (c, V) = (model.to_canonical[i] * point, &work.link[i].vel);
     Ok(Motion::new(poses.R[i] * V.angular, poses.R[i] * (V.linear + V.angular.cross(&c))))
 }
 
@@ -63,8 +63,8 @@ pub fn point_acceleration(
     i: usize,
     point: &Vector3<f64>,
 ) -> Result<Motion, Error> {
-    check_body(i, model.n_bodies().min(work.vel.len()).min(poses.R.len()))?;
-    let (c, V, A) = (model.to_canonical[i] * point, &work.vel[i], &work.acc[i]);
+    check_body(i, model.n_bodies().min(work.link.len()).min(poses.R.len()))?;
+    let (c, V, A) = (model.to_canonical[i] * point, &work.link[i].vel, &work.link[i].acc);
     // classical acceleration = spatial acceleration at the point + ω × velocity of the point
     let linear = A.linear + A.angular.cross(&c) + V.angular.cross(&(V.linear + V.angular.cross(&c)));
     Ok(Motion::new(poses.R[i] * A.angular, poses.R[i] * linear + work.outside.gravity))

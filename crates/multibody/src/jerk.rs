@@ -16,7 +16,7 @@ use crate::error::{Error, check_finite, check_length};
 use crate::model::Model;
 use crate::rnea::rnea;
 use crate::spatial::Motion;
-use crate::work::Work;
+use crate::work::{Link, Work};
 use nalgebra::Vector3;
 
 /// Effort rates τ̇ that give the jerks `jerk` at `q`, `v`, `a`, with the rates in `work.outside`.
@@ -64,35 +64,31 @@ pub fn jerk<'w>(
 
 /// Both recursions, after `rnea` has filled velocities, accelerations and reactions. `J` false leaves q⃛ = 0.
 fn rates<const J: bool>(model: &Model, work: &mut Work, v: &[f64], a: &[f64], jerk: &[f64]) {
-    let n = model.n_bodies();
-    let (X, vel, acc, f) = (&work.X[..n], &work.vel[..n], &work.acc[..n], &work.f[..n]);
-    let (acc_rate, f_rate) = (&mut work.delta[..n], &mut work.f_rate[..n]);
+    let (link, acc_rate, f_rate) = (&work.link[..], &mut work.delta[..], &mut work.f_rate[..]);
     acc_rate[0] = Motion::new(Vector3::zeros(), -work.outside.gravity_rate);
 
     // base to tips
-    for i in 1..n {
-        let (p, kernel, vi) = (model.parent[i], model.kernel[i], model.v_range(i));
-        let (qd, qdd) = (&v[vi.clone()], &a[vi.clone()]);
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        let (kernel, I, at, Link { X, vel, acc, .. }) = (node.kernel, &node.I, node.v, &link[i]);
         // −(S q̇) × X a_p = X a_p × S q̇
-        let mut rate = X[i].motion(&acc_rate[p]);
-        rate = kernel.add_cross(&rate, &(X[i].motion(&acc[p]) + acc[i]), qd);
-        rate = kernel.add_cross(&rate, &vel[i], qdd);
+        let mut rate = X.motion(&acc_rate[node.parent]);
+        rate = kernel.add_cross(&rate, &(X.motion(&link[node.parent].acc) + *acc), v, at);
+        rate = kernel.add_cross(&rate, vel, a, at);
         if J {
-            rate = kernel.add_motion(&rate, &jerk[vi]);
+            rate = kernel.add_motion(&rate, jerk, at);
         }
         acc_rate[i] = rate;
-        let I = &model.I[i];
-        f_rate[i] = I.times(&rate) + acc[i].cross_force(&I.times(&vel[i])) + vel[i].cross_force(&I.times(&acc[i]))
+        f_rate[i] = I.times(&rate) + acc.cross_force(&I.times(vel)) + vel.cross_force(&I.times(acc))
             - work.outside.wrench_rate[i];
     }
 
     // tips to base
-    for i in (1..n).rev() {
-        let (p, kernel, vi) = (model.parent[i], model.kernel[i], model.v_range(i));
-        kernel.effort(&f_rate[i], &mut work.tau[vi.clone()]);
-        if p != 0 {
-            let passed = X[i].force_back(&(f_rate[i] + kernel.motion(&v[vi]).cross_force(&f[i])));
-            f_rate[p] += passed;
+    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+        let (kernel, Link { X, f, .. }) = (node.kernel, &link[i]);
+        kernel.effort(&f_rate[i], &mut work.tau, node.v);
+        if node.parent != 0 {
+            let passed = X.force_back(&(f_rate[i] + kernel.motion(v, node.v).cross_force(f)));
+            f_rate[node.parent] += passed;
         }
     }
     if J {

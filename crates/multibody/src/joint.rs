@@ -41,6 +41,31 @@ pub(crate) enum Kernel {
     Free,
 }
 
+/// Calls `$body` with `$kernel` bound to a constant, so that one branch per joint chooses among straight-line bodies.
+macro_rules! by_kernel {
+    ($kernel:ident, $body:expr) => {
+        match $kernel {
+            $crate::joint::Kernel::Revolute => {
+                let $kernel = $crate::joint::Kernel::Revolute;
+                $body
+            }
+            $crate::joint::Kernel::Prismatic => {
+                let $kernel = $crate::joint::Kernel::Prismatic;
+                $body
+            }
+            $crate::joint::Kernel::Fixed => {
+                let $kernel = $crate::joint::Kernel::Fixed;
+                $body
+            }
+            $crate::joint::Kernel::Free => {
+                let $kernel = $crate::joint::Kernel::Free;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use by_kernel;
+
 impl Kernel {
     pub(crate) fn n_q(self) -> usize {
         [0, 1, 1, 7][self as usize]
@@ -50,14 +75,15 @@ impl Kernel {
         [0, 1, 1, 6][self as usize]
     }
 
-    /// `X_J(q) X_T`: parent coordinates to child coordinates. `X_T` is the constant part.
+    /// `X_J(q) X_T`: parent coordinates to child coordinates. `X_T` is the constant part, `at` where the joint's
+    /// positions start in `q`.
     #[inline(always)]
-    pub(crate) fn transform(self, X_T: &Transform, q: &[f64]) -> Transform {
+    pub(crate) fn transform(self, X_T: &Transform, q: &[f64], at: usize) -> Transform {
         let (E, r) = (&X_T.E, &X_T.r);
         match self {
             Self::Fixed => *X_T,
             Self::Revolute => {
-                let (s, c) = sin_cos(q[0]);
+                let (s, c) = sin_cos(q[at]);
                 Transform {
                     E: Matrix3::new(
                         fma(c, E.m11, s * E.m21),
@@ -75,9 +101,10 @@ impl Kernel {
             }
             Self::Prismatic => Transform {
                 E: *E,
-                r: Vector3::new(fma(q[0], E.m31, r.x), fma(q[0], E.m32, r.y), fma(q[0], E.m33, r.z)),
+                r: Vector3::new(fma(q[at], E.m31, r.x), fma(q[at], E.m32, r.y), fma(q[at], E.m33, r.z)),
             },
             Self::Free => {
+                let q = &q[at..at + 7];
                 let R = quaternion(q).to_rotation_matrix().into_inner();
                 let X_J = Transform { E: R.transpose(), r: Vector3::new(q[0], q[1], q[2]) };
                 X_J.after(X_T)
@@ -85,56 +112,56 @@ impl Kernel {
         }
     }
 
-    /// `S v`: the joint's share of a motion.
+    /// `S v`: the joint's share of a motion; `at` is where the joint's velocities start in `v`.
     #[inline(always)]
-    pub(crate) fn motion(self, v: &[f64]) -> Motion {
+    pub(crate) fn motion(self, v: &[f64], at: usize) -> Motion {
         match self {
             Self::Fixed => Motion::ZERO,
-            Self::Revolute => Motion::new(Vector3::new(0.0, 0.0, v[0]), Vector3::zeros()),
-            Self::Prismatic => Motion::new(Vector3::zeros(), Vector3::new(0.0, 0.0, v[0])),
-            Self::Free => Motion::new(Vector3::new(v[0], v[1], v[2]), Vector3::new(v[3], v[4], v[5])),
+            Self::Revolute => Motion::new(Vector3::new(0.0, 0.0, v[at]), Vector3::zeros()),
+            Self::Prismatic => Motion::new(Vector3::zeros(), Vector3::new(0.0, 0.0, v[at])),
+            Self::Free => Motion::from_slice(&v[at..at + 6]),
         }
     }
 
     /// `m + S v`, adding only what is not zero.
     #[inline(always)]
-    pub(crate) fn add_motion(self, m: &Motion, v: &[f64]) -> Motion {
+    pub(crate) fn add_motion(self, m: &Motion, v: &[f64], at: usize) -> Motion {
         let mut m = *m;
         match self {
             Self::Fixed => {}
-            Self::Revolute => m.angular.z += v[0],
-            Self::Prismatic => m.linear.z += v[0],
-            Self::Free => m += self.motion(v),
+            Self::Revolute => m.angular.z += v[at],
+            Self::Prismatic => m.linear.z += v[at],
+            Self::Free => m += self.motion(v, at),
         }
         m
     }
 
     /// `m + u × S v`, multiplying only what is not zero.
     #[inline(always)]
-    pub(crate) fn add_cross(self, m: &Motion, u: &Motion, v: &[f64]) -> Motion {
+    pub(crate) fn add_cross(self, m: &Motion, u: &Motion, v: &[f64], at: usize) -> Motion {
         let (w, l) = (&u.angular, &u.linear);
         match self {
             Self::Fixed => *m,
             Self::Revolute => Motion::new(
-                Vector3::new(fma(w.y, v[0], m.angular.x), fma(-w.x, v[0], m.angular.y), m.angular.z),
-                Vector3::new(fma(l.y, v[0], m.linear.x), fma(-l.x, v[0], m.linear.y), m.linear.z),
+                Vector3::new(fma(w.y, v[at], m.angular.x), fma(-w.x, v[at], m.angular.y), m.angular.z),
+                Vector3::new(fma(l.y, v[at], m.linear.x), fma(-l.x, v[at], m.linear.y), m.linear.z),
             ),
             Self::Prismatic => Motion::new(
                 m.angular,
-                Vector3::new(fma(w.y, v[0], m.linear.x), fma(-w.x, v[0], m.linear.y), m.linear.z),
+                Vector3::new(fma(w.y, v[at], m.linear.x), fma(-w.x, v[at], m.linear.y), m.linear.z),
             ),
-            Self::Free => *m + u.cross(&self.motion(v)),
+            Self::Free => *m + u.cross(&self.motion(v, at)),
         }
     }
 
     /// `Sᵀ f`, written to the joint's efforts.
     #[inline(always)]
-    pub(crate) fn effort(self, f: &Force, tau: &mut [f64]) {
+    pub(crate) fn effort(self, f: &Force, tau: &mut [f64], at: usize) {
         match self {
             Self::Fixed => {}
-            Self::Revolute => tau[0] = f.moment.z,
-            Self::Prismatic => tau[0] = f.force.z,
-            Self::Free => tau.copy_from_slice(&f.to_array()),
+            Self::Revolute => tau[at] = f.moment.z,
+            Self::Prismatic => tau[at] = f.force.z,
+            Self::Free => tau[at..at + 6].copy_from_slice(&f.to_array()),
         }
     }
 

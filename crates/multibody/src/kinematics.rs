@@ -11,45 +11,62 @@
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_body, check_finite, check_length};
-use crate::model::{Model, Placement};
+use crate::joint::{Kernel, by_kernel};
+use crate::model::{Model, Node, Placement};
 use crate::spatial::Motion;
-use crate::work::Work;
+use crate::work::{Link, Work};
 use nalgebra::{Matrix3, Rotation3, Translation3, UnitQuaternion, Vector3};
 
-/// Transforms of all links, canonical frames.
+/// Transforms of all links.
 #[inline(always)]
 pub(crate) fn transforms(model: &Model, work: &mut Work, q: &[f64]) {
-    let n = model.n_bodies();
-    let X = &mut work.X[..n];
-    for i in 1..n {
-        X[i] = model.kernel[i].transform(&model.X_T[i], &q[model.q_range(i)]);
+    for (link, node) in work.link.iter_mut().zip(&model.node).skip(1) {
+        link.X = node.kernel.transform(&node.X_T, q, node.q);
     }
 }
 
-/// Transforms, velocities and accelerations of all links, canonical frames. `A` false leaves q̈ = 0.
+/// The base: at rest, gravity riding on it.
+#[inline(always)]
+pub(crate) fn start(work: &mut Work) {
+    work.link[0].vel = Motion::ZERO;
+    work.link[0].acc = Motion::new(Vector3::zeros(), -work.outside.gravity);
+}
+
+/// Transform, velocity and acceleration of one link from its parent's. `A` false leaves q̈ = 0.
+#[inline(always)]
+pub(crate) fn follow<const A: bool>(
+    kernel: Kernel,
+    node: &Node,
+    parent: &Link,
+    link: &mut Link,
+    q: &[f64],
+    v: &[f64],
+    a: &[f64],
+) {
+    let X = kernel.transform(&node.X_T, q, node.q);
+    let vel = kernel.add_motion(&X.motion(&parent.vel), v, node.v);
+    let mut acc = kernel.add_cross(&X.motion(&parent.acc), &vel, v, node.v);
+    if A {
+        acc = kernel.add_motion(&acc, a, node.v);
+    }
+    (link.X, link.vel, link.acc) = (X, vel, acc);
+}
+
+/// Transforms, velocities and accelerations of all links.
 #[inline(always)]
 pub(crate) fn sweep<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) {
-    let n = model.n_bodies();
-    let (X, vel, acc) = (&mut work.X[..n], &mut work.vel[..n], &mut work.acc[..n]);
-    vel[0] = Motion::ZERO;
-    acc[0] = Motion::new(Vector3::zeros(), -work.outside.gravity);
-    for i in 1..n {
-        let (p, kernel) = (model.parent[i], model.kernel[i]);
-        let (vi, qi) = (model.v_range(i), model.q_range(i));
-        X[i] = kernel.transform(&model.X_T[i], &q[qi]);
-        let qd = &v[vi.clone()];
-        vel[i] = kernel.add_motion(&X[i].motion(&vel[p]), qd);
-        acc[i] = kernel.add_cross(&X[i].motion(&acc[p]), &vel[i], qd);
-        if A {
-            acc[i] = kernel.add_motion(&acc[i], &a[vi]);
-        }
+    start(work);
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        let (above, below) = work.link.split_at_mut(i);
+        let kernel = node.kernel;
+        by_kernel!(kernel, follow::<A>(kernel, node, &above[node.parent], &mut below[0], q, v, a));
     }
 }
 
 /// Fills the transforms and velocities of `work` for functions that read them: [`poses`], [`crate::momentum`],
 /// [`crate::kinetic_energy`], [`crate::jacobian`].
 pub fn kinematics(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> Result<(), Error> {
-    work.check(model, q, &[("v", v)])?;
+    work.check(model, q, [("v", v)])?;
     sweep::<false>(model, work, q, v, &[]);
     finite_motion("kinematics", work)
 }
@@ -57,22 +74,22 @@ pub fn kinematics(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> Resul
 /// Fills transforms, velocities and accelerations. The spatial acceleration of each link is then in
 /// [`crate::point_acceleration`].
 pub fn accelerations(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) -> Result<(), Error> {
-    work.check(model, q, &[("v", v), ("a", a)])?;
+    work.check(model, q, [("v", v), ("a", a)])?;
     sweep::<true>(model, work, q, v, a);
     finite_motion("accelerations", work)
 }
 
 /// Every number of a state reaches the motion or the transform of its own link.
 fn finite_motion(function: &'static str, work: &Work) -> Result<(), Error> {
-    let zero: f64 = work
-        .acc
-        .iter()
-        .zip(&work.vel)
-        .zip(&work.X)
-        .map(|((a, v), X)| {
-            (a.linear.sum() + a.angular.sum() + v.linear.sum() + v.angular.sum() + X.r.sum() + X.E.sum()) * 0.0
-        })
-        .sum();
+    let sum = |link: &Link| {
+        link.vel.angular.sum()
+            + link.vel.linear.sum()
+            + link.acc.angular.sum()
+            + link.acc.linear.sum()
+            + link.X.r.sum()
+            + link.X.E.sum()
+    };
+    let zero: f64 = work.link.iter().map(|link| sum(link) * 0.0).sum();
     check_finite(function, &[zero])
 }
 
@@ -108,10 +125,10 @@ impl Poses {
 
 /// Fills `poses` from the transforms of `work`, as left by the last function that took `q`.
 pub fn poses(model: &Model, work: &Work, poses: &mut Poses) -> Result<(), Error> {
-    check_length("work (made for another model?)", work.X.len(), model.n_bodies())?;
+    check_length("work (made for another model?)", work.link.len(), model.n_bodies())?;
     check_length("poses", poses.R.len(), model.n_bodies())?;
     for i in 1..model.n_bodies() {
-        let (p, X) = (model.parent[i], &work.X[i]);
+        let (p, X) = (model.parent[i], &work.link[i].X);
         poses.p[i] = poses.p[p] + poses.R[p] * X.r;
         poses.R[i] = poses.R[p] * X.E.transpose();
     }

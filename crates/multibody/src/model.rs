@@ -140,6 +140,20 @@ impl JointSpec {
     }
 }
 
+/// What the sweeps read of one joint and its body, side by side in memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Node {
+    /// Constant part of the transform, canonical parent to canonical child at position 0.
+    pub X_T: Transform,
+    /// Rigid inertia, canonical frame.
+    pub I: RigidInertia,
+    pub parent: usize,
+    /// First position and first velocity.
+    pub q: usize,
+    pub v: usize,
+    pub kernel: Kernel,
+}
+
 /// The machine in flat arrays. Body 0 is the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
@@ -161,12 +175,9 @@ pub struct Model {
     pub n_q: usize,
     /// Length of `v`.
     pub n_v: usize,
-    /// Constant part of the transforms, canonical parent to canonical child at position 0.
-    pub(crate) X_T: Vec<Transform>,
-    pub(crate) kernel: Vec<Kernel>,
-    /// Rigid inertias, canonical frames.
-    pub(crate) I: Vec<RigidInertia>,
-    /// The same as articulated inertias: where the backward recursion starts.
+    /// Joints and bodies as the sweeps read them; `n_bodies`.
+    pub(crate) node: Vec<Node>,
+    /// Rigid inertias as articulated ones: where the backward recursion starts; `n_bodies`.
     pub(crate) IA: Vec<ArticulatedInertia>,
     /// Reflected inertia per velocity; `n_v`.
     pub(crate) armature: Vec<f64>,
@@ -190,13 +201,13 @@ impl Model {
     /// Range of joint `i` in `q`.
     #[inline(always)]
     pub fn q_range(&self, i: usize) -> std::ops::Range<usize> {
-        self.q_index[i]..self.q_index[i] + self.kernel[i].n_q()
+        self.q_index[i]..self.q_index[i] + self.node[i].kernel.n_q()
     }
 
     /// Range of joint `i` in `v`.
     #[inline(always)]
     pub fn v_range(&self, i: usize) -> std::ops::Range<usize> {
-        self.v_index[i]..self.v_index[i] + self.kernel[i].n_v()
+        self.v_index[i]..self.v_index[i] + self.node[i].kernel.n_v()
     }
 
     /// Joint that carries velocity `k`.
@@ -216,14 +227,14 @@ impl Model {
 
     /// Mass properties of a body in the user's link axes: mass and centre of mass.
     pub fn mass_and_center(&self, i: usize) -> (f64, Vector3<f64>) {
-        let I = &self.I[i];
+        let I = &self.node[i].I;
         let c = if I.mass > 0.0 { I.h / I.mass } else { Vector3::zeros() };
         (I.mass, self.to_canonical[i].transpose() * c)
     }
 
     /// Rotational inertia of a body about its centre of mass, user's link axes, kg·m².
     pub fn inertia_about_center(&self, i: usize) -> Matrix3<f64> {
-        let I = &self.I[i];
+        let I = &self.node[i].I;
         let A = &self.to_canonical[i];
         let c = if I.mass > 0.0 { I.h / I.mass } else { Vector3::zeros() };
         let point = RigidInertia::about_center(I.mass, c, Symmetric3::default()).I;
@@ -387,9 +398,14 @@ impl ModelBuilder {
             gravity: self.gravity,
             n_q: 0,
             n_v: 0,
-            X_T: vec![Transform::IDENTITY],
-            kernel: vec![Kernel::Fixed],
-            I: vec![RigidInertia::ZERO],
+            node: vec![Node {
+                X_T: Transform::IDENTITY,
+                I: RigidInertia::ZERO,
+                parent: 0,
+                q: 0,
+                v: 0,
+                kernel: Kernel::Fixed,
+            }],
             IA: vec![RigidInertia::ZERO.articulated()],
             armature: Vec::new(),
             to_canonical: vec![Matrix3::identity()],
@@ -419,9 +435,7 @@ impl ModelBuilder {
             m.joint_names.push(joint.name.clone());
             m.link_names.push(joint.child.clone());
             m.kinds.push(joint.kind);
-            m.X_T.push(X_T);
-            m.kernel.push(kernel);
-            m.I.push(I);
+            m.node.push(Node { X_T, I, parent: p, q: m.n_q, v: m.n_v, kernel });
             m.IA.push(I.articulated());
             m.to_canonical.push(A);
             m.n_q += kernel.n_q();

@@ -24,9 +24,9 @@ pub struct Momentum {
 /// The machine as one rigid body at `q`, world frame.
 fn composite(model: &Model, work: &mut Work, q: &[f64]) -> RigidInertia {
     transforms(model, work, q);
-    work.IC.copy_from_slice(&model.I);
+    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
     for i in (1..model.n_bodies()).rev() {
-        let seen = work.IC[i].back(&work.X[i]);
+        let seen = work.IC[i].back(&work.link[i].X);
         work.IC[model.parent[i]] += seen;
     }
     work.IC[0]
@@ -34,7 +34,7 @@ fn composite(model: &Model, work: &mut Work, q: &[f64]) -> RigidInertia {
 
 /// Mass and centre of mass at `q`, in the world. The centre of nothing is the origin.
 pub fn center_of_mass(model: &Model, work: &mut Work, q: &[f64]) -> Result<(f64, Vector3<f64>), Error> {
-    work.check(model, q, &[])?;
+    work.check(model, q, [])?;
     let whole = composite(model, work, q);
     check_finite("center_of_mass", whole.h.as_slice())?;
     let c = if whole.mass > 0.0 { whole.h / whole.mass } else { Vector3::zeros() };
@@ -43,27 +43,28 @@ pub fn center_of_mass(model: &Model, work: &mut Work, q: &[f64]) -> Result<(f64,
 
 /// Linear and angular momentum at `q`, `v`. Armature is a property of the joint coordinate and carries none.
 pub fn momentum(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> Result<Momentum, Error> {
-    work.check(model, q, &[("v", v)])?;
+    work.check(model, q, [("v", v)])?;
     let (_, c) = center_of_mass(model, work, q)?;
     sweep::<false>(model, work, q, v, &[]);
-    work.f[0] = Force::ZERO;
+    work.link[0].f = Force::ZERO;
     for i in 1..model.n_bodies() {
-        work.f[i] = model.I[i].times(&work.vel[i]);
+        work.link[i].f = model.node[i].I.times(&work.link[i].vel);
     }
     for i in (1..model.n_bodies()).rev() {
-        let seen = work.X[i].force_back(&work.f[i]);
-        work.f[model.parent[i]] += seen;
+        let seen = work.link[i].X.force_back(&work.link[i].f);
+        work.link[model.parent[i]].f += seen;
     }
-    let h = work.f[0];
+    let h = work.link[0].f;
     check_finite("momentum", &h.to_array())?;
     Ok(Momentum { linear: h.force, angular: h.moment, angular_about_center: h.moment - c.cross(&h.force) })
 }
 
 /// Kinetic energy at `q`, `v`, armature included, J: ½ Σ v_i · I_i v_i + ½ Σ armature q̇².
 pub fn kinetic_energy(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> Result<f64, Error> {
-    work.check(model, q, &[("v", v)])?;
+    work.check(model, q, [("v", v)])?;
     sweep::<false>(model, work, q, v, &[]);
-    let bodies: f64 = (1..model.n_bodies()).map(|i| work.vel[i].dot(&model.I[i].times(&work.vel[i]))).sum();
+    let bodies: f64 =
+        (1..model.n_bodies()).map(|i| work.link[i].vel.dot(&model.node[i].I.times(&work.link[i].vel))).sum();
     let rotors: f64 = model.armature.iter().zip(v).map(|(armature, v)| armature * v * v).sum();
     let energy = 0.5 * (bodies + rotors);
     check_finite("kinetic_energy", &[energy])?;
@@ -72,7 +73,7 @@ pub fn kinetic_energy(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> R
 
 /// Potential energy at `q` under the gravity of `work.outside`, zero at the world origin, J: −m g·c.
 pub fn potential_energy(model: &Model, work: &mut Work, q: &[f64]) -> Result<f64, Error> {
-    work.check(model, q, &[])?;
+    work.check(model, q, [])?;
     let g = work.outside.gravity;
     let energy = -g.dot(&composite(model, work, q).h);
     check_finite("potential_energy", &[energy])?;

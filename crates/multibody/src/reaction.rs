@@ -44,7 +44,7 @@ pub fn reactions(
     rnea(model, work, q, v, a)?;
     out[0] = Reaction::ZERO;
     for (i, out) in out.iter_mut().enumerate().skip(1) {
-        let f = &work.f[i];
+        let f = &work.link[i].f;
         let axes = &model.to_canonical[i];
         *out = Reaction {
             wrench: Force::new(rotate_back(axes, &f.moment), rotate_back(axes, &f.force)),

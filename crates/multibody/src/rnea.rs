@@ -10,25 +10,26 @@
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_finite};
-use crate::kinematics::sweep;
+use crate::joint::by_kernel;
+use crate::kinematics::{follow, start};
 use crate::model::Model;
 use crate::work::Work;
 
-/// Forces that move each body on its own, without what its children pass on.
+/// Motion of every link, and the force that moves it on its own, without what its children pass on.
 #[inline(always)]
 pub(crate) fn body_forces<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) {
-    sweep::<A>(model, work, q, v, a);
-    let n = model.n_bodies();
-    let (vel, acc, wrench, f) = (&work.vel[..n], &work.acc[..n], &work.outside.wrench[..n], &mut work.f[..n]);
-    for i in 1..n {
-        let I = &model.I[i];
-        f[i] = I.times(&acc[i]) + vel[i].cross_force(&I.times(&vel[i])) - wrench[i];
+    start(work);
+    for ((i, node), wrench) in model.node.iter().enumerate().zip(&work.outside.wrench).skip(1) {
+        let (above, below) = work.link.split_at_mut(i);
+        let (parent, link, kernel) = (&above[node.parent], &mut below[0], node.kernel);
+        by_kernel!(kernel, follow::<A>(kernel, node, parent, link, q, v, a));
+        link.f = node.I.times(&link.acc) + link.vel.cross_force(&node.I.times(&link.vel)) - *wrench;
     }
 }
 
 /// Efforts that give the accelerations `a` at `q`, `v`, under gravity and the wrenches of `work.outside`.
 pub fn rnea<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64], a: &[f64]) -> Result<&'w [f64], Error> {
-    work.check(model, q, &[("v", v), ("a", a)])?;
+    work.check(model, q, [("v", v), ("a", a)])?;
     body_forces::<true>(model, work, q, v, a);
     collect::<true>(model, work, a);
     check_finite("rnea", &work.tau)?;
@@ -37,7 +38,7 @@ pub fn rnea<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64], a: &[f6
 
 /// Efforts that keep `q̈ = 0`: gravity, Coriolis and centrifugal terms, less external wrenches.
 pub fn bias_efforts<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64]) -> Result<&'w [f64], Error> {
-    work.check(model, q, &[("v", v)])?;
+    work.check(model, q, [("v", v)])?;
     body_forces::<false>(model, work, q, v, &[]);
     collect::<false>(model, work, &[]);
     check_finite("bias_efforts", &work.tau)?;
@@ -47,14 +48,12 @@ pub fn bias_efforts<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64])
 /// From the tips to the base: forces passed on, efforts read off.
 #[inline(always)]
 fn collect<const A: bool>(model: &Model, work: &mut Work, a: &[f64]) {
-    let n = model.n_bodies();
-    let (X, f) = (&work.X[..n], &mut work.f[..n]);
-    for i in (1..n).rev() {
-        let (p, kernel, vi) = (model.parent[i], model.kernel[i], model.v_range(i));
-        kernel.effort(&f[i], &mut work.tau[vi]);
-        if p != 0 {
-            let passed = X[i].force_back(&f[i]);
-            f[p] += passed;
+    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+        let (above, below) = work.link.split_at_mut(i);
+        let link = &below[0];
+        node.kernel.effort(&link.f, &mut work.tau, node.v);
+        if node.parent != 0 {
+            above[node.parent].f += link.X.force_back(&link.f);
         }
     }
     if A {

@@ -3,6 +3,7 @@
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_body, check_length};
+use crate::joint::Kernel;
 use crate::model::Model;
 use crate::spatial::{ArticulatedInertia, Force, Motion, RigidInertia, Transform};
 use nalgebra::{Cholesky, U6, Vector3};
@@ -62,6 +63,23 @@ impl Outside {
     }
 }
 
+/// One link in the middle of a sweep, canonical frame.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Link {
+    /// Parent-to-child transform; filled by every function that takes `q`.
+    pub X: Transform,
+    /// Spatial velocity; filled by every function that takes `v`.
+    pub vel: Motion,
+    /// Spatial acceleration with gravity riding on the base, `a_0 = −g`. In `aba`: with q̈ = 0.
+    pub acc: Motion,
+    /// Force through the joint (`rnea`), articulated bias force (`aba`).
+    pub f: Force,
+}
+
+impl Link {
+    const REST: Self = Self { X: Transform::IDENTITY, vel: Motion::ZERO, acc: Motion::ZERO, f: Force::ZERO };
+}
+
 /// What a joint contributes to the articulated factorisation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pivot {
@@ -76,14 +94,8 @@ pub(crate) struct Pivot {
 pub struct Work {
     /// What acts from outside.
     pub outside: Outside,
-    /// Parent-to-child transforms; filled by every function that takes `q`; `n_bodies`.
-    pub(crate) X: Vec<Transform>,
-    /// Spatial velocities; filled by every function that takes `v`; `n_bodies`.
-    pub(crate) vel: Vec<Motion>,
-    /// Spatial accelerations with gravity riding on the base, `a_0 = −g`; `n_bodies`. In `aba`: with q̈ = 0.
-    pub(crate) acc: Vec<Motion>,
-    /// Forces through the joints (`rnea`), articulated bias forces (`aba`); `n_bodies`.
-    pub(crate) f: Vec<Force>,
+    /// Transform, velocity, acceleration and force of each link; `n_bodies`.
+    pub(crate) link: Vec<Link>,
     /// Rates of the forces through the joints (`rnea_rate`); `n_bodies`.
     pub(crate) f_rate: Vec<Force>,
     /// Articulated inertias (`aba`, `factor`); `n_bodies`.
@@ -110,7 +122,7 @@ impl Work {
     /// Scratch for `model`. The only allocation there is.
     pub fn new(model: &Model) -> Self {
         let n = model.n_bodies();
-        let has_free = model.kernel.contains(&crate::joint::Kernel::Free);
+        let has_free = model.node.iter().any(|node| node.kernel == Kernel::Free);
         Self {
             outside: Outside {
                 gravity: model.gravity,
@@ -118,17 +130,14 @@ impl Work {
                 wrench: vec![Force::ZERO; n],
                 wrench_rate: vec![Force::ZERO; n],
             },
-            X: model.X_T.clone(),
-            vel: vec![Motion::ZERO; n],
-            acc: vec![Motion::ZERO; n],
-            f: vec![Force::ZERO; n],
+            link: model.node.iter().map(|node| Link { X: node.X_T, ..Link::REST }).collect(),
             f_rate: vec![Force::ZERO; n],
             IA: model.IA.clone(),
             pivot: vec![Pivot { U: Force::ZERO, D_inv: 0.0 }; n],
             free_pivot: if has_free { vec![None; n] } else { Vec::new() },
             u: vec![0.0; model.n_v],
             delta: vec![Motion::ZERO; n],
-            IC: model.I.clone(),
+            IC: vec![RigidInertia::ZERO; n],
             a: vec![0.0; model.n_v],
             tau: vec![0.0; model.n_v],
             locked: vec![false; n],
@@ -137,9 +146,14 @@ impl Work {
     }
     /// `Ok` if this scratch and these slices fit the model.
     #[inline(always)]
-    pub(crate) fn check(&self, model: &Model, q: &[f64], per_velocity: &[(&'static str, &[f64])]) -> Result<(), Error> {
-        check_length("work (made for another model?)", self.X.len(), model.n_bodies())?;
+    pub(crate) fn check<const N: usize>(
+        &self,
+        model: &Model,
+        q: &[f64],
+        per_velocity: [(&'static str, &[f64]); N],
+    ) -> Result<(), Error> {
+        check_length("work (made for another model?)", self.link.len(), model.n_bodies())?;
         check_length("q", q.len(), model.n_q)?;
-        per_velocity.iter().try_for_each(|(what, x)| check_length(what, x.len(), model.n_v))
+        per_velocity.into_iter().try_for_each(|(what, x)| check_length(what, x.len(), model.n_v))
     }
 }

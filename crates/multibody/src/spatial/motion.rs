@@ -56,6 +56,13 @@ impl Motion {
         [self.angular.x, self.angular.y, self.angular.z, self.linear.x, self.linear.y, self.linear.z]
     }
 
+    /// From a slice of six numbers, angular first; missing ones are 0.
+    #[inline(always)]
+    pub fn from_slice(e: &[f64]) -> Self {
+        let at = |k: usize| e.get(k).copied().unwrap_or(0.0);
+        Self::from_array([at(0), at(1), at(2), at(3), at(4), at(5)])
+    }
+
     /// From six numbers, angular first.
     pub fn from_array(e: [f64; 6]) -> Self {
         Self::new(Vector3::new(e[0], e[1], e[2]), Vector3::new(e[3], e[4], e[5]))

@@ -1,0 +1,109 @@
+//! Time and instruction counts of the tree kernels on the machines of `models.json`.
+//!
+//! ```text
+//! cargo bench --bench kernels                         times (criterion)
+//! cargo bench --bench kernels -- --count aba arm7     20,000 calls and nothing else, for an instruction counter
+//! benches/count.sh                                    instructions per call under callgrind, every kernel and machine
+//! ```
+
+use bristle_multibody::*;
+use criterion::{BenchmarkId, Criterion};
+use nalgebra::DMatrix;
+use std::hint::black_box;
+
+#[path = "../crates/multibody/tests/support/mod.rs"]
+mod support;
+
+const KERNELS: [&str; 9] =
+    ["aba", "aba_hybrid", "rnea", "crba", "rnea_derivatives", "aba_derivatives", "jerk", "reactions", "kinematics"];
+
+/// A machine with a state to evaluate it at.
+struct Bench {
+    model: Model,
+    work: Work,
+    q: Vec<f64>,
+    v: Vec<f64>,
+    x: Vec<f64>,
+    locked: Vec<bool>,
+    reaction: Vec<Reaction>,
+    matrix: [DMatrix<f64>; 3],
+}
+
+impl Bench {
+    fn new(model: Model) -> Self {
+        let mut random = support::Random::new(7);
+        let n = model.n_v;
+        let zeros = || DMatrix::zeros(n, n);
+        Self {
+            work: Work::new(&model),
+            q: random.reals(n, 1.0),
+            v: random.reals(n, 1.0),
+            x: random.reals(n, 1.0),
+            locked: (0..model.n_bodies()).map(|i| i % 3 == 0).collect(),
+            reaction: vec![Reaction::ZERO; model.n_bodies()],
+            matrix: [zeros(), zeros(), zeros()],
+            model,
+        }
+    }
+
+    /// One call of a kernel; something of its result, so that nothing is optimised away.
+    #[inline(always)]
+    fn call(&mut self, kernel: &str) -> f64 {
+        let Self { model, work, q, v, x, locked, reaction, matrix: [a, b, c] } = self;
+        let (q, v, x) = (black_box(&q[..]), black_box(&v[..]), black_box(&x[..]));
+        let done: Result<f64, Error> = match kernel {
+            "aba" => aba(model, work, q, v, x).map(|a| a[0]),
+            "aba_hybrid" => aba_hybrid(model, work, q, v, x, locked).map(|a| a[0]),
+            "rnea" => rnea(model, work, q, v, x).map(|tau| tau[0]),
+            "crba" => crba(model, work, q, a).map(|()| a[(0, 0)]),
+            "rnea_derivatives" => rnea_derivatives(model, work, q, v, x, a, b).map(|()| a[(0, 0)]),
+            "aba_derivatives" => {
+                locked.fill(false);
+                aba_derivatives(model, work, q, v, x, locked, [a, b, c]).map(|()| a[(0, 0)])
+            }
+            "jerk" => {
+                locked.fill(false);
+                jerk(model, work, q, v, x, v, locked).map(|j| j[0])
+            }
+            "reactions" => reactions(model, work, q, v, x, reaction).map(|()| reaction[1].radial_force),
+            _ => kinematics(model, work, q, v).map(|()| 0.0),
+        };
+        done.expect("a finite state")
+    }
+}
+
+fn main() {
+    let machines = support::machines(include_str!("models.json"));
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|a| a == "--count") {
+        let (kernel, name) = (arguments[at + 1].clone(), &arguments[at + 2]);
+        let calls: usize = arguments.get(at + 3).and_then(|n| n.parse().ok()).unwrap_or(20_000);
+        let model = machines.into_iter().find(|(n, _)| n == name).expect("a machine of models.json").1;
+        let mut bench = Bench::new(model);
+        // the name is matched once: the loop is the kernel alone
+        let sum: f64 = match KERNELS.iter().find(|k| **k == kernel) {
+            Some(&"aba") => (0..calls).map(|_| bench.call("aba")).sum(),
+            Some(&"rnea") => (0..calls).map(|_| bench.call("rnea")).sum(),
+            Some(&"crba") => (0..calls).map(|_| bench.call("crba")).sum(),
+            Some(kernel) => (0..calls).map(|_| bench.call(kernel)).sum(),
+            None => panic!("kernels are {KERNELS:?}"),
+        };
+        black_box(sum);
+        return;
+    }
+
+    let mut criterion = Criterion::default().configure_from_args();
+    for kernel in KERNELS {
+        let mut group = criterion.benchmark_group(kernel);
+        for (name, model) in &machines {
+            // dense results of the long chains are all about memory
+            if model.n_v > 64 && ["crba", "rnea_derivatives", "aba_derivatives"].contains(&kernel) {
+                continue;
+            }
+            let mut bench = Bench::new(model.clone());
+            group.bench_function(BenchmarkId::from_parameter(name), |b| b.iter(|| bench.call(kernel)));
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+}

@@ -20,6 +20,7 @@ pub mod compile;
 pub mod component;
 pub mod error;
 pub mod formulation;
+pub mod modes;
 pub mod record;
 pub mod scene;
 pub mod signal;

@@ -454,8 +454,8 @@ mod tests {
         assert_close(control.accepted(2.0, &attempt(1.0), 4.0), 1.8 * 0.5f64.powf(0.25));
         assert_close(control.rejected(1.0, &attempt(16.0), 4.0), 0.45);
         assert_close(control.accepted(0.45, &attempt(1e-9), 4.0), 0.45);
-        // an error of zero: fivefold, no more
-        assert_close(control.accepted(0.45, &attempt(0.0), 4.0), 2.25);
+        // an error of zero: eightfold, no more
+        assert_close(control.accepted(0.45, &attempt(0.0), 4.0), 3.6);
         control.reset();
         assert_close(control.rejected(1.0, &attempt(2.0), 4.0), 0.1);
     }

@@ -12,12 +12,19 @@
 //!     (λ/h M − J) Δu = l·R,        z₂ = Im u / Im l₂,     z₁ = Re u − Re l₂ z₂
 //! ```
 //!
-//! L-stable, stiffly accurate. Newton with J at the start of the step, to convergence; the interpolant is the collocation parabola. For
-//! fixed or rule-driven steps; under error control [`crate::Radau5`] is better in every respect.
+//! L-stable, stiffly accurate. Newton with J at the start of the step, to convergence; where that fails (a break-away within one step
+//! changes J from stage to stage) with the J of each stage, in a real system of twice the size:
+//!
+//! ```text
+//!     |  3/2 M₁/h − J₁      1/2 M₁/h      |  | Δz₁ |     | R₁ |
+//!     | −9/2 M₂/h           5/2 M₂/h − J₂ |  | Δz₂ |  =  | R₂ |
+//! ```
+//!
+//! The interpolant is the collocation parabola. For fixed or rule-driven steps; under error control [`crate::Radau5`] is better in every respect.
 
-use crate::linear::{Complex, ComplexLu};
+use crate::linear::{Complex, ComplexLu, Lu};
 use crate::newton::{Iteration, Linearised};
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
 
 const LAMBDA: Complex = Complex::new(2.0, std::f64::consts::SQRT_2);
 /// l₂.
@@ -43,6 +50,9 @@ pub struct Radau3 {
     complex: Vec<Complex>,
     linear: Linearised,
     lu: ComplexLu,
+    /// The real system of both stages.
+    lu_both: Lu,
+    both: Vec<f64>,
     /// Quadrature rates at the stages.
     quad: [Vec<f64>; 2],
 }
@@ -67,21 +77,129 @@ impl Radau3 {
             complex: vec![Complex::default(); n_max],
             linear: Linearised::new(n_max),
             lu: ComplexLu::new(n_max),
+            lu_both: Lu::new(2 * n_max),
+            both: vec![0.0; 2 * n_max],
             quad: [vec![0.0; n_quad], vec![0.0; n_quad]],
         }
     }
 
     /// Stage s: Y into `stage`, Ẏ = (A⁻¹z)/h into `rate`.
     fn set_stage(&mut self, s: usize) {
-        const AI: [[f64; 2]; 2] = [[1.5, 0.5], [-4.5, 2.5]];
         for i in 0..self.n {
             self.stage[i] = self.y0[i] + self.z[s][i];
             self.rate[i] = (AI[s][0] * self.z[0][i] + AI[s][1] * self.z[1][i]) / self.h;
         }
     }
+
+    /// Starting values: the tangent.
+    fn predict(&mut self) {
+        for i in 0..self.n {
+            (self.z[0][i], self.z[1][i]) = (self.h / 3.0 * self.d0[i], self.h * self.d0[i]);
+        }
+    }
+
+    /// Newton with one Jacobian for both stages, u = l·z.
+    fn simplified_newton<S: System>(
+        &mut self,
+        system: &mut S,
+        y: &[f64],
+        tolerance: &Tolerance,
+        stats: &mut Stats,
+    ) -> Result<(), Failure> {
+        let (n, t, h) = (self.n, self.t, self.h);
+        let c = LAMBDA * (1.0 / h);
+        self.linear.update(system, t, y, &self.d0[..n], stats)?;
+        stats.n_factor += 1;
+        self.linear.factor(c, &mut self.lu)?;
+        self.predict();
+        let mut iteration = Iteration::default();
+        loop {
+            for s in 0..2 {
+                self.set_stage(s);
+                let (stage, rate) = (&self.stage[..n], &self.rate[..n]);
+                self.linear.defect(system, t + C[s] * h, stage, rate, &mut self.r[s][..n], stats)?;
+            }
+            for i in 0..n {
+                let (r1, r2) = (self.r[0][i], self.r[1][i]);
+                self.complex[i] = Complex::new(r1 + L2.re * r2, L2.im * r2);
+            }
+            self.linear.solve(c, &self.lu, &mut self.complex[..n]);
+            for i in 0..n {
+                let u = self.complex[i];
+                let d2 = u.im / L2.im;
+                (self.r[0][i], self.r[1][i]) = (u.re - L2.re * d2, d2);
+            }
+            if iteration.is_done(self.correct(y, tolerance, stats))? {
+                return Ok(());
+            }
+            // slow: J where the iteration is now
+            if iteration.is_slow() {
+                self.set_stage(1);
+                self.linear.update(system, t + h, &self.stage[..n], &self.rate[..n], stats)?;
+                stats.n_factor += 1;
+                self.linear.factor(c, &mut self.lu)?;
+            }
+        }
+    }
+
+    /// Newton with the Jacobians of both stages, new in every iteration.
+    fn full_newton<S: System>(
+        &mut self,
+        system: &mut S,
+        y: &[f64],
+        tolerance: &Tolerance,
+        stats: &mut Stats,
+    ) -> Result<(), Failure> {
+        let (n, t, h) = (self.n, self.t, self.h);
+        let is_explicit = self.linear.form() == Form::Explicit;
+        self.predict();
+        let mut iteration = Iteration::default();
+        loop {
+            for s in 0..2 {
+                self.set_stage(s);
+                let (stage, rate) = (&self.stage[..n], &self.rate[..n]);
+                self.linear.update(system, t + C[s] * h, stage, rate, stats)?;
+                self.linear.defect(system, t + C[s] * h, stage, rate, &mut self.both[s * n..(s + 1) * n], stats)?;
+                // block row s: (A⁻¹)ₛₖ M/h, and −J on the diagonal
+                let matrix = self.lu_both.matrix_mut(2 * n);
+                for i in 0..n {
+                    for j in 0..n {
+                        let mass = if is_explicit { f64::from(u8::from(i == j)) } else { self.linear.mass[(i, j)] };
+                        matrix[(s * n + i, j)] = AI[s][0] / h * mass;
+                        matrix[(s * n + i, n + j)] = AI[s][1] / h * mass;
+                        matrix[(s * n + i, s * n + j)] -= self.linear.jac[(i, j)];
+                    }
+                }
+            }
+            stats.n_factor += 1;
+            self.lu_both.factor()?;
+            self.lu_both.solve(&mut self.both[..2 * n]);
+            for s in 0..2 {
+                self.r[s][..n].copy_from_slice(&self.both[s * n..(s + 1) * n]);
+            }
+            if iteration.is_done(self.correct(y, tolerance, stats))? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Adds the corrections in `r` to z; their norm.
+    fn correct(&mut self, y: &[f64], tolerance: &Tolerance, stats: &mut Stats) -> f64 {
+        let n = self.n;
+        stats.n_solve += 1;
+        stats.n_newton += 1;
+        for i in 0..n {
+            self.z[0][i] += self.r[0][i];
+            self.z[1][i] += self.r[1][i];
+            self.y1[i] = y[i] + self.z[1][i];
+        }
+        let norm1 = tolerance.norm(&self.r[0][..n], y, &self.y1[..n]);
+        norm1.max(tolerance.norm(&self.r[1][..n], y, &self.y1[..n]))
+    }
 }
 
 const C: [f64; 2] = [1.0 / 3.0, 1.0];
+const AI: [[f64; 2]; 2] = [[1.5, 0.5], [-4.5, 2.5]];
 
 impl Stepper for Radau3 {
     fn order(&self) -> usize {
@@ -120,49 +238,9 @@ impl Stepper for Radau3 {
             self.fresh = true;
         }
 
-        // predictor: the tangent; Newton matrix λ/h M − J at the start
-        let c = LAMBDA * (1.0 / h);
-        self.linear.update(system, t, y, &self.d0[..n], stats)?;
-        stats.n_factor += 1;
-        self.linear.factor(c, &mut self.lu)?;
-        for i in 0..n {
-            (self.z[0][i], self.z[1][i]) = (h / 3.0 * self.d0[i], h * self.d0[i]);
-        }
-        let mut iteration = Iteration::default();
-        loop {
-            for s in 0..2 {
-                self.set_stage(s);
-                let (stage, rate) = (&self.stage[..n], &self.rate[..n]);
-                self.linear.defect(system, t + C[s] * h, stage, rate, &mut self.r[s][..n], stats)?;
-            }
-            for i in 0..n {
-                let (r1, r2) = (self.r[0][i], self.r[1][i]);
-                self.complex[i] = Complex::new(r1 + L2.re * r2, L2.im * r2);
-            }
-            self.linear.solve(c, &self.lu, &mut self.complex[..n]);
-            stats.n_solve += 1;
-            stats.n_newton += 1;
-            for i in 0..n {
-                let u = self.complex[i];
-                let d2 = u.im / L2.im;
-                let d1 = u.re - L2.re * d2;
-                (self.r[0][i], self.r[1][i]) = (d1, d2);
-                self.z[0][i] += d1;
-                self.z[1][i] += d2;
-                self.y1[i] = y[i] + self.z[1][i];
-            }
-            let norm1 = tolerance.norm(&self.r[0][..n], y, &self.y1[..n]);
-            let norm2 = tolerance.norm(&self.r[1][..n], y, &self.y1[..n]);
-            if iteration.is_done(norm1.max(norm2))? {
-                break;
-            }
-            // slow: J where the iteration is now
-            if iteration.is_slow() {
-                self.set_stage(1);
-                self.linear.update(system, t + h, &self.stage[..n], &self.rate[..n], stats)?;
-                stats.n_factor += 1;
-                self.linear.factor(c, &mut self.lu)?;
-            }
+        match self.simplified_newton(system, y, tolerance, stats) {
+            Err(Failure::Newton { .. }) => self.full_newton(system, y, tolerance, stats)?,
+            other => other?,
         }
         Ok(Attempt::explicit(0.0))
     }

@@ -581,11 +581,8 @@ impl System for Slider {
         let g = 1.0 + Self::GAMMA * (-y[1] * y[1]).exp();
         let speed = y[1].abs();
         // T_c = ε g/(α |y₂|), in units of 1/ω_n
-        slips[0] = Slip {
-            speed,
-            rate: Self::ALPHA / Self::EPSILON,
-            time_constant: Self::EPSILON * g / (Self::ALPHA * speed),
-        };
+        slips[0] =
+            Slip { speed, rate: Self::ALPHA / Self::EPSILON, time_constant: Self::EPSILON * g / (Self::ALPHA * speed) };
     }
 }
 

@@ -44,11 +44,11 @@
 use bristle_friction::Mode;
 use thiserror::Error;
 
-/// Two ratios |f|/stiction closer than this are a tie. Rounding in W and the solve is some hundred times smaller for chains of
-/// 30 links; a ratio that means something is not decided in its tenth digit.
-const TIE: f64 = 1e-10;
+/// Ratios |f|/stiction closer than this are equal: to one another a tie, to 1 a joint that holds. Rounding in f is 1e-16 times the
+/// condition of W, which is 1e4 to 1e6 for arms and chains; what matters is not decided in the tenth digit.
+const EQUAL: f64 = 1e-10;
 
-/// Excess over a limit, and acceleration relative to the terms it is the difference of, that count as none.
+/// Accelerations smaller than this, relative to the terms they are the difference of, are none.
 const ROUNDING: f64 = 1e-12;
 
 /// How precisely the caller locates events, relative to the limit: a joint said to break away has reached its limit up to this.
@@ -210,7 +210,7 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
             work.step[i] = work.ratio(rest, i);
         }
         for i in 0..n {
-            if rest.breaking.iter().any(|&e| i == e || (work.step[i] - work.step[e]).abs() <= TIE) {
+            if rest.breaking.iter().any(|&e| i == e || (work.step[i] - work.step[e]).abs() <= EQUAL) {
                 work.drop_joint(rest, i);
             }
         }
@@ -221,11 +221,11 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
     loop {
         let holds = |work: &ModeWork, i: usize| work.limit[i].is_infinite();
         let worst = (0..n).filter(|&i| holds(work, i)).map(|i| work.ratio(rest, i)).fold(0.0, f64::max);
-        if worst <= 1.0 + ROUNDING {
+        if worst <= 1.0 + EQUAL {
             break;
         }
         for i in 0..n {
-            if holds(work, i) && work.ratio(rest, i) >= worst - TIE {
+            if holds(work, i) && work.ratio(rest, i) >= worst * (1.0 - EQUAL) {
                 work.drop_joint(rest, i);
             }
         }

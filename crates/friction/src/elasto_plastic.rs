@@ -22,6 +22,7 @@
 
 use std::f64::consts::PI;
 
+use crate::lugre::Plastic;
 use crate::stribeck::weakening;
 use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, LuGre, State, sign};
 
@@ -37,32 +38,27 @@ pub struct ElastoPlastic {
     pub breakaway: f64,
 }
 
-/// α of (3) with its partial derivatives.
-struct Plastic {
-    a: f64,
-    a_v: f64,
-    a_s: f64,
-}
-
 impl ElastoPlastic {
-    /// σ₀ z_ba(v) of (4) and its derivative.
-    fn scaled_breakaway(&self, v: f64) -> (f64, f64) {
+    /// exp(−|v/v_s|ⁿ) and its derivative, of which both levels are made.
+    fn weakening(&self, v: f64) -> (f64, f64) {
+        weakening(self.lugre.stribeck_velocity, self.lugre.exponent, v)
+    }
+
+    /// σ₀ z_ba(v) of (4) and its derivative, from the weakening.
+    fn breakaway_at(&self, (e, de): (f64, f64)) -> (f64, f64) {
         let b = self.lugre.sigma0 * self.breakaway;
         let b_c = b.min(CONSTANT_SHARE * self.lugre.coulomb);
-        let (e, de) = weakening(self.lugre.stribeck_velocity, self.lugre.exponent, v);
         (b_c + (b - b_c) * e, (b - b_c) * de)
     }
 
-    /// α of (3) at a slip velocity and scaled deflection.
-    fn plastic(&self, v: f64, s: f64) -> Plastic {
-        let (g, dg) = self.lugre.level(v);
-        let (b, db) = self.scaled_breakaway(v);
+    /// α of (3) for a slip velocity and a scaled deflection, between the levels σ₀ z_ba and g with their derivatives.
+    fn plastic(v: f64, s: f64, (b, db): (f64, f64), (g, dg): (f64, f64)) -> Plastic {
         let u = s.abs();
         if s * v <= 0.0 || u <= b {
-            return Plastic { a: 0.0, a_v: 0.0, a_s: 0.0 };
+            return Plastic::NONE;
         }
         if u >= g {
-            return Plastic { a: 1.0, a_v: 0.0, a_s: 0.0 };
+            return Plastic::FULL;
         }
         // θ from −π/2 at b to π/2 at g, and its partial derivatives in u, g, b
         let width = g - b;
@@ -99,8 +95,9 @@ impl FrictionLaw for ElastoPlastic {
     }
 
     fn evaluate(&self, v: f64, [s, _]: State) -> Evaluation {
-        let Plastic { a, a_v, a_s } = self.plastic(v, s);
-        self.lugre.evaluate_plastic(v, s, (a, a_v, a_s))
+        let e = self.weakening(v);
+        let g = self.lugre.level_at(e);
+        self.lugre.evaluate_plastic(v, s, g, Self::plastic(v, s, self.breakaway_at(e), g))
     }
 
     fn steady_state(&self, v: f64) -> State {
@@ -116,13 +113,15 @@ impl FrictionLaw for ElastoPlastic {
     }
 
     fn dissipated_power(&self, v: f64, [s, _]: State) -> f64 {
-        self.lugre.dissipated_plastic(v, s, self.plastic(v, s).a)
+        let e = self.weakening(v);
+        let g = self.lugre.level_at(e);
+        self.lugre.dissipated_plastic(v, s, g.0, Self::plastic(v, s, self.breakaway_at(e), g).a)
     }
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
         let k = h * self.lugre.sigma0;
-        let g = self.lugre.level(v_level).0;
-        let b = self.scaled_breakaway(v_level).0;
+        let e = self.weakening(v_level);
+        let (g, b) = (self.lugre.level_at(e).0, self.breakaway_at(e).0);
         // elastic: s₁ = s₀ + k v, unless that ends beyond break-away on the side of v
         let trial = state[0] + k * v;
         if !(trial * v > 0.0 && trial.abs() > b) {
@@ -183,11 +182,18 @@ mod tests {
         ElastoPlastic { lugre, breakaway }
     }
 
+    fn scaled_breakaway(law: &ElastoPlastic, v: f64) -> f64 {
+        law.breakaway_at(law.weakening(v)).0
+    }
+
     #[test]
     fn alpha_rises_from_breakaway_to_steady_deflection() {
         let law = law(0.7e-5);
         let v = 0.01; // g = f_c = 1 here
-        let alpha = |s: f64, v: f64| law.plastic(v, s).a;
+        let alpha = |s: f64, v: f64| {
+            let e = law.weakening(v);
+            ElastoPlastic::plastic(v, s, law.breakaway_at(e), law.lugre.level_at(e)).a
+        };
         assert_eq!(alpha(0.7, v), 0.0);
         assert_relative_eq!(alpha(0.85, v), 0.5, max_relative = 1e-12);
         assert_relative_eq!(alpha(0.775, v), 0.5 - f64::sqrt(0.125), max_relative = 1e-10);
@@ -204,13 +210,13 @@ mod tests {
         for breakaway in [0.1e-5, 0.89e-5, 0.95e-5, 1.2e-5, 1.49e-5] {
             let law = law(breakaway);
             assert!(law.validate().is_empty());
-            assert_relative_eq!(law.scaled_breakaway(0.0).0, 1e5 * breakaway, max_relative = 1e-14);
+            assert_relative_eq!(scaled_breakaway(&law, 0.0), 1e5 * breakaway, max_relative = 1e-14);
             for i in 0..2000 {
                 let v = 1e-5 * f64::from(i);
-                assert!(law.scaled_breakaway(v).0 < law.lugre.level(v).0);
+                assert!(scaled_breakaway(&law, v) < law.lugre.level(v).0);
             }
         }
-        assert_eq!(law(0.5e-5).scaled_breakaway(0.7), law(0.5e-5).scaled_breakaway(0.0));
+        assert_eq!(scaled_breakaway(&law(0.5e-5), 0.7), scaled_breakaway(&law(0.5e-5), 0.0));
     }
 
     #[test]

@@ -37,10 +37,28 @@ pub struct LuGre {
     pub damping_velocity: Option<f64>,
 }
 
+/// The plastic fraction a(v, s) of the slip and its partial derivatives.
+pub(crate) struct Plastic {
+    pub a: f64,
+    pub a_v: f64,
+    pub a_s: f64,
+}
+
+impl Plastic {
+    /// The bristle only springs back.
+    pub const NONE: Plastic = Plastic { a: 0.0, a_v: 0.0, a_s: 0.0 };
+    /// LuGre.
+    pub const FULL: Plastic = Plastic { a: 1.0, a_v: 0.0, a_s: 0.0 };
+}
+
 impl LuGre {
     /// g(v) of (3) and its derivative: the magnitude of s in steady sliding.
     pub fn level(&self, v: f64) -> (f64, f64) {
-        let (e, de) = weakening(self.stribeck_velocity, self.exponent, v);
+        self.level_at(weakening(self.stribeck_velocity, self.exponent, v))
+    }
+
+    /// g and g′ from the weakening exp(−|v/v_s|ⁿ) and its derivative.
+    pub(crate) fn level_at(&self, (e, de): (f64, f64)) -> (f64, f64) {
         let fall = self.stiction - self.coulomb;
         (self.coulomb + fall * e, fall * de)
     }
@@ -51,11 +69,9 @@ impl LuGre {
         (self.sigma1 * e, self.sigma1 * de)
     }
 
-    /// Effort and rates (1), (2) for any plastic fraction a(v, s) of the slip: ż = v − a |v| s/g, with LuGre's a = 1.
-    ///
-    /// `a`, `a_v`, `a_s` are the fraction and its partial derivatives.
-    pub(crate) fn evaluate_plastic(&self, v: f64, s: f64, (a, a_v, a_s): (f64, f64, f64)) -> Evaluation {
-        let (g, dg) = self.level(v);
+    /// Effort and rates (1), (2) with g, g′ given and any plastic fraction a(v, s) of the slip: ż = v − a |v| s/g, LuGre's a = 1.
+    pub(crate) fn evaluate_plastic(&self, v: f64, s: f64, (g, dg): (f64, f64), plastic: Plastic) -> Evaluation {
+        let Plastic { a, a_v, a_s } = plastic;
         let (sigma1, dsigma1) = self.damping(v);
         let r = s / g;
         // (1) and its derivatives; r first, so that s = g cancels exactly
@@ -73,9 +89,9 @@ impl LuGre {
         }
     }
 
-    /// Heat for a plastic fraction `a` of the slip: a s²|v|/g + σ₁ ż v + σ₂ v².
-    pub(crate) fn dissipated_plastic(&self, v: f64, s: f64, a: f64) -> f64 {
-        let r = s / self.level(v).0;
+    /// Heat with g given and a plastic fraction `a` of the slip: a s²|v|/g + σ₁ ż v + σ₂ v².
+    pub(crate) fn dissipated_plastic(&self, v: f64, s: f64, g: f64, a: f64) -> f64 {
+        let r = s / g;
         let z_dot = v - a * (v.abs() * r);
         a * s * r * v.abs() + self.damping(v).0 * z_dot * v + self.sigma2 * v * v
     }
@@ -134,7 +150,7 @@ impl FrictionLaw for LuGre {
     }
 
     fn evaluate(&self, v: f64, [s, _]: State) -> Evaluation {
-        self.evaluate_plastic(v, s, (1.0, 0.0, 0.0))
+        self.evaluate_plastic(v, s, self.level(v), Plastic::FULL)
     }
 
     fn steady_state(&self, v: f64) -> State {
@@ -150,7 +166,7 @@ impl FrictionLaw for LuGre {
     }
 
     fn dissipated_power(&self, v: f64, [s, _]: State) -> f64 {
-        self.dissipated_plastic(v, s, 1.0)
+        self.dissipated_plastic(v, s, self.level(v).0, 1.0)
     }
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {

@@ -54,31 +54,26 @@ impl Problem {
     pub(crate) fn at(sources: &Sources, span: Span, reason: String, help: String) -> Self {
         let source = &sources.0[span.source as usize];
         let position = source.position(span.start as usize);
-        let line: Vec<char> =
-            source.line(position.line).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let line = source.line(position.line);
+        let (before, after) = line.split_at((span.start as usize - source.line_start(position.line)).min(line.len()));
+
+        // the line, or what of a long one is near the mark
+        let (lead, trail) =
+            if line.chars().nth(2 * CONTEXT).is_none() { (usize::MAX, usize::MAX) } else { (CONTEXT, CONTEXT) };
+        let cut = before.char_indices().rev().nth(lead.saturating_sub(1)).map_or(0, |c| c.0);
+        let shown = before[cut..].chars().count();
+        let from = shown + usize::from(cut > 0);
 
         // the marked characters: up to the end of the span or of the line, at least one
-        let from = (position.column - 1).min(line.len());
-        let marked = sources.text(span).chars().take_while(|&c| c != '\n' && c != '\r').count();
-        let length = marked.clamp(1, (line.len() - from).max(1));
+        let marked = sources.text(span).chars().take(CONTEXT).take_while(|&c| c != '\n' && c != '\r').count();
+        let end = after.char_indices().nth(trail).map_or(after.len(), |c| c.0);
+        let mark = (from, marked.clamp(1, after[..end].chars().count().max(1)));
 
-        // a window of the line around them
-        let (first, last) = (from.saturating_sub(CONTEXT), (from + length.min(CONTEXT) + CONTEXT).min(line.len()));
-        let (first, last) = if line.len() <= 2 * CONTEXT { (0, line.len()) } else { (first, last) };
-        let before = if first > 0 { "…" } else { "" };
-        let after = if last < line.len() { "…" } else { "" };
-        let shown: String = line[first..last].iter().collect();
-        let mark = (from - first + before.chars().count(), length.min((last - from).max(1)));
+        let (front, back) = (if cut > 0 { "…" } else { "" }, if end < after.len() { "…" } else { "" });
+        let line: String = [front, &before[cut..], &after[..end], back].concat();
+        let line = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
 
-        Self {
-            file: source.name.clone(),
-            position: Some(position),
-            line: format!("{before}{shown}{after}"),
-            mark,
-            path: String::new(),
-            reason,
-            help,
-        }
+        Self { file: source.name.clone(), position: Some(position), line, mark, path: String::new(), reason, help }
     }
 }
 

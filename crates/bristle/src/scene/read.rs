@@ -58,10 +58,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether further problems would not be kept.
+    fn is_full(&self) -> bool {
+        self.problems.borrow().len() >= MAX_PROBLEMS
+    }
+
     fn report(&self, span: Span, reason: String, help: String) -> ReadError {
-        let mut problems = self.problems.borrow_mut();
-        if problems.len() < MAX_PROBLEMS {
-            problems.push(Problem::at(self.sources, span, reason, help));
+        if !self.is_full() {
+            self.problems.borrow_mut().push(Problem::at(self.sources, span, reason, help));
         }
         ReadError::Reported
     }
@@ -73,6 +77,9 @@ impl<'a> Reader<'a> {
         for field in fields {
             let key = self.sources.text(field.key);
             if !known.contains(&key) {
+                if self.is_full() {
+                    continue;
+                }
                 let help = did_you_mean(key, &format!("the fields of `{owner}` are"), known);
                 meant.extend(closest(key, known.iter().copied()));
                 self.report(field.key, format!("unknown field `{key}` in `{owner}`"), help);

@@ -53,6 +53,11 @@ impl Source {
         Position { line: line + 1, column: self.text[start..offset].chars().count() + 1 }
     }
 
+    /// Byte offset at which a line begins, counted from one.
+    pub fn line_start(&self, line: usize) -> usize {
+        self.line_starts()[line - 1]
+    }
+
     /// The text of a line, counted from one, without its end.
     pub fn line(&self, line: usize) -> &str {
         let starts = self.line_starts();

@@ -105,8 +105,11 @@ impl<'s> Check<'s> {
     }
 
     /// Names that may have been meant; empty when nobody will read it.
-    fn suggest(&self, name: &str, known: &[&str]) -> String {
-        if self.problems.len() < MAX_PROBLEMS { did_you_mean(name, "there are", known) } else { String::new() }
+    fn suggest<'k>(&self, name: &str, known: impl Iterator<Item = &'k str>) -> String {
+        if self.problems.len() >= MAX_PROBLEMS {
+            return String::new();
+        }
+        did_you_mean(name, "there are", &known.collect::<Vec<_>>())
     }
 
     /// `joints.elbow.friction.coulomb`: elements go by name.
@@ -571,8 +574,7 @@ impl<'s> Check<'s> {
         for (j, joint) in scene.joints.iter().enumerate() {
             let at = joints.index(j);
             if joint.parent != "world" && !index.contains_key(joint.parent.as_str()) {
-                let known: Vec<&str> = std::iter::once("world").chain(names()).collect();
-                let help = self.suggest(&joint.parent, &known);
+                let help = self.suggest(&joint.parent, std::iter::once("world").chain(names()));
                 self.report(at.key("parent"), format!("there is no link `{}`", joint.parent), help);
             }
             let Some(&child) = index.get(joint.child.as_str()) else {
@@ -580,7 +582,7 @@ impl<'s> Check<'s> {
                     let reason = "`world` cannot be carried by a joint".to_owned();
                     (reason, "swap `parent` and `child`".to_owned(), vec![joint.parent.as_str()])
                 } else {
-                    let help = self.suggest(&joint.child, &names().collect::<Vec<_>>());
+                    let help = self.suggest(&joint.child, names());
                     let meant = if help.is_empty() { Vec::new() } else { closest(&joint.child, names()) };
                     (format!("there is no link `{}`", joint.child), help, meant)
                 };
@@ -749,8 +751,7 @@ impl<'s> Check<'s> {
                 self.report(at, reason, "name a `Revolute` or `Prismatic` joint");
             }
             None => {
-                let known: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
-                let help = self.suggest(name, &known);
+                let help = self.suggest(name, joints.iter().map(|joint| joint.name.as_str()));
                 self.report(at, format!("there is no joint `{name}`"), help);
             }
         }

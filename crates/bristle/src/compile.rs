@@ -186,7 +186,6 @@ pub fn compile(world: &World) -> Result<Compiled> {
     let effort = vec![0.0; model.n_v];
     let (dampers, springs, wrenches, drives) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut compiled = Compiled { model, index, dampers, springs, effort, wrenches, drives, links, joints };
-    compiled.refuse_misplaced(world)?;
     compiled.read_actions(world)?;
     compiled.read_drives(world)?;
     Ok(compiled)
@@ -195,6 +194,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
 impl Compiled {
     /// Reads again what acts in the machine: efforts, dampers, springs, wrenches. Allocates only where their number grows.
     pub fn read_actions(&mut self, world: &World) -> Result<()> {
+        self.refuse_misplaced(world)?;
         self.dampers.clear();
         self.springs.clear();
         self.wrenches.clear();
@@ -204,28 +204,15 @@ impl Compiled {
             let Ok((effort, damping, spring)) = query.get() else { continue };
             let name = || model.joint_names[joint].clone();
             let (q, v) = (model.q_index[joint], model.v_index[joint]);
-            let one = is_one_degree(&model.kinds[joint]);
-            let refuse = |component| Error::Misplaced { name: name(), component, reason: ONE_DEGREE };
-            if let Some(&Effort(effort)) = effort {
-                if !one {
-                    return Err(refuse("Effort"));
-                }
-                self.effort[v] = finite(effort, "effort", name)?;
-            } else if one {
-                self.effort[v] = 0.0;
+            if is_one_degree(&model.kinds[joint]) {
+                self.effort[v] = finite(effort.map_or(0.0, |effort| effort.0), "effort", name)?;
             }
-            if let Some(&Damping(damping)) = damping {
-                if !one {
-                    return Err(refuse("Damping"));
-                }
-                if not_negative(damping, "damping", name)? > 0.0 {
-                    self.dampers.push(Damper { joint, v, damping });
-                }
+            if let Some(&Damping(damping)) = damping
+                && not_negative(damping, "damping", name)? > 0.0
+            {
+                self.dampers.push(Damper { joint, v, damping });
             }
             if let Some(&Spring { stiffness, rest }) = spring {
-                if !one {
-                    return Err(refuse("Spring"));
-                }
                 not_negative(stiffness, "stiffness", name)?;
                 finite(rest, "rest", name)?;
                 self.springs.push(SpringAt { q, v, stiffness, rest });
@@ -314,8 +301,8 @@ impl Compiled {
             &mut world.query::<(Entity, OfJoints<'_>, Option<&ExternalWrench>, Option<&Name>)>()
         {
             let (effort, damping, spring, state, free, friction, load, drive) = of_joint;
-            let name = name.map_or_else(|| format!("{entity:?}"), |name| name.0.clone());
-            let mut refuse = |component, reason| refused.push((name.clone(), component, reason));
+            let name = || name.map_or_else(|| format!("{entity:?}"), |name| name.0.clone());
+            let mut refuse = |component, reason| refused.push((name(), component, reason));
             let kind = self.index.joint(entity).map(|i| self.model.kinds[i]);
             for (component, is_there) in [
                 ("Effort", effort.is_some()),

@@ -80,6 +80,8 @@ pub struct Simulation {
     state: State,
     /// Accelerations there; `n_v`.
     a: Vec<f64>,
+    /// Scratch: the state as a caller left it.
+    edited: State,
     past: Past,
     /// A caller had the world in hand.
     is_touched: bool,
@@ -92,17 +94,15 @@ impl Simulation {
     pub fn new(scene: &Scene) -> Result<Self> {
         refuse_unsupported(scene)?;
         let settings = Settings { method: scene.method(), control: scene.control(), interval: scene.output.interval };
-        // the same refusals, with places
-        let at = |path: &str, error: Error| match error {
-            Error::Unsupported { what, .. } => {
-                Error::Scene(scene.problem(path, format!("{what} is not yet supported"), "").into())
-            }
-            error => error,
-        };
-        method(settings.method).map_err(|error| at("solver.method", error))?;
         let mut world = World::new();
         spawn(scene, &mut world)?;
-        Self::with_settings(world, settings)
+        // what the solver refuses has its place in the scene
+        let refused = |path, reason: String| Error::Scene(scene.problem(path, reason, "").into());
+        Self::with_settings(world, settings).map_err(|error| match error {
+            Error::Unsupported { what, .. } => refused("solver.method", format!("{what} is not yet supported")),
+            Error::Integrate(error @ bristle_integrate::Error::Input { .. }) => refused("solver", error.to_string()),
+            error => error,
+        })
     }
 
     /// A world built in code, with default [`Settings`].
@@ -126,7 +126,8 @@ impl Simulation {
         let a = vec![0.0; state.v.len()];
         let samples = Samples::new(settings.interval);
         let (is_touched, is_pushed) = (false, false);
-        let mut sim = Self { world, system, driver, options, samples, state, a, past, is_touched, is_pushed };
+        let edited = state.clone();
+        let mut sim = Self { world, system, driver, options, samples, state, a, edited, past, is_touched, is_pushed };
         sim.write_back()?;
         Ok(sim)
     }
@@ -296,10 +297,10 @@ impl Simulation {
         let before = self.system.energies(&self.state)?.stored();
         if self.compiled().is_current(&self.world) {
             self.system.read_actions(&self.world)?;
-            let mut state = self.state.clone();
-            read_state(&self.world, self.system.compiled(), &mut state)?;
-            if state != self.state {
-                self.state = state;
+            self.edited.t = self.state.t;
+            read_state(&self.world, self.system.compiled(), &mut self.edited)?;
+            if self.edited != self.state {
+                std::mem::swap(&mut self.edited, &mut self.state);
                 let mut y = self.driver.y().to_vec();
                 self.system.begin(&self.state, &mut y);
                 let set = self.driver.set_state(&mut self.system, &y);
@@ -336,6 +337,7 @@ impl Simulation {
         let stats = self.stats();
         self.past = Past { initial: self.past.initial, quad, heat: self.past.heat + heat, stats };
         self.a = vec![0.0; state.v.len()];
+        self.edited = state.clone();
         (self.system, self.driver, self.state) = (system, driver, state);
         Ok(())
     }
@@ -497,7 +499,8 @@ fn method(method: scene::Method) -> Result<Method> {
         scene::Method::Trapezoidal => Method::Trapezoidal,
         scene::Method::Radau3 => Method::Radau3,
         scene::Method::Radau5 => Method::Radau5,
-        scene::Method::GeneralizedAlpha { .. } | scene::Method::RealTime => {
+        scene::Method::GeneralizedAlpha { spectral_radius } => Method::GeneralizedAlpha { spectral_radius },
+        scene::Method::RealTime => {
             let what = format!("method `{}`", method.name());
             return Err(Error::Unsupported { name: "solver".into(), what });
         }

@@ -48,7 +48,7 @@ use thiserror::Error;
 /// condition of W, which is 1e4 to 1e6 for arms and chains; what matters is not decided in the tenth digit.
 const EQUAL: f64 = 1e-10;
 
-/// Accelerations smaller than this, relative to the terms they are the difference of, are none.
+/// Accelerations smaller than this, relative to the terms they are the difference of, are none; levels that differ by less are equal.
 const ROUNDING: f64 = 1e-12;
 
 /// How precisely the caller locates events, relative to the limit: a joint said to break away has reached its limit up to this.
@@ -197,7 +197,8 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
 
     // 1. all hold, whatever it takes; equal levels are limits from the beginning
     for i in 0..n {
-        work.limit[i] = if rest.stiction[i] > rest.kinetic[i] { f64::INFINITY } else { rest.kinetic[i] };
+        let is_equal = rest.stiction[i] <= rest.kinetic[i] * (1.0 + ROUNDING);
+        work.limit[i] = if is_equal { rest.kinetic[i] } else { f64::INFINITY };
         work.leaving[i] = 0.0;
         work.hold[i] = if work.limit[i] > 0.0 { Hold::Stuck } else { Hold::AtLimit };
         work.selection.friction[i] = 0.0;
@@ -232,9 +233,12 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
         solve_convex(rest, work)?;
     }
 
-    // 5., 6. modes
+    // 5., 6. modes, all from the same efforts; `step` keeps the sizes of the terms
     for i in 0..n {
-        choose_mode(rest, work, i);
+        (work.selection.acceleration[i], work.step[i]) = acceleration(rest, &work.selection.friction, i);
+    }
+    for i in 0..n {
+        choose_mode(work, i);
     }
     Ok(&work.selection)
 }
@@ -246,7 +250,7 @@ fn is_usable(rest: &AtRest, i: usize) -> bool {
     rest.free_acceleration[i].is_finite()
         && rest.delassus[i * n..(i + 1) * n].iter().all(|w| w.is_finite())
         && stiction.is_finite()
-        && (0.0..=stiction).contains(&kinetic)
+        && (0.0..=stiction * (1.0 + ROUNDING)).contains(&kinetic)
 }
 
 /// (1) for one joint: its acceleration, and the size of the terms of which that is the difference.
@@ -325,10 +329,9 @@ fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
 }
 
 /// Mode, final effort and acceleration of one joint, from the solution of the last convex problem.
-fn choose_mode(rest: &AtRest, work: &mut ModeWork, i: usize) {
-    let f = work.selection.friction[i];
+fn choose_mode(work: &mut ModeWork, i: usize) {
+    let (f, a, size) = (work.selection.friction[i], work.selection.acceleration[i], work.step[i]);
     let (limit, leaving) = (work.limit[i], work.leaving[i]);
-    let (a, size) = acceleration(rest, &work.selection.friction, i);
     let (direction, a) = match work.hold[i] {
         // a break-away located a little early, or caught on the spot
         Hold::Stuck if leaving != 0.0 && f.abs() >= limit * (1.0 - LOCATED) => (f.signum(), 0.0),
@@ -714,6 +717,16 @@ mod tests {
                     assert_eq!(at(load, &[0]).0, away);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn levels_that_differ_by_rounding_are_equal() {
+        for kinetic in [1.0 - 1e-15, 1.0, 1.0 + 1e-15] {
+            let p = two(0.3, [1.5, 0.5], [1.0, 1.0], [kinetic, 1.0], &[]);
+            let chosen = p.select().unwrap();
+            assert_eq!(chosen.mode, [Forward, Stuck]);
+            assert_eq!(chosen.n_problems, 1);
         }
     }
 

@@ -56,7 +56,8 @@ impl Stribeck {
     fn level(&self, v: f64) -> (f64, f64) {
         let (e, de) = weakening(self.stribeck_velocity, self.exponent, v);
         let fall = self.stiction - self.coulomb;
-        (self.coulomb + fall * e, fall * de)
+        // rounding must not lift the sliding level above what holds
+        ((self.coulomb + fall * e).min(self.stiction), fall * de)
     }
 }
 

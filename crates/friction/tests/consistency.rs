@@ -30,7 +30,7 @@ fn random_lugre(rng: &mut Pcg64) -> LuGre {
 fn random_laws(rng: &mut Pcg64) -> Vec<Law> {
     let l = random_lugre(rng);
     let viscous = log_uniform(rng, 1e-3, 10.0);
-    let peak = rng.random_range(1.0..1.5);
+    let peak = if rng.random_bool(0.5) { 1.0 } else { rng.random_range(1.0..1.5) };
     let mut speed = 0.0;
     let points = (0..6)
         .map(|_| {

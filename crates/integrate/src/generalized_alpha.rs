@@ -187,66 +187,6 @@ impl GeneralizedAlpha {
         table[usize::from(k >= self.n2)]
     }
 
-    /// a₀ and ż₀ that satisfy the equations at the start of a run.
-    fn initial_rates<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
-        let (n, n2, t) = (self.n, self.n2, self.t);
-        let m = n - n2;
-        self.dy0[..n].fill(0.0);
-        self.dy0[..n2].copy_from_slice(&self.y0[n2..2 * n2]);
-        if self.linear.form() == Form::Explicit {
-            stats.n_rhs += 1;
-            system.rhs(t, &self.y0[..n], &mut self.dy0[..n])?;
-            return check_finite(&self.dy0[..n]);
-        }
-
-        // Newton on F(t₀, y₀, ẏ) = 0; linear in ẏ in the mass form
-        let mut size_old = f64::INFINITY;
-        for _ in 0..2 * MAX_NEWTON {
-            if self.linear.form() == Form::Residual {
-                self.linear.update(system, t, &self.y0[..n], &self.dy0[..n], stats)?;
-            }
-            self.linear.defect(system, t, &self.y0[..n], &self.dy0[..n], &mut self.defect[..n], stats)?;
-            let matrix = self.lu.matrix_mut(m);
-            for i in 0..m {
-                matrix.row_mut(i).copy_from_slice(&self.linear.mass.row(n2 + i)[n2..]);
-            }
-            // an equation without rates is a constraint, an unknown without rate its multiplier: that rate starts at zero
-            let mut free = 0;
-            for i in 0..m {
-                if (0..m).all(|j| matrix[(i, j)] == 0.0) {
-                    while free < m && (0..m).any(|k| matrix[(k, free)] != 0.0) {
-                        free += 1;
-                    }
-                    if free < m {
-                        matrix[(i, free)] = 1.0;
-                        self.defect[n2 + i] = 0.0;
-                    }
-                }
-            }
-            self.lu.factor()?;
-            stats.n_factor += 1;
-            stats.n_solve += 1;
-            self.lu.solve(&mut self.defect[n2..n]);
-            let (mut size, mut level) = (0.0, 0.0);
-            for (rate, correction) in self.dy0[n2..n].iter_mut().zip(&self.defect[n2..n]) {
-                *rate += correction;
-                size = correction.abs().max(size);
-                level = rate.abs().max(level);
-            }
-            check_finite(&self.dy0[..n])?;
-            // converged, or as far as round-off lets it
-            if self.linear.form() == Form::Mass
-                || size <= 1e-14 * level
-                || size <= 1e-9 * level && size >= 0.5 * size_old
-            {
-                self.has_jacobian = false;
-                return Ok(());
-            }
-            size_old = size;
-        }
-        Err(Failure::Newton { factor: 0.5 })
-    }
-
     /// y₁ and ẏ₁ from b₁.
     fn advance(&mut self) {
         let (n, n2, h) = (self.n, self.n2, self.h);
@@ -443,7 +383,8 @@ impl Stepper for GeneralizedAlpha {
         }
         let n2 = self.n2;
         if !self.has_rates {
-            self.initial_rates(system, stats)?;
+            self.linear.initial_rates(system, t, y, &mut self.dy0[..n], &mut self.lu, stats)?;
+            (self.has_jacobian, self.lu_for) = (false, None);
             if !self.quad0.is_empty() {
                 stats.n_quadrature += 1;
                 system.quadratures(t, y, &self.dy0[..n], &mut self.quad0)?;

@@ -42,6 +42,7 @@ pub(crate) struct Linearised {
     base: Vec<f64>,
     moved: Vec<f64>,
     delta: Vec<f64>,
+    defect: Vec<f64>,
 }
 
 impl Linearised {
@@ -59,6 +60,7 @@ impl Linearised {
             base: zeros(),
             moved: zeros(),
             delta: zeros(),
+            defect: zeros(),
         }
     }
 
@@ -256,6 +258,91 @@ impl Linearised {
         lu.solve(&mut rest[..n - n2]);
         // Δq = (Δv + R_q)/c
         q.iter_mut().zip(rest.iter()).for_each(|(q, &v)| *q = *q + v * inverse);
+    }
+
+    /// y' that satisfies the equations at (t, y): f itself, M⁻¹f, or the root of F(t, y, ·) by Newton from zero. An equation without rates
+    /// is a constraint and an unknown without rate its multiplier; that rate is set to zero. Voids J in the residual form.
+    pub fn initial_rates<S: System>(
+        &mut self,
+        system: &mut S,
+        t: f64,
+        y: &[f64],
+        dy: &mut [f64],
+        lu: &mut Lu,
+        stats: &mut Stats,
+    ) -> Result<(), Failure> {
+        let (n, n2) = (self.n, self.n2);
+        let m = n - n2;
+        if self.form == Form::Explicit {
+            stats.n_rhs += 1;
+            system.rhs(t, y, dy)?;
+            return check_finite(dy);
+        }
+        dy.fill(0.0);
+        dy[..n2].copy_from_slice(&y[n2..2 * n2]);
+        let mut defect = std::mem::take(&mut self.defect);
+        let mut size_old = f64::INFINITY;
+        let mut outcome = Err(Failure::Newton { factor: 0.5 });
+        for _ in 0..20 {
+            outcome = self.improve_rates(system, t, y, dy, &mut defect[..n], lu, stats);
+            let Ok(size) = outcome else { break };
+            let level = dy[n2..].iter().fold(0.0, |level: f64, rate| level.max(rate.abs()));
+            // converged, or as far as round-off lets it; the mass form is linear
+            let is_stalled = size <= 1e-9 * level && size >= 0.5 * size_old;
+            if m == 0 || self.form == Form::Mass || size <= 1e-14 * level || is_stalled {
+                outcome = Ok(0.0);
+                break;
+            }
+            size_old = size;
+            outcome = Err(Failure::Newton { factor: 0.5 });
+        }
+        self.defect = defect;
+        outcome.map(|_| ())
+    }
+
+    /// One Newton correction of `dy`; its largest component.
+    fn improve_rates<S: System>(
+        &mut self,
+        system: &mut S,
+        t: f64,
+        y: &[f64],
+        dy: &mut [f64],
+        defect: &mut [f64],
+        lu: &mut Lu,
+        stats: &mut Stats,
+    ) -> Result<f64, Failure> {
+        let (n, n2) = (self.n, self.n2);
+        let m = n - n2;
+        if self.form == Form::Residual {
+            stats.n_jacobian += 1;
+            if !system.residual_jacobian(t, y, dy, &mut self.jac, &mut self.mass)? {
+                self.differences(system, t, y, dy, true, stats)?;
+            }
+        }
+        self.defect(system, t, y, dy, defect, stats)?;
+        let matrix = lu.matrix_mut(m);
+        for i in 0..m {
+            matrix.row_mut(i).copy_from_slice(&self.mass.row(n2 + i)[n2..n]);
+        }
+        let mut free = 0;
+        for i in 0..m {
+            if matrix.row(i).iter().all(|&entry| entry == 0.0) {
+                while free < m && (0..m).any(|k| matrix[(k, free)] != 0.0) {
+                    free += 1;
+                }
+                if free < m {
+                    matrix[(i, free)] = 1.0;
+                    defect[n2 + i] = 0.0;
+                }
+            }
+        }
+        stats.n_factor += 1;
+        stats.n_solve += 1;
+        lu.factor()?;
+        lu.solve(&mut defect[n2..]);
+        dy[n2..].iter_mut().zip(&defect[n2..]).for_each(|(rate, correction)| *rate += correction);
+        check_finite(dy)?;
+        Ok(defect[n2..].iter().fold(0.0, |size, correction| size.max(correction.abs())))
     }
 }
 

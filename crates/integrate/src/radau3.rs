@@ -233,8 +233,7 @@ impl Stepper for Radau3 {
             self.is_set_up = true;
         }
         if !self.fresh {
-            stats.n_rhs += 1;
-            system.rhs(t, y, &mut self.d0[..n])?;
+            self.linear.initial_rates(system, t, y, &mut self.d0[..n], &mut self.lu_both, stats)?;
             self.fresh = true;
         }
 

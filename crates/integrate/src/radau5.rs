@@ -379,8 +379,12 @@ impl Radau5 {
         let (n, t, h) = (self.n, self.t, self.h);
         let kappa = self.set_scale(system, h, y, tolerance);
         if !self.has_f0 {
-            stats.n_rhs += 1;
-            system.rhs(t, y, &mut self.f0[..n])?;
+            if self.linear.form() == Form::Residual {
+                self.linear.initial_rates(system, t, y, &mut self.f0[..n], &mut self.lu_real, stats)?;
+            } else {
+                stats.n_rhs += 1;
+                system.rhs(t, y, &mut self.f0[..n])?;
+            }
             self.has_f0 = true;
         }
 

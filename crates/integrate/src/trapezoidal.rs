@@ -89,8 +89,7 @@ impl Stepper for Trapezoidal {
             self.is_set_up = true;
         }
         if !self.fresh {
-            stats.n_rhs += 1;
-            system.rhs(t, y, &mut self.d0[..n])?;
+            self.linear.initial_rates(system, t, y, &mut self.d0[..n], &mut self.lu, stats)?;
             if !self.r0.is_empty() {
                 stats.n_quadrature += 1;
                 system.quadratures(t, y, &self.d0[..n], &mut self.r0)?;

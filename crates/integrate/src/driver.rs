@@ -161,6 +161,8 @@ pub struct Driver {
     stats: Stats,
     /// Step planned next under error control; 0 if it has to be estimated.
     h_next: f64,
+    /// Bound on the first step after an event.
+    h_cap: f64,
     locator: Locator,
     /// Scratch: a state, quadratures, event functions, derivatives, slips.
     y_at: Vec<f64>,
@@ -197,6 +199,7 @@ impl Driver {
             quad: vec![0.0; n_quad],
             stats: Stats::default(),
             h_next: options.first_step.unwrap_or(0.0),
+            h_cap: f64::INFINITY,
             locator: Locator::new(max_events, options.event_samples),
             y_at: vec![0.0; n_max],
             quad_at: vec![0.0; n_quad],
@@ -383,8 +386,9 @@ impl Driver {
         sink.step(system, self.t, &self.y[..n], &self.quad);
 
         if !self.fired.is_empty() {
+            let since_last = self.t - self.tokens_t;
             self.spend_event(h_taken)?;
-            self.switch(system, sink, h_taken)?;
+            self.switch(system, sink, h_taken, since_last)?;
         }
         self.run_hook(system, h_taken)
     }
@@ -402,6 +406,7 @@ impl Driver {
             }
             self.h_next
         };
+        let wanted = wanted.min(std::mem::replace(&mut self.h_cap, f64::INFINITY));
         if wanted.is_nan() || wanted <= 0.0 {
             return Err(Error::Input { what: "step", value: wanted, reason: "positive" });
         }
@@ -543,7 +548,13 @@ impl Driver {
         Err(Error::EventBudget { t: self.t, h, event: self.fired[0], rate, burst, state: self.y().to_vec() })
     }
 
-    fn switch<S: System, K: Sink<S>>(&mut self, system: &mut S, sink: &mut K, h: f64) -> Result<(), Error> {
+    fn switch<S: System, K: Sink<S>>(
+        &mut self,
+        system: &mut S,
+        sink: &mut K,
+        h: f64,
+        since_last: f64,
+    ) -> Result<(), Error> {
         for fired in &self.fired {
             match fired {
                 Fired::Time => self.stats.n_time_events += 1,
@@ -558,6 +569,8 @@ impl Driver {
         self.is_terminated = terminate;
         if fresh || dim != self.n {
             self.control.reset();
+            // events that follow one another faster and faster must not be stepped over
+            self.h_cap = (100.0 * since_last).max(64.0 * f64::EPSILON * self.t.abs()).max(f64::MIN_POSITIVE);
             // nothing is known of a system with other unknowns
             if dim != self.n {
                 self.h_next = 0.0;
@@ -573,7 +586,7 @@ impl Driver {
         Ok(())
     }
 
-    /// `accepted`, after which y may be in another chart.
+    /// [`System::accepted`], after which y may be in another chart.
     fn run_hook<S: System>(&mut self, system: &mut S, h: f64) -> Result<(), Error> {
         let n = self.n;
         match system.accepted(self.t, &mut self.y[..n]) {

@@ -40,6 +40,9 @@ pub struct Locator {
     n: usize,
 }
 
+/// Where, in fractions of a step, a function that starts at zero is looked at to see how it leaves.
+const LEAVING: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
+
 /// Does a value differ in sign from `sign` (±1)?
 fn has_crossed(sign: i8, g: f64) -> bool {
     f64::from(sign) * g < 0.0
@@ -114,58 +117,81 @@ impl Locator {
         let mut horizon = h;
         for i in 0..n {
             let mut sign = self.sign[i];
-            // last sample known to be on the side of `sign`
-            let mut before = 0;
-            for k in 1..=m {
-                let value = self.g[k * n + i];
-                if sign == 0 {
-                    (sign, before) = (sign_of(value), k);
-                    continue;
-                }
-                if at(before) > horizon {
-                    break;
-                }
-                let mut bracket = None;
-                if has_crossed(sign, value) {
-                    bracket = Some((at(before), self.g[before * n + i], at(k), value));
-                } else if k >= 2 {
-                    // a minimum of |g| around sample k−1: look for a pair of roots
-                    let [a, b, c] = [k - 2, k - 1, k].map(|k| self.g[k * n + i]);
-                    if b.abs() <= a.abs() && b.abs() < c.abs() && b * c > 0.0 && a * c >= 0.0 {
-                        let row = &mut self.row[..n];
-                        let dip = follow_minimum([at(k - 2), at(k - 1), at(k)], [a, b, c], |s| {
-                            g(s, row)?;
-                            Ok(row[i])
-                        })?;
-                        bracket = dip.map(|(s, value)| {
-                            let start = if s > at(k - 1) { (at(k - 1), b) } else { (at(k - 2), a) };
-                            (start.0, start.1, s, value)
-                        });
+            // last point known to be on the side of `sign`
+            let mut before = (0.0, self.g[i]);
+            let mut samples = 1..m + 1;
+            // no sign yet: that with which the function leaves zero, even if it is back before the first sample
+            if sign == 0 {
+                let mut back = None;
+                for s in LEAVING.map(|fraction| fraction * h).into_iter().chain([at(1)]) {
+                    let value = if s == at(1) { self.g[n + i] } else { component(&mut g, &mut self.row[..n], s, i)? };
+                    if sign == 0 {
+                        sign = sign_of(value);
+                        self.sign[i] = sign;
+                    } else if has_crossed(sign, value) {
+                        back = Some((s, value));
+                        break;
+                    }
+                    if value != 0.0 {
+                        before = (s, value);
                     }
                 }
-                if let Some((s0, g0, s1, g1)) = bracket {
+                if let Some(after) = back {
                     let rising = sign < 0;
-                    let is_counted = counts(self.direction[i], rising);
-                    // a dip crosses twice: if the way in does not count, the way out does
-                    let is_dip = !has_crossed(sign, value);
-                    if is_counted || is_dip {
-                        let (sign, s0, g0, s1, g1) =
-                            if is_counted { (sign, s0, g0, s1, g1) } else { (-sign, s1, g1, at(k), value) };
+                    if counts(self.direction[i], rising) {
                         let row = &mut self.row[..n];
-                        let (lo, hi) = close_bracket(sign, s0, g0, s1, g1, resolution, |s| {
-                            g(s, row)?;
-                            Ok(row[i])
-                        })?;
-                        self.found.push(Crossing { index: i, rising: sign < 0, before: lo, after: hi });
+                        let (lo, hi) =
+                            close_bracket(sign, before, after, resolution, |s| component(&mut g, row, s, i))?;
+                        self.found.push(Crossing { index: i, rising, before: lo, after: hi });
+                        horizon = horizon.min(hi + together);
+                        continue;
+                    }
+                    sign = -sign;
+                    before = (at(1), self.g[n + i]);
+                }
+                samples.start = 2;
+            }
+            for k in samples {
+                let value = self.g[k * n + i];
+                if sign == 0 {
+                    (sign, before) = (sign_of(value), (at(k), value));
+                    continue;
+                }
+                if before.0 > horizon {
+                    break;
+                }
+                let here = (at(k), value);
+                // brackets of the way across and, for a dip between samples, of the way back
+                let mut brackets = [None, None];
+                if has_crossed(sign, value) {
+                    brackets[0] = Some((before, here));
+                } else if k >= 2 {
+                    let [a, b, c] = [k - 2, k - 1, k].map(|k| (at(k), self.g[k * n + i]));
+                    if b.1.abs() <= a.1.abs() && b.1.abs() < c.1.abs() && b.1 * c.1 > 0.0 && a.1 * c.1 >= 0.0 {
+                        let row = &mut self.row[..n];
+                        if let Some(dip) = follow_minimum([a, b, c], |s| component(&mut g, row, s, i))? {
+                            brackets = [Some((if dip.0 > b.0 { b } else { a }, dip)), Some((dip, here))];
+                        }
+                    }
+                }
+                let mut side = sign;
+                for (from, to) in brackets.into_iter().flatten() {
+                    let rising = side < 0;
+                    if counts(self.direction[i], rising) {
+                        let row = &mut self.row[..n];
+                        let (lo, hi) = close_bracket(side, from, to, resolution, |s| component(&mut g, row, s, i))?;
+                        self.found.push(Crossing { index: i, rising, before: lo, after: hi });
                         horizon = horizon.min(hi + together);
                         break;
                     }
-                    if !is_dip {
-                        sign = -sign;
-                    }
+                    side = -side;
                 }
+                if self.found.last().is_some_and(|found| found.index == i) {
+                    break;
+                }
+                sign = side;
                 if value != 0.0 {
-                    before = k;
+                    before = here;
                 }
             }
         }
@@ -201,19 +227,31 @@ impl Locator {
         }
     }
 
-    /// Has function i, now at `value`, changed its sign since the start of the step?
+    /// Has function i, now at `value`, changed its sign: as the search said it would, or since the start of the step?
     pub fn is_crossed(&self, i: usize, value: f64) -> bool {
-        has_crossed(self.sign[i], value)
+        match self.found.iter().find(|crossing| crossing.index == i) {
+            Some(crossing) => has_crossed(if crossing.rising { -1 } else { 1 }, value),
+            None => has_crossed(self.sign[i], value),
+        }
     }
+}
+
+/// Function i alone.
+fn component<E>(
+    g: &mut impl FnMut(f64, &mut [f64]) -> Result<(), E>,
+    row: &mut [f64],
+    s: f64,
+    i: usize,
+) -> Result<f64, E> {
+    g(s, row)?;
+    Ok(row[i])
 }
 
 /// Closes a bracket of a sign change, g(a) on the side of `sign` (or zero), g(b) beyond it, to `resolution`; returns (before, after).
 fn close_bracket<E>(
     sign: i8,
-    a: f64,
-    ga: f64,
-    b: f64,
-    gb: f64,
+    (a, ga): (f64, f64),
+    (b, gb): (f64, f64),
     resolution: f64,
     mut g: impl FnMut(f64) -> Result<f64, E>,
 ) -> Result<(f64, f64), E> {
@@ -258,10 +296,10 @@ fn close_bracket<E>(
 
 /// Follows parabolas to the minimum of |g| between three points of one sign; the first point of the other sign, if any.
 fn follow_minimum<E>(
-    mut s: [f64; 3],
-    mut v: [f64; 3],
+    points: [(f64, f64); 3],
     mut g: impl FnMut(f64) -> Result<f64, E>,
 ) -> Result<Option<(f64, f64)>, E> {
+    let (mut s, mut v) = (points.map(|point| point.0), points.map(|point| point.1));
     let sign = sign_of(v[2]);
     for _ in 0..6 {
         // vertex of the parabola through the three points
@@ -369,6 +407,15 @@ mod tests {
         assert!((found[0].after - 0.6).abs() < 1e-14 && !found[0].rising);
         assert!(search(1.0, 4, Direction::Any, |s| s).0.is_empty());
         assert!(search(1.0, 4, Direction::Any, |_| 0.0).0.is_empty());
+    }
+
+    #[test]
+    fn a_function_that_starts_at_zero_and_is_back_before_the_first_sample_is_not_missed() {
+        for back in [0.1, 1e-3, 1e-5, 1e-7] {
+            let (found, _) = search(1.0, 4, Direction::Falling, |s| s * (back - s));
+            assert_eq!(found.len(), 1, "{back}");
+            assert!((found[0].after - back).abs() < 1e-14);
+        }
     }
 
     #[test]

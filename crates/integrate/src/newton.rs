@@ -375,6 +375,7 @@ impl Coefficient for Complex {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Iteration {
     n: usize,
+    first: f64,
     norm: f64,
     rate: f64,
 }
@@ -391,10 +392,14 @@ impl Iteration {
 
     /// Takes the norm of a correction; is the iteration at its end?
     pub fn is_done(&mut self, norm: f64) -> Result<bool, Failure> {
-        if !norm.is_finite() {
+        self.n += 1;
+        if self.n == 1 {
+            self.first = norm;
+        }
+        // a thousand times the first correction is divergence
+        if !norm.is_finite() || norm > 1e3 * self.first {
             return Err(Failure::Newton { factor: 0.25 });
         }
-        self.n += 1;
         self.rate = if self.n > 1 && self.norm > 0.0 { norm / self.norm } else { 0.0 };
         self.norm = norm;
         // the error left behind is θ/(1−θ) times the correction

@@ -1,0 +1,372 @@
+//! Events: located, landed on, counted, bounded.
+
+use bristle_integrate::{
+    Control, Direction, Driver, Error, Fired, Method, Options, Outcome, Restart, System, Trace, Trouble,
+};
+use std::f64::consts::PI;
+
+const ALL: [Method; 8] = [
+    Method::Euler,
+    Method::MixedEuler,
+    Method::Rk4,
+    Method::Trapezoidal,
+    Method::Radau3,
+    Method::Dopri5,
+    Method::Radau5,
+    Method::GeneralizedAlpha { spectral_radius: 0.9 },
+];
+
+/// y = (sin ωt, cos ωt) · amplitude with event functions cᵢ·(y − level).
+#[derive(Clone)]
+struct Oscillator {
+    levels: Vec<f64>,
+    directions: Vec<Direction>,
+    /// Times and states just past each event.
+    seen: Vec<(f64, f64, Vec<Fired>)>,
+}
+
+impl Oscillator {
+    fn new(levels: &[f64], directions: &[Direction]) -> Self {
+        Oscillator { levels: levels.to_vec(), directions: directions.to_vec(), seen: vec![] }
+    }
+}
+
+impl System for Oscillator {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        (dy[0], dy[1]) = (y[1], -y[0]);
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        self.levels.len()
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g.iter_mut().zip(&self.levels).for_each(|(g, level)| *g = y[0] - level);
+        Ok(())
+    }
+
+    fn direction(&self, index: usize) -> Direction {
+        self.directions[index]
+    }
+
+    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+        self.seen.push((t, y[0], fired.to_vec()));
+        Ok(Restart::unchanged(2))
+    }
+}
+
+fn tight(method: Method) -> Options {
+    Options::new(method, Control::error(1e-12, 1e-12))
+}
+
+fn run(oscillator: &mut Oscillator, options: Options, y: [f64; 2], t_end: f64) -> Driver {
+    let mut driver = Driver::new(oscillator, 0.0, &y, options).unwrap();
+    driver.advance(oscillator, t_end, &mut ()).unwrap();
+    driver
+}
+
+#[test]
+fn a_function_that_starts_at_exactly_zero_is_neither_fired_at_once_nor_missed() {
+    // y = sin t: the root at t = 0 is where we start, those at π and 2π are events
+    for method in [Method::Dopri5, Method::Radau5] {
+        let mut oscillator = Oscillator::new(&[0.0], &[Direction::Any]);
+        run(&mut oscillator, tight(method), [0.0, 1.0], 7.0);
+        let times: Vec<f64> = oscillator.seen.iter().map(|seen| seen.0).collect();
+        assert_eq!(times.len(), 2, "{method:?}: {times:?}");
+        assert!((times[0] - PI).abs() < 1e-10 && (times[1] - 2.0 * PI).abs() < 1e-10, "{method:?}: {times:?}");
+    }
+    // one step over the whole half period and a root inside it
+    let mut oscillator = Oscillator::new(&[0.0], &[Direction::Any]);
+    run(&mut oscillator, Options::new(Method::Radau5, Control::Constant { step: 3.3 }), [0.0, 1.0], 3.3);
+    assert_eq!(oscillator.seen.len(), 1);
+}
+
+#[test]
+fn directions_select_roots() {
+    let count = |direction| {
+        let mut oscillator = Oscillator::new(&[0.5], &[direction]);
+        run(&mut oscillator, tight(Method::Dopri5), [0.0, 1.0], 4.0 * PI);
+        oscillator.seen.iter().map(|seen| (seen.0, seen.2[0])).collect::<Vec<_>>()
+    };
+    let rising = count(Direction::Rising);
+    let falling = count(Direction::Falling);
+    assert_eq!((rising.len(), falling.len(), count(Direction::Any).len()), (2, 2, 4));
+    assert!((rising[1].0 - (2.0 * PI + PI / 6.0)).abs() < 1e-10);
+    assert!((falling[0].0 - 5.0 * PI / 6.0).abs() < 1e-10);
+    assert_eq!(rising[0].1, Fired::Root { index: 0, rising: true });
+    assert_eq!(falling[0].1, Fired::Root { index: 0, rising: false });
+}
+
+#[test]
+fn coincident_events_are_reported_together() {
+    // the third differs from the first two by one part in 10¹⁰: another instant
+    let mut oscillator = Oscillator::new(&[0.5, 0.5, 0.5 + 1e-10], &[Direction::Any; 3]);
+    run(&mut oscillator, tight(Method::Dopri5), [0.0, 1.0], 1.0);
+    let fired: Vec<usize> = oscillator.seen.iter().map(|seen| seen.2.len()).collect();
+    assert_eq!(fired, [2, 1]);
+}
+
+#[test]
+fn steps_land_just_past_the_root_with_every_stepper() {
+    for method in ALL {
+        let mut oscillator = Oscillator::new(&[0.5], &[Direction::Any]);
+        run(&mut oscillator, Options::new(method, Control::Constant { step: 0.01 }), [0.0, 1.0], PI);
+        assert_eq!(oscillator.seen.len(), 2, "{method:?}");
+        let past = [oscillator.seen[0].1 - 0.5, 0.5 - oscillator.seen[1].1];
+        for past in past {
+            // a real step ends beyond the level by the time resolution of the landing, not by the error of the interpolant
+            assert!(past > 0.0 && past < 1e-12, "{method:?}: {past:e}");
+        }
+    }
+}
+
+#[test]
+fn event_times_converge_with_the_order_of_a_fixed_step_method() {
+    let error = |step: f64| {
+        let mut oscillator = Oscillator::new(&[0.5], &[Direction::Falling]);
+        run(&mut oscillator, Options::new(Method::Rk4, Control::Constant { step }), [0.0, 1.0], PI);
+        (oscillator.seen[0].0 - 5.0 * PI / 6.0).abs()
+    };
+    let order = (error(0.1) / error(0.05)).log2();
+    assert!((order - 4.0).abs() < 0.2, "{order}");
+}
+
+#[test]
+fn two_roots_within_one_step_are_found() {
+    // sin t − 0.9999 is positive for 0.028 around π/2; steps of 1.0 sample every quarter
+    for method in [Method::Rk4, Method::Dopri5, Method::Radau5] {
+        let mut oscillator = Oscillator::new(&[0.99], &[Direction::Any]);
+        run(&mut oscillator, Options::new(method, Control::Constant { step: 0.8 }), [0.0, 1.0], 3.0);
+        assert_eq!(oscillator.seen.len(), 2, "{method:?}: {:?}", oscillator.seen);
+        let root = 0.99f64.asin();
+        // fixed steps of 0.8: the methods themselves are off by up to 1e-2 there
+        assert!((oscillator.seen[0].0 - root).abs() < 0.03, "{method:?}: {:?}", oscillator.seen);
+    }
+}
+
+/// A ball that bounces with restitution e: the bounces accumulate at t = t₁ (1 + e)/(1 − e).
+struct Ball {
+    restitution: f64,
+    bounces: Vec<f64>,
+}
+
+impl System for Ball {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        (dy[0], dy[1]) = (y[1], -9.81);
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g[0] = y[0];
+        Ok(())
+    }
+
+    fn direction(&self, _index: usize) -> Direction {
+        Direction::Falling
+    }
+
+    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+        self.bounces.push(t);
+        // the ball stands on the ground exactly: its event function starts at zero
+        (y[0], y[1]) = (0.0, -self.restitution * y[1]);
+        Ok(Restart::fresh(2))
+    }
+}
+
+#[test]
+fn a_bouncing_ball_bounces_on_time_and_ends_in_an_error_that_names_event_and_time() {
+    let fixed = |method| Options::new(method, Control::Constant { step: 0.01 });
+    // all of them follow a parabola exactly
+    for options in [tight(Method::Dopri5), tight(Method::Radau5), fixed(Method::Rk4), fixed(Method::Trapezoidal)] {
+        let method = options.method;
+        let mut ball = Ball { restitution: 0.8, bounces: vec![] };
+        let t1 = (2.0 / 9.81f64).sqrt();
+        let mut driver = Driver::new(&mut ball, 0.0, &[1.0, 0.0], options).unwrap();
+        let error = driver.advance(&mut ball, 10.0, &mut ()).unwrap_err();
+        // bounce k at t₁ (1 + 2 Σ e^j, j = 1 … k)
+        let mut exact = t1;
+        for k in 0..20 {
+            assert!((ball.bounces[k] - exact).abs() < 1e-11, "{method:?} bounce {k}: {} {exact}", ball.bounces[k]);
+            exact += 2.0 * t1 * 0.8f64.powi(k as i32 + 1);
+        }
+        let zeno = t1 * 1.8 / 0.2;
+        match error {
+            Error::EventBudget { t, event, ref state, .. } => {
+                assert!((t - zeno).abs() < 1e-9, "{method:?}: {t} {zeno}");
+                assert_eq!(event, Fired::Root { index: 0, rising: false });
+                assert!(state[0].abs() < 1e-12 && driver.t() == t);
+            }
+            other => panic!("{method:?}: {other}"),
+        }
+        assert!(ball.bounces.len() < 500);
+    }
+}
+
+/// y' = slope, the slope jumping at known times; switches only in `switch`.
+struct Steps {
+    times: Vec<f64>,
+    done: usize,
+}
+
+impl System for Steps {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy[0] = if self.done % 2 == 0 { 1.0 } else { -y[0] };
+        Ok(())
+    }
+
+    fn next_time_event(&self, _t: f64) -> Option<f64> {
+        self.times.get(self.done).copied()
+    }
+
+    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+        assert_eq!(fired, [Fired::Time]);
+        assert_eq!(t, self.times[self.done]);
+        self.done += 1;
+        Ok(Restart::fresh(1))
+    }
+}
+
+#[test]
+fn steps_end_exactly_on_time_events() {
+    for method in [Method::Dopri5, Method::Radau5] {
+        let mut steps = Steps { times: vec![0.3, 0.7, 0.7 + 1e-9, 1.1], done: 0 };
+        let mut trace = Trace::steps();
+        let mut driver = Driver::new(&mut steps, 0.0, &[0.0], tight(method)).unwrap();
+        driver.advance(&mut steps, 1.5, &mut trace).unwrap();
+        assert_eq!(driver.stats().n_time_events, 4);
+        assert!([0.3, 0.7, 0.7 + 1e-9, 1.1].iter().all(|t| trace.t.contains(t)));
+        // up by 0.3, decay over 0.4, up by 1e-9, decay over 0.4, up by 0.4
+        let exact = ((0.3 * (-0.4f64).exp()) + 1e-9) * (-(1.1 - (0.7 + 1e-9)) as f64).exp() + 0.4;
+        assert!((driver.y()[0] - exact).abs() < 1e-11, "{method:?}: {} {exact}", driver.y()[0]);
+    }
+}
+
+/// A sliding block that sticks: (x, v) while sliding, nothing while stuck; pulled free at a known time.
+#[derive(Debug)]
+struct Block {
+    stuck_at: Option<f64>,
+    stops: Vec<f64>,
+}
+
+impl System for Block {
+    fn dim(&self) -> usize {
+        if self.stuck_at.is_some() { 0 } else { 2 }
+    }
+
+    fn max_dim(&self) -> usize {
+        2
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        if self.stuck_at.is_none() {
+            (dy[0], dy[1]) = (y[1], -2.0);
+        }
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        usize::from(self.stuck_at.is_none())
+    }
+
+    fn max_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        if let Some(g) = g.first_mut() {
+            *g = y[1];
+        }
+        Ok(())
+    }
+
+    fn next_time_event(&self, t: f64) -> Option<f64> {
+        Some((t / 2.0).floor() * 2.0 + 2.0)
+    }
+
+    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+        if fired.contains(&Fired::Time) {
+            // a kick every 2 s
+            let x = self.stuck_at.take().unwrap_or(y[0]);
+            (y[0], y[1]) = (x, 1.0);
+            Ok(Restart::fresh(2))
+        } else {
+            self.stops.push(t);
+            self.stuck_at = Some(y[0]);
+            Ok(Restart::fresh(0))
+        }
+    }
+}
+
+#[test]
+fn the_number_of_unknowns_may_change_at_events_down_to_none() {
+    for method in [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.8 }] {
+        let mut block = Block { stuck_at: Some(0.0), stops: vec![] };
+        let mut driver = Driver::new(&mut block, 0.0, &[], tight(method)).unwrap();
+        driver.advance(&mut block, 7.0, &mut ()).unwrap();
+        // kicks at 2, 4, 6; each slide lasts 0.5 s and covers 0.25 m
+        assert_eq!(block.stops.len(), 3, "{method:?}");
+        for (stop, kick) in block.stops.iter().zip([2.0, 4.0, 6.0]) {
+            assert!((stop - (kick + 0.5)).abs() < 1e-9, "{method:?}: {stop}");
+        }
+        assert!((block.stuck_at.unwrap() - 0.75).abs() < 1e-9, "{method:?}: {block:?}");
+        assert!(driver.y().is_empty());
+    }
+}
+
+/// Falls freely and says stop on the ground.
+struct Drop;
+
+impl System for Drop {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        (dy[0], dy[1]) = (y[1], -2.0);
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g[0] = y[0];
+        Ok(())
+    }
+
+    fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+        Ok(Restart::terminate(2))
+    }
+}
+
+#[test]
+fn an_event_may_end_the_run() {
+    let mut driver = Driver::new(&mut Drop, 0.0, &[1.0, 0.0], tight(Method::Dopri5)).unwrap();
+    let mut trace = Trace::uniform(0.0, 0.25);
+    assert_eq!(driver.advance(&mut Drop, 5.0, &mut trace), Ok(Outcome::Terminated));
+    assert!((driver.t() - 1.0).abs() < 1e-12);
+    assert_eq!(trace.t, [0.0, 0.25, 0.5, 0.75, 1.0][..trace.t.len()]);
+    assert!(trace.t.len() >= 4);
+    assert_eq!(trace.events.len(), 1);
+    for (t, y) in trace.t.iter().zip(&trace.y) {
+        assert!((y[0] - (1.0 - t * t)).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,164 @@
+//! Failure is data: every error carries time, step and the last accepted state; nothing panics, nothing hangs.
+
+use bristle_integrate::linear::Matrix;
+use bristle_integrate::{Control, Driver, Error, Form, Method, Options, System, Trouble};
+
+/// One unknown, everything else by closure.
+struct Scalar<F: FnMut(f64, f64) -> Result<f64, Trouble>>(F);
+
+impl<F: FnMut(f64, f64) -> Result<f64, Trouble>> System for Scalar<F> {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy[0] = (self.0)(t, y[0])?;
+        Ok(())
+    }
+}
+
+fn adaptive(method: Method) -> Options {
+    Options::new(method, Control::error(1e-8, 1e-10))
+}
+
+fn fail<S: System>(mut system: S, y: &[f64], options: Options, t_end: f64) -> (Error, f64, Vec<f64>) {
+    let mut driver = Driver::new(&mut system, 0.0, y, options).unwrap();
+    let error = driver.advance(&mut system, t_end, &mut ()).unwrap_err();
+    let (t, h, state) = error.last().unwrap();
+    // the error tells what the driver still holds
+    assert_eq!((t, state), (driver.t(), driver.y()));
+    assert!(h > 0.0, "{error}");
+    assert!(state.iter().all(|y| y.is_finite()));
+    (error.clone(), driver.t(), driver.y().to_vec())
+}
+
+#[test]
+fn a_solution_that_blows_up_ends_in_a_step_too_small() {
+    // y' = y², y = 1/(1 − t)
+    for method in [Method::Dopri5, Method::Radau5] {
+        let (error, t, y) = fail(Scalar(|_, y| Ok(y * y)), &[1.0], adaptive(method), 2.0);
+        assert!((t - 1.0).abs() < 1e-3, "{method:?}: {error}");
+        assert!(y[0] > 1e3);
+    }
+}
+
+#[test]
+fn values_that_are_not_finite_are_named_and_the_state_before_them_kept() {
+    let wall = |t: f64, y: f64| Ok(if t > 0.5 { f64::NAN } else { -y });
+    for method in [Method::Dopri5, Method::Radau5] {
+        let (error, t, y) = fail(Scalar(wall), &[1.0], adaptive(method), 1.0);
+        assert!(matches!(error, Error::NonFinite { component: 0, .. }), "{error}");
+        assert!(t <= 0.5 && t > 0.499, "{method:?}: {t}");
+        assert!((y[0] - (-t).exp()).abs() < 1e-7);
+    }
+    for method in [Method::Euler, Method::Rk4, Method::Trapezoidal, Method::Radau3, Method::MixedEuler] {
+        let options = Options::new(method, Control::Constant { step: 0.1 });
+        let (error, t, _) = fail(Scalar(wall), &[1.0], options, 1.0);
+        assert!(t < 0.61, "{method:?}: {error}");
+    }
+}
+
+#[test]
+fn a_system_may_ask_for_smaller_steps_or_for_the_end() {
+    let retry = |t: f64, y: f64| if t > 0.5 { Err(Trouble::Retry) } else { Ok(-y) };
+    let stop = |t: f64, y: f64| if t > 0.5 { Err(Trouble::Fatal { code: 42 }) } else { Ok(-y) };
+    for method in [Method::Dopri5, Method::Radau5] {
+        let (error, t, _) = fail(Scalar(retry), &[1.0], adaptive(method), 1.0);
+        assert!(matches!(error, Error::System { code: None, .. }), "{error}");
+        assert!((t - 0.5).abs() < 1e-9);
+        let (error, t, _) = fail(Scalar(stop), &[1.0], adaptive(method), 1.0);
+        assert!(matches!(error, Error::System { code: Some(42), .. }), "{error}");
+        assert!(t <= 0.5);
+    }
+}
+
+/// 0 · y' = 0: every Newton matrix is zero.
+struct Nothing;
+
+impl System for Nothing {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn form(&self) -> Form {
+        Form::Mass
+    }
+
+    fn mass(&mut self, m: &mut Matrix) {
+        m.clear();
+    }
+
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy.fill(0.0);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_singular_newton_matrix_is_named() {
+    let (error, t, _) = fail(Nothing, &[1.0, 2.0], adaptive(Method::Radau5), 1.0);
+    assert!(matches!(error, Error::Singular { column: 0, .. }), "{error}");
+    assert_eq!(t, 0.0);
+    for method in [Method::Radau3, Method::Trapezoidal] {
+        let options = Options::new(method, Control::Constant { step: 0.1 });
+        let (error, ..) = fail(Nothing, &[1.0, 2.0], options, 1.0);
+        assert!(matches!(error, Error::Singular { column: 0, h: 0.1, .. }), "{error}");
+    }
+}
+
+#[test]
+fn newton_that_does_not_converge_is_an_error_at_a_fixed_step() {
+    // backward steps of y' = 10 + y² with h = 1 have no real solution
+    for method in [Method::Trapezoidal, Method::Radau3, Method::Radau5] {
+        let options = Options::new(method, Control::Constant { step: 1.0 });
+        let (error, t, _) = fail(Scalar(|_, y| Ok(10.0 + y * y)), &[0.0], options, 5.0);
+        assert!(matches!(error, Error::Newton { h: 1.0, .. }), "{method:?}: {error}");
+        assert_eq!(t, 0.0);
+    }
+}
+
+#[test]
+fn budgets_end_a_run_that_would_not_end() {
+    let mut options = adaptive(Method::Dopri5);
+    options.max_steps = 100;
+    // stiff: an explicit method needs a million steps
+    let (error, t, _) = fail(Scalar(|t: f64, y| Ok(1e6 * (t.cos() - y))), &[1.0], options, 10.0);
+    assert!(matches!(error, Error::StepBudget { steps: 100, .. }), "{error}");
+    assert!(t > 0.0 && t < 10.0);
+}
+
+#[test]
+fn what_cannot_be_used_is_refused_by_name() {
+    let mut decay = Scalar(|_, y: f64| Ok(-y));
+    let mut refused = |y: &[f64], options: Options| match Driver::new(&mut decay, 0.0, y, options) {
+        Err(Error::Input { what, .. }) => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(&[1.0, 2.0], adaptive(Method::Dopri5)), "number of unknowns");
+    assert_eq!(refused(&[f64::NAN], adaptive(Method::Dopri5)), "state");
+    assert_eq!(refused(&[1.0], Options::new(Method::Rk4, Control::error(1e-6, 1e-6))), "rtol");
+    assert_eq!(refused(&[1.0], Options::new(Method::Dopri5, Control::error(-1.0, 1e-6))), "control");
+    assert_eq!(refused(&[1.0], Options::new(Method::Rk4, Control::Constant { step: 0.0 })), "control");
+    assert_eq!(refused(&[1.0], Options { max_step: f64::NAN, ..adaptive(Method::Dopri5) }), "max_step");
+    assert_eq!(refused(&[1.0], Options { first_step: Some(-1.0), ..adaptive(Method::Dopri5) }), "first_step");
+    let mass = Driver::new(&mut Nothing, 0.0, &[0.0; 2], adaptive(Method::Dopri5)).unwrap_err();
+    assert!(matches!(mass, Error::Input { what: "mass matrix", .. }));
+    let mut driver = Driver::new(&mut decay, 0.0, &[1.0], adaptive(Method::Dopri5)).unwrap();
+    for t_end in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(driver.advance(&mut decay, t_end, &mut ()), Err(Error::Input { what: "t_end", .. })));
+    }
+    assert_eq!(driver.y(), [1.0]);
+}
+
+#[test]
+fn after_an_error_a_run_may_go_on_from_the_last_accepted_state() {
+    let mut is_open = false;
+    let mut gate = Scalar(|t: f64, y: f64| if t > 0.5 && !is_open { Err(Trouble::Retry) } else { Ok(-y) });
+    let mut driver = Driver::new(&mut gate, 0.0, &[1.0], adaptive(Method::Dopri5)).unwrap();
+    driver.advance(&mut gate, 1.0, &mut ()).unwrap_err();
+    is_open = true;
+    let mut gate = Scalar(|_: f64, y: f64| if is_open { Ok(-y) } else { Err(Trouble::Retry) });
+    driver.invalidate(&mut gate).unwrap();
+    driver.advance(&mut gate, 1.0, &mut ()).unwrap();
+    assert!((driver.y()[0] - (-1.0f64).exp()).abs() < 1e-7);
+}

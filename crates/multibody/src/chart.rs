@@ -15,7 +15,6 @@
 use crate::error::{Error, check_finite, check_length};
 use crate::joint::{JointKind, Kernel, quaternion};
 use crate::model::Model;
-use crate::spatial::skew;
 use nalgebra::{Matrix3, UnitQuaternion, Vector3};
 
 /// Positions of a model with every joint at 0: zeros, and unit quaternions.
@@ -122,6 +121,11 @@ fn parts(d: &[f64]) -> (Vector3<f64>, Vector3<f64>) {
 
 fn store(p: &Vector3<f64>, Q: &UnitQuaternion<f64>, out: &mut [f64]) {
     out.copy_from_slice(&[p.x, p.y, p.z, Q.w, Q.i, Q.j, Q.k]);
+}
+
+/// The matrix `θ×`.
+fn skew(theta: &Vector3<f64>) -> Matrix3<f64> {
+    theta.cross_matrix()
 }
 
 /// `V(θ) = 1 + (1 − cos θ)/θ² θ× + (θ − sin θ)/θ³ θ×²`.

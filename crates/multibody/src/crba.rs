@@ -39,8 +39,8 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
                 F = link[j].X.force_back(&F);
                 let above = &model.node[p];
                 match above.kernel {
-                    Kernel::Revolute => store(M, n_v, above.v, column, F.moment.z),
-                    Kernel::Prismatic => store(M, n_v, above.v, column, F.force.z),
+                    Kernel::Revolute => store(M, n_v, above.v, column, F.moment[2]),
+                    Kernel::Prismatic => store(M, n_v, above.v, column, F.force[2]),
                     Kernel::Free => {
                         F.to_array().into_iter().enumerate().for_each(|(l, F)| store(M, n_v, above.v + l, column, F));
                     }
@@ -55,7 +55,7 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
         }
     }
     // every position reaches the transform of its joint
-    let zero: f64 = link.iter().map(|link| (link.X.E.m11 + link.X.E.m22 + link.X.r.sum()) * 0.0).sum();
+    let zero: f64 = link.iter().map(|link| (link.X.E.0[0] + link.X.E.0[1] + link.X.r).sum() * 0.0).sum();
     check_finite("crba", &[zero])
 }
 

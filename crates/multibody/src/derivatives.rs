@@ -31,9 +31,9 @@ use crate::aba::{aba_hybrid, solve};
 use crate::error::{Error, check_finite, check_length};
 use crate::model::Model;
 use crate::rnea::body_forces;
-use crate::spatial::{Force, Motion, Transform, add_cross, rotate, rotate_back, skew};
+use crate::spatial::{Force, M3, Motion, RigidInertia, Transform, V3};
 use crate::work::Work;
-use nalgebra::{DMatrix, Matrix3, Vector3};
+use nalgebra::DMatrix;
 use std::ops::Range;
 
 /// A scalar `P·f` of the force through one joint.
@@ -49,49 +49,52 @@ pub struct Row {
 /// Composite `2B`: angular motion to force.
 #[derive(Debug, Clone, Copy)]
 struct Gyro {
-    B: Matrix3<f64>,
-    p: Vector3<f64>,
+    B: M3,
+    /// The same block transposed, for rows.
+    Bt: M3,
+    p: V3,
 }
 
 impl Gyro {
-    const ZERO: Self =
-        Self { B: Matrix3::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), p: Vector3::new(0.0, 0.0, 0.0) };
+    const ZERO: Self = Self { B: M3::ZERO, Bt: M3::ZERO, p: V3::ZERO };
 
-    fn of_body(model: &Model, i: usize, V: &Motion) -> Self {
-        let I = &model.node[i].I;
+    #[inline(always)]
+    fn of_body(I: &RigidInertia, V: &Motion) -> Self {
         let momentum = I.times(V);
-        let (w, v, h) = (&V.angular, &V.linear, &I.h);
-        let wI = skew(w) * I.I.to_matrix();
-        let vh = v * h.transpose();
+        let (w, v, h) = (V.angular, V.linear, I.h);
+        let wI = I.I.crossed(w);
         // v×h× + h×v× = v hᵀ + h vᵀ − 2 (v·h) 1
-        let mut B = wI + wI.transpose() - vh - vh.transpose() - skew(&momentum.moment);
-        let twice = 2.0 * v.dot(h);
-        (0..3).for_each(|k| B[(k, k)] += twice);
-        Self { B, p: momentum.force }
+        let even = wI + wI.transpose() + scaled_identity(2.0 * v.dot(h));
+        let even = even.minus_outer(v, h).minus_outer(h, v);
+        let odd = M3::skew(momentum.moment);
+        Self { B: even - odd, Bt: even + odd, p: momentum.force }
     }
 
     /// `2B m`.
     #[inline(always)]
     fn times(&self, m: &Motion) -> Force {
-        let w = &m.angular;
-        Force::new(rotate(&self.B, w), w.cross(&self.p) * 2.0)
+        Force::of(self.B.on(m.angular), m.angular.cross(self.p) * 2.0)
     }
 
     /// `Pᵀ 2B`, which acts on angular parts only.
     #[inline(always)]
-    fn row(&self, P: &Motion) -> Vector3<f64> {
-        add_cross(&rotate_back(&self.B, &P.angular), &(self.p * 2.0), &P.linear)
+    fn row(&self, P: &Motion) -> V3 {
+        self.Bt.on_add(P.angular, self.p.cross(P.linear) * 2.0)
     }
 
     /// The same seen from the parent frame.
+    #[inline(always)]
     fn back(&self, X: &Transform) -> Self {
-        let p = rotate_back(&X.E, &self.p);
-        // r× p× = p rᵀ − (r·p) 1
-        let mut B = X.E.transpose() * self.B * X.E - p * (X.r.transpose() * 2.0);
-        let twice = 2.0 * X.r.dot(&p);
-        (0..3).for_each(|k| B[(k, k)] += twice);
-        Self { B, p }
+        let p = X.Et.on(self.p);
+        // −2 r× p× = −2 p rᵀ + 2 (r·p) 1
+        let twice = p * 2.0;
+        let B = X.Et.matrix(&self.B.matrix(&X.E)).minus_outer(twice, X.r) + scaled_identity(X.r.dot(twice));
+        Self { B, Bt: B.transpose(), p }
     }
+}
+
+fn scaled_identity(s: f64) -> M3 {
+    M3([V3::new(s, 0.0, 0.0), V3::new(0.0, s, 0.0), V3::new(0.0, 0.0, s)])
 }
 
 /// What the derivatives keep per velocity and per body.
@@ -250,6 +253,7 @@ fn contract(
             let (IC, gyro, f) = (work.IC[i].back(X), work.derivative.gyro[i].back(X), X.force_back(&work.link[i].f));
             work.IC[p] += IC;
             work.derivative.gyro[p].B += gyro.B;
+            work.derivative.gyro[p].Bt += gyro.Bt;
             work.derivative.gyro[p].p += gyro.p;
             work.link[p].f += f;
         }
@@ -264,7 +268,7 @@ fn axes_in_motion(model: &Model, work: &mut Work) {
         let (p, X) = (model.parent[i], &work.link[i].X);
         let (v_p, a_p) = (X.motion(&work.link[p].vel), X.motion(&work.link[p].acc));
         let scratch = &mut work.derivative;
-        scratch.gyro[i] = Gyro::of_body(model, i, &work.link[i].vel);
+        scratch.gyro[i] = Gyro::of_body(&model.node[i].I, &work.link[i].vel);
         for (k, dof) in model.v_range(i).enumerate() {
             let S = model.node[i].kernel.axis(k);
             let psi_d = v_p.cross(&S);
@@ -319,13 +323,13 @@ fn row_of(
     loop {
         for (k, dof) in model.v_range(j).enumerate() {
             let S = model.node[j].kernel.axis(k);
-            dq[dof * n_rows + row] = PB.dot(&scratch.psi_d[dof].angular) + scratch.psi_dd[dof].dot(&PI);
-            dv[dof * n_rows + row] = PB.dot(&S.angular) + scratch.spread[dof].dot(&PI);
+            dq[dof * n_rows + row] = PB.dot(scratch.psi_d[dof].angular) + scratch.psi_dd[dof].dot(&PI);
+            dv[dof * n_rows + row] = PB.dot(S.angular) + scratch.spread[dof].dot(&PI);
         }
         if model.parent[j] == 0 {
             return;
         }
-        PB = rotate_back(&work.link[j].X.E, &PB);
+        PB = work.link[j].X.Et.on(PB);
         PI = work.link[j].X.force_back(&PI);
         j = model.parent[j];
     }

@@ -30,7 +30,7 @@ pub fn jacobian(
         let kernel = model.node[j].kernel;
         for (k, column) in model.v_range(j).enumerate() {
             let S = kernel.axis(k);
-            let (w, v) = (poses.R[j] * S.angular, poses.R[j] * S.linear);
+            let (w, v) = (poses.R[j] * S.angular(), poses.R[j] * S.linear());
             let v = v + w.cross(&(p - poses.p[j]));
             J.fixed_view_mut::<3, 1>(0, column).copy_from(&w);
             J.fixed_view_mut::<3, 1>(3, column).copy_from(&v);
@@ -51,7 +51,8 @@ pub fn point_velocity(
 ) -> Result<Motion, Error> {
     check_body(i, model.n_bodies().min(work.link.len()).min(poses.R.len()))?;
     let (c, V) = (model.to_canonical[i] * point, &work.link[i].vel);
-    Ok(Motion::new(poses.R[i] * V.angular, poses.R[i] * (V.linear + V.angular.cross(&c))))
+    let w = V.angular();
+    Ok(Motion::new(poses.R[i] * w, poses.R[i] * (V.linear() + w.cross(&c))))
 }
 
 /// Angular acceleration of link `i` and acceleration of its `point` (user's link axes), world axes, without gravity:
@@ -66,6 +67,7 @@ pub fn point_acceleration(
     check_body(i, model.n_bodies().min(work.link.len()).min(poses.R.len()))?;
     let (c, V, A) = (model.to_canonical[i] * point, &work.link[i].vel, &work.link[i].acc);
     // classical acceleration = spatial acceleration at the point + ω × velocity of the point
-    let linear = A.linear + A.angular.cross(&c) + V.angular.cross(&(V.linear + V.angular.cross(&c)));
-    Ok(Motion::new(poses.R[i] * A.angular, poses.R[i] * linear + work.outside.gravity))
+    let (w, alpha) = (V.angular(), A.angular());
+    let linear = A.linear() + alpha.cross(&c) + w.cross(&(V.linear() + w.cross(&c)));
+    Ok(Motion::new(poses.R[i] * alpha, poses.R[i] * linear + work.outside.gravity))
 }

@@ -9,9 +9,9 @@
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
-use crate::spatial::{ArticulatedInertia, Force, Motion, Transform, fma};
+use crate::spatial::{ArticulatedInertia, Force, Motion, Transform, V3};
 use crate::trig::sin_cos;
-use nalgebra::{Matrix3, Quaternion, UnitQuaternion, Vector3};
+use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
 /// What a joint allows, as its user says it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,34 +79,14 @@ impl Kernel {
     /// positions start in `q`.
     #[inline(always)]
     pub(crate) fn transform(self, X_T: &Transform, q: &[f64], at: usize) -> Transform {
-        let (E, r) = (&X_T.E, &X_T.r);
         match self {
             Self::Fixed => *X_T,
-            Self::Revolute => {
-                let (s, c) = sin_cos(q[at]);
-                Transform {
-                    E: Matrix3::new(
-                        fma(c, E.m11, s * E.m21),
-                        fma(c, E.m12, s * E.m22),
-                        fma(c, E.m13, s * E.m23),
-                        fma(c, E.m21, -(s * E.m11)),
-                        fma(c, E.m22, -(s * E.m12)),
-                        fma(c, E.m23, -(s * E.m13)),
-                        E.m31,
-                        E.m32,
-                        E.m33,
-                    ),
-                    r: *r,
-                }
-            }
-            Self::Prismatic => Transform {
-                E: *E,
-                r: Vector3::new(fma(q[at], E.m31, r.x), fma(q[at], E.m32, r.y), fma(q[at], E.m33, r.z)),
-            },
+            Self::Revolute => X_T.turned(sin_cos(q[at])),
+            Self::Prismatic => X_T.slid(q[at]),
             Self::Free => {
                 let q = &q[at..at + 7];
                 let R = quaternion(q).to_rotation_matrix().into_inner();
-                let X_J = Transform { E: R.transpose(), r: Vector3::new(q[0], q[1], q[2]) };
+                let X_J = Transform::new(R.transpose(), Vector3::new(q[0], q[1], q[2]));
                 X_J.after(X_T)
             }
         }
@@ -117,8 +97,8 @@ impl Kernel {
     pub(crate) fn motion(self, v: &[f64], at: usize) -> Motion {
         match self {
             Self::Fixed => Motion::ZERO,
-            Self::Revolute => Motion::new(Vector3::new(0.0, 0.0, v[at]), Vector3::zeros()),
-            Self::Prismatic => Motion::new(Vector3::zeros(), Vector3::new(0.0, 0.0, v[at])),
+            Self::Revolute => Motion::of(V3::new(0.0, 0.0, v[at]), V3::ZERO),
+            Self::Prismatic => Motion::of(V3::ZERO, V3::new(0.0, 0.0, v[at])),
             Self::Free => Motion::from_slice(&v[at..at + 6]),
         }
     }
@@ -129,8 +109,8 @@ impl Kernel {
         let mut m = *m;
         match self {
             Self::Fixed => {}
-            Self::Revolute => m.angular.z += v[at],
-            Self::Prismatic => m.linear.z += v[at],
+            Self::Revolute => m.angular += V3::new(0.0, 0.0, v[at]),
+            Self::Prismatic => m.linear += V3::new(0.0, 0.0, v[at]),
             Self::Free => m += self.motion(v, at),
         }
         m
@@ -139,17 +119,12 @@ impl Kernel {
     /// `m + u × S v`, multiplying only what is not zero.
     #[inline(always)]
     pub(crate) fn add_cross(self, m: &Motion, u: &Motion, v: &[f64], at: usize) -> Motion {
-        let (w, l) = (&u.angular, &u.linear);
+        // u × z = (u_y, −u_x, 0)
+        let by_z = |u: V3, m: V3| u.yxz().times_add(V3::new(v[at], -v[at], 0.0), m);
         match self {
             Self::Fixed => *m,
-            Self::Revolute => Motion::new(
-                Vector3::new(fma(w.y, v[at], m.angular.x), fma(-w.x, v[at], m.angular.y), m.angular.z),
-                Vector3::new(fma(l.y, v[at], m.linear.x), fma(-l.x, v[at], m.linear.y), m.linear.z),
-            ),
-            Self::Prismatic => Motion::new(
-                m.angular,
-                Vector3::new(fma(w.y, v[at], m.linear.x), fma(-w.x, v[at], m.linear.y), m.linear.z),
-            ),
+            Self::Revolute => Motion::of(by_z(u.angular, m.angular), by_z(u.linear, m.linear)),
+            Self::Prismatic => Motion::of(m.angular, by_z(u.angular, m.linear)),
             Self::Free => *m + u.cross(&self.motion(v, at)),
         }
     }
@@ -159,8 +134,8 @@ impl Kernel {
     pub(crate) fn effort(self, f: &Force, tau: &mut [f64], at: usize) {
         match self {
             Self::Fixed => {}
-            Self::Revolute => tau[at] = f.moment.z,
-            Self::Prismatic => tau[at] = f.force.z,
+            Self::Revolute => tau[at] = f.moment[2],
+            Self::Prismatic => tau[at] = f.force[2],
             Self::Free => tau[at..at + 6].copy_from_slice(&f.to_array()),
         }
     }
@@ -179,10 +154,9 @@ impl Kernel {
     /// `IA S` of a one-degree joint: a column of the inertia.
     #[inline(always)]
     pub(crate) fn column(self, IA: &ArticulatedInertia) -> Force {
-        let (I, H, M) = (&IA.I, &IA.H, &IA.M);
         match self {
-            Self::Revolute => Force::new(Vector3::new(I.xz, I.yz, I.zz), Vector3::new(H.m31, H.m32, H.m33)),
-            Self::Prismatic => Force::new(Vector3::new(H.m13, H.m23, H.m33), Vector3::new(M.xz, M.yz, M.zz)),
+            Self::Revolute => Force::of(IA.I.0[2], IA.Ht.0[2]),
+            Self::Prismatic => Force::of(V3::new(IA.Ht.0[0][2], IA.Ht.0[1][2], IA.Ht.0[2][2]), IA.M.0[2]),
             Self::Fixed | Self::Free => Force::ZERO,
         }
     }
@@ -191,8 +165,8 @@ impl Kernel {
     #[inline(always)]
     pub(crate) fn along(self, f: &Force) -> f64 {
         match self {
-            Self::Revolute => f.moment.z,
-            Self::Prismatic => f.force.z,
+            Self::Revolute => f.moment[2],
+            Self::Prismatic => f.force[2],
             Self::Fixed | Self::Free => 0.0,
         }
     }

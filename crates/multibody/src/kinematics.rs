@@ -82,12 +82,8 @@ pub fn accelerations(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[
 /// Every number of a state reaches the motion or the transform of its own link.
 fn finite_motion(function: &'static str, work: &Work) -> Result<(), Error> {
     let sum = |link: &Link| {
-        link.vel.angular.sum()
-            + link.vel.linear.sum()
-            + link.acc.angular.sum()
-            + link.acc.linear.sum()
-            + link.X.r.sum()
-            + link.X.E.sum()
+        let [x, y, z] = link.X.E.0;
+        (link.vel.angular + link.vel.linear + link.acc.angular + link.acc.linear + link.X.r + x + y + z).sum()
     };
     let zero: f64 = work.link.iter().map(|link| sum(link) * 0.0).sum();
     check_finite(function, &[zero])
@@ -129,8 +125,8 @@ pub fn poses(model: &Model, work: &Work, poses: &mut Poses) -> Result<(), Error>
     check_length("poses", poses.R.len(), model.n_bodies())?;
     for i in 1..model.n_bodies() {
         let (p, X) = (model.parent[i], &work.link[i].X);
-        poses.p[i] = poses.p[p] + poses.R[p] * X.r;
-        poses.R[i] = poses.R[p] * X.E.transpose();
+        poses.p[i] = poses.p[p] + poses.R[p] * X.translation();
+        poses.R[i] = poses.R[p] * X.rotation().transpose();
     }
     Ok(())
 }

@@ -228,7 +228,7 @@ impl Model {
     /// Mass properties of a body in the user's link axes: mass and centre of mass.
     pub fn mass_and_center(&self, i: usize) -> (f64, Vector3<f64>) {
         let I = &self.node[i].I;
-        let c = if I.mass > 0.0 { I.h / I.mass } else { Vector3::zeros() };
+        let c = if I.mass > 0.0 { I.h.to_vector() / I.mass } else { Vector3::zeros() };
         (I.mass, self.to_canonical[i].transpose() * c)
     }
 
@@ -236,7 +236,7 @@ impl Model {
     pub fn inertia_about_center(&self, i: usize) -> Matrix3<f64> {
         let I = &self.node[i].I;
         let A = &self.to_canonical[i];
-        let c = if I.mass > 0.0 { I.h / I.mass } else { Vector3::zeros() };
+        let c = if I.mass > 0.0 { I.h.to_vector() / I.mass } else { Vector3::zeros() };
         let point = RigidInertia::about_center(I.mass, c, Symmetric3::default()).I;
         A.transpose() * (I.I.to_matrix() - point.to_matrix()) * A
     }
@@ -422,11 +422,11 @@ impl ModelBuilder {
             // X_T = turn to canonical ∘ placement ∘ turn back from the parent's canonical axes
             let A_p = m.to_canonical[p];
             let R = joint.placement.rotation.to_rotation_matrix().into_inner();
-            let X_T = Transform { E: A * R.transpose() * A_p.transpose(), r: A_p * joint.placement.translation.vector };
+            let X_T = Transform::new(A * R.transpose() * A_p.transpose(), A_p * joint.placement.translation.vector);
 
             // the body in canonical axes
             let inertia = &self.links[link].1;
-            let I_c = inertia.inertia.rotate_back(&A.transpose());
+            let I_c = Symmetric3::from_upper(&(A * inertia.inertia.to_matrix() * A.transpose()));
             let I = RigidInertia::about_center(inertia.mass, A * inertia.center_of_mass, I_c);
 
             m.parent.push(p);

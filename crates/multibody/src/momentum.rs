@@ -24,7 +24,7 @@ pub struct Momentum {
 /// The machine as one rigid body at `q`, world frame.
 fn composite(model: &Model, work: &mut Work, q: &[f64]) -> RigidInertia {
     transforms(model, work, q);
-    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
+    work.IC.iter_mut().zip(&model.node).for_each(|(composite, node)| *composite = node.I);
     for i in (1..model.n_bodies()).rev() {
         let seen = work.IC[i].back(&work.link[i].X);
         work.IC[model.parent[i]] += seen;
@@ -36,8 +36,9 @@ fn composite(model: &Model, work: &mut Work, q: &[f64]) -> RigidInertia {
 pub fn center_of_mass(model: &Model, work: &mut Work, q: &[f64]) -> Result<(f64, Vector3<f64>), Error> {
     work.check(model, q, [])?;
     let whole = composite(model, work, q);
-    check_finite("center_of_mass", whole.h.as_slice())?;
-    let c = if whole.mass > 0.0 { whole.h / whole.mass } else { Vector3::zeros() };
+    let h = whole.h.to_vector();
+    check_finite("center_of_mass", h.as_slice())?;
+    let c = if whole.mass > 0.0 { h / whole.mass } else { Vector3::zeros() };
     Ok((whole.mass, c))
 }
 
@@ -56,7 +57,7 @@ pub fn momentum(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> Result<
     }
     let h = work.link[0].f;
     check_finite("momentum", &h.to_array())?;
-    Ok(Momentum { linear: h.force, angular: h.moment, angular_about_center: h.moment - c.cross(&h.force) })
+    Ok(Momentum { linear: h.force(), angular: h.moment(), angular_about_center: h.moment() - c.cross(&h.force()) })
 }
 
 /// Kinetic energy at `q`, `v`, armature included, J: ½ Σ v_i · I_i v_i + ½ Σ armature q̇².
@@ -75,7 +76,7 @@ pub fn kinetic_energy(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> R
 pub fn potential_energy(model: &Model, work: &mut Work, q: &[f64]) -> Result<f64, Error> {
     work.check(model, q, [])?;
     let g = work.outside.gravity;
-    let energy = -g.dot(&composite(model, work, q).h);
+    let energy = -g.dot(&composite(model, work, q).h.to_vector());
     check_finite("potential_energy", &[energy])?;
     Ok(energy)
 }

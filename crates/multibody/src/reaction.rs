@@ -7,7 +7,7 @@
 use crate::error::{Error, check_length};
 use crate::model::Model;
 use crate::rnea::rnea;
-use crate::spatial::{Force, rotate_back};
+use crate::spatial::Force;
 use crate::work::Work;
 
 /// The reaction of one joint, parent on child.
@@ -45,13 +45,13 @@ pub fn reactions(
     out[0] = Reaction::ZERO;
     for (i, out) in out.iter_mut().enumerate().skip(1) {
         let f = &work.link[i].f;
-        let axes = &model.to_canonical[i];
+        let back = model.to_canonical[i].transpose();
         *out = Reaction {
-            wrench: Force::new(rotate_back(axes, &f.moment), rotate_back(axes, &f.force)),
-            axial_force: f.force.z,
-            radial_force: f.force.x.hypot(f.force.y),
-            axial_moment: f.moment.z,
-            bending_moment: f.moment.x.hypot(f.moment.y),
+            wrench: Force::new(back * f.moment(), back * f.force()),
+            axial_force: f.force[2],
+            radial_force: f.force[0].hypot(f.force[1]),
+            axial_moment: f.moment[2],
+            bending_moment: f.moment[0].hypot(f.moment[1]),
         };
     }
     Ok(())

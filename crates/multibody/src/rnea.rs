@@ -7,8 +7,6 @@
 //!
 //! `f_i` is the force transmitted through joint `i`, parent on child, at the child's origin: the joint reaction.
 
-#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
-
 use crate::error::{Error, check_finite};
 use crate::joint::by_kernel;
 use crate::kinematics::{follow, start};

@@ -44,7 +44,7 @@ impl Outside {
     pub fn set_wrench(&mut self, model: &Model, i: usize, wrench: Force) -> Result<(), Error> {
         check_body(i, model.n_bodies().min(self.wrench.len()))?;
         let A = &model.to_canonical[i];
-        self.wrench[i] = Force::new(A * wrench.moment, A * wrench.force);
+        self.wrench[i] = Force::new(A * wrench.moment(), A * wrench.force());
         Ok(())
     }
 
@@ -52,7 +52,7 @@ impl Outside {
     pub fn set_wrench_rate(&mut self, model: &Model, i: usize, rate: Force) -> Result<(), Error> {
         check_body(i, model.n_bodies().min(self.wrench_rate.len()))?;
         let A = &model.to_canonical[i];
-        self.wrench_rate[i] = Force::new(A * rate.moment, A * rate.force);
+        self.wrench_rate[i] = Force::new(A * rate.moment(), A * rate.force());
         Ok(())
     }
 

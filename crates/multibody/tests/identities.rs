@@ -144,8 +144,8 @@ fn reactions_balance_every_body() {
         for b in 1..model.n_bodies() {
             let carried = |j: usize, f: &Force| {
                 let X = pose.link(model, j).unwrap();
-                let force = X.rotation * f.force;
-                Force::new(X.rotation * f.moment + X.translation.vector.cross(&force), force)
+                let force = X.rotation * f.force();
+                Force::new(X.rotation * f.moment() + X.translation.vector.cross(&force), force)
             };
             let mut sum = carried(b, &reaction[b].wrench);
             let mut size = norm(&sum.to_array());
@@ -161,12 +161,12 @@ fn reactions_balance_every_body() {
             let center = pose.point(model, b, &c).unwrap();
             let weight = work.outside.gravity * mass;
             sum += Force::new(center.cross(&weight), weight);
-            let inertial = point_acceleration(model, work, &pose, b, &c).unwrap().linear * mass;
-            assert!((sum.force - inertial).norm() <= 1e-11 * (size + inertial.norm() + weight.norm()));
+            let inertial = point_acceleration(model, work, &pose, b, &c).unwrap().linear() * mass;
+            assert!((sum.force() - inertial).norm() <= 1e-11 * (size + inertial.norm() + weight.norm()));
             // the moment about the centre of mass is the rate of spin alone; about the origin it also carries m c × a
             let euler = spin_rate(model, work, &pose, b) + center.cross(&inertial);
             let lever = 1.0 + center.norm();
-            assert!((sum.moment - euler).norm() <= 1e-11 * (size + euler.norm() + lever * inertial.norm()));
+            assert!((sum.moment() - euler).norm() <= 1e-11 * (size + euler.norm() + lever * inertial.norm()));
         }
     });
 }
@@ -175,8 +175,8 @@ fn reactions_balance_every_body() {
 /// body with the same inertia.
 fn spin_rate(model: &Model, work: &Work, pose: &Poses, b: usize) -> Vector3<f64> {
     let (_, c) = model.mass_and_center(b);
-    let w = point_velocity(model, work, pose, b, &c).unwrap().angular;
-    let alpha = point_acceleration(model, work, pose, b, &c).unwrap().angular;
+    let w = point_velocity(model, work, pose, b, &c).unwrap().angular();
+    let alpha = point_acceleration(model, work, pose, b, &c).unwrap().angular();
     let R = pose.link(model, b).unwrap().rotation.to_rotation_matrix().into_inner();
     let I = R * model.inertia_about_center(b) * R.transpose();
     I * alpha + w.cross(&(I * w))
@@ -207,7 +207,7 @@ fn derivatives_of_inverse_dynamics_match_differences() {
             let mut out = rnea(model, work, q, v, &a).unwrap().to_vec();
             out.extend(rows.iter().map(|r| {
                 let (axes, f) = (model.canonical_axes(r.body), &reaction[r.body].wrench);
-                r.projector.dot(&Force::new(axes * f.moment, axes * f.force))
+                r.projector.dot(&Force::new(axes * f.moment(), axes * f.force()))
             }));
             DVector::from_vec(out)
         };
@@ -395,11 +395,11 @@ fn power_of_wrenches_and_efforts_is_the_rate_of_energy() {
         // power: efforts on joint rates, the wrench on its link, gravity on the centres of mass
         let R = pose.link(model, i).unwrap().rotation;
         let origin = point_velocity(model, work, &pose, i, &Vector3::zeros()).unwrap();
-        let outside = origin.angular.dot(&(R * wrench.moment)) + origin.linear.dot(&(R * wrench.force));
+        let outside = origin.angular().dot(&(R * wrench.moment())) + origin.linear().dot(&(R * wrench.force()));
         let weights: f64 = (1..model.n_bodies())
             .map(|b| {
                 let (mass, c) = model.mass_and_center(b);
-                mass * work.outside.gravity.dot(&point_velocity(model, work, &pose, b, &c).unwrap().linear)
+                mass * work.outside.gravity.dot(&point_velocity(model, work, &pose, b, &c).unwrap().linear())
             })
             .sum();
         let efforts: f64 = tau.iter().zip(v).map(|(tau, v)| tau * v).sum();
@@ -444,7 +444,7 @@ fn jacobians_and_centre_of_mass_match_velocities_of_points() {
         let moved = (ahead.0 - behind.0) / (2.0 * h);
         let sped = (ahead.1 - behind.1) * (0.5 / h);
         let speed = 1.0 + norm(&expected.to_array()) + norm(&direct.to_array()).powi(2) + norm(v).powi(3);
-        assert!((moved - direct.linear).norm() <= 1e-7 * speed);
+        assert!((moved - direct.linear()).norm() <= 1e-7 * speed);
         assert!(norm(&(sped - expected).to_array()) <= 1e-5 * speed);
 
         // m ċ = linear momentum

@@ -1,5 +1,7 @@
 //! Sixteen open trees on which three other engines agree (Pinocchio, Drake, MuJoCo).
 
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
 mod support;
 
 use bristle_multibody::*;

@@ -6,90 +6,60 @@
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
-use super::{ArticulatedInertia, Force, Motion, Symmetric3, Transform, add_cross, dot, fma, rotate_back};
+use super::{ArticulatedInertia, Force, M3, Motion, Symmetric3, Transform, V3};
 use nalgebra::Vector3;
 use std::ops::AddAssign;
 
 /// Mass, first moment and rotational inertia about the frame's origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RigidInertia {
-    /// Mass, kg.
-    pub mass: f64,
-    /// First moment of mass `m c`, kg·m.
-    pub h: Vector3<f64>,
-    /// Rotational inertia about the origin, kg·m².
-    pub I: Symmetric3,
+    pub(crate) mass: f64,
+    /// First moment of mass `m c`.
+    pub(crate) h: V3,
+    /// Rotational inertia about the origin.
+    pub(crate) I: M3,
 }
 
 impl RigidInertia {
     /// Nothing.
-    pub const ZERO: Self = Self {
-        mass: 0.0,
-        h: Vector3::new(0.0, 0.0, 0.0),
-        I: Symmetric3 { xx: 0.0, xy: 0.0, xz: 0.0, yy: 0.0, yz: 0.0, zz: 0.0 },
-    };
+    pub const ZERO: Self = Self { mass: 0.0, h: V3::ZERO, I: M3::ZERO };
 
-    /// From mass, centre of mass and inertia about the centre of mass.
+    /// From mass, centre of mass and inertia about the centre of mass: kg, m, kg·m².
     pub fn about_center(mass: f64, c: Vector3<f64>, I_c: Symmetric3) -> Self {
-        Self { mass, h: c * mass, I: I_c + point_inertia(mass, &c) }
+        let I_c = I_c.to_matrix();
+        let point = (nalgebra::Matrix3::identity() * c.norm_squared() - c * c.transpose()) * mass;
+        Self { mass, h: (c * mass).into(), I: (I_c + point).into() }
     }
 
     /// `I m`: momentum of a velocity, force of an acceleration.
     #[inline(always)]
     pub fn times(&self, m: &Motion) -> Force {
-        let hv = Vector3::new(
-            fma(self.h.y, m.linear.z, -(self.h.z * m.linear.y)),
-            fma(self.h.z, m.linear.x, -(self.h.x * m.linear.z)),
-            fma(self.h.x, m.linear.y, -(self.h.y * m.linear.x)),
-        );
-        Force::new(self.I.mul_add(&m.angular, &hv), add_cross(&(m.linear * self.mass), &m.angular, &self.h))
+        Force::of(
+            self.I.on_add(m.angular, self.h.cross(m.linear)),
+            m.linear.scale_add(self.mass, m.angular.cross(self.h)),
+        )
     }
 
     /// `Xᵀ I X`: the same body seen from the parent frame.
     #[inline(always)]
     pub fn back(&self, X: &Transform) -> Self {
-        let (m, r) = (self.mass, &X.r);
-        let h0 = rotate_back(&X.E, &self.h);
-        // I' = I + point inertia of m at r + cross terms of r and h (parallel axes, RBDA table 2.8)
-        let h = Vector3::new(fma(m, r.x, h0.x), fma(m, r.y, h0.y), fma(m, r.z, h0.z));
-        // with w = h + h0 = m r + 2 h0:  I' = I + (r·w) 1 − ½ (r wᵀ + w rᵀ)
+        let (m, r) = (self.mass, X.r);
+        let h0 = X.Et.on(self.h);
+        let h = r.scale_add(m, h0);
+        // with w = h + h0 = m r + 2 h0:  I' = Eᵀ I E + (r·w) 1 − ½ (r wᵀ + w rᵀ)   (parallel axes, RBDA table 2.8)
         let w = h + h0;
-        let rw = dot(r, &w);
-        let I = self.I.rotate_back(&X.E);
-        Self {
-            mass: m,
-            h,
-            I: Symmetric3 {
-                xx: fma(-r.x, w.x, I.xx + rw),
-                xy: fma(-0.5, fma(r.x, w.y, r.y * w.x), I.xy),
-                xz: fma(-0.5, fma(r.x, w.z, r.z * w.x), I.xz),
-                yy: fma(-r.y, w.y, I.yy + rw),
-                yz: fma(-0.5, fma(r.y, w.z, r.z * w.y), I.yz),
-                zz: fma(-r.z, w.z, I.zz + rw),
-            },
-        }
+        let (rw, half) = (r.dot(w), r * 0.5);
+        let half_w = w * 0.5;
+        let M3([x, y, z]) = X.Et.matrix(&self.I.matrix(&X.E)).minus_outer(half, w).minus_outer(half_w, r);
+        let I = M3([x + V3::new(rw, 0.0, 0.0), y + V3::new(0.0, rw, 0.0), z + V3::new(0.0, 0.0, rw)]);
+        Self { mass: m, h, I }
     }
 
     /// As an articulated inertia.
     pub fn articulated(&self) -> ArticulatedInertia {
         let m = self.mass;
-        ArticulatedInertia {
-            I: self.I,
-            H: super::skew(&self.h),
-            M: Symmetric3 { xx: m, yy: m, zz: m, ..Symmetric3::default() },
-        }
-    }
-}
-
-/// `m (c·c 1 − c cᵀ)`: inertia of a point mass about the origin.
-fn point_inertia(m: f64, c: &Vector3<f64>) -> Symmetric3 {
-    Symmetric3 {
-        xx: m * (c.y * c.y + c.z * c.z),
-        xy: -m * c.x * c.y,
-        xz: -m * c.x * c.z,
-        yy: m * (c.x * c.x + c.z * c.z),
-        yz: -m * c.y * c.z,
-        zz: m * (c.x * c.x + c.y * c.y),
+        let M = M3([V3::new(m, 0.0, 0.0), V3::new(0.0, m, 0.0), V3::new(0.0, 0.0, m)]);
+        ArticulatedInertia { I: self.I, Ht: M3::skew(-self.h), M }
     }
 }
 

@@ -4,62 +4,79 @@
 //! X v  = (E ω,  E (v − r × ω))                  motion, parent to child
 //! Xᵀ f = (Eᵀ n + r × Eᵀ f,  Eᵀ f)              force, child to parent
 //! ```
+//!
+//! `E` is kept twice, as itself and transposed: a matrix times a vector wants columns, whichever way it goes.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
-use super::{Force, Motion, add_cross, rotate, rotate_back};
+use super::{Force, M3, Motion, V3};
 use nalgebra::{Matrix3, Vector3};
 
 /// Coordinates of the parent frame to those of the child frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Transform {
     /// Rotation: parent coordinates to child coordinates.
-    pub E: Matrix3<f64>,
+    pub(crate) E: M3,
+    /// The same, transposed.
+    pub(crate) Et: M3,
     /// Origin of the child frame in parent coordinates, m.
-    pub r: Vector3<f64>,
+    pub(crate) r: V3,
 }
 
 impl Transform {
     /// No change of frame.
-    pub const IDENTITY: Self =
-        Self { E: Matrix3::new(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0), r: Vector3::new(0.0, 0.0, 0.0) };
+    pub const IDENTITY: Self = Self { E: M3::IDENTITY, Et: M3::IDENTITY, r: V3::ZERO };
+
+    /// From the rotation that takes parent coordinates to child coordinates, and the child's origin in the parent.
+    pub fn new(E: Matrix3<f64>, r: Vector3<f64>) -> Self {
+        Self { E: E.into(), Et: E.transpose().into(), r: r.into() }
+    }
+
+    /// Rotation: parent coordinates to child coordinates.
+    pub fn rotation(&self) -> Matrix3<f64> {
+        self.E.to_matrix()
+    }
+
+    /// Origin of the child frame in parent coordinates, m.
+    pub fn translation(&self) -> Vector3<f64> {
+        self.r.to_vector()
+    }
 
     /// `X m`: a motion from parent to child coordinates.
     #[inline(always)]
     pub fn motion(&self, m: &Motion) -> Motion {
-        let v = add_cross(&m.linear, &m.angular, &self.r);
-        Motion::new(rotate(&self.E, &m.angular), rotate(&self.E, &v))
-    }
-
-    /// `X⁻¹ m`: a motion from child to parent coordinates.
-    #[inline(always)]
-    pub fn motion_back(&self, m: &Motion) -> Motion {
-        let w = rotate_back(&self.E, &m.angular);
-        Motion::new(w, add_cross(&rotate_back(&self.E, &m.linear), &self.r, &w))
+        let v = m.angular.cross(self.r) + m.linear;
+        Motion::of(self.E.on(m.angular), self.E.on(v))
     }
 
     /// `Xᵀ f`: a force from child to parent coordinates.
     #[inline(always)]
     pub fn force_back(&self, f: &Force) -> Force {
-        let force = rotate_back(&self.E, &f.force);
-        Force::new(add_cross(&rotate_back(&self.E, &f.moment), &self.r, &force), force)
+        let force = self.Et.on(f.force);
+        Force::of(self.Et.on_add(f.moment, self.r.cross(force)), force)
     }
 
-    /// `X⁻ᵀ f`: a force from parent to child coordinates.
+    /// The same rotation turned on by an angle about the child's z: `(s, c)` its sine and cosine.
     #[inline(always)]
-    pub fn force(&self, f: &Force) -> Force {
-        let moment = add_cross(&f.moment, &f.force, &self.r);
-        Force::new(rotate(&self.E, &moment), rotate(&self.E, &f.force))
+    pub(crate) fn turned(&self, (s, c): (f64, f64)) -> Self {
+        let [x, y, z] = self.Et.0;
+        let (along, across) = (V3::new(c, c, 1.0), V3::new(s, -s, 0.0));
+        Self {
+            E: M3(self.E.0.map(|e| e.times_add(along, e.yxz().times(across)))),
+            Et: M3([x.scale_add(c, y * s), y.scale_add(c, x * -s), z]),
+            r: self.r,
+        }
+    }
+
+    /// The same moved on along the child's z.
+    #[inline(always)]
+    pub(crate) fn slid(&self, q: f64) -> Self {
+        Self { r: self.Et.0[2].scale_add(q, self.r), ..*self }
     }
 
     /// `self` after `first`: grandparent to child.
-    pub fn after(&self, first: &Self) -> Self {
-        Self { E: self.E * first.E, r: first.r + first.E.transpose() * self.r }
-    }
-
-    /// A point fixed in the child, in parent coordinates.
-    #[inline(always)]
-    pub fn point_back(&self, p: &Vector3<f64>) -> Vector3<f64> {
-        self.r + rotate_back(&self.E, p)
+    pub(crate) fn after(&self, first: &Self) -> Self {
+        let E = self.E.matrix(&first.E);
+        Self { E, Et: E.transpose(), r: first.Et.on_add(self.r, first.r) }
     }
 }

@@ -49,7 +49,7 @@ fn a_scene_says_what_is_written() {
     let half = Load::Signal { max: 20.0, signal: Signal::Constant(0.5), geometry: 0.1 };
     assert_eq!(joint("h").load, half);
     let Some(Drive::Effort(Signal::Piecewise(parts))) = &joint("f").drive else { panic!("{:?}", joint("f").drive) };
-    let sine = Signal::Sine { amplitude: 0.1, frequency: 6.28, phase: 0.0, offset: 0.0 };
+    let sine = Signal::Sine { amplitude: 0.1, frequency: 6.0, phase: 0.0, offset: 0.0 };
     assert_eq!(parts[1], (1.0, Signal::Sum(vec![Signal::Ramp { rate: 2.0, start: 1.0 }, sine])));
     assert_eq!(scene.couplings.len(), 7);
 }

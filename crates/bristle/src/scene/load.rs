@@ -83,9 +83,9 @@ impl Scene {
     }
 }
 
-fn parsed(sources: &Sources, source: u32, from: usize) -> Result<Node, Problem> {
+fn parsed(sources: &Sources, source: u32, from: usize) -> Result<Node, SceneError> {
     syntax::parse(&sources.0[source as usize].text, source, from)
-        .map_err(|SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help))
+        .map_err(|SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help).into())
 }
 
 fn too_large(file: &str, bytes: u64) -> Problem {

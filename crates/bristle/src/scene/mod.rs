@@ -1,6 +1,8 @@
 //! Scene files: reading, checking, saving. What a scene says, as plain data; building a world from it is another job.
 //!
-//!     text ─syntax─▶ values with places ─read─▶ Scene ─validate─▶ Scene
+//! ```text
+//! file ─syntax─▶ values with places ─read─▶ Scene ─validate─▶ Scene
+//! ```
 //!
 //! A file that cannot be used is refused with every problem that could be found: file, line, column, the line itself, the
 //! reason and what to write instead. Stages after this one find the place of what they cannot do by its path, with

@@ -1,12 +1,12 @@
 //! Overrides: other values put into the tree before it is read, so that they pass the same checks.
 
-use super::error::{Problem, did_you_mean};
+use super::error::{Problem, SceneError, did_you_mean};
 use super::origin::{element, name_of, split};
 use super::span::{Sources, Span};
 use super::syntax::{Field, Node, Value};
 
 /// Put `value` at `path`; `source` is the text `path=value` of the override.
-pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, value: Node) -> Result<(), Problem> {
+pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, value: Node) -> Result<(), SceneError> {
     let mut value = Some(value);
     let (mut node, mut rest) = (root, path);
     loop {
@@ -14,7 +14,7 @@ pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, v
         let (segment, after) = split(rest);
         let start = (path.len() - rest.len()) as u32;
         let place = Span { source, start, end: start + segment.len() as u32 };
-        let refuse = |reason: String, help: String| Err(Problem::at(sources, place, reason, help));
+        let refuse = |reason: String, help: String| Err(Problem::at(sources, place, reason, help).into());
         if segment.is_empty() {
             return refuse("the path has an empty part".into(), "write it like `joints.elbow.damping=0.1`".into());
         }

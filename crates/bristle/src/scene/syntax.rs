@@ -1,6 +1,8 @@
 //! Text to a tree of values with their places: the part of RON that scenes use.
 //!
-//!     value  = number | "text" | word | [ value, … ] | word? ( value, … ) | word? ( key: value, … )
+//! ```text
+//! value = number | "text" | word | [ value, … ] | word? ( value, … ) | word? ( key: value, … )
+//! ```
 //!
 //! Comments (`//`, nested `/* */`), raw strings, trailing commas and `#![enable(…)]` lines as in RON. Words are kept as
 //! places, numbers as `f64`. Depth and number of values are bounded, so that no input can exhaust stack or memory.

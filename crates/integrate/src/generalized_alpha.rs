@@ -34,11 +34,15 @@ use crate::rk4::hermite;
 use crate::stepper::check_finite;
 use crate::{Attempt, Error, Failure, Form, Stats, Stepper, System, Tolerance};
 
-const MAX_NEWTON: usize = 10;
+/// Newton iterations allowed, and among them such that do worse than the one before (they cross kinks).
+const MAX_NEWTON: usize = 30;
+const MAX_GROWING: usize = 4;
 /// Newton stops at this fraction of the tolerance.
 const KAPPA: f64 = 0.01;
 /// A Jacobian is kept while Newton converges faster than this.
 const THETA_KEEP: f64 = 0.03;
+/// … and computed anew within an iteration that converges more slowly than this.
+const THETA_SLOW: f64 = 0.1;
 /// A step longer than this many times the last one does not trust its slopes.
 const MAX_RATIO: f64 = 8.0;
 
@@ -255,6 +259,7 @@ impl GeneralizedAlpha {
         // the first correction is judged by the rate of the step before, trusted less each time (HW II, IV.8)
         self.theta = self.theta.max(f64::EPSILON).powf(0.8);
         let mut norm_old = 0.0;
+        let mut n_growing = 0;
         for iteration in 1..=MAX_NEWTON {
             self.linear.defect(system, self.t + h, &self.y1[..n], &self.dy1[..n], &mut self.defect[..n], stats)?;
             self.lu.solve(&mut self.defect[n2..n]);
@@ -280,11 +285,23 @@ impl GeneralizedAlpha {
                 self.theta = norm / norm_old;
             }
             let theta = self.theta;
-            if is_round_off || norm == 0.0 || theta < 1.0 && theta / (1.0 - theta) * norm <= KAPPA {
+            // a tenth of the tolerance that no longer shrinks is round-off too
+            let is_stalled = iteration > 2 && theta > 0.3 && norm <= 0.1;
+            if is_round_off || is_stalled || norm == 0.0 || theta < 1.0 && theta / (1.0 - theta) * norm <= KAPPA {
+                if iteration == 1 && is_round_off {
+                    // nothing to correct: the rate is unknown, but J serves
+                    self.theta = self.theta.min(0.5 * THETA_KEEP);
+                }
                 return Ok(iteration);
             }
-            if iteration > 2 && theta >= 1.0 {
+            // slow: J where the iteration is now; hopeless if that happens too often
+            n_growing += usize::from(iteration > 1 && theta >= 1.0);
+            if n_growing == MAX_GROWING {
                 break;
+            }
+            if iteration > 1 && theta > THETA_SLOW {
+                self.linear.update(system, self.t + h, &self.y1[..n], &self.dy1[..n], stats)?;
+                self.factor(stats)?;
             }
             norm_old = norm;
         }
@@ -431,7 +448,8 @@ impl Stepper for GeneralizedAlpha {
         check_finite(&self.y1[..n])?;
 
         let error = self.estimate(system, tolerance, stats);
-        let safety = 0.9 * (2 * MAX_NEWTON + 1) as f64 / (2 * MAX_NEWTON + iterations) as f64;
+        // slow Newton, smaller next step
+        let safety = 0.9 * 21.0 / (20 + iterations) as f64;
         Ok(Attempt { error, safety })
     }
 

@@ -132,3 +132,17 @@ fn stick_slip_of_a_stiff_bristle() {
     assert_eq!(slider.n_kinks, 8);
     assert!(slider.error(driver.y()) < 1e-4);
 }
+
+#[test]
+fn fixed_steps_get_through_break_away() {
+    // the slider jumps from 0.8 to 1.5 Stribeck velocities within one step, with a kink at every reversal
+    for spectral_radius in [0.5, 0.8, 1.0] {
+        let mut slider = Slider::without_event();
+        let (t, y) = slider.start();
+        let options = Options::new(method(spectral_radius), Control::Constant { step: 5e-3 });
+        let mut driver = Driver::new(&mut slider, t, &y, options).unwrap();
+        driver.advance(&mut slider, Slider::TAU_END, &mut ()).unwrap();
+        println!("ρ∞ = {spectral_radius}: error {:.1e}", slider.error(driver.y()));
+        assert!(slider.error(driver.y()) < 1e-3);
+    }
+}

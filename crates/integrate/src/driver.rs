@@ -298,6 +298,7 @@ impl Driver {
         let h_lost = 8.0 * f64::EPSILON * t.abs();
         let mut h;
         let mut lands;
+        let mut has_failed = false;
         let landing;
         let mut attempt;
         loop {
@@ -335,6 +336,7 @@ impl Driver {
                 }
                 Err(failure) => {
                     self.stats.n_failed += 1;
+                    has_failed = true;
                     let factor = match failure {
                         Failure::Newton { factor } => factor.clamp(0.1, 0.9),
                         Failure::Singular { .. } => 0.5,
@@ -379,7 +381,11 @@ impl Driver {
 
         // the next step; one cut short by the end of the way or by an event says little about it
         if is_adaptive {
-            let proposed = self.control.accepted(h, &attempt, exponent);
+            let mut proposed = self.control.accepted(h, &attempt, exponent);
+            // what failed at once would fail again
+            if has_failed {
+                proposed = proposed.min(h);
+            }
             self.h_next = if lands { proposed.max(wanted) } else { self.stepper.settle(h, proposed) };
         }
         self.stepper.accept();

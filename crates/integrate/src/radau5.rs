@@ -86,8 +86,8 @@ pub struct Radau5 {
     rate: Vec<f64>,
     complex: Vec<Complex>,
     error: Vec<f64>,
-    /// Tolerance of each unknown.
-    scale: Vec<f64>,
+    /// 1/tolerance of each unknown.
+    weight: Vec<f64>,
     linear: Linearised,
     is_set_up: bool,
     lu_real: Lu,
@@ -133,7 +133,7 @@ impl Radau5 {
             rate: zeros(),
             complex: vec![Complex::default(); n_max],
             error: zeros(),
-            scale: zeros(),
+            weight: zeros(),
             linear: Linearised::new(n_max),
             is_set_up: false,
             lu_real: Lu::new(n_max),
@@ -153,16 +153,16 @@ impl Radau5 {
         }
     }
 
-    /// Scale of the error norm, and κ of the Newton iteration.
-    fn set_scale<S: System>(&mut self, system: &S, h: f64, y: &[f64], tolerance: &Tolerance) -> f64 {
+    /// Weights of the error norm, and κ of the Newton iteration.
+    fn set_weights<S: System>(&mut self, system: &S, h: f64, y: &[f64], tolerance: &Tolerance) -> f64 {
         for i in 0..self.n {
-            self.scale[i] = tolerance.atol[i] + tolerance.rtol * y[i].abs();
+            self.weight[i] = 1.0 / (tolerance.atol[i] + tolerance.rtol * y[i].abs());
         }
         if self.linear.form() != Form::Explicit {
             for i in 0..self.n {
                 match system.index(i) {
-                    3 => self.scale[i] /= h * h,
-                    2 => self.scale[i] /= h,
+                    3 => self.weight[i] *= h * h,
+                    2 => self.weight[i] *= h,
                     _ => {}
                 }
             }
@@ -272,7 +272,7 @@ impl Radau5 {
             let mut sum = 0.0;
             for i in 0..n {
                 let (d1, d) = (self.r[0][i], self.complex[i]);
-                sum += (d1 * d1 + d.re * d.re + d.im * d.im) / (self.scale[i] * self.scale[i]);
+                sum += (d1 * d1 + d.re * d.re + d.im * d.im) * (self.weight[i] * self.weight[i]);
             }
             let norm = (sum / (3 * n) as f64).sqrt();
             if !norm.is_finite() {
@@ -347,7 +347,7 @@ impl Radau5 {
 
     fn error_norm(&self) -> f64 {
         let n = self.n;
-        let sum: f64 = self.error[..n].iter().zip(&self.scale).map(|(e, s)| (e / s) * (e / s)).sum();
+        let sum: f64 = self.error[..n].iter().zip(&self.weight).map(|(e, w)| (e * w) * (e * w)).sum();
         (sum / n.max(1) as f64).sqrt().max(1e-10)
     }
 
@@ -377,7 +377,7 @@ impl Radau5 {
         stats: &mut Stats,
     ) -> Result<Attempt, Failure> {
         let (n, t, h) = (self.n, self.t, self.h);
-        let kappa = self.set_scale(system, h, y, tolerance);
+        let kappa = self.set_weights(system, h, y, tolerance);
         if !self.has_f0 {
             if self.linear.form() == Form::Residual {
                 self.linear.initial_rates(system, t, y, &mut self.f0[..n], &mut self.lu_real, stats)?;

@@ -145,8 +145,7 @@ pub trait System {
     /// Active unknowns.
     fn dim(&self) -> usize;
 
-    /// Right-hand side f(t, y) into `dy`; both have the active dimension. Not called in [`Form::Residual`] unless an explicit stepper is
-    /// used or events need it.
+    /// Right-hand side f(t, y) into `dy`; both have the active dimension. Implicit steppers do not call it in [`Form::Residual`].
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble>;
 
     /// Largest number of active unknowns that `switch` may ask for.
@@ -219,7 +218,8 @@ pub trait System {
         0
     }
 
-    /// Rates of the quadratures at (t, y) with y' = `dy`. Explicit steppers call it right after `rhs` at the same point.
+    /// Rates of the quadratures at (t, y) with y' = `dy`. Explicit steppers call it right after `rhs` at the same point; implicit ones at
+    /// the stages of an accepted step, with the stage derivatives of the method, so that accelerations need not be solved for.
     fn quadratures(&mut self, _t: f64, _y: &[f64], _dy: &[f64], _rate: &mut [f64]) -> Result<(), Trouble> {
         Ok(())
     }

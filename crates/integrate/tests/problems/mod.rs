@@ -127,7 +127,7 @@ impl Problem for Robertson {
 
     // confirmed to 7.9e-13
     fn reference(&self) -> Vec<f64> {
-        vec![2.083340149701255e-8, 8.333360770334713e-14, 0.9999999791665050]
+        vec![2.083340149701255e-8, 8.333360770334713e-14, 0.999999979166505]
     }
 }
 
@@ -487,7 +487,7 @@ impl Slider {
     /// K/σ₀.
     pub const EPSILON: f64 = 2e-5;
     /// σ₁V_s/F_c, σ₁ = √1e5.
-    pub const S1: f64 = 0.316227766016837933;
+    pub const S1: f64 = 0.31622776601683794;
     pub const S2: f64 = 4e-4;
     /// u' = 0.1 K/(ω_n F_c).
     pub const PULL: f64 = 0.1 * std::f64::consts::SQRT_2;

@@ -1,0 +1,300 @@
+//! The driver as an embedding program sees it.
+
+use bristle_integrate::linear::Matrix;
+use bristle_integrate::{
+    Control, Driver, Fired, Method, Options, Restart, Sink, Sparsity, Stats, System, Trace, Trouble,
+};
+
+/// A pendulum, q from hanging, energy relative to the top; ∫ v dt as a quadrature.
+#[derive(Clone, Default)]
+struct Pendulum {
+    /// Whole turns taken out of q by `accepted`.
+    turns: f64,
+    rewinds: bool,
+}
+
+impl System for Pendulum {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn second_order(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        (dy[0], dy[1]) = (y[1], -9.81 * y[0].sin());
+        Ok(())
+    }
+
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+        jac.as_mut_slice().copy_from_slice(&[0.0, 1.0, -9.81 * y[0].cos(), 0.0]);
+        Ok(true)
+    }
+
+    fn n_quadratures(&self) -> usize {
+        2
+    }
+
+    fn quadratures(&mut self, _t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+        // ∫ v dt = Δq, ∫ v v̇ dt = ½ Δv²
+        (rate[0], rate[1]) = (y[1], y[1] * dy[1]);
+        Ok(())
+    }
+
+    fn accepted(&mut self, _t: f64, y: &mut [f64]) -> Result<bool, Trouble> {
+        let turn = std::f64::consts::TAU;
+        if !self.rewinds || y[0].abs() < turn {
+            return Ok(false);
+        }
+        self.turns += y[0].signum();
+        y[0] -= turn * y[0].signum();
+        Ok(true)
+    }
+}
+
+fn tight(method: Method) -> Options {
+    Options::new(method, Control::error(1e-11, 1e-11))
+}
+
+#[test]
+fn thousands_of_small_advances_equal_one_long_run() {
+    for method in [Method::Dopri5, Method::Radau5] {
+        let mut pendulum = Pendulum::default();
+        let options = Options::new(method, Control::error(1e-9, 1e-9));
+        let mut long = Driver::new(&mut pendulum, 0.0, &[2.0, 0.0], options.clone()).unwrap();
+        long.advance(&mut pendulum, 10.0, &mut ()).unwrap();
+        let mut short = Driver::new(&mut pendulum, 0.0, &[2.0, 0.0], options).unwrap();
+        for k in 1..=10_000 {
+            short.advance(&mut pendulum, f64::from(k) * 1e-3, &mut ()).unwrap();
+        }
+        assert_eq!(short.t(), 10.0);
+        assert!((short.y()[0] - long.y()[0]).abs() < 1e-7, "{method:?}");
+        let Stats { n_accepted, n_rhs, n_factor, .. } = *short.stats();
+        // one step each, with what the stepper remembers: the first derivative, or the factors
+        assert_eq!(n_accepted, 10_000);
+        assert!(n_rhs <= 7 * 10_000 + 100, "{method:?}: {n_rhs}");
+        assert!(n_factor < 1000, "{method:?}: {n_factor}");
+    }
+}
+
+#[test]
+fn samples_come_at_uniform_times_whatever_the_steps() {
+    for method in [Method::Dopri5, Method::Radau5] {
+        let mut pendulum = Pendulum::default();
+        let mut trace = Trace::uniform(0.0, 0.1);
+        let mut driver = Driver::new(&mut pendulum, 0.0, &[1.0, 0.0], tight(method)).unwrap();
+        // in pieces that do not fit the samples
+        for t in [0.33, 1.0, 1.01, 5.0] {
+            driver.advance(&mut pendulum, t, &mut trace).unwrap();
+        }
+        assert_eq!(trace.t.len(), 51);
+        for (k, ((t, y), quad)) in trace.t.iter().zip(&trace.y).zip(&trace.quad).enumerate() {
+            assert_eq!(*t, k as f64 * 0.1);
+            let energy = 0.5 * y[1] * y[1] - 9.81 * y[0].cos();
+            assert!((energy + 9.81 * 1f64.cos()).abs() < 2e-8, "{method:?}: {energy}");
+            assert!((quad[0] - (y[0] - 1.0)).abs() < 1e-8, "{method:?}: {quad:?} {y:?}");
+            assert!((quad[1] - 0.5 * y[1] * y[1]).abs() < 1e-8, "{method:?}: {quad:?} {y:?}");
+        }
+    }
+}
+
+#[test]
+fn a_new_chart_in_accepted_changes_nothing_but_the_chart() {
+    // fast enough to whirl: 20 turns and more
+    for method in [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.9 }] {
+        let control = if method == Method::Dopri5 { 1e-11 } else { 1e-9 };
+        let options = Options::new(method, Control::error(control, control));
+        let mut plain = Pendulum::default();
+        let mut driver = Driver::new(&mut plain, 0.0, &[0.0, 15.0], options.clone()).unwrap();
+        driver.advance(&mut plain, 3.0, &mut ()).unwrap();
+        let mut rewound = Pendulum { rewinds: true, ..Pendulum::default() };
+        let mut charted = Driver::new(&mut rewound, 0.0, &[0.0, 15.0], options).unwrap();
+        charted.advance(&mut rewound, 3.0, &mut ()).unwrap();
+        assert!(rewound.turns >= 5.0 && charted.stats().n_charts as f64 == rewound.turns);
+        let q = charted.y()[0] + rewound.turns * std::f64::consts::TAU;
+        // generalized-α, order 2, is that far from the truth with either chart
+        let limit = if matches!(method, Method::GeneralizedAlpha { .. }) { 1e-4 } else { 1e-6 };
+        assert!((q - driver.y()[0]).abs() < limit, "{method:?}: {q} {}", driver.y()[0]);
+        // quadratures do not know about charts
+        assert!((charted.quadratures()[0] - q).abs() < limit, "{method:?}");
+    }
+}
+
+/// A chain of n reactions, tridiagonal, without an analytic Jacobian.
+struct Chain {
+    n: usize,
+    sparsity: Option<Sparsity>,
+}
+
+impl System for Chain {
+    fn dim(&self) -> usize {
+        self.n
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        let n = self.n;
+        for i in 0..n {
+            let left = if i > 0 { y[i - 1] } else { 1.0 };
+            let right = if i + 1 < n { y[i + 1] } else { 0.0 };
+            dy[i] = 1e3 * (left - 2.0 * y[i] + right) - y[i] * y[i];
+        }
+        Ok(())
+    }
+
+    fn sparsity(&self) -> Option<&Sparsity> {
+        self.sparsity.as_ref()
+    }
+}
+
+#[test]
+fn finite_differences_go_by_groups_of_columns() {
+    let n = 20;
+    let mut tridiagonal = Sparsity::new(n);
+    for i in 0..n {
+        for j in i.saturating_sub(1)..(i + 2).min(n) {
+            tridiagonal.insert(i, j);
+        }
+    }
+    let run = |sparsity| {
+        let mut chain = Chain { n, sparsity };
+        let options = Options::new(Method::Radau5, Control::error(1e-8, 1e-8));
+        let mut driver = Driver::new(&mut chain, 0.0, &vec![0.0; n], options).unwrap();
+        driver.advance(&mut chain, 1.0, &mut ()).unwrap();
+        (driver.y().to_vec(), *driver.stats())
+    };
+    let (dense, dense_stats) = run(None);
+    let (grouped, stats) = run(Some(tridiagonal));
+    // a tridiagonal matrix has three groups; one evaluation more is the base point
+    assert_eq!(stats.n_difference_columns, 4 * stats.n_jacobian);
+    assert_eq!(dense_stats.n_difference_columns, (n + 1) * dense_stats.n_jacobian);
+    assert!(dense.iter().zip(&grouped).all(|(a, b)| (a - b).abs() < 1e-9));
+}
+
+/// Components of very different size, one of them below any uniform tolerance that suits the other.
+struct Mixed;
+
+impl System for Mixed {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy[0] = 1e3 * t.cos();
+        dy[1] = 1e-9 * (50.0 * t).cos() * 50.0 + 0.0 * y[0];
+        Ok(())
+    }
+
+    fn absolute_tolerance(&self, atol: f64, each: &mut [f64]) {
+        (each[0], each[1]) = (1e3 * atol, 1e-9 * atol);
+    }
+}
+
+#[test]
+fn tolerances_are_per_component() {
+    let mut driver =
+        Driver::new(&mut Mixed, 0.0, &[0.0, 0.0], Options::new(Method::Dopri5, Control::error(1e-12, 1e-8))).unwrap();
+    driver.advance(&mut Mixed, 1.0, &mut ()).unwrap();
+    assert!((driver.y()[0] / (1e3 * 1f64.sin()) - 1.0).abs() < 1e-8);
+    assert!((driver.y()[1] / (1e-9 * 50f64.sin()) - 1.0).abs() < 1e-6);
+}
+
+/// Semi-implicit Euler as the system's own method, bouncing between walls at ±1.
+struct OwnStepper {
+    bounces: usize,
+}
+
+impl System for OwnStepper {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        (dy[0], dy[1]) = (y[1], 0.0);
+        Ok(())
+    }
+
+    fn own_step(&mut self, _t: f64, h: f64, y: &[f64], y_new: &mut [f64], quad: &mut [f64]) -> Result<(), Trouble> {
+        y_new[1] = y[1];
+        y_new[0] = y[0] + h * y_new[1];
+        quad[0] = h * y_new[1].abs();
+        Ok(())
+    }
+
+    fn n_quadratures(&self) -> usize {
+        1
+    }
+
+    fn n_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g[0] = y[0].abs() - 1.0;
+        Ok(())
+    }
+
+    fn switch(&mut self, _t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+        if fired == [(Fired::Root { index: 0, rising: true })] {
+            self.bounces += 1;
+            (y[0], y[1]) = (y[0].signum(), -y[1]);
+        }
+        Ok(Restart::fresh(2))
+    }
+}
+
+#[test]
+fn a_system_may_bring_its_own_fixed_step_and_still_use_events_and_quadratures() {
+    let mut system = OwnStepper { bounces: 0 };
+    let options = Options::new(Method::Own, Control::Constant { step: 0.3 });
+    let mut driver = Driver::new(&mut system, 0.0, &[0.0, 1.0], options).unwrap();
+    driver.advance(&mut system, 10.0, &mut ()).unwrap();
+    // walls at 1, 3, 5, 7, 9; then 1 s back from −1 … +1
+    assert_eq!(system.bounces, 5);
+    assert!((driver.y()[0] - 0.0).abs() < 1e-12, "{:?}", driver.y());
+    assert!((driver.quadratures()[0] - 10.0).abs() < 1e-12);
+}
+
+/// Counts the calls of a sink.
+#[derive(Default)]
+struct Calls {
+    steps: Vec<f64>,
+    events: Vec<(f64, Vec<f64>)>,
+}
+
+impl Sink<OwnStepper> for Calls {
+    fn step(&mut self, _system: &mut OwnStepper, t: f64, _y: &[f64], _quad: &[f64]) {
+        self.steps.push(t);
+    }
+
+    fn event(&mut self, _system: &mut OwnStepper, t: f64, y: &[f64], _quad: &[f64], _fired: &[Fired]) {
+        self.events.push((t, y.to_vec()));
+    }
+}
+
+#[test]
+fn a_sink_sees_the_state_before_and_after_a_switch() {
+    let mut system = OwnStepper { bounces: 0 };
+    let mut calls = Calls::default();
+    let options = Options::new(Method::Rk4, Control::Constant { step: 0.3 });
+    let mut driver = Driver::new(&mut system, 0.0, &[0.0, 1.0], options).unwrap();
+    driver.advance(&mut system, 1.5, &mut calls).unwrap();
+    assert_eq!(calls.steps.len(), driver.stats().n_accepted);
+    assert_eq!(calls.events.len(), 1);
+    let (t, y) = &calls.events[0];
+    assert!(calls.steps.contains(t) && (t - 1.0).abs() < 1e-12);
+    assert_eq!(y[..], [1.0, -1.0]);
+}
+
+#[test]
+fn a_state_set_from_outside_is_where_the_run_goes_on() {
+    let mut pendulum = Pendulum::default();
+    let mut driver = Driver::new(&mut pendulum, 0.0, &[1.0, 0.0], tight(Method::Dopri5)).unwrap();
+    driver.advance(&mut pendulum, 1.0, &mut ()).unwrap();
+    driver.set_state(&mut pendulum, &[0.5, 0.0]).unwrap();
+    driver.advance(&mut pendulum, 2.0, &mut ()).unwrap();
+    let mut fresh = Driver::new(&mut pendulum, 0.0, &[0.5, 0.0], tight(Method::Dopri5)).unwrap();
+    fresh.advance(&mut pendulum, 1.0, &mut ()).unwrap();
+    assert!((driver.y()[0] - fresh.y()[0]).abs() < 1e-9);
+    assert_eq!(driver.t(), 2.0);
+}

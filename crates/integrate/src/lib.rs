@@ -6,7 +6,8 @@
 //! - [`stepper`]: what a method offers, and one file per method;
 //! - [`control`]: how large the next step is;
 //! - [`events`]: where on an interpolant a function changes sign;
-//! - [`driver`]: the loop that puts them together.
+//! - [`driver`]: the loop that puts them together;
+//! - [`guide`]: which stepper to choose, with measured costs.
 #![warn(missing_docs)]
 #![allow(clippy::needless_range_loop, reason = "formulas over several vectors are read by index")]
 
@@ -14,22 +15,25 @@ pub mod control;
 pub mod driver;
 pub mod error;
 pub mod events;
+pub mod guide {
+    #![doc = include_str!("../docs/which_stepper.md")]
+}
 pub mod linear;
 pub mod stats;
 pub mod stepper;
 pub mod system;
 
-mod dopri5;
-mod euler;
-mod generalized_alpha;
+pub mod dopri5;
+pub mod euler;
+pub mod generalized_alpha;
 mod method;
-mod mixed_euler;
+pub mod mixed_euler;
 mod newton;
-mod own;
-mod radau3;
-mod radau5;
-mod rk4;
-mod trapezoidal;
+pub mod own;
+pub mod radau3;
+pub mod radau5;
+pub mod rk4;
+pub mod trapezoidal;
 
 pub use control::Control;
 pub use dopri5::Dopri5;

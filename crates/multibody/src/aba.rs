@@ -55,7 +55,7 @@ fn forward_dynamics<'w>(
     tau: &[f64],
 ) -> Result<&'w [f64], Error> {
     body_forces::<false>(model, work, q, v, &[]);
-    work.IA.copy_from_slice(&model.IA);
+    start(model, work);
     for i in (1..model.n_bodies()).rev() {
         eliminate(model, work, i)?;
         reduce(model, work, i, tau);
@@ -76,7 +76,7 @@ pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Res
 
 /// The same at the transforms that `work` already holds.
 pub(crate) fn factor_at(model: &Model, work: &mut Work) -> Result<(), Error> {
-    work.IA.copy_from_slice(&model.IA);
+    start(model, work);
     (1..model.n_bodies()).rev().try_for_each(|i| eliminate(model, work, i))
 }
 
@@ -91,6 +91,15 @@ pub fn solve<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'w [f6
     substitute(model, work);
     check_finite("solve", &work.a)?;
     Ok(&work.a)
+}
+
+/// Every body alone, before its children are felt.
+#[inline(always)]
+fn start(model: &Model, work: &mut Work) {
+    for (IA, node) in work.IA.iter_mut().zip(&model.node) {
+        // block by block: the compiler would call memcpy for the whole
+        (IA.I, IA.Ht, IA.M) = (node.IA.I, node.IA.Ht, node.IA.M);
+    }
 }
 
 /// One step of the backward sweep for inertias: pivot of joint `i`, and what is left of its body felt by the parent.

@@ -10,7 +10,8 @@ use crate::error::{Error, check_finite, check_length};
 use crate::joint::Kernel;
 use crate::kinematics::transforms;
 use crate::model::Model;
-use crate::work::Work;
+use crate::spatial::Force;
+use crate::work::{Link, Work};
 use nalgebra::DMatrix;
 
 /// Fills `M` (`n_v` × `n_v`) with the mass matrix at `q`, both triangles. O(n · depth).
@@ -20,33 +21,32 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
     check_length("columns of M", M.ncols(), model.n_v)?;
     transforms(model, work, q);
     let (n_v, link, M) = (model.n_v, &work.link[..], M.as_mut_slice());
-    M.fill(0.0);
+    // column by column: short fills are a few stores
+    M.chunks_exact_mut(n_v.max(1)).for_each(|column| column.fill(0.0));
     work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
     for (i, node) in model.node.iter().enumerate().skip(1).rev() {
-        for k in 0..node.kernel.n_v() {
-            let column = node.v + k;
-            let mut F = work.IC[i].times(&node.kernel.axis(k));
-
-            // within the joint
-            for l in 0..=k {
-                store(M, n_v, node.v + l, column, node.kernel.axis(l).dot(&F));
+        let IC = &work.IC[i];
+        match node.kernel {
+            Kernel::Fixed => {}
+            Kernel::Revolute => {
+                let F = IC.about_z();
+                M[node.v * n_v + node.v] = F.moment[2] + model.armature[node.v];
+                climb(model, link, i, F, M, node.v);
             }
-            M[column * n_v + column] += model.armature[column];
-
-            // and with every joint between it and the world
-            let (mut j, mut p) = (i, node.parent);
-            while p != 0 {
-                F = link[j].X.force_back(&F);
-                let above = &model.node[p];
-                match above.kernel {
-                    Kernel::Revolute => store(M, n_v, above.v, column, F.moment[2]),
-                    Kernel::Prismatic => store(M, n_v, above.v, column, F.force[2]),
-                    Kernel::Free => {
-                        F.to_array().into_iter().enumerate().for_each(|(l, F)| store(M, n_v, above.v + l, column, F));
+            Kernel::Prismatic => {
+                let F = IC.along_z();
+                M[node.v * n_v + node.v] = F.force[2] + model.armature[node.v];
+                climb(model, link, i, F, M, node.v);
+            }
+            Kernel::Free => {
+                for k in 0..6 {
+                    let F = IC.times(&node.kernel.axis(k));
+                    for (l, entry) in F.to_array().into_iter().enumerate().take(k + 1) {
+                        M[(node.v + k) * n_v + node.v + l] = entry;
+                        M[(node.v + l) * n_v + node.v + k] = entry;
                     }
-                    Kernel::Fixed => {}
+                    climb(model, link, i, F, M, node.v + k);
                 }
-                (j, p) = (p, above.parent);
             }
         }
         if node.parent != 0 {
@@ -59,9 +59,25 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
     check_finite("crba", &[zero])
 }
 
-/// Writes an entry and its mirror image.
+/// `S_jᵀ F` for every joint j between body `i` and the world, into the row and the column of one velocity.
 #[inline(always)]
-fn store(M: &mut [f64], n_v: usize, row: usize, column: usize, entry: f64) {
-    M[row * n_v + column] = entry;
-    M[column * n_v + row] = entry;
+fn climb(model: &Model, link: &[Link], i: usize, mut F: Force, M: &mut [f64], column: usize) {
+    let n_v = model.n_v;
+    let mut store = |row: usize, entry: f64| {
+        M[row * n_v + column] = entry;
+        M[column * n_v + row] = entry;
+    };
+    let (mut j, mut p) = (i, model.node[i].parent);
+    while p != 0 {
+        F = link[j].X.force_back(&F);
+        let above = &model.node[p];
+        if above.kernel == Kernel::Revolute {
+            store(above.v, F.moment[2]);
+        } else if above.kernel == Kernel::Prismatic {
+            store(above.v, F.force[2]);
+        } else if above.kernel == Kernel::Free {
+            F.to_array().into_iter().enumerate().for_each(|(l, F)| store(above.v + l, F));
+        }
+        (j, p) = (p, above.parent);
+    }
 }

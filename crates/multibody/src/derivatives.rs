@@ -64,7 +64,7 @@ impl Gyro {
         let (w, v, h) = (V.angular, V.linear, I.h);
         let wI = I.I.crossed(w);
         // v×h× + h×v× = v hᵀ + h vᵀ − 2 (v·h) 1
-        let even = wI + wI.transpose() + scaled_identity(2.0 * v.dot(h));
+        let even = wI + wI.transpose() + M3::scaled_identity(2.0 * v.dot(h));
         let even = even.minus_outer(v, h).minus_outer(h, v);
         let odd = M3::skew(momentum.moment);
         Self { B: even - odd, Bt: even + odd, p: momentum.force }
@@ -88,13 +88,9 @@ impl Gyro {
         let p = X.Et.on(self.p);
         // −2 r× p× = −2 p rᵀ + 2 (r·p) 1
         let twice = p * 2.0;
-        let B = X.Et.matrix(&self.B.matrix(&X.E)).minus_outer(twice, X.r) + scaled_identity(X.r.dot(twice));
+        let B = X.Et.matrix(&self.B.matrix(&X.E)).minus_outer(twice, X.r) + M3::scaled_identity(X.r.dot(twice));
         Self { B, Bt: B.transpose(), p }
     }
-}
-
-fn scaled_identity(s: f64) -> M3 {
-    M3([V3::new(s, 0.0, 0.0), V3::new(0.0, s, 0.0), V3::new(0.0, 0.0, s)])
 }
 
 /// What the derivatives keep per velocity and per body.

@@ -97,8 +97,8 @@ impl Kernel {
     pub(crate) fn motion(self, v: &[f64], at: usize) -> Motion {
         match self {
             Self::Fixed => Motion::ZERO,
-            Self::Revolute => Motion::of(V3::new(0.0, 0.0, v[at]), V3::ZERO),
-            Self::Prismatic => Motion::of(V3::ZERO, V3::new(0.0, 0.0, v[at])),
+            Self::Revolute => Motion::of(V3::Z * v[at], V3::ZERO),
+            Self::Prismatic => Motion::of(V3::ZERO, V3::Z * v[at]),
             Self::Free => Motion::from_slice(&v[at..at + 6]),
         }
     }
@@ -109,8 +109,8 @@ impl Kernel {
         let mut m = *m;
         match self {
             Self::Fixed => {}
-            Self::Revolute => m.angular += V3::new(0.0, 0.0, v[at]),
-            Self::Prismatic => m.linear += V3::new(0.0, 0.0, v[at]),
+            Self::Revolute => m.angular = V3::Z.scale_add(v[at], m.angular),
+            Self::Prismatic => m.linear = V3::Z.scale_add(v[at], m.linear),
             Self::Free => m += self.motion(v, at),
         }
         m
@@ -120,7 +120,7 @@ impl Kernel {
     #[inline(always)]
     pub(crate) fn add_cross(self, m: &Motion, u: &Motion, v: &[f64], at: usize) -> Motion {
         // u × z = (u_y, −u_x, 0)
-        let by_z = |u: V3, m: V3| u.yxz().times_add(V3::new(v[at], -v[at], 0.0), m);
+        let by_z = |u: V3, m: V3| u.yxz().times_add(V3::new(1.0, -1.0, 0.0) * v[at], m);
         match self {
             Self::Fixed => *m,
             Self::Revolute => Motion::of(by_z(u.angular, m.angular), by_z(u.linear, m.linear)),

@@ -147,6 +147,8 @@ pub(crate) struct Node {
     pub X_T: Transform,
     /// Rigid inertia, canonical frame.
     pub I: RigidInertia,
+    /// The same as an articulated inertia: where the backward recursion starts.
+    pub IA: ArticulatedInertia,
     pub parent: usize,
     /// First position and first velocity.
     pub q: usize,
@@ -177,8 +179,6 @@ pub struct Model {
     pub n_v: usize,
     /// Joints and bodies as the sweeps read them; `n_bodies`.
     pub(crate) node: Vec<Node>,
-    /// Rigid inertias as articulated ones: where the backward recursion starts; `n_bodies`.
-    pub(crate) IA: Vec<ArticulatedInertia>,
     /// Reflected inertia per velocity; `n_v`.
     pub(crate) armature: Vec<f64>,
     /// Rotation from the user's link axes to canonical axes.
@@ -401,12 +401,12 @@ impl ModelBuilder {
             node: vec![Node {
                 X_T: Transform::IDENTITY,
                 I: RigidInertia::ZERO,
+                IA: RigidInertia::ZERO.articulated(),
                 parent: 0,
                 q: 0,
                 v: 0,
                 kernel: Kernel::Fixed,
             }],
-            IA: vec![RigidInertia::ZERO.articulated()],
             armature: Vec::new(),
             to_canonical: vec![Matrix3::identity()],
             body_of_v: Vec::new(),
@@ -435,8 +435,7 @@ impl ModelBuilder {
             m.joint_names.push(joint.name.clone());
             m.link_names.push(joint.child.clone());
             m.kinds.push(joint.kind);
-            m.node.push(Node { X_T, I, parent: p, q: m.n_q, v: m.n_v, kernel });
-            m.IA.push(I.articulated());
+            m.node.push(Node { X_T, I, IA: I.articulated(), parent: p, q: m.n_q, v: m.n_v, kernel });
             m.to_canonical.push(A);
             m.n_q += kernel.n_q();
             m.n_v += kernel.n_v();

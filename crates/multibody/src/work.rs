@@ -132,7 +132,7 @@ impl Work {
             },
             link: model.node.iter().map(|node| Link { X: node.X_T, ..Link::REST }).collect(),
             f_rate: vec![Force::ZERO; n],
-            IA: model.IA.clone(),
+            IA: vec![RigidInertia::ZERO.articulated(); n],
             pivot: vec![Pivot { U: Force::ZERO, D_inv: 0.0 }; n],
             free_pivot: if has_free { vec![None; n] } else { Vec::new() },
             u: vec![0.0; model.n_v],

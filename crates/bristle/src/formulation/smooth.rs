@@ -225,8 +225,11 @@ impl Smooth {
             for w in &compiled.wrenches {
                 let rotation = places.link(model, w.body)?.rotation;
                 let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
-                power += velocity.linear.dot(&(rotation * w.wrench.force));
-                power += velocity.angular.dot(&(rotation * w.wrench.moment));
+                // both in world axes
+                let [wx, wy, wz, vx, vy, vz] = velocity.to_array();
+                let [mx, my, mz, fx, fy, fz] = w.wrench.to_array();
+                power += Vector3::new(vx, vy, vz).dot(&(rotation * Vector3::new(fx, fy, fz)));
+                power += Vector3::new(wx, wy, wz).dot(&(rotation * Vector3::new(mx, my, mz)));
             }
         }
         Ok(power)

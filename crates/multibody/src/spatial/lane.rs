@@ -191,6 +191,7 @@ pub(crate) struct V3(register::Lanes);
 
 impl V3 {
     pub const ZERO: Self = Self::new(0.0, 0.0, 0.0);
+    pub const Z: Self = Self::new(0.0, 0.0, 1.0);
 
     #[inline(always)]
     pub const fn new(x: f64, y: f64, z: f64) -> Self {
@@ -331,6 +332,12 @@ pub(crate) struct M3(pub [V3; 3]);
 impl M3 {
     pub const ZERO: Self = Self([V3::ZERO; 3]);
     pub const IDENTITY: Self = Self([V3::new(1.0, 0.0, 0.0), V3::new(0.0, 1.0, 0.0), V3::new(0.0, 0.0, 1.0)]);
+
+    /// `s 1`.
+    #[inline(always)]
+    pub fn scaled_identity(s: f64) -> Self {
+        Self(Self::IDENTITY.0.map(|e| e * s))
+    }
 
     /// `self v`.
     #[inline(always)]

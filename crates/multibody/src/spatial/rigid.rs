@@ -40,6 +40,18 @@ impl RigidInertia {
         )
     }
 
+    /// `I S` of a turn about z: the third column.
+    #[inline(always)]
+    pub(crate) fn about_z(&self) -> Force {
+        Force::of(self.I.0[2], V3::new(-self.h[1], self.h[0], 0.0))
+    }
+
+    /// `I S` of a slide along z: the sixth column.
+    #[inline(always)]
+    pub(crate) fn along_z(&self) -> Force {
+        Force::of(V3::new(self.h[1], -self.h[0], 0.0), V3::Z * self.mass)
+    }
+
     /// `Xᵀ I X`: the same body seen from the parent frame.
     #[inline(always)]
     pub fn back(&self, X: &Transform) -> Self {
@@ -50,16 +62,15 @@ impl RigidInertia {
         let w = h + h0;
         let (rw, half) = (r.dot(w), r * 0.5);
         let half_w = w * 0.5;
-        let M3([x, y, z]) = X.Et.matrix(&self.I.matrix(&X.E)).minus_outer(half, w).minus_outer(half_w, r);
-        let I = M3([x + V3::new(rw, 0.0, 0.0), y + V3::new(0.0, rw, 0.0), z + V3::new(0.0, 0.0, rw)]);
+        let I = X.Et.matrix(&self.I.matrix(&X.E)) + M3::scaled_identity(rw);
+        let I = I.minus_outer(half, w).minus_outer(half_w, r);
         Self { mass: m, h, I }
     }
 
     /// As an articulated inertia.
+    #[inline(always)]
     pub fn articulated(&self) -> ArticulatedInertia {
-        let m = self.mass;
-        let M = M3([V3::new(m, 0.0, 0.0), V3::new(0.0, m, 0.0), V3::new(0.0, 0.0, m)]);
-        ArticulatedInertia { I: self.I, Ht: M3::skew(-self.h), M }
+        ArticulatedInertia { I: self.I, Ht: M3::skew(-self.h), M: M3::scaled_identity(self.mass) }
     }
 }
 

@@ -125,6 +125,20 @@ fn scenes_made_in_code_are_checked_too() {
 }
 
 #[test]
+fn what_may_not_be_meant_is_a_warning_at_its_place() {
+    let scene = parse(&everything());
+    let warnings = scene.warnings();
+    let places: Vec<_> = warnings.iter().map(|w| w.path.as_str()).collect();
+    assert_eq!(places, ["joints.elbow.friction.sigma1"]);
+    let said = warnings[0].to_string();
+    assert!(said.starts_with("warning: not passive") && said.contains("test.ron:23:52"), "{said}");
+
+    let text = everything();
+    let idle = Scene::parse_with(&text, "test.ron", &[("joints.shoulder.friction", "None")]).unwrap();
+    assert_eq!(idle.warnings()[0].path, "joints.shoulder.load");
+}
+
+#[test]
 fn paths_lead_to_places() {
     let text = everything();
     let scene = parse(&text);

@@ -11,9 +11,20 @@ pub struct SceneError {
     pub problems: Vec<Problem>,
 }
 
+/// How bad a problem is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// The scene cannot be used.
+    Error,
+    /// The scene can be used, but may not mean what its author thinks.
+    Warning,
+}
+
 /// One thing wrong with a scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
+    /// How bad it is.
+    pub level: Level,
     /// File as it was named by the caller; `--set` for an override; `scene` for one made in code.
     pub file: String,
     /// Line and column, from 1; `None` where there is no text to point at.
@@ -40,6 +51,7 @@ impl Problem {
     /// A problem without a place in any text.
     pub(crate) fn without_place(file: &str, path: &str, reason: String, help: String) -> Self {
         Self {
+            level: Level::Error,
             file: file.to_owned(),
             position: None,
             line: String::new(),
@@ -73,13 +85,15 @@ impl Problem {
         let line: String = [front, &before[cut..], &after[..end], back].concat();
         let line = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
 
-        Self { file: source.name.clone(), position: Some(position), line, mark, path: String::new(), reason, help }
+        let (level, file, path) = (Level::Error, source.name.clone(), String::new());
+        Self { level, file, position: Some(position), line, mark, path, reason, help }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", self.reason)?;
+        let level = if self.level == Level::Error { "error" } else { "warning" };
+        write!(f, "{level}: {}", self.reason)?;
         let mut margin = 1;
         if let Some(Position { line, column }) = self.position {
             let number = line.to_string();
@@ -132,12 +146,15 @@ pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     }
     let lower = name.to_lowercase();
     let length = name.chars().count();
-    let allowed = (length / 3).max(1);
+    let allowed = match length {
+        1 => 0, // any letter would do
+        _ => EDIT * (length / 3).max(1),
+    };
     let (mut best, mut nearest) = (Vec::new(), allowed);
     for candidate in candidates {
         let other = candidate.to_lowercase();
         let begins = lower.len() >= 3 && (other.starts_with(&lower) || lower.starts_with(&other));
-        if !begins && other.chars().count().abs_diff(length) > allowed {
+        if !begins && other.chars().count().abs_diff(length) * EDIT > allowed {
             continue;
         }
         let mut distance = edit_distance(&lower, &other);
@@ -155,19 +172,23 @@ pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     best
 }
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+/// What an insertion, deletion or replacement costs; neighbours swapped, the commonest slip, cost 1.
+const EDIT: usize = 2;
+
+/// The cheapest way to turn `a` into `b`.
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > 32 {
         return usize::MAX;
     }
     // three rows of the usual table: two rows back for swaps, one back, and the current one
-    let (mut before, mut last): (Vec<usize>, Vec<usize>) = (vec![0; b.len() + 1], (0..=b.len()).collect());
+    let (mut before, mut last): (Vec<usize>, Vec<usize>) =
+        (vec![0; b.len() + 1], (0..=b.len()).map(|j| EDIT * j).collect());
     for i in 1..=a.len() {
-        let mut row = vec![i; b.len() + 1];
+        let mut row = vec![EDIT * i; b.len() + 1];
         for j in 1..=b.len() {
-            let replaced = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            row[j] = replaced.min(last[j] + 1).min(row[j - 1] + 1);
+            let replaced = last[j - 1] + EDIT * usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(last[j] + EDIT).min(row[j - 1] + EDIT);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 row[j] = row[j].min(before[j - 2] + 1);
             }
@@ -205,6 +226,7 @@ mod tests {
         assert_eq!(closest("amss", names), ["mass"]);
         assert_eq!(closest("stribeck", names), ["stribeck_velocity"]);
         assert_eq!(closest("sigma2", names), ["sigma0", "sigma1"]);
-        assert!(closest("wheel", names).is_empty());
+        assert_eq!(closest("iyx", ["ixx", "iyy", "ixy"]), ["ixy"]);
+        assert!(closest("wheel", names).is_empty() && closest("x", ["z", "w"]).is_empty());
     }
 }

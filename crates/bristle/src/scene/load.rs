@@ -1,6 +1,7 @@
 //! From a file, or its text, to a checked scene.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,14 +32,18 @@ impl Scene {
         let refuse = |reason: String, help: &str| Problem::without_place(&file, "", reason, help.into());
         let unreadable = |error: std::io::Error| refuse(format!("cannot read the file: {error}"), "");
 
-        let about = fs::metadata(path).map_err(unreadable)?;
+        // no more is read than may be: some files have no length, or no end
+        let opened = File::open(path).map_err(unreadable)?;
+        let about = opened.metadata().map_err(unreadable)?;
         if about.is_dir() {
             return Err(refuse("this is a directory".into(), "name a scene file, such as `scene.ron`").into());
         }
-        if about.len() > MAX_BYTES {
-            return Err(too_large(&file, about.len()).into());
+        let mut bytes = Vec::new();
+        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            return Err(too_large(&file, about.len().max(MAX_BYTES + 1)).into());
         }
-        let text = String::from_utf8(fs::read(path).map_err(unreadable)?).map_err(|error| {
+        let text = String::from_utf8(bytes).map_err(|error| {
             let valid = error.utf8_error().valid_up_to();
             let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
             refuse(format!("line {line} is not UTF-8 text"), "scene files are text in RON; save it as UTF-8")

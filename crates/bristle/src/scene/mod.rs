@@ -28,7 +28,7 @@ use serde::Serialize;
 
 pub use crate::signal::Signal;
 pub use coupling::Coupling;
-pub use error::{Problem, SceneError};
+pub use error::{Level, Problem, SceneError};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;
@@ -36,6 +36,26 @@ pub use solver::{Control, Formulation, Method, Output, Solver};
 pub use span::Position;
 
 /// A machine, its initial state, and how to simulate it.
+///
+/// ```
+/// use bristle::scene::Scene;
+///
+/// let text = r#"Scene(
+///     links: [Link(name: "bob", mass: 1.0, center_of_mass: (0.0, 0.0, -1.0))],
+///     joints: [Joint(name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 0.5)],
+/// )"#;
+/// let scene = Scene::parse(text, "pendulum.ron")?;
+/// assert_eq!(scene.joints[0].position.scalar(), 0.5);
+///
+/// // the same with another value, as `--set` does
+/// let scene = Scene::parse_with(text, "pendulum.ron", &[("joints.hinge.damping", "0.1")])?;
+/// assert_eq!(scene.joints[0].damping, 0.1);
+///
+/// // what is wrong is said with its place
+/// let error = Scene::parse(&text.replace(" mass:", " mas:"), "pendulum.ron").unwrap_err();
+/// assert!(error.to_string().contains("pendulum.ron:2:31") && error.to_string().contains("did you mean `mass`?"));
+/// # Ok::<(), bristle::scene::SceneError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scene {
     /// Version of the format: 1.

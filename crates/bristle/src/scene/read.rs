@@ -189,6 +189,13 @@ impl<'a> Cursor<'a> {
         let help = match &self.node.value {
             Value::Number(_) if expected.starts_with("text") => "write it in double quotes".into(),
             Value::Word if expected.starts_with("text") => format!("write \"{}\"", self.text(self.node.span)),
+            Value::Fields { name: None, .. } if self.node.span.source > 0 => {
+                format!("the file does not give `{0}`: set it whole, `{0}=…`", self.key)
+            }
+            Value::Number(_) if expected.contains("`Piecewise`") => {
+                format!("write `Constant({})`", self.text(self.node.span))
+            }
+            Value::Text(text) if expected.contains(&format!("`{text}`")) => format!("write `{text}` without quotes"),
             Value::List(_) if expected.contains("parentheses") => "write `(…)` instead of `[…]`".into(),
             Value::Tuple { name: None, .. } if expected.contains("brackets") => "write `[…]` instead of `(…)`".into(),
             _ => String::new(),

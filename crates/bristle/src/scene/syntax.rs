@@ -109,7 +109,8 @@ pub(crate) fn parse(text: &str, source: u32, from: usize) -> Result<Node, Syntax
     let node = parser.value()?;
     parser.skip_blank()?;
     if parser.peek().is_some() {
-        return Err(parser.error_here("unexpected text after the end", "a file holds one `Scene(…)`"));
+        let help = if from > 0 { "give one value" } else { "a file holds one `Scene(…)`" };
+        return Err(parser.error_here("unexpected text after the end", help));
     }
     Ok(node)
 }
@@ -409,14 +410,15 @@ impl Parser<'_> {
             } else {
                 items.push(self.value()?);
             }
+            let end = self.at;
+            self.separator(open, '(', ')')?;
             if !items.is_empty() && !fields.is_empty() {
                 return Err(self.error(
-                    start..self.at,
+                    start..end,
                     "values with and without a name in one pair of parentheses",
                     "name them all: `key: value`",
                 ));
             }
-            self.separator(open, '(', ')')?;
         }
         self.at += 1;
         self.depth -= 1;
@@ -482,10 +484,22 @@ impl Parser<'_> {
         if self.peek() == Some(close as u8) {
             return Ok(());
         }
+        let found = self.text[self.at..].chars().next().unwrap_or(' ');
+        if found.is_alphanumeric() && !found.is_ascii() {
+            return Err(
+                self.error_here(format!("`{found}` cannot stand here"), "names are written with the letters a to z")
+            );
+        }
+        let after_word = self.text[..end].ends_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let help = match found {
+            '*' | '/' | '+' | '-' | '^' => "write the number itself: there is no arithmetic",
+            _ if after_word => "is a `:` or a comma missing?",
+            _ => "is a comma missing?",
+        };
         // a comma forgotten at the end of a line is missed there, not at the start of the next
         let here = if self.text[end..self.at].contains('\n') { end } else { self.at };
         let length = self.text[here..].chars().next().map_or(0, char::len_utf8);
-        Err(self.error(here..here + length, format!("expected `,` or `{close}`"), "is a comma missing?"))
+        Err(self.error(here..here + length, format!("expected `,` or `{close}`"), help))
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bristle_friction::{FrictionLaw, Law};
 use nalgebra::Matrix3;
 
-use super::error::{MAX_PROBLEMS, Problem, SceneError, closest, did_you_mean};
+use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, closest, did_you_mean};
 use super::origin::Step;
 use super::{Control, Coordinate, Coupling, Drive, Formulation, Inertia, Joint, Kind, Link, Load, Method, Output};
 use super::{Placement, Rate, Rotation, Scene, Signal, has_bristle};
@@ -31,9 +31,17 @@ impl Scene {
         check.tree();
         check.couplings();
 
-        let mut problems = check.problems;
-        problems.sort_by_key(|p| (p.file == "--set", p.position));
+        let problems = check.into_problems();
         if problems.is_empty() { Ok(()) } else { Err(SceneError { problems }) }
+    }
+
+    /// What a valid scene says that its author may not mean: laws that can feed energy in, loads that scale nothing.
+    pub fn warnings(&self) -> Vec<Problem> {
+        let mut check = Check { scene: self, problems: Vec::new() };
+        check.doubts();
+        let mut problems = check.into_problems();
+        problems.iter_mut().for_each(|problem| problem.level = Level::Warning);
+        problems
     }
 }
 
@@ -102,6 +110,12 @@ impl<'s> Check<'s> {
             None => Problem::without_place("scene", &path, reason.into(), help.into()),
         };
         self.problems.push(problem);
+    }
+
+    /// In the order of the file, overrides last.
+    fn into_problems(mut self) -> Vec<Problem> {
+        self.problems.sort_by_key(|p| (p.file == "--set", p.position));
+        self.problems
     }
 
     /// Names that may have been meant; empty when nobody will read it.
@@ -521,14 +535,17 @@ impl<'s> Check<'s> {
                 }
             }
             Signal::Table(points) | Signal::Steps(points) => {
-                self.times(list, points.iter().map(|point| point.0));
+                let linear = matches!(signal, Signal::Table(_));
+                let jump =
+                    if linear { "for a jump use `Steps` or `Piecewise`" } else { "each value holds from its time on" };
+                self.times(list, points.iter().map(|point| point.0), jump);
                 for (i, point) in points.iter().enumerate() {
                     let entry = list.index(i);
                     self.number(entry.index(1), point.1, Must::BeFinite);
                 }
             }
             Signal::Piecewise(parts) => {
-                self.times(list, parts.iter().map(|part| part.0));
+                self.times(list, parts.iter().map(|part| part.0), "each signal holds from its time on");
                 for (i, part) in parts.iter().enumerate() {
                     let entry = list.index(i);
                     self.signal(entry.index(1), &part.1);
@@ -546,7 +563,7 @@ impl<'s> Check<'s> {
     }
 
     /// The times of a list increase, and there are some.
-    fn times(&mut self, at: At, times: impl ExactSizeIterator<Item = f64>) {
+    fn times(&mut self, at: At, times: impl ExactSizeIterator<Item = f64>, help: &str) {
         if times.len() == 0 {
             self.report(at, "this list needs at least one entry", "write `[(time, value), …]`");
         }
@@ -554,8 +571,8 @@ impl<'s> Check<'s> {
         for (i, t) in times.enumerate() {
             let entry = at.index(i);
             if self.number(entry.index(0), t, Must::BeFinite) && t <= before {
-                let reason = format!("times must increase: {t} comes after {before}");
-                self.report(entry.index(0), reason, "for a jump use `Steps` or `Piecewise`");
+                let reason = format!("times must increase: {t:?} comes after {before:?}");
+                self.report(entry.index(0), reason, help);
             }
             before = t;
         }
@@ -754,6 +771,36 @@ impl<'s> Check<'s> {
                 let help = self.suggest(name, joints.iter().map(|joint| joint.name.as_str()));
                 self.report(at, format!("there is no joint `{name}`"), help);
             }
+        }
+    }
+}
+
+impl Check<'_> {
+    fn doubts(&mut self) {
+        let scene = self.scene;
+        let (joints, couplings) = (At::field("joints"), At::field("couplings"));
+        for (i, joint) in scene.joints.iter().enumerate() {
+            let at = joints.index(i);
+            match &joint.friction {
+                Some(law) => self.doubtful_law(at.key("friction"), law),
+                None if joint.load != Load::Unit => {
+                    let reason = format!("`{}` has a load but no friction for it to scale", joint.name);
+                    self.report(at.key("load"), reason, "add `friction: …`, or leave `load` out");
+                }
+                None => {}
+            }
+        }
+        for (i, coupling) in scene.couplings.iter().enumerate() {
+            let at = couplings.index(i);
+            if let Some((law, _)) = coupling.friction() {
+                self.doubtful_law(at.key("friction"), law);
+            }
+        }
+    }
+
+    fn doubtful_law(&mut self, at: At, law: &Law) {
+        for finding in law.warnings() {
+            self.report(at.key(finding.parameter), finding.reason, "");
         }
     }
 }

@@ -96,6 +96,7 @@ fn main() {
     bench.fixed(&Slider::without_event(), &[Method::Rk4, Method::Euler, Method::MixedEuler], &[1e-3, 2.5e-5]);
 
     bench.friction_curve();
+    cheapest_runs(bench.is_quick);
 }
 
 impl Bench {
@@ -225,6 +226,31 @@ impl Bench {
                     Err(error) => println!("{:<22} {label:>8}   {error}", name(method)),
                 }
             }
+        }
+    }
+}
+
+/// The cheapest of Radau5's runs, over a fine grid of tolerances, that reaches a friction-force error: the curve is ragged, because a
+/// break-away amplifies earlier errors and they may cancel.
+fn cheapest_runs(is_quick: bool) {
+    let n_grid = if is_quick { 3 } else { 33 };
+    let mut runs = vec![];
+    for k in 0..n_grid {
+        let rtol = 10f64.powf(-3.0 - 0.25 * f64::from(k));
+        let options = Options::new(Method::Radau5, Control::error(rtol, rtol));
+        if let (Ok(error), Ok((_, stats, time))) =
+            (friction_error(&options), timed(&Slider::with_event(), &options, 10))
+        {
+            runs.push((error, stats, time));
+        }
+    }
+    println!("\nLuGre slider: Radau5's cheapest run for a friction-force error");
+    println!("{:>8} {:>8} {:>9} {:>8} {:>10}", "", "steps", "rhs", "factor", "ms");
+    for level in [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9] {
+        let within = runs.iter().filter(|(error, ..)| *error <= level);
+        if let Some((_, stats, time)) = within.min_by_key(|(_, stats, _)| stats.n_accepted) {
+            let ms = 1e3 * time.as_secs_f64();
+            println!("{level:>8.0e} {:>8} {:>9} {:>8} {ms:>10.3}", stats.n_accepted, stats.n_rhs, stats.n_factor);
         }
     }
 }

@@ -573,12 +573,12 @@ impl Driver {
             return Err(Error::Input { what: "dimension", value: dim as f64, reason: "at most max_dim" });
         }
         self.is_terminated = terminate;
-        if fresh || dim != self.n {
-            self.control.reset();
+        if fresh || dim != self.n || system.n_events() != self.locator.n() {
             // events that follow one another faster and faster must not be stepped over
             self.h_cap = (100.0 * since_last).max(64.0 * f64::EPSILON * self.t.abs()).max(f64::MIN_POSITIVE);
             // nothing is known of a system with other unknowns
             if dim != self.n {
+                self.control.reset();
                 self.h_next = 0.0;
             }
             self.n = dim;

@@ -73,7 +73,7 @@ impl Locator {
             sign: vec![0; n_max],
             direction: vec![Direction::Any; n_max],
             found: Vec::with_capacity(n_max),
-            n: n_max,
+            n: 0,
         }
     }
 
@@ -81,6 +81,11 @@ impl Locator {
     pub fn start_values(&mut self, n: usize) -> &mut [f64] {
         self.n = n;
         &mut self.g[..n]
+    }
+
+    /// Number of functions.
+    pub fn n(&self) -> usize {
+        self.n
     }
 
     /// Which sign changes of function i count from here on.

@@ -9,7 +9,8 @@
 //!     q₁ = q₀ + h v₀ + h² ((½−β) b₀ + β b₁)
 //!     v₁ = v₀ + h ((1−γ) b₀ + γ b₁)                          z₁ = z₀ + h ((1−γ̃) w₀ + γ̃ w₁)
 //!
-//!     α_f = ρ/(1+ρ)    α_m = (2ρ−1)/(1+ρ)    γ = ½ + α_f − α_m    β = ¼(½+γ)²        α̃_m = (3ρ−1)/(2(1+ρ))    γ̃ = ½ + α_f − α̃_m
+//!     α_f = ρ/(1+ρ)    α_m = (2ρ−1)/(1+ρ)                    α̃_m = (3ρ−1)/(2(1+ρ))
+//!     γ = ½ + α_f − α_m    β = ¼(½+γ)²                       γ̃ = ½ + α_f − α̃_m
 //! ```
 //!
 //! with ρ = ρ∞ the spectral radius at infinite frequency, the same for both parts: 1 dissipates nothing (Newmark's trapezoidal rule),

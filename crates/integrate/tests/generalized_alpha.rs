@@ -2,7 +2,7 @@
 
 mod problems;
 
-use bristle_integrate::{Control, Driver, Form, Method, Options, Trace};
+use bristle_integrate::{Control, Driver, Form, Method, Options, System, Trace, Trouble};
 use problems::{Pendulum, Problem, Slider};
 
 fn method(spectral_radius: f64) -> Method {
@@ -144,5 +144,66 @@ fn fixed_steps_get_through_break_away() {
         driver.advance(&mut slider, Slider::TAU_END, &mut ()).unwrap();
         println!("ρ∞ = {spectral_radius}: error {:.1e}", slider.error(driver.y()));
         assert!(slider.error(driver.y()) < 1e-3);
+    }
+}
+
+/// F05: a rotor with eccentricity on a pin whose friction follows the load, which follows the acceleration: J a + µ r |R| = 0,
+/// |R| = m e √(ω⁴ + a²). With c = µ r m e/J < 1 the acceleration is a = −κ ω², κ = c/√(1 − c²). Never solved for a.
+struct Rotor {
+    c: f64,
+}
+
+impl System for Rotor {
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn second_order(&self) -> usize {
+        1
+    }
+
+    fn form(&self) -> Form {
+        Form::Residual
+    }
+
+    fn rhs(&mut self, _t: f64, _y: &[f64], _dy: &mut [f64]) -> Result<(), Trouble> {
+        Err(Trouble::Fatal { code: 1 })
+    }
+
+    fn residual(&mut self, _t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+        r[0] = dy[0] - y[1];
+        r[1] = dy[1] + self.c * (y[1].powi(4) + dy[1] * dy[1]).sqrt();
+        Ok(())
+    }
+}
+
+#[test]
+fn load_dependent_friction_needs_no_inner_solve() {
+    let (c, omega0, t_end) = (0.2f64, 40.0, 0.5);
+    let kappa = c / (1.0 - c * c).sqrt();
+    let exact = omega0 / (1.0 + kappa * omega0 * t_end);
+    let run = |method, control| {
+        let mut rotor = Rotor { c };
+        let mut driver = Driver::new(&mut rotor, 0.0, &[0.0, omega0], Options::new(method, control)).unwrap();
+        driver.advance(&mut rotor, t_end, &mut ()).unwrap();
+        (driver.y()[1] / exact - 1.0).abs()
+    };
+    let (coarse, fine) =
+        (run(method(0.8), Control::Constant { step: 1e-3 }), run(method(0.8), Control::Constant { step: 2.5e-4 }));
+    let order = (coarse / fine).log2() / 2.0;
+    assert!((order - 2.0).abs() < 0.2, "order {order}, errors {coarse:e} {fine:e}");
+    assert!(run(method(0.8), Control::error(1e-8, 1e-8)) < 1e-5);
+    assert!(run(Method::Radau5, Control::error(1e-10, 1e-10)) < 1e-9);
+}
+
+#[test]
+fn a_pin_that_cannot_turn_is_an_error() {
+    // c ≥ 1: no acceleration balances friction
+    for method in [method(0.8), Method::Radau5] {
+        let mut rotor = Rotor { c: 1.2 };
+        let options = Options::new(method, Control::error(1e-6, 1e-6));
+        let mut driver = Driver::new(&mut rotor, 0.0, &[0.0, 40.0], options).unwrap();
+        let error = driver.advance(&mut rotor, 0.5, &mut ()).unwrap_err();
+        assert_eq!(error.last().map(|(t, _, y)| (t, y.to_vec())), Some((0.0, vec![0.0, 40.0])), "{error}");
     }
 }

@@ -98,3 +98,10 @@ fn dopri5_converges_with_order_five() {
 fn radau5_converges_with_order_five_and_its_collocation_polynomial_with_four() {
     check(Method::Radau5, 32, [5.0, 4.0, 5.0, 4.0]);
 }
+
+#[test]
+fn generalized_alpha_converges_with_order_two() {
+    for spectral_radius in [0.0, 0.8, 1.0] {
+        check(Method::GeneralizedAlpha { spectral_radius }, 128, [2.0; 4]);
+    }
+}

@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench --bench kernels                         times (criterion)
 //! cargo bench --bench kernels -- --count aba arm7     20,000 calls and nothing else, for an instruction counter
+//! cargo bench --bench kernels -- --times aba rnea     ns per call, minimum over many repeats, as plain text
 //! benches/count.sh                                    instructions per call under callgrind, every kernel and machine
 //! ```
 
@@ -10,6 +11,7 @@ use bristle_multibody::*;
 use criterion::{BenchmarkId, Criterion};
 use nalgebra::DMatrix;
 use std::hint::black_box;
+use std::time::{Duration, Instant};
 
 #[path = "../crates/multibody/tests/support/mod.rs"]
 mod support;
@@ -72,6 +74,23 @@ impl Bench {
     }
 }
 
+/// ns per call: repeats long enough for the clock, the quickest of forty.
+fn best(mut call: impl FnMut() -> f64) -> f64 {
+    let mut time = |calls: u32| {
+        let start = Instant::now();
+        for _ in 0..calls {
+            black_box(call());
+        }
+        start.elapsed()
+    };
+    let mut calls = 16;
+    while time(calls) < Duration::from_millis(2) {
+        calls *= 2;
+    }
+    let least = (0..40).map(|_| time(calls)).min().unwrap_or_default();
+    least.as_secs_f64() * 1e9 / f64::from(calls)
+}
+
 fn main() {
     let machines = support::machines(include_str!("models.json"));
     let arguments: Vec<String> = std::env::args().collect();
@@ -89,6 +108,16 @@ fn main() {
             None => panic!("kernels are {KERNELS:?}"),
         };
         black_box(sum);
+        return;
+    }
+
+    if let Some(at) = arguments.iter().position(|a| a == "--times") {
+        for (name, model) in &machines {
+            let mut bench = Bench::new(model.clone());
+            for kernel in arguments[at + 1..].iter().filter_map(|a| KERNELS.iter().find(|k| *k == a)) {
+                println!("{kernel} {name} {:.1}", best(|| bench.call(kernel)));
+            }
+        }
         return;
     }
 

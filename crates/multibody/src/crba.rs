@@ -1,17 +1,20 @@
 //! Mass matrix: the composite-rigid-body algorithm (RBDA table 6.2).
 //!
 //! ```text
-//! IC_p += Xᵀ IC X        F = IC_i S_i        M_ii = S_iᵀ F + armature        M_ij = S_jᵀ F,  F ← Xᵀ F up the tree
+//! IC_p += IC_i seen from p        F = IC_i S_i        M_ii = S_iᵀ F + armature        M_ij = S_jᵀ F,  j from i to the world
 //! ```
+//!
+//! Here alone the links keep their own origins but share the world's axes: of the n·depth transforms of F from joint to
+//! joint only the change of origin is left, n ← n + r × f, and inertias are turned once each.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_finite, check_length};
 use crate::joint::Kernel;
-use crate::kinematics::transforms;
 use crate::model::Model;
-use crate::spatial::Force;
-use crate::work::{Link, Work};
+use crate::spatial::{Force, V3};
+use crate::trig::sin_cos;
+use crate::work::{Frame, Work};
 use nalgebra::DMatrix;
 
 /// Fills `M` (`n_v` × `n_v`) with the mass matrix at `q`, both triangles. O(n · depth).
@@ -19,65 +22,89 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
     work.check(model, q, [])?;
     check_length("rows of M", M.nrows(), model.n_v)?;
     check_length("columns of M", M.ncols(), model.n_v)?;
-    transforms(model, work, q);
-    let (n_v, link, M) = (model.n_v, &work.link[..], M.as_mut_slice());
+    let (n_v, M) = (model.n_v, M.as_mut_slice());
     // column by column: short fills are a few stores
     M.chunks_exact_mut(n_v.max(1)).for_each(|column| column.fill(0.0));
-    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
+
+    // base to tips: axes, offsets and inertias of the links, world axes
+    let mut sum = V3::ZERO;
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        let (above, below) = work.frame.split_at_mut(i);
+        let (R_p, X_T) = (&above[node.parent].R, &node.X_T);
+        let frame = match node.kernel {
+            Kernel::Revolute => Frame { R: R_p.matrix(&X_T.Et).turned(sin_cos(q[node.q])), r: R_p.on(X_T.r) },
+            _ => {
+                let X = node.kernel.transform(X_T, q, node.q);
+                Frame { R: R_p.matrix(&X.Et), r: R_p.on(X.r) }
+            }
+        };
+        work.IC[i] = node.I.turned(&frame.R);
+        sum += frame.R.0[0] + frame.R.0[1] + frame.r;
+        below[0] = frame;
+    }
+
+    // tips to base: composite inertias are complete when their joint is reached
     for (i, node) in model.node.iter().enumerate().skip(1).rev() {
-        let IC = &work.IC[i];
+        let (above, below) = work.IC.split_at_mut(i);
+        let (IC, frame, k) = (&below[0], &work.frame[i], node.v);
+        let axis = frame.R.0[2];
         match node.kernel {
             Kernel::Fixed => {}
             Kernel::Revolute => {
-                let F = IC.about_z();
-                M[node.v * n_v + node.v] = F.moment[2] + model.armature[node.v];
-                climb(model, link, i, F, M, node.v);
+                let F = IC.about(axis);
+                M[k * n_v + k] = axis.dot(F.moment) + model.armature[k];
+                climb(model, &work.frame, i, F, M, k);
             }
             Kernel::Prismatic => {
-                let F = IC.along_z();
-                M[node.v * n_v + node.v] = F.force[2] + model.armature[node.v];
-                climb(model, link, i, F, M, node.v);
+                M[k * n_v + k] = IC.mass + model.armature[k];
+                climb(model, &work.frame, i, IC.along(axis), M, k);
             }
             Kernel::Free => {
-                for k in 0..6 {
-                    let F = IC.times(&node.kernel.axis(k));
-                    for (l, entry) in F.to_array().into_iter().enumerate().take(k + 1) {
-                        M[(node.v + k) * n_v + node.v + l] = entry;
-                        M[(node.v + l) * n_v + node.v + k] = entry;
+                for l in 0..6 {
+                    let axis = frame.R.0[l % 3];
+                    let F = if l < 3 { IC.about(axis) } else { IC.along(axis) };
+                    for (m, entry) in in_axes(frame, &F).into_iter().enumerate().take(l + 1) {
+                        M[(k + l) * n_v + k + m] = entry;
+                        M[(k + m) * n_v + k + l] = entry;
                     }
-                    climb(model, link, i, F, M, node.v + k);
+                    climb(model, &work.frame, i, F, M, k + l);
                 }
             }
         }
         if node.parent != 0 {
-            let (above, below) = work.IC.split_at_mut(i);
-            above[node.parent] += below[0].back(&link[i].X);
+            above[node.parent] += IC.shifted(frame.r);
         }
     }
-    // every position reaches the transform of its joint
-    let zero: f64 = link.iter().map(|link| (link.X.E.0[0] + link.X.E.0[1] + link.X.r).sum() * 0.0).sum();
-    check_finite("crba", &[zero])
+    // every position reaches the frame of its joint
+    check_finite("crba", &[sum.sum()])
 }
 
 /// `S_jᵀ F` for every joint j between body `i` and the world, into the row and the column of one velocity.
 #[inline(always)]
-fn climb(model: &Model, link: &[Link], i: usize, mut F: Force, M: &mut [f64], column: usize) {
+fn climb(model: &Model, frame: &[Frame], i: usize, mut F: Force, M: &mut [f64], column: usize) {
     let n_v = model.n_v;
     let mut store = |row: usize, entry: f64| {
         M[row * n_v + column] = entry;
         M[column * n_v + row] = entry;
     };
-    let (mut j, mut p) = (i, model.node[i].parent);
+    let (mut here, mut p) = (&frame[i], model.node[i].parent);
     while p != 0 {
-        F = link[j].X.force_back(&F);
+        F.moment += here.r.cross(F.force);
         let above = &model.node[p];
+        here = &frame[p];
         if above.kernel == Kernel::Revolute {
-            store(above.v, F.moment[2]);
+            store(above.v, here.R.0[2].dot(F.moment));
         } else if above.kernel == Kernel::Prismatic {
-            store(above.v, F.force[2]);
+            store(above.v, here.R.0[2].dot(F.force));
         } else if above.kernel == Kernel::Free {
-            F.to_array().into_iter().enumerate().for_each(|(l, F)| store(above.v + l, F));
+            in_axes(here, &F).into_iter().enumerate().for_each(|(l, F)| store(above.v + l, F));
         }
-        (j, p) = (p, above.parent);
+        p = above.parent;
     }
+}
+
+/// A force in world axes by its six components in link axes.
+fn in_axes(frame: &Frame, F: &Force) -> [f64; 6] {
+    let [x, y, z] = frame.R.0;
+    [x.dot(F.moment), y.dot(F.moment), z.dot(F.moment), x.dot(F.force), y.dot(F.force), z.dot(F.force)]
 }

@@ -5,7 +5,7 @@
 use crate::error::{Error, check_body, check_length};
 use crate::joint::Kernel;
 use crate::model::Model;
-use crate::spatial::{ArticulatedInertia, Force, Motion, RigidInertia, Transform};
+use crate::spatial::{ArticulatedInertia, Force, M3, Motion, RigidInertia, Transform, V3};
 use nalgebra::{Cholesky, U6, Vector3};
 
 /// What a snapshot of a mechanism holds.
@@ -80,6 +80,15 @@ impl Link {
     const REST: Self = Self { X: Transform::IDENTITY, vel: Motion::ZERO, acc: Motion::ZERO, f: Force::ZERO };
 }
 
+/// A link's frame in world axes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Frame {
+    /// Canonical link axes to world axes.
+    pub R: M3,
+    /// From the parent's origin to the link's.
+    pub r: V3,
+}
+
 /// What a joint contributes to the articulated factorisation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pivot {
@@ -108,8 +117,10 @@ pub struct Work {
     pub(crate) u: Vec<f64>,
     /// Accelerations beyond `acc` (`aba`, `solve`), rates of `acc` (`rnea_rate`); `n_bodies`.
     pub(crate) delta: Vec<Motion>,
-    /// Composite inertias (`crba`, derivatives); `n_bodies`.
+    /// Composite inertias, canonical axes (derivatives, momentum) or world axes (`crba`); `n_bodies`.
     pub(crate) IC: Vec<RigidInertia>,
+    /// Axes and offsets of the links in world axes (`crba`); `n_bodies`.
+    pub(crate) frame: Vec<Frame>,
     /// Results per velocity; `n_v` each.
     pub(crate) a: Vec<f64>,
     pub(crate) tau: Vec<f64>,
@@ -138,6 +149,7 @@ impl Work {
             u: vec![0.0; model.n_v],
             delta: vec![Motion::ZERO; n],
             IC: vec![RigidInertia::ZERO; n],
+            frame: vec![Frame { R: M3::IDENTITY, r: V3::ZERO }; n],
             a: vec![0.0; model.n_v],
             tau: vec![0.0; model.n_v],
             locked: vec![false; n],

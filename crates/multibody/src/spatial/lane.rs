@@ -357,6 +357,24 @@ impl M3 {
         Self([self.on(b.0[0]), self.on(b.0[1]), self.on(b.0[2])])
     }
 
+    /// `self Bᵀ`.
+    #[inline(always)]
+    pub fn times_transposed(&self, b: &Self) -> Self {
+        let ([a0, a1, a2], [b0, b1, b2]) = (self.0, b.0);
+        Self([
+            a0.times_add(b0.all::<0>(), a1.times_add(b1.all::<0>(), a2.times(b2.all::<0>()))),
+            a0.times_add(b0.all::<1>(), a1.times_add(b1.all::<1>(), a2.times(b2.all::<1>()))),
+            a0.times_add(b0.all::<2>(), a1.times_add(b1.all::<2>(), a2.times(b2.all::<2>()))),
+        ])
+    }
+
+    /// `self Rz(θ)`: the first two columns turned about the third; `(s, c)` the sine and cosine of θ.
+    #[inline(always)]
+    pub fn turned(&self, (s, c): (f64, f64)) -> Self {
+        let [x, y, z] = self.0;
+        Self([x.scale_add(c, y * s), y.scale_add(c, x * -s), z])
+    }
+
     #[inline(always)]
     pub fn transpose(&self) -> Self {
         let [a, b, c] = &self.0;

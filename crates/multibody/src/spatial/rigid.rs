@@ -40,31 +40,38 @@ impl RigidInertia {
         )
     }
 
-    /// `I S` of a turn about z: the third column.
+    /// `I S` of a turn about the unit vector `a`.
     #[inline(always)]
-    pub(crate) fn about_z(&self) -> Force {
-        Force::of(self.I.0[2], V3::new(-self.h[1], self.h[0], 0.0))
+    pub(crate) fn about(&self, a: V3) -> Force {
+        Force::of(self.I.on(a), a.cross(self.h))
     }
 
-    /// `I S` of a slide along z: the sixth column.
+    /// `I S` of a slide along the unit vector `a`.
     #[inline(always)]
-    pub(crate) fn along_z(&self) -> Force {
-        Force::of(V3::new(self.h[1], -self.h[0], 0.0), V3::Z * self.mass)
+    pub(crate) fn along(&self, a: V3) -> Force {
+        Force::of(self.h.cross(a), a * self.mass)
+    }
+
+    /// The same body in axes turned by `R` (old axes to new).
+    #[inline(always)]
+    pub(crate) fn turned(&self, R: &M3) -> Self {
+        Self { mass: self.mass, h: R.on(self.h), I: R.matrix(&self.I.times_transposed(R)) }
+    }
+
+    /// The same body about an origin from which the old one is seen at `r` (parallel axes, RBDA table 2.8).
+    #[inline(always)]
+    pub(crate) fn shifted(&self, r: V3) -> Self {
+        let h = r.scale_add(self.mass, self.h);
+        // with w = h + h' = m r + 2 h:  I' = I + (r·w) 1 − ½ (r wᵀ + w rᵀ)
+        let w = h + self.h;
+        let I = self.I + M3::scaled_identity(r.dot(w));
+        Self { mass: self.mass, h, I: I.minus_outer(r * 0.5, w).minus_outer(w * 0.5, r) }
     }
 
     /// `Xᵀ I X`: the same body seen from the parent frame.
     #[inline(always)]
     pub fn back(&self, X: &Transform) -> Self {
-        let (m, r) = (self.mass, X.r);
-        let h0 = X.Et.on(self.h);
-        let h = r.scale_add(m, h0);
-        // with w = h + h0 = m r + 2 h0:  I' = Eᵀ I E + (r·w) 1 − ½ (r wᵀ + w rᵀ)   (parallel axes, RBDA table 2.8)
-        let w = h + h0;
-        let (rw, half) = (r.dot(w), r * 0.5);
-        let half_w = w * 0.5;
-        let I = X.Et.matrix(&self.I.matrix(&X.E)) + M3::scaled_identity(rw);
-        let I = I.minus_outer(half, w).minus_outer(half_w, r);
-        Self { mass: m, h, I }
+        self.turned(&X.Et).shifted(X.r)
     }
 
     /// As an articulated inertia.

@@ -59,12 +59,11 @@ impl Transform {
     /// The same rotation turned on by an angle about the child's z: `(s, c)` its sine and cosine.
     #[inline(always)]
     pub(crate) fn turned(&self, (s, c): (f64, f64)) -> Self {
-        let [x, y, z] = self.Et.0;
         // (c, c, 1) and (s, −s, 0)
         let (along, across) = (V3::new(1.0, 1.0, 0.0).scale_add(c, V3::Z), V3::new(1.0, -1.0, 0.0) * s);
         Self {
             E: M3(self.E.0.map(|e| e.times_add(along, e.yxz().times(across)))),
-            Et: M3([x.scale_add(c, y * s), y.scale_add(c, x * -s), z]),
+            Et: self.Et.turned((s, c)),
             r: self.r,
         }
     }

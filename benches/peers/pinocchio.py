@@ -1,0 +1,91 @@
+"""Kernels beside Pinocchio's, from one run: installs `pin` into a folder of its own, builds the C++ timer, runs both.
+
+    python3 benches/peers/pinocchio.py            needs a C++ compiler and Eigen (Debian: libeigen3-dev; clang if there)
+
+Prints ns per call of each, and the ratio. Minimum over many repeats; the two programs take turns three times.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import venv
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PLACE = ROOT / "target" / "peers"
+MACHINES = ["pend2", "arm7", "tree36", "chain8", "chain32", "chain128"]
+KERNELS = ["aba", "rnea", "crba", "rnea_derivatives", "aba_derivatives"]
+
+
+def prefix():
+    """Headers and libraries of Pinocchio, as its wheel ships them."""
+    env = PLACE / "env"
+    if not env.exists():
+        venv.create(env, with_pip=True)
+        subprocess.run([env / "bin" / "pip", "install", "-q", "pin"], check=True)
+    return next(env.glob("lib/python*/site-packages/cmeel.prefix"))
+
+
+def urdf(machine):
+    """A machine of models.json as a URDF file."""
+    number = lambda xs: " ".join(repr(x) for x in xs)
+    lines = [f'<robot name="{machine["name"]}"><link name="world"/>']
+    for link in machine["links"]:
+        i = dict(zip(["ixx", "ixy", "ixz", "iyy", "iyz", "izz"], link["inertia"]))
+        entries = " ".join(f'{k}="{v!r}"' for k, v in i.items())
+        lines.append(f'<link name="{link["name"]}"><inertial><origin xyz="{number(link["com"])}" rpy="0 0 0"/>'
+                     f'<mass value="{link["mass"]!r}"/><inertia {entries}/></inertial></link>')
+    for joint in machine["joints"]:
+        limit = '<limit lower="-1000" upper="1000" effort="1e9" velocity="1e9"/>'
+        lines.append(f'<joint name="{joint["name"]}" type="{joint["type"]}"><parent link="{joint["parent"]}"/>'
+                     f'<child link="{joint["child"]}"/><origin xyz="{number(joint["xyz"])}" rpy="{number(joint["rpy"])}"/>'
+                     f'<axis xyz="{number(joint["axis"])}"/>{limit}</joint>')
+    path = PLACE / f'{machine["name"]}.urdf'
+    path.write_text("\n".join(lines) + "\n</robot>\n")
+    return path
+
+
+def build(place):
+    """The C++ timer."""
+    binary = PLACE / "pinocchio"
+    compiler = shutil.which("clang++") or "g++"
+    libraries = ["-lpinocchio_default", "-lpinocchio_parsers"]
+    subprocess.run([compiler, "-std=c++17", "-O3", "-march=native", "-DNDEBUG", "-w", "-I", place / "include",
+                    "-I", "/usr/include/eigen3", ROOT / "benches" / "peers" / "pinocchio.cpp", "-o", binary,
+                    "-L", place / "lib", f"-Wl,-rpath,{place / 'lib'}", *libraries], check=True)
+    return binary
+
+
+def read(output, times):
+    for line in output.splitlines():
+        kernel, machine, ns = line.split()
+        key = kernel.removesuffix("_world"), machine  # the better of Pinocchio's two conventions
+        times[key] = min(float(ns), times.get(key, float("inf")))
+
+
+def main():
+    PLACE.mkdir(parents=True, exist_ok=True)
+    place = prefix()
+    machines = [m for m in json.loads((ROOT / "benches" / "models.json").read_text()) if m["name"] in MACHINES]
+    files = [urdf(m) for m in machines]
+    theirs_binary = build(place)
+    listing = subprocess.run(["cargo", "bench", "--bench", "kernels", "--no-run", "--message-format=json"], cwd=ROOT,
+                             check=True, capture_output=True, text=True).stdout
+    messages = [json.loads(line) for line in listing.splitlines()]
+    ours_binary = next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == "kernels")
+    ours, theirs = {}, {}
+    for _ in range(3):
+        run = lambda command: subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        read(run([theirs_binary, *files]), theirs)
+        read(run([ours_binary, "--times", *KERNELS]), ours)
+    print(f'{"kernel":18}{"machine":10}{"bristle":>10}{"Pinocchio":>11}{"ratio":>8}')
+    for kernel in KERNELS:
+        for machine in MACHINES:
+            if (kernel, machine) in ours:
+                a, b = ours[kernel, machine], theirs[kernel, machine]
+                print(f"{kernel:18}{machine:10}{a:10.0f}{b:11.0f}{a / b:8.2f}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

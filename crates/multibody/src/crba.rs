@@ -12,7 +12,7 @@
 use crate::error::{Error, check_finite, check_length};
 use crate::joint::Kernel;
 use crate::model::Model;
-use crate::spatial::{Force, V3};
+use crate::spatial::{Force, Motion, V3};
 use crate::trig::sin_cos;
 use crate::work::{Frame, Work};
 use nalgebra::DMatrix;
@@ -23,24 +23,28 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
     check_length("rows of M", M.nrows(), model.n_v)?;
     check_length("columns of M", M.ncols(), model.n_v)?;
     let (n_v, M) = (model.n_v, M.as_mut_slice());
-    // column by column: short fills are a few stores
-    M.chunks_exact_mut(n_v.max(1)).for_each(|column| column.fill(0.0));
+    // by the kilobyte: long fills go byte by byte on some machines
+    M.chunks_mut(128).for_each(|part| part.fill(0.0));
 
     // base to tips: axes, offsets and inertias of the links, world axes
     let mut sum = V3::ZERO;
     for (i, node) in model.node.iter().enumerate().skip(1) {
         let (above, below) = work.frame.split_at_mut(i);
         let (R_p, X_T) = (&above[node.parent].R, &node.X_T);
-        let frame = match node.kernel {
-            Kernel::Revolute => Frame { R: R_p.matrix(&X_T.Et).turned(sin_cos(q[node.q])), r: R_p.on(X_T.r) },
-            _ => {
-                let X = node.kernel.transform(X_T, q, node.q);
-                Frame { R: R_p.matrix(&X.Et), r: R_p.on(X.r) }
-            }
-        };
+        let frame = &mut below[0];
+        if node.kernel == Kernel::Revolute {
+            let angle = sin_cos(q[node.q]);
+            frame.R = R_p.matrix(&X_T.Et).turned(angle);
+            frame.r = R_p.on(X_T.r);
+            frame.axis = Motion::of(frame.R.0[2], V3::ZERO);
+        } else {
+            let X = node.kernel.transform(X_T, q, node.q);
+            frame.R = R_p.matrix(&X.Et);
+            frame.r = R_p.on(X.r);
+            frame.axis = Motion::of(V3::ZERO, frame.R.0[2]);
+        }
         work.IC[i] = node.I.turned(&frame.R);
         sum += frame.R.0[0] + frame.R.0[1] + frame.r;
-        below[0] = frame;
     }
 
     // tips to base: composite inertias are complete when their joint is reached
@@ -53,11 +57,11 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
             Kernel::Revolute => {
                 let F = IC.about(axis);
                 M[k * n_v + k] = axis.dot(F.moment) + model.armature[k];
-                climb(model, &work.frame, i, F, M, k);
+                climb(&work.frame, i, F, M, n_v, k);
             }
             Kernel::Prismatic => {
                 M[k * n_v + k] = IC.mass + model.armature[k];
-                climb(model, &work.frame, i, IC.along(axis), M, k);
+                climb(&work.frame, i, IC.along(axis), M, n_v, k);
             }
             Kernel::Free => {
                 for l in 0..6 {
@@ -67,7 +71,7 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
                         M[(k + l) * n_v + k + m] = entry;
                         M[(k + m) * n_v + k + l] = entry;
                     }
-                    climb(model, &work.frame, i, F, M, k + l);
+                    climb(&work.frame, i, F, M, n_v, k + l);
                 }
             }
         }
@@ -81,25 +85,20 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
 
 /// `S_jᵀ F` for every joint j between body `i` and the world, into the row and the column of one velocity.
 #[inline(always)]
-fn climb(model: &Model, frame: &[Frame], i: usize, mut F: Force, M: &mut [f64], column: usize) {
-    let n_v = model.n_v;
+fn climb(frame: &[Frame], i: usize, mut F: Force, M: &mut [f64], n_v: usize, column: usize) {
     let mut store = |row: usize, entry: f64| {
         M[row * n_v + column] = entry;
         M[column * n_v + row] = entry;
     };
-    let (mut here, mut p) = (&frame[i], model.node[i].parent);
-    while p != 0 {
+    let mut here = &frame[i];
+    while here.parent != 0 {
         F.moment += here.r.cross(F.force);
-        let above = &model.node[p];
-        here = &frame[p];
-        if above.kernel == Kernel::Revolute {
-            store(above.v, here.R.0[2].dot(F.moment));
-        } else if above.kernel == Kernel::Prismatic {
-            store(above.v, here.R.0[2].dot(F.force));
-        } else if above.kernel == Kernel::Free {
-            in_axes(here, &F).into_iter().enumerate().for_each(|(l, F)| store(above.v + l, F));
+        here = &frame[here.parent];
+        if here.n_v == 1 {
+            store(here.v, here.axis.dot(&F));
+        } else if here.n_v == 6 {
+            in_axes(here, &F).into_iter().enumerate().for_each(|(l, F)| store(here.v + l, F));
         }
-        p = above.parent;
     }
 }
 

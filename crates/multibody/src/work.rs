@@ -4,7 +4,7 @@
 
 use crate::error::{Error, check_body, check_length};
 use crate::joint::Kernel;
-use crate::model::Model;
+use crate::model::{Model, Node};
 use crate::spatial::{ArticulatedInertia, Force, M3, Motion, RigidInertia, Transform, V3};
 use nalgebra::{Cholesky, U6, Vector3};
 
@@ -80,13 +80,26 @@ impl Link {
     const REST: Self = Self { X: Transform::IDENTITY, vel: Motion::ZERO, acc: Motion::ZERO, f: Force::ZERO };
 }
 
-/// A link's frame in world axes.
+/// A link's frame in world axes, with what climbing the tree reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
     /// Canonical link axes to world axes.
     pub R: M3,
     /// From the parent's origin to the link's.
     pub r: V3,
+    /// What the joint reads off a force: its axis against the moment (revolute) or against the force (prismatic).
+    pub axis: Motion,
+    pub parent: usize,
+    /// First velocity, and how many.
+    pub v: usize,
+    pub n_v: usize,
+}
+
+impl Frame {
+    fn at_rest(node: &Node) -> Self {
+        let Node { parent, v, kernel, .. } = *node;
+        Self { R: M3::IDENTITY, r: V3::ZERO, axis: Motion::ZERO, parent, v, n_v: kernel.n_v() }
+    }
 }
 
 /// What a joint contributes to the articulated factorisation.
@@ -149,7 +162,7 @@ impl Work {
             u: vec![0.0; model.n_v],
             delta: vec![Motion::ZERO; n],
             IC: vec![RigidInertia::ZERO; n],
-            frame: vec![Frame { R: M3::IDENTITY, r: V3::ZERO }; n],
+            frame: model.node.iter().map(Frame::at_rest).collect(),
             a: vec![0.0; model.n_v],
             tau: vec![0.0; model.n_v],
             locked: vec![false; n],

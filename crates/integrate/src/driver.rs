@@ -17,7 +17,8 @@ use crate::control::{Atol, Control, ErrorControl};
 use crate::events::{Locator, counts};
 use crate::method::AnyStepper;
 use crate::{
-    Error, Failure, Fired, Form, GeneralizedAlpha, Method, Restart, Slip, Stats, Stepper, System, Tolerance, Trouble,
+    Attempt, Error, Failure, Fired, Form, GeneralizedAlpha, Method, Restart, Slip, Stats, Stepper, System, Tolerance,
+    Trouble,
 };
 
 /// Settings of a run.
@@ -143,6 +144,16 @@ impl<S: System> Sink<S> for Trace {
     fn event(&mut self, _system: &mut S, t: f64, _y: &[f64], _quad: &[f64], fired: &[Fired]) {
         self.events.extend(fired.iter().map(|&fired| (t, fired)));
     }
+}
+
+/// What a search for events came to.
+enum Search {
+    /// There is none.
+    Clear,
+    /// The step now ends here, just past one.
+    Landed(f64),
+    /// A step of this length, to the end or to an event, is not accurate enough.
+    Rejected(f64, Attempt),
 }
 
 /// A run in progress. See the [module](self).
@@ -300,7 +311,7 @@ impl Driver {
         let mut lands;
         let mut has_failed = false;
         let landing;
-        let mut attempt;
+        let mut attempt = Attempt::explicit(f64::NAN);
         loop {
             // the rest of the way if the step nearly reaches it
             let rest = t_stop - t;
@@ -309,30 +320,31 @@ impl Driver {
 
             let result = self.stepper.step(system, t, h, &self.y[..n], &self.tolerance, &mut self.stats);
             let result = match result {
-                Ok(made) if is_adaptive && !self.control.accepts(made.error) => {
-                    self.stats.n_rejected += 1;
-                    wanted = self.control.rejected(h, &made, exponent);
-                    if wanted <= h_lost || wanted < f64::MIN_POSITIVE {
-                        let state = self.y().to_vec();
-                        return Err(Error::StepTooSmall { t, h, error: made.error, state });
-                    }
-                    continue;
-                }
+                Ok(made) if is_adaptive && !self.control.accepts(made.error) => Ok(Search::Rejected(h, made)),
                 Ok(made) => {
                     attempt = made;
                     // interpolant, then sign changes on it, then a real step to the first
                     let finished = self.stepper.finish(system, &mut self.stats);
                     finished.and_then(|()| self.find_events(system, h))
                 }
-                Err(failure) => {
-                    attempt = crate::Attempt::explicit(f64::NAN);
-                    Err(failure)
-                }
+                Err(failure) => Err(failure),
             };
             match result {
-                Ok(offset) => {
-                    landing = offset;
+                Ok(Search::Clear) => {
+                    landing = None;
                     break;
+                }
+                Ok(Search::Landed(offset)) => {
+                    landing = Some(offset);
+                    break;
+                }
+                Ok(Search::Rejected(h, made)) => {
+                    self.stats.n_rejected += 1;
+                    wanted = self.control.rejected(h, &made, exponent);
+                    if wanted <= h_lost || wanted < f64::MIN_POSITIVE {
+                        let state = self.y().to_vec();
+                        return Err(Error::StepTooSmall { t, h, error: made.error, state });
+                    }
                 }
                 Err(failure) => {
                     self.stats.n_failed += 1;
@@ -454,14 +466,15 @@ impl Driver {
         }
     }
 
-    /// Looks for sign changes on the step just made and takes a real step to just past the first; its length, or `None` if there is none.
-    fn find_events<S: System>(&mut self, system: &mut S, h: f64) -> Result<Option<f64>, Failure> {
+    /// Looks for sign changes on the step just made and takes a real step to just past the first.
+    fn find_events<S: System>(&mut self, system: &mut S, h: f64) -> Result<Search, Failure> {
         let n = self.n;
         let n_events = system.n_events();
         if n_events == 0 {
-            return Ok(None);
+            return Ok(Search::Clear);
         }
-        let Driver { t, y, y_at, stepper, stats, locator, tolerance, g, g_slope, .. } = self;
+        let is_adaptive = self.options.control.tolerances().is_some();
+        let Driver { t, y, y_at, stepper, control, stats, locator, tolerance, g, g_slope, .. } = self;
         let t = *t;
         let (y, y_at) = (&y[..n], &mut y_at[..n]);
         let (g, g_slope) = (&mut g[..n_events], &mut g_slope[..n_events]);
@@ -478,7 +491,7 @@ impl Driver {
             stats.n_event_evaluations += 1;
             system.events(t + s, y_at, g)
         })?;
-        let Some(last) = found.last() else { return Ok(None) };
+        let Some(last) = found.last() else { return Ok(Search::Clear) };
 
         // real steps, corrected by the secant until they end just past the root
         let mut target = last.after;
@@ -487,7 +500,11 @@ impl Driver {
         let mut nudge = (0.1 * late).max(2.0 * ulp);
         for trial in 0..12 {
             stats.n_landings += 1;
-            stepper.step(system, t, target, y, tolerance, stats)?;
+            let attempt = stepper.step(system, t, target, y, tolerance, stats)?;
+            // a shorter step may see what a longer one stepped over
+            if is_adaptive && !control.accepts(attempt.error) {
+                return Ok(Search::Rejected(target, attempt));
+            }
             stepper.finish(system, stats)?;
             stats.n_event_evaluations += 2;
             system.events(t + target, stepper.y_new(), g)?;
@@ -504,23 +521,23 @@ impl Driver {
             }
             let is_crossed = found.iter().all(|crossing| locator.is_crossed(crossing.index, g[crossing.index]));
             if is_crossed && (-behind <= late || trial >= 3) {
-                return Ok(Some(target));
+                return Ok(Search::Landed(target));
             }
             if target == h {
                 // only the interpolant had it, or only some of the functions have changed sign
-                return Ok(Some(target));
+                return Ok(Search::Landed(target));
             }
             let ahead = target + behind + nudge;
             target = if ahead > 0.0 && ahead < h {
                 ahead
             } else if is_crossed {
-                return Ok(Some(target));
+                return Ok(Search::Landed(target));
             } else {
                 h
             };
             nudge *= 8.0;
         }
-        Ok(Some(target))
+        Ok(Search::Landed(target))
     }
 
     /// What has changed sign by the end of the step; `has_landed` says that `g` holds the values there.

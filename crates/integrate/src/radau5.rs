@@ -8,10 +8,19 @@
 //!     (γ̂/h M − J) Δw₁ = (T⁻¹R)₁            ((α̂ + iβ̂)/h M − J)(Δw₂ + iΔw₃) = (T⁻¹R)₂ + i(T⁻¹R)₃
 //! ```
 //!
-//! - Newton stops when θ/(1−θ) ‖Δw‖ ≤ κ, θ the observed rate; it is given up as soon as the rate says so. J is kept while θ ≤ 10⁻³,
+//! - Newton stops when θ/(1−θ) ‖Δw‖ ≤ κ, θ the observed rate; it is given up as soon as the rate says so. J is kept while θ ≤ 5·10⁻³,
 //!   the factors while h is kept (h⁺/h in 0.87 … 1.25 counts as kept). A step that fails with an old J is tried again with a new one.
-//! - Error: (γ̂/h M − J)⁻¹ R(t, y, −Σ eᵢzᵢ/h), O(h⁴), filtered once more in the first step and after a rejection. It is compared
-//!   with the tolerance as given (`radau5` loosens it to 0.1·tol^(2/3)); the solution is two orders better than the estimate.
+//! - Error. The embedded formula of `radau5`, v = (γ̂/h M − J)⁻¹ R(t, y, −Σ eᵢzᵢ/h), is O(h⁴), filtered once more in the first step and
+//!   after a rejection: sound for stiff components, two orders too large for the others. What a step really leaves behind is the
+//!   error of the stages, O(h⁴), which enters through (hJ)² and saturates where hJ is large, and the error of the Radau quadrature:
+//!
+//!   ```text
+//!       Q² v,   Q = (γ̂/h M − J)⁻¹ J            h⁶/600 · y'[t₋+c₁h₋, t₋+c₂h₋, t, t+c₁h, t+c₂h, t+h]
+//!   ```
+//!
+//!   On y' = λy the second is a tenth of the true error (hλ)⁶/7200. The estimate is the smaller of ‖v‖ and five times ‖Q²v‖ + 10 ‖quadrature‖;
+//!   five makes rtol = atol = 10⁻¹⁰ give seven digits on the whole open integrator set. It costs two real substitutions, no evaluation, and
+//!   saves up to half of the steps.
 //! - Interpolant: the collocation polynomial, error O(h⁴). Extended beyond the step, it starts the next Newton iteration.
 //! - Differential-algebraic systems: errors in unknowns of index 2 and 3 are weighed with h and h².
 //!
@@ -46,7 +55,7 @@ const TI: [[f64; 3]; 3] = [
 /// Newton iterations allowed.
 const MAX_NEWTON: usize = 7;
 /// J is computed anew if Newton converges more slowly than this, and needed more than two iterations.
-const THETA_JACOBIAN: f64 = 1e-3;
+const THETA_JACOBIAN: f64 = 5e-3;
 /// Steps that differ by less than this use the same factors.
 const SAME_STEP: f64 = 1e-9;
 
@@ -342,7 +351,45 @@ impl Radau5 {
             self.linear.solve(GAMMA / h, &self.lu_real, &mut self.error[..n]);
             error = self.error_norm();
         }
-        Ok(error)
+        Ok(if self.poly_h != 0.0 { error.min(self.sharp_error()) } else { error })
+    }
+
+    /// 5 (‖Q²v‖ + 10‖quadrature error‖) with v in `error`; the step before must have left its polynomial.
+    fn sharp_error(&mut self) -> f64 {
+        let (n, h, h_old) = (self.n, self.h, self.poly_h);
+        // Q v = (γ̂/h M − J)⁻¹ J v = (γ̂/h M − J)⁻¹ (γ̂/h M v) − v, twice
+        for _ in 0..2 {
+            for i in 0..n {
+                self.stage[i] = self.error[i];
+                self.rate[i] = -GAMMA / h * self.error[i];
+                self.error[i] = 0.0;
+            }
+            self.linear.subtract_mass_times(&self.rate[..n], &mut self.error[..n]);
+            self.linear.solve(GAMMA / h, &self.lu_real, &mut self.error[..n]);
+            (0..n).for_each(|i| self.error[i] -= self.stage[i]);
+        }
+        let stages = self.error_norm();
+
+        // h⁶/600 times the fifth divided difference of y' at c₁, c₂, 1 of the old step and of this
+        let (c1, c2) = (C[0] - 1.0, C[1] - 1.0);
+        let x = [c1 * h_old, c2 * h_old, 0.0, C[0] * h, C[1] * h, h];
+        let [p1, p2, p3] = &self.poly;
+        for i in 0..n {
+            let slope = |s: f64| {
+                let inner = p2[i] + (s - c1) * p3[i];
+                (p1[i] + (2.0 * s - c2) * inner + s * (s - c2) * p3[i]) / h_old
+            };
+            let (z1, z2, z3) = (self.z[0][i], self.z[1][i], self.z[2][i]);
+            let new = [0, 1, 2].map(|s| rate(s, h, z1, z2, z3));
+            let mut d = [slope(c1), slope(c2), slope(0.0), new[0], new[1], new[2]];
+            for k in 1..6 {
+                for j in (k..6).rev() {
+                    d[j] = (d[j] - d[j - 1]) / (x[j] - x[j - k]);
+                }
+            }
+            self.error[i] = h.powi(6) / 600.0 * d[5];
+        }
+        5.0 * (stages + 10.0 * self.error_norm())
     }
 
     fn error_norm(&self) -> f64 {
@@ -426,7 +473,8 @@ impl Stepper for Radau5 {
     }
 
     fn error_exponent(&self) -> Option<f64> {
-        Some(4.0)
+        // h⁴ where the error is that of stiff stages, h⁶ elsewhere
+        Some(5.0)
     }
 
     fn restart(&mut self, n: usize) {

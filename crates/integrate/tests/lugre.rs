@@ -2,6 +2,9 @@
 //!
 //! The reference is another method, Dormand–Prince at 10⁻¹² with the same events, advanced to each of the step points. scipy's Radau with
 //! the same event restarts: 573 steps for 1.9e-5, 911 for 1.1e-6, 2,584 for 3.1e-9.
+//!
+//! At loose tolerances a run is off by 0.15 now and then: coming to a stop from y₂ ≈ 11 a step ends on the kink with no stage inside
+//! the Stribeck range |y₂| < 3. No error estimate can see what no stage has seen; an event at the edge of that range would.
 
 mod problems;
 
@@ -15,10 +18,10 @@ struct Run {
     n_events: usize,
 }
 
-fn radau5(atol: f64) -> Run {
+fn radau5(rtol: f64, atol: f64) -> Run {
     let mut slider = Slider::with_event();
     let mut trace = Trace::steps();
-    let control = Control::Error { rtol: 0.1 * atol, atol: Atol::Uniform(atol) };
+    let control = Control::Error { rtol, atol: Atol::Uniform(atol) };
     let mut driver = Driver::new(&mut slider, 0.0, &[0.0; 3], Options::new(Method::Radau5, control)).unwrap();
     driver.advance(&mut slider, Slider::TAU_END, &mut trace).unwrap();
     let stats = *driver.stats();
@@ -47,8 +50,9 @@ fn errors(runs: &[Run]) -> Vec<f64> {
 
 #[test]
 fn lugre_slider_reaches_its_accuracy_within_the_steps_promised() {
-    // the curve is ragged: break-away amplifies local errors two hundredfold, and they may cancel
-    let runs: Vec<Run> = (0..9).map(|k| radau5(10f64.powf(-5.0 - 0.5 * f64::from(k)))).collect();
+    // quarter decades, two ratios: the curve is ragged, since break-away amplifies local errors some hundredfold and they may cancel
+    let atols = (0..17).map(|k| 10f64.powf(-5.0 - 0.25 * f64::from(k)));
+    let runs: Vec<Run> = atols.flat_map(|atol| [radau5(atol, atol), radau5(0.1 * atol, atol)]).collect();
     let errors = errors(&runs);
     for (run, error) in runs.iter().zip(&errors) {
         println!("{:5} steps  {error:.1e}", run.n_steps);

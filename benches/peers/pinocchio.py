@@ -52,7 +52,7 @@ def build(place):
     compiler = shutil.which("clang++") or "g++"
     libraries = ["-lpinocchio_default", "-lpinocchio_parsers"]
     subprocess.run([compiler, "-std=c++17", "-O3", "-march=native", "-DNDEBUG", "-w", "-I", place / "include",
-                    "-I", "/usr/include/eigen3", ROOT / "benches" / "peers" / "pinocchio.cpp", "-o", binary,
+                    "-I", place / "include" / "urdfdom_headers", "-I", "/usr/include/eigen3", ROOT / "benches" / "peers" / "pinocchio.cpp", "-o", binary,
                     "-L", place / "lib", f"-Wl,-rpath,{place / 'lib'}", *libraries], check=True)
     return binary
 

@@ -561,7 +561,11 @@ impl Driver {
     }
 
     /// A bucket of `event_burst` tokens that fills at `event_rate`; every instant with events takes one.
+    /// Time events are known in advance and free.
     fn spend_event(&mut self, h: f64) -> Result<(), Error> {
+        if self.fired.iter().all(|fired| *fired == Fired::Time) {
+            return Ok(());
+        }
         let Options { event_rate: rate, event_burst: burst, .. } = self.options;
         self.tokens = (self.tokens + rate * (self.t - self.tokens_t)).min(burst as f64) - 1.0;
         self.tokens_t = self.t;

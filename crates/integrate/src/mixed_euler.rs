@@ -125,7 +125,7 @@ impl Stepper for MixedEuler {
             let mut norm: f64 = 0.0;
             for i in 0..m {
                 let k = start + i;
-                norm = norm.max((correction[i] / (tolerance.atol[k] + tolerance.rtol * self.y1[k].abs())).abs());
+                norm = norm.max((correction[i] / tolerance.scale(k, self.y1[k].abs())).abs());
             }
             is_done = iteration.is_done(norm)?;
         }

@@ -165,7 +165,7 @@ impl Radau5 {
     /// Weights of the error norm, and κ of the Newton iteration.
     fn set_weights<S: System>(&mut self, system: &S, h: f64, y: &[f64], tolerance: &Tolerance) -> f64 {
         for i in 0..self.n {
-            self.weight[i] = 1.0 / (tolerance.atol[i] + tolerance.rtol * y[i].abs());
+            self.weight[i] = 1.0 / tolerance.scale(i, y[i].abs());
         }
         if self.linear.form() != Form::Explicit {
             for i in 0..self.n {

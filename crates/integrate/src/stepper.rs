@@ -22,11 +22,17 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
+    /// Tolerance of unknown i of this size; never so small that its square or inverse square overflows.
+    #[inline]
+    pub fn scale(&self, i: usize, size: f64) -> f64 {
+        (self.atol[i] + self.rtol * size).max(1e-150)
+    }
+
     /// √(mean((eᵢ/(atolᵢ + rtol·max(|aᵢ|, |bᵢ|)))²)): the norm in which 1 is the tolerance.
     pub fn norm(&self, e: &[f64], a: &[f64], b: &[f64]) -> f64 {
         let mut sum = 0.0;
         for i in 0..e.len() {
-            let scaled = e[i] / (self.atol[i] + self.rtol * a[i].abs().max(b[i].abs()));
+            let scaled = e[i] / self.scale(i, a[i].abs().max(b[i].abs()));
             sum += scaled * scaled;
         }
         (sum / e.len().max(1) as f64).sqrt()

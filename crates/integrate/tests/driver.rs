@@ -199,6 +199,17 @@ fn tolerances_are_per_component() {
     assert!((driver.y()[1] / (1e-9 * 50f64.sin()) - 1.0).abs() < 1e-6);
 }
 
+#[test]
+fn purely_relative_tolerances_bear_a_component_that_stays_zero() {
+    for method in [Method::Dopri5, Method::Radau5] {
+        let mut pendulum = Pendulum::default();
+        let options = Options::new(method, Control::error(1e-8, 0.0));
+        let mut driver = Driver::new(&mut pendulum, 0.0, &[0.0, 0.0], options).unwrap();
+        driver.advance(&mut pendulum, 1.0, &mut ()).unwrap();
+        assert_eq!(driver.y(), [0.0, 0.0]);
+    }
+}
+
 /// Semi-implicit Euler as the system's own method, bouncing between walls at ±1.
 struct OwnStepper {
     bounces: usize,

@@ -202,11 +202,13 @@ impl JointBuilder {
     pub fn spawn(mut self, world: &mut World) -> Entity {
         self.others.add(self.name).add(self.joint);
         // a state that does not fit the kind goes in as well, for `compile` to refuse
-        if let Some(state) = self.state {
-            self.others.add(state);
+        let is_free = self.joint.kind == JointKind::Free;
+        let has_one = !is_free && self.joint.kind != JointKind::Fixed;
+        if has_one || self.state.is_some() {
+            self.others.add(self.state.unwrap_or_default());
         }
-        if let Some(free) = self.free {
-            self.others.add(free);
+        if is_free || self.free.is_some() {
+            self.others.add(self.free.unwrap_or_default());
         }
         world.spawn(self.others.build())
     }

@@ -1,0 +1,82 @@
+//! A step does not allocate.
+
+use bristle::prelude::*;
+use bristle::scene::{Control, Method};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Counts what the present thread asks for.
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on unchanged to the system's allocator; the counter is a plain number without a destructor,
+// so that touching it neither allocates nor outlives its thread.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: `pointer` came from `System` with this layout.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        COUNT.set(COUNT.get() + 1);
+        // SAFETY: `pointer` came from `System` with this layout.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// Allocations of this thread during `action`.
+fn allocations(action: impl FnOnce()) -> usize {
+    let before = COUNT.get();
+    action();
+    COUNT.get() - before
+}
+
+#[test]
+fn a_step_does_not_allocate() {
+    assert!(allocations(|| drop(std::hint::black_box(vec![1.0; 10]))) > 0, "the counter works");
+    for (method, control) in [
+        (Method::Dopri5, Control::default()),
+        (Method::Radau5, Control::default()),
+        (Method::Rk4, Control::Constant { step: 1e-3 }),
+    ] {
+        let mut world = World::new();
+        let base = world.spawn_link("base", LinkInertia::diagonal(2.0, [0.1, 0.0, 0.2].into(), 0.1, 0.2, 0.25));
+        let arm = world.spawn_link("arm", LinkInertia::rod(1.0, [0.5, 0.0, 0.0].into()));
+        // Jacobians of free joints come from finite differences, which is the steppers' business
+        let root = if method == Method::Radau5 {
+            revolute("root", [1.0, 0.0, 0.0])
+        } else {
+            free("root").twist([1.0, 2.0, 3.0], [0.0; 3])
+        };
+        world.spawn_joint(root.to(base));
+        let hinge =
+            world.spawn_joint(revolute("hinge", [0.0, 1.0, 0.0]).from(base).to(arm).damping(0.1).spring(2.0, 0.1));
+        let settings = Settings { method, control, ..Settings::default() };
+        let mut sim = Simulation::with_settings(world, settings).unwrap();
+        // steps, efforts by call, efforts by component, results on entities
+        let mut steps = |n: usize| {
+            for k in 0..n {
+                sim.set_effort(hinge, 0.01 * k as f64).unwrap();
+                sim.step(0.01).unwrap();
+                sim.world_mut().get::<&mut Effort>(hinge).unwrap().0 = -0.5;
+                sim.step(0.01).unwrap();
+            }
+        };
+        // the first ones fill caches
+        steps(5);
+        let count = allocations(|| steps(100));
+        assert_eq!(count, 0, "{method:?}");
+    }
+}

@@ -1,14 +1,15 @@
-// Times of Pinocchio's kernels on the machines given as URDF files: minimum over many repeats, ns per call.
+// Times of Pinocchio's kernels on machines given as plain text (see pinocchio.py): minimum over many repeats, ns per call.
 #include <pinocchio/algorithm/aba-derivatives.hpp>
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/rnea-derivatives.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
 #include <pinocchio/multibody.hpp>
-#include <pinocchio/parsers/urdf.hpp>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -32,14 +33,52 @@ static double best(const std::function<void()> &call) {
   return least;
 }
 
+// One joint a line: parent, kind (r or p), axis, translation, rotation by rows, mass, centre of mass, inertia by rows.
+static pinocchio::Model read(const char *path) {
+  pinocchio::Model model;
+  std::ifstream in(path);
+  int parent;
+  char kind;
+  while (in >> parent >> kind) {
+    Eigen::Vector3d axis, r, c;
+    Eigen::Matrix3d R, I;
+    double mass;
+    for (int k = 0; k < 3; ++k) in >> axis[k];
+    for (int k = 0; k < 3; ++k) in >> r[k];
+    for (int k = 0; k < 9; ++k) in >> R(k / 3, k % 3);
+    in >> mass;
+    for (int k = 0; k < 3; ++k) in >> c[k];
+    for (int k = 0; k < 9; ++k) in >> I(k / 3, k % 3);
+    pinocchio::SE3 placement(R, r);
+    std::string name = "j" + std::to_string(model.njoints);
+    auto add = [&](auto joint) { return model.addJoint(parent, pinocchio::JointModel(joint), placement, name); };
+    pinocchio::JointIndex joint;
+    // aligned joints have their own, quicker types, as when a URDF is read
+    if (kind == 'r')
+      joint = axis.isApprox(Eigen::Vector3d::UnitX())   ? add(pinocchio::JointModelRX())
+              : axis.isApprox(Eigen::Vector3d::UnitY()) ? add(pinocchio::JointModelRY())
+              : axis.isApprox(Eigen::Vector3d::UnitZ()) ? add(pinocchio::JointModelRZ())
+                                                        : add(pinocchio::JointModelRevoluteUnaligned(axis));
+    else
+      joint = axis.isApprox(Eigen::Vector3d::UnitX())   ? add(pinocchio::JointModelPX())
+              : axis.isApprox(Eigen::Vector3d::UnitY()) ? add(pinocchio::JointModelPY())
+              : axis.isApprox(Eigen::Vector3d::UnitZ()) ? add(pinocchio::JointModelPZ())
+                                                        : add(pinocchio::JointModelPrismaticUnaligned(axis));
+    model.appendBodyToJoint(joint, pinocchio::Inertia(mass, c, I), pinocchio::SE3::Identity());
+  }
+  return model;
+}
+
 int main(int argc, char **argv) {
   for (int k = 1; k < argc; ++k) {
-    pinocchio::Model model;
-    pinocchio::urdf::buildModel(argv[k], model);
+    pinocchio::Model model = read(argv[k]);
     pinocchio::Data data(model);
-    Eigen::VectorXd q(model.nq), v = Eigen::VectorXd::Random(model.nv), x = Eigen::VectorXd::Random(model.nv);
-    q = pinocchio::neutral(model);
-    q = pinocchio::integrate(model, q, Eigen::VectorXd(Eigen::VectorXd::Random(model.nv)));
+    Eigen::VectorXd q = Eigen::VectorXd::Random(model.nq), v = Eigen::VectorXd::Random(model.nv), x = Eigen::VectorXd::Random(model.nv);
+    // a number to compare with another engine's
+    if (std::getenv("CHECK")) {
+      Eigen::VectorXd rest = Eigen::VectorXd::Zero(model.nv), q0 = Eigen::VectorXd::Zero(model.nq);
+      std::printf("# %s potential-free effort %.15g\n", argv[k], pinocchio::rnea(model, data, q0, rest, rest).norm());
+    }
     std::string name(argv[k]);
     name = name.substr(name.find_last_of('/') + 1);
     name = name.substr(0, name.find('.'));

@@ -6,6 +6,7 @@ Prints ns per call of each, and the ratio. Minimum over many repeats; the two pr
 """
 
 import json
+import math
 import pathlib
 import shutil
 import subprocess
@@ -27,22 +28,27 @@ def prefix():
     return next(env.glob("lib/python*/site-packages/cmeel.prefix"))
 
 
-def urdf(machine):
-    """A machine of models.json as a URDF file."""
-    number = lambda xs: " ".join(repr(x) for x in xs)
-    lines = [f'<robot name="{machine["name"]}"><link name="world"/>']
-    for link in machine["links"]:
-        i = dict(zip(["ixx", "ixy", "ixz", "iyy", "iyz", "izz"], link["inertia"]))
-        entries = " ".join(f'{k}="{v!r}"' for k, v in i.items())
-        lines.append(f'<link name="{link["name"]}"><inertial><origin xyz="{number(link["com"])}" rpy="0 0 0"/>'
-                     f'<mass value="{link["mass"]!r}"/><inertia {entries}/></inertial></link>')
-    for joint in machine["joints"]:
-        limit = '<limit lower="-1000" upper="1000" effort="1e9" velocity="1e9"/>'
-        lines.append(f'<joint name="{joint["name"]}" type="{joint["type"]}"><parent link="{joint["parent"]}"/>'
-                     f'<child link="{joint["child"]}"/><origin xyz="{number(joint["xyz"])}" rpy="{number(joint["rpy"])}"/>'
-                     f'<axis xyz="{number(joint["axis"])}"/>{limit}</joint>')
-    path = PLACE / f'{machine["name"]}.urdf'
-    path.write_text("\n".join(lines) + "\n</robot>\n")
+def rotation(roll, pitch, yaw):
+    """Fixed-axis roll, pitch, yaw as a matrix by rows."""
+    (a, b, c), (s, t, u) = [[f(x) for x in (roll, pitch, yaw)] for f in (math.cos, math.sin)]
+    return [c * b, c * t * s - u * a, c * t * a + u * s, u * b, u * t * s + c * a, u * t * a - c * s, -t, b * s, b * a]
+
+
+def described(machine):
+    """A machine of models.json as the text the C++ timer reads: parents before children."""
+    links = {link["name"]: link for link in machine["links"]}
+    index, lines, left = {"world": 0}, [], list(machine["joints"])
+    while left:
+        joint = next(j for j in left if j["parent"] in index)
+        left.remove(joint)
+        link = links[joint["child"]]
+        xx, xy, xz, yy, yz, zz = link["inertia"]
+        index[joint["child"]] = len(index)
+        numbers = [*joint["axis"], *joint["xyz"], *rotation(*joint["rpy"]), link["mass"], *link["com"],
+                   xx, xy, xz, xy, yy, yz, xz, yz, zz]
+        lines.append(f'{index[joint["parent"]]} {joint["type"][0]} ' + " ".join(repr(x) for x in numbers))
+    path = PLACE / f'{machine["name"]}.txt'
+    path.write_text("\n".join(lines) + "\n")
     return path
 
 
@@ -50,10 +56,9 @@ def build(place):
     """The C++ timer."""
     binary = PLACE / "pinocchio"
     compiler = shutil.which("clang++") or "g++"
-    libraries = ["-lpinocchio_default", "-lpinocchio_parsers"]
     subprocess.run([compiler, "-std=c++17", "-O3", "-march=native", "-DNDEBUG", "-w", "-I", place / "include",
-                    "-I", place / "include" / "urdfdom_headers", "-I", "/usr/include/eigen3", ROOT / "benches" / "peers" / "pinocchio.cpp", "-o", binary,
-                    "-L", place / "lib", f"-Wl,-rpath,{place / 'lib'}", *libraries], check=True)
+                    "-I", "/usr/include/eigen3", ROOT / "benches" / "peers" / "pinocchio.cpp", "-o", binary,
+                    "-L", place / "lib", f"-Wl,-rpath,{place / 'lib'}", "-lpinocchio_default"], check=True)
     return binary
 
 
@@ -68,7 +73,7 @@ def main():
     PLACE.mkdir(parents=True, exist_ok=True)
     place = prefix()
     machines = [m for m in json.loads((ROOT / "benches" / "models.json").read_text()) if m["name"] in MACHINES]
-    files = [urdf(m) for m in machines]
+    files = [described(m) for m in machines]
     theirs_binary = build(place)
     listing = subprocess.run(["cargo", "bench", "--bench", "kernels", "--no-run", "--message-format=json"], cwd=ROOT,
                              check=True, capture_output=True, text=True).stdout

@@ -13,56 +13,13 @@
 //! accurate enough for the step to end just past the root, the step is corrected by a secant. The interpolant's state is never adopted.
 //! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires.
 
-use crate::control::{Atol, Control, ErrorControl};
+use crate::control::{Atol, ErrorControl};
 use crate::events::{Locator, counts};
 use crate::method::AnyStepper;
+use crate::options::{check_options, check_state};
 use crate::{
-    Attempt, Error, Failure, Fired, Form, GeneralizedAlpha, Method, Restart, Slip, Stats, Stepper, System, Tolerance,
-    Trouble,
+    Attempt, Error, Failure, Fired, Form, Options, Restart, Sink, Slip, Stats, Stepper, System, Tolerance, Trouble,
 };
-
-/// Settings of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Options {
-    /// The stepper.
-    pub method: Method,
-    /// How large the steps are.
-    pub control: Control,
-    /// First step under error control; estimated if `None`.
-    pub first_step: Option<f64>,
-    /// Longest step.
-    pub max_step: f64,
-    /// Steps allowed in one call of [`Driver::advance`].
-    pub max_steps: usize,
-    /// Relative tolerance of Newton's iteration where the steps are not error-controlled.
-    pub newton_rtol: f64,
-    /// Absolute tolerance of Newton's iteration where the steps are not error-controlled.
-    pub newton_atol: f64,
-    /// Points per step at which event functions are looked at, the end included.
-    pub event_samples: usize,
-    /// Instants with events allowed per unit time, in the long run.
-    pub event_rate: f64,
-    /// Instants with events allowed in quick succession.
-    pub event_burst: usize,
-}
-
-impl Options {
-    /// Defaults for everything else.
-    pub fn new(method: Method, control: Control) -> Self {
-        Options {
-            method,
-            control,
-            first_step: None,
-            max_step: f64::INFINITY,
-            max_steps: 100_000_000,
-            newton_rtol: 1e-10,
-            newton_atol: 1e-12,
-            event_samples: 4,
-            event_rate: 1e5,
-            event_burst: 256,
-        }
-    }
-}
 
 /// How a call of [`Driver::advance`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,79 +28,6 @@ pub enum Outcome {
     Reached,
     /// At an event that said [`Restart::terminate`].
     Terminated,
-}
-
-/// Receives output. Every method may use the system, which still has the modes of the step it shows.
-pub trait Sink<S: System> {
-    /// The next time at which a sample is wanted; must grow with every call of `sample`.
-    fn next_sample(&self) -> f64 {
-        f64::INFINITY
-    }
-
-    /// The state at `next_sample`, from the interpolant.
-    fn sample(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64]) {}
-
-    /// The state after an accepted step; at an event, before `switch`.
-    fn step(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64]) {}
-
-    /// Events fired at t; the state is the one after `switch`.
-    fn event(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {}
-}
-
-/// No output.
-impl<S: System> Sink<S> for () {}
-
-/// Keeps states in memory: every step, or samples at uniform times, and the events.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Trace {
-    /// Start and interval of uniform samples; every accepted step if `None`.
-    uniform: Option<(f64, f64)>,
-    /// Times.
-    pub t: Vec<f64>,
-    /// States at these times.
-    pub y: Vec<Vec<f64>>,
-    /// Quadratures at these times.
-    pub quad: Vec<Vec<f64>>,
-    /// Events, each with its time.
-    pub events: Vec<(f64, Fired)>,
-}
-
-impl Trace {
-    /// Keeps every accepted step.
-    pub fn steps() -> Self {
-        Trace::default()
-    }
-
-    /// Keeps samples at `start`, `start + interval`, …
-    pub fn uniform(start: f64, interval: f64) -> Self {
-        Trace { uniform: Some((start, interval)), ..Trace::default() }
-    }
-
-    fn push(&mut self, t: f64, y: &[f64], quad: &[f64]) {
-        self.t.push(t);
-        self.y.push(y.to_vec());
-        self.quad.push(quad.to_vec());
-    }
-}
-
-impl<S: System> Sink<S> for Trace {
-    fn next_sample(&self) -> f64 {
-        self.uniform.map_or(f64::INFINITY, |(start, interval)| start + self.t.len() as f64 * interval)
-    }
-
-    fn sample(&mut self, _system: &mut S, t: f64, y: &[f64], quad: &[f64]) {
-        self.push(t, y, quad);
-    }
-
-    fn step(&mut self, _system: &mut S, t: f64, y: &[f64], quad: &[f64]) {
-        if self.uniform.is_none() {
-            self.push(t, y, quad);
-        }
-    }
-
-    fn event(&mut self, _system: &mut S, t: f64, _y: &[f64], _quad: &[f64], fired: &[Fired]) {
-        self.events.extend(fired.iter().map(|&fired| (t, fired)));
-    }
 }
 
 /// What a search for events came to.
@@ -666,57 +550,5 @@ impl Driver {
             Failure::System(Trouble::Retry) => Error::System { t, h, code: None, state },
             Failure::System(Trouble::Fatal { code }) => Error::System { t, h, code: Some(code), state },
         }
-    }
-}
-
-fn check_state<S: System>(system: &S, t: f64, y: &[f64]) -> Result<(), Error> {
-    let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
-    if y.len() != system.dim() {
-        return refuse("number of unknowns", y.len() as f64, "the system's active dimension");
-    }
-    if !t.is_finite() {
-        return refuse("t", t, "finite");
-    }
-    match y.iter().find(|y| !y.is_finite()) {
-        Some(&y) => refuse("state", y, "finite"),
-        None => Ok(()),
-    }
-}
-
-fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &Options) -> Result<(), Error> {
-    let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
-    check_state(system, t, y)?;
-    if let Method::GeneralizedAlpha { spectral_radius } = options.method {
-        GeneralizedAlpha::check(spectral_radius)?;
-    }
-    if let Err(invalid) = options.control.validate() {
-        return refuse("control", invalid.value, invalid.range);
-    }
-    if let Some((rtol, atol)) = options.control.tolerances() {
-        if AnyStepper::new(options.method, 0, 0).error_exponent().is_none() {
-            return refuse("rtol", rtol, "a stepper with an error estimate: Dopri5, Radau5 or GeneralizedAlpha");
-        }
-        if let Atol::Each(each) = atol
-            && each.len() < system.max_dim().max(system.dim())
-        {
-            return refuse("number of atol", each.len() as f64, "one for each unknown up to max_dim");
-        }
-    }
-    if system.form() == Form::Mass && !options.method.is_implicit() {
-        return refuse("mass matrix", f64::NAN, "an implicit stepper");
-    }
-    if options.first_step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
-        return refuse("first_step", options.first_step.unwrap_or(0.0), "positive and finite");
-    }
-    if options.max_step.is_nan() || options.max_step <= 0.0 {
-        return refuse("max_step", options.max_step, "positive");
-    }
-    if options.event_rate.is_nan() || options.event_rate < 0.0 {
-        return refuse("event_rate", options.event_rate, "not negative");
-    }
-    let newton = [options.newton_rtol, options.newton_atol];
-    match newton.iter().find(|tolerance| !(**tolerance > 0.0 && tolerance.is_finite())) {
-        Some(&value) => refuse("newton tolerance", value, "positive and finite"),
-        None => Ok(()),
     }
 }

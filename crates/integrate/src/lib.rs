@@ -8,6 +8,42 @@
 //! - [`events`]: where on an interpolant a function changes sign;
 //! - [`driver`]: the loop that puts them together;
 //! - [`guide`]: which stepper to choose, with measured costs.
+//!
+//! A system is its right-hand side; everything else has a default. A ball dropped from 1 m, until it hits the ground:
+//!
+//! ```
+//! use bristle_integrate::{Control, Driver, Error, Fired, Method, Options, Outcome, Restart, System, Trouble};
+//!
+//! struct Ball;
+//!
+//! impl System for Ball {
+//!     fn dim(&self) -> usize {
+//!         2
+//!     }
+//!     fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+//!         (dy[0], dy[1]) = (y[1], -9.81);
+//!         Ok(())
+//!     }
+//!     fn n_events(&self) -> usize {
+//!         1
+//!     }
+//!     fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+//!         g[0] = y[0];
+//!         Ok(())
+//!     }
+//!     fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+//!         Ok(Restart::terminate(2))
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Error> {
+//! let options = Options::new(Method::Dopri5, Control::error(1e-8, 1e-10));
+//! let mut driver = Driver::new(&mut Ball, 0.0, &[1.0, 0.0], options)?;
+//! assert_eq!(driver.advance(&mut Ball, 10.0, &mut ())?, Outcome::Terminated);
+//! assert!((driver.t() - (2.0f64 / 9.81).sqrt()).abs() < 1e-12);
+//! # Ok(())
+//! # }
+//! ```
 #![warn(missing_docs)]
 #![allow(clippy::needless_range_loop, reason = "formulas over several vectors are read by index")]
 
@@ -29,6 +65,8 @@ pub mod generalized_alpha;
 mod method;
 pub mod mixed_euler;
 mod newton;
+mod options;
+mod output;
 pub mod own;
 pub mod radau3;
 pub mod radau5;
@@ -37,12 +75,14 @@ pub mod trapezoidal;
 
 pub use control::Control;
 pub use dopri5::Dopri5;
-pub use driver::{Driver, Options, Outcome, Sink, Trace};
+pub use driver::{Driver, Outcome};
 pub use error::Error;
 pub use euler::Euler;
 pub use generalized_alpha::GeneralizedAlpha;
 pub use method::Method;
 pub use mixed_euler::MixedEuler;
+pub use options::Options;
+pub use output::{Sink, Trace};
 pub use own::Own;
 pub use radau3::Radau3;
 pub use radau5::Radau5;

@@ -1,0 +1,102 @@
+//! Settings of a run, and what is refused before it starts.
+
+use crate::control::{Atol, Control};
+use crate::method::AnyStepper;
+use crate::{Error, Form, GeneralizedAlpha, Method, Stepper, System};
+
+/// Settings of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// The stepper.
+    pub method: Method,
+    /// How large the steps are.
+    pub control: Control,
+    /// First step under error control; estimated if `None`.
+    pub first_step: Option<f64>,
+    /// Longest step.
+    pub max_step: f64,
+    /// Steps allowed in one call of [`crate::Driver::advance`].
+    pub max_steps: usize,
+    /// Relative tolerance of Newton's iteration where the steps are not error-controlled.
+    pub newton_rtol: f64,
+    /// Absolute tolerance of Newton's iteration where the steps are not error-controlled.
+    pub newton_atol: f64,
+    /// Points per step at which event functions are looked at, the end included.
+    pub event_samples: usize,
+    /// Instants with events allowed per unit time, in the long run.
+    pub event_rate: f64,
+    /// Instants with events allowed in quick succession.
+    pub event_burst: usize,
+}
+
+impl Options {
+    /// Defaults for everything else.
+    pub fn new(method: Method, control: Control) -> Self {
+        Options {
+            method,
+            control,
+            first_step: None,
+            max_step: f64::INFINITY,
+            max_steps: 100_000_000,
+            newton_rtol: 1e-10,
+            newton_atol: 1e-12,
+            event_samples: 4,
+            event_rate: 1e5,
+            event_burst: 256,
+        }
+    }
+}
+
+/// Refuses a state of the wrong length or with an entry that is not finite.
+pub(crate) fn check_state<S: System>(system: &S, t: f64, y: &[f64]) -> Result<(), Error> {
+    let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
+    if y.len() != system.dim() {
+        return refuse("number of unknowns", y.len() as f64, "the system's active dimension");
+    }
+    if !t.is_finite() {
+        return refuse("t", t, "finite");
+    }
+    match y.iter().find(|y| !y.is_finite()) {
+        Some(&y) => refuse("state", y, "finite"),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what a run could not be started with.
+pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &Options) -> Result<(), Error> {
+    let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
+    check_state(system, t, y)?;
+    if let Method::GeneralizedAlpha { spectral_radius } = options.method {
+        GeneralizedAlpha::check(spectral_radius)?;
+    }
+    if let Err(invalid) = options.control.validate() {
+        return refuse("control", invalid.value, invalid.range);
+    }
+    if let Some((rtol, atol)) = options.control.tolerances() {
+        if AnyStepper::new(options.method, 0, 0).error_exponent().is_none() {
+            return refuse("rtol", rtol, "a stepper with an error estimate: Dopri5, Radau5 or GeneralizedAlpha");
+        }
+        if let Atol::Each(each) = atol
+            && each.len() < system.max_dim().max(system.dim())
+        {
+            return refuse("number of atol", each.len() as f64, "one for each unknown up to max_dim");
+        }
+    }
+    if system.form() == Form::Mass && !options.method.is_implicit() {
+        return refuse("mass matrix", f64::NAN, "an implicit stepper");
+    }
+    if options.first_step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
+        return refuse("first_step", options.first_step.unwrap_or(0.0), "positive and finite");
+    }
+    if options.max_step.is_nan() || options.max_step <= 0.0 {
+        return refuse("max_step", options.max_step, "positive");
+    }
+    if options.event_rate.is_nan() || options.event_rate < 0.0 {
+        return refuse("event_rate", options.event_rate, "not negative");
+    }
+    let newton = [options.newton_rtol, options.newton_atol];
+    match newton.iter().find(|tolerance| !(**tolerance > 0.0 && tolerance.is_finite())) {
+        Some(&value) => refuse("newton tolerance", value, "positive and finite"),
+        None => Ok(()),
+    }
+}

@@ -167,7 +167,9 @@ impl Driver {
             return Err(Error::Input { what: "t_end", value: t_end, reason: "finite and not before the present time" });
         }
         // samples due at the present time
-        while sink.next_sample() <= self.t && !self.is_terminated {
+        let mut last = f64::NEG_INFINITY;
+        while sink.next_sample() <= self.t && sink.next_sample() > last && !self.is_terminated {
+            last = sink.next_sample();
             sink.sample(system, self.t, &self.y[..self.n], &self.quad);
         }
         let mut steps = 0;
@@ -268,6 +270,10 @@ impl Driver {
             self.stepper.interpolate_quadratures(theta, &mut self.quad_at);
             self.quad_at.iter_mut().zip(&self.quad).for_each(|(at, start)| *at += start);
             sink.sample(system, at, &self.y_at[..n], &self.quad_at);
+            // a sink that asks for the same time again gets it with the next step
+            if sink.next_sample() <= at {
+                break;
+            }
         }
         self.y[..n].copy_from_slice(self.stepper.y_new());
         self.stepper.interpolate_quadratures(1.0, &mut self.quad_at);

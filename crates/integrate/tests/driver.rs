@@ -297,6 +297,28 @@ fn a_sink_sees_the_state_before_and_after_a_switch() {
     assert_eq!(y[..], [1.0, -1.0]);
 }
 
+/// Forgets to ask for a later time.
+struct Stubborn(usize);
+
+impl Sink<Pendulum> for Stubborn {
+    fn next_sample(&self) -> f64 {
+        0.0
+    }
+
+    fn sample(&mut self, _system: &mut Pendulum, _t: f64, _y: &[f64], _quad: &[f64]) {
+        self.0 += 1;
+    }
+}
+
+#[test]
+fn a_sink_that_never_asks_for_a_later_time_does_not_hang_the_run() {
+    let mut pendulum = Pendulum::default();
+    let mut sink = Stubborn(0);
+    let mut driver = Driver::new(&mut pendulum, 0.0, &[1.0, 0.0], tight(Method::Dopri5)).unwrap();
+    driver.advance(&mut pendulum, 1.0, &mut sink).unwrap();
+    assert_eq!(sink.0, 1 + driver.stats().n_accepted);
+}
+
 #[test]
 fn a_state_set_from_outside_is_where_the_run_goes_on() {
     let mut pendulum = Pendulum::default();

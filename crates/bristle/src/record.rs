@@ -160,7 +160,8 @@ mod tests {
 
     fn table() -> Recording {
         let mut table = Recording::new(vec!["t".into(), "a, b.position".into(), "hinge.velocity".into()]);
-        let hard = [f64::MIN_POSITIVE, 5e-324, f64::MAX, -0.0, 0.1 + 0.2, 1.0 / 3.0, 1e21, 1e-7, 123456789.123456789];
+        let hard =
+            [f64::MIN_POSITIVE, 5e-324, f64::MAX, -0.0, 0.1 + 0.2, 1.0 / 3.0, 1e21, 1e-7, 123_456_789.123_456_79];
         for (k, x) in hard.iter().enumerate() {
             table.push(&[k as f64, *x, -x]);
         }

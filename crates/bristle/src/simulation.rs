@@ -9,7 +9,7 @@
 use crate::compile::{Compiled, compile, read_state};
 use crate::component::Effort;
 use crate::error::{Error, Result};
-use crate::formulation::Smooth;
+use crate::formulation::{Formulation, Smooth};
 use crate::record::{Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
@@ -69,10 +69,13 @@ struct Past {
     stats: Stats,
 }
 
+/// The equations in use.
+type Equations = Smooth;
+
 /// A world in motion. See the [module](self).
 pub struct Simulation {
     world: World,
-    system: Smooth,
+    system: Equations,
     driver: Driver,
     options: Options,
     samples: Samples,
@@ -270,7 +273,7 @@ impl Simulation {
     }
 
     /// Advances the driver and puts the result into the world, also where it failed half-way.
-    fn advance<K: Sink<Smooth>>(&mut self, t: f64, sink: &mut K) -> Result<()> {
+    fn advance<K: Sink<Equations>>(&mut self, t: f64, sink: &mut K) -> Result<()> {
         if self.is_pushed {
             self.is_pushed = false;
             let valid = self.driver.invalidate(&mut self.system);
@@ -345,6 +348,7 @@ impl Simulation {
     fn channels(&self) -> Vec<String> {
         let compiled = self.compiled();
         let mut names = vec!["t".to_owned()];
+        let mut dampers = compiled.dampers.iter().peekable();
         for i in 1..compiled.model.n_bodies() {
             let joint = &compiled.model.joint_names[i];
             let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
@@ -361,7 +365,7 @@ impl Simulation {
                 }
                 JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
                     channels(&["position", "velocity", "acceleration"]);
-                    if compiled.dampers.iter().any(|d| d.joint == i) {
+                    if dampers.next_if(|d| d.joint == i).is_some() {
                         channels(&["dissipated"]);
                     }
                 }
@@ -374,8 +378,8 @@ impl Simulation {
 }
 
 /// A system at a state, and the driver that moves it.
-fn start(compiled: Compiled, state: &State, options: &Options) -> Result<(Smooth, Driver)> {
-    let mut system = Smooth::new(compiled);
+fn start(compiled: Compiled, state: &State, options: &Options) -> Result<(Equations, Driver)> {
+    let mut system = Equations::new(compiled);
     let mut y = vec![0.0; system.dim()];
     system.begin(state, &mut y);
     let driver = Driver::new(&mut system, state.t, &y, options.clone());
@@ -409,7 +413,7 @@ impl Recorder<'_> {
         self.next = if at >= self.end || self.samples.coincide(at, self.end) { self.end } else { at };
     }
 
-    fn record(&mut self, system: &mut Smooth, t: f64, y: &[f64], quad: &[f64]) -> Result<()> {
+    fn record(&mut self, system: &mut impl Formulation, t: f64, y: &[f64], quad: &[f64]) -> Result<()> {
         let Self { state, row, past, .. } = self;
         system.state(t, y, state)?;
         let ledger = ledger(system, state, quad, past)?;
@@ -440,12 +444,12 @@ impl Recorder<'_> {
     }
 }
 
-impl Sink<Smooth> for Recorder<'_> {
+impl<F: Formulation> Sink<F> for Recorder<'_> {
     fn next_sample(&self) -> f64 {
         self.next
     }
 
-    fn sample(&mut self, system: &mut Smooth, t: f64, y: &[f64], quad: &[f64]) {
+    fn sample(&mut self, system: &mut F, t: f64, y: &[f64], quad: &[f64]) {
         if self.error.is_none() {
             self.error = self.record(system, t, y, quad).err();
         }
@@ -453,7 +457,7 @@ impl Sink<Smooth> for Recorder<'_> {
     }
 }
 
-fn ledger(system: &mut Smooth, state: &State, quad: &[f64], past: &Past) -> Result<Ledger> {
+fn ledger(system: &mut impl Formulation, state: &State, quad: &[f64], past: &Past) -> Result<Ledger> {
     let stored = system.energies(state)?;
     let (input, heats) = (quad[0] + past.quad[0], quad[1..].iter().chain(&past.quad[1..]));
     let dissipated = past.heat + heats.sum::<f64>();
@@ -461,7 +465,7 @@ fn ledger(system: &mut Smooth, state: &State, quad: &[f64], past: &Past) -> Resu
         kinetic: stored.kinetic,
         potential: stored.potential,
         elastic: stored.elastic,
-        bristle: 0.0,
+        bristle: stored.bristle,
         load: 0.0,
         input,
         dissipated,
@@ -470,7 +474,7 @@ fn ledger(system: &mut Smooth, state: &State, quad: &[f64], past: &Past) -> Resu
 }
 
 /// Names in place of numbers.
-fn explain(error: bristle_integrate::Error, system: &mut Smooth) -> Error {
+fn explain(error: bristle_integrate::Error, system: &mut impl Formulation) -> Error {
     use bristle_integrate::Error as Integrate;
     let met = system.take_failure();
     let model = &system.compiled().model;

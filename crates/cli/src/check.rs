@@ -17,7 +17,10 @@ impl Check {
     pub fn execute(self) -> Outcome {
         let mut outcome = Outcome::Done;
         for path in &self.scenes {
-            let checked = Scene::load(path).map_err(bristle::Error::from).and_then(|scene| Simulation::new(&scene));
+            let checked = Scene::load(path).map_err(bristle::Error::from).and_then(|scene| {
+                scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+                Simulation::new(&scene)
+            });
             match checked {
                 Ok(sim) => {
                     let model = &sim.compiled().model;

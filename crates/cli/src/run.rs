@@ -53,6 +53,9 @@ impl Run {
             Ok(sim) => sim,
             Err(error) => return refuse(&error, &self.scene),
         };
+        if !self.quiet {
+            scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+        }
         let mut recording = sim.recording();
         let start = Instant::now();
         let result = sim.run_into(scene.duration, &mut recording);

@@ -9,6 +9,7 @@
 //! The energy ledger rides along as quadratures: first the work of efforts and external wrenches,
 //! Ẇ = τᵀ v + Σ f_ext · v_link, then the heat of each damper, Q̇ = d v².
 
+use super::{Energies, Formulation};
 use crate::compile::Compiled;
 use crate::error::{Error, Result};
 use crate::signal::Piece;
@@ -23,24 +24,6 @@ use nalgebra::{DMatrix, Vector3};
 /// Rotation from the chart's centre at which the chart moves, rad: far from the 2π at which it ends, and seldom enough
 /// that the evaluation lost with each move does not count.
 const CHART_RADIUS: f64 = 0.5;
-
-/// Stored energies, J.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Energies {
-    /// Of motion, armature included.
-    pub kinetic: f64,
-    /// Of height, zero at the world origin.
-    pub potential: f64,
-    /// Of springs.
-    pub elastic: f64,
-}
-
-impl Energies {
-    /// The sum.
-    pub fn stored(&self) -> f64 {
-        self.kinetic + self.potential + self.elastic
-    }
-}
 
 /// Equations (1) and (2) of a compiled machine. See the [module](self).
 #[derive(Debug, Clone)]
@@ -93,23 +76,6 @@ impl Smooth {
         smooth
     }
 
-    /// The machine.
-    pub fn compiled(&self) -> &Compiled {
-        &self.compiled
-    }
-
-    /// Reads efforts, dampers, springs and wrenches again from the world.
-    pub fn read_actions(&mut self, world: &hecs::World) -> Result<()> {
-        self.compiled.read_actions(world)?;
-        self.apply_wrenches();
-        Ok(())
-    }
-
-    /// Sets the effort a caller applies to velocity `k`.
-    pub(crate) fn set_effort(&mut self, k: usize, effort: f64) {
-        self.compiled.effort[k] = effort;
-    }
-
     fn apply_wrenches(&mut self) {
         let outside = &mut self.work.outside;
         outside.clear_wrenches();
@@ -120,75 +86,11 @@ impl Smooth {
         }
     }
 
-    /// Puts the chart at `state` and the unknowns into `y`.
-    pub fn begin(&mut self, state: &State, y: &mut [f64]) {
-        let model = &self.compiled.model;
-        let n = model.n_v;
-        for i in 1..model.n_bodies() {
-            let (q, xi) = (&state.q[model.q_range(i)], &mut y[model.v_range(i)]);
-            if let [q] = q {
-                xi[0] = *q;
-            } else {
-                self.q_ref[model.q_range(i)].copy_from_slice(q);
-                xi.fill(0.0);
-            }
-        }
-        y[n..2 * n].copy_from_slice(&state.v);
-        self.enter_piece(state.t);
-    }
-
     /// Takes the pieces of the signals that hold just after `t`.
     fn enter_piece(&mut self, t: f64) {
         self.piece = Piece::After(t);
         let corners = self.compiled.drives.iter().filter_map(|drive| drive.effort.next_corner(t));
         self.next_corner = corners.reduce(f64::min);
-    }
-
-    /// Time, positions and velocities at (t, y).
-    pub fn state(&self, t: f64, y: &[f64], state: &mut State) -> Result<()> {
-        let model = &self.compiled.model;
-        state.t = t;
-        chart_point(model, &self.q_ref, &y[..model.n_v], &mut state.q)
-            .map_err(|source| Error::Mechanics { t, source })?;
-        // at the centre of the chart the configuration is the one it was put at, bit for bit
-        for &k in &self.free {
-            if y[k..k + 6].iter().all(|&xi| xi == 0.0) {
-                let range = model.q_range(model.joint_of_velocity(k));
-                state.q[range.clone()].copy_from_slice(&self.q_ref[range]);
-            }
-        }
-        state.v.copy_from_slice(&y[model.n_v..2 * model.n_v]);
-        Ok(())
-    }
-
-    /// Accelerations at a state.
-    pub fn acceleration(&mut self, state: &State) -> Result<&[f64]> {
-        self.efforts(state.t, &state.q, &state.v);
-        aba(&self.compiled.model, &mut self.work, &state.q, &state.v, &self.tau)
-            .map_err(|source| Error::Mechanics { t: state.t, source })
-    }
-
-    /// Stored energies at a state.
-    pub fn energies(&mut self, state: &State) -> Result<Energies> {
-        let Self { compiled, work, .. } = self;
-        let failed = |source| Error::Mechanics { t: state.t, source };
-        let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
-        Ok(Energies {
-            kinetic: kinetic_energy(&compiled.model, work, &state.q, &state.v).map_err(failed)?,
-            potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
-            elastic: compiled.springs.iter().map(elastic).sum(),
-        })
-    }
-
-    /// Puts a state, and what follows from it, onto the entities.
-    pub fn write_back(&mut self, world: &mut hecs::World, state: &State, a: &[f64]) -> Result<()> {
-        let results = (&mut self.poses, &mut self.reactions[..]);
-        crate::write_back::write_back(world, &self.compiled, &mut self.work, results, state, a)
-    }
-
-    /// What the last failed evaluation met.
-    pub(crate) fn take_failure(&mut self) -> Option<bristle_multibody::Error> {
-        self.failure.take()
     }
 
     /// Right-hand side of (1) into `tau`.
@@ -240,6 +142,81 @@ impl Smooth {
         let may_go_away = matches!(error, bristle_multibody::Error::NonFinite { .. });
         self.failure = Some(error);
         if may_go_away { Trouble::Retry } else { Trouble::Fatal { code: 0 } }
+    }
+}
+
+impl Formulation for Smooth {
+    fn compiled(&self) -> &Compiled {
+        &self.compiled
+    }
+
+    fn read_actions(&mut self, world: &hecs::World) -> Result<()> {
+        self.compiled.read_actions(world)?;
+        self.apply_wrenches();
+        Ok(())
+    }
+
+    fn set_effort(&mut self, k: usize, effort: f64) {
+        self.compiled.effort[k] = effort;
+    }
+
+    fn begin(&mut self, state: &State, y: &mut [f64]) {
+        let model = &self.compiled.model;
+        let n = model.n_v;
+        for i in 1..model.n_bodies() {
+            let (q, xi) = (&state.q[model.q_range(i)], &mut y[model.v_range(i)]);
+            if let [q] = q {
+                xi[0] = *q;
+            } else {
+                self.q_ref[model.q_range(i)].copy_from_slice(q);
+                xi.fill(0.0);
+            }
+        }
+        y[n..2 * n].copy_from_slice(&state.v);
+        self.enter_piece(state.t);
+    }
+
+    fn state(&self, t: f64, y: &[f64], state: &mut State) -> Result<()> {
+        let model = &self.compiled.model;
+        state.t = t;
+        chart_point(model, &self.q_ref, &y[..model.n_v], &mut state.q)
+            .map_err(|source| Error::Mechanics { t, source })?;
+        // at the centre of the chart the configuration is the one it was put at, bit for bit
+        for &k in &self.free {
+            if y[k..k + 6].iter().all(|&xi| xi == 0.0) {
+                let range = model.q_range(model.joint_of_velocity(k));
+                state.q[range.clone()].copy_from_slice(&self.q_ref[range]);
+            }
+        }
+        state.v.copy_from_slice(&y[model.n_v..2 * model.n_v]);
+        Ok(())
+    }
+
+    fn acceleration(&mut self, state: &State) -> Result<&[f64]> {
+        self.efforts(state.t, &state.q, &state.v);
+        aba(&self.compiled.model, &mut self.work, &state.q, &state.v, &self.tau)
+            .map_err(|source| Error::Mechanics { t: state.t, source })
+    }
+
+    fn energies(&mut self, state: &State) -> Result<Energies> {
+        let Self { compiled, work, .. } = self;
+        let failed = |source| Error::Mechanics { t: state.t, source };
+        let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
+        Ok(Energies {
+            kinetic: kinetic_energy(&compiled.model, work, &state.q, &state.v).map_err(failed)?,
+            potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
+            elastic: compiled.springs.iter().map(elastic).sum(),
+            bristle: 0.0,
+        })
+    }
+
+    fn write_back(&mut self, world: &mut hecs::World, state: &State, a: &[f64]) -> Result<()> {
+        let results = (&mut self.poses, &mut self.reactions[..]);
+        crate::write_back::write_back(world, &self.compiled, &mut self.work, results, state, a)
+    }
+
+    fn take_failure(&mut self) -> Option<bristle_multibody::Error> {
+        self.failure.take()
     }
 }
 
@@ -359,5 +336,121 @@ impl System for Smooth {
             }
         }
         Ok(moved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::{Describe, free, prismatic, revolute};
+    use crate::compile::{compile, read_state};
+    use crate::component::{Drive, ExternalWrench};
+    use crate::signal::Signal;
+    use bristle_multibody::LinkInertia;
+    use hecs::World;
+
+    /// Three joints with springs, dampers, a drive and a wrench.
+    fn arm(is_floating: bool) -> World {
+        let mut world = World::new();
+        let links: Vec<_> = (0..3)
+            .map(|k| {
+                let inertia = LinkInertia::diagonal(1.0 + k as f64, [0.1, 0.2, -0.3].into(), 0.04, 0.05, 0.06);
+                world.spawn_link(&format!("link {k}"), inertia)
+            })
+            .collect();
+        let root = if is_floating { free("a") } else { revolute("a", [0.3, 1.0, 0.1]).position(0.4).velocity(1.0) };
+        world.spawn_joint(root.to(links[0]));
+        let slide = prismatic("b", [1.0, 0.5, 0.0]).from(links[0]).to(links[1]).at([0.2, 0.0, 0.1]);
+        world.spawn_joint(slide.position(0.1).velocity(-0.7).spring(30.0, 0.02).damping(2.0));
+        let hinge = revolute("c", [0.0, 0.2, 1.0]).from(links[1]).to(links[2]).at([0.0, 0.3, 0.0]);
+        let drive = Drive::Effort(Signal::Sine { amplitude: 2.0, frequency: 3.0, phase: 0.0, offset: 1.0 });
+        world.spawn_joint(hinge.velocity(0.9).damping(0.3).drive(drive));
+        let wrench = ExternalWrench { moment: [0.1, 0.2, 0.3].into(), force: [1.0, -2.0, 0.5].into() };
+        world.insert_one(links[2], wrench).unwrap();
+        world
+    }
+
+    fn begun(world: &World) -> (Smooth, State, Vec<f64>) {
+        let mut system = Smooth::new(compile(world).unwrap());
+        let mut state = State::rest(&system.compiled.model);
+        read_state(world, &system.compiled, &mut state).unwrap();
+        let mut y = vec![0.0; system.dim()];
+        system.begin(&state, &mut y);
+        (system, state, y)
+    }
+
+    #[test]
+    fn jacobian_agrees_with_differences() {
+        let (mut system, _, mut y) = begun(&arm(false));
+        let n = y.len();
+        let mut jac = Matrix::new(n);
+        jac.resize(n);
+        assert!(system.jacobian(0.3, &y, &mut jac).unwrap());
+        let (mut up, mut down) = (vec![0.0; n], vec![0.0; n]);
+        for j in 0..n {
+            let (y_j, h) = (y[j], 1e-6);
+            y[j] = y_j + h;
+            system.rhs(0.3, &y, &mut up).unwrap();
+            y[j] = y_j - h;
+            system.rhs(0.3, &y, &mut down).unwrap();
+            y[j] = y_j;
+            for i in 0..n {
+                let difference = (up[i] - down[i]) / (2.0 * h);
+                // central differences: h² and eps/h, times entries up to some hundreds
+                assert!((jac[(i, j)] - difference).abs() < 1e-6, "({i}, {j}): {} {difference}", jac[(i, j)]);
+            }
+        }
+    }
+
+    #[test]
+    fn ledger_rates_are_those_of_the_stored_energy() {
+        // along the motion: d(stored)/dt = work in − heat, by differences along a short exact step
+        for is_floating in [false, true] {
+            let (mut system, mut state, y) = begun(&arm(is_floating));
+            let (n, t) = (y.len(), 0.3);
+            let mut dy = vec![0.0; n];
+            let mut rate = vec![0.0; system.n_quadratures()];
+            system.rhs(t, &y, &mut dy).unwrap();
+            system.quadratures(t, &y, &dy, &mut rate).unwrap();
+            let mut stored = |h: f64| {
+                let moved: Vec<f64> = y.iter().zip(&dy).map(|(y, dy)| y + h * dy).collect();
+                system.state(t, &moved, &mut state).unwrap();
+                system.energies(&state).unwrap().stored()
+            };
+            let power = (stored(1e-5) - stored(-1e-5)) / 2e-5;
+            let booked = rate[0] - rate[1..].iter().sum::<f64>();
+            assert!(rate[1..].iter().all(|heat| *heat > 0.0) && rate.len() == 3);
+            assert!((power - booked).abs() < 1e-6 * booked.abs().max(1.0), "{power} {booked}");
+        }
+    }
+
+    #[test]
+    fn moving_the_chart_leaves_the_configuration() {
+        let (mut system, mut state, mut y) = begun(&arm(true));
+        y[..6].copy_from_slice(&[0.5, -0.4, 0.3, 1.0, 2.0, 3.0]);
+        system.state(0.0, &y, &mut state).unwrap();
+        let (before, energies) = (state.clone(), system.energies(&state).unwrap());
+        assert!(system.accepted(0.0, &mut y).unwrap());
+        assert_eq!(y[..6], [0.0; 6]);
+        system.state(0.0, &y, &mut state).unwrap();
+        assert_eq!(before, state);
+        assert_eq!(energies, system.energies(&state).unwrap());
+        // near its centre it stays
+        y[0] = 0.1;
+        assert!(!system.accepted(0.0, &mut y).unwrap());
+    }
+
+    #[test]
+    fn singular_machines_and_bad_numbers_are_told_apart() {
+        let mut world = World::new();
+        let ghost = world.spawn_link("ghost", LinkInertia::point(0.0, [0.0; 3].into()));
+        world.spawn_joint(revolute("loose", [0.0, 0.0, 1.0]).to(ghost));
+        let (mut system, _, y) = begun(&world);
+        assert_eq!(system.rhs(0.0, &y, &mut [0.0; 2]), Err(Trouble::Fatal { code: 0 }));
+        assert!(system.take_failure().unwrap().to_string().contains("`loose`"));
+
+        let (mut system, _, mut y) = begun(&arm(false));
+        y[4] = f64::NAN;
+        assert_eq!(system.rhs(0.0, &y, &mut [0.0; 6]), Err(Trouble::Retry));
     }
 }

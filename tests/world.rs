@@ -487,3 +487,14 @@ fn ten_thousand_links_compile_and_move() {
     assert!((tip - z).abs() < 1e-8, "{tip} {z}");
     assert_eq!(sim.recording().names().len(), 1 + 4 * 10_000 + 8);
 }
+
+#[test]
+fn recordings_too_large_for_memory_are_refused_at_once() {
+    let mut sim = Simulation::from_world(chain(2).0).unwrap();
+    let error = sim.run_until(1e9).unwrap_err();
+    assert!(error.is_refusal() && error.to_string().contains("interval of `output` is 0.01"), "{error}");
+    assert_eq!(sim.time(), 0.0);
+    assert!(sim.run_until(f64::NAN).is_err() && sim.run_until(f64::INFINITY).is_err());
+    sim.run_until(0.1).unwrap();
+    assert!(sim.run_until(0.05).is_err());
+}

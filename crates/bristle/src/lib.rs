@@ -8,6 +8,20 @@
 //!                     Recording ◀─record─ Simulation ◀─step─ integrate
 //! ```
 //!
+//! ```
+//! use bristle::prelude::*;
+//!
+//! fn main() -> Result<(), Error> {
+//!     # std::env::set_current_dir("../..").unwrap();
+//!     let scene = Scene::load("scenes/single_pendulum.ron")?;
+//!     let mut sim = Simulation::new(&scene)?;
+//!     let recording = sim.run_until(10.0)?;
+//!     println!("final angle {:.6} rad", recording.last("hinge.position")?);
+//!     # std::env::set_current_dir(std::env::temp_dir()).unwrap();
+//!     recording.write_csv("pendulum.csv")
+//! }
+//! ```
+//!
 //! Describe a machine as a RON [`scene`] or in a [`hecs::World`] ([`component`], [`builder`]), run it with
 //! [`Simulation`], read the [`Recording`].
 //!

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A table of channels: one row per instant.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -83,14 +83,12 @@ impl Recording {
     /// Writes the table as CSV: into a file beside `path` first, renamed when complete.
     pub fn write_csv(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
-        let mut partial = path.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = Path::new(&partial);
+        let partial = partial_path(path);
         let write = || {
-            let mut file = BufWriter::with_capacity(1 << 16, File::create(partial)?);
+            let mut file = BufWriter::with_capacity(1 << 16, File::create(&partial)?);
             self.write_csv_to(&mut file)?;
             file.into_inner()?.sync_all()?;
-            std::fs::rename(partial, path)
+            std::fs::rename(&partial, path)
         };
         write().map_err(|source| Error::Io { path: path.into(), source })
     }
@@ -121,6 +119,24 @@ impl Recording {
     }
 }
 
+/// Tries whether results can be written to `path`, before they are there.
+pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    let failed = |source| Error::Io { path: path.into(), source };
+    if path.is_dir() {
+        return Err(failed(io::ErrorKind::IsADirectory.into()));
+    }
+    let partial = partial_path(path);
+    File::create(&partial).and_then(|_| std::fs::remove_file(&partial)).map_err(failed)
+}
+
+/// Where results stand while they are incomplete.
+fn partial_path(path: &Path) -> PathBuf {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".partial");
+    partial.into()
+}
+
 /// Instants at which rows are recorded: multiples of an interval, and the end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Samples {
@@ -134,6 +150,11 @@ impl Samples {
         let rate = (1.0 / interval).round();
         let is_whole = rate >= 1.0 && rate.is_finite() && (rate * interval - 1.0).abs() < 1e-12;
         Self { interval, per_second: is_whole.then_some(rate) }
+    }
+
+    /// Time between instants, s.
+    pub fn interval(&self) -> f64 {
+        self.interval
     }
 
     /// Instant number `k`.

@@ -17,6 +17,9 @@ use bristle_integrate::{Control, Driver, Method, Options, Sink, Stats, System};
 use bristle_multibody::{JointKind, State};
 use hecs::{Entity, World};
 
+/// Numbers in a recording at most: they stay in memory, 8 GB of it.
+const MOST_NUMBERS: f64 = 1e9;
+
 /// How a world is to be simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
@@ -242,6 +245,11 @@ impl Simulation {
             *recording = self.recording();
         }
         let now = self.driver.t();
+        let rows = (t - now) / self.samples.interval();
+        if rows * recording.names().len() as f64 > MOST_NUMBERS {
+            let (name, what, value) = ("output".into(), "interval", self.samples.interval());
+            return Err(Error::Number { name, what, value, range: "longer: a recording has room for 1e9 numbers" });
+        }
         let is_continued = recording.rows().next_back().is_some_and(|row| row[0] == now);
         let mut recorder = Recorder {
             past: self.past.clone(),

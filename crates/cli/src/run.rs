@@ -53,6 +53,11 @@ impl Run {
             Ok(sim) => sim,
             Err(error) => return refuse(&error, &self.scene),
         };
+        // better now than after an hour
+        if let Some(Err(error)) = self.out.as_ref().map(bristle::record::check_writable) {
+            eprintln!("error: {error}");
+            return Outcome::Refused;
+        }
         if !self.quiet {
             scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
         }

@@ -3,7 +3,7 @@
 //! Each formulation is one file headed by its equation. All are a [`System`], and all answer what a
 //! [`Simulation`](crate::Simulation) asks besides, in the same words: [`Formulation`].
 
-mod smooth;
+pub mod smooth;
 
 pub use smooth::Smooth;
 

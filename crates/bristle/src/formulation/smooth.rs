@@ -1,7 +1,9 @@
 //! Motion without friction: springs, dampers and efforts, an ordinary differential equation.
 //!
+//! ```text
 //!     M(q) a + c(q, v) = τ − d v − k (q − q_rest)                    (1)
 //!     ξ̇ = chart rate of v at ξ,   v̇ = a                              (2)
+//! ```
 //!
 //! Unknowns y = (ξ, v), each `n_v` long. ξ are the positions themselves, except for free joints, where they are chart
 //! coordinates about `q_ref`; the chart moves along with the motion, at accepted steps.

@@ -498,3 +498,72 @@ fn recordings_too_large_for_memory_are_refused_at_once() {
     sim.run_until(0.1).unwrap();
     assert!(sim.run_until(0.05).is_err());
 }
+
+#[test]
+fn no_sequence_of_calls_panics() {
+    let numbers = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, -0.0, 0.0, 5e-324, 1.0, 3.0];
+    let mut rng = Pcg64Mcg::seed_from_u64(5);
+    let (mut n_good, mut n_bad) = (0, 0);
+    for _ in 0..200 {
+        let (world, mut links, mut joints) = chain(3);
+        let mut sim = Simulation::from_world(world).unwrap();
+        for _ in 0..20 {
+            let number = |rng: &mut Pcg64Mcg| numbers[rng.random_range(0..numbers.len())];
+            let x = number(&mut rng);
+            let k = rng.random_range(0..links.len());
+            let (link, joint) = (links[k], joints[k]);
+            match rng.random_range(0..12) {
+                0 => _ = sim.set_effort(joint, x),
+                1 => _ = sim.world_mut().insert_one(joint, Spring { stiffness: x, rest: number(&mut rng) }),
+                2 => _ = sim.world_mut().insert_one(joint, Damping(x)),
+                3 => _ = sim.world_mut().insert_one(joint, JointState { position: x, velocity: number(&mut rng) }),
+                4 => _ = sim.world_mut().get::<&mut Link>(link).map(|mut link| link.mass = x),
+                5 => _ = sim.world_mut().despawn(if rng.random() { link } else { joint }),
+                6 => _ = sim.world_mut().remove::<(Name,)>(if rng.random() { link } else { joint }),
+                7 => {
+                    _ = sim
+                        .world_mut()
+                        .insert_one(link, ExternalWrench { force: [x, 0.0, 1.0].into(), ..Default::default() })
+                }
+                8 => {
+                    links.push(sim.world_mut().spawn_link(&format!("link {x}"), inertia(1)));
+                    joints.push(
+                        sim.world_mut()
+                            .spawn_joint(prismatic(&format!("joint {x}"), [x, 0.0, 1.0]).to(links[links.len() - 1])),
+                    );
+                }
+                9 => sim.world_mut().clear(),
+                10 => _ = sim.world_mut().get::<&mut Joint>(joint).map(|mut joint| joint.armature = x),
+                _ => sim.world_mut().set_gravity([0.0, x, number(&mut rng)]),
+            }
+            let dt = if rng.random_range(0..4) == 0 { number(&mut rng) } else { 0.01 };
+            let dt = if dt.is_finite() { dt.min(0.02) } else { dt };
+            match sim.step(dt) {
+                Ok(()) => n_good += 1,
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    n_bad += 1;
+                }
+            }
+            // whatever was refused, the simulation still stands on finite ground
+            assert!(sim.time().is_finite() && sim.positions().iter().chain(sim.velocities()).all(|x| x.is_finite()));
+        }
+    }
+    assert!(n_good > 500 && n_bad > 500, "{n_good} {n_bad}");
+}
+
+#[test]
+fn a_refused_edit_leaves_the_ledger_of_every_joint() {
+    let (world, _, joints) = chain(3);
+    let mut sim = Simulation::from_world(world).unwrap();
+    let mut recording = sim.run_until(0.5).unwrap();
+    let heat = recording.last("joint 2.dissipated").unwrap();
+    assert!(heat > 0.0);
+    sim.world_mut().get::<&mut Damping>(joints[1]).unwrap().0 = f64::NAN;
+    assert!(sim.step(0.1).is_err());
+    sim.world_mut().get::<&mut Damping>(joints[1]).unwrap().0 = 0.2;
+    sim.run_into(0.6, &mut recording).unwrap();
+    let after = recording.last("joint 2.dissipated").unwrap();
+    assert!(after >= heat && after < 2.0 * heat, "{heat} {after}");
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-7);
+}

@@ -192,39 +192,61 @@ pub fn compile(world: &World) -> Result<Compiled> {
 }
 
 impl Compiled {
-    /// Reads again what acts in the machine: efforts, dampers, springs, wrenches. Allocates only where their number grows.
+    /// Reads again what acts in the machine: efforts, dampers, springs, wrenches. Allocates only where their number grows;
+    /// changes nothing where it refuses.
     pub fn read_actions(&mut self, world: &World) -> Result<()> {
         self.refuse_misplaced(world)?;
+        self.refuse_bad_numbers(world)?;
         self.dampers.clear();
         self.springs.clear();
         self.wrenches.clear();
         let (model, index) = (&self.model, &self.index);
         for (joint, entity) in index.joints() {
-            let mut query = world.query_one::<(Option<&Effort>, Option<&Damping>, Option<&Spring>)>(entity);
+            let mut query = world.query_one::<Actions<'_>>(entity);
             let Ok((effort, damping, spring)) = query.get() else { continue };
-            let name = || model.joint_names[joint].clone();
             let (q, v) = (model.q_index[joint], model.v_index[joint]);
             if is_one_degree(&model.kinds[joint]) {
-                self.effort[v] = finite(effort.map_or(0.0, |effort| effort.0), "effort", name)?;
+                self.effort[v] = effort.map_or(0.0, |effort| effort.0);
             }
             if let Some(&Damping(damping)) = damping
-                && not_negative(damping, "damping", name)? > 0.0
+                && damping > 0.0
             {
                 self.dampers.push(Damper { joint, v, damping });
             }
             if let Some(&Spring { stiffness, rest }) = spring {
-                not_negative(stiffness, "stiffness", name)?;
-                finite(rest, "rest", name)?;
                 self.springs.push(SpringAt { q, v, stiffness, rest });
             }
         }
         for (body, entity) in index.links() {
-            let Ok(wrench) = world.get::<&ExternalWrench>(entity) else { continue };
-            let name = || model.link_names[body].clone();
-            for x in wrench.moment.iter().chain(wrench.force.iter()) {
-                finite(*x, "external wrench", name)?;
+            if let Ok(wrench) = world.get::<&ExternalWrench>(entity) {
+                self.wrenches.push(WrenchAt { body, wrench: Force::new(wrench.moment, wrench.force) });
             }
-            self.wrenches.push(WrenchAt { body, wrench: Force::new(wrench.moment, wrench.force) });
+        }
+        Ok(())
+    }
+
+    /// Refuses efforts, dampers, springs and wrenches that are no numbers to compute with.
+    fn refuse_bad_numbers(&self, world: &World) -> Result<()> {
+        for (joint, entity) in self.index.joints() {
+            let mut query = world.query_one::<Actions<'_>>(entity);
+            let Ok((effort, damping, spring)) = query.get() else { continue };
+            let name = || self.model.joint_names[joint].clone();
+            if let Some(effort) = effort {
+                finite(effort.0, "effort", name)?;
+            }
+            if let Some(damping) = damping {
+                not_negative(damping.0, "damping", name)?;
+            }
+            if let Some(spring) = spring {
+                not_negative(spring.stiffness, "stiffness", name)?;
+                finite(spring.rest, "rest", name)?;
+            }
+        }
+        for (body, entity) in self.index.links() {
+            let Ok(wrench) = world.get::<&ExternalWrench>(entity) else { continue };
+            for &x in wrench.moment.iter().chain(wrench.force.iter()) {
+                finite(x, "external wrench", || self.model.link_names[body].clone())?;
+            }
         }
         Ok(())
     }
@@ -336,6 +358,9 @@ impl Compiled {
     }
 }
 
+/// What acts in a joint.
+type Actions<'a> = (Option<&'a Effort>, Option<&'a Damping>, Option<&'a Spring>);
+
 const ONE_DEGREE: &str = "which belongs on revolute and prismatic joints";
 
 /// Reads positions and velocities from the entities into `state`; those without a state component are at 0 and at rest.
@@ -416,13 +441,13 @@ fn is_one_degree(kind: &JointKind) -> bool {
     matches!(kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. })
 }
 
-fn finite(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<f64> {
-    if value.is_finite() { Ok(value) } else { Err(Error::Number { name: name(), what, value, range: "finite" }) }
+fn finite(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<()> {
+    if value.is_finite() { Ok(()) } else { Err(Error::Number { name: name(), what, value, range: "finite" }) }
 }
 
-fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<f64> {
+fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<()> {
     let range = "finite and not negative";
-    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(Error::Number { name: name(), what, value, range }) }
+    if value.is_finite() && value >= 0.0 { Ok(()) } else { Err(Error::Number { name: name(), what, value, range }) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Every scene runs, and its energy adds up.
 
+use bristle::friction::{FrictionLaw, Law};
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,11 @@ fn every_scene_runs_and_its_energy_balance_closes() {
         assert!(turnover > 0.0, "{}: nothing moves", path.display());
         // error control at rtol 1e-8 leaves some 1e-6 of what changed hands
         assert!(worst < 1e-6 * turnover, "{}: balance {worst:e} J of {turnover:e} J", path.display());
-        // dissipation never runs backwards
+        // dissipation never runs backwards, where a law is passive
+        let laws: Vec<&Law> = scene.joints.iter().filter_map(|joint| joint.friction.as_ref()).collect();
+        if laws.iter().any(|law| matches!(law, Law::LuGre2(_)) || !law.warnings().is_empty()) {
+            continue;
+        }
         for channel in recording.names().iter().filter(|name| name.ends_with("dissipated")) {
             let heat: Vec<f64> = recording.channel(channel).unwrap().collect();
             assert!(heat.windows(2).all(|w| w[1] >= w[0] - 1e-12 * turnover), "{}: {channel}", path.display());
@@ -122,7 +127,7 @@ fn what_is_not_supported_is_refused_with_its_place() {
         )
     };
     for (joint, rest, line, expected) in [
-        ("friction: Coulomb(coulomb: 0.4)", "", 5, "friction law `Coulomb` of joint `j`"),
+        ("friction: Coulomb(coulomb: 0.4), load: Pin(radius: 0.1)", "", 5, "load `Pin` of joint `j`"),
         ("drive: Motion(Constant(1.0))", "", 5, "drive `Motion` of joint `j`"),
         ("", "couplings: [\nGear(name: \"g\", joints: (\"j\", \"k\"), ratio: 2.0)]", 9, "coupling `g`, a `Gear`,"),
         ("", "formulation: Jerk,", 8, "formulation `Jerk`"),

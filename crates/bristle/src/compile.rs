@@ -8,11 +8,12 @@
 //! that a world edited and compiled again goes on from where it was.
 
 use crate::component::{
-    Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState, Link, Load, Name, Spring,
-    Twist,
+    BristleState, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState, Link, Load,
+    Name, PidState, Spring, Twist,
 };
 use crate::error::{Error, Result};
-use crate::signal::Signal;
+use crate::signal::{Sample, Signal};
+use bristle_friction::{FrictionLaw, Law};
 use bristle_multibody::spatial::Force;
 use bristle_multibody::{JointKind, JointSpec, Model, ModelBuilder, Placement, State};
 use hecs::{Entity, World};
@@ -84,15 +85,90 @@ pub struct SpringAt {
     pub rest: f64,
 }
 
-/// An effort given over time on one velocity.
+/// A drive on one coordinate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveAt {
     /// Joint it belongs to.
     pub joint: usize,
+    /// Its position.
+    pub q: usize,
     /// Its velocity.
     pub v: usize,
-    /// N·m or N.
-    pub effort: Signal,
+    /// What it does.
+    pub drive: Drive,
+}
+
+impl DriveAt {
+    /// What it is told over time: an effort or a position.
+    pub fn signal(&self) -> &Signal {
+        match &self.drive {
+            Drive::Effort(signal) | Drive::Motion(signal) => signal,
+            Drive::Pull { target, .. } | Drive::Pid { target, .. } => target,
+        }
+    }
+
+    /// Whether it integrates its error, a state.
+    pub fn has_integral(&self) -> bool {
+        matches!(self.drive, Drive::Pid { .. })
+    }
+
+    /// Effort, N·m or N, with the signal at `signal`.
+    pub fn effort(&self, signal: &Sample, q: f64, v: f64, integral: f64) -> f64 {
+        match self.drive {
+            Drive::Effort(_) => signal.value,
+            Drive::Pull { stiffness, .. } => stiffness * (signal.value - q),
+            Drive::Pid { kp, ki, kd, .. } => kp * (signal.value - q) + ki * integral - kd * v,
+            // refused by `compile`
+            Drive::Motion(_) => 0.0,
+        }
+    }
+
+    /// Derivatives of the effort in position, velocity and integral.
+    pub fn slopes(&self) -> [f64; 3] {
+        match self.drive {
+            Drive::Effort(_) | Drive::Motion(_) => [0.0; 3],
+            Drive::Pull { stiffness, .. } => [-stiffness, 0.0, 0.0],
+            Drive::Pid { kp, ki, kd, .. } => [-kp, -kd, ki],
+        }
+    }
+}
+
+/// Friction in one joint: law × load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contact {
+    /// Joint it belongs to.
+    pub joint: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// Friction per unit load.
+    pub law: Law,
+    /// What gives the normal load.
+    pub load: Load,
+    /// Lever: slip velocity = arm · joint velocity, effort = arm · N · law, m; 1 where slip is the joint's own.
+    pub arm: f64,
+}
+
+impl Contact {
+    /// Normal load and its rate, with a load's signal clamped at `signal`.
+    pub fn normal(&self, signal: &Sample) -> (f64, f64) {
+        match self.load {
+            Load::Unit => (1.0, 0.0),
+            Load::Constant(n) => (n, 0.0),
+            Load::Signal { max, geometry, .. } => (max * geometry * signal.value, max * geometry * signal.derivative),
+            // refused by `compile`
+            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => (0.0, 0.0),
+        }
+    }
+
+    /// What the load follows over time.
+    pub fn signal(&self) -> Option<&Signal> {
+        if let Load::Signal { signal, .. } = &self.load { Some(signal) } else { None }
+    }
+
+    /// Whether it sticks and slips by events.
+    pub fn is_event_driven(&self) -> bool {
+        self.law.event_driven().is_some()
+    }
 }
 
 /// A wrench from outside on one body.
@@ -119,8 +195,12 @@ pub struct Compiled {
     pub effort: Vec<f64>,
     /// Wrenches that callers apply, in link order.
     pub wrenches: Vec<WrenchAt>,
-    /// Efforts given over time, in joint order.
+    /// Drives, in joint order.
     pub drives: Vec<DriveAt>,
+    /// Friction, in joint order.
+    pub contacts: Vec<Contact>,
+    /// Joints with a damper or friction, in order: each has its heat in the ledger.
+    pub heated: Vec<usize>,
     /// Links as they were compiled; `n_joints`.
     links: Vec<Link>,
     /// Joints as they were compiled; `n_joints`.
@@ -184,10 +264,26 @@ pub fn compile(world: &World) -> Result<Compiled> {
     };
 
     let effort = vec![0.0; model.n_v];
-    let (dampers, springs, wrenches, drives) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let mut compiled = Compiled { model, index, dampers, springs, effort, wrenches, drives, links, joints };
+    let mut compiled = Compiled {
+        model,
+        index,
+        dampers: Vec::new(),
+        springs: Vec::new(),
+        effort,
+        wrenches: Vec::new(),
+        drives: Vec::new(),
+        contacts: Vec::new(),
+        heated: Vec::new(),
+        links,
+        joints,
+    };
     compiled.read_actions(world)?;
     compiled.read_drives(world)?;
+    compiled.read_friction(world)?;
+    let dampers = compiled.dampers.iter().map(|damper| damper.joint);
+    compiled.heated = dampers.chain(compiled.contacts.iter().map(|contact| contact.joint)).collect();
+    compiled.heated.sort_unstable();
+    compiled.heated.dedup();
     Ok(compiled)
 }
 
@@ -255,20 +351,56 @@ impl Compiled {
     fn read_drives(&mut self, world: &World) -> Result<()> {
         let model = &self.model;
         for (joint, entity) in self.index.joints() {
-            let name = || model.joint_names[joint].clone();
-            if let Ok(friction) = world.get::<&Friction>(entity) {
-                let what = format!("friction law `{}`", friction.0.name());
-                return Err(Error::Unsupported { name: name(), what });
-            }
             let Ok(drive) = world.get::<&Drive>(entity) else { continue };
-            let Drive::Effort(signal) = &*drive else {
-                let what = format!("drive `{}`", drive_name(&drive));
-                return Err(Error::Unsupported { name: name(), what });
-            };
-            if let Some(finding) = signal.validate().into_iter().next() {
+            let name = || model.joint_names[joint].clone();
+            if let Drive::Motion(_) = &*drive {
+                return Err(Error::Unsupported { name: name(), what: "drive `Motion`".into() });
+            }
+            let (q, v) = (model.q_index[joint], model.v_index[joint]);
+            let at = DriveAt { joint, q, v, drive: Drive::clone(&drive) };
+            if let Some(finding) = at.signal().validate().into_iter().next() {
                 return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
             }
-            self.drives.push(DriveAt { joint, v: model.v_index[joint], effort: signal.clone() });
+            match at.drive {
+                Drive::Pull { stiffness, .. } => not_negative(stiffness, "stiffness", name)?,
+                Drive::Pid { kp, ki, kd, .. } => {
+                    for (gain, what) in [(kp, "kp"), (ki, "ki"), (kd, "kd")] {
+                        finite(gain, what, name)?;
+                    }
+                }
+                Drive::Effort(_) | Drive::Motion(_) => {}
+            }
+            self.drives.push(at);
+        }
+        Ok(())
+    }
+
+    /// Reads laws and loads, and refuses loads that have no place in the equations yet.
+    fn read_friction(&mut self, world: &World) -> Result<()> {
+        let model = &self.model;
+        for (joint, entity) in self.index.joints() {
+            let Ok(friction) = world.get::<&Friction>(entity) else { continue };
+            let name = || model.joint_names[joint].clone();
+            if let Some(finding) = friction.0.validate().into_iter().next() {
+                return Err(Error::Friction { joint: name(), law: friction.0.name(), reason: finding.to_string() });
+            }
+            let load = world.get::<&Load>(entity).map_or(Load::Unit, |load| (*load).clone());
+            match &load {
+                Load::Unit => {}
+                Load::Constant(n) => not_negative(*n, "load", name)?,
+                Load::Signal { max, signal, geometry } => {
+                    not_negative(*max, "largest load", name)?;
+                    not_negative(*geometry, "geometry of the load", name)?;
+                    if let Some(finding) = signal.validate().into_iter().next() {
+                        return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
+                    }
+                }
+                Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => {
+                    return Err(Error::Unsupported { name: name(), what: format!("load `{}`", load_name(&load)) });
+                }
+            }
+            let v = model.v_index[joint];
+            self.contacts.push(Contact { joint, v, law: friction.0.clone(), load, arm: 1.0 });
         }
         Ok(())
     }
@@ -296,13 +428,18 @@ impl Compiled {
         let mut drives = self.drives.iter();
         let same_drives = self.index.joints().all(|(i, entity)| {
             let drive = world.get::<&Drive>(entity).ok();
-            drive.is_none_or(|drive| {
-                drives.next().is_some_and(|d| d.joint == i && matches!(&*drive, Drive::Effort(s) if *s == d.effort))
-            })
+            drive.is_none_or(|drive| drives.next().is_some_and(|d| d.joint == i && *drive == d.drive))
         }) && drives.next().is_none();
-        let is_frictionless = world.query::<&Friction>().iter().next().is_none();
+        let mut contacts = self.contacts.iter();
+        let same_friction = self.index.joints().all(|(i, entity)| {
+            let Ok(friction) = world.get::<&Friction>(entity) else { return true };
+            let load = world.get::<&Load>(entity).ok();
+            contacts.next().is_some_and(|c| {
+                c.joint == i && c.law == friction.0 && load.map_or(c.load == Load::Unit, |load| *load == c.load)
+            })
+        }) && contacts.next().is_none();
         let same_gravity = gravity(world).is_ok_and(|gravity| gravity.0 == model.gravity);
-        let same_actions = same_dampers && same_drives && is_frictionless && same_gravity;
+        let same_actions = same_dampers && same_drives && same_friction && same_gravity;
         links && joints && same_actions && n == (self.links.len(), self.joints.len())
     }
 
@@ -317,12 +454,13 @@ impl Compiled {
             Option<&'a Friction>,
             Option<&'a Load>,
             Option<&'a Drive>,
+            Option<&'a BristleState>,
         );
         let mut refused = Vec::new();
         for (entity, of_joint, wrench, name) in
             &mut world.query::<(Entity, OfJoints<'_>, Option<&ExternalWrench>, Option<&Name>)>()
         {
-            let (effort, damping, spring, state, free, friction, load, drive) = of_joint;
+            let (effort, damping, spring, state, free, friction, load, drive, bristle) = of_joint;
             let name = || name.map_or_else(|| format!("{entity:?}"), |name| name.0.clone());
             let mut refuse = |component, reason| refused.push((name(), component, reason));
             let kind = self.index.joint(entity).map(|i| self.model.kinds[i]);
@@ -334,6 +472,7 @@ impl Compiled {
                 ("Friction", friction.is_some()),
                 ("Load", load.is_some()),
                 ("Drive", drive.is_some()),
+                ("BristleState", bristle.is_some()),
             ] {
                 if is_there && !kind.is_some_and(|kind| is_one_degree(&kind)) {
                     refuse(component, ONE_DEGREE);
@@ -400,6 +539,37 @@ pub fn read_state(world: &World, compiled: &Compiled, state: &mut State) -> Resu
     Ok(())
 }
 
+/// Reads the bristles of each contact from the entities; those without a state start steady at the velocities `v`.
+pub fn read_bristles(world: &World, compiled: &Compiled, v: &[f64], bristles: &mut [BristleState]) -> Result<()> {
+    for (contact, bristle) in compiled.contacts.iter().zip(bristles) {
+        let name = || compiled.model.joint_names[contact.joint].clone();
+        let found = compiled.index.joint_entity(contact.joint).map(|entity| world.get::<&BristleState>(entity));
+        *bristle = match found {
+            Some(Ok(found)) => *found,
+            _ => {
+                let state = contact.law.initial_state(contact.arm * v[contact.v]);
+                BristleState { z: contact.law.deflection(state), w: state[1] }
+            }
+        };
+        finite(bristle.z, "bristle z", name)?;
+        finite(bristle.w, "bristle w", name)?;
+    }
+    Ok(())
+}
+
+/// Reads the integrals of the `Pid` drives, in order, from the entities; 0 without a state.
+pub fn read_integrals(world: &World, compiled: &Compiled, integrals: &mut [f64]) -> Result<()> {
+    let pids = compiled.drives.iter().filter(|drive| drive.has_integral());
+    for (drive, integral) in pids.zip(integrals) {
+        let name = || compiled.model.joint_names[drive.joint].clone();
+        let entity = compiled.index.joint_entity(drive.joint);
+        let found = entity.and_then(|entity| world.get::<&PidState>(entity).ok());
+        *integral = found.map_or(0.0, |state| state.integral);
+        finite(*integral, "integral", name)?;
+    }
+    Ok(())
+}
+
 /// Position of a free joint, as the seven numbers x, y, z, then quaternion w, x, y, z.
 fn position_of(placement: &Placement, q: &mut [f64]) {
     let (p, r) = (&placement.translation, &placement.rotation);
@@ -434,6 +604,18 @@ pub(crate) fn drive_name(drive: &Drive) -> &'static str {
         Drive::Pull { .. } => "Pull",
         Drive::Pid { .. } => "Pid",
         Drive::Motion(_) => "Motion",
+    }
+}
+
+/// Name of a load as spelled in a scene.
+pub(crate) fn load_name(load: &Load) -> &'static str {
+    match load {
+        Load::Unit => "Unit",
+        Load::Constant(_) => "Constant",
+        Load::Pin { .. } => "Pin",
+        Load::Thrust { .. } => "Thrust",
+        Load::Guide { .. } => "Guide",
+        Load::Signal { .. } => "Signal",
     }
 }
 

@@ -6,7 +6,7 @@
 //! | entity | describes | acts | state | result |
 //! |---|---|---|---|---|
 //! | link | [`Name`], [`Link`] | [`ExternalWrench`] | – | [`Pose`] |
-//! | joint | [`Name`], [`Joint`] | [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`] | [`JointState`] or [`FreeState`] | [`Acceleration`] or [`FreeAcceleration`], [`Reaction`] |
+//! | joint | [`Name`], [`Joint`] | [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`] | [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`] | [`Acceleration`] or [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`] |
 //! | any one | [`Gravity`] | – | – | – |
 //!
 //! Everything but the name and `Link` or `Joint` may be left out. A user's own components live beside these, on the
@@ -126,6 +126,22 @@ pub struct Spring {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Friction(pub bristle_friction::Law);
 
+/// State of the bristles of a joint. Without it they start at their steady value where there is slip, unloaded where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct BristleState {
+    /// Deflection, in units of slip: rad or m.
+    pub z: f64,
+    /// Second state of the second-order LuGre law, in units of slip velocity.
+    pub w: f64,
+}
+
+/// State of a joint's `Pid` drive: ∫ (target − position) dt, rad·s or m·s.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PidState {
+    /// The integral.
+    pub integral: f64,
+}
+
 /// Force and moment from outside on a link, in link axes: they turn with the link. They hold until changed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExternalWrench {
@@ -146,3 +162,19 @@ pub struct Acceleration(pub f64);
 /// *Result.* Rate of change of a free joint's velocity, child axes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct FreeAcceleration(pub Twist);
+
+/// *Result.* Friction effort of a joint, positive when it opposes positive velocity, N·m or N.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FrictionEffort(pub f64);
+
+/// *Result.* Normal load N that scales a joint's friction law.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct NormalLoad(pub f64);
+
+/// *Result.* Whether a joint with event-driven friction sticks or which way it slides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SlipMode(pub bristle_friction::Mode);
+
+/// *Result.* Heat that a joint's damper and friction have made so far, J.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Dissipated(pub f64);

@@ -66,6 +66,16 @@ pub enum Error {
         /// What is allowed.
         reason: String,
     },
+    /// A friction law whose parameters cannot be used.
+    #[error("friction of joint `{joint}`, {law}: {reason}")]
+    Friction {
+        /// The joint.
+        joint: String,
+        /// The law.
+        law: &'static str,
+        /// Parameter and allowed range.
+        reason: String,
+    },
     /// Gravity on more than one entity.
     #[error("{count} entities carry `Gravity`; a world has one")]
     ManyGravities {
@@ -98,6 +108,26 @@ pub enum Error {
         /// What happened.
         source: bristle_multibody::Error,
     },
+    /// No modes of the joints at rest could be chosen.
+    #[error("at t = {t}, joint `{joint}`: {reason}")]
+    Modes {
+        /// Time, s.
+        t: f64,
+        /// The joint.
+        joint: String,
+        /// What happened.
+        reason: String,
+    },
+    /// A joint changes between sticking and slipping without end.
+    #[error("joint `{joint}` sticks and slips without end at t = {t}: more than {burst} events in no time")]
+    ModeCycle {
+        /// Time, s.
+        t: f64,
+        /// The joint.
+        joint: String,
+        /// How many events were allowed in quick succession.
+        burst: usize,
+    },
     /// A coordinate ran out of the numbers there are.
     #[error("{quantity} of joint `{joint}` is no longer a finite number after t = {t}, with steps of {step:e} s")]
     Diverged {
@@ -127,7 +157,11 @@ impl Error {
     /// Whether the input was refused, as opposed to a run that failed.
     pub fn is_refusal(&self) -> bool {
         match self {
-            Self::Mechanics { .. } | Self::Diverged { .. } | Self::Io { .. } => false,
+            Self::Mechanics { .. }
+            | Self::Modes { .. }
+            | Self::ModeCycle { .. }
+            | Self::Diverged { .. }
+            | Self::Io { .. } => false,
             Self::Integrate(error) => matches!(error, bristle_integrate::Error::Input { .. }),
             _ => true,
         }

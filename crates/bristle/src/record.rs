@@ -4,25 +4,41 @@
 //! then the energies. Joints stand in model order. Written as text, every number reads back as the same `f64`.
 
 use crate::error::{Error, Result};
+use bristle_friction::Mode;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A table of channels: one row per instant.
+/// A joint that stuck, let go or turned round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// When, s.
+    pub t: f64,
+    /// Name of the joint.
+    pub joint: String,
+    /// Mode before.
+    pub from: Mode,
+    /// Mode after.
+    pub to: Mode,
+}
+
+/// A table of channels, one row per instant, and the events on the way.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recording {
     names: Vec<String>,
     column_of: HashMap<String, usize>,
     /// Row by row.
     values: Vec<f64>,
+    events: Vec<Event>,
 }
 
 impl Recording {
     /// An empty table with these channels, `t` first.
     pub fn new(names: Vec<String>) -> Self {
         let column_of = names.iter().enumerate().map(|(k, name)| (name.clone(), k)).collect();
-        Self { names, column_of, values: Vec::new() }
+        Self { names, column_of, values: Vec::new(), events: Vec::new() }
     }
 
     /// Names of the channels, in order.
@@ -66,6 +82,25 @@ impl Recording {
         self.values.extend_from_slice(row);
     }
 
+    /// Mode changes of joints with event-driven friction, in order of time.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    /// Adds an event.
+    pub(crate) fn push_event(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// Writes the events as CSV: time, joint, and the modes before and after as −1, 0 (stuck), 1.
+    pub fn write_events_to(&self, mut out: impl Write) -> io::Result<()> {
+        out.write_all(b"t,joint,from,to\n")?;
+        for Event { t, joint, from, to } in &self.events {
+            writeln!(out, "{t:?},{},{},{}", quoted(joint), from.direction(), to.direction())?;
+        }
+        out.flush()
+    }
+
     fn column(&self, name: &str) -> Result<usize> {
         self.column_of.get(name).copied().ok_or_else(|| {
             // what the same joint has, or how channels begin
@@ -99,11 +134,7 @@ impl Recording {
             if k > 0 {
                 out.write_all(b",")?;
             }
-            if name.contains([',', '"', '\n', '\r']) {
-                write!(out, "\"{}\"", name.replace('"', "\"\""))?;
-            } else {
-                out.write_all(name.as_bytes())?;
-            }
+            out.write_all(quoted(name).as_bytes())?;
         }
         out.write_all(b"\n")?;
         for row in self.rows() {
@@ -135,6 +166,15 @@ fn partial_path(path: &Path) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     partial.into()
+}
+
+/// A name as it stands in a CSV file.
+fn quoted(name: &str) -> Cow<'_, str> {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\"")).into()
+    } else {
+        name.into()
+    }
 }
 
 /// Instants at which rows are recorded: multiples of an interval, and the end.

@@ -6,15 +6,18 @@
 //! before is compiled again. Time and the energy ledger go on; energy put in by hand shifts the ledger's start, so that
 //! [`Ledger::balance`] stays a measure of the integration.
 
-use crate::compile::{Compiled, compile, read_state};
-use crate::component::Effort;
+use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
+use crate::component::{Effort, Friction};
 use crate::error::{Error, Result};
-use crate::formulation::{Formulation, Smooth};
-use crate::record::{Recording, Samples};
+use crate::formulation::{Machine, Snapshot};
+use crate::record::{Event, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
-use bristle_integrate::{Control, Driver, Method, Options, Sink, Stats, System};
-use bristle_multibody::{JointKind, State};
+use crate::write_back::write_back;
+use bristle_friction::FrictionLaw;
+use bristle_integrate::control::Atol;
+use bristle_integrate::{Control, Driver, Fired, Method, Options, Sink, Stats, System};
+use bristle_multibody::JointKind;
 use hecs::{Entity, World};
 
 /// Numbers in a recording at most: they stay in memory, 8 GB of it.
@@ -67,27 +70,25 @@ struct Past {
     initial: f64,
     /// Quadratures, laid out like the system's.
     quad: Vec<f64>,
-    /// Heat of dampers that are gone.
+    /// Heat of joints that are gone.
     heat: f64,
     stats: Stats,
 }
 
-/// The equations in use.
-type Equations = Smooth;
-
 /// A world in motion. See the [module](self).
 pub struct Simulation {
     world: World,
-    system: Equations,
+    system: Machine,
     driver: Driver,
     options: Options,
     samples: Samples,
     /// At the driver's time.
-    state: State,
-    /// Accelerations there; `n_v`.
-    a: Vec<f64>,
+    state: Snapshot,
     /// Scratch: the state as a caller left it.
-    edited: State,
+    edited: Snapshot,
+    /// Scratch: unknowns, `max_dim`; heat of each joint that has any.
+    y: Vec<f64>,
+    heat: Vec<f64>,
     past: Past,
     /// A caller had the world in hand.
     is_touched: bool,
@@ -111,9 +112,11 @@ impl Simulation {
         })
     }
 
-    /// A world built in code, with default [`Settings`].
+    /// A world built in code, with default [`Settings`]; `Radau5` where a friction law has bristles.
     pub fn from_world(world: World) -> Result<Self> {
-        Self::with_settings(world, Settings::default())
+        let has_bristles = world.query::<&Friction>().iter().any(|friction| friction.0.n_states() > 0);
+        let method = if has_bristles { scene::Method::Radau5 } else { scene::Method::Dopri5 };
+        Self::with_settings(world, Settings { method, ..Settings::default() })
     }
 
     /// A world built in code.
@@ -124,16 +127,25 @@ impl Simulation {
         }
         let options = Options::new(method(settings.method)?, control(settings.control));
         let compiled = compile(&world)?;
-        let mut state = State::rest(&compiled.model);
-        read_state(&world, &compiled, &mut state)?;
+        let mut state = Snapshot::rest(&compiled);
+        read_snapshot(&world, &compiled, &mut state)?;
         let (mut system, driver) = start(compiled, &state, &options)?;
         let initial = system.energies(&state)?.stored();
         let past = Past { initial, quad: vec![0.0; system.n_quadratures()], heat: 0.0, stats: Stats::default() };
-        let a = vec![0.0; state.v.len()];
-        let samples = Samples::new(settings.interval);
-        let (is_touched, is_pushed) = (false, false);
-        let edited = state.clone();
-        let mut sim = Self { world, system, driver, options, samples, state, a, edited, past, is_touched, is_pushed };
+        let mut sim = Self {
+            world,
+            y: vec![0.0; system.max_dim()],
+            heat: vec![0.0; system.compiled().heated.len()],
+            system,
+            driver,
+            options,
+            samples: Samples::new(settings.interval),
+            edited: state.clone(),
+            state,
+            past,
+            is_touched: false,
+            is_pushed: false,
+        };
         sim.write_back()?;
         Ok(sim)
     }
@@ -166,17 +178,17 @@ impl Simulation {
 
     /// Positions in model order; `n_q`.
     pub fn positions(&self) -> &[f64] {
-        &self.state.q
+        &self.state.mechanics.q
     }
 
     /// Velocities in model order; `n_v`.
     pub fn velocities(&self) -> &[f64] {
-        &self.state.v
+        &self.state.mechanics.v
     }
 
     /// Accelerations in model order; `n_v`.
     pub fn accelerations(&self) -> &[f64] {
-        &self.a
+        self.system.accelerations()
     }
 
     /// What the run cost so far.
@@ -281,23 +293,36 @@ impl Simulation {
     }
 
     /// Advances the driver and puts the result into the world, also where it failed half-way.
-    fn advance<K: Sink<Equations>>(&mut self, t: f64, sink: &mut K) -> Result<()> {
+    fn advance<K: Sink<Machine>>(&mut self, t: f64, sink: &mut K) -> Result<()> {
         if self.is_pushed {
             self.is_pushed = false;
-            let valid = self.driver.invalidate(&mut self.system);
-            valid.map_err(|error| explain(error, &mut self.system))?;
+            // what was stuck may have to let go at once
+            let n = self.driver.y().len();
+            self.y[..n].copy_from_slice(self.driver.y());
+            self.system.reconsider(self.driver.t(), &mut self.y)?;
+            self.set_unknowns()?;
         }
         let result = self.driver.advance(&mut self.system, t, sink);
         let result = result.map(|_| ()).map_err(|error| explain(error, &mut self.system));
-        self.system.state(self.driver.t(), self.driver.y(), &mut self.state)?;
         let written = self.write_back();
         result.and(written)
     }
 
+    /// Gives the driver the unknowns in `self.y`.
+    fn set_unknowns(&mut self) -> Result<()> {
+        let n = self.system.dim();
+        let set = self.driver.set_state(&mut self.system, &self.y[..n]);
+        set.map_err(|error| explain(error, &mut self.system))
+    }
+
     fn write_back(&mut self) -> Result<()> {
-        let Self { world, system, state, a, .. } = self;
-        a.copy_from_slice(system.acceleration(state)?);
-        system.write_back(world, state, a)
+        let Self { world, system, driver, state, heat, past, .. } = self;
+        system.look(driver.t(), driver.y())?;
+        system.store(driver.t(), state);
+        for (k, heat) in heat.iter_mut().enumerate() {
+            *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
+        }
+        write_back(world, system, state, heat)
     }
 
     /// Reads what a caller may have changed.
@@ -308,14 +333,12 @@ impl Simulation {
         let before = self.system.energies(&self.state)?.stored();
         if self.compiled().is_current(&self.world) {
             self.system.read_actions(&self.world)?;
-            self.edited.t = self.state.t;
-            read_state(&self.world, self.system.compiled(), &mut self.edited)?;
+            self.edited.mechanics.t = self.state.mechanics.t;
+            read_snapshot(&self.world, self.system.compiled(), &mut self.edited)?;
             if self.edited != self.state {
                 std::mem::swap(&mut self.edited, &mut self.state);
-                let mut y = self.driver.y().to_vec();
-                self.system.begin(&self.state, &mut y);
-                let set = self.driver.set_state(&mut self.system, &y);
-                set.map_err(|error| explain(error, &mut self.system))?;
+                self.system.begin(&self.state, &mut self.y)?;
+                self.set_unknowns()?;
             }
             self.is_pushed = true;
         } else {
@@ -329,25 +352,26 @@ impl Simulation {
     /// Compiles the world as it is now; joints that remain keep their states and their heat.
     fn compile_again(&mut self) -> Result<()> {
         let compiled = compile(&self.world)?;
-        let mut state = State::rest(&compiled.model);
-        state.t = self.driver.t();
-        read_state(&self.world, &compiled, &mut state)?;
+        let mut state = Snapshot::rest(&compiled);
+        state.mechanics.t = self.driver.t();
+        read_snapshot(&self.world, &compiled, &mut state)?;
 
         // the ledger so far, by entity
         let old = self.system.compiled();
         let so_far: Vec<f64> = self.driver.quadratures().iter().zip(&self.past.quad).map(|(a, b)| a + b).collect();
-        let mut quad = vec![so_far[0]];
-        for damper in &compiled.dampers {
-            let entity = compiled.index.joint_entity(damper.joint);
-            let same = old.dampers.iter().position(|d| old.index.joint_entity(d.joint) == entity);
-            quad.push(same.map_or(0.0, |k| so_far[1 + k]));
+        let mut quad = so_far[..2].to_vec();
+        for &joint in &compiled.heated {
+            let entity = compiled.index.joint_entity(joint);
+            let same = old.heated.iter().position(|&joint| old.index.joint_entity(joint) == entity);
+            quad.push(same.map_or(0.0, |k| so_far[2 + k]));
         }
-        let heat = so_far[1..].iter().sum::<f64>() - quad[1..].iter().sum::<f64>();
+        let heat = so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>();
 
         let (system, driver) = start(compiled, &state, &self.options)?;
         let stats = self.stats();
         self.past = Past { initial: self.past.initial, quad, heat: self.past.heat + heat, stats };
-        self.a = vec![0.0; state.v.len()];
+        self.y = vec![0.0; system.max_dim()];
+        self.heat = vec![0.0; system.compiled().heated.len()];
         self.edited = state.clone();
         (self.system, self.driver, self.state) = (system, driver, state);
         Ok(())
@@ -356,7 +380,8 @@ impl Simulation {
     fn channels(&self) -> Vec<String> {
         let compiled = self.compiled();
         let mut names = vec!["t".to_owned()];
-        let mut dampers = compiled.dampers.iter().peekable();
+        let mut contacts = compiled.contacts.iter().peekable();
+        let mut heated = compiled.heated.iter().peekable();
         for i in 1..compiled.model.n_bodies() {
             let joint = &compiled.model.joint_names[i];
             let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
@@ -373,9 +398,12 @@ impl Simulation {
                 }
                 JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
                     channels(&["position", "velocity", "acceleration"]);
-                    if dampers.next_if(|d| d.joint == i).is_some() {
-                        channels(&["dissipated"]);
+                    if let Some(contact) = contacts.next_if(|contact| contact.joint == i) {
+                        channels(&["friction", "load"]);
+                        channels(if contact.is_event_driven() { &["mode"] } else { &[] });
+                        channels(&["z", "w"][..contact.law.n_states()]);
                     }
+                    channels(if heated.next_if_eq(&&i).is_some() { &["dissipated"] } else { &[] });
                 }
             }
         }
@@ -385,12 +413,25 @@ impl Simulation {
     }
 }
 
+/// States as the entities carry them.
+fn read_snapshot(world: &World, compiled: &Compiled, into: &mut Snapshot) -> Result<()> {
+    read_state(world, compiled, &mut into.mechanics)?;
+    read_bristles(world, compiled, &into.mechanics.v, &mut into.bristles)?;
+    read_integrals(world, compiled, &mut into.integrals)
+}
+
 /// A system at a state, and the driver that moves it.
-fn start(compiled: Compiled, state: &State, options: &Options) -> Result<(Equations, Driver)> {
-    let mut system = Equations::new(compiled);
-    let mut y = vec![0.0; system.dim()];
-    system.begin(state, &mut y);
-    let driver = Driver::new(&mut system, state.t, &y, options.clone());
+fn start(compiled: Compiled, state: &Snapshot, options: &Options) -> Result<(Machine, Driver)> {
+    // kinks of bristle laws matter to those who estimate errors, down to the tolerance
+    let kinks = match &options.control {
+        Control::Error { atol: Atol::Uniform(atol), .. } => Some(*atol),
+        _ => None,
+    };
+    let mut system = Machine::new(compiled, kinks);
+    let mut y = vec![0.0; system.max_dim()];
+    system.begin(state, &mut y)?;
+    let n = system.dim();
+    let driver = Driver::new(&mut system, state.mechanics.t, &y[..n], options.clone());
     let driver = driver.map_err(|error| explain(error, &mut system))?;
     Ok((system, driver))
 }
@@ -404,7 +445,7 @@ struct Recorder<'r> {
     k: u64,
     next: f64,
     end: f64,
-    state: State,
+    state: Snapshot,
     row: Vec<f64>,
     error: Option<Error>,
 }
@@ -421,30 +462,33 @@ impl Recorder<'_> {
         self.next = if at >= self.end || self.samples.coincide(at, self.end) { self.end } else { at };
     }
 
-    fn record(&mut self, system: &mut impl Formulation, t: f64, y: &[f64], quad: &[f64]) -> Result<()> {
+    fn record(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) -> Result<()> {
         let Self { state, row, past, .. } = self;
-        system.state(t, y, state)?;
+        system.look(t, y)?;
+        system.store(t, state);
         let ledger = ledger(system, state, quad, past)?;
-        let a = system.acceleration(state)?;
+        let compiled = system.compiled();
+        let (model, a) = (&compiled.model, system.accelerations());
         row.clear();
         row.push(t);
-        // joints, in order; their share of `a` is copied out because the machine belongs to the system too
-        let split = row.len();
-        row.extend_from_slice(a);
-        let compiled = system.compiled();
-        let model = &compiled.model;
-        let mut heats = compiled.dampers.iter().zip(quad[1..].iter().zip(&past.quad[1..])).peekable();
+        let mut contacts = compiled.contacts.iter().enumerate().peekable();
+        let mut heats = compiled.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
         for i in 1..model.n_bodies() {
-            row.extend_from_slice(&state.q[model.q_range(i)]);
-            row.extend_from_slice(&state.v[model.v_range(i)]);
-            for k in model.v_range(i) {
-                row.push(row[split + k]);
+            row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
+            row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
+            row.extend_from_slice(&a[model.v_range(i)]);
+            if let Some((c, contact)) = contacts.next_if(|(_, contact)| contact.joint == i) {
+                row.extend([system.friction()[c], system.loads()[c]]);
+                if contact.is_event_driven() {
+                    row.push(system.modes()[c].direction());
+                }
+                let bristle = state.bristles[c];
+                row.extend_from_slice(&[bristle.z, bristle.w][..contact.law.n_states()]);
             }
-            if let Some((_, (now, past))) = heats.next_if(|heat| heat.0.joint == i) {
+            if let Some((_, (now, past))) = heats.next_if(|heat| *heat.0 == i) {
                 row.push(now + past);
             }
         }
-        row.drain(split..split + model.n_v);
         let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
         row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
         self.recording.push(row);
@@ -452,46 +496,56 @@ impl Recorder<'_> {
     }
 }
 
-impl<F: Formulation> Sink<F> for Recorder<'_> {
+impl Sink<Machine> for Recorder<'_> {
     fn next_sample(&self) -> f64 {
         self.next
     }
 
-    fn sample(&mut self, system: &mut F, t: f64, y: &[f64], quad: &[f64]) {
+    fn sample(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
         if self.error.is_none() {
             self.error = self.record(system, t, y, quad).err();
         }
         self.plan();
     }
+
+    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
+        let compiled = system.compiled();
+        for change in system.changes() {
+            let joint = compiled.model.joint_names[compiled.contacts[change.contact].joint].clone();
+            self.recording.push_event(Event { t, joint, from: change.from, to: change.to });
+        }
+    }
 }
 
-fn ledger(system: &mut impl Formulation, state: &State, quad: &[f64], past: &Past) -> Result<Ledger> {
+fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
     let stored = system.energies(state)?;
-    let (input, heats) = (quad[0] + past.quad[0], quad[1..].iter().chain(&past.quad[1..]));
-    let dissipated = past.heat + heats.sum::<f64>();
+    let (input, load) = (quad[0] + past.quad[0], quad[1] + past.quad[1]);
+    let dissipated = past.heat + quad[2..].iter().chain(&past.quad[2..]).sum::<f64>();
     Ok(Ledger {
         kinetic: stored.kinetic,
         potential: stored.potential,
         elastic: stored.elastic,
         bristle: stored.bristle,
-        load: 0.0,
+        load,
         input,
         dissipated,
-        balance: stored.stored() + dissipated - input - past.initial,
+        balance: stored.stored() + dissipated - input - load - past.initial,
     })
 }
 
 /// Names in place of numbers.
-fn explain(error: bristle_integrate::Error, system: &mut impl Formulation) -> Error {
+fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     use bristle_integrate::Error as Integrate;
-    let met = system.take_failure();
-    let model = &system.compiled().model;
+    let met = error.last().and_then(|(t, ..)| system.take_failure(t));
+    let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();
     match (error, met) {
-        (Integrate::System { t, .. }, Some(source)) => Error::Mechanics { t, source },
-        (Integrate::NonFinite { t, h, component, .. }, _) if component < 2 * model.n_v => {
-            let quantity = if component < model.n_v { "position" } else { "velocity" };
-            let joint = model.joint_names[model.joint_of_velocity(component % model.n_v)].clone();
-            Error::Diverged { quantity, joint, t, step: h }
+        (Integrate::System { .. }, Some(met)) => met,
+        (Integrate::NonFinite { t, h, component, .. }, _) => {
+            let (quantity, joint) = system.unknown(component);
+            Error::Diverged { quantity, joint: name(system, joint), t, step: h }
+        }
+        (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
+            Error::ModeCycle { t, joint: name(system, system.joint_of_event(index)), burst }
         }
         (error, _) => Error::Integrate(error),
     }

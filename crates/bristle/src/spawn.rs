@@ -1,8 +1,8 @@
 //! Scene to world: one entity per link and per joint.
 
 use crate::builder::{Describe, JointBuilder};
-use crate::compile::drive_name;
-use crate::component::{Damping, Friction, Spring};
+use crate::compile::{drive_name, load_name};
+use crate::component::{BristleState, Damping, Friction, Spring};
 use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
 use bristle_multibody::spatial::Symmetric3;
@@ -56,6 +56,9 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     if let Some(law) = &joint.friction {
         builder = builder.with(Friction(law.clone())).with(joint.load.clone());
     }
+    if let Some(scene::Bristle { z, w }) = joint.bristle {
+        builder = builder.with(BristleState { z, w });
+    }
     if let Some(drive) = &joint.drive {
         builder = builder.with(drive.clone());
     }
@@ -70,23 +73,18 @@ pub fn refuse_unsupported(scene: &Scene) -> Result<()> {
     };
     for joint in &scene.joints {
         let path = |field: &str| format!("joints.{}.{field}", joint.name);
-        if let Some(law) = &joint.friction {
-            refuse(&path("friction"), format!("friction law `{}` of joint `{}` is", law.name(), joint.name));
-        } else if joint.load != scene::Load::Unit {
-            refuse(&path("load"), format!("the load of joint `{}` is", joint.name));
+        if let scene::Load::Pin { .. } | scene::Load::Thrust { .. } | scene::Load::Guide { .. } = joint.load {
+            refuse(&path("load"), format!("load `{}` of joint `{}` is", load_name(&joint.load), joint.name));
         }
-        match &joint.drive {
-            None | Some(scene::Drive::Effort(_)) => {}
-            Some(drive) => {
-                refuse(&path("drive"), format!("drive `{}` of joint `{}` is", drive_name(drive), joint.name));
-            }
+        if let Some(drive @ scene::Drive::Motion(_)) = &joint.drive {
+            refuse(&path("drive"), format!("drive `{}` of joint `{}` is", drive_name(drive), joint.name));
         }
     }
     for coupling in &scene.couplings {
         let path = format!("couplings.{}", coupling.name());
         refuse(&path, format!("coupling `{}`, a `{}`, is", coupling.name(), coupling.kind()));
     }
-    // without friction the implicit form has nothing to solve for: the motion is the same
+    // without loads that depend on acceleration the implicit form has nothing to solve for: the motion is the same
     if scene.formulation != scene::Formulation::Implicit {
         refuse("formulation", format!("formulation `{:?}` is", scene.formulation));
     }

@@ -1,27 +1,34 @@
 //! Arrays to world: states and results as components, for a user's own systems to read.
 
-use crate::compile::{Compiled, placement_of, twist_of};
-use crate::component::{Acceleration, FreeAcceleration, FreeState, JointState, Pose};
+use crate::compile::{placement_of, twist_of};
+use crate::component::{
+    Acceleration, BristleState, Dissipated, FreeAcceleration, FreeState, FrictionEffort, JointState, NormalLoad,
+    PidState, Pose, SlipMode,
+};
 use crate::error::{Error, Result};
-use bristle_multibody::{JointKind, Poses, Reaction, State, Work, poses, reactions};
+use crate::formulation::{Machine, Snapshot};
+use bristle_friction::FrictionLaw;
+use bristle_multibody::JointKind;
 use hecs::{Component, Entity, World};
 
-/// Puts states, accelerations and reactions on the joints and poses on the links.
+/// Puts states, accelerations, friction and reactions on the joints and poses on the links.
 ///
-/// `a` are the accelerations at `state` under what acts there; poses and reactions (`n_bodies`) are scratch. Components that are missing are added, which moves an
-/// entity to another archetype, once; after that nothing is allocated.
-pub fn write_back(
-    world: &mut World,
-    compiled: &Compiled,
-    work: &mut Work,
-    (places, forces): (&mut Poses, &mut [Reaction]),
-    state: &State,
-    a: &[f64],
-) -> Result<()> {
+/// `machine` has been looked at where `at` was taken; `heat` is that of the joints of `Compiled::heated`. Components that
+/// are missing are added, which moves an entity to another archetype, once; after that nothing is allocated.
+pub fn write_back(world: &mut World, machine: &mut Machine, at: &Snapshot, heat: &[f64]) -> Result<()> {
+    let state = &at.mechanics;
+    let (compiled, places, forces) = machine.poses_and_reactions(state.t)?;
     let model = &compiled.model;
-    let failed = |source| Error::Mechanics { t: state.t, source };
-    reactions(model, work, &state.q, &state.v, a, forces).map_err(failed)?;
-    poses(model, work, places).map_err(failed)?;
+    for (i, entity) in compiled.index.joints() {
+        put(world, entity, forces[i]);
+    }
+    for (i, entity) in compiled.index.links() {
+        let pose = places.link(model, i).map_err(|source| Error::Mechanics { t: state.t, source })?;
+        put(world, entity, Pose(pose));
+    }
+
+    let (compiled, a) = (machine.compiled(), machine.accelerations());
+    let model = &compiled.model;
     for (i, entity) in compiled.index.joints() {
         let (q, v, a) = (&state.q[model.q_range(i)], &state.v[model.v_range(i)], &a[model.v_range(i)]);
         match model.kinds[i] {
@@ -35,10 +42,27 @@ pub fn write_back(
                 put(world, entity, Acceleration(a[0]));
             }
         }
-        put(world, entity, forces[i]);
     }
-    for (i, entity) in compiled.index.links() {
-        put(world, entity, Pose(places.link(model, i).map_err(failed)?));
+    for (c, contact) in compiled.contacts.iter().enumerate() {
+        let Some(entity) = compiled.index.joint_entity(contact.joint) else { continue };
+        put(world, entity, FrictionEffort(machine.friction()[c]));
+        put(world, entity, NormalLoad(machine.loads()[c]));
+        if contact.is_event_driven() {
+            put(world, entity, SlipMode(machine.modes()[c]));
+        }
+        if contact.law.n_states() > 0 {
+            put::<BristleState>(world, entity, at.bristles[c]);
+        }
+    }
+    for (&joint, &heat) in compiled.heated.iter().zip(heat) {
+        if let Some(entity) = compiled.index.joint_entity(joint) {
+            put(world, entity, Dissipated(heat));
+        }
+    }
+    for (drive, &integral) in compiled.drives.iter().filter(|drive| drive.has_integral()).zip(&at.integrals) {
+        if let Some(entity) = compiled.index.joint_entity(drive.joint) {
+            put(world, entity, PidState { integral });
+        }
     }
     Ok(())
 }

@@ -1,0 +1,116 @@
+//! Where the energy is and where it goes.
+//!
+//! Quadratures, integrated with the motion's own method: first the work of efforts, drives and external wrenches,
+//! Ẇ = τᵀ v + Σ f_ext · v_link; then what changing loads put into bristles, Σ ½ Ṅ s²/σ₀; then the heat of each joint that has a
+//! damper or friction, Q̇ = d v² + N · (dissipated power of the law). The spring of a `Pull` belongs to the drive: what
+//! counts is its effort on the joint.
+
+use super::machine::{Machine, Snapshot, load_signal};
+use crate::error::{Error, Result};
+use crate::signal::Piece;
+use bristle_friction::FrictionLaw;
+use bristle_integrate::Trouble;
+use bristle_multibody::{kinematics, kinetic_energy, point_velocity, poses, potential_energy};
+use nalgebra::Vector3;
+
+/// Stored energies, J.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Energies {
+    /// Of motion, armature included.
+    pub kinetic: f64,
+    /// Of height, zero at the world origin.
+    pub potential: f64,
+    /// Of springs.
+    pub elastic: f64,
+    /// Of bristles.
+    pub bristle: f64,
+}
+
+impl Energies {
+    /// The sum.
+    pub fn stored(&self) -> f64 {
+        self.kinetic + self.potential + self.elastic + self.bristle
+    }
+}
+
+impl Machine {
+    /// Stored energies at a snapshot.
+    pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
+        let Self { compiled, work, piece, .. } = self;
+        let state = &at.mechanics;
+        let failed = |source| Error::Mechanics { t: state.t, source };
+        let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
+        let bristle = compiled.contacts.iter().zip(&at.bristles).map(|(contact, bristle)| {
+            let (n, _) = contact.normal(&load_signal(contact.signal(), state.t, *piece));
+            n * contact.law.stored_energy(contact.law.state_of(bristle.z, bristle.w))
+        });
+        Ok(Energies {
+            kinetic: kinetic_energy(&compiled.model, work, &state.q, &state.v).map_err(failed)?,
+            potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
+            elastic: compiled.springs.iter().map(elastic).sum(),
+            bristle: bristle.sum(),
+        })
+    }
+
+    /// Rates of the quadratures at (t, y).
+    pub(super) fn fill_ledger(&mut self, t: f64, y: &[f64], rate: &mut [f64]) -> std::result::Result<(), Trouble> {
+        self.scatter(y);
+        if !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
+            self.place().map_err(|e| self.trouble(e))?;
+        }
+        rate.fill(0.0);
+        rate[0] = self.power(t).map_err(|e| self.trouble(e))?;
+        let Self { compiled, v, state, mode, piece, .. } = self;
+        let heat_of = |joint| compiled.heated.binary_search(&joint).map_or(1, |k| 2 + k);
+        for d in &compiled.dampers {
+            rate[heat_of(d.joint)] += d.damping * v[d.v] * v[d.v];
+        }
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            let slip = contact.arm * v[contact.v];
+            let (n, n_rate) = contact.normal(&load_signal(contact.signal(), t, *piece));
+            rate[heat_of(contact.joint)] += n * match contact.law.event_driven() {
+                Some(law) => law.sliding(mode[c], slip).0 * slip,
+                None => contact.law.dissipated_power(slip, state[c]),
+            };
+            rate[1] += n_rate * contact.law.stored_energy(state[c]);
+        }
+        Ok(())
+    }
+
+    /// What loads put into bristles by jumping at `t`, `before` being the piece up to it.
+    pub(super) fn load_jump(&self, t: f64, before: Piece) -> f64 {
+        let jumps = self.compiled.contacts.iter().zip(&self.state).map(|(contact, state)| {
+            let normal = |piece| contact.normal(&load_signal(contact.signal(), t, piece)).0;
+            (normal(self.piece) - normal(before)) * contact.law.stored_energy(*state)
+        });
+        jumps.sum()
+    }
+
+    /// Work done per time by drives and by what callers apply.
+    fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
+        let Self { compiled, work, q, v, poses: places, piece, integral, .. } = self;
+        let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
+        let mut integrals = integral.iter();
+        for drive in &compiled.drives {
+            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+            let signal = drive.signal().sample(t, *piece);
+            let v = v[drive.v];
+            power += drive.effort(&signal, q[drive.q], v, integral.unwrap_or(0.0)) * v;
+        }
+        if !compiled.wrenches.is_empty() {
+            let model = &compiled.model;
+            kinematics(model, work, q, v)?;
+            poses(model, work, places)?;
+            for w in &compiled.wrenches {
+                let rotation = places.link(model, w.body)?.rotation;
+                let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
+                // both in world axes
+                let [wx, wy, wz, vx, vy, vz] = velocity.to_array();
+                let [mx, my, mz, fx, fy, fz] = w.wrench.to_array();
+                power += Vector3::new(vx, vy, vz).dot(&(rotation * Vector3::new(fx, fy, fz)));
+                power += Vector3::new(wx, wy, wz).dot(&(rotation * Vector3::new(mx, my, mz)));
+            }
+        }
+        Ok(power)
+    }
+}

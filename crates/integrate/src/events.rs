@@ -6,9 +6,11 @@
 //!
 //! **Signs.** A function has the sign it last had when it was not zero. A sample of exactly zero has not crossed yet, so a root that falls
 //! on the end of a step is found in the next; a function that *starts* at zero has no sign until it leaves zero, and leaving is not
-//! an event: it is neither fired at once nor missed when it comes back.
+//! an event: it is neither fired at once nor missed when it comes back. The same holds for one that starts just past a root, after an
+//! event, except that it has a sign: that it crosses back is an event if its direction counts.
 //!
-//! **Two roots in one step.** Where |g| has a minimum among three samples of one sign, a parabola is followed to that minimum.
+//! **Two roots in one step.** Where a parabola through three neighbouring samples of one sign has its minimum of |g| between them, and
+//! near zero or beyond, it is followed to that minimum.
 
 use crate::system::Direction;
 
@@ -42,6 +44,12 @@ pub struct Locator {
 
 /// Where, in fractions of a step, a function that starts at zero is looked at to see how it leaves.
 const LEAVING: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
+
+/// A function is looked at like that, too, if it starts below this fraction of its first sample: just past an event, say.
+const NEAR: f64 = 1e-6;
+
+/// A start value is at most this fraction of a value that has certainly crossed: both may be round-off otherwise.
+const VISIBLE: f64 = 1e-3;
 
 /// Does a value differ in sign from `sign` (±1)?
 fn has_crossed(sign: i8, g: f64) -> bool {
@@ -125,34 +133,37 @@ impl Locator {
             // last point known to be on the side of `sign`
             let mut before = (0.0, self.g[i]);
             let mut samples = 1..m + 1;
-            // no sign yet: that with which the function leaves zero, even if it is back before the first sample
-            if sign == 0 {
+            // at zero, or so near that the first sample says nothing of how the function left: look closer, it may be back already
+            let first = self.g[n + i];
+            if sign == 0 || before.1.abs() < NEAR * first.abs() {
+                let visible = before.1.abs() / VISIBLE;
                 let mut back = None;
                 for s in LEAVING.map(|fraction| fraction * h).into_iter().chain([at(1)]) {
-                    let value = if s == at(1) { self.g[n + i] } else { component(&mut g, &mut self.row[..n], s, i)? };
+                    let value = if s == at(1) { first } else { component(&mut g, &mut self.row[..n], s, i)? };
                     if sign == 0 {
                         sign = sign_of(value);
                         self.sign[i] = sign;
                     } else if has_crossed(sign, value) {
-                        back = Some((s, value));
-                        break;
+                        // what may be round-off has not crossed
+                        if s < at(1) && value.abs() <= visible {
+                            continue;
+                        }
+                        if counts(self.direction[i], sign < 0) {
+                            back = Some((s, value));
+                            break;
+                        }
+                        sign = -sign;
                     }
                     if value != 0.0 {
                         before = (s, value);
                     }
                 }
                 if let Some(after) = back {
-                    let rising = sign < 0;
-                    if counts(self.direction[i], rising) {
-                        let row = &mut self.row[..n];
-                        let (lo, hi) =
-                            close_bracket(sign, before, after, resolution, |s| component(&mut g, row, s, i))?;
-                        self.found.push(Crossing { index: i, rising, before: lo, after: hi });
-                        horizon = horizon.min(hi + together);
-                        continue;
-                    }
-                    sign = -sign;
-                    before = (at(1), self.g[n + i]);
+                    let row = &mut self.row[..n];
+                    let (lo, hi) = close_bracket(sign, before, after, resolution, |s| component(&mut g, row, s, i))?;
+                    self.found.push(Crossing { index: i, rising: sign < 0, before: lo, after: hi });
+                    horizon = horizon.min(hi + together);
+                    continue;
                 }
                 samples.start = 2;
             }
@@ -172,7 +183,7 @@ impl Locator {
                     brackets[0] = Some((before, here));
                 } else if k >= 2 {
                     let [a, b, c] = [k - 2, k - 1, k].map(|k| (at(k), self.g[k * n + i]));
-                    if b.1.abs() <= a.1.abs() && b.1.abs() < c.1.abs() && b.1 * c.1 > 0.0 && a.1 * c.1 >= 0.0 {
+                    if b.1 * c.1 > 0.0 && a.1 * c.1 >= 0.0 {
                         let row = &mut self.row[..n];
                         if let Some(dip) = follow_minimum([a, b, c], |s| component(&mut g, row, s, i))? {
                             brackets = [Some((if dip.0 > b.0 { b } else { a }, dip)), Some((dip, here))];
@@ -312,13 +323,16 @@ fn follow_minimum<E>(
         let d12 = (v[2] - v[1]) / (s[2] - s[1]);
         let curvature = (d12 - d01) / (s[2] - s[0]);
         let x = 0.5 * (s[0] + s[1] - d01 / curvature);
-        let is_inside = x > s[0] && x < s[2] && x != s[1];
-        if !is_inside {
+        let margin = 1e-6 * (s[2] - s[0]);
+        let is_inside = x > s[0] + margin && x < s[2] - margin && x != s[1];
+        let is_minimum = f64::from(sign) * curvature > 0.0;
+        if !is_inside || !is_minimum {
             return Ok(None);
         }
         // if even a parabola three times as deep stays clear of zero there is no pair of roots
-        let depth = v[1] + d01 * (x - s[1]) + curvature * (x - s[0]) * (x - s[1]);
-        if f64::from(sign) * (depth - 2.0 * (v[1] - depth).abs() * f64::from(sign)) > 0.0 {
+        let depth = f64::from(sign) * (v[1] + d01 * (x - s[1]) + curvature * (x - s[0]) * (x - s[1]));
+        let least = v[0].abs().min(v[1].abs()).min(v[2].abs());
+        if depth - 2.0 * (least - depth) > 0.0 {
             return Ok(None);
         }
         let value = g(x)?;
@@ -420,6 +434,38 @@ mod tests {
             let (found, _) = search(1.0, 4, Direction::Falling, |s| s * (back - s));
             assert_eq!(found.len(), 1, "{back}");
             assert!((found[0].after - back).abs() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn a_function_that_starts_just_past_a_root_is_followed_out_and_back() {
+        // a bouncing ball: below the ground by round-off, up at once, down again long before the first sample
+        for back in [0.1, 1e-3, 1e-5, 1e-7] {
+            let ball = |s: f64| s * (back - s) - 1e-20;
+            let (falling, _) = search(1.0, 4, Direction::Falling, ball);
+            assert_eq!(falling.len(), 1, "{back}");
+            assert!((falling[0].after - back).abs() < 1e-10 && !falling[0].rising);
+            let (any, _) = search(1.0, 4, Direction::Any, ball);
+            assert!(any.len() == 1 && any[0].rising && any[0].after < 1e-10, "{back}: {any:?}");
+        }
+        // round-off of either sign around the start is not an event, nor is going on
+        let rough = |s: f64| if s < 1e-3 { 5e-18 - 1e-17 * (1e9 * s).cos() } else { -s };
+        assert!(search(1.0, 4, Direction::Any, rough).0.is_empty());
+        assert!(search(1.0, 4, Direction::Any, |s| -s - 1e-18).0.is_empty());
+    }
+
+    #[test]
+    fn two_roots_beside_the_ends_of_a_step_are_found() {
+        // no sample inside the step is nearer to zero than its end
+        for (a, b) in [(0.02, 0.03), (0.1, 0.11), (0.93, 0.95), (0.89, 0.9)] {
+            let dip = |s: f64| (s - a) * (s - b) * (1.0 + 0.3 * s);
+            let (found, n) = search(1.0, 4, Direction::Any, dip);
+            assert!(found.len() == 1 && (found[0].after - a).abs() < 1e-14, "{a} {b}: {found:?}");
+            assert!(n < 30, "{n}");
+        }
+        // smooth functions without a dip cost nothing extra
+        for smooth in [|s: f64| 1.0 + s, |s: f64| (-s).exp(), |s: f64| 2.0 - s * s, |s: f64| s * s + 1e-2] {
+            assert_eq!(search(1.0, 4, Direction::Any, smooth).1, 4);
         }
     }
 

@@ -250,6 +250,11 @@ pub trait System {
     }
 
     /// Called just past located events. `y` has length `max_dim`, the active unknowns first; y and the quadratures may be changed.
+    ///
+    /// *Just past* means that the event function already has its new sign, by a few ulps. Where the motion turns back (a ball that bounces)
+    /// put the state on the root exactly (`y[0] = 0.0`): a function that starts at zero is neither fired at once nor missed when it
+    /// returns. Left below the ground, the ball crosses it upwards first, an event with [`Direction::Any`], and bounces lower than its
+    /// depth are no events at all.
     fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
         Ok(Restart::unchanged(self.dim()))
     }

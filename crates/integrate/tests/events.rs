@@ -152,6 +152,8 @@ fn two_roots_within_one_step_are_found() {
 /// A ball that bounces with restitution e: the bounces accumulate at t = t₁ (1 + e)/(1 − e).
 struct Ball {
     restitution: f64,
+    /// Put the ball on the ground exactly, so that its event function starts at zero, or leave it where the step ended, just below?
+    on_ground: bool,
     bounces: Vec<f64>,
 }
 
@@ -180,8 +182,10 @@ impl System for Ball {
 
     fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
         self.bounces.push(t);
-        // the ball stands on the ground exactly: its event function starts at zero
-        (y[0], y[1]) = (0.0, -self.restitution * y[1]);
+        y[1] *= -self.restitution;
+        if self.on_ground {
+            y[0] = 0.0;
+        }
         Ok(Restart::fresh(2))
     }
 }
@@ -192,7 +196,7 @@ fn a_bouncing_ball_bounces_on_time_and_ends_in_an_error_that_names_event_and_tim
     // all of them follow a parabola exactly
     for options in [tight(Method::Dopri5), tight(Method::Radau5), fixed(Method::Rk4), fixed(Method::Trapezoidal)] {
         let method = options.method;
-        let mut ball = Ball { restitution: 0.8, bounces: vec![] };
+        let mut ball = Ball { restitution: 0.8, on_ground: true, bounces: vec![] };
         let t1 = (2.0 / 9.81f64).sqrt();
         let mut driver = Driver::new(&mut ball, 0.0, &[1.0, 0.0], options).unwrap();
         let error = driver.advance(&mut ball, 10.0, &mut ()).unwrap_err();
@@ -212,6 +216,75 @@ fn a_bouncing_ball_bounces_on_time_and_ends_in_an_error_that_names_event_and_tim
             other => panic!("{method:?}: {other}"),
         }
         assert!(ball.bounces.len() < 500);
+    }
+}
+
+#[test]
+fn a_ball_left_just_below_the_ground_does_not_fall_through_it() {
+    // steps far longer than a flight: no sample sees the ball above the ground
+    let fixed = |method| Options::new(method, Control::Constant { step: 0.5 });
+    let loose = |method| Options::new(method, Control::error(1e-6, 1e-6));
+    let alpha = Method::GeneralizedAlpha { spectral_radius: 0.9 };
+    let adaptive = [Method::Dopri5, Method::Radau5, alpha].map(loose);
+    for options in adaptive.into_iter().chain([Method::Rk4, Method::Trapezoidal, Method::Radau3].map(fixed)) {
+        let method = options.method;
+        let mut ball = Ball { restitution: 0.5, on_ground: false, bounces: vec![] };
+        let t1 = (2.0 / 9.81f64).sqrt();
+        let mut driver = Driver::new(&mut ball, 0.0, &[1.0, 0.0], options).unwrap();
+        driver.advance(&mut ball, 2.99 * t1, &mut ()).unwrap();
+        // t₁ (3 − 2⁻ᵏ⁺¹) < 2.99 t₁ for k up to 7
+        assert_eq!(ball.bounces.len(), 8, "{method:?}: {:?}", ball.bounces);
+        for (k, bounce) in ball.bounces.iter().enumerate() {
+            let exact = t1 * (3.0 - 0.5f64.powi(k as i32 - 1));
+            assert!((bounce - exact).abs() < 1e-8, "{method:?} bounce {k}: {bounce} {exact}");
+        }
+    }
+}
+
+/// Two roots 0.02 apart of a function of time alone: a method steps over them with a step that grows without bound.
+struct Clock {
+    seen: Vec<f64>,
+}
+
+impl System for Clock {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy[0] = 1.0;
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g[0] = (y[0] - 0.55) * (y[0] - 0.57);
+        Ok(())
+    }
+
+    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+        self.seen.push(t);
+        Ok(Restart::unchanged(1))
+    }
+}
+
+#[test]
+fn two_roots_between_the_start_of_a_step_and_its_first_sample_are_found() {
+    for method in [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.8 }] {
+        let mut clock = Clock { seen: vec![] };
+        let options = Options::new(method, Control::error(1e-6, 1e-6));
+        let mut driver = Driver::new(&mut clock, 0.0, &[0.0], options).unwrap();
+        driver.advance(&mut clock, 10.0, &mut ()).unwrap();
+        assert!(driver.stats().n_accepted < 12, "{method:?}");
+        assert_eq!(clock.seen.len(), 2, "{method:?}: {:?}", clock.seen);
+        assert!(
+            (clock.seen[0] - 0.55).abs() < 1e-9 && (clock.seen[1] - 0.57).abs() < 1e-9,
+            "{method:?}: {:?}",
+            clock.seen
+        );
     }
 }
 

@@ -55,7 +55,6 @@ fn forward_dynamics<'w>(
     tau: &[f64],
 ) -> Result<&'w [f64], Error> {
     body_forces::<false>(model, work, q, v, &[]);
-    start(model, work);
     for i in (1..model.n_bodies()).rev() {
         eliminate(model, work, i)?;
         reduce(model, work, i, tau);
@@ -76,7 +75,6 @@ pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Res
 
 /// The same at the transforms that `work` already holds.
 pub(crate) fn factor_at(model: &Model, work: &mut Work) -> Result<(), Error> {
-    start(model, work);
     (1..model.n_bodies()).rev().try_for_each(|i| eliminate(model, work, i))
 }
 
@@ -93,26 +91,23 @@ pub fn solve<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'w [f6
     Ok(&work.a)
 }
 
-/// Every body alone, before its children are felt.
-#[inline(always)]
-fn start(model: &Model, work: &mut Work) {
-    for (IA, node) in work.IA.iter_mut().zip(&model.node) {
-        // block by block: the compiler would call memcpy for the whole
-        (IA.I, IA.Ht, IA.M) = (node.IA.I, node.IA.Ht, node.IA.M);
-    }
-}
-
 /// One step of the backward sweep for inertias: pivot of joint `i`, and what is left of its body felt by the parent.
 #[inline(always)]
 fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
     let node = &model.node[i];
     let (above, below) = work.IA.split_at_mut(i);
-    let (IA, X, pivot) = (&below[0], &work.link[i].X, &mut work.pivot[i]);
+    // a leaf is felt alone; the first child to be felt finds its parent alone
+    let IA = if node.leaf { &node.IA } else { &below[0] };
+    let (X, pivot) = (&work.link[i].X, &mut work.pivot[i]);
     *pivot = Pivot { U: Force::ZERO, D_inv: 0.0 };
     let left = match node.kernel {
         Kernel::Fixed => *IA,
         _ if work.locked[i] => *IA,
         Kernel::Free => {
+            // nothing is left for the parent, but it must be there to be felt
+            if node.first_felt {
+                above[node.parent] = model.node[node.parent].IA;
+            }
             work.free_pivot[i] = Cholesky::new(IA.to_matrix());
             return if work.free_pivot[i].is_none() { Err(singular(model, i, 0.0)) } else { Ok(()) };
         }
@@ -127,7 +122,8 @@ fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
         }
     };
     if node.parent != 0 {
-        above[node.parent] += left.back(X);
+        let felt = if node.first_felt { &model.node[node.parent].IA } else { &above[node.parent] };
+        above[node.parent] = *felt + left.back(X);
     }
     Ok(())
 }

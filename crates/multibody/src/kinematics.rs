@@ -32,34 +32,28 @@ pub(crate) fn start(work: &mut Work) {
     work.link[0].acc = Motion::new(Vector3::zeros(), -work.outside.gravity);
 }
 
-/// Transform, velocity and acceleration of one link from its parent's. `A` false leaves q̈ = 0.
+/// Velocity and acceleration of one link from its parent's. `A` false leaves q̈ = 0.
 #[inline(always)]
-pub(crate) fn follow<const A: bool>(
-    kernel: Kernel,
-    node: &Node,
-    parent: &Link,
-    link: &mut Link,
-    q: &[f64],
-    v: &[f64],
-    a: &[f64],
-) {
-    let X = kernel.transform(&node.X_T, q, node.q);
+pub(crate) fn follow<const A: bool>(kernel: Kernel, node: &Node, parent: &Link, link: &mut Link, v: &[f64], a: &[f64]) {
+    let X = &link.X;
     let vel = kernel.add_motion(&X.motion(&parent.vel), v, node.v);
     let mut acc = kernel.add_cross(&X.motion(&parent.acc), &vel, v, node.v);
     if A {
         acc = kernel.add_motion(&acc, a, node.v);
     }
-    (link.X, link.vel, link.acc) = (X, vel, acc);
+    (link.vel, link.acc) = (vel, acc);
 }
 
-/// Transforms, velocities and accelerations of all links.
+/// Transforms, velocities and accelerations of all links. Transforms first: they wait for no parent, so that the sines of
+/// several joints are under way at once.
 #[inline(always)]
 pub(crate) fn sweep<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) {
+    transforms(model, work, q);
     start(work);
     for (i, node) in model.node.iter().enumerate().skip(1) {
         let (above, below) = work.link.split_at_mut(i);
         let kernel = node.kernel;
-        by_kernel!(kernel, follow::<A>(kernel, node, &above[node.parent], &mut below[0], q, v, a));
+        by_kernel!(kernel, follow::<A>(kernel, node, &above[node.parent], &mut below[0], v, a));
     }
 }
 

@@ -154,6 +154,10 @@ pub(crate) struct Node {
     pub q: usize,
     pub v: usize,
     pub kernel: Kernel,
+    /// No body hangs on this one.
+    pub leaf: bool,
+    /// Of its parent's children the last in order, and so the first on the way from the tips to the base.
+    pub first_felt: bool,
 }
 
 /// The machine in flat arrays. Body 0 is the world.
@@ -406,6 +410,8 @@ impl ModelBuilder {
                 q: 0,
                 v: 0,
                 kernel: Kernel::Fixed,
+                leaf: false,
+                first_felt: false,
             }],
             armature: Vec::new(),
             to_canonical: vec![Matrix3::identity()],
@@ -435,12 +441,28 @@ impl ModelBuilder {
             m.joint_names.push(joint.name.clone());
             m.link_names.push(joint.child.clone());
             m.kinds.push(joint.kind);
-            m.node.push(Node { X_T, I, IA: I.articulated(), parent: p, q: m.n_q, v: m.n_v, kernel });
+            m.node.push(Node {
+                X_T,
+                I,
+                IA: I.articulated(),
+                parent: p,
+                q: m.n_q,
+                v: m.n_v,
+                kernel,
+                leaf: true,
+                first_felt: false,
+            });
             m.to_canonical.push(A);
             m.n_q += kernel.n_q();
             m.n_v += kernel.n_v();
             m.armature.resize(m.n_v, joint.armature);
             m.body_of_v.resize(m.n_v, i);
+        }
+        let mut felt = vec![false; n];
+        for i in (1..n).rev() {
+            let p = m.parent[i];
+            m.node[p].leaf = false;
+            m.node[i].first_felt = !std::mem::replace(&mut felt[p], true);
         }
         Ok(m)
     }

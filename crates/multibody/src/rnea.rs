@@ -9,18 +9,20 @@
 
 use crate::error::{Error, check_finite};
 use crate::joint::by_kernel;
-use crate::kinematics::{follow, start};
+use crate::kinematics::{follow, start, transforms};
 use crate::model::Model;
 use crate::work::Work;
 
-/// Motion of every link, and the force that moves it on its own, without what its children pass on.
+/// Motion of every link, and the force that moves it on its own, without what its children pass on. Transforms first:
+/// they wait for no parent, so that the sines of several joints are under way at once.
 #[inline(always)]
 pub(crate) fn body_forces<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) {
+    transforms(model, work, q);
     start(work);
     for ((i, node), wrench) in model.node.iter().enumerate().zip(&work.outside.wrench).skip(1) {
         let (above, below) = work.link.split_at_mut(i);
         let (parent, link, kernel) = (&above[node.parent], &mut below[0], node.kernel);
-        by_kernel!(kernel, follow::<A>(kernel, node, parent, link, q, v, a));
+        by_kernel!(kernel, follow::<A>(kernel, node, parent, link, v, a));
         link.f = node.I.times(&link.acc) + link.vel.cross_force(&node.I.times(&link.vel)) - *wrench;
     }
 }

@@ -11,7 +11,7 @@
 
 use super::{Force, M3, Motion, Transform};
 use nalgebra::Matrix6;
-use std::ops::AddAssign;
+use std::ops::Add;
 
 /// A symmetric map from accelerations to forces.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,11 +65,10 @@ impl ArticulatedInertia {
     }
 }
 
-impl AddAssign for ArticulatedInertia {
+impl Add for ArticulatedInertia {
+    type Output = Self;
     #[inline(always)]
-    fn add_assign(&mut self, b: Self) {
-        self.I += b.I;
-        self.Ht += b.Ht;
-        self.M += b.M;
+    fn add(self, b: Self) -> Self {
+        Self { I: self.I + b.I, Ht: self.Ht + b.Ht, M: self.M + b.M }
     }
 }

@@ -2,5 +2,9 @@
 
 mod allocation;
 mod analytic;
+mod energy;
+mod lugre;
 mod scenes;
+mod stick_slip;
+mod symmetry;
 mod world;

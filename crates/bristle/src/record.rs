@@ -117,15 +117,12 @@ impl Recording {
 
     /// Writes the table as CSV: into a file beside `path` first, renamed when complete.
     pub fn write_csv(&self, path: impl AsRef<Path>) -> Result<()> {
-        let path = path.as_ref();
-        let partial = partial_path(path);
-        let write = || {
-            let mut file = BufWriter::with_capacity(1 << 16, File::create(&partial)?);
-            self.write_csv_to(&mut file)?;
-            file.into_inner()?.sync_all()?;
-            std::fs::rename(&partial, path)
-        };
-        write().map_err(|source| Error::Io { path: path.into(), source })
+        write_whole(path.as_ref(), |file| self.write_csv_to(file))
+    }
+
+    /// Writes the events as CSV, in the same way: see [`Recording::write_events_to`].
+    pub fn write_events(&self, path: impl AsRef<Path>) -> Result<()> {
+        write_whole(path.as_ref(), |file| self.write_events_to(file))
     }
 
     /// Writes the table as CSV. `{:?}` gives the shortest digits that read back as the same number.
@@ -159,6 +156,18 @@ pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
     }
     let partial = partial_path(path);
     File::create(&partial).and_then(|_| std::fs::remove_file(&partial)).map_err(failed)
+}
+
+/// Writes a file under another name and renames it when it is complete.
+fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+    let partial = partial_path(path);
+    let all = || {
+        let mut file = BufWriter::with_capacity(1 << 16, File::create(&partial)?);
+        write(&mut file)?;
+        file.into_inner()?.sync_all()?;
+        std::fs::rename(&partial, path)
+    };
+    all().map_err(|source| Error::Io { path: path.into(), source })
 }
 
 /// Where results stand while they are incomplete.

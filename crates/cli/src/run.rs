@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
   bristle run scenes/double_pendulum.ron --out out.csv
   bristle run scenes/single_pendulum.ron --until 2.5 --rtol 1e-11 --atol 1e-11
   bristle run scenes/arm_3dof.ron --method Rk4 --step 1e-3 > arm.csv
+  bristle run scenes/double_pendulum_coulomb.ron --out out.csv --events events.csv
 
 Exit codes: 0 done, 1 the simulation failed (partial results kept), 2 the input was refused.")]
 pub struct Run {
@@ -23,6 +24,9 @@ pub struct Run {
     /// Write results here as CSV; standard output if left out
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Write the changes of mode of joints with stick-slip friction here as CSV: t,joint,from,to
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
     /// Simulated time, s, in place of the scene's duration
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     until: Option<String>,
@@ -54,9 +58,11 @@ impl Run {
             Err(error) => return refuse(&error, &self.scene),
         };
         // better now than after an hour
-        if let Some(Err(error)) = self.out.as_ref().map(bristle::record::check_writable) {
-            eprintln!("error: {error}");
-            return Outcome::Refused;
+        for path in self.out.iter().chain(&self.events) {
+            if let Err(error) = bristle::record::check_writable(path) {
+                eprintln!("error: {error}");
+                return Outcome::Refused;
+            }
         }
         if !self.quiet {
             scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
@@ -123,6 +129,9 @@ impl Run {
     }
 
     fn write(&self, recording: &Recording, path: Option<&Path>) -> Result<()> {
+        if let Some(events) = &self.events {
+            recording.write_events(events)?;
+        }
         match path {
             Some(path) => Ok(recording.write_csv(path)?),
             None => {

@@ -145,3 +145,17 @@ fn check_says_what_it_found() {
     assert_eq!(text.lines().count(), 2);
     assert!(text.contains("scenes/double_pendulum.ron: 2 joints, 2 degrees of freedom"), "{text}");
 }
+
+#[test]
+fn changes_of_mode_go_into_a_file_of_their_own() {
+    let (out, events) = (Temporary::new("modes.csv"), Temporary::new("events.csv"));
+    let arguments =
+        ["run", "scenes/belt_oscillator.ron", "--until", "2", "--out", out.path(), "--events", events.path()];
+    let output = bristle(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = std::fs::read_to_string(events.path()).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (3, "t,joint,from,to"));
+    assert!(lines[1].starts_with("1.5") && lines[1].ends_with(",slide,0,-1"), "{text}");
+    assert!(lines[2].starts_with("1.85363") && lines[2].ends_with(",slide,-1,0"), "{text}");
+}

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A [`Driver`] keeps time, state and everything a stepper remembers between calls of [`Driver::advance`], so that an embedding program
-//! may advance it by small intervals at the price of one long run. It does not own the system: pass the same one every time.
+//! may advance it by small intervals: each call costs a step cut short, no new start. Where only output is wanted at many times, a
+//! [`Sink`] gets it from the interpolant, which cuts nothing. A driver does not own the system: pass the same one every time.
 //!
 //! **Landing on an event.** The root is located on the interpolant, then a real step is taken to it; where the interpolant was not
 //! accurate enough for the step to end just past the root, the step is corrected by a secant. The interpolant's state is never adopted.
@@ -312,7 +313,8 @@ impl Driver {
             if self.h_next == 0.0 {
                 self.h_next = self.estimate_step(system, rest)?;
             }
-            self.h_next
+            // no shorter than time resolves: if that is too long for the tolerance, the step is rejected and the run ends
+            self.h_next.max(16.0 * f64::EPSILON * self.t.abs())
         };
         let wanted = wanted.min(std::mem::replace(&mut self.h_cap, f64::INFINITY));
         if wanted.is_nan() || wanted <= 0.0 {

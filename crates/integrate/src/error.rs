@@ -5,7 +5,7 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A tolerance, step, time or initial state that cannot be used.
-    #[error("{what} = {value} cannot be used: {reason}")]
+    #[error("{what} = {value:?} cannot be used; wanted: {reason}")]
     Input {
         /// The parameter.
         what: &'static str,
@@ -15,7 +15,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// Error control asks for steps that time cannot resolve.
-    #[error("step {h:e} at t = {t} is too small to advance time (error {error:e} times the tolerance)")]
+    #[error("step {h:e} at t = {t:?} is too small to advance time (error {error:e} times the tolerance)")]
     StepTooSmall {
         /// Last accepted time.
         t: f64,
@@ -27,7 +27,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// Newton's iteration does not converge, with no smaller step to try.
-    #[error("Newton does not converge at t = {t} with step {h:e}")]
+    #[error("Newton does not converge at t = {t:?} with step {h:e}")]
     Newton {
         /// Last accepted time.
         t: f64,
@@ -37,7 +37,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// The Newton matrix is singular, with no smaller step to try.
-    #[error("singular Newton matrix at t = {t} with step {h:e}: no pivot in column {column}")]
+    #[error("singular Newton matrix at t = {t:?} with step {h:e}: no pivot in column {column}")]
     Singular {
         /// Last accepted time.
         t: f64,
@@ -49,7 +49,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// A derivative, residual or state is not finite, with no smaller step to try.
-    #[error("component {component} is not finite at t = {t} with step {h:e}")]
+    #[error("component {component} is not finite at t = {t:?} with step {h:e}")]
     NonFinite {
         /// Last accepted time.
         t: f64,
@@ -61,7 +61,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// The system refused to be evaluated.
-    #[error("the system cannot be evaluated at t = {t} with step {h:e} (code {code:?})")]
+    #[error("the system cannot be evaluated at t = {t:?} with step {h:e} (code {code:?})")]
     System {
         /// Last accepted time.
         t: f64,
@@ -73,7 +73,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// Events follow one another faster than the budget: Zeno behaviour or chatter.
-    #[error("event {event:?} at t = {t} exceeds the budget of {rate} events per unit time (burst {burst})")]
+    #[error("event {event:?} at t = {t:?} exceeds the budget of {rate} events per unit time (burst {burst})")]
     EventBudget {
         /// Time of the event.
         t: f64,
@@ -89,7 +89,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// The step budget of a call is used up.
-    #[error("{steps} steps taken at t = {t}, step {h:e}: budget used up")]
+    #[error("{steps} steps taken at t = {t:?}, step {h:e}: budget used up")]
     StepBudget {
         /// Last accepted time.
         t: f64,

@@ -768,7 +768,7 @@ mod tests {
     fn a_spectral_radius_outside_its_range_is_refused() {
         assert!(GeneralizedAlpha::check(0.0).is_ok() && GeneralizedAlpha::check(1.0).is_ok());
         let message = GeneralizedAlpha::check(1.1).unwrap_err().to_string();
-        assert_eq!(message, "spectral_radius = 1.1 cannot be used: from 0 (all damping) to 1 (none)");
+        assert_eq!(message, "spectral_radius = 1.1 cannot be used; wanted: from 0 (all damping) to 1 (none)");
         assert!(GeneralizedAlpha::check(f64::NAN).is_err());
     }
 }

@@ -10,6 +10,7 @@
 use crate::linear::Lu;
 use crate::newton::{Iteration, Linearised};
 use crate::rk4::hermite;
+use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 
 /// Trapezoidal rule. See the [module](self).
@@ -111,6 +112,7 @@ impl Stepper for Trapezoidal {
             }
             let correction = &mut self.correction[..n];
             self.linear.defect(system, t + h, &self.y1[..n], &self.d1[..n], correction, stats)?;
+            check_finite(correction)?;
             self.linear.solve(2.0 / h, &self.lu, correction);
             stats.n_solve += 1;
             stats.n_newton += 1;

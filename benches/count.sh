@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Instructions per call of the tree kernels under callgrind: the difference of two runs, so that start-up drops out.
+# Instructions per call of the tree kernels under callgrind, counted from entry to return.
 set -eu
 cd "$(dirname "$0")/.."
 bin=$(cargo bench --bench kernels --no-run --message-format=json 2>/dev/null |
@@ -7,9 +7,10 @@ bin=$(cargo bench --bench kernels --no-run --message-format=json 2>/dev/null |
 for line in sys.stdin:
     m = json.loads(line)
     if m.get("executable") and m["target"]["name"] == "kernels": print(m["executable"])')
+calls=200
 count() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$bin" --count "$1" "$2" "$3" 2>&1 |
-        sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect="bristle_multibody::*::$1" \
+        "$bin" --count "$1" "$2" $calls 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 printf '%-18s' kernel
 machines=${MACHINES:-pend2 arm7 tree36 chain16 chain128}
@@ -18,9 +19,7 @@ echo
 for kernel in ${KERNELS:-aba rnea crba jerk reactions rnea_derivatives aba_derivatives}; do
     printf '%-18s' "$kernel"
     for machine in $machines; do
-        few=$(count "$kernel" "$machine" 100)
-        many=$(count "$kernel" "$machine" 300)
-        printf '%10d' $(((many - few) / 200))
+        printf '%10d' $(($(count "$kernel" "$machine") / calls))
     done
     echo
 done

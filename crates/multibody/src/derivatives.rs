@@ -27,7 +27,8 @@
 
 #![expect(non_snake_case, reason = "symbols follow Singh, Russell & Wensing 2022")]
 
-use crate::aba::{aba_hybrid, solve};
+use crate::aba::aba_hybrid;
+use crate::columns::solve_columns;
 use crate::error::{Error, check_finite, check_length};
 use crate::model::Model;
 use crate::rnea::body_forces;
@@ -104,7 +105,6 @@ pub(crate) struct Scratch {
     /// First row of each body, one entry more than bodies.
     row_start: Vec<usize>,
     a: Vec<f64>,
-    column: Vec<f64>,
 }
 
 impl Scratch {
@@ -117,7 +117,6 @@ impl Scratch {
             spread: vec![Motion::ZERO; n_v],
             row_start: vec![0; n + 1],
             a: vec![0.0; n_v],
-            column: vec![0.0; n_v],
         }
     }
 }
@@ -350,24 +349,11 @@ pub fn aba_derivatives(
     work.derivative.a = a;
     derivatives?;
 
-    // the pivots of aba_hybrid still stand: M x = −∂τ/∂(…), column by column
-    let mut b = std::mem::take(&mut work.derivative.column);
-    let mut solved = Ok(());
-    for k in 0..model.n_v {
-        for D in [&mut *dq, &mut *dv] {
-            b.iter_mut().zip(D.column(k).iter()).for_each(|(b, d)| *b = -d);
-            solved = solved.and_then(|()| solve_into(model, work, &b, D, k));
-        }
-        b.fill(0.0);
-        b[k] = 1.0;
-        solved = solved.and_then(|()| solve_into(model, work, &b, dtau, k));
+    // the pivots of aba_hybrid still stand: M x = −∂τ/∂(…), all columns
+    for D in [&mut *dq, &mut *dv] {
+        D.neg_mut();
+        solve_columns(model, work, D)?;
     }
-    work.derivative.column = b;
-    solved
-}
-
-fn solve_into(model: &Model, work: &mut Work, b: &[f64], D: &mut DMatrix<f64>, k: usize) -> Result<(), Error> {
-    let x = solve(model, work, b)?;
-    D.column_mut(k).copy_from_slice(x);
-    Ok(())
+    dtau.fill_with_identity();
+    solve_columns(model, work, dtau)
 }

@@ -40,6 +40,7 @@
 
 mod aba;
 mod chart;
+mod columns;
 mod crba;
 mod derivatives;
 mod error;

@@ -140,6 +140,7 @@ pub struct Work {
     /// Which joints `factor` held; `n_bodies`.
     pub(crate) locked: Vec<bool>,
     pub(crate) derivative: crate::derivatives::Scratch,
+    pub(crate) columns: crate::columns::Scratch,
 }
 
 impl Work {
@@ -167,6 +168,7 @@ impl Work {
             tau: vec![0.0; model.n_v],
             locked: vec![false; n],
             derivative: crate::derivatives::Scratch::new(model),
+            columns: crate::columns::Scratch::new(model),
         }
     }
     /// `Ok` if this scratch and these slices fit the model.

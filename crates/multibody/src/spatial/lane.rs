@@ -184,6 +184,66 @@ mod register {
     }
 }
 
+/// One number of each of four columns.
+#[derive(Clone, Copy)]
+pub(crate) struct Four(register::Lanes);
+
+impl Four {
+    pub const ZERO: Self = Self::new([0.0; 4]);
+
+    #[inline(always)]
+    pub const fn new(lanes: [f64; 4]) -> Self {
+        Self(register::new(lanes))
+    }
+
+    #[inline(always)]
+    pub fn lane(&self, k: usize) -> f64 {
+        register::array(&self.0)[k]
+    }
+
+    pub fn set_lane(&mut self, k: usize, x: f64) {
+        let mut lanes = *register::array(&self.0);
+        lanes[k] = x;
+        *self = Self::new(lanes);
+    }
+
+    /// `self s + c`.
+    #[inline(always)]
+    pub fn scale_add(self, s: f64, c: Self) -> Self {
+        Self(register::mul_add(self.0, register::splat(s), c.0))
+    }
+}
+
+impl std::fmt::Debug for Four {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        register::array(&self.0).fmt(f)
+    }
+}
+
+impl Add for Four {
+    type Output = Self;
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        Self(register::add(self.0, b.0))
+    }
+}
+
+impl Sub for Four {
+    type Output = Self;
+    #[inline(always)]
+    fn sub(self, b: Self) -> Self {
+        Self(register::sub(self.0, b.0))
+    }
+}
+
+impl Mul<f64> for Four {
+    type Output = Self;
+    #[inline(always)]
+    fn mul(self, s: f64) -> Self {
+        Self(register::mul(self.0, register::splat(s)))
+    }
+}
+
 /// A 3-vector and a zero.
 #[derive(Clone, Copy)]
 #[repr(align(32))]

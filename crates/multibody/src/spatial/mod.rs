@@ -19,4 +19,4 @@ pub use rigid::RigidInertia;
 pub use symmetric::Symmetric3;
 pub use transform::Transform;
 
-pub(crate) use lane::{M3, V3, fma};
+pub(crate) use lane::{Four, M3, V3, fma};

@@ -19,8 +19,8 @@
 //!   ```
 //!
 //!   On y' = λy the second is a tenth of the true error (hλ)⁶/7200. The estimate is the smaller of ‖v‖ and five times ‖Q²v‖ + 10 ‖quadrature‖;
-//!   five makes rtol = atol = 10⁻¹⁰ give seven digits on the whole open integrator set. It costs two real substitutions, no evaluation, and
-//!   saves up to half of the steps.
+//!   five makes rtol = atol = 10⁻¹⁰ give seven digits on the open integrator set (Robertson's y₂ with an atol of its own). It costs two
+//!   real substitutions, no evaluation, and saves up to half of the steps.
 //! - Interpolant: the collocation polynomial, error O(h⁴). Extended beyond the step, it starts the next Newton iteration.
 //! - Differential-algebraic systems: errors in unknowns of index 2 and 3 are weighed with h and h².
 //!

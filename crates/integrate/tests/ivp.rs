@@ -2,6 +2,7 @@
 
 mod problems;
 
+use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Method, Options, Stats};
 use problems::{CarAxis, Hires, Pleiades, Problem, Robertson, VanDerPol};
 
@@ -26,9 +27,43 @@ fn van_der_pol_has_seven_digits() {
     assert!(run(VanDerPol::default(), Method::Radau5, 1e-10).0 < 1e-7);
 }
 
+/// y₂, which never exceeds 4e-5, with an absolute tolerance of its own, 10⁻¹⁶.
 #[test]
 fn robertson_has_seven_digits_in_components_far_below_the_tolerance() {
     assert!(run(Robertson, Method::Radau5, 1e-10).0 < 1e-7);
+}
+
+/// The same with atol = 10⁻¹⁰ for all three: y₁ = 2e-8 and y₂ = 8e-14 end far below it. Absolute errors are 4e-15 and less, the
+/// relative error of y₁ and y₂ is 1.8e-7, a little short of seven digits, in a third of the steps.
+#[test]
+fn robertson_has_six_digits_and_a_half_where_atol_asks_for_none() {
+    let control = Control::Error { rtol: 1e-10, atol: Atol::Each(vec![1e-10; 3]) };
+    let (t, y) = Robertson.start();
+    let mut driver = Driver::new(&mut Robertson, t, &y, Options::new(Method::Radau5, control)).unwrap();
+    driver.advance(&mut Robertson, Robertson.t_end(), &mut ()).unwrap();
+    let reference = Robertson.reference();
+    let absolute = driver.y().iter().zip(&reference).map(|(y, exact)| (y - exact).abs()).fold(0.0, f64::max);
+    println!(
+        "Robertson, atol 1e-10: {} steps, relative error {:.1e}",
+        driver.stats().n_accepted,
+        Robertson.error(driver.y())
+    );
+    assert!(absolute < 1e-12 && Robertson.error(driver.y()) < 3e-7);
+    assert!(driver.stats().n_accepted < 700);
+}
+
+/// A known property of the problem (Hairer & Wanner, section IV.10): once concentrations are negative the equations themselves carry them
+/// further, and an absolute tolerance of 1e-4 forbids nothing of it. scipy's Radau does the same.
+#[test]
+fn robertson_runs_away_where_the_absolute_tolerance_permits_negative_concentrations() {
+    let end = |rtol, atol: f64| {
+        let control = Control::Error { rtol, atol: Atol::Each(vec![atol; 3]) };
+        let (t, y) = Robertson.start();
+        let mut driver = Driver::new(&mut Robertson, t, &y, Options::new(Method::Radau5, control)).unwrap();
+        driver.advance(&mut Robertson, Robertson.t_end(), &mut ()).map(|_| driver.y().to_vec())
+    };
+    assert!(end(1e-4, 1e-4).unwrap()[0] < -1e3);
+    assert!(Robertson.error(&end(1e-4, 1e-8).unwrap()) < 1e-2);
 }
 
 #[test]

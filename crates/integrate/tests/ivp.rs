@@ -33,23 +33,19 @@ fn robertson_has_seven_digits_in_components_far_below_the_tolerance() {
     assert!(run(Robertson, Method::Radau5, 1e-10).0 < 1e-7);
 }
 
-/// The same with atol = 10⁻¹⁰ for all three: y₁ = 2e-8 and y₂ = 8e-14 end far below it. Absolute errors are 4e-15 and less, the
-/// relative error of y₁ and y₂ is 1.8e-7, a little short of seven digits, in a third of the steps.
+/// The same with atol = 10⁻¹⁰ for all three: y₁ = 2e-8 and y₂ = 8e-14 end far below it.
 #[test]
-fn robertson_has_six_digits_and_a_half_where_atol_asks_for_none() {
+fn robertson_has_seven_digits_with_one_tolerance_for_all() {
     let control = Control::Error { rtol: 1e-10, atol: Atol::Each(vec![1e-10; 3]) };
     let (t, y) = Robertson.start();
     let mut driver = Driver::new(&mut Robertson, t, &y, Options::new(Method::Radau5, control)).unwrap();
     driver.advance(&mut Robertson, Robertson.t_end(), &mut ()).unwrap();
-    let reference = Robertson.reference();
-    let absolute = driver.y().iter().zip(&reference).map(|(y, exact)| (y - exact).abs()).fold(0.0, f64::max);
     println!(
         "Robertson, atol 1e-10: {} steps, relative error {:.1e}",
         driver.stats().n_accepted,
         Robertson.error(driver.y())
     );
-    assert!(absolute < 1e-12 && Robertson.error(driver.y()) < 3e-7);
-    assert!(driver.stats().n_accepted < 700);
+    assert!(Robertson.error(driver.y()) < 1e-7);
 }
 
 /// A known property of the problem (Hairer & Wanner, section IV.10): once concentrations are negative the equations themselves carry them

@@ -18,11 +18,11 @@
 use crate::error::{Error, check_finite, check_length};
 use crate::joint::Kernel;
 use crate::kinematics::transforms;
-use crate::model::Model;
+use crate::model::{Model, NOISE};
 use crate::rnea::body_forces;
 use crate::spatial::{Force, Motion};
 use crate::work::{Pivot, Work};
-use nalgebra::{Cholesky, Vector6};
+use nalgebra::{Cholesky, U6, Vector6};
 
 /// Accelerations at `q`, `v` under the efforts `tau`, gravity and the wrenches of `work.outside`.
 pub fn aba<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64], tau: &[f64]) -> Result<&'w [f64], Error> {
@@ -31,7 +31,8 @@ pub fn aba<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64], tau: &[f
     forward_dynamics(model, work, q, v, tau)
 }
 
-/// The same with the joints marked in `locked` (`n_bodies` entries, the world's is ignored) held at q̈ = 0.
+/// The same with the joints marked in `locked` (`n_bodies` entries, the world's is ignored) held at q̈ = 0: whatever
+/// their velocity is, it stays. Their entries of `tau` have no effect.
 pub fn aba_hybrid<'w>(
     model: &Model,
     work: &'w mut Work,
@@ -68,6 +69,8 @@ fn forward_dynamics<'w>(
 pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Result<(), Error> {
     work.check(model, q, [])?;
     check_length("locked", locked.len(), model.n_bodies())?;
+    // the position of a joint on the world moves nothing that is factorised: a look at the numbers themselves
+    check_finite("factor", q)?;
     work.locked.copy_from_slice(locked);
     transforms(model, work, q);
     factor_at(model, work)
@@ -108,13 +111,28 @@ fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
             if node.first_felt {
                 above[node.parent] = model.node[node.parent].IA;
             }
-            work.free_pivot[i] = Cholesky::new(IA.to_matrix());
-            return if work.free_pivot[i].is_none() { Err(singular(model, i, 0.0)) } else { Ok(()) };
+            let matrix = IA.to_matrix();
+            work.free_pivot[i] = None;
+            let Some(factor) = Cholesky::new(matrix) else {
+                // NaN has no factors either
+                return Err(singular(model, i, matrix.trace() * 0.0));
+            };
+            // seldom a pivot this small; then a closer look
+            let pivot = |k: usize| factor.l_dirty()[(k, k)].powi(2);
+            let size = [0, 3].map(|k| matrix[(k, k)] + matrix[(k + 1, k + 1)] + matrix[(k + 2, k + 2)]);
+            if (0..6).any(|k| pivot(k) <= 1e-6 * size[k / 3]) {
+                let least = least_moment(&factor);
+                if least <= NOISE * size[0] {
+                    return Err(singular(model, i, least));
+                }
+            }
+            work.free_pivot[i] = Some(factor);
+            return Ok(());
         }
         Kernel::Revolute | Kernel::Prismatic => {
             let U = node.kernel.column(IA);
             let D = node.kernel.along(&U) + model.armature[node.v];
-            if D <= 0.0 {
+            if D <= node.noise {
                 return Err(singular(model, i, D));
             }
             *pivot = Pivot { U, D_inv: 1.0 / D };
@@ -181,7 +199,17 @@ fn substitute(model: &Model, work: &mut Work) {
     }
 }
 
+/// About the smallest moment of inertia of a free body about its centre of mass: M⁻¹ turns moments into angular
+/// accelerations by its inverse.
+#[cold]
+fn least_moment(factor: &Cholesky<f64, U6>) -> f64 {
+    (0..3).map(|k| factor.solve(&Vector6::ith(k, 1.0))[k]).sum::<f64>().recip()
+}
+
 #[cold]
 fn singular(model: &Model, i: usize, inertia: f64) -> Error {
+    if inertia.is_nan() {
+        return Error::NonFinite { function: "aba" };
+    }
     Error::Singular { joint: model.joint_names[i].clone(), inertia }
 }

@@ -57,16 +57,16 @@ pub(crate) fn sweep<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v:
     }
 }
 
-/// Fills the transforms and velocities of `work` for functions that read them: [`poses`], [`crate::momentum`],
-/// [`crate::kinetic_energy`], [`crate::jacobian`].
+/// Fills the transforms and velocities of `work` for the functions that read them: [`poses`] (and through it
+/// [`crate::jacobian`]) and [`crate::point_velocity`].
 pub fn kinematics(model: &Model, work: &mut Work, q: &[f64], v: &[f64]) -> Result<(), Error> {
     work.check(model, q, [("v", v)])?;
     sweep::<false>(model, work, q, v, &[]);
     finite_motion("kinematics", work)
 }
 
-/// Fills transforms, velocities and accelerations. The spatial acceleration of each link is then in
-/// [`crate::point_acceleration`].
+/// Fills transforms, velocities and accelerations of `work` for the functions that read them: besides those of
+/// [`kinematics`], [`crate::point_acceleration`].
 pub fn accelerations(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) -> Result<(), Error> {
     work.check(model, q, [("v", v), ("a", a)])?;
     sweep::<true>(model, work, q, v, a);

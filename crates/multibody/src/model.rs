@@ -140,6 +140,9 @@ impl JointSpec {
     }
 }
 
+/// An inertia this small beside those it was computed from is their rounding: a thin rod about its own axis.
+pub(crate) const NOISE: f64 = 16.0 * f64::EPSILON;
+
 /// What the sweeps read of one joint and its body, side by side in memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Node {
@@ -153,6 +156,8 @@ pub(crate) struct Node {
     /// First position and first velocity.
     pub q: usize,
     pub v: usize,
+    /// Inertia along the joint that is no more than the rounding of the body's own.
+    pub noise: f64,
     pub kernel: Kernel,
     /// No body hangs on this one.
     pub leaf: bool,
@@ -191,6 +196,7 @@ pub struct Model {
     pub(crate) body_of_v: Vec<usize>,
 }
 
+/// Functions of an index panic, like a slice, where the model has no such body or velocity.
 impl Model {
     /// Number of joints, fixed ones included.
     pub fn n_joints(&self) -> usize {
@@ -202,13 +208,13 @@ impl Model {
         self.parent.len()
     }
 
-    /// Range of joint `i` in `q`.
+    /// Range of joint `i` in `q`; empty for a fixed joint.
     #[inline(always)]
     pub fn q_range(&self, i: usize) -> std::ops::Range<usize> {
         self.q_index[i]..self.q_index[i] + self.node[i].kernel.n_q()
     }
 
-    /// Range of joint `i` in `v`.
+    /// Range of joint `i` in `v`; empty for a fixed joint.
     #[inline(always)]
     pub fn v_range(&self, i: usize) -> std::ops::Range<usize> {
         self.v_index[i]..self.v_index[i] + self.node[i].kernel.n_v()
@@ -409,6 +415,7 @@ impl ModelBuilder {
                 parent: 0,
                 q: 0,
                 v: 0,
+                noise: 0.0,
                 kernel: Kernel::Fixed,
                 leaf: false,
                 first_felt: false,
@@ -448,6 +455,7 @@ impl ModelBuilder {
                 parent: p,
                 q: m.n_q,
                 v: m.n_v,
+                noise: if kernel == Kernel::Revolute { NOISE * I.I.to_matrix().trace() } else { 0.0 },
                 kernel,
                 leaf: true,
                 first_felt: false,

@@ -78,7 +78,7 @@ fn aba_inverts_rnea_and_back() {
 
 #[test]
 fn mass_matrix_is_symmetric_positive_and_made_of_columns_of_rnea() {
-    on_random_trees(40, Mix::Everything, |_, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |_, model, work, q, v| {
         let M = mass_matrix(model, work, q);
         assert_eq!(M, M.transpose());
         assert!(M.clone().cholesky().is_some());
@@ -98,7 +98,7 @@ fn mass_matrix_is_symmetric_positive_and_made_of_columns_of_rnea() {
 
 #[test]
 fn factorised_mass_matrix_solves() {
-    on_random_trees(40, Mix::Everything, |random, model, work, q, _| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, _| {
         let M = mass_matrix(model, work, q);
         let b = random.reals(model.n_v, 1.0);
         factor(model, work, q, &vec![false; model.n_bodies()]).unwrap();
@@ -110,7 +110,7 @@ fn factorised_mass_matrix_solves() {
 
 #[test]
 fn locked_joints_do_not_accelerate_and_the_rest_obeys_the_reduced_equations() {
-    on_random_trees(30, Mix::Everything, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let locked: Vec<bool> = (0..model.n_bodies()).map(|_| random.below(2) == 0).collect();
         let tau = random.reals(model.n_v, 5.0);
         let a = aba_hybrid(model, work, q, v, &tau, &locked).unwrap().to_vec();
@@ -129,7 +129,7 @@ fn locked_joints_do_not_accelerate_and_the_rest_obeys_the_reduced_equations() {
 
 #[test]
 fn reactions_balance_every_body() {
-    on_random_trees(60, Mix::Everything, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let i = 1 + random.below(model.n_joints());
         let wrench = random_wrench(random, 10.0);
         work.outside.set_wrench(model, i, wrench).unwrap();
@@ -184,7 +184,7 @@ fn spin_rate(model: &Model, work: &Work, pose: &Poses, b: usize) -> Vector3<f64>
 
 #[test]
 fn derivatives_of_inverse_dynamics_match_differences() {
-    on_random_trees(12, Mix::Everything, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let i = 1 + random.below(model.n_joints());
         work.outside.set_wrench(model, i, random_wrench(random, 5.0)).unwrap();
         let a = random.reals(model.n_v, 5.0);
@@ -234,7 +234,7 @@ fn derivatives_of_inverse_dynamics_match_differences() {
 
 #[test]
 fn derivatives_of_forward_dynamics_match_differences() {
-    on_random_trees(8, Mix::Everything, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let locked: Vec<bool> = (0..model.n_bodies()).map(|_| random.below(5) == 0).collect();
         let tau = random.reals(model.n_v, 5.0);
         let zeros = || DMatrix::zeros(model.n_v, model.n_v);
@@ -268,7 +268,7 @@ fn derivatives_of_forward_dynamics_match_differences() {
 
 #[test]
 fn jerk_matches_differences_of_the_acceleration_along_the_motion() {
-    on_random_trees(12, Mix::Everything, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let i = 1 + random.below(model.n_joints());
         let (wrench, wrench_rate) = (random_wrench(random, 5.0), random_wrench(random, 5.0));
         let (gravity, gravity_rate) = (work.outside.gravity, random.vector(5.0));
@@ -314,7 +314,7 @@ fn jerk_matches_differences_of_the_acceleration_along_the_motion() {
 
 #[test]
 fn momentum_of_floating_trees_is_conserved() {
-    on_random_trees(40, Mix::Floating, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Floating, |random, model, work, q, v| {
         // efforts inside the tree change no momentum: the free base gets none
         let mut tau = random.reals(model.n_v, 5.0);
         tau[..6].fill(0.0);
@@ -382,7 +382,7 @@ fn momentum_stays_over_a_tumbling_flight() {
 
 #[test]
 fn power_of_wrenches_and_efforts_is_the_rate_of_energy() {
-    on_random_trees(30, Mix::Everything, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let i = 1 + random.below(model.n_joints());
         let wrench = random_wrench(random, 10.0);
         work.outside.set_wrench(model, i, wrench).unwrap();
@@ -417,7 +417,7 @@ fn power_of_wrenches_and_efforts_is_the_rate_of_energy() {
 
 #[test]
 fn jacobians_and_centre_of_mass_match_velocities_of_points() {
-    on_random_trees(40, Mix::Everything, |random, model, work, q, v| {
+    on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         kinematics(model, work, q, v).unwrap();
         let mut pose = Poses::new(model);
         poses(model, work, &mut pose).unwrap();

@@ -167,6 +167,7 @@ fn every_function(
         ("bias_efforts", bias_efforts(model, work, q, v).map(drop)),
         ("aba", aba(model, work, q, v, x).map(drop)),
         ("aba_hybrid", aba_hybrid(model, work, q, v, x, &locked).map(drop)),
+        ("factor", factor(model, work, q, &locked)),
         ("crba", crba(model, work, q, &mut A)),
         ("jerk", jerk(model, work, q, v, x, x, &locked).map(drop)),
         ("rnea_rate", rnea_rate(model, work, q, v, x, x).map(drop)),
@@ -182,7 +183,7 @@ fn every_function(
 }
 
 /// Functions that never see velocities.
-const OF_POSITION: [&str; 3] = ["crba", "potential_energy", "center_of_mass"];
+const OF_POSITION: [&str; 4] = ["factor", "crba", "potential_energy", "center_of_mass"];
 
 #[test]
 fn nan_in_a_state_is_an_error_from_the_function_that_meets_it() {
@@ -212,6 +213,28 @@ fn nan_in_a_state_is_an_error_from_the_function_that_meets_it() {
         for (name, result) in every_function(&model, &mut work, &q, &v, &x) {
             assert_eq!(result, Ok(()), "{name} afterwards");
         }
+    }
+}
+
+#[test]
+fn nan_on_a_floating_base_is_not_called_a_lack_of_inertia() {
+    let mut builder = two_links();
+    builder.link("base", LinkInertia::diagonal(1.0, Vector3::zeros(), 0.1, 0.1, 0.1));
+    builder.joint(JointSpec::new("float", "world", "base", JointKind::Free));
+    builder.link("arm", LinkInertia::rod(1.0, Vector3::x()));
+    builder.joint(JointSpec::revolute("hinge", "base", "arm", Vector3::y()));
+    let model = builder.build().unwrap();
+    let mut work = Work::new(&model);
+    let (v, locked) = (vec![0.0; model.n_v], vec![false; model.n_bodies()]);
+    for k in 0..model.n_q {
+        let mut q = neutral(&model);
+        q[k] = f64::NAN;
+        assert_eq!(aba(&model, &mut work, &q, &v, &v), Err(Error::NonFinite { function: "aba" }), "position {k}");
+        assert_eq!(
+            factor(&model, &mut work, &q, &locked),
+            Err(Error::NonFinite { function: "factor" }),
+            "position {k}"
+        );
     }
 }
 
@@ -257,6 +280,40 @@ fn a_joint_that_moves_nothing_is_named() {
         .unwrap()
         .to_vec();
     assert!((a[model.v_index[model.joint("motor").unwrap()]] - 2.0).abs() < 1e-15);
+}
+
+#[test]
+fn a_thin_rod_about_its_own_axis_is_named_whatever_its_direction() {
+    let mut random = Random::new(11);
+    for k in 0..200 {
+        let (mut along, beside) = (random.vector(1.0), random.vector(1.0));
+        if k % 2 == 0 {
+            // close to a coordinate axis
+            along = Vector3::x() + along * 0.1f64.powi(k % 16);
+        }
+        let single = |joint: JointSpec, shift: Vector3<f64>| {
+            let mut builder = ModelBuilder::new();
+            let mut rod = LinkInertia::rod(1.0, along);
+            rod.center_of_mass += shift;
+            builder.link("rod", rod).joint(joint);
+            let model = builder.build().unwrap();
+            let (q, zeros) = (neutral(&model), vec![0.0; model.n_v]);
+            aba(&model, &mut Work::new(&model), &q, &zeros, &zeros).map(drop)
+        };
+        let roll = JointSpec::revolute("roll", "world", "rod", along * 3.0);
+        assert!(
+            matches!(single(roll.clone(), Vector3::zeros()), Err(Error::Singular { joint, .. }) if joint == "roll")
+        );
+        for shift in [Vector3::zeros(), beside] {
+            let float = JointSpec::new("float", "world", "rod", JointKind::Free);
+            assert!(matches!(single(float, shift), Err(Error::Singular { joint, .. }) if joint == "float"));
+        }
+        // reflected inertia, a rod beside its axis, or an axis a millionth of a turn away from it is enough
+        assert_eq!(single(roll.clone().with_armature(1e-9), Vector3::zeros()), Ok(()));
+        assert_eq!(single(roll, beside), Ok(()));
+        let askew = along + 1e-6 * along.norm() * beside.cross(&along).normalize();
+        assert_eq!(single(JointSpec::revolute("askew", "world", "rod", askew), Vector3::zeros()), Ok(()));
+    }
 }
 
 #[test]

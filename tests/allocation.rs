@@ -80,3 +80,38 @@ fn a_step_does_not_allocate() {
         assert_eq!(count, 0, "{method:?}");
     }
 }
+
+#[test]
+fn sticking_and_slipping_does_not_allocate() {
+    use bristle::friction::{Coulomb, LuGre};
+    use bristle::signal::Signal;
+    let lugre = LuGre {
+        sigma0: 1e3,
+        sigma1: 3.0,
+        sigma2: 0.1,
+        coulomb: 0.2,
+        stiction: 0.3,
+        stribeck_velocity: Some(0.1),
+        exponent: 2.0,
+        damping_velocity: None,
+    };
+    for method in [Method::Dopri5, Method::Radau5] {
+        let mut world = World::new();
+        let links: Vec<Entity> = (0..3)
+            .map(|k| world.spawn_link(&format!("link {k}"), LinkInertia::rod(1.0, [0.5, 0.0, 0.0].into())))
+            .collect();
+        let axis = [0.0, 1.0, 0.0];
+        let drive = Drive::Effort(Signal::Sine { amplitude: 8.0, frequency: 9.0, phase: 0.0, offset: 0.0 });
+        let dry = Coulomb { coulomb: 2.0, stiction: 3.0, viscous: 0.0 };
+        world.spawn_joint(revolute("a", axis).to(links[0]).position(1.5).friction(dry.into()).drive(drive));
+        world.spawn_joint(revolute("b", axis).from(links[0]).to(links[1]).at([0.5, 0.0, 0.0]).friction(dry.into()));
+        world.spawn_joint(revolute("c", axis).from(links[1]).to(links[2]).at([0.5, 0.0, 0.0]).friction(lugre.into()));
+        let settings = Settings { method, ..Settings::default() };
+        let mut sim = Simulation::with_settings(world, settings).unwrap();
+        sim.step(0.5).unwrap();
+        let before = sim.stats().n_events;
+        let count = allocations(|| (0..200).for_each(|_| sim.step(0.01).unwrap()));
+        assert!(sim.stats().n_events > before + 10, "joints stick and slip: {:?}", sim.stats());
+        assert_eq!(count, 0, "{method:?}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod analytic;
+mod complementarity;
 mod energy;
 mod lugre;
 mod scenes;

@@ -31,6 +31,9 @@ pub enum Outcome {
     Terminated,
 }
 
+/// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
+const MOST_LANDINGS: usize = 12;
+
 /// What a search for events came to.
 enum Search {
     /// There is none.
@@ -390,7 +393,8 @@ impl Driver {
         // late by this much is far below the tolerance, and below what Newton leaves open
         let late = (1e-3 * tolerance.rtol * target).max(32.0 * ulp);
         let mut nudge = (0.1 * late).max(2.0 * ulp);
-        for trial in 0..12 {
+        let mut trial = 1;
+        loop {
             stats.n_landings += 1;
             let attempt = stepper.step(system, t, target, y, tolerance, stats)?;
             // a shorter step may see what a longer one stepped over
@@ -412,11 +416,11 @@ impl Driver {
                 behind = behind.max(if distance.is_finite() { distance } else { 0.0 });
             }
             let is_crossed = found.iter().all(|crossing| locator.is_crossed(crossing.index, g[crossing.index]));
-            if is_crossed && (-behind <= late || trial >= 3) {
+            if is_crossed && (-behind <= late || trial > 3) {
                 return Ok(Search::Landed(target));
             }
-            if target == h {
-                // only the interpolant had it, or only some of the functions have changed sign
+            if target == h || trial == MOST_LANDINGS {
+                // only the interpolant had it, or only some of the functions have changed sign; the step ends where it was taken to
                 return Ok(Search::Landed(target));
             }
             let ahead = target + behind + nudge;
@@ -428,8 +432,8 @@ impl Driver {
                 h
             };
             nudge *= 8.0;
+            trial += 1;
         }
-        Ok(Search::Landed(target))
     }
 
     /// What has changed sign by the end of the step; `has_landed` says that `g` holds the values there.

@@ -443,3 +443,45 @@ fn an_event_may_end_the_run() {
         assert!((y[0] - (1.0 - t * t)).abs() < 1e-12);
     }
 }
+
+/// y = t, with an event function t² that round-off makes negative just after the start, on interpolants only.
+#[derive(Default)]
+struct Rounded {
+    /// Where the right-hand side was asked for last: the end of a real step.
+    t_last: f64,
+}
+
+impl System for Rounded {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        self.t_last = t;
+        dy[0] = 1.0;
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, t: f64, _y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g[0] = if t != self.t_last && t > 0.0 && t < 2e-13 { -1e-22 } else { t * t + 1e-250 };
+        Ok(())
+    }
+}
+
+#[test]
+fn a_root_that_only_the_interpolant_has_leaves_state_and_time_together() {
+    let mut system = Rounded::default();
+    let options = Options::new(Method::Rk4, Control::Constant { step: 1e-5 });
+    let mut driver = Driver::new(&mut system, 0.0, &[0.0], options).unwrap();
+    let mut trace = Trace::steps();
+    driver.advance(&mut system, 1e-4, &mut trace).unwrap();
+    assert!(trace.events.is_empty(), "{:?}", trace.events);
+    assert!(driver.stats().n_landings > 5, "{:?}", driver.stats());
+    for (t, y) in trace.t.iter().zip(&trace.y) {
+        assert!((y[0] - t).abs() < 1e-15, "t {t:e}: off by {:e}", y[0] - t);
+    }
+}

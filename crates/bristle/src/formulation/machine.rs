@@ -18,14 +18,15 @@
 //! **Events**, one function per contact, positive while nothing happens:
 //!
 //! ```text
-//! sliding   direction · v                       falls through 0: the joint comes to rest
+//! sliding   direction · v + ε                   falls through 0: the joint comes to rest
 //! stuck     r N stiction − |τ_f|                falls through 0: it breaks away
 //! bristle   heading · v + θ                     the kink of |v|, only under error control
 //! ```
 //!
-//! None of them starts at zero. A joint that has just left rest has v = 0 on the right side; a joint stuck exactly at its limit, or
-//! beyond it by rounding, has that much more to go. θ is the absolute tolerance: below it a kink does not matter, and a bristle
-//! that trembles about zero velocity makes no events. Corners, jumps and extrema of signals are events in time.
+//! None of them starts at zero. θ is the absolute tolerance: below it a kink does not matter, and a bristle that trembles about
+//! zero velocity makes no events. ε is a thousandth of it: a joint that has just left rest has v = 0 on the right side, and round-off
+//! in an interpolant does not call it back. A joint stuck exactly at its limit, or beyond it by rounding, has that much more to go.
+//! Corners, jumps and extrema of signals are events in time.
 
 use crate::compile::Compiled;
 use crate::component::BristleState;
@@ -45,8 +46,8 @@ use nalgebra::DMatrix;
 /// that the evaluation lost with each move does not count.
 const CHART_RADIUS: f64 = 0.5;
 
-/// Keeps the event function of a joint that has just left rest off zero: a velocity that no motion has.
-const LEAVING: f64 = 1e-250;
+/// ε where steps are not error-controlled, rad/s or m/s.
+const LEAST_VELOCITY: f64 = 1e-15;
 
 /// What a snapshot of a machine holds.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,6 +113,8 @@ pub struct Machine {
     heading: Vec<f64>,
     /// θ of the kinks' event functions; `None` where they are no events.
     kinks: Option<f64>,
+    /// ε of joints that slide.
+    pub(super) leaving: f64,
     /// Piece of the signals that holds, and the time at which the next begins.
     pub(super) piece: Piece,
     next_corner: Option<f64>,
@@ -142,7 +145,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The equations of `compiled`. With `kinks`, the velocity below which they do not matter, kinks of bristle laws are events.
+    /// The equations of `compiled`. `kinks` is the absolute tolerance if steps are error-controlled: kinks of bristle laws are
+    /// events then.
     pub fn new(compiled: Compiled, kinks: Option<f64>) -> Self {
         let model = &compiled.model;
         let (n_v, n_contacts) = (model.n_v, compiled.contacts.len());
@@ -158,6 +162,7 @@ impl Machine {
             slack: vec![0.0; n_contacts],
             heading: vec![1.0; n_contacts],
             kinks,
+            leaving: kinks.map_or(LEAST_VELOCITY, |tolerance| 1e-3 * tolerance),
             piece: Piece::After(0.0),
             next_corner: None,
             xi: vec![0.0; n_v],
@@ -576,7 +581,7 @@ impl System for Machine {
             let v = self.v[contact.v];
             let value = match (self.mode[c], contact.is_event_driven()) {
                 (Mode::Stuck, true) => self.limit(c) + self.slack[c] - self.friction[c].abs(),
-                (sliding, true) => sliding.direction() * v + LEAVING,
+                (sliding, true) => sliding.direction() * v + self.leaving,
                 (_, false) => match self.kinks {
                     Some(theta) if contact.law.n_states() > 0 => self.heading[c] * v + theta,
                     _ => continue,
@@ -783,21 +788,25 @@ mod tests {
     #[test]
     fn jacobian_agrees_with_differences() {
         let (mut system, _, mut y) = begun(&arm(false));
-        let n = y.len();
         // three joints that move, bristles s, w and s, one integral
-        assert_eq!(n, 2 * 3 + 3 + 1);
+        assert_eq!(y.len(), 2 * 3 + 3 + 1);
         // bristles off their steady state
         (y[6], y[7], y[8], y[9]) = (0.8, 0.3, -0.5, 0.2);
+        assert_differences(&mut system, &mut y);
+    }
+
+    fn assert_differences(system: &mut Machine, y: &mut [f64]) {
+        let n = y.len();
         let mut jac = Matrix::new(n);
         jac.resize(n);
-        assert!(system.jacobian(0.3, &y, &mut jac).unwrap());
+        assert!(system.jacobian(0.3, y, &mut jac).unwrap());
         let (mut up, mut down) = (vec![0.0; n], vec![0.0; n]);
         for j in 0..n {
             let (y_j, h) = (y[j], 1e-6);
             y[j] = y_j + h;
-            system.rhs(0.3, &y, &mut up).unwrap();
+            system.rhs(0.3, y, &mut up).unwrap();
             y[j] = y_j - h;
-            system.rhs(0.3, &y, &mut down).unwrap();
+            system.rhs(0.3, y, &mut down).unwrap();
             y[j] = y_j;
             for i in 0..n {
                 let difference = (up[i] - down[i]) / (2.0 * h);
@@ -805,6 +814,35 @@ mod tests {
                 assert!((jac[(i, j)] - difference).abs() < 1e-6, "({i}, {j}): {} {difference}", jac[(i, j)]);
             }
         }
+    }
+
+    #[test]
+    fn jacobian_with_stuck_joints_in_between() {
+        let mut world = World::new();
+        let mut parent = None;
+        for k in 0..6 {
+            let inertia = LinkInertia::diagonal(1.0 + k as f64, [0.1, 0.2, -0.3].into(), 0.04, 0.05, 0.06);
+            let link = world.spawn_link(&format!("link {k}"), inertia);
+            let axis = [0.3, 1.0 - 0.3 * k as f64, 0.2 * k as f64];
+            let name = format!("joint {k}");
+            let joint = if k == 2 || k == 3 { prismatic(&name, axis) } else { revolute(&name, axis) };
+            let mut joint = joint.to(link).at([0.1, 0.2, 0.3]).position(0.1 * k as f64).armature(0.05);
+            joint = if k % 2 == 1 {
+                joint.friction(Coulomb { coulomb: 1e4, stiction: 1e4, viscous: 0.0 }.into())
+            } else {
+                joint
+                    .velocity(1.0 - 0.5 * k as f64)
+                    .friction(Coulomb { coulomb: 0.5, stiction: 0.5, viscous: 0.2 }.into())
+            };
+            if let Some(parent) = parent {
+                joint = joint.from(parent);
+            }
+            world.spawn_joint(joint);
+            parent = Some(link);
+        }
+        let (mut system, _, mut y) = begun(&world);
+        assert_eq!(system.held, [false, false, true, false, true, false, true]);
+        assert_differences(&mut system, &mut y);
     }
 
     #[test]

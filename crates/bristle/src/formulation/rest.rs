@@ -70,13 +70,17 @@ impl Machine {
 
     /// Who is at rest, and who of them breaks away.
     fn find_at_rest(&mut self, t: f64) {
-        let Self { compiled, rest, v, mode, piece, .. } = self;
+        let Self { compiled, rest, v, mode, piece, leaving, .. } = self;
         rest.contacts.clear();
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let Some(law) = contact.law.event_driven() else { continue };
+            // past zero by less than its event tells: another event came at the same instant
+            if mode[c].direction() * v[contact.v] < 0.0 && v[contact.v].abs() <= *leaving {
+                rest.touched[c] = Touched::ComesToRest;
+            }
             let touched = rest.touched[c];
             if touched == Touched::ComesToRest {
                 v[contact.v] = 0.0;

@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 /// A tree of `n` joints, each with dry friction, some driven to and fro; by joint, what it can hold and what it slides with.
-fn random_world(seed: u64, n: usize) -> (World, Vec<(String, f64, f64)>) {
+pub fn random_world(seed: u64, n: usize) -> (World, Vec<(String, f64, f64)>) {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut world = World::new();
     let mut links: Vec<Entity> = Vec::new();
@@ -95,4 +95,55 @@ fn stuck_joints_could_hold_and_sliding_ones_are_opposed() {
     }
     println!("{n_changes} changes of mode");
     assert!(n_changes > 5000, "{n_changes}");
+}
+
+#[test]
+fn inverse_dynamics_with_friction_returns_the_efforts_applied() {
+    let mut n_stuck = 0;
+    for seed in 0..10 {
+        let (world, _) = random_world(2000 + seed, 8);
+        let mut sim = Simulation::from_world(world).unwrap();
+        for _ in 0..5 {
+            sim.step(0.3).unwrap();
+            let compiled = sim.compiled();
+            let model = &compiled.model;
+            let mut work = bristle::multibody::Work::new(model);
+            let (q, v, a) = (sim.positions(), sim.velocities(), sim.accelerations());
+            let required = bristle::multibody::rnea(model, &mut work, q, v, a).unwrap();
+            for (i, entity) in compiled.index.joints() {
+                let k = model.v_index[i];
+                let world = sim.world();
+                let drive = world.get::<&Drive>(entity).map_or(0.0, |drive| match &*drive {
+                    Drive::Effort(signal) => signal.value(sim.time()),
+                    _ => f64::NAN,
+                });
+                let spring = world.get::<&Spring>(entity).map_or(0.0, |spring| spring.stiffness * (q[k] - spring.rest));
+                let friction = world.get::<&FrictionEffort>(entity).unwrap().0;
+                let applied = required[k] + friction + spring;
+                // forward dynamics loses digits with the condition of M, some 1e4 here
+                assert!((applied - drive).abs() < 1e-9, "seed {seed}: {applied} {drive}");
+                n_stuck += usize::from(v[k] == 0.0);
+            }
+        }
+    }
+    assert!(n_stuck > 20, "{n_stuck}");
+}
+
+#[test]
+fn twins_stop_and_start_at_the_same_instant() {
+    let mut world = World::new();
+    for name in ["left", "right"] {
+        let block = world.spawn_link(name, LinkInertia::point(1.0, [0.0; 3].into()));
+        let law = Coulomb { coulomb: 2.0, stiction: 2.0, viscous: 0.0 };
+        let rail = prismatic(name, [1.0, 0.0, 0.0]).to(block).position(0.19).spring(100.0, 0.0).friction(law.into());
+        world.spawn_joint(rail);
+    }
+    let recording = Simulation::from_world(world).unwrap().run_until(3.0).unwrap();
+    let events = recording.events();
+    assert_eq!(events.len(), 10);
+    for pair in events.chunks(2) {
+        assert_eq!((pair[0].t, pair[0].from, pair[0].to), (pair[1].t, pair[1].from, pair[1].to));
+    }
+    let bits = |name: &str| recording.channel(name).unwrap().map(f64::to_bits).collect::<Vec<_>>();
+    assert_eq!(bits("left.position"), bits("right.position"));
 }

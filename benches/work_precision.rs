@@ -1,7 +1,7 @@
 //! Error against cost, stepper by stepper, problem by problem.
 //!
 //! ```text
-//!     cargo bench -p bristle-integrate --bench work_precision -- [--quick] [--csv FILE]
+//!     cargo bench -p bristle-integrate --bench work_precision -- [--quick] [--csv FILE]     (FILE as seen from crates/integrate)
 //! ```
 //!
 //! The first tables give, for every stepper on every problem of `tests/problems`, the relative error of the end values and what it

@@ -25,7 +25,9 @@ pub enum Error {
         entity: hecs::Entity,
     },
     /// A joint refers to an entity that is no link.
-    #[error("joint `{joint}`: its {end} is entity {entity:?}, which is not a link of this world")]
+    #[error(
+        "joint `{joint}`: its {end} is not a link of this world (entity {entity:?}); name one with `.from(link)` or `.to(link)`"
+    )]
     NotALink {
         /// The joint.
         joint: String,
@@ -162,7 +164,10 @@ impl Error {
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
             | Self::Io { .. } => false,
-            Self::Integrate(error) => matches!(error, bristle_integrate::Error::Input { .. }),
+            Self::Integrate(error) => {
+                use bristle_integrate::Error::{Input, NeedsImplicit};
+                matches!(error, Input { .. } | NeedsImplicit { .. })
+            }
             _ => true,
         }
     }

@@ -1,7 +1,7 @@
 //! Multibody dynamics in which joint friction is a first-class citizen.
 //!
 //! ```text
-//! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Model + Index          (immutable from here on)
+//! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Model + Laws + Index   (immutable from here on)
 //!                                        ▲                      │
 //!                                    write back            formulation
 //!                                        │                      ▼
@@ -66,3 +66,8 @@ pub mod prelude {
     pub use bristle_multibody::{LinkInertia, Placement};
     pub use hecs::{Entity, World};
 }
+
+/// The samples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

@@ -192,7 +192,7 @@ fn overrides_replace_add_and_reach_into_values() {
     assert_eq!(with(&[("duration", "1"), ("duration", "2")]).duration, 2.0);
     let error = Scene::parse_with(&text, "test.ron", &[("joints.shoulder.friction.stiction", "0.1")]).unwrap_err();
     let problem = &error.problems[0];
-    assert_eq!((problem.file.as_str(), problem.line.as_str()), ("--set", "joints.shoulder.friction.stiction=0.1"));
+    assert_eq!((problem.file.as_str(), problem.line.as_str()), ("override", "joints.shoulder.friction.stiction=0.1"));
 }
 
 #[test]

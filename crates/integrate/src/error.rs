@@ -14,6 +14,12 @@ pub enum Error {
         /// What would be accepted.
         reason: &'static str,
     },
+    /// The equations have a form that the chosen stepper cannot take.
+    #[error("a system with {what} needs an implicit stepper: Trapezoidal, Radau3, Radau5 or GeneralizedAlpha")]
+    NeedsImplicit {
+        /// What the explicit stepper cannot take.
+        what: &'static str,
+    },
     /// Error control asks for steps that time cannot resolve.
     #[error("step {h:e} at t = {t:?} is too small to advance time (error {error:e} times the tolerance)")]
     StepTooSmall {
@@ -106,7 +112,7 @@ impl Error {
     /// Last accepted time, step and state; `None` for refused input.
     pub fn last(&self) -> Option<(f64, f64, &[f64])> {
         match self {
-            Error::Input { .. } => None,
+            Error::Input { .. } | Error::NeedsImplicit { .. } => None,
             Error::StepTooSmall { t, h, state, .. }
             | Error::Newton { t, h, state }
             | Error::Singular { t, h, state, .. }

@@ -103,7 +103,10 @@ pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &
         }
     }
     if system.form() == Form::Mass && !options.method.is_implicit() {
-        return refuse("mass matrix", f64::NAN, "an implicit stepper");
+        return Err(Error::NeedsImplicit { what: "a mass matrix" });
+    }
+    if options.event_samples == 0 {
+        return refuse("event_samples", 0.0, "1 or more");
     }
     if options.first_step.is_some_and(|h| !(h > 0.0 && h.is_finite())) {
         return refuse("first_step", options.first_step.unwrap_or(0.0), "positive and finite");

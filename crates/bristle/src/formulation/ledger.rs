@@ -47,8 +47,9 @@ impl Machine {
         Ok(Energies {
             kinetic: kinetic_energy(&compiled.model, work, &state.q, &state.v).map_err(failed)?,
             potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
-            elastic: compiled.springs.iter().map(elastic).sum(),
-            bristle: bristle.sum(),
+            // from +0: an empty sum is −0
+            elastic: compiled.springs.iter().map(elastic).fold(0.0, std::ops::Add::add),
+            bristle: bristle.fold(0.0, std::ops::Add::add),
         })
     }
 

@@ -25,7 +25,7 @@ pub enum Level {
 pub struct Problem {
     /// How bad it is.
     pub level: Level,
-    /// File as it was named by the caller; `--set` for an override; `scene` for one made in code.
+    /// File as it was named by the caller; `override` for an override; `scene` for one made in code.
     pub file: String,
     /// Line and column, from 1; `None` where there is no text to point at.
     pub position: Option<Position>,

@@ -69,7 +69,7 @@ impl Scene {
         let mut root = parsed(&sources, 0, 0)?;
         for (path, value) in overrides {
             let source = sources.0.len() as u32;
-            sources.0.push(Source::new("--set".into(), format!("{path}={value}")));
+            sources.0.push(Source::new("override".into(), format!("{path}={value}")));
             let node = parsed(&sources, source, path.len() + 1)?;
             overrides::set(&mut root, &sources, source, path, node)?;
         }

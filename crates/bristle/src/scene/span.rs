@@ -27,7 +27,7 @@ pub struct Position {
 /// One text with its name.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// File name, or `--set` for an override.
+    /// File name, or `override` for an override.
     pub name: String,
     /// The whole text.
     pub text: String,

@@ -114,7 +114,7 @@ impl<'s> Check<'s> {
 
     /// In the order of the file, overrides last.
     fn into_problems(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|p| (p.file == "--set", p.position));
+        self.problems.sort_by_key(|p| (p.file == "override", p.position));
         self.problems
     }
 

@@ -129,3 +129,40 @@ fn energy_adds_up_on_a_hundred_random_machines() {
     println!("worst of default and tight, with their seeds: {worst:?}; {n_changes} changes of mode");
     assert!(worst[0].0 < 1e-6 && worst[1].0 < 1e-9, "worst of default and tight, with their seeds: {worst:?}");
 }
+
+/// Largest imbalance of a run in the scale of `turnover`.
+fn worst_balance(scene: &str, method: &str) -> f64 {
+    let text = format!("Scene({scene}, solver: Solver(method: {method}, control: Error(rtol: 1e-8, atol: 1e-10)))");
+    let scene = Scene::parse(&text, "test").unwrap();
+    let recording = Simulation::new(&scene).unwrap().run_until(scene.duration).unwrap();
+    recording.channel("energy.balance").unwrap().fold(0.0, |worst, balance| f64::max(worst, balance.abs()))
+}
+
+#[test]
+fn the_balance_closes_between_steps_of_any_length() {
+    // polynomial motion: steps grow as long as they may, and the rows between them come from dense output
+    let block = |joint: &str| crate::stick_slip::slider(1.0, joint) + ", duration: 2.0";
+    for joint in [
+        "drive: Effort(Ramp(rate: 1.0))",
+        "velocity: 1.0, friction: Coulomb(coulomb: 1.0), load: Signal(max: 1.0, signal: Ramp(rate: 0.5))",
+    ] {
+        for method in ["Dopri5", "Radau5"] {
+            let worst = worst_balance(&block(joint), method);
+            assert!(worst < 1e-9, "{joint} {method}: {worst:e} J");
+        }
+    }
+}
+
+#[test]
+fn load_work_is_booked_where_a_signal_leaves_or_reaches_its_ends() {
+    let block = |joint: &str| crate::stick_slip::slider(1.0, joint) + ", duration: 3.0";
+    for signal in ["Table([(0.0, 0.0), (1.0, 1.0), (2.0, 0.2)])", "Sine(amplitude: 2.0, frequency: 3.0)"] {
+        let joint = format!(
+            "velocity: 1.0, friction: Dahl(coulomb: 1.0, sigma0: 1e3), load: Signal(max: 1.0, signal: {signal})"
+        );
+        for method in ["Dopri5", "Radau5"] {
+            let worst = worst_balance(&block(&joint), method);
+            assert!(worst < 5e-7, "{signal} {method}: {worst:e} J");
+        }
+    }
+}

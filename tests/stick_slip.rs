@@ -440,3 +440,50 @@ fn efforts_set_between_steps_release_and_catch_a_joint() {
     sim.step(1e-3).unwrap();
     assert_eq!(mode(&sim), Backward);
 }
+
+#[test]
+fn break_away_that_only_the_configuration_shows_is_not_stepped_over() {
+    // a balanced wheel turns at constant speed, so that error control sees nothing; an arm on it is held against gravity by
+    // its hinge: the load is m g l |sin(ω t)|
+    let scene = |speed: f64, level: f64, method: &str| {
+        format!(
+            "Scene(gravity: (0.0, 0.0, -9.81), links: [\
+                Link(name: \"wheel\", mass: 1.0, center_of_mass: (-0.5, 0.0, 0.0), inertia: Diagonal(1.0, 1.0, 1.0)), \
+                Link(name: \"arm\", mass: 1.0, center_of_mass: (0.5, 0.0, 0.0), inertia: Diagonal(0.01, 0.01, 0.01))], \
+             joints: [\
+                Joint(name: \"axle\", parent: \"world\", child: \"wheel\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
+                      position: 1.5707963267948966, velocity: {speed:?}), \
+                Joint(name: \"hinge\", parent: \"wheel\", child: \"arm\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
+                      friction: Coulomb(coulomb: {level:?}))], \
+             solver: Solver(method: {method}, control: Error(rtol: 1e-8, atol: 1e-10)), duration: 100.0)"
+        )
+    };
+    for (speed, level) in [(10.0, 4.4145), (1.0, 4.4145), (1.0, 4.9001), (100.0, 4.9001)] {
+        for method in ["Dopri5", "Radau5", "GeneralizedAlpha(spectral_radius: 0.8)"] {
+            let scene = Scene::parse(&scene(speed, level, method), "wheel").unwrap();
+            let breaks = (level / (9.81 * 0.5)).asin() / speed;
+            let recording = Simulation::new(&scene).unwrap().run_until(breaks + 0.1 / speed).unwrap();
+            let first = recording.events().first().unwrap();
+            assert_eq!((first.joint.as_str(), first.from), ("hinge", Stuck));
+            assert_near("breaks away", first.t, breaks, 1e-7 / speed.min(1.0));
+        }
+    }
+}
+
+#[test]
+fn a_brake_that_closes_by_a_jump_holds_what_stood_free_under_it() {
+    // no load until 1 s, then limits 1.0 (static) and 0.3 (sliding) against an effort of 0.5 that begins at the same instant
+    let joint = "friction: Coulomb(coulomb: 0.3, stiction: 1.0), \
+                 load: Signal(max: 1.0, signal: Steps([(1.0, 1.0)])), drive: Effort(Steps([(1.0, 0.5)]))";
+    let mut sim = simulation(&slider(1.0, joint), "Dopri5", TIGHT);
+    let recording = sim.run_until(3.0).unwrap();
+    assert_eq!(recording.last("slide.position").unwrap(), 0.0);
+    assert_eq!(recording.last("slide.velocity").unwrap(), 0.0);
+    // and after a real stop
+    let joint = "velocity: 1.0, friction: Coulomb(coulomb: 1.0, stiction: 2.0), \
+                 load: Signal(max: 1.0, signal: Steps([(0.0, 1.0), (2.0, 0.0), (3.0, 1.0)])), drive: Effort(Steps([(3.0, 1.5)]))";
+    let mut sim = simulation(&slider(1.0, joint), "Dopri5", TIGHT);
+    let recording = sim.run_until(4.0).unwrap();
+    assert_near("rests", recording.last("slide.position").unwrap(), 0.5, 1e-9);
+    assert_eq!(recording.last("slide.velocity").unwrap(), 0.0);
+}

@@ -238,13 +238,17 @@ impl Signal {
 
     /// The smooth piece `piece` clamped to 0 … 1, as a load reads it; flat where it is clamped.
     pub fn sample_clamped(&self, t: f64, piece: Piece) -> Sample {
-        let sample = self.sample(t, piece);
-        if sample.value <= 0.0 {
+        // it passes 0 and 1 at corners only: what holds at the beginning of a piece holds to its end, where rounding may
+        // put the value on either side
+        let Piece::After(start) = piece else { return clamped(self.sample(t, piece)) };
+        let begin = self.sample(start, piece);
+        if is_beyond(-begin.value, -begin.derivative, -begin.second_derivative) {
             Sample::default()
-        } else if sample.value >= 1.0 {
+        } else if is_beyond(begin.value - 1.0, begin.derivative, begin.second_derivative) {
             Sample { value: 1.0, ..Default::default() }
         } else {
-            sample
+            let sample = self.sample(t, piece);
+            Sample { value: sample.value.clamp(0.0, 1.0), ..sample }
         }
     }
 
@@ -384,6 +388,30 @@ fn bisect(mut low: f64, mut high: f64, passed: impl Fn(f64) -> bool) -> f64 {
         } else {
             low = middle;
         }
+    }
+}
+
+/// Clamped to 0 … 1 by the value alone.
+fn clamped(sample: Sample) -> Sample {
+    if sample.value <= 0.0 {
+        Sample::default()
+    } else if sample.value >= 1.0 {
+        Sample { value: 1.0, ..Default::default() }
+    } else {
+        sample
+    }
+}
+
+/// Whether something is past zero just after a time at which it and its two derivatives are given. A crossing is located to
+/// rounding: what is nearer to zero than that goes where its derivatives point.
+fn is_beyond(gap: f64, derivative: f64, second: f64) -> bool {
+    const ROUNDING: f64 = 1e-12;
+    if gap.abs() > ROUNDING {
+        gap > 0.0
+    } else if derivative != 0.0 {
+        derivative > 0.0
+    } else {
+        second >= 0.0
     }
 }
 

@@ -317,7 +317,8 @@ impl Driver {
                 self.h_next = self.estimate_step(system, rest)?;
             }
             // no shorter than time resolves: if that is too long for the tolerance, the step is rejected and the run ends
-            self.h_next.max(16.0 * f64::EPSILON * self.t.abs())
+            let h = self.h_next.min(system.longest_step(self.t, &self.y[..n]));
+            h.max(16.0 * f64::EPSILON * self.t.abs())
         };
         let wanted = wanted.min(std::mem::replace(&mut self.h_cap, f64::INFINITY));
         if wanted.is_nan() || wanted <= 0.0 {

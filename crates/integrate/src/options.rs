@@ -94,7 +94,11 @@ pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &
     }
     if let Some((rtol, atol)) = options.control.tolerances() {
         if AnyStepper::new(options.method, 0, 0).error_exponent().is_none() {
-            return refuse("rtol", rtol, "a stepper with an error estimate: Dopri5, Radau5 or GeneralizedAlpha");
+            return refuse(
+                "rtol",
+                rtol,
+                "a stepper with an error estimate (Dopri5, Radau5, GeneralizedAlpha), or a fixed step for this one (`--step H`)",
+            );
         }
         if let Atol::Each(each) = atol
             && each.len() < system.max_dim().max(system.dim())

@@ -120,6 +120,8 @@ pub struct Radau5 {
     trial_h: f64,
     /// Quadrature rates at the stages; `n_quad` each.
     quad: [Vec<f64>; 3],
+    /// Quadrature rates at the start of the step; `n_quad`.
+    quad0: Vec<f64>,
 }
 
 impl Radau5 {
@@ -159,6 +161,7 @@ impl Radau5 {
             trial: triple(),
             trial_h: 0.0,
             quad: std::array::from_fn(|_| vec![0.0; n_quad]),
+            quad0: vec![0.0; n_quad],
         }
     }
 
@@ -533,6 +536,14 @@ impl Stepper for Radau5 {
         if self.quad[0].is_empty() {
             return Ok(());
         }
+        // at the start, for dense output: y' is known there, or else it is the slope of the collocation polynomial
+        let is_known = self.has_f0 && self.linear.form() != Form::Mass;
+        for i in 0..n {
+            let (z1, z2, z3) = (self.z[0][i], self.z[1][i], self.z[2][i]);
+            self.rate[i] = if is_known { self.f0[i] } else { start_rate(self.h, z1, z2, z3) };
+        }
+        stats.n_quadrature += 1;
+        system.quadratures(self.t, &self.y0[..n], &self.rate[..n], &mut self.quad0)?;
         for s in 0..3 {
             for i in 0..n {
                 self.stage[i] = self.y0[i] + self.z[s][i];
@@ -557,15 +568,20 @@ impl Stepper for Radau5 {
     }
 
     fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
-        // the integral of the parabola through the rates at c₁, c₂, 1
+        // the integral of the cubic through the rates at c₁, c₂, 1 and 0; the last term is orthogonal to 1 on the whole step, so that
+        // the end is that of the Radau quadrature
         let [r1, r2, r3] = &self.quad;
-        let (s1, s2) = (theta * theta / 2.0, theta * theta * theta / 3.0);
+        let (s1, s2, s3) = (theta * theta / 2.0, theta.powi(3) / 3.0, theta.powi(4) / 4.0);
+        let (sum, product) = (C[0] + C[1], C[0] * C[1]);
+        let cubic = s3 - (sum + 1.0) * s2 + (product + sum) * s1 - product * theta;
         for (i, quad) in quad.iter_mut().enumerate() {
             let d12 = (r2[i] - r1[i]) / (C[1] - C[0]);
             let d23 = (r3[i] - r2[i]) / (C[2] - C[1]);
             let d123 = (d23 - d12) / (C[2] - C[0]);
             let parabola = s2 - (C[0] + C[1]) * s1 + C[0] * C[1] * theta;
-            *quad = self.h * (r1[i] * theta + d12 * (s1 - C[0] * theta) + d123 * parabola);
+            let d230 = (d23 - (r3[i] - self.quad0[i])) / C[1];
+            let d1230 = (d123 - d230) / C[0];
+            *quad = self.h * (r1[i] * theta + d12 * (s1 - C[0] * theta) + d123 * parabola + d1230 * cubic);
         }
     }
 
@@ -588,6 +604,15 @@ impl Stepper for Radau5 {
         let is_kept = !self.is_slow && SETTLE.contains(&(h_new / h));
         if is_kept { h } else { h_new }
     }
+}
+
+/// The derivative of the collocation polynomial at the start of the step, by Lagrange's formula on 0, c₁, c₂, 1.
+fn start_rate(h: f64, z1: f64, z2: f64, z3: f64) -> f64 {
+    let [c1, c2, _] = C;
+    let l1 = c2 / (c1 * (c1 - c2) * (c1 - 1.0));
+    let l2 = c1 / (c2 * (c2 - c1) * (c2 - 1.0));
+    let l3 = c1 * c2 / ((1.0 - c1) * (1.0 - c2));
+    (l1 * z1 + l2 * z2 + l3 * z3) / h
 }
 
 /// (A⁻¹z)ₛ/h, the derivative of the collocation polynomial at cₛ; A of *Solving ODEs II*, table IV.5.6.

@@ -249,6 +249,12 @@ pub trait System {
         None
     }
 
+    /// No error-controlled step is longer than this. For events that the motion itself does not show to the error estimate: the
+    /// break-away of a joint held by friction while others turn at constant speed.
+    fn longest_step(&self, _t: f64, _y: &[f64]) -> f64 {
+        f64::INFINITY
+    }
+
     /// Called just past located events. `y` has length `max_dim`, the active unknowns first; y and the quadratures may be changed.
     ///
     /// *Just past* means that the event function already has its new sign, by a few ulps. Where the motion turns back (a ball that bounces)

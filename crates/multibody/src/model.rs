@@ -225,6 +225,16 @@ impl Model {
         self.body_of_v[k]
     }
 
+    /// Whether velocity `k` is an angular one.
+    pub fn turns(&self, k: usize) -> bool {
+        let i = self.body_of_v[k];
+        match self.node[i].kernel {
+            Kernel::Revolute => true,
+            Kernel::Free => k < self.v_index[i] + 3,
+            Kernel::Fixed | Kernel::Prismatic => false,
+        }
+    }
+
     /// Index of a joint by name.
     pub fn joint(&self, name: &str) -> Option<usize> {
         self.joint_names.iter().skip(1).position(|n| n == name).map(|i| i + 1)

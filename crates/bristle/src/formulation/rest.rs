@@ -28,6 +28,8 @@ pub(super) enum Touched {
 pub(super) struct Rest {
     /// What the event has to do with each contact.
     pub touched: Vec<Touched>,
+    /// Whether each contact had no load when it was last looked at: one at rest has then not left, it was free.
+    free: Vec<bool>,
     /// Contacts at rest, in order.
     contacts: Vec<usize>,
     /// Of them, those that break away: places in `contacts`.
@@ -45,6 +47,7 @@ impl Rest {
     pub fn new(n_contacts: usize, n_v: usize) -> Self {
         Self {
             touched: vec![Touched::No; n_contacts],
+            free: vec![false; n_contacts],
             contacts: Vec::with_capacity(n_contacts),
             breaking: Vec::with_capacity(n_contacts),
             delassus: Vec::with_capacity(n_contacts * n_contacts),
@@ -95,7 +98,8 @@ impl Machine {
             let n = contact.arm * if now == 0.0 { normal(t + BEGINNING) } else { now };
             let kinetic = n * law.kinetic_level(0.0).0;
             // one that has left rest at this very instant is not called back
-            let is_leaving = mode[c] != Mode::Stuck && touched == Touched::No && kinetic > 0.0;
+            let was_free = std::mem::replace(&mut rest.free[c], n == 0.0);
+            let is_leaving = mode[c] != Mode::Stuck && touched == Touched::No && kinetic > 0.0 && !was_free;
             if touched == Touched::BreaksAway || is_leaving {
                 rest.breaking.push(rest.contacts.len());
             }

@@ -55,6 +55,9 @@ pub use simulation::{Settings, Simulation};
 pub use spawn::spawn;
 pub use write_back::write_back;
 
+#[doc = include_str!("../docs/friction.md")]
+pub mod guide {}
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};

@@ -44,7 +44,7 @@ pub struct Joint {
     /// Normal load that scales the friction.
     #[serde(default, skip_serializing_if = "is_default")]
     pub load: Load,
-    /// Initial state of the bristle; left out, it starts at its steady value.
+    /// Initial state of the bristle, z and w together; left out, both start at their steady values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bristle: Option<Bristle>,
     /// What drives the joint.

@@ -381,6 +381,10 @@ impl<'s> Check<'s> {
                 let reason =
                     format!("`{}` has an initial bristle state but no friction law with a bristle", joint.name);
                 self.report(at, reason, "leave `bristle` out, or use `Dahl`, `LuGre`, `LuGre2` or `ElastoPlastic`");
+            } else if bristle.w != 0.0 && !matches!(joint.friction, Some(Law::LuGre2(_))) {
+                let reason =
+                    format!("`{}` starts with w = {:?}, a state that only `LuGre2` has", joint.name, bristle.w);
+                self.report(at.key("w"), reason, "leave `w` out, or use `LuGre2`");
             }
         }
         self.load(at.key("load"), &joint.load);

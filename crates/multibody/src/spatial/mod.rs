@@ -9,6 +9,7 @@ mod force;
 mod lane;
 mod motion;
 mod rigid;
+mod six;
 mod symmetric;
 mod transform;
 

@@ -1,8 +1,8 @@
 //! Motion vectors: velocities, accelerations, joint axes.
 
+use super::six::six_vector;
 use super::{Force, V3};
 use nalgebra::Vector3;
-use std::ops::{Add, AddAssign, Mul, Neg, Sub, SubAssign};
 
 /// A spatial velocity or acceleration: angular part, and linear part of the point at the frame's origin.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,49 +11,9 @@ pub struct Motion {
     pub(crate) linear: V3,
 }
 
+six_vector!(Motion, angular, linear, "Angular part, rad/s (rad/s²).", "Linear part, m/s (m/s²).");
+
 impl Motion {
-    /// Nothing.
-    pub const ZERO: Self = Self { angular: V3::ZERO, linear: V3::ZERO };
-
-    /// From its two parts.
-    pub fn new(angular: Vector3<f64>, linear: Vector3<f64>) -> Self {
-        Self { angular: angular.into(), linear: linear.into() }
-    }
-
-    #[inline(always)]
-    pub(crate) const fn of(angular: V3, linear: V3) -> Self {
-        Self { angular, linear }
-    }
-
-    /// Angular part, rad/s (rad/s²).
-    pub fn angular(&self) -> Vector3<f64> {
-        self.angular.to_vector()
-    }
-
-    /// Linear part, m/s (m/s²).
-    pub fn linear(&self) -> Vector3<f64> {
-        self.linear.to_vector()
-    }
-
-    /// The six numbers, angular first.
-    #[inline(always)]
-    pub fn to_array(&self) -> [f64; 6] {
-        let (a, l) = (&self.angular, &self.linear);
-        [a[0], a[1], a[2], l[0], l[1], l[2]]
-    }
-
-    /// From six numbers, angular first.
-    #[inline(always)]
-    pub fn from_array(e: [f64; 6]) -> Self {
-        Self::of(V3::new(e[0], e[1], e[2]), V3::new(e[3], e[4], e[5]))
-    }
-
-    /// From a slice of six numbers, angular first; missing ones are 0.
-    #[inline(always)]
-    pub fn from_slice(e: &[f64]) -> Self {
-        Self::from_array(std::array::from_fn(|k| e.get(k).copied().unwrap_or(0.0)))
-    }
-
     /// The `k`-th unit motion, angular first.
     #[inline(always)]
     pub fn unit(k: usize) -> Self {
@@ -76,51 +36,5 @@ impl Motion {
     #[inline(always)]
     pub fn dot(&self, f: &Force) -> f64 {
         self.angular.times_add(f.moment, self.linear.times(f.force)).sum()
-    }
-}
-
-impl Add for Motion {
-    type Output = Self;
-    #[inline(always)]
-    fn add(self, b: Self) -> Self {
-        Self::of(self.angular + b.angular, self.linear + b.linear)
-    }
-}
-
-impl AddAssign for Motion {
-    #[inline(always)]
-    fn add_assign(&mut self, b: Self) {
-        *self = *self + b;
-    }
-}
-
-impl Sub for Motion {
-    type Output = Self;
-    #[inline(always)]
-    fn sub(self, b: Self) -> Self {
-        Self::of(self.angular - b.angular, self.linear - b.linear)
-    }
-}
-
-impl SubAssign for Motion {
-    #[inline(always)]
-    fn sub_assign(&mut self, b: Self) {
-        *self = *self - b;
-    }
-}
-
-impl Neg for Motion {
-    type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        Self::of(-self.angular, -self.linear)
-    }
-}
-
-impl Mul<f64> for Motion {
-    type Output = Self;
-    #[inline(always)]
-    fn mul(self, s: f64) -> Self {
-        Self::of(self.angular * s, self.linear * s)
     }
 }

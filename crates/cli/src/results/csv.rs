@@ -1,0 +1,64 @@
+//! Results as comma-separated text: a header of names, then a row per instant. Numbers have the fewest digits that read
+//! back as the same `f64`; names with commas or quotes stand in quotes.
+
+use super::Results;
+use anyhow::{Context, Result, bail};
+use std::borrow::Cow;
+use std::io::{BufRead, Write};
+
+/// Writes the table.
+pub fn write(results: &Results, mut out: impl Write) -> Result<()> {
+    write_header(&results.names, &mut out)?;
+    let mut row = Vec::with_capacity(results.names.len());
+    for k in 0..results.len() {
+        row.clear();
+        row.extend(results.columns.iter().map(|column| column[k]));
+        write_row(&row, &mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+/// The line of names.
+pub fn write_header(names: &[String], out: &mut impl Write) -> std::io::Result<()> {
+    let quoted: Vec<Cow<str>> = names.iter().map(|name| quoted(name)).collect();
+    writeln!(out, "{}", quoted.join(","))
+}
+
+/// The line of one instant.
+pub fn write_row(row: &[f64], out: &mut impl Write) -> std::io::Result<()> {
+    for (k, value) in row.iter().enumerate() {
+        if k > 0 {
+            out.write_all(b",")?;
+        }
+        write!(out, "{value:?}")?;
+    }
+    out.write_all(b"\n")
+}
+
+/// A name as it stands in a CSV file.
+pub fn quoted(name: &str) -> Cow<'_, str> {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\"")).into()
+    } else {
+        name.into()
+    }
+}
+
+/// Reads a table.
+pub fn read(input: impl BufRead) -> Result<Results> {
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(input);
+    let names: Vec<String> = reader.headers()?.iter().map(str::to_owned).collect();
+    let mut columns = vec![Vec::new(); names.len()];
+    let mut record = csv::StringRecord::new();
+    while reader.read_record(&mut record)? {
+        let line = record.position().map_or(0, csv::Position::line);
+        if record.len() != names.len() {
+            bail!("line {line}: {} values for {} channels", record.len(), names.len());
+        }
+        for ((field, name), column) in record.iter().zip(&names).zip(&mut columns) {
+            let value = field.trim().parse::<f64>();
+            column.push(value.with_context(|| format!("line {line}: `{field}` in channel `{name}` is not a number"))?);
+        }
+    }
+    Ok(Results { names, columns, events: Vec::new() })
+}

@@ -137,6 +137,17 @@ pub enum Error {
         /// The articulated inertia along the joint axis.
         inertia: f64,
     },
+    /// A joint that has inertia, but whose row reads no positive part of it: its load grows faster with its
+    /// acceleration than the effort does.
+    #[error(
+        "joint `{joint}` jams: read along its loaded row the inertia it feels is {inertia:e}, so that no acceleration follows from its effort"
+    )]
+    Jam {
+        /// The joint.
+        joint: String,
+        /// D = Pᵀ IA S + armature; of a free joint, whose joints beyond are loaded, the determinant of its 6×6 inertia.
+        inertia: f64,
+    },
 }
 
 /// `Ok` if the slice has the length the model needs.

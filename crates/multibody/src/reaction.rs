@@ -31,6 +31,17 @@ impl Reaction {
         Self { wrench: Force::ZERO, axial_force: 0.0, radial_force: 0.0, axial_moment: 0.0, bending_moment: 0.0 };
 }
 
+impl Work {
+    /// Force through joint `i`, parent on child, at the joint's origin, **canonical** axes (z along the joint axis): as
+    /// the last of [`rnea`] and [`reactions`] left it, plus what
+    /// [`Work::add_force_changes`] added since. `aba`, `solve` and the derivatives use the same place for other forces.
+    /// Zero for the world; panics, like a slice, where there is no body `i`.
+    #[inline(always)]
+    pub fn reaction(&self, i: usize) -> Force {
+        if i == 0 { Force::ZERO } else { self.link[i].f }
+    }
+}
+
 /// Fills `out` (`n_bodies`; entry 0, the world, is zero) with the reactions at `q`, `v` and the accelerations `a`.
 pub fn reactions(
     model: &Model,

@@ -141,6 +141,7 @@ pub struct Work {
     pub(crate) locked: Vec<bool>,
     pub(crate) derivative: crate::derivatives::Scratch,
     pub(crate) columns: crate::columns::Scratch,
+    pub(crate) rows: crate::rows::Scratch,
 }
 
 impl Work {
@@ -169,6 +170,7 @@ impl Work {
             locked: vec![false; n],
             derivative: crate::derivatives::Scratch::new(model),
             columns: crate::columns::Scratch::new(model),
+            rows: crate::rows::Scratch::new(model),
         }
     }
     /// `Ok` if this scratch and these slices fit the model.

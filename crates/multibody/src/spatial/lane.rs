@@ -108,6 +108,17 @@ mod register {
             }
         }
     }
+
+    /// The sum of `a`, that of `b`, that of `c`, and 0.
+    #[inline(always)]
+    pub fn sums(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe {
+            // (aₓ + a_y, bₓ + b_y, a_z + a_w, b_z + b_w) and (cₓ + c_y, 0, c_z + c_w, 0)
+            let (ab, c) = (_mm256_hadd_pd(a, b), _mm256_hadd_pd(c, _mm256_setzero_pd()));
+            _mm256_add_pd(_mm256_permute2f128_pd::<0x20>(ab, c), _mm256_permute2f128_pd::<0x31>(ab, c))
+        }
+    }
 }
 
 /// Four lanes in an array.
@@ -181,6 +192,13 @@ mod register {
     #[inline(always)]
     pub fn all<const K: usize>(a: Lanes) -> Lanes {
         [a[K]; 4]
+    }
+
+    /// The sum of `a`, that of `b`, that of `c`, and 0.
+    #[inline(always)]
+    pub fn sums(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
+        let sum = |x: Lanes| (x[0] + x[1]) + (x[2] + x[3]);
+        [sum(a), sum(b), sum(c), 0.0]
     }
 }
 
@@ -439,6 +457,13 @@ impl M3 {
     pub fn transpose(&self) -> Self {
         let [a, b, c] = &self.0;
         Self([V3::new(a[0], b[0], c[0]), V3::new(a[1], b[1], c[1]), V3::new(a[2], b[2], c[2])])
+    }
+
+    /// The sums of its columns' entries: `selfᵀ (1, 1, 1)`.
+    #[inline(always)]
+    pub fn column_sums(&self) -> V3 {
+        let [a, b, c] = self.0;
+        V3(register::sums(a.0, b.0, c.0))
     }
 
     /// The matrix `r×`.

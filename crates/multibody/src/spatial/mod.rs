@@ -12,6 +12,7 @@ mod rigid;
 mod six;
 mod symmetric;
 mod transform;
+mod unsymmetric;
 
 pub use articulated::ArticulatedInertia;
 pub use force::Force;
@@ -21,3 +22,4 @@ pub use symmetric::Symmetric3;
 pub use transform::Transform;
 
 pub(crate) use lane::{Four, M3, V3, fma};
+pub(crate) use unsymmetric::UnsymmetricInertia;

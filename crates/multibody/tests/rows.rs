@@ -1,0 +1,289 @@
+//! Joints that read their reaction along rows of the caller's, on random trees of 20 joints: revolute, prismatic, fixed and
+//! free, some locked, rows a little off the axes. The dense matrix beside it comes from inverse dynamics, a unit of
+//! acceleration at a time.
+//!
+//! 100 trees by default; `BRISTLE_TREES=5000 cargo test -p bristle-multibody --release` for more.
+
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+mod support;
+
+use bristle_multibody::spatial::{Force, Motion};
+use bristle_multibody::*;
+use nalgebra::{DMatrix, DVector, Vector3};
+use support::*;
+
+fn trees() -> u64 {
+    std::env::var("BRISTLE_TREES").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
+}
+
+/// A tree, a state, rows and locks.
+struct Case {
+    model: Model,
+    work: Work,
+    q: Vec<f64>,
+    v: Vec<f64>,
+    rows: Vec<Motion>,
+    locked: Vec<bool>,
+}
+
+/// Runs `check` on random trees. `off` is how far the rows are from the axes.
+fn on_random_trees(off: f64, check: impl Fn(&mut Random, &mut Case)) {
+    for seed in 0..trees() {
+        let mut random = Random::new(seed);
+        let model = random_tree(&mut random, 20, Mix::Everything);
+        let q = random_position(&mut random, &model);
+        let v = random.reals(model.n_v, 2.0);
+        let rows = (0..model.n_bodies())
+            .map(|i| axis_row(&model, i) + Motion::new(random.vector(off), random.vector(off)))
+            .collect();
+        let locked = (0..model.n_bodies()).map(|_| random.below(5) == 0).collect();
+        check(&mut random, &mut Case { work: Work::new(&model), model, q, v, rows, locked });
+    }
+}
+
+/// The rows of the velocities: P of one-degree joints, unit motions of free ones.
+fn projectors(model: &Model, rows: &[Motion]) -> Vec<(usize, Motion)> {
+    (0..model.n_v)
+        .map(|k| {
+            let i = model.joint_of_velocity(k);
+            (i, if model.v_range(i).len() == 6 { Motion::unit(k - model.v_index[i]) } else { rows[i] })
+        })
+        .collect()
+}
+
+/// Armature of each velocity, from a machine without anything else: what the effort is that the reaction is not.
+fn armature(case: &mut Case) -> Vec<f64> {
+    let Case { model, work, q, .. } = case;
+    let (rest, ones) = (vec![0.0; model.n_v], vec![1.0; model.n_v]);
+    let tau = rnea(model, work, q, &rest, &ones).unwrap().to_vec();
+    (0..model.n_v)
+        .map(|k| {
+            let i = model.joint_of_velocity(k);
+            let own = if model.v_range(i).len() == 6 { Motion::unit(k - model.v_index[i]) } else { axis_row(model, i) };
+            tau[k] - own.dot(&work.reaction(i))
+        })
+        .collect()
+}
+
+/// M_P by columns of inverse dynamics; locked rows and columns are those of the identity.
+fn dense(case: &mut Case) -> DMatrix<f64> {
+    let armature = armature(case);
+    let Case { model, work, q, rows, locked, .. } = case;
+    let gravity = std::mem::replace(&mut work.outside.gravity, Vector3::zeros());
+    let rest = vec![0.0; model.n_v];
+    let mut M = DMatrix::identity(model.n_v, model.n_v);
+    for j in (0..model.n_v).filter(|&j| !locked[model.joint_of_velocity(j)]) {
+        let mut e = rest.clone();
+        e[j] = 1.0;
+        rnea(model, work, q, &rest, &e).unwrap();
+        for (k, (i, P)) in projectors(model, rows).into_iter().enumerate() {
+            if !locked[i] {
+                M[(k, j)] = P.dot(&work.reaction(i)) + if j == k { armature[k] } else { 0.0 };
+            }
+        }
+    }
+    work.outside.gravity = gravity;
+    M
+}
+
+/// Right-hand sides that mean nothing to locked joints.
+fn without_locked(model: &Model, locked: &[bool], b: &[f64]) -> DVector<f64> {
+    DVector::from_fn(b.len(), |k, _| if locked[model.joint_of_velocity(k)] { 0.0 } else { b[k] })
+}
+
+/// ‖x − y‖ is small beside ‖y‖ times the condition of the matrix it was solved with, or beside `slack` at best.
+fn close(x: &DVector<f64>, y: &DVector<f64>, M: &DMatrix<f64>, slack: f64) -> bool {
+    let s = M.singular_values();
+    let condition = if s.is_empty() { 1.0 } else { s.max() / s.min() };
+    (x - y).norm() <= slack.max(20.0 * f64::EPSILON * condition) * y.norm()
+}
+
+/// The factorisation at the rows of the case; `false` if they jam, which few do.
+fn factored(case: &mut Case) -> bool {
+    let Case { model, work, q, rows, locked, .. } = case;
+    match factor_rows(model, work, q, rows, locked) {
+        Ok(()) => true,
+        Err(Error::Jam { inertia, .. }) => {
+            assert!(inertia < 1e-9, "{inertia:e}");
+            false
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn loaded_recursion_solves_the_dense_equations() {
+    on_random_trees(0.03, |random, case| {
+        let b = random.reals(case.model.n_v, 5.0);
+        let M = dense(case);
+        if !factored(case) {
+            return;
+        }
+        let Case { model, work, locked, .. } = case;
+        let expected = M.clone().lu().solve(&without_locked(model, locked, &b)).unwrap();
+        let x = DVector::from_column_slice(solve_rows(model, work, &b).unwrap());
+        assert!(close(&x, &expected, &M, 1e-11), "{}", (&x - &expected).norm() / expected.norm());
+        (0..model.n_v).filter(|&k| locked[model.joint_of_velocity(k)]).for_each(|k| assert_eq!(x[k], 0.0));
+    });
+}
+
+#[test]
+fn force_changes_are_differences_of_inverse_dynamics() {
+    on_random_trees(0.03, |random, case| {
+        if !factored(case) {
+            return;
+        }
+        let Case { model, work, q, v, .. } = case;
+        let (a, b) = (random.reals(model.n_v, 3.0), random.reals(model.n_v, 5.0));
+        let x = solve_rows(model, work, &b).unwrap().to_vec();
+        let change: Vec<Force> = (0..model.n_bodies()).map(|i| work.force_change(i)).collect();
+        let sum: Vec<f64> = a.iter().zip(&x).map(|(a, x)| a + x).collect();
+        rnea(model, work, q, v, &sum).unwrap();
+        let after: Vec<Force> = (0..model.n_bodies()).map(|i| work.reaction(i)).collect();
+        rnea(model, work, q, v, &a).unwrap();
+        // added to the reactions before, the changes give those after
+        let size = after.iter().chain(&change).map(|f| norm(&f.to_array())).fold(0.0, f64::max);
+        work.add_force_changes();
+        for (i, after) in after.iter().enumerate() {
+            assert!(norm(&(work.reaction(i) - *after).to_array()) <= 1e-11 * size, "joint {i}");
+        }
+    });
+}
+
+#[test]
+fn newton_step_of_the_loaded_recursion_satisfies_every_joint() {
+    on_random_trees(0.03, |random, case| {
+        let armature = armature(case);
+        if !factored(case) {
+            return;
+        }
+        let Case { model, work, q, v, rows, locked } = case;
+        let (a, tau) = (random.reals(model.n_v, 3.0), random.reals(model.n_v, 5.0));
+        let a: Vec<f64> = without_locked(model, locked, &a).data.into();
+        rnea(model, work, q, v, &a).unwrap();
+        let rows_of = projectors(model, rows);
+        let effort = |work: &Work, a: &[f64]| -> Vec<f64> {
+            rows_of.iter().zip(a).zip(&armature).map(|(((i, P), a), m)| P.dot(&work.reaction(*i)) + m * a).collect()
+        };
+        // the rows of inverse dynamics before the step; transforms are those of `rnea`
+        let b: Vec<f64> = effort(work, &a).iter().zip(&tau).map(|(had, tau)| tau - had).collect();
+        factor_rows_at(model, work, rows, locked).unwrap();
+        let x = solve_rows(model, work, &b).unwrap().to_vec();
+        let sum: Vec<f64> = a.iter().zip(&x).map(|(a, x)| a + x).collect();
+        let inner = (0..model.n_bodies()).map(|i| norm(&work.force_change(i).to_array())).fold(0.0, f64::max);
+        rnea(model, work, q, v, &sum).unwrap();
+        for (k, (got, tau)) in effort(work, &sum).iter().zip(&tau).enumerate() {
+            let size = inner + norm(&work.reaction(rows_of[k].0).to_array());
+            assert!(locked[rows_of[k].0] || (got - tau).abs() <= 1e-11 * size, "velocity {k}");
+        }
+    });
+}
+
+#[test]
+fn axes_for_rows_give_the_ordinary_machine() {
+    on_random_trees(0.0, |random, case| {
+        let Case { model, work, q, locked, rows, .. } = case;
+        let mut axes = vec![Motion::ZERO; model.n_bodies()];
+        unloaded_rows(model, &mut axes).unwrap();
+        assert_eq!(axes, *rows);
+        let b = random.reals(model.n_v, 5.0);
+        factor(model, work, q, locked).unwrap();
+        let expected = solve(model, work, &b).unwrap().to_vec();
+        factor_rows(model, work, q, rows, locked).unwrap();
+        let x = solve_rows(model, work, &b).unwrap().to_vec();
+        assert!(distance(&x, &expected) <= 1e-12 * norm(&expected), "{:e}", distance(&x, &expected) / norm(&expected));
+        for (i, S) in axes.iter().enumerate() {
+            assert_eq!(work.pivot_value(i), work.pivot_unloaded(i));
+            let (U, D) = (work.pivot_force(i), work.pivot_value(i));
+            assert!(D == 0.0 || S.dot(&U) > 0.0 && S.dot(&U) <= D);
+        }
+    });
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// A hinge about z with a point mass and a small disc beyond it: IA S = (Izz about z; force m c along y).
+fn rotor(armature: f64) -> Model {
+    let mut builder = ModelBuilder::new();
+    builder.link("rotor", LinkInertia::diagonal(2.0, Vector3::new(0.5, 0.0, 0.0), 0.1, 0.1, 0.1));
+    builder.joint(JointSpec::revolute("shaft", "world", "rotor", Vector3::z()).with_armature(armature));
+    builder.build().unwrap()
+}
+
+#[test]
+fn a_load_that_outgrows_the_inertia_is_a_jam() {
+    let (model, free) = (rotor(0.2), [false; 2]);
+    let mut work = Work::new(&model);
+    // Sᵀ IA S + armature = 0.1 + 2·0.5² + 0.2 and (IA S)_y = 2·0.5
+    let row = |load: f64| [Motion::ZERO, axis_row(&model, 1) + Motion::new(Vector3::zeros(), Vector3::y() * load)];
+    factor_rows(&model, &mut work, &[0.3], &row(-0.7), &free).unwrap();
+    assert!((work.pivot_unloaded(1) - 0.8).abs() < 1e-15);
+    assert!((work.pivot_value(1) - 0.1).abs() < 1e-15);
+    assert!((work.pivot_force(1).force() - Vector3::y()).norm() < 1e-15);
+    assert!((solve_rows(&model, &mut work, &[2.0]).unwrap()[0] - 20.0).abs() < 1e-12);
+    for (load, D) in [(-0.8, 0.0), (-1.0, -0.2)] {
+        let jam = factor_rows(&model, &mut work, &[0.3], &row(load), &free).unwrap_err();
+        match &jam {
+            Error::Jam { joint, inertia } => assert!(joint == "shaft" && (inertia - D).abs() < 1e-15),
+            other => panic!("{other}"),
+        }
+        assert!(jam.to_string().contains("`shaft` jams"), "{jam}");
+    }
+    // locked, it does not ask for its row
+    factor_rows(&model, &mut work, &[0.3], &row(f64::NAN), &[false, true]).unwrap();
+    assert_eq!(solve_rows(&model, &mut work, &[2.0]).unwrap(), [0.0]);
+}
+
+#[test]
+fn a_joint_without_inertia_is_singular_and_nan_is_nan() {
+    let mut builder = ModelBuilder::new();
+    builder.link("rod", LinkInertia::rod(1.0, Vector3::z()));
+    builder.joint(JointSpec::revolute("spin", "world", "rod", Vector3::z()));
+    let model = builder.build().unwrap();
+    let mut work = Work::new(&model);
+    let mut factor = |q: f64, row: Motion| factor_rows(&model, &mut work, &[q], &[Motion::ZERO, row], &[false; 2]);
+    let axis = Motion::unit(2);
+    assert!(matches!(factor(0.0, axis), Err(Error::Singular { .. })));
+    assert!(matches!(factor(0.0, axis + Motion::unit(3)), Err(Error::Singular { .. })));
+    let not_finite = Err(Error::NonFinite { function: "factor_rows" });
+    assert_eq!(factor(f64::NAN, axis), not_finite);
+    assert_eq!(factor(0.0, axis * f64::NAN), not_finite);
+}
+
+#[test]
+fn a_loaded_joint_beyond_a_free_body_can_jam_it() {
+    let mut builder = ModelBuilder::new();
+    builder.link("base", LinkInertia::diagonal(1.0, Vector3::zeros(), 0.1, 0.1, 0.1));
+    builder.link("rotor", LinkInertia::diagonal(2.0, Vector3::new(0.5, 0.0, 0.0), 0.1, 0.1, 0.1));
+    builder.joint(JointSpec::new("float", "world", "base", JointKind::Free));
+    builder.joint(JointSpec::revolute("shaft", "base", "rotor", Vector3::z()).at(Vector3::new(0.0, 0.4, 0.0)));
+    let model = builder.build().unwrap();
+    let q = neutral(&model);
+    // the shaft's own pivot knows no load along x; the base recoils, and there det M_P changes its sign
+    let at = |load: f64| {
+        let loaded = axis_row(&model, 2) + Motion::new(Vector3::zeros(), Vector3::x() * load);
+        let (rows, locked) = (vec![Motion::ZERO, Motion::ZERO, loaded], vec![false; 3]);
+        let mut case = Case { work: Work::new(&model), model: model.clone(), q: q.clone(), v: vec![], rows, locked };
+        let determinant = dense(&mut case).determinant();
+        (determinant, factor_rows(&model, &mut case.work, &q, &case.rows, &case.locked))
+    };
+    let mut jams = 0;
+    for load in [-20.0, -5.0, -1.0, 0.0, 1.0, 5.0, 20.0] {
+        match at(load) {
+            (positive, Ok(())) => assert!(positive > 0.0, "{load}"),
+            (negative, Err(Error::Jam { joint, .. })) => {
+                assert!(negative <= 0.0 && joint == "float", "{load}");
+                jams += 1;
+            }
+            (_, Err(error)) => panic!("{error}"),
+        }
+    }
+    assert!((1..4).contains(&jams), "{jams}");
+}

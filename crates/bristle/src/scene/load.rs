@@ -9,12 +9,12 @@ use super::error::{Problem, SceneError};
 use super::origin::{Document, Origin};
 use super::overrides;
 use super::read::Reader;
-use super::span::{Source, Sources};
+use super::span::{OVERRIDE, Source, Sources};
 use super::syntax::{self, Node, SyntaxError};
 use super::{Joint, Link, Scene};
 
 /// Larger files are refused, bytes: a 10,000-link chain takes about 3 MB.
-const MAX_BYTES: u64 = 50_000_000;
+pub(crate) const MAX_BYTES: u64 = 50_000_000;
 
 const FIELDS: [&str; 10] =
     ["version", "name", "gravity", "links", "joints", "couplings", "formulation", "solver", "duration", "output"];
@@ -27,27 +27,7 @@ impl Scene {
 
     /// Read a scene file, put other values in the places named, and check the result; see [`Scene::parse_with`].
     pub fn load_with(path: impl AsRef<Path>, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
-        let path = path.as_ref();
-        let file = path.display().to_string();
-        let refuse = |reason: String, help: &str| Problem::without_place(&file, "", reason, help.into());
-        let unreadable = |error: std::io::Error| refuse(format!("cannot read the file: {error}"), "");
-
-        // no more is read than may be: some files have no length, or no end
-        let opened = File::open(path).map_err(unreadable)?;
-        let about = opened.metadata().map_err(unreadable)?;
-        if about.is_dir() {
-            return Err(refuse("this is a directory".into(), "name a scene file, such as `scene.ron`").into());
-        }
-        let mut bytes = Vec::new();
-        opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-        if bytes.len() as u64 > MAX_BYTES {
-            return Err(too_large(&file, about.len().max(MAX_BYTES + 1)).into());
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = error.utf8_error().valid_up_to();
-            let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
-            refuse(format!("line {line} is not UTF-8 text"), "scene files are text in RON; save it as UTF-8")
-        })?;
+        let (text, file) = read_text(path.as_ref(), "scene files are text in RON", "scene.ron")?;
         Self::parse_with(&text, &file, overrides)
     }
 
@@ -65,11 +45,20 @@ impl Scene {
         if text.len() as u64 > MAX_BYTES {
             return Err(too_large(file, text.len() as u64).into());
         }
-        let mut sources = Sources(vec![Source::new(file.to_owned(), text.to_owned())]);
-        let mut root = parsed(&sources, 0, 0)?;
+        let sources = Sources(vec![Source::new(file.to_owned(), text.to_owned())]);
+        let root = parsed(&sources, 0, 0)?;
+        Self::assemble(sources, root, overrides)
+    }
+
+    /// The scene that a tree of values describes, with other values in the places named, checked.
+    pub(crate) fn assemble(
+        mut sources: Sources,
+        mut root: Node,
+        overrides: &[(&str, &str)],
+    ) -> Result<Scene, SceneError> {
         for (path, value) in overrides {
             let source = sources.0.len() as u32;
-            sources.0.push(Source::new("override".into(), format!("{path}={value}")));
+            sources.0.push(Source::new(OVERRIDE.into(), format!("{path}={value}")));
             let node = parsed(&sources, source, path.len() + 1)?;
             overrides::set(&mut root, &sources, source, path, node)?;
         }
@@ -79,7 +68,7 @@ impl Scene {
         let mut scene = read(&reader, &root);
         let mut problems = reader.into_problems();
         if !problems.is_empty() && scene.version == 1 {
-            problems.sort_by_key(|p| (p.file != file, p.position));
+            problems.sort_by_key(|p| (p.file != sources.0[0].name, p.position));
             return Err(SceneError { problems });
         }
         scene.origin = Origin(Some(Arc::new(Document { sources, root })));
@@ -88,14 +77,39 @@ impl Scene {
     }
 }
 
+/// The text of a file and its name for messages. `what` says what such files are, `such_as` names one.
+pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(String, String), SceneError> {
+    let file = path.display().to_string();
+    let refuse = |reason: String, help: String| Problem::without_place(&file, "", reason, help);
+    let unreadable = |error: std::io::Error| refuse(format!("cannot read the file: {error}"), String::new());
+
+    // no more is read than may be: some files have no length, or no end
+    let opened = File::open(path).map_err(unreadable)?;
+    let about = opened.metadata().map_err(unreadable)?;
+    if about.is_dir() {
+        return Err(refuse("this is a directory".into(), format!("name a file, such as `{such_as}`")).into());
+    }
+    let mut bytes = Vec::new();
+    opened.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(too_large(&file, about.len().max(MAX_BYTES + 1)).into());
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
+        refuse(format!("line {line} is not UTF-8 text"), format!("{what}; save it as UTF-8"))
+    })?;
+    Ok((text, file))
+}
+
 fn parsed(sources: &Sources, source: u32, from: usize) -> Result<Node, SceneError> {
     syntax::parse(&sources.0[source as usize].text, source, from)
         .map_err(|SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help).into())
 }
 
-fn too_large(file: &str, bytes: u64) -> Problem {
+pub(crate) fn too_large(file: &str, bytes: u64) -> Problem {
     let reason = format!("the file has {:.1} MB; the limit is {} MB", bytes as f64 / 1e6, MAX_BYTES / 1_000_000);
-    Problem::without_place(file, "", reason, "is it a scene?".into())
+    Problem::without_place(file, "", reason, "is it the right file?".into())
 }
 
 /// Every field that is given; the others keep their defaults.

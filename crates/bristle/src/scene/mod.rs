@@ -11,17 +11,17 @@
 //! Files are RON: `Scene(links: […], joints: […])`; field order is free, defaults may be left out.
 
 mod coupling;
-mod error;
+pub(crate) mod error;
 mod joint;
 mod link;
-mod load;
-mod origin;
+pub(crate) mod load;
+pub(crate) mod origin;
 mod overrides;
 mod read;
 mod save;
 mod solver;
-mod span;
-mod syntax;
+pub(crate) mod span;
+pub(crate) mod syntax;
 mod validate;
 
 use serde::Serialize;

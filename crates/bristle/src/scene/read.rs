@@ -189,7 +189,7 @@ impl<'a> Cursor<'a> {
         let help = match &self.node.value {
             Value::Number(_) if expected.starts_with("text") => "write it in double quotes".into(),
             Value::Word if expected.starts_with("text") => format!("write \"{}\"", self.text(self.node.span)),
-            Value::Fields { name: None, .. } if self.node.span.source > 0 => {
+            Value::Fields { name: None, .. } if self.reader.sources.is_override(self.node.span) => {
                 format!("the file does not give `{0}`: set it whole, `{0}=…`", self.key)
             }
             Value::Number(_) if expected.contains("`Piecewise`") => {
@@ -349,7 +349,7 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
         match &self.node.value {
             Value::Text(text) => self.placed(visitor.visit_borrowed_str(text)),
             // quotes seldom survive a shell: in an override they may be left out
-            Value::Word if self.node.span.source > 0 => {
+            Value::Word if self.reader.sources.is_override(self.node.span) => {
                 self.placed(visitor.visit_borrowed_str(self.text(self.node.span)))
             }
             _ => {

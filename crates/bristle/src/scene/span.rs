@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// A range of bytes in one of the texts a scene was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// Index into [`Sources`]: 0 is the file, the others are overrides.
+    /// Index into [`Sources`]: 0 is the file, the others are what was put on top of it.
     pub source: u32,
     /// First byte.
     pub start: u32,
@@ -23,6 +23,9 @@ pub struct Position {
     /// Column in characters, from 1.
     pub column: usize,
 }
+
+/// What overrides go by in messages.
+pub(crate) const OVERRIDE: &str = "override";
 
 /// One text with its name.
 #[derive(Debug)]
@@ -74,5 +77,10 @@ impl Sources {
     /// The text a span covers.
     pub fn text(&self, span: Span) -> &str {
         &self.0[span.source as usize].text[span.start as usize..span.end as usize]
+    }
+
+    /// Whether a span lies in an override.
+    pub fn is_override(&self, span: Span) -> bool {
+        self.0[span.source as usize].name == OVERRIDE
     }
 }

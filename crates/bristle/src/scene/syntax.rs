@@ -45,10 +45,12 @@ pub(crate) struct Field {
 }
 
 impl Node {
-    /// The place to point at: the name in front of parentheses if there is one, otherwise the value.
+    /// The place to point at: the name in front of parentheses if the text has one, otherwise the value.
     pub fn head(&self) -> Span {
         match &self.value {
-            Value::Tuple { name: Some(name), .. } | Value::Fields { name: Some(name), .. } => *name,
+            Value::Tuple { name: Some(name), .. } | Value::Fields { name: Some(name), .. } => {
+                if name.source == self.span.source { *name } else { self.span }
+            }
             Value::Tuple { .. } | Value::Fields { .. } | Value::List(_) => {
                 Span { end: self.span.start + 1, ..self.span }
             }
@@ -94,7 +96,7 @@ const MAX_VALUES: usize = 4_000_000;
 
 /// Parse the text from byte `from` on as one value.
 pub(crate) fn parse(text: &str, source: u32, from: usize) -> Result<Node, SyntaxError> {
-    let mut parser = Parser { text, source, at: from, depth: 0, n_values: 0 };
+    let mut parser = Parser::new(text, source, from);
     parser.skip_attributes()?;
     if parser.peek().is_none() && from > 0 {
         return Err(parser.error_here("the value is missing", "write `path=value`"));
@@ -115,32 +117,43 @@ pub(crate) fn parse(text: &str, source: u32, from: usize) -> Result<Node, Syntax
     Ok(node)
 }
 
-struct Parser<'a> {
+pub(super) struct Parser<'a> {
     text: &'a str,
     source: u32,
-    at: usize,
+    pub(super) at: usize,
     depth: usize,
     n_values: usize,
 }
 
-type Parsed<T> = Result<T, SyntaxError>;
+pub(super) type Parsed<T> = Result<T, SyntaxError>;
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str, source: u32, from: usize) -> Self {
+        Self { text, source, at: from, depth: 0, n_values: 0 }
+    }
+}
 
 impl Parser<'_> {
-    fn span(&self, range: std::ops::Range<usize>) -> Span {
+    pub(super) fn span(&self, range: std::ops::Range<usize>) -> Span {
         Span { source: self.source, start: range.start as u32, end: range.end as u32 }
     }
 
-    fn error(&self, range: std::ops::Range<usize>, reason: impl Into<String>, help: impl Into<String>) -> SyntaxError {
+    pub(super) fn error(
+        &self,
+        range: std::ops::Range<usize>,
+        reason: impl Into<String>,
+        help: impl Into<String>,
+    ) -> SyntaxError {
         SyntaxError { span: self.span(range), reason: reason.into(), help: help.into() }
     }
 
     /// An error at the next character.
-    fn error_here(&self, reason: impl Into<String>, help: impl Into<String>) -> SyntaxError {
+    pub(super) fn error_here(&self, reason: impl Into<String>, help: impl Into<String>) -> SyntaxError {
         let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
         self.error(self.at..self.at + length, reason, help)
     }
 
-    fn peek(&self) -> Option<u8> {
+    pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
 
@@ -158,7 +171,7 @@ impl Parser<'_> {
     }
 
     /// What stands here, for a message.
-    fn found(&self) -> String {
+    pub(super) fn found(&self) -> String {
         match self.text[self.at..].chars().next() {
             None => "the end of the file".into(),
             Some(c) if c.is_control() => format!("the character {:?}", c),
@@ -167,7 +180,7 @@ impl Parser<'_> {
     }
 
     /// White space and comments.
-    fn skip_blank(&mut self) -> Parsed<()> {
+    pub(super) fn skip_blank(&mut self) -> Parsed<()> {
         loop {
             self.take_while(|b| b.is_ascii_whitespace());
             if self.starts_with("\u{feff}") {
@@ -204,7 +217,7 @@ impl Parser<'_> {
     }
 
     /// `#![enable(…)]`: what scenes need is always on, so these lines are read over.
-    fn skip_attributes(&mut self) -> Parsed<()> {
+    pub(super) fn skip_attributes(&mut self) -> Parsed<()> {
         self.skip_blank()?;
         while self.starts_with("#") {
             let start = self.at;
@@ -223,7 +236,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn value(&mut self) -> Parsed<Node> {
+    pub(super) fn value(&mut self) -> Parsed<Node> {
         self.skip_blank()?;
         self.n_values += 1;
         if self.n_values > MAX_VALUES {
@@ -294,7 +307,7 @@ impl Parser<'_> {
         })
     }
 
-    fn text_value(&mut self) -> Parsed<String> {
+    pub(super) fn text_value(&mut self) -> Parsed<String> {
         let start = self.at;
         self.at += 1;
         let mut text = String::new();
@@ -460,7 +473,7 @@ impl Parser<'_> {
     }
 
     /// An error if the file ends inside brackets, or another kind of bracket closes here.
-    fn need_more(&self, open: usize, bracket: char, close: char) -> Parsed<()> {
+    pub(super) fn need_more(&self, open: usize, bracket: char, close: char) -> Parsed<()> {
         match self.peek() {
             None => Err(self.error(open..open + 1, format!("this `{bracket}` is never closed"), "")),
             Some(found @ (b')' | b']' | b'}')) if char::from(found) != close => {
@@ -473,7 +486,7 @@ impl Parser<'_> {
     }
 
     /// A comma, or the closing bracket, which is left for the caller.
-    fn separator(&mut self, open: usize, bracket: char, close: char) -> Parsed<()> {
+    pub(super) fn separator(&mut self, open: usize, bracket: char, close: char) -> Parsed<()> {
         let end = self.at;
         self.skip_blank()?;
         self.need_more(open, bracket, close)?;

@@ -7,6 +7,7 @@ use nalgebra::Matrix3;
 
 use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, closest, did_you_mean};
 use super::origin::Step;
+use super::span::OVERRIDE;
 use super::{Control, Coordinate, Coupling, Drive, Formulation, Inertia, Joint, Kind, Link, Load, Method, Output};
 use super::{Placement, Rate, Rotation, Scene, Signal, has_bristle};
 
@@ -114,7 +115,7 @@ impl<'s> Check<'s> {
 
     /// In the order of the file, overrides last.
     fn into_problems(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|p| (p.file == "override", p.position));
+        self.problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
         self.problems
     }
 

@@ -63,7 +63,7 @@ pub use crba::crba;
 pub use derivatives::{Row, aba_derivatives, rnea_derivatives, rnea_derivatives_rows};
 pub use error::{Error, ModelError};
 pub use jacobian::{jacobian, point_acceleration, point_velocity};
-pub use jerk::{jerk, rnea_rate};
+pub use jerk::{jerk, jerk_begin, jerk_rows, rnea_rate};
 pub use joint::JointKind;
 pub use kinematics::{Poses, accelerations, kinematics, poses};
 pub use model::{JointSpec, LinkInertia, Model, ModelBuilder, Placement};

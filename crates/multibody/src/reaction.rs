@@ -33,7 +33,7 @@ impl Reaction {
 
 impl Work {
     /// Force through joint `i`, parent on child, at the joint's origin, **canonical** axes (z along the joint axis): as
-    /// the last of [`rnea`] and [`reactions`] left it, plus what
+    /// the last of [`rnea`], [`reactions`] and [`crate::jerk_begin`] left it, plus what
     /// [`Work::add_force_changes`] added since. `aba`, `solve` and the derivatives use the same place for other forces.
     /// Zero for the world; panics, like a slice, where there is no body `i`.
     #[inline(always)]

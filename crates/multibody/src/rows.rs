@@ -55,6 +55,8 @@ pub(crate) struct Scratch {
     pub free: Vec<Option<LU<f64, U6, U6>>>,
     /// Articulated bias forces, then force changes; `n_bodies`.
     pub f: Vec<Force>,
+    /// Rates of the joint forces, see [`crate::jerk_rows`]; `n_bodies`.
+    pub f_rate: Vec<Force>,
 }
 
 impl Scratch {
@@ -66,6 +68,7 @@ impl Scratch {
             pivot: vec![RowPivot::NONE; n],
             free: if has_free { vec![None; n] } else { Vec::new() },
             f: vec![Force::ZERO; n],
+            f_rate: vec![Force::ZERO; n],
         }
     }
 }

@@ -94,9 +94,7 @@ fn without_locked(model: &Model, locked: &[bool], b: &[f64]) -> DVector<f64> {
 
 /// ‖x − y‖ is small beside ‖y‖ times the condition of the matrix it was solved with, or beside `slack` at best.
 fn close(x: &DVector<f64>, y: &DVector<f64>, M: &DMatrix<f64>, slack: f64) -> bool {
-    let s = M.singular_values();
-    let condition = if s.is_empty() { 1.0 } else { s.max() / s.min() };
-    (x - y).norm() <= slack.max(20.0 * f64::EPSILON * condition) * y.norm()
+    (x - y).norm() <= slack.max(20.0 * f64::EPSILON * condition(M)) * y.norm()
 }
 
 /// The factorisation at the rows of the case; `false` if they jam, which few do.
@@ -198,6 +196,95 @@ fn axes_for_rows_give_the_ordinary_machine() {
             let (U, D) = (work.pivot_force(i), work.pivot_value(i));
             assert!(D == 0.0 || S.dot(&U) > 0.0 && S.dot(&U) <= D);
         }
+    });
+}
+
+/// One Newton step from rest: the accelerations of joints that read their forces along fixed rows.
+fn accelerations_of(case: &mut Case, q: &[f64], v: &[f64], tau: &[f64]) -> Vec<f64> {
+    let Case { model, work, rows, locked, .. } = case;
+    rnea(model, work, q, v, &vec![0.0; model.n_v]).unwrap();
+    let b: Vec<f64> =
+        projectors(model, rows).iter().zip(tau).map(|((i, P), tau)| tau - P.dot(&work.reaction(*i))).collect();
+    factor_rows_at(model, work, rows, locked).unwrap();
+    solve_rows(model, work, &b).unwrap().to_vec()
+}
+
+fn condition(M: &DMatrix<f64>) -> f64 {
+    let s = M.singular_values();
+    if s.is_empty() { 1.0 } else { s.max() / s.min() }
+}
+
+#[test]
+fn jerk_along_constant_rows_matches_differences_of_the_acceleration() {
+    on_random_trees(0.03, |random, case| {
+        let cond = condition(&dense(case));
+        if !factored(case) {
+            return;
+        }
+        let (q, v) = (case.q.clone(), case.v.clone());
+        let (tau, tau_rate) = (random.reals(v.len(), 5.0), random.reals(v.len(), 5.0));
+        let a = accelerations_of(case, &q, &v, &tau);
+        let Case { model, work, rows, locked, .. } = case;
+        jerk_begin(model, work, &q, &v, &a).unwrap();
+        let j = jerk_rows(model, work, &tau_rate, rows, locked).unwrap().to_vec();
+        let rate: Vec<Force> = (0..model.n_bodies()).map(|i| work.reaction_rate(i)).collect();
+
+        // a locked joint moves on at constant speed
+        let h = 1e-5;
+        let mut later = |t: f64| {
+            let q = moved(&case.model, &q, &v, &a, t);
+            let v: Vec<f64> = v.iter().zip(&a).zip(&j).map(|((v, a), j)| v + t * a + 0.5 * t * t * j).collect();
+            let tau: Vec<f64> = tau.iter().zip(&tau_rate).map(|(tau, rate)| tau + t * rate).collect();
+            let a = accelerations_of(case, &q, &v, &tau);
+            rnea(&case.model, &mut case.work, &q, &v, &a).unwrap();
+            (a, (0..case.model.n_bodies()).map(|i| case.work.reaction(i)).collect::<Vec<_>>())
+        };
+        let (ahead, behind) = (later(h), later(-h));
+        let difference: Vec<f64> = ahead.0.iter().zip(&behind.0).map(|(x, y)| (x - y) / (2.0 * h)).collect();
+        // third derivatives grow with the cube of the speeds reached: the quotient's own error
+        let speed = 1.0 + norm(&v) + norm(&a).sqrt();
+        let slack = 20.0 * f64::EPSILON * cond / h;
+        assert!(
+            distance(&difference, &j) <= (1e-6 + slack) * (1.0 + norm(&j) + norm(&a)) + h * h * speed.powi(5),
+            "{:e}",
+            distance(&difference, &j) / norm(&j)
+        );
+        // the forces change as their rates say
+        let size = rate.iter().chain(&ahead.1).map(|f| norm(&f.to_array())).fold(0.0, f64::max);
+        for (i, rate) in rate.iter().enumerate() {
+            let difference = (ahead.1[i] - behind.1[i]) * (0.5 / h);
+            let error = norm(&(difference - *rate).to_array());
+            assert!(error <= (1e-6 + slack + h * h * speed.powi(4)) * size, "joint {i}: {error:e} of {size:e}");
+        }
+    });
+}
+
+#[test]
+fn jerk_along_the_axes_is_the_ordinary_jerk() {
+    on_random_trees(0.0, |random, case| {
+        let Case { model, work, q, v, rows, locked } = case;
+        let i = 1 + random.below(model.n_joints());
+        work.outside.set_wrench(model, i, random_wrench(random, 5.0)).unwrap();
+        work.outside.set_wrench_rate(model, i, random_wrench(random, 5.0)).unwrap();
+        work.outside.gravity_rate = random.vector(5.0);
+        let (a, tau_rate) = (random.reals(model.n_v, 5.0), random.reals(model.n_v, 5.0));
+        let expected = jerk(model, work, q, v, &a, &tau_rate, locked).unwrap().to_vec();
+        jerk_begin(model, work, q, v, &a).unwrap();
+        let j = jerk_rows(model, work, &tau_rate, rows, locked).unwrap().to_vec();
+        assert!(distance(&j, &expected) <= 1e-12 * norm(&expected));
+        // and the efforts change at the rates asked for
+        let (mut worst, mut size) = (0f64, 0f64);
+        for (k, (i, S)) in projectors(model, rows).into_iter().enumerate().filter(|(_, (i, _))| !locked[*i]) {
+            let rate = work.reaction_rate(i);
+            size = size.max(norm(&rate.to_array()));
+            // a free joint has no armature
+            if model.v_range(i).len() == 6 {
+                worst = worst.max((S.dot(&rate) - tau_rate[k]).abs());
+            }
+        }
+        assert!(worst <= 1e-11 * size);
+        // twice from one beginning is the same
+        assert_eq!(jerk_rows(model, work, &tau_rate, rows, locked).unwrap(), j);
     });
 }
 

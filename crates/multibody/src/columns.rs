@@ -6,15 +6,17 @@
 //! ```
 //!
 //! Here a lane is a column of a matrix and a spatial vector is six registers: nothing is shuffled, nothing is padded.
+//! M_P⁻¹ (see [`crate::factor_rows`]) differs by what is read off a force, P for S, and off a motion, W for U.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_finite};
 use crate::joint::Kernel;
 use crate::model::{Model, Node};
+use crate::rows::RowPivot;
 use crate::spatial::{Force, Four, M3, Transform, V3};
-use crate::work::{Pivot, Work};
-use nalgebra::{DMatrix, Vector6};
+use crate::work::{Link, Pivot, Work};
+use nalgebra::{Cholesky, DMatrix, LU, U6, Vector6};
 
 /// Three, or six, numbers of four columns.
 type Three = [Four; 3];
@@ -37,58 +39,154 @@ impl Scratch {
     }
 }
 
-/// Replaces every column b of `B` (`n_v` rows) by M⁻¹ b, with the pivots that `work` holds.
+/// A factorised mass matrix, joint by joint.
+trait Factored {
+    /// Sᵀ pA, or Pᵀ pA, of a one-degree joint.
+    fn read(&self, i: usize, kernel: Kernel, pA: &Six) -> Four;
+    /// U and D⁻¹.
+    fn column(&self, i: usize) -> (&Force, f64);
+    /// What is read off the motion felt: U, or W.
+    fn row(&self, i: usize) -> &Force;
+    /// Whether a free joint may move.
+    fn moves(&self, i: usize) -> bool;
+    /// Its acceleration under a force.
+    fn free(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>>;
+}
+
+/// The pivots of `aba` and `factor`.
+struct Plain<'a> {
+    pivot: &'a [Pivot],
+    free: &'a [Option<Cholesky<f64, U6>>],
+    locked: &'a [bool],
+}
+
+impl Factored for Plain<'_> {
+    #[inline(always)]
+    fn read(&self, _: usize, kernel: Kernel, pA: &Six) -> Four {
+        pA[usize::from(kernel == Kernel::Prismatic)][2]
+    }
+
+    #[inline(always)]
+    fn column(&self, i: usize) -> (&Force, f64) {
+        (&self.pivot[i].U, self.pivot[i].D_inv)
+    }
+
+    #[inline(always)]
+    fn row(&self, i: usize) -> &Force {
+        &self.pivot[i].U
+    }
+
+    fn moves(&self, i: usize) -> bool {
+        !self.locked[i]
+    }
+
+    fn free(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>> {
+        self.free[i].as_ref().map(|factor| factor.solve(u))
+    }
+}
+
+/// The pivots of `factor_rows`.
+struct Loaded<'a> {
+    pivot: &'a [RowPivot],
+    free: &'a [Option<LU<f64, U6, U6>>],
+}
+
+impl Factored for Loaded<'_> {
+    #[inline(always)]
+    fn read(&self, i: usize, _: Kernel, pA: &Six) -> Four {
+        let P = &self.pivot[i].P;
+        dot(P.angular, &pA[0], dot(P.linear, &pA[1], Four::ZERO))
+    }
+
+    #[inline(always)]
+    fn column(&self, i: usize) -> (&Force, f64) {
+        (&self.pivot[i].U, self.pivot[i].D_inv)
+    }
+
+    #[inline(always)]
+    fn row(&self, i: usize) -> &Force {
+        &self.pivot[i].W
+    }
+
+    fn moves(&self, i: usize) -> bool {
+        self.free[i].is_some()
+    }
+
+    fn free(&self, i: usize, u: &Vector6<f64>) -> Option<Vector6<f64>> {
+        self.free[i].as_ref().and_then(|factor| factor.solve(u))
+    }
+}
+
+/// Replaces every column b of `B` (`n_v` rows) by M⁻¹ b, with the pivots of `aba` or `factor` that `work` holds.
 pub(crate) fn solve_columns(model: &Model, work: &mut Work, B: &mut DMatrix<f64>) -> Result<(), Error> {
+    let Work { pivot, free_pivot, locked, link, columns, .. } = work;
+    let factor = Plain { pivot, free: free_pivot, locked };
+    solve_with(model, link, columns, &factor, B)
+}
+
+/// Replaces every column b of `B` (`n_v` rows) by M_P⁻¹ b, with the pivots of `factor_rows` that `work` holds.
+pub(crate) fn solve_columns_rows(model: &Model, work: &mut Work, B: &mut DMatrix<f64>) -> Result<(), Error> {
+    let Work { rows, link, columns, .. } = work;
+    let factor = Loaded { pivot: &rows.pivot, free: &rows.free };
+    solve_with(model, link, columns, &factor, B)
+}
+
+fn solve_with(
+    model: &Model,
+    link: &[Link],
+    Scratch { pA, b }: &mut Scratch,
+    factor: &impl Factored,
+    B: &mut DMatrix<f64>,
+) -> Result<(), Error> {
     let n = model.n_v;
     if n == 0 {
         return Ok(());
     }
-    let mut scratch = std::mem::take(&mut work.columns.b);
     for part in B.as_mut_slice().chunks_mut(4 * n) {
         // four columns side by side; the last part may hold fewer
-        for (k, b) in scratch.iter_mut().enumerate() {
+        for (k, b) in b.iter_mut().enumerate() {
             *b = Four::new(std::array::from_fn(|lane| part.get(lane * n + k).copied().unwrap_or(0.0)));
         }
-        solve_four(model, work, &mut scratch);
+        solve_four(model, link, pA, factor, b);
         for (lane, column) in part.chunks_mut(n).enumerate() {
-            column.iter_mut().zip(&scratch).for_each(|(entry, x)| *entry = x.lane(lane));
+            column.iter_mut().zip(&*b).for_each(|(entry, x)| *entry = x.lane(lane));
         }
     }
-    work.columns.b = scratch;
     check_finite("solve", B.as_slice())
 }
 
-fn solve_four(model: &Model, work: &mut Work, b: &mut [Four]) {
-    work.columns.pA.fill(NOTHING);
+fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factored, b: &mut [Four]) {
+    pA.fill(NOTHING);
     for (i, node) in model.node.iter().enumerate().skip(1).rev() {
-        let (above, below) = work.columns.pA.split_at_mut(i);
-        let passed = reduce(node, work.locked[i], &work.pivot[i], below[0], b);
+        let (above, below) = pA.split_at_mut(i);
+        let passed = reduce(node, i, factor, below[0], b);
         if node.parent != 0 {
-            add(&mut above[node.parent], &force_back(&work.link[i].X, &passed));
+            add(&mut above[node.parent], &force_back(&link[i].X, &passed));
         }
     }
-    work.columns.pA[0] = NOTHING;
+    pA[0] = NOTHING;
     for (i, node) in model.node.iter().enumerate().skip(1) {
-        let (above, below) = work.columns.pA.split_at_mut(i);
-        let mut delta = motion(&work.link[i].X, &above[node.parent]);
+        let (above, below) = pA.split_at_mut(i);
+        let mut delta = motion(&link[i].X, &above[node.parent]);
         match node.kernel {
             Kernel::Fixed => {}
             Kernel::Free => {
                 let x = &mut b[node.v..node.v + 6];
-                match &work.free_pivot[i] {
-                    Some(factor) if !work.locked[i] => {
-                        for lane in 0..4 {
-                            let solved = factor.solve(&Vector6::from_fn(|k, _| x[k].lane(lane)));
-                            x.iter_mut().zip(solved.iter()).for_each(|(x, s)| x.set_lane(lane, *s));
-                        }
-                        x.iter_mut().zip(delta.as_flattened()).for_each(|(x, felt)| *x = *x - *felt);
+                if factor.moves(i) {
+                    for lane in 0..4 {
+                        let u = Vector6::from_fn(|k, _| x[k].lane(lane));
+                        let solved = factor.free(i, &u).unwrap_or(Vector6::zeros());
+                        x.iter_mut().zip(solved.iter()).for_each(|(x, s)| x.set_lane(lane, *s));
                     }
-                    _ => x.fill(Four::ZERO),
+                    x.iter_mut().zip(delta.as_flattened()).for_each(|(x, felt)| *x = *x - *felt);
+                } else {
+                    x.fill(Four::ZERO);
                 }
                 delta.as_flattened_mut().iter_mut().zip(&*x).for_each(|(delta, x)| *delta = *delta + *x);
             }
             Kernel::Revolute | Kernel::Prismatic => {
-                let Pivot { U: Force { moment, force }, D_inv } = work.pivot[i];
+                let (_, D_inv) = factor.column(i);
+                let Force { moment, force } = *factor.row(i);
                 let felt = dot(moment, &delta[0], dot(force, &delta[1], Four::ZERO));
                 let x = (b[node.v] - felt) * D_inv;
                 let along = &mut delta[usize::from(node.kernel == Kernel::Prismatic)][2];
@@ -102,9 +200,9 @@ fn solve_four(model: &Model, work: &mut Work, b: &mut [Four]) {
 
 /// `u` into `b`, and what the parent feels.
 #[inline(always)]
-fn reduce(node: &Node, locked: bool, pivot: &Pivot, pA: Six, b: &mut [Four]) -> Six {
+fn reduce(node: &Node, i: usize, factor: &impl Factored, pA: Six, b: &mut [Four]) -> Six {
     match node.kernel {
-        Kernel::Free if !locked => {
+        Kernel::Free if factor.moves(i) => {
             let b = &mut b[node.v..node.v + 6];
             let tau = [[b[0], b[1], b[2]], [b[3], b[4], b[5]]];
             b.iter_mut().zip(pA.as_flattened()).for_each(|(b, pA)| *b = *b - *pA);
@@ -112,10 +210,11 @@ fn reduce(node: &Node, locked: bool, pivot: &Pivot, pA: Six, b: &mut [Four]) -> 
         }
         Kernel::Fixed | Kernel::Free => pA,
         Kernel::Revolute | Kernel::Prismatic => {
-            let u = b[node.v] - pA[usize::from(node.kernel == Kernel::Prismatic)][2];
+            let u = b[node.v] - factor.read(i, node.kernel, &pA);
             b[node.v] = u;
-            let w = u * pivot.D_inv;
-            let (n, f) = (pivot.U.moment, pivot.U.force);
+            let (U, D_inv) = factor.column(i);
+            let w = u * D_inv;
+            let (n, f) = (U.moment, U.force);
             [std::array::from_fn(|k| w.scale_add(n[k], pA[0][k])), std::array::from_fn(|k| w.scale_add(f[k], pA[1][k]))]
         }
     }

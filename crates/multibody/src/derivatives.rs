@@ -103,7 +103,7 @@ pub(crate) struct Scratch {
     /// `Ψ̇ + Ṡ`.
     spread: Vec<Motion>,
     /// First row of each body, one entry more than bodies.
-    row_start: Vec<usize>,
+    pub row_start: Vec<usize>,
     a: Vec<f64>,
 }
 
@@ -122,7 +122,7 @@ impl Scratch {
 }
 
 /// The rows to contract with, by body.
-trait Rows {
+pub(crate) trait Rows {
     fn of_body(&self, i: usize) -> Range<usize>;
     fn projector(&self, i: usize, row: usize) -> Motion;
 }
@@ -143,9 +143,9 @@ impl Rows for Axes<'_> {
 }
 
 /// Rows of the caller's, ordered by body.
-struct Listed<'a> {
-    rows: &'a [Row],
-    start: &'a [usize],
+pub(crate) struct Listed<'a> {
+    pub rows: &'a [Row],
+    pub start: &'a [usize],
 }
 
 impl Rows for Listed<'_> {
@@ -195,7 +195,7 @@ pub fn rnea_derivatives_rows(
 }
 
 /// First row of each body.
-fn index_rows(model: &Model, rows: &[Row], start: &mut [usize]) -> Result<(), Error> {
+pub(crate) fn index_rows(model: &Model, rows: &[Row], start: &mut [usize]) -> Result<(), Error> {
     let mut row = 0;
     for (i, start) in start.iter_mut().enumerate() {
         while rows.get(row).is_some_and(|r| r.body < i) {
@@ -210,7 +210,8 @@ fn index_rows(model: &Model, rows: &[Row], start: &mut [usize]) -> Result<(), Er
     }
 }
 
-fn contract(
+/// Fills `dq` and `dv` with the derivatives of what the rows read.
+pub(crate) fn contract(
     model: &Model,
     work: &mut Work,
     (q, v, a): (&[f64], &[f64], &[f64]),

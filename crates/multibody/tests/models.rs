@@ -160,6 +160,7 @@ fn every_function(
     let locked = vec![false; model.n_bodies()];
     let mut reaction = vec![Reaction::ZERO; model.n_bodies()];
     let mut out = vec![0.0; model.n_q];
+    let rows: Vec<Motion> = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
     vec![
         ("kinematics", kinematics(model, work, q, v)),
         ("accelerations", accelerations(model, work, q, v, x)),
@@ -174,6 +175,10 @@ fn every_function(
         ("reactions", reactions(model, work, q, v, x, &mut reaction)),
         ("rnea_derivatives", rnea_derivatives(model, work, q, v, x, &mut A, &mut B)),
         ("aba_derivatives", aba_derivatives(model, work, q, v, x, &locked, [&mut A, &mut B, &mut C])),
+        ("factor_rows", factor_rows(model, work, q, &rows, &locked)),
+        ("mass_rows", mass_rows(model, work, q, &rows, &mut A)),
+        ("jerk_begin", jerk_begin(model, work, q, v, x)),
+        ("rows_derivatives", rows_derivatives(model, work, q, v, x, &rows, &locked, [&mut A, &mut B, &mut C])),
         ("kinetic_energy", kinetic_energy(model, work, q, v).map(drop)),
         ("potential_energy", potential_energy(model, work, q).map(drop)),
         ("center_of_mass", center_of_mass(model, work, q).map(drop)),
@@ -183,7 +188,7 @@ fn every_function(
 }
 
 /// Functions that never see velocities.
-const OF_POSITION: [&str; 4] = ["factor", "crba", "potential_energy", "center_of_mass"];
+const OF_POSITION: [&str; 6] = ["factor", "factor_rows", "mass_rows", "crba", "potential_energy", "center_of_mass"];
 
 #[test]
 fn nan_in_a_state_is_an_error_from_the_function_that_meets_it() {
@@ -255,10 +260,20 @@ fn wrong_lengths_and_strangers_are_errors() {
     assert!(try_rows(&[row(2), row(1)]).is_err());
     assert!(try_rows(&[row(1), row(3)]).is_err());
 
+    let rows = [Motion::unit(2); 3];
+    let mut try_rows = |rows: &[Motion], locked: &[bool]| factor_rows(&model, &mut work, &[0.0; 2], rows, locked);
+    assert!(matches!(try_rows(&rows[1..], &[false; 3]), Err(Error::Length { what: "rows", .. })));
+    assert!(matches!(try_rows(&rows, &[false; 2]), Err(Error::Length { what: "locked", .. })));
+    assert_eq!(try_rows(&rows, &[false; 3]), Ok(()));
+    assert!(matches!(solve_rows(&model, &mut work, &[0.0]), Err(Error::Length { what: "b", .. })));
+    assert!(jerk_rows(&model, &mut work, &[0.0], &rows, &[false; 3]).is_err());
+    assert!(mass_rows(&model, &mut work, &[0.0; 2], &rows, &mut DMatrix::zeros(2, 3)).is_err());
+
     // scratch of another machine
     let other = support::random_tree(&mut Random::new(1), 5, Mix::Floating);
     let mut work = Work::new(&other);
     assert!(aba(&model, &mut work, &[0.0; 2], &[0.0; 2], &[0.0; 2]).is_err());
+    assert!(factor_rows_at(&model, &mut work, &rows, &[false; 3]).is_err());
 }
 
 #[test]
@@ -327,6 +342,7 @@ fn evaluating_does_not_allocate() {
     let locked = vec![false; model.n_bodies()];
     let mut reaction = vec![Reaction::ZERO; model.n_bodies()];
     let mut pose = Poses::new(&model);
+    let mut rows = vec![Motion::ZERO; model.n_bodies()];
     let before = ALLOCATIONS.get();
     aba(&model, &mut work, &q, &v, &x).unwrap();
     aba_hybrid(&model, &mut work, &q, &v, &x, &locked).unwrap();
@@ -337,6 +353,14 @@ fn evaluating_does_not_allocate() {
     poses(&model, &work, &mut pose).unwrap();
     aba_derivatives(&model, &mut work, &q, &v, &x, &locked, [&mut A, &mut B, &mut C]).unwrap();
     momentum(&model, &mut work, &q, &v).unwrap();
+    unloaded_rows(&model, &mut rows).unwrap();
+    factor_rows(&model, &mut work, &q, &rows, &locked).unwrap();
+    solve_rows(&model, &mut work, &x).unwrap();
+    work.add_force_changes();
+    jerk_begin(&model, &mut work, &q, &v, &x).unwrap();
+    jerk_rows(&model, &mut work, &x, &rows, &locked).unwrap();
+    mass_rows(&model, &mut work, &q, &rows, &mut A).unwrap();
+    rows_derivatives(&model, &mut work, &q, &v, &x, &rows, &locked, [&mut A, &mut B, &mut C]).unwrap();
     assert_eq!(ALLOCATIONS.get(), before);
 }
 

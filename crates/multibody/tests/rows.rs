@@ -288,6 +288,86 @@ fn jerk_along_the_axes_is_the_ordinary_jerk() {
     });
 }
 
+#[test]
+fn mass_rows_are_columns_of_inverse_dynamics() {
+    on_random_trees(0.5, |random, case| {
+        case.locked.fill(false);
+        let expected = dense(case);
+        let Case { model, work, q, rows, .. } = case;
+        let mut M = DMatrix::zeros(model.n_v, model.n_v);
+        mass_rows(model, work, q, rows, &mut M).unwrap();
+        assert!((&M - &expected).norm() <= 1e-12 * M.norm());
+        unloaded_rows(model, rows).unwrap();
+        mass_rows(model, work, q, rows, &mut M).unwrap();
+        let mut symmetric = M.clone();
+        crba(model, work, q, &mut symmetric).unwrap();
+        assert!((&M - &symmetric).norm() <= 1e-13 * M.norm());
+
+        // any number of rows to a body
+        let mut listed: Vec<Row> = (0..2 * model.n_joints())
+            .map(|_| Row {
+                body: 1 + random.below(model.n_joints()),
+                projector: Motion::new(random.vector(1.0), random.vector(1.0)),
+            })
+            .collect();
+        listed.sort_by_key(|r| r.body);
+        let mut A = DMatrix::zeros(listed.len(), model.n_v);
+        rnea_inertia_rows(model, work, q, &listed, &mut A).unwrap();
+        work.outside.gravity = Vector3::zeros();
+        let (rest, a) = (vec![0.0; model.n_v], random.reals(model.n_v, 1.0));
+        rnea(model, work, q, &rest, &a).unwrap();
+        let product = &A * DVector::from_column_slice(&a);
+        for (row, product) in listed.iter().zip(product.iter()) {
+            assert!((row.projector.dot(&work.reaction(row.body)) - product).abs() <= 1e-12 * A.norm() * norm(&a));
+        }
+    });
+}
+
+#[test]
+fn derivatives_along_rows_match_differences() {
+    on_random_trees(0.03, |random, case| {
+        let M = dense(case);
+        let cond = condition(&M);
+        if !factored(case) {
+            return;
+        }
+        let (q, v, n) = (case.q.clone(), case.v.clone(), case.model.n_v);
+        let i = 1 + random.below(case.model.n_joints());
+        case.work.outside.set_wrench(&case.model, i, random_wrench(random, 5.0)).unwrap();
+        let tau = random.reals(n, 5.0);
+        let a = accelerations_of(case, &q, &v, &tau);
+        let zeros = || DMatrix::zeros(n, n);
+        let (mut dq, mut dv, mut dtau) = (zeros(), zeros(), zeros());
+        let Case { model, work, rows, locked, .. } = case;
+        // rows of locked joints are not read
+        let mut unread = rows.clone();
+        unread.iter_mut().zip(&*locked).filter(|(_, locked)| **locked).for_each(|(row, _)| *row = *row * f64::NAN);
+        rows_derivatives(model, work, &q, &v, &a, &unread, locked, [&mut dq, &mut dv, &mut dtau]).unwrap();
+
+        let h = 1e-5;
+        let size = norm(&a);
+        let slack = |D: &DMatrix<f64>| 1e-6 * (1.0 + D.amax()) + 20.0 * f64::EPSILON * cond * (1.0 + size) / h;
+        for k in 0..n {
+            let shifted = |x: &[f64], d: f64| {
+                let mut x = x.to_vec();
+                x[k] += d;
+                x
+            };
+            let nudged = [h, -h].map(|h| nudged(&case.model, &q, k, h));
+            let mut at = |q: &[f64], v: &[f64], tau: &[f64]| DVector::from_vec(accelerations_of(case, q, v, tau));
+            let by_q = (at(&nudged[0], &v, &tau) - at(&nudged[1], &v, &tau)) / (2.0 * h);
+            assert!((by_q - dq.column(k)).amax() < slack(&dq), "∂/∂q_{k}");
+            let by_v = (at(&q, &shifted(&v, h), &tau) - at(&q, &shifted(&v, -h), &tau)) / (2.0 * h);
+            assert!((by_v - dv.column(k)).amax() < slack(&dv), "∂/∂v_{k}");
+        }
+        // M_P⁻¹ without the rows and columns of what is locked
+        let open = |k: usize| if case.locked[case.model.joint_of_velocity(k)] { 0.0 } else { 1.0 };
+        let free = DMatrix::from_diagonal(&DVector::from_fn(n, |k, _| open(k)));
+        let inverse = &free * M.try_inverse().unwrap() * &free;
+        assert!((&dtau - &inverse).norm() <= (1e-12 + 20.0 * f64::EPSILON * cond) * inverse.norm());
+    });
+}
+
 fn norm(x: &[f64]) -> f64 {
     x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }

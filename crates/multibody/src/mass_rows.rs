@@ -1,0 +1,174 @@
+//! How what rows read off the joint forces changes with the accelerations, and with the state when the accelerations
+//! follow from it.
+//!
+//! With the composite inertia I^C of the bodies beyond a joint, link coordinates,
+//!
+//! ```text
+//! j = i or above i:   ∂(P·f_i)/∂q̈_j = Pᵀ I^C_i S_j
+//! j beyond i:         ∂(P·f_i)/∂q̈_j = Pᵀ I^C_j S_j
+//! ```
+//!
+//! each carried along the branch to where it is read. One row P_i for each joint gives the matrix M_P of
+//! [`crate::factor_rows`], and where `P_iᵀ f_i + armature q̈_i = τ_i` holds with P at rest,
+//!
+//! ```text
+//! ∂q̈/∂x = −M_P⁻¹ ∂(P f)/∂x,   x = q, q̇          ∂q̈/∂τ = M_P⁻¹
+//! ```
+
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+use crate::columns::solve_columns_rows;
+use crate::derivatives::{Listed, Row, Rows, contract, index_rows};
+use crate::error::{Error, check_finite, check_length};
+use crate::joint::Kernel;
+use crate::kinematics::transforms;
+use crate::model::Model;
+use crate::rows::factor_rows;
+use crate::spatial::Motion;
+use crate::work::Work;
+use nalgebra::DMatrix;
+use std::ops::Range;
+
+/// One row for each one-degree joint, the axes of free ones, none for those that are locked.
+struct PerJoint<'a> {
+    model: &'a Model,
+    rows: &'a [Motion],
+    locked: &'a [bool],
+}
+
+impl Rows for PerJoint<'_> {
+    #[inline(always)]
+    fn of_body(&self, i: usize) -> Range<usize> {
+        if self.locked.get(i) == Some(&true) { 0..0 } else { self.model.v_range(i) }
+    }
+
+    #[inline(always)]
+    fn projector(&self, i: usize, row: usize) -> Motion {
+        match self.model.node[i].kernel {
+            Kernel::Free => Motion::unit(row - self.model.v_index[i]),
+            _ => self.rows[i],
+        }
+    }
+}
+
+/// Fills `out` (`n_v` × `n_v`) with `M_P[i][j] = P_iᵀ ∂f_i/∂q̈_j + armature δ_ij` at `q`, the matrix that
+/// [`crate::factor_rows`] factorises when nothing is locked. `rows` as there: `n_bodies` entries, those of fixed and
+/// free joints and of the world ignored; a free joint has its six axes.
+pub fn mass_rows(
+    model: &Model,
+    work: &mut Work,
+    q: &[f64],
+    rows: &[Motion],
+    out: &mut DMatrix<f64>,
+) -> Result<(), Error> {
+    work.check(model, q, [])?;
+    check_length("rows", rows.len(), model.n_bodies())?;
+    let per_joint = PerJoint { model, rows, locked: &[] };
+    inertias(model, work, q, &per_joint, model.n_v, out)?;
+    model.armature.iter().enumerate().for_each(|(k, armature)| out[(k, k)] += armature);
+    Ok(())
+}
+
+/// Fills `out` (`rows.len()` × `n_v`) with ∂(P·f)/∂q̈ for any scalars of the joint forces, the third beside the two of
+/// [`crate::rnea_derivatives_rows`]. Rows come ordered by body, any number of them to a body. Armature acts inside the
+/// joints and is not part of it.
+pub fn rnea_inertia_rows(
+    model: &Model,
+    work: &mut Work,
+    q: &[f64],
+    rows: &[Row],
+    out: &mut DMatrix<f64>,
+) -> Result<(), Error> {
+    work.check(model, q, [])?;
+    let mut start = std::mem::take(&mut work.derivative.row_start);
+    let result = index_rows(model, rows, &mut start)
+        .and_then(|()| inertias(model, work, q, &Listed { rows, start: &start }, rows.len(), out));
+    work.derivative.row_start = start;
+    result
+}
+
+/// Fills ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ = M_P⁻¹ (each `n_v` × `n_v`) of joints that read their forces along `rows`, with P
+/// fixed and the joints of `locked` held, at `q`, `v` and the accelerations `a` that solve their equations. Rows of
+/// locked joints are zero, and so are their columns of ∂q̈/∂τ. For a free joint "∂/∂q" means along the chart of
+/// [`crate::chart_point`].
+pub fn rows_derivatives(
+    model: &Model,
+    work: &mut Work,
+    q: &[f64],
+    v: &[f64],
+    a: &[f64],
+    rows: &[Motion],
+    locked: &[bool],
+    [dq, dv, dtau]: [&mut DMatrix<f64>; 3],
+) -> Result<(), Error> {
+    work.check(model, q, [("v", v), ("a", a)])?;
+    check_length("rows of dtau", dtau.nrows(), model.n_v)?;
+    check_length("columns of dtau", dtau.ncols(), model.n_v)?;
+    // what a locked joint's numbers would reach may not be looked at
+    check_finite("rows_derivatives", v)?;
+    check_finite("rows_derivatives", a)?;
+    factor_rows(model, work, q, rows, locked)?;
+    contract(model, work, (q, v, a), &PerJoint { model, rows, locked }, model.n_v, dq, dv)?;
+
+    // M_P x = −∂(P f)/∂(…), all columns
+    for D in [&mut *dq, &mut *dv] {
+        D.neg_mut();
+        solve_columns_rows(model, work, D)?;
+    }
+    dtau.fill_with_identity();
+    solve_columns_rows(model, work, dtau)
+}
+
+fn inertias(
+    model: &Model,
+    work: &mut Work,
+    q: &[f64],
+    rows: &impl Rows,
+    n_rows: usize,
+    out: &mut DMatrix<f64>,
+) -> Result<(), Error> {
+    check_length("rows of out", out.nrows(), n_rows)?;
+    check_length("columns of out", out.ncols(), model.n_v)?;
+    transforms(model, work, q);
+    let out = out.as_mut_slice();
+    out.fill(0.0);
+
+    // tips to base: I^C of body i is complete when it is reached
+    work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
+    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+        // how the degrees of body i change what the joints above it transmit
+        for (k, dof) in model.v_range(i).enumerate() {
+            let mut F = work.IC[i].times(&node.kernel.axis(k));
+            let mut j = i;
+            while model.parent[j] != 0 {
+                F = work.link[j].X.force_back(&F);
+                j = model.parent[j];
+                for row in rows.of_body(j) {
+                    out[dof * n_rows + row] = rows.projector(j, row).dot(&F);
+                }
+            }
+        }
+        // how its own degrees and those above it change what its joint transmits
+        for row in rows.of_body(i) {
+            let mut PI = work.IC[i].times(&rows.projector(i, row));
+            let mut j = i;
+            loop {
+                for (k, dof) in model.v_range(j).enumerate() {
+                    out[dof * n_rows + row] = model.node[j].kernel.axis(k).dot(&PI);
+                }
+                if model.parent[j] == 0 {
+                    break;
+                }
+                PI = work.link[j].X.force_back(&PI);
+                j = model.parent[j];
+            }
+        }
+        if node.parent != 0 {
+            let felt = work.IC[i].back(&work.link[i].X);
+            work.IC[node.parent] += felt;
+        }
+    }
+    // the position of a joint on the world need not reach the matrix: a look at the numbers themselves
+    check_finite("mass_rows", q)?;
+    check_finite("mass_rows", out)
+}

@@ -5,6 +5,7 @@ mod analytic;
 mod complementarity;
 mod energy;
 mod lugre;
+mod recording;
 mod scenes;
 mod stick_slip;
 mod symmetry;

@@ -142,6 +142,12 @@ pub enum Error {
         /// Step that failed, s.
         step: f64,
     },
+    /// The run was ended from outside.
+    #[error("stopped at t = {t}")]
+    Stopped {
+        /// Time reached, s.
+        t: f64,
+    },
     /// A stepper could not go on.
     #[error(transparent)]
     Integrate(#[from] bristle_integrate::Error),
@@ -163,6 +169,7 @@ impl Error {
             | Self::Modes { .. }
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
+            | Self::Stopped { .. }
             | Self::Io { .. } => false,
             Self::Integrate(error) => {
                 use bristle_integrate::Error::{Input, NeedsImplicit};

@@ -49,7 +49,7 @@ pub use hecs;
 
 pub use compile::{Compiled, compile};
 pub use error::{Error, Result};
-pub use record::{Event, Recording};
+pub use record::{Event, Record, Recording};
 pub use scene::Scene;
 pub use simulation::{Settings, Simulation};
 pub use spawn::spawn;

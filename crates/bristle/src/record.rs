@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// A joint that stuck, let go or turned round.
@@ -22,6 +23,35 @@ pub struct Event {
     pub from: Mode,
     /// Mode after.
     pub to: Mode,
+}
+
+/// Takes the results of a run as they come; see [`Simulation::run_with`](crate::Simulation::run_with).
+///
+/// An error ends the run and is what it returns.
+pub trait Record {
+    /// A row: one value per channel, time first.
+    fn row(&mut self, row: &[f64]) -> Result<()>;
+
+    /// A change of mode.
+    fn event(&mut self, event: Event) -> Result<()>;
+
+    /// Time after every step of the integration; `Break` ends the run there.
+    fn step(&mut self, _t: f64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
+}
+
+impl Record for Recording {
+    fn row(&mut self, row: &[f64]) -> Result<()> {
+        debug_assert_eq!(row.len(), self.names.len());
+        self.values.extend_from_slice(row);
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> Result<()> {
+        self.events.push(event);
+        Ok(())
+    }
 }
 
 /// A table of channels, one row per instant, and the events on the way.
@@ -76,20 +106,9 @@ impl Recording {
         })
     }
 
-    /// Adds a row; it must have one value per channel.
-    pub(crate) fn push(&mut self, row: &[f64]) {
-        debug_assert_eq!(row.len(), self.names.len());
-        self.values.extend_from_slice(row);
-    }
-
     /// Mode changes of joints with event-driven friction, in order of time.
     pub fn events(&self) -> &[Event] {
         &self.events
-    }
-
-    /// Adds an event.
-    pub(crate) fn push_event(&mut self, event: Event) {
-        self.events.push(event);
     }
 
     /// Writes the events as CSV: time, joint, and the modes before and after as −1, 0 (stuck), 1.
@@ -233,7 +252,7 @@ mod tests {
         let hard =
             [f64::MIN_POSITIVE, 5e-324, f64::MAX, -0.0, 0.1 + 0.2, 1.0 / 3.0, 1e21, 1e-7, 123_456_789.123_456_79];
         for (k, x) in hard.iter().enumerate() {
-            table.push(&[k as f64, *x, -x]);
+            table.row(&[k as f64, *x, -x]).unwrap();
         }
         table
     }

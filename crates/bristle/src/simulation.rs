@@ -10,13 +10,13 @@ use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_stat
 use crate::component::{Effort, Friction};
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
-use crate::record::{Event, Recording, Samples};
+use crate::record::{Event, Record, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
 use crate::write_back::write_back;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::control::Atol;
-use bristle_integrate::{Control, Driver, Fired, Method, Options, Sink, Stats, System};
+use bristle_integrate::{Control, Driver, Fired, Method, Options, Outcome, Sink, Stats, System};
 use bristle_multibody::JointKind;
 use hecs::{Entity, World};
 
@@ -263,6 +263,20 @@ impl Simulation {
             return Err(Error::Number { name, what, value, range: "longer: a recording has room for 1e9 numbers" });
         }
         let is_continued = recording.rows().next_back().is_some_and(|row| row[0] == now);
+        self.run_recorder(t, recording, is_continued)
+    }
+
+    /// Runs to time `t` and hands each row to `output` as it comes: the columns are those of [`Simulation::recording`].
+    /// Nothing is kept here, so there is no limit on the number of rows; [`Record`] may end the run early, which is
+    /// [`Error::Stopped`].
+    pub fn run_with(&mut self, t: f64, output: &mut dyn Record) -> Result<()> {
+        self.look_at_world()?;
+        self.run_recorder(t, output, false)
+    }
+
+    /// Records from now, or from the next instant if now is recorded already, to `t`.
+    fn run_recorder(&mut self, t: f64, output: &mut dyn Record, is_continued: bool) -> Result<()> {
+        let now = self.driver.t();
         let mut recorder = Recorder {
             past: self.past.clone(),
             samples: self.samples,
@@ -270,8 +284,9 @@ impl Simulation {
             next: now,
             end: t,
             state: self.state.clone(),
-            row: Vec::with_capacity(recording.names().len()),
-            recording,
+            row: Vec::new(),
+            output,
+            is_stopped: false,
             error: None,
         };
         if is_continued {
@@ -303,7 +318,11 @@ impl Simulation {
             self.set_unknowns()?;
         }
         let result = self.driver.advance(&mut self.system, t, sink);
-        let result = result.map(|_| ()).map_err(|error| explain(error, &mut self.system));
+        let result = match result {
+            Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.driver.t() }),
+            Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
+            Err(error) => Err(explain(error, &mut self.system)),
+        };
         let written = self.write_back();
         result.and(written)
     }
@@ -436,9 +455,9 @@ fn start(compiled: Compiled, state: &Snapshot, options: &Options) -> Result<(Mac
     Ok((system, driver))
 }
 
-/// Fills a recording from the interpolant.
+/// Makes rows from the interpolant.
 struct Recorder<'r> {
-    recording: &'r mut Recording,
+    output: &'r mut dyn Record,
     past: Past,
     samples: Samples,
     /// Number of the instant after `next`.
@@ -447,6 +466,8 @@ struct Recorder<'r> {
     end: f64,
     state: Snapshot,
     row: Vec<f64>,
+    /// The output has had enough.
+    is_stopped: bool,
     error: Option<Error>,
 }
 
@@ -491,8 +512,7 @@ impl Recorder<'_> {
         }
         let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
         row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
-        self.recording.push(row);
-        Ok(())
+        self.output.row(row)
     }
 }
 
@@ -508,12 +528,21 @@ impl Sink<Machine> for Recorder<'_> {
         self.plan();
     }
 
+    fn step(&mut self, _system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64]) {
+        self.is_stopped |= self.output.step(t).is_break();
+    }
+
     fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
         let compiled = system.compiled();
         for change in system.changes() {
             let joint = compiled.model.joint_names[compiled.contacts[change.contact].joint].clone();
-            self.recording.push_event(Event { t, joint, from: change.from, to: change.to });
+            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to });
+            self.error = self.error.take().or(recorded.err());
         }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped || self.error.is_some()
     }
 }
 

@@ -29,6 +29,8 @@ pub enum Outcome {
     Reached,
     /// At an event that said [`Restart::terminate`].
     Terminated,
+    /// Where it was when the sink had enough: [`Sink::is_stopped`].
+    Stopped,
 }
 
 /// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
@@ -178,6 +180,9 @@ impl Driver {
         }
         let mut steps = 0;
         while self.t < t_end && !self.is_terminated {
+            if sink.is_stopped() {
+                return Ok(Outcome::Stopped);
+            }
             if steps == self.options.max_steps {
                 return Err(Error::StepBudget { t: self.t, h: self.h_next, steps, state: self.y().to_vec() });
             }

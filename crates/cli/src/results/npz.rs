@@ -49,7 +49,7 @@ pub fn write(results: &Results, mut out: impl Write) -> Result<()> {
 fn header(kind: &str, n: usize) -> Result<Vec<u8>> {
     let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({n},), }}");
     let before = MAGIC.len() + 4;
-    while (before + text.len() + 1) % 64 != 0 {
+    while !(before + text.len() + 1).is_multiple_of(64) {
         text.push(' ');
     }
     text.push('\n');

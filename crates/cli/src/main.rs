@@ -4,6 +4,7 @@
 //! there is of the results is kept), 2 the input was refused.
 
 mod check;
+mod plot;
 #[allow(dead_code, reason = "formats other than CSV are wired in next")]
 mod results;
 mod run;
@@ -25,6 +26,8 @@ enum Command {
     Run(run::Run),
     /// Check scenes without running them
     Check(check::Check),
+    /// Draw results as curves over time
+    Plot(plot::Plot),
 }
 
 /// How a command ended.
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
+        Command::Plot(plot) => plot.execute(),
     };
     match outcome {
         Outcome::Done => ExitCode::SUCCESS,

@@ -1,0 +1,211 @@
+//! What a channel measures, and in what unit: told by its name, and by the kinds of the joints where they are known.
+
+use bristle::scene::{Coupling, Kind, Scene};
+use std::collections::HashMap;
+
+/// What the coordinate of a joint is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Motion {
+    /// An angle: rad, N·m.
+    Turns,
+    /// A length: m, N.
+    Slides,
+}
+
+/// Which joints turn and which slide.
+#[derive(Debug, Clone, Default)]
+pub struct Motions(HashMap<String, Motion>);
+
+impl Motions {
+    /// Of the joints of a scene, and of the couplings between them.
+    pub fn of(scene: &Scene) -> Self {
+        let mut motions = HashMap::new();
+        for joint in &scene.joints {
+            match joint.kind {
+                Kind::Revolute { .. } => motions.insert(joint.name.clone(), Motion::Turns),
+                Kind::Prismatic { .. } => motions.insert(joint.name.clone(), Motion::Slides),
+                Kind::Fixed | Kind::Free => None,
+            };
+        }
+        for coupling in &scene.couplings {
+            let first = first_joint(coupling).and_then(|joint| motions.get(joint)).copied();
+            if let Some(motion) = first {
+                motions.insert(coupling.name().to_owned(), motion);
+            }
+        }
+        Self(motions)
+    }
+
+    /// Of one joint or coupling; `None` where nothing is known of it.
+    pub fn get(&self, joint: &str) -> Option<Motion> {
+        self.0.get(joint).copied()
+    }
+}
+
+/// What a panel shows. The order is the order of the panels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Quantity {
+    /// Of a joint, or of a free joint's origin.
+    Position,
+    /// Quaternion of a free joint.
+    Orientation,
+    /// Rate of a joint.
+    Velocity,
+    /// Angular rate of a free joint.
+    AngularVelocity,
+    /// Second rate of a joint.
+    Acceleration,
+    /// Second angular rate of a free joint.
+    AngularAcceleration,
+    /// Friction effort.
+    Friction,
+    /// Normal load.
+    Load,
+    /// Mode of slip.
+    Mode,
+    /// Deflection of bristles.
+    Bristle,
+    /// Second bristle state.
+    SecondBristle,
+    /// Heat of one joint.
+    Heat,
+    /// Stores and flows of energy.
+    Energy,
+    /// What the ledger is off by.
+    Balance,
+    /// Anything else.
+    Other,
+}
+
+/// A channel by its name: the joint it belongs to, what it measures, and its unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Channel<'a> {
+    /// Joint or coupling; `energy` for energies; empty where the name has no dot.
+    pub owner: &'a str,
+    /// What it measures.
+    pub quantity: Quantity,
+    /// Its unit; empty for pure numbers.
+    pub unit: &'static str,
+}
+
+impl<'a> Channel<'a> {
+    /// What the name of a channel says.
+    pub fn of(name: &'a str, motions: &Motions) -> Self {
+        use Quantity::{
+            Acceleration, AngularAcceleration, AngularVelocity, Balance, Bristle, Energy, Friction, Heat, Load, Mode,
+            Orientation, Other, Position, SecondBristle, Velocity,
+        };
+        // channels of a free joint have a part more: base.velocity.wx
+        if let Some((rest, part)) = name.rsplit_once('.')
+            && let Some((owner, what)) = rest.rsplit_once('.')
+        {
+            let found = match (what, part) {
+                ("position", "x" | "y" | "z") => Some((Position, "m")),
+                ("position", "qw" | "qx" | "qy" | "qz") => Some((Orientation, "")),
+                ("velocity", "vx" | "vy" | "vz") => Some((Velocity, "m/s")),
+                ("velocity", "wx" | "wy" | "wz") => Some((AngularVelocity, "rad/s")),
+                ("acceleration", "vx" | "vy" | "vz") => Some((Acceleration, "m/s²")),
+                ("acceleration", "wx" | "wy" | "wz") => Some((AngularAcceleration, "rad/s²")),
+                _ => None,
+            };
+            if let Some((quantity, unit)) = found {
+                return Self { owner, quantity, unit };
+            }
+        }
+        let Some((owner, what)) = name.rsplit_once('.') else { return Self { owner: "", quantity: Other, unit: "" } };
+        let one_of = |turns, slides, unknown| match motions.get(owner) {
+            Some(Motion::Turns) => turns,
+            Some(Motion::Slides) => slides,
+            None => unknown,
+        };
+        let (quantity, unit) = match what {
+            "balance" if owner == "energy" => (Balance, "J"),
+            "kinetic" | "potential" | "elastic" | "bristle" | "load" | "input" | "dissipated" if owner == "energy" => {
+                (Energy, "J")
+            }
+            "position" => (Position, one_of("rad", "m", "rad or m")),
+            "velocity" => (Velocity, one_of("rad/s", "m/s", "rad/s or m/s")),
+            "acceleration" => (Acceleration, one_of("rad/s²", "m/s²", "rad/s² or m/s²")),
+            "friction" => (Friction, one_of("N·m", "N", "N·m or N")),
+            "load" => (Load, "N"),
+            "mode" => (Mode, ""),
+            // a pin turns, but slips along its circumference
+            "z" => (Bristle, one_of("rad or m", "m", "rad or m")),
+            "w" => (SecondBristle, ""),
+            "dissipated" => (Heat, "J"),
+            _ => (Other, ""),
+        };
+        Self { owner, quantity, unit }
+    }
+}
+
+impl Quantity {
+    /// How it is called over a panel.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Position => "position",
+            Self::Orientation => "orientation (quaternion)",
+            Self::Velocity => "velocity",
+            Self::AngularVelocity => "angular velocity",
+            Self::Acceleration => "acceleration",
+            Self::AngularAcceleration => "angular acceleration",
+            Self::Friction => "friction",
+            Self::Load => "normal load",
+            Self::Mode => "mode (0: stuck)",
+            Self::Bristle => "bristle deflection z",
+            Self::SecondBristle => "bristle state w",
+            Self::Heat => "heat by joint",
+            Self::Energy => "energy",
+            Self::Balance => "energy balance",
+            Self::Other => "other channels",
+        }
+    }
+
+    /// Whether a picture shows it unless told otherwise.
+    pub fn is_usual(self) -> bool {
+        use Quantity::{AngularVelocity, Balance, Energy, Friction, Orientation, Position, Velocity};
+        matches!(self, Position | Orientation | Velocity | AngularVelocity | Friction | Energy | Balance)
+    }
+}
+
+/// A joint whose motion is that of the coupling.
+fn first_joint(coupling: &Coupling) -> Option<&str> {
+    match coupling {
+        Coupling::Gear { joints, .. }
+        | Coupling::SpringDamper { joints, .. }
+        | Coupling::Clutch { joints, .. }
+        | Coupling::OneWayClutch { joints, .. } => Some(&joints[0]),
+        Coupling::Planetary { sun, .. } => Some(sun),
+        Coupling::Linear { terms, .. } => terms.first().map(|term| term.0.as_str()),
+        Coupling::Brake { joint, .. } => Some(joint),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_is_measured() {
+        let scene = Scene {
+            joints: vec![
+                bristle::scene::Joint::new("hinge", "world", "a", Kind::Revolute { axis: [0.0, 0.0, 1.0] }),
+                bristle::scene::Joint::new("rail.x", "a", "b", Kind::Prismatic { axis: [1.0, 0.0, 0.0] }),
+            ],
+            ..Scene::default()
+        };
+        let motions = Motions::of(&scene);
+        let told = |name| {
+            let Channel { owner, quantity, unit } = Channel::of(name, &motions);
+            (owner, quantity, unit)
+        };
+        assert_eq!(told("hinge.position"), ("hinge", Quantity::Position, "rad"));
+        assert_eq!(told("rail.x.friction"), ("rail.x", Quantity::Friction, "N"));
+        assert_eq!(told("unknown.velocity"), ("unknown", Quantity::Velocity, "rad/s or m/s"));
+        assert_eq!(told("base.position.qw"), ("base", Quantity::Orientation, ""));
+        assert_eq!(told("base.velocity.wx"), ("base", Quantity::AngularVelocity, "rad/s"));
+        assert_eq!(told("energy.balance"), ("energy", Quantity::Balance, "J"));
+        assert_eq!(told("energy.load"), ("energy", Quantity::Energy, "J"));
+        assert_eq!(told("custom"), ("", Quantity::Other, ""));
+    }
+}

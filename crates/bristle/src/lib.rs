@@ -40,6 +40,7 @@ pub mod scene;
 pub mod signal;
 pub mod simulation;
 pub mod spawn;
+pub mod urdf;
 pub mod write_back;
 
 pub use bristle_friction as friction;

@@ -112,6 +112,12 @@ impl Simulation {
         })
     }
 
+    /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction on its
+    /// joints, and says what was understood of the file.
+    pub fn from_urdf(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Self::new(&crate::urdf::load(path, &crate::urdf::Options::default())?.scene)
+    }
+
     /// A world built in code, with default [`Settings`]; `Radau5` where a friction law has bristles.
     pub fn from_world(world: World) -> Result<Self> {
         let has_bristles = world.query::<&Friction>().iter().any(|friction| friction.0.n_states() > 0);

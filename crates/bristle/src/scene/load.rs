@@ -42,12 +42,18 @@ impl Scene {
     /// `("joints.elbow.friction.coulomb", "0.3")`, `("solver.method", "Radau5")`, `("gravity.2", "-1.62")`.
     /// Elements of lists go by name or by number from 0; fields that the file leaves out are added.
     pub fn parse_with(text: &str, file: &str, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
+        let (sources, root) = Self::tree(text, file)?;
+        Self::assemble(sources, root, overrides)
+    }
+
+    /// The tree of values of a text.
+    pub(crate) fn tree(text: &str, file: &str) -> Result<(Sources, Node), SceneError> {
         if text.len() as u64 > MAX_BYTES {
             return Err(too_large(file, text.len() as u64).into());
         }
         let sources = Sources(vec![Source::new(file.to_owned(), text.to_owned())]);
         let root = parsed(&sources, 0, 0)?;
-        Self::assemble(sources, root, overrides)
+        Ok((sources, root))
     }
 
     /// The scene that a tree of values describes, with other values in the places named, checked.

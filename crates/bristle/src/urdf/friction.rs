@@ -1,0 +1,180 @@
+//! A friction file: laws and loads for the joints of a machine that is described elsewhere.
+//!
+//! ```ron
+//! {
+//!     "elbow": (friction: LuGre(sigma0: 1.0e4, sigma1: 50.0, coulomb: 0.5), load: Pin(radius: 0.02)),
+//!     "wrist": (friction: Coulomb(coulomb: 0.1, stiction: 0.15), damping: 0.01, armature: 0.002),
+//!     "*": (friction: Coulomb(coulomb: 0.3)),    // every other revolute and prismatic joint
+//! }
+//! ```
+//!
+//! What an entry gives takes the place of what the machine's own file says; what it leaves out stays.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use crate::scene::SceneError;
+use crate::scene::error::{MAX_PROBLEMS, Problem, did_you_mean};
+use crate::scene::load::{MAX_BYTES, read_text, too_large};
+use crate::scene::map::{self, Entry};
+use crate::scene::origin::name_of;
+use crate::scene::read::Reader;
+use crate::scene::span::{Source, Sources, Span};
+use crate::scene::syntax::{Field, Node, SyntaxError, Value};
+
+/// The name that stands for every joint that moves and is not named itself.
+const EVERY: &str = "*";
+
+/// What an entry may say.
+const FIELDS: [&str; 5] = ["friction", "load", "damping", "armature", "bristle"];
+
+/// A friction file: its text, and the name it goes by in messages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrictionFile {
+    /// The file, as the caller names it.
+    pub file: String,
+    /// What it says.
+    pub text: String,
+}
+
+impl FrictionFile {
+    /// Read a file. What it says is looked at when it is put on a machine.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
+        let (text, file) = read_text(path.as_ref(), "friction files are text in RON", "friction.ron")?;
+        Ok(Self { file, text })
+    }
+
+    /// A text in place of a file.
+    pub fn new(file: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { file: file.into(), text: text.into() }
+    }
+}
+
+/// What the file put on one joint.
+pub(super) struct Given {
+    pub joint: String,
+    /// In words, such as `LuGre, load Pin`.
+    pub what: String,
+}
+
+/// Put what the file says on the joints of a scene's tree of values.
+pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -> Result<Vec<Given>, SceneError> {
+    if file.text.len() as u64 > MAX_BYTES {
+        return Err(too_large(&file.file, file.text.len() as u64).into());
+    }
+    let source = sources.0.len() as u32;
+    sources.0.push(Source::new(file.file.clone(), file.text.clone()));
+    let entries = map::parse(&file.text, source)
+        .map_err(|SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help))?;
+
+    // the joints there are, and whether they have an axis
+    let mut none = Vec::new();
+    let joints = joints_of(root, sources, &mut none);
+    let names: Vec<Option<String>> = joints.iter().map(|joint| name_of(joint, sources).map(str::to_owned)).collect();
+    let known: Vec<&str> = names.iter().flatten().map(String::as_str).collect();
+    let index: HashMap<&str, usize> =
+        names.iter().enumerate().filter_map(|(i, name)| Some((name.as_deref()?, i))).collect();
+    let moves: Vec<bool> = joints.iter().map(|joint| is_single(joint, sources)).collect();
+
+    // who gets what; the names must exist, each once
+    let mut problems = Vec::new();
+    let mut of_joint: Vec<Option<usize>> = vec![None; joints.len()];
+    let mut refuse = |place: Span, reason: String, help: String| {
+        if problems.len() < MAX_PROBLEMS {
+            problems.push(Problem::at(sources, place, reason, help));
+        }
+    };
+    for (e, entry) in entries.iter().enumerate() {
+        let first = entries[..e].iter().all(|other| other.name != entry.name);
+        match index.get(entry.name.as_str()) {
+            _ if !first => refuse(entry.place, format!("`{}` is given twice", entry.name), "keep one of them".into()),
+            _ if entry.name == EVERY => {}
+            Some(&i) => of_joint[i] = Some(e),
+            None => {
+                let help = did_you_mean(&entry.name, "the joints are", &known);
+                refuse(entry.place, format!("there is no joint `{}`", entry.name), help);
+            }
+        }
+    }
+    if let Some(every) = entries.iter().position(|entry| entry.name == EVERY) {
+        for (slot, _) in of_joint.iter_mut().zip(moves).filter(|(slot, moves)| *moves && slot.is_none()) {
+            *slot = Some(every);
+        }
+    }
+
+    // what they say, by name; values are looked at with the whole scene
+    let reader = Reader::new(sources);
+    let said: Vec<Vec<(&str, &Node)>> = entries.iter().map(|entry| fields_of(&reader, entry)).collect();
+    let mut given = Vec::new();
+    let mut fields_for: Vec<Vec<Field>> = Vec::new();
+    for (name, entry) in names.iter().zip(&of_joint) {
+        let Some(e) = *entry else {
+            fields_for.push(Vec::new());
+            continue;
+        };
+        let what: Vec<String> = said[e].iter().map(|(key, node)| in_words(key, node, sources)).collect();
+        given.push(Given { joint: name.clone().unwrap_or_default(), what: what.join(", ") });
+        fields_for.push(field_nodes(&entries[e].value, &said[e], sources));
+    }
+    drop(said);
+    problems.extend(reader.into_problems());
+    if !problems.is_empty() {
+        problems.sort_by_key(|problem| problem.position);
+        return Err(SceneError { problems });
+    }
+    for (joint, fields) in joints_of(root, sources, &mut none).iter_mut().zip(fields_for) {
+        let Value::Fields { fields: own, .. } = &mut joint.value else { continue };
+        for field in fields {
+            let key = sources.text(field.key);
+            match own.iter_mut().find(|own| sources.text(own.key) == key) {
+                Some(own) => *own = field,
+                None => own.push(field),
+            }
+        }
+    }
+    Ok(given)
+}
+
+/// The joints of a tree of values; none where it has no list of them.
+fn joints_of<'n>(root: &'n mut Node, sources: &Sources, none: &'n mut Vec<Node>) -> &'n mut Vec<Node> {
+    if let Value::Fields { fields, .. } = &mut root.value {
+        for field in fields {
+            if sources.text(field.key) == "joints"
+                && let Value::List(joints) = &mut field.value.value
+            {
+                return joints;
+            }
+        }
+    }
+    none
+}
+
+/// Whether a joint has one coordinate.
+fn is_single(joint: &Node, sources: &Sources) -> bool {
+    let Value::Fields { fields, .. } = &joint.value else { return false };
+    fields.iter().filter(|field| sources.text(field.key) == "kind").any(|field| match &field.value.value {
+        Value::Fields { name: Some(name), .. } => matches!(sources.text(*name), "Revolute" | "Prismatic"),
+        _ => false,
+    })
+}
+
+/// The fields of an entry, and what is wrong with them.
+fn fields_of<'a>(reader: &'a Reader<'a>, entry: &'a Entry) -> Vec<(&'a str, &'a Node)> {
+    reader.fields(&entry.value, &entry.name, &FIELDS)
+}
+
+/// `LuGre`, `load Pin`, `damping 0.1`
+fn in_words(key: &str, node: &Node, sources: &Sources) -> String {
+    let value = match &node.value {
+        Value::Fields { name: Some(name), .. } | Value::Tuple { name: Some(name), .. } => sources.text(*name),
+        Value::Number(_) | Value::Word => sources.text(node.span),
+        _ => "…",
+    };
+    if key == "friction" { value.to_owned() } else { format!("{key} {value}") }
+}
+
+/// The fields themselves, in the order of the entry.
+fn field_nodes(entry: &Node, said: &[(&str, &Node)], sources: &Sources) -> Vec<Field> {
+    let Value::Fields { fields, .. } = &entry.value else { return Vec::new() };
+    fields.iter().filter(|field| said.iter().any(|(key, _)| *key == sources.text(field.key))).cloned().collect()
+}

@@ -1,0 +1,268 @@
+//! `<joint>`: what moves, along which axis, and what acts in it.
+//!
+//! | type | kind |
+//! |---|---|
+//! | `revolute`, `continuous` | `Revolute(axis)` |
+//! | `prismatic` | `Prismatic(axis)` |
+//! | `fixed` | `Fixed` |
+//! | `floating` | `Free` |
+//! | `planar` | refused |
+
+use roxmltree::Node as Xml;
+
+use super::frame::Frame;
+use super::tree::{self, Words};
+use super::xml::{Findings, Text, child};
+use crate::scene::span::Span;
+use crate::scene::syntax::Node;
+
+const TYPES: [&str; 6] = ["revolute", "continuous", "prismatic", "fixed", "floating", "planar"];
+
+const CHILDREN: [&str; 9] =
+    ["parent", "child", "origin", "axis", "dynamics", "limit", "mimic", "safety_controller", "calibration"];
+
+/// A joint on its way into a scene.
+pub(super) struct Joint<'t> {
+    pub name: Text<'t>,
+    pub parent: Text<'t>,
+    pub child: Text<'t>,
+    /// Place of the element.
+    pub place: Span,
+    /// It has one coordinate.
+    pub is_single: bool,
+    /// Fields of the scene's joint, names of links included.
+    pub fields: Vec<(&'static str, Node)>,
+    pub mimic: Option<Mimic<'t>>,
+    /// Which line says what was understood.
+    pub line: usize,
+}
+
+/// q = multiplier · q_leader + offset
+#[derive(Clone, Copy)]
+pub(super) struct Mimic<'t> {
+    pub leader: Text<'t>,
+    pub multiplier: f64,
+    pub offset: f64,
+    pub place: Span,
+    pub multiplier_place: Span,
+    pub offset_place: Span,
+}
+
+impl<'t> Joint<'t> {
+    /// Read a `<joint>`; `None` where something is wrong with it.
+    pub fn read(found: &mut Findings, words: &mut Words, xml: Xml<'t, '_>) -> Option<Joint<'t>> {
+        found.look_over(xml, &["name", "type"], &CHILDREN, &[], &["gazebo"]);
+        let place = found.tag(xml);
+        let name = found.required(xml, "name")?;
+        let kind = found.required(xml, "type")?;
+        let parent = link_of(found, xml, "parent")?;
+        let carried = link_of(found, xml, "child")?;
+
+        let (unit, variant) = match kind.text {
+            "revolute" | "continuous" => ("N·m", "Revolute"),
+            "prismatic" => ("N", "Prismatic"),
+            "fixed" => ("", "Fixed"),
+            "floating" => ("", "Free"),
+            "planar" => {
+                let help = "write two prismatic joints and a continuous one, with links without mass between";
+                found.problem(kind.place, format!("joint `{}`: planar joints are not supported", name.text), help);
+                return None;
+            }
+            other => {
+                let help = found.suggest(other, &TYPES);
+                found.problem(kind.place, format!("unknown type of joint `{other}`"), help);
+                return None;
+            }
+        };
+        let is_single = !unit.is_empty();
+        let mut joint = Joint {
+            name,
+            parent,
+            child: carried,
+            place,
+            is_single,
+            fields: vec![
+                ("name", tree::text(name.place, name.text)),
+                ("parent", tree::text(parent.place, parent.text)),
+                ("child", tree::text(carried.place, carried.text)),
+            ],
+            mimic: None,
+            line: 0,
+        };
+        let mut meaning = kind.text.to_owned();
+        joint.kind(found, words, xml, (kind.place, variant), &mut meaning)?;
+        meaning += &format!(", `{}` to `{}`", parent.text, carried.text);
+        if let Some(origin) = child(xml, "origin") {
+            let frame = Frame::read(found, origin)?;
+            let place = found.tag(origin);
+            joint.fields.push(("placement", frame.node(words, place)));
+        }
+        joint.dynamics(found, words, xml, unit, &mut meaning)?;
+        joint.mimic(found, xml)?;
+        limits(found, xml)?;
+        joint.line = found.say(format!("joint `{}`", name.text), meaning);
+        Some(joint)
+    }
+
+    /// Kind and axis.
+    fn kind(
+        &mut self,
+        found: &mut Findings,
+        words: &mut Words,
+        xml: Xml,
+        (place, variant): (Span, &'static str),
+        meaning: &mut String,
+    ) -> Option<()> {
+        let axis_xml = child(xml, "axis");
+        if let Some(axis) = axis_xml {
+            found.look_over(axis, &["xyz"], &[], &[], &[]);
+        }
+        if !self.is_single {
+            if let Some(axis) = axis_xml {
+                found.unused(found.tag(axis), "`axis`");
+            }
+            self.fields.push(("kind", words.variant(place, variant, Vec::new())));
+            return Some(());
+        }
+
+        // one that is left out is x
+        let (mut axis, mut at) = ([1.0, 0.0, 0.0], place);
+        if let Some(axis_xml) = axis_xml {
+            let given = found.required(axis_xml, "xyz")?;
+            let written = found.numbers("axis", given)?;
+            let Some(unit) = normalized(written) else {
+                let reason = format!("the axis of `{}` is zero", self.name.text);
+                found.problem(given.place, reason, "write a direction, such as `0 0 1`");
+                return None;
+            };
+            (axis, at) = (unit, given.place);
+        }
+        let [x, y, z] = axis;
+        let about = if variant == "Revolute" { "about" } else { "along" };
+        *meaning += &format!(" {about} ({x}, {y}, {z})");
+        let node = words.fields(place, variant, vec![("axis", tree::vector(at, axis))]);
+        self.fields.push(("kind", node));
+        Some(())
+    }
+
+    /// `<dynamics damping friction>`: efforts, the second one Coulomb's.
+    fn dynamics(
+        &mut self,
+        found: &mut Findings,
+        words: &mut Words,
+        xml: Xml,
+        unit: &str,
+        meaning: &mut String,
+    ) -> Option<()> {
+        let Some(dynamics) = child(xml, "dynamics") else { return Some(()) };
+        found.look_over(dynamics, &["damping", "friction"], &[], &[], &[]);
+        for key in ["damping", "friction"] {
+            let Some(given) = found.attribute(dynamics, key) else { continue };
+            let x = found.number(key, given)?;
+            if x == 0.0 {
+                continue;
+            }
+            if !self.is_single {
+                found.unused(given.place, format!("`{key}` {x}: the joint has no axis for it to act along"));
+            } else if key == "damping" {
+                let per = if unit == "N" { "N·s/m" } else { "N·m·s/rad" };
+                *meaning += &format!(", damping {x} {per}");
+                self.fields.push(("damping", tree::number(given.place, x)));
+            } else {
+                *meaning += &format!(", friction {x} {unit}: Coulomb");
+                let level = tree::number(given.place, x);
+                let law = words.fields(given.place, "Coulomb", vec![("coulomb", level)]);
+                self.fields.push(("friction", law));
+            }
+        }
+        Some(())
+    }
+
+    fn mimic(&mut self, found: &mut Findings, xml: Xml<'t, '_>) -> Option<()> {
+        let Some(mimic) = child(xml, "mimic") else { return Some(()) };
+        found.look_over(mimic, &["joint", "multiplier", "offset"], &[], &[], &[]);
+        let place = found.tag(mimic);
+        let leader = found.required(mimic, "joint")?;
+        let mut number = |key: &str, default: f64| match found.attribute(mimic, key) {
+            Some(given) => found.number(key, given).map(|x| (x, given.place)),
+            None => Some((default, place)),
+        };
+        let (multiplier, multiplier_place) = number("multiplier", 1.0)?;
+        let (offset, offset_place) = number("offset", 0.0)?;
+        if multiplier == 0.0 {
+            let reason = format!("`{}` mimics `{}` with a multiplier of 0", self.name.text, leader.text);
+            found.problem(multiplier_place, reason, "a joint that does not move is `fixed`");
+            return None;
+        }
+        self.mimic = Some(Mimic { leader, multiplier, offset, place, multiplier_place, offset_place });
+        Some(())
+    }
+}
+
+/// `<parent link="…">` and its twin.
+fn link_of<'t>(found: &mut Findings, xml: Xml<'t, '_>, end: &str) -> Option<Text<'t>> {
+    let node = found.required_child(xml, end, &format!("<{end} link=\"…\"/>"))?;
+    found.look_over(node, &["link"], &[], &[], &[]);
+    found.required(node, "link")
+}
+
+/// What an axis points along; `None` for zero. One that has length 1 to the last digit stays as it is.
+fn normalized(axis: [f64; 3]) -> Option<[f64; 3]> {
+    let largest = axis.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
+    if largest == 0.0 {
+        return None;
+    }
+    // scaled first, so that the squares neither overflow nor vanish
+    let scaled = axis.map(|x| x / largest);
+    let norm = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let is_unit = (norm * largest - 1.0).abs() <= f64::EPSILON;
+    Some(if is_unit { axis } else { scaled.map(|x| x / norm) })
+}
+
+/// Limits and what goes with them: read, checked, and named as not used.
+fn limits(found: &mut Findings, xml: Xml) -> Option<()> {
+    const READ: [(&str, &[&str]); 3] = [
+        ("limit", &["lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"]),
+        ("safety_controller", &["soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"]),
+        ("calibration", &["rising", "falling", "reference_position"]),
+    ];
+    for (element, keys) in READ {
+        let Some(node) = child(xml, element) else { continue };
+        found.look_over(node, keys, &[], &[], &[]);
+        let mut said = Vec::new();
+        let (mut lower, mut upper) = (None, None);
+        for key in keys {
+            let Some(given) = found.attribute(node, key) else { continue };
+            let x = found.number(key, given)?;
+            match *key {
+                "lower" => lower = Some(x),
+                "upper" => upper = Some(x),
+                _ => {}
+            }
+            said.push(format!("{key} {x}"));
+        }
+        if let (Some(lower), Some(upper)) = (lower, upper)
+            && lower > upper
+        {
+            found.problem(found.tag(node), format!("`lower` is {lower}, more than `upper`, {upper}"), "swap them");
+        }
+        let values = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
+        found.unused(found.tag(node), format!("`{element}`{values}"));
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_made_unit_and_units_left_alone() {
+        assert_eq!(normalized([0.0, 0.0, -1.0]), Some([0.0, 0.0, -1.0]));
+        assert_eq!(normalized([0.0, 3.0e300, 4.0e300]), Some([0.0, 0.6, 0.8]));
+        assert_eq!(normalized([5e-324, 0.0, 0.0]), Some([1.0, 0.0, 0.0]));
+        assert_eq!(normalized([0.0; 3]), None);
+        let unit = [0.6, 0.0, 0.8];
+        assert_eq!(normalized(unit), Some(unit));
+    }
+}

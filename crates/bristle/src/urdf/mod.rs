@@ -1,0 +1,235 @@
+//! Robots from URDF files, as scenes.
+//!
+//! ```text
+//! robot.urdf ─xml─▶ elements with places ─robot, link, joint─▶ the tree of values a RON scene has ─scene─▶ Scene
+//!                                                friction.ron ─────────┘
+//! ```
+//!
+//! Reading goes through the same checks as a RON scene, and what is wrong is shown at its place in the URDF file. Nothing
+//! is dropped in silence: every joint gets a line that says what was understood and what is not used ([`Understood`]).
+//!
+//! ```
+//! use bristle::urdf;
+//!
+//! let text = r#"<robot name="arm">
+//!   <link name="base"/>
+//!   <link name="upper"><inertial><origin xyz="0 0 -0.5"/><mass value="2"/>
+//!     <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.01"/></inertial></link>
+//!   <joint name="shoulder" type="revolute"><parent link="base"/><child link="upper"/>
+//!     <axis xyz="0 1 0"/><dynamics damping="0.1" friction="0.5"/>
+//!     <limit lower="-1" upper="1" effort="50" velocity="2"/></joint>
+//! </robot>"#;
+//! let robot = urdf::read(text, "arm.urdf")?;
+//! assert_eq!(robot.scene.joints[1].damping, 0.1);
+//! assert_eq!(
+//!     robot.lines[2].to_string(),
+//!     "joint `shoulder`: revolute about (0, 1, 0), `base` to `upper`, damping 0.1 N·m·s/rad, friction 0.5 N·m: Coulomb; \
+//!      not used: `limit` (lower -1, upper 1, effort 50, velocity 2)"
+//! );
+//! # Ok::<(), bristle::scene::SceneError>(())
+//! ```
+//!
+//! # What is understood
+//!
+//! | URDF | scene |
+//! |---|---|
+//! | `link` with `inertial` | `Link`: mass, centre of mass; the inertia turned into link axes |
+//! | `link` without | a link without mass, and a line that says so |
+//! | the root link | held by a `Fixed` joint `world_to_NAME`, or a `Free` one with [`Options::floating`]; a root called `world` is the world |
+//! | `joint` `revolute`, `continuous`, `prismatic` | `Revolute`, `Prismatic`; the axis made unit, x if left out |
+//! | `joint` `fixed`, `floating` | `Fixed`, `Free` |
+//! | `joint` `planar` | refused |
+//! | `origin` `xyz`, `rpy` (or `quat_xyzw`) | `placement` |
+//! | `dynamics` `damping` | `damping` |
+//! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
+//! | `mimic` | a `Gear` named `NAME_mimic`, and an initial position that fits it |
+//! | `limit`, `safety_controller`, `calibration` | read and checked, not used: the engine has no limits |
+//! | `visual`, `collision`, `material`, `transmission`, `gazebo`, what else there is | counted, not used |
+//!
+//! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused. With [`Options::strict`] whatever
+//! is not used is refused too, at its place.
+//!
+//! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
+//! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops, inertias
+//! that no body has.
+//!
+//! # Friction on a stock robot
+//!
+//! A [`FrictionFile`] gives laws and loads by joint name, so that the URDF stays as it is; `"*"` is every other joint that
+//! moves.
+//!
+//! ```
+//! # let text = r#"<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/>
+//! #   <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial></link>
+//! #   <joint name="elbow" type="continuous"><parent link="base"/><child link="tip"/></joint></robot>"#;
+//! use bristle::urdf::{self, FrictionFile, Options};
+//!
+//! let friction = r#"{ "elbow": (friction: Coulomb(coulomb: 0.2, stiction: 0.3), load: Constant(40.0)) }"#;
+//! let options = Options { friction: Some(FrictionFile::new("friction.ron", friction)), ..Options::default() };
+//! let robot = urdf::read_with(text, "arm.urdf", &options)?;
+//! assert!(robot.scene.joints[1].friction.is_some());
+//! # Ok::<(), bristle::scene::SceneError>(())
+//! ```
+
+mod frame;
+mod friction;
+mod joint;
+mod link;
+mod robot;
+mod tree;
+mod xml;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+
+use crate::scene::load::read_text;
+use crate::scene::span::{Source, Sources, Span};
+use crate::scene::{Position, Problem, Scene, SceneError};
+pub use friction::FrictionFile;
+use tree::Words;
+use xml::Findings;
+
+/// How a machine is to be read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Options {
+    /// The root link floats, with a free joint, instead of being fixed to the world.
+    pub floating: bool,
+    /// What is not used is refused.
+    pub strict: bool,
+    /// Friction put on top.
+    pub friction: Option<FrictionFile>,
+    /// Paths in the scene and values for them, as in [`Scene::parse_with`].
+    pub overrides: Vec<(String, String)>,
+}
+
+/// A machine as it was understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Import {
+    /// The scene.
+    pub scene: Scene,
+    /// What became of everything in the file: the robot, links that are remarkable, every joint, the root.
+    pub lines: Vec<Understood>,
+}
+
+/// What was understood of one element.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Understood {
+    /// Which one, such as ``joint `elbow` ``.
+    pub subject: String,
+    /// What it is in the scene.
+    pub meaning: String,
+    /// What of it is not in the scene.
+    pub unused: Vec<Unused>,
+}
+
+/// Something that is not used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unused {
+    /// What it is, such as `` `limit` (lower -1, upper 1) ``.
+    pub what: String,
+    /// Where it stands.
+    pub position: Position,
+}
+
+impl fmt::Display for Understood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.subject, self.meaning)?;
+        for (i, unused) in self.unused.iter().enumerate() {
+            write!(f, "{}{}", if i == 0 { "; not used: " } else { ", " }, unused.what)?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads and checks the text of a URDF file; `file` is the name it goes by in messages.
+pub fn read(text: &str, file: &str) -> Result<Import, SceneError> {
+    read_with(text, file, &Options::default())
+}
+
+/// The same, with [`Options`].
+pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, SceneError> {
+    let mut found = Findings::new(Sources(vec![Source::new(file.to_owned(), text.to_owned())]));
+    let document = xml::parse(text, &found.sources)?;
+    let mut words = Words::default();
+    let root = robot::read(&mut found, &mut words, document.root_element(), options);
+    let Findings { mut sources, mut problems, lines, .. } = found;
+    if options.strict {
+        let leftovers = lines.iter().flat_map(|(line, places)| line.unused.iter().zip(places).map(move |l| (line, l)));
+        problems.extend(leftovers.map(|(line, left)| leftover(&sources, line, left)));
+    }
+    let Some(mut root) = root.filter(|_| problems.is_empty()) else {
+        problems.sort_by_key(|problem| problem.position);
+        return Err(SceneError { problems });
+    };
+    sources.0.push(words.into_source());
+    let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.0).collect();
+    put_friction(&mut root, &mut sources, options, &mut lines)?;
+    finish(sources, root, lines, options)
+}
+
+/// Reads and checks a URDF file.
+pub fn load(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneError> {
+    let (text, file) = read_text(path.as_ref(), "URDF files are XML", "robot.urdf")?;
+    read_with(&text, &file, options)
+}
+
+/// Reads and checks a machine from a scene in RON or a robot in URDF, whichever the file holds. For scenes there is nothing to
+/// say of what was understood: all of it was.
+pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneError> {
+    let path = path.as_ref();
+    let (text, file) = read_text(path, "scenes are text in RON, robots in URDF", "scene.ron")?;
+    let named = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("urdf") || e.eq_ignore_ascii_case("xml"));
+    if named || text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
+        return read_with(&text, &file, options);
+    }
+    if options.floating {
+        let reason = "a scene says itself which of its links float".to_owned();
+        return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint".into()).into());
+    }
+    let (mut sources, mut root) = Scene::tree(&text, &file)?;
+    let mut lines = Vec::new();
+    put_friction(&mut root, &mut sources, options, &mut lines)?;
+    finish(sources, root, lines, options)
+}
+
+fn leftover(sources: &Sources, line: &Understood, (unused, place): (&Unused, &Span)) -> Problem {
+    let reason = format!("{}: {} is not used", line.subject, unused.what);
+    Problem::at(sources, *place, reason, "take it out, or read the file without `strict`".into())
+}
+
+/// Puts the friction file on the tree, and into the lines.
+fn put_friction(
+    root: &mut crate::scene::syntax::Node,
+    sources: &mut Sources,
+    options: &Options,
+    lines: &mut Vec<Understood>,
+) -> Result<(), SceneError> {
+    let Some(file) = &options.friction else { return Ok(()) };
+    let line_of: HashMap<String, usize> = lines.iter().enumerate().map(|(i, line)| (line.subject.clone(), i)).collect();
+    for given in friction::put(root, sources, file)? {
+        let subject = format!("joint `{}`", given.joint);
+        let more = format!("from {}: {}", file.file, given.what);
+        match line_of.get(&subject) {
+            Some(&i) => lines[i].meaning += &format!("; {more}"),
+            None => lines.push(Understood { subject, meaning: more, unused: Vec::new() }),
+        }
+    }
+    Ok(())
+}
+
+/// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
+fn finish(
+    sources: Sources,
+    root: crate::scene::syntax::Node,
+    lines: Vec<Understood>,
+    options: &Options,
+) -> Result<Import, SceneError> {
+    let overrides: Vec<(&str, &str)> =
+        options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
+    let scene = Scene::assemble(sources, root, &overrides).map_err(|mut error| {
+        error.problems.dedup_by(|b, a| (&a.file, a.position, &a.reason) == (&b.file, b.position, &b.reason));
+        error
+    })?;
+    Ok(Import { scene, lines })
+}

@@ -1,0 +1,255 @@
+//! `<robot>`: links and joints together, and what holds the first link.
+
+use std::collections::{HashMap, HashSet};
+
+use roxmltree::Node as Xml;
+
+use super::Options;
+use super::joint::Joint;
+use super::link::Link;
+use super::tree::{self, Words};
+use super::xml::{Findings, Text, children, xacro};
+use crate::scene::span::Span;
+use crate::scene::syntax::Node;
+
+/// Other programs' business.
+const FOREIGN: [&str; 6] = ["material", "transmission", "gazebo", "ros2_control", "sensor", "group"];
+
+/// The tree of values of the scene that a robot describes; to be used only if no problem was found.
+pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &Options) -> Option<Node> {
+    let place = found.tag(xml);
+    if xml.tag_name().name() != "robot" {
+        let reason = format!("expected `<robot>`, found `<{}>`", xml.tag_name().name());
+        found.problem(place, reason, "URDF is what this reads; other formats must be converted first");
+        return None;
+    }
+    if let Some(namespace) = xml.namespaces().find(|n| n.name() == Some("xacro"))
+        && let Some(inner) = xml.descendants().find(|n| n.tag_name().namespace() == Some(namespace.uri()))
+    {
+        let (reason, help) = xacro();
+        found.problem(found.tag(inner), reason, help);
+        return None;
+    }
+    found.look_over(xml, &["name", "version"], &[], &["link", "joint"], &FOREIGN);
+    if let Some(version) = found.attribute(xml, "version")
+        && !version.text.starts_with("1.")
+        && version.text != "1"
+    {
+        found.problem(version.place, format!("version {} of URDF is not known", version.text), "known are 1.0 to 1.2");
+    }
+    let name = found.attribute(xml, "name");
+
+    // what the robot leaves over is said first
+    let n = (children(xml, "link").count(), children(xml, "joint").count());
+    let title = name.map_or("without a name".to_owned(), |name| format!("`{}`", name.text));
+    let subject = format!("robot {title}");
+    found.say(subject, format!("{} links, {} joints; gravity (0, 0, -9.81) m/s²", n.0, n.1));
+    if n.0 == 0 {
+        found.problem(place, "the robot has no links", "write `<link name=\"base\"/>`");
+        return None;
+    }
+
+    let mut robot = Robot { name, place, links: Vec::new(), joints: Vec::new(), gears: Vec::new() };
+    robot.links.extend(children(xml, "link").filter_map(|xml| Link::read(found, words, xml)));
+    robot.joints.extend(children(xml, "joint").filter_map(|xml| Joint::read(found, words, xml)));
+    if found.problems.is_empty() {
+        robot.check_names(found);
+    }
+    if found.problems.is_empty() {
+        robot.follow_mimics(found, words);
+        robot.say_weightless(found);
+        robot.into_scene(found, words, options)
+    } else {
+        None
+    }
+}
+
+struct Robot<'t> {
+    name: Option<Text<'t>>,
+    place: Span,
+    links: Vec<Link<'t>>,
+    joints: Vec<Joint<'t>>,
+    gears: Vec<Node>,
+}
+
+impl<'t> Robot<'t> {
+    /// Parents and children are links of this robot.
+    fn check_names(&self, found: &mut Findings) {
+        let index: HashSet<&str> = self.links.iter().map(|link| link.name.text).collect();
+        let names: Vec<&str> = self.links.iter().map(|link| link.name.text).collect();
+        for joint in &self.joints {
+            for end in [joint.parent, joint.child] {
+                if !index.contains(end.text) {
+                    let help = found.suggest(end.text, &names);
+                    found.problem(end.place, format!("there is no link `{}`", end.text), help);
+                }
+            }
+        }
+    }
+
+    /// Gears for the joints that follow others, and positions at which they fit while everything else is at 0.
+    fn follow_mimics(&mut self, found: &mut Findings, words: &mut Words) {
+        let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
+        let names: Vec<&str> = self.joints.iter().map(|joint| joint.name.text).collect();
+        for i in 0..self.joints.len() {
+            let Some(mimic) = self.joints[i].mimic else { continue };
+            if !index.contains_key(mimic.leader.text) {
+                let help = found.suggest(mimic.leader.text, &names);
+                found.problem(mimic.leader.place, format!("there is no joint `{}`", mimic.leader.text), help);
+                continue;
+            }
+            let position = match self.position_of_follower(i, &index) {
+                Some(position) if position.is_finite() => position,
+                Some(_) => {
+                    found.problem(mimic.place, "this leads to a position that is not finite", "");
+                    continue;
+                }
+                None => {
+                    let reason = format!("`{}` ends up following itself", self.joints[i].name.text);
+                    found.problem(mimic.leader.place, reason, "one joint of the ring must move on its own");
+                    continue;
+                }
+            };
+
+            let mut gear = format!("{}_mimic", self.joints[i].name.text);
+            while index.contains_key(gear.as_str()) {
+                gear.push('_');
+            }
+            let joint = &mut self.joints[i];
+            let ends =
+                vec![tree::text(mimic.place, joint.name.text), tree::text(mimic.leader.place, mimic.leader.text)];
+            let fields = vec![
+                ("name", tree::text(mimic.place, &gear)),
+                ("joints", tree::tuple(mimic.place, ends)),
+                ("ratio", tree::number(mimic.multiplier_place, mimic.multiplier)),
+                ("offset", tree::number(mimic.offset_place, mimic.offset)),
+            ];
+            self.gears.push(words.fields(mimic.place, "Gear", fields));
+            if joint.is_single && position != 0.0 {
+                joint.fields.push(("position", tree::number(mimic.offset_place, position)));
+            }
+            let (ratio, offset) = (mimic.multiplier, mimic.offset);
+            let meaning = format!(", mimics `{}`: {ratio} · q + {offset} (gear `{gear}`)", mimic.leader.text);
+            found.append(joint.line, &meaning);
+        }
+    }
+
+    /// Position of a joint that follows others, the last of which is at 0; `None` for a ring.
+    ///
+    /// ```text
+    /// q = factor · q_leader + position,  down the line of leaders
+    /// ```
+    fn position_of_follower(&self, joint: usize, index: &HashMap<&str, usize>) -> Option<f64> {
+        let (mut factor, mut position, mut at) = (1.0, 0.0, joint);
+        for _ in 0..=self.joints.len() {
+            let leader = self.joints[at].mimic.and_then(|m| index.get(m.leader.text).map(|&leader| (m, leader)));
+            let Some((mimic, leader)) = leader else { return Some(position) };
+            position += factor * mimic.offset;
+            factor *= mimic.multiplier;
+            at = leader;
+        }
+        None
+    }
+
+    /// Says where nothing that a joint moves has mass.
+    fn say_weightless(&self, found: &mut Findings) {
+        let carrier: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.child.text, i)).collect();
+        // from every link with mass up to the base; the ways of earlier links need not be walked again
+        let mut loaded = vec![false; self.joints.len()];
+        for link in self.links.iter().filter(|link| link.mass > 0.0) {
+            let mut at = link.name.text;
+            while let Some(&i) = carrier.get(at) {
+                if std::mem::replace(&mut loaded[i], true) {
+                    break;
+                }
+                at = self.joints[i].parent.text;
+            }
+        }
+        for (joint, loaded) in self.joints.iter().zip(loaded) {
+            if joint.is_single && !loaded {
+                found.append(joint.line, ", carries no mass: it cannot be moved without `armature`");
+            }
+        }
+    }
+
+    /// The link that no joint carries. A robot without one has a loop, which the checks of scenes will show.
+    fn root(&self, found: &mut Findings) -> Option<usize> {
+        let carried: HashSet<&str> = self.joints.iter().map(|joint| joint.child.text).collect();
+        let mut roots = (0..self.links.len()).filter(|&i| !carried.contains(self.links[i].name.text));
+        let first = roots.next()?;
+        for other in roots {
+            let (first, other) = (self.links[first].name, self.links[other].name);
+            // of links with the same name the checks of scenes speak
+            if first.text == other.text {
+                continue;
+            }
+            let reason = format!("no joint carries `{}`, nor `{}`: a robot has one root", first.text, other.text);
+            let help = format!(
+                "add `<joint name=\"…\" type=\"fixed\"><parent link=\"{}\"/><child link=\"{}\"/></joint>`",
+                first.text, other.text
+            );
+            found.problem(other.place, reason, help);
+        }
+        Some(first)
+    }
+
+    /// Everything in its place; the root hangs on the world.
+    fn into_scene(mut self, found: &mut Findings, words: &mut Words, options: &Options) -> Option<Node> {
+        let root = self.root(found);
+        if !found.problems.is_empty() {
+            return None;
+        }
+        if let Some(root) = root {
+            self.hold(found, words, root, options.floating)?;
+        }
+        let place = self.place;
+        let links: Vec<Node> = self.links.into_iter().map(|link| link.node).collect();
+        let joints = self.joints.into_iter().map(|joint| words.fields(joint.place, "Joint", joint.fields)).collect();
+        let mut fields = Vec::new();
+        if let Some(name) = self.name {
+            fields.push(("name", tree::text(name.place, name.text)));
+        }
+        fields.push(("links", tree::list(place, links)));
+        fields.push(("joints", tree::list(place, joints)));
+        fields.push(("couplings", tree::list(place, self.gears)));
+        Some(words.fields(place, "Scene", fields))
+    }
+
+    /// Hangs the root on the world: by a joint, or, where it is called `world`, by being it.
+    fn hold(&mut self, found: &mut Findings, words: &mut Words, root: usize, floating: bool) -> Option<()> {
+        let Text { text: name, place } = self.links[root].name;
+        if name == "world" {
+            if floating {
+                found.problem(place, "the root is called `world`, which does not float", "float the link it carries");
+                return None;
+            }
+            let mass = self.links[root].mass;
+            let weight = if mass > 0.0 { format!("; its mass, {mass} kg, moves nothing") } else { String::new() };
+            self.links.remove(root);
+            if self.links.is_empty() {
+                found.problem(place, "the robot has no links but `world`", "add what it carries");
+                return None;
+            }
+            found.say("root `world`".into(), format!("the world of the scene{weight}"));
+            return Some(());
+        }
+        let mut joint = format!("world_to_{name}");
+        while self.joints.iter().any(|other| other.name.text == joint) {
+            joint.push('_');
+        }
+        let (kind, how) =
+            if floating { ("Free", "floats, free in the world") } else { ("Fixed", "fixed to the world") };
+        found.say(format!("root `{name}`"), format!("{how}, joint `{joint}`"));
+        let fields = vec![
+            ("name", tree::text(place, &joint)),
+            ("parent", tree::text(place, "world")),
+            ("child", tree::text(place, name)),
+            ("kind", words.variant(place, kind, Vec::new())),
+        ];
+        let name = Text { text: name, place };
+        let line = found.lines.len().saturating_sub(1);
+        self.joints
+            .insert(0, Joint { name, parent: name, child: name, place, is_single: false, fields, mimic: None, line });
+        Some(())
+    }
+}

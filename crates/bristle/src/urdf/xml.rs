@@ -1,0 +1,340 @@
+//! The XML of a robot: elements, attributes and numbers, each with its place; what is wrong, and what is left over.
+
+use std::ops::Range;
+
+use roxmltree::{Attribute, Document, Node, ParsingOptions};
+
+use super::{Understood, Unused};
+use crate::scene::error::{MAX_PROBLEMS, Problem, SceneError, closest, did_you_mean};
+use crate::scene::load::{MAX_BYTES, too_large};
+use crate::scene::span::{Source, Sources, Span};
+
+/// Elements and texts in one file: a link with its joint takes about thirty.
+const MAX_NODES: u32 = 2_000_000;
+
+/// Elements inside elements: a robot needs six, extensions of other programs a few more.
+const MAX_DEPTH: usize = 64;
+
+/// The elements of a text, or why it is not XML that can be used.
+pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>, SceneError> {
+    if text.len() as u64 > MAX_BYTES {
+        return Err(too_large(&sources.0[0].name, text.len() as u64).into());
+    }
+    let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(text, options).map_err(|error| not_xml(&error, sources))?;
+    too_deep(&document, sources).map_or(Ok(document), |problem| Err(problem.into()))
+}
+
+/// The first element that is nested too deeply.
+fn too_deep(document: &Document, sources: &Sources) -> Option<Problem> {
+    let (mut node, mut depth) = (document.root(), 0);
+    loop {
+        // down, else along, else up and along
+        if let Some(child) = node.first_child() {
+            (node, depth) = (child, depth + 1);
+            if depth > MAX_DEPTH {
+                let reason = format!("elements are nested more than {MAX_DEPTH} deep");
+                return Some(Problem::at(sources, tag(sources, node), reason, "no robot needs this".into()));
+            }
+            continue;
+        }
+        while node.next_sibling().is_none() {
+            node = node.parent()?;
+            depth -= 1;
+        }
+        node = node.next_sibling()?;
+    }
+}
+
+fn not_xml(error: &roxmltree::Error, sources: &Sources) -> Problem {
+    use roxmltree::Error::{
+        DtdDetected, DuplicatedAttribute, NoRootNode, NodesLimitReached, UnclosedRootNode, UnexpectedCloseTag,
+        UnexpectedEndOfStream, UnknownNamespace,
+    };
+    let source = &sources.0[0];
+    let at = error.pos();
+    let mut place = offset(source, at.row as usize, at.col as usize);
+    let (reason, help) = match error {
+        DtdDetected => {
+            place = source.text.find("<!DOCTYPE").unwrap_or(0);
+            let help = "leave `<!DOCTYPE …>` out; entities are not expanded";
+            ("a robot has no document type".to_owned(), help.to_owned())
+        }
+        NoRootNode => ("the file has no `<robot>`".into(), "write `<robot name=\"…\"> … </robot>`".into()),
+        NodesLimitReached => (format!("more than {MAX_NODES} elements in one file"), "is it a robot?".into()),
+        UnclosedRootNode | UnexpectedEndOfStream => {
+            place = source.text.len();
+            ("the file ends inside an element".into(), "an element is never closed".into())
+        }
+        UnexpectedCloseTag(expected, found, _) => {
+            (format!("expected `</{expected}>`, found `</{found}>`"), format!("`<{expected}>` is still open"))
+        }
+        DuplicatedAttribute(name, _) => (format!("`{name}` is given twice"), "keep one of them".into()),
+        UnknownNamespace(prefix, _) if prefix == "xacro" => xacro(),
+        error => {
+            let said = error.to_string();
+            let said = said.strip_suffix(&format!(" at {at}")).unwrap_or(&said);
+            (format!("this is not XML: {said}"), String::new())
+        }
+    };
+    Problem::at(sources, at_offset(source, place), reason, help)
+}
+
+/// What to say of a file that is not expanded yet.
+pub(super) fn xacro() -> (String, String) {
+    ("this is a xacro file".into(), "expand it first: `xacro robot.urdf.xacro > robot.urdf`".into())
+}
+
+/// Byte offset of a line and a column in characters, both from 1.
+fn offset(source: &Source, line: usize, column: usize) -> usize {
+    let start = source.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
+    let rest = &source.text[start..];
+    start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |c| c.0)
+}
+
+/// The character at an offset.
+fn at_offset(source: &Source, place: usize) -> Span {
+    let length = source.text[place..].chars().next().map_or(0, char::len_utf8);
+    Span { source: 0, start: place as u32, end: (place + length) as u32 }
+}
+
+/// Place of the name in the opening tag of an element; of a text, its first character.
+pub(super) fn tag(sources: &Sources, node: Node) -> Span {
+    let (source, start) = (&sources.0[0], node.range().start);
+    if !node.is_element() {
+        return at_offset(source, start);
+    }
+    let rest = &source.text[start + 1..];
+    let length = rest.find(|c: char| c.is_whitespace() || c == '/' || c == '>').unwrap_or(rest.len());
+    Span { source: 0, start: (start + 1) as u32, end: (start + 1 + length) as u32 }
+}
+
+/// A text with the place it was read from.
+#[derive(Clone, Copy)]
+pub(super) struct Text<'t> {
+    pub text: &'t str,
+    pub place: Span,
+}
+
+/// What is found while a robot is read.
+pub(super) struct Findings {
+    /// The text is source 0.
+    pub sources: Sources,
+    pub problems: Vec<Problem>,
+    /// What is not used of the element being read.
+    left: Vec<(Span, String)>,
+    /// What was understood, and the places of what was left over.
+    pub lines: Vec<(Understood, Vec<Span>)>,
+}
+
+impl Findings {
+    pub fn new(sources: Sources) -> Self {
+        Self { sources, problems: Vec::new(), left: Vec::new(), lines: Vec::new() }
+    }
+
+    pub fn problem(&mut self, place: Span, reason: impl Into<String>, help: impl Into<String>) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.problems.push(Problem::at(&self.sources, place, reason.into(), help.into()));
+        }
+    }
+
+    /// Names that may have been meant.
+    pub fn suggest(&self, name: &str, known: &[&str]) -> String {
+        if self.problems.len() < MAX_PROBLEMS { did_you_mean(name, "there are", known) } else { String::new() }
+    }
+
+    /// Something of the element being read has no place in a scene.
+    pub fn unused(&mut self, place: Span, what: impl Into<String>) {
+        self.left.push((place, what.into()));
+    }
+
+    /// Say what was understood of the element that was read, with what was left over; which line that is.
+    pub fn say(&mut self, subject: String, meaning: String) -> usize {
+        let position = |span: &Span| self.sources.0[0].position(span.start as usize);
+        let left = std::mem::take(&mut self.left);
+        let (places, unused) =
+            left.into_iter().map(|(span, what)| (span, Unused { what, position: position(&span) })).unzip();
+        self.lines.push((Understood { subject, meaning, unused }, places));
+        self.lines.len() - 1
+    }
+
+    /// Say more in a line.
+    pub fn append(&mut self, line: usize, more: &str) {
+        if let Some((line, _)) = self.lines.get_mut(line) {
+            line.meaning += more;
+        }
+    }
+
+    /// Say it only where something was left over.
+    pub fn say_leftovers(&mut self, subject: String, meaning: String) {
+        if !self.left.is_empty() {
+            self.say(subject, meaning);
+        }
+    }
+
+    /// Place of the name in the opening tag.
+    pub fn tag(&self, node: Node) -> Span {
+        tag(&self.sources, node)
+    }
+
+    /// A range of the text; of one that does not fall between characters, its element.
+    fn span(&self, range: Range<usize>, node: Node) -> Span {
+        match self.sources.0[0].text.get(range.clone()) {
+            Some(_) => Span { source: 0, start: range.start as u32, end: range.end as u32 },
+            None => self.tag(node),
+        }
+    }
+
+    /// Place of the value of an attribute.
+    fn value_place(&self, node: Node, attribute: &Attribute) -> Span {
+        self.span(attribute.range_value(), node)
+    }
+
+    /// An attribute.
+    pub fn attribute<'t>(&self, node: Node<'t, '_>, name: &str) -> Option<Text<'t>> {
+        let attribute = node.attributes().find(|a| a.namespace().is_none() && a.name() == name)?;
+        Some(Text { text: attribute.value(), place: self.value_place(node, &attribute) })
+    }
+
+    /// An attribute that must be there.
+    pub fn required<'t>(&mut self, node: Node<'t, '_>, name: &str) -> Option<Text<'t>> {
+        let found = self.attribute(node, name);
+        if found.is_none() {
+            let tag = node.tag_name().name();
+            self.problem(
+                self.tag(node),
+                format!("`<{tag}>` has no `{name}`"),
+                format!("write `<{tag} … {name}=\"…\">`"),
+            );
+        }
+        found
+    }
+
+    /// A child element that must be there.
+    pub fn required_child<'d, 't>(&mut self, node: Node<'d, 't>, name: &str, example: &str) -> Option<Node<'d, 't>> {
+        let found = child(node, name);
+        if found.is_none() {
+            let tag = node.tag_name().name();
+            let of = self.attribute(node, "name").map_or_else(String::new, |n| format!(" `{}`", n.text));
+            self.problem(self.tag(node), format!("`<{tag}>`{of} has no `<{name}>`"), format!("write `{example}`"));
+        }
+        found
+    }
+
+    /// N numbers between spaces.
+    pub fn numbers<const N: usize>(&mut self, what: &str, given: Text) -> Option<[f64; N]> {
+        let mut numbers = [0.0; N];
+        let mut count = 0;
+        for word in given.text.split_whitespace() {
+            // place of the word, where the value stands in the file as it is
+            let mut place = given.place;
+            if self.sources.text(place) == given.text {
+                place.start += (word.as_ptr() as usize - given.text.as_ptr() as usize) as u32;
+                place.end = place.start + word.len() as u32;
+            }
+            let number = match word.parse::<f64>() {
+                Ok(number) if number.is_finite() => number,
+                Ok(_) => {
+                    self.problem(place, format!("`{what}` is {word}: numbers must be finite"), "");
+                    return None;
+                }
+                Err(_) => {
+                    let help = match word {
+                        _ if word.contains("${") => xacro().1,
+                        _ if word.contains(',') => "write a decimal point, and spaces between numbers".into(),
+                        _ => String::new(),
+                    };
+                    self.problem(place, format!("`{what}`: `{}` is not a number", shortened(word)), help);
+                    return None;
+                }
+            };
+            if let Some(slot) = numbers.get_mut(count) {
+                *slot = number;
+            }
+            count += 1;
+        }
+        if count == N {
+            return Some(numbers);
+        }
+        let wanted = if N == 1 { "one number".to_owned() } else { format!("{N} numbers with spaces between") };
+        self.problem(given.place, format!("`{what}` takes {wanted}, found {count}"), "");
+        None
+    }
+
+    /// One number.
+    pub fn number(&mut self, what: &str, given: Text) -> Option<f64> {
+        self.numbers::<1>(what, given).map(|[x]| x)
+    }
+
+    /// Look over an element: children that may stand there once (`known`) or any number of times (`many`), children known to
+    /// have no place in a scene (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
+    pub fn look_over(&mut self, node: Node, attributes: &[&str], known: &[&str], many: &[&str], foreign: &[&str]) {
+        let owner = node.tag_name().name().to_owned();
+        for attribute in node.attributes() {
+            let name = attribute.name();
+            if attribute.namespace().is_none() && attributes.contains(&name) {
+                continue;
+            }
+            let place = self.span(attribute.range_qname(), node);
+            match &closest(name, attributes.iter().copied())[..] {
+                [] => self.unused(place, format!("attribute `{}` of `{owner}`", shortened(name))),
+                _ => {
+                    let help = self.suggest(name, attributes);
+                    self.problem(place, format!("unknown attribute `{name}` in `<{owner}>`"), help);
+                }
+            }
+        }
+
+        let mut seen: Vec<&str> = Vec::new();
+        let mut skipped: Vec<(&str, Span, usize)> = Vec::new();
+        for inner in node.children() {
+            if inner.is_text() && !inner.text().unwrap_or("").trim().is_empty() {
+                self.unused(self.tag(inner), format!("text in `{owner}`"));
+            }
+            if !inner.is_element() {
+                continue;
+            }
+            let (name, place) = (inner.tag_name().name(), self.tag(inner));
+            if self.sources.text(place).starts_with("xacro:") {
+                let (reason, help) = xacro();
+                self.problem(place, reason, help);
+            } else if inner.tag_name().namespace().is_none() && known.contains(&name) {
+                if seen.contains(&name) {
+                    self.problem(place, format!("`<{name}>` is given twice in `<{owner}>`"), "keep one of them");
+                }
+                seen.push(name);
+            } else if inner.tag_name().namespace().is_none() && many.contains(&name) {
+                continue;
+            } else if let Some(group) = skipped.iter_mut().find(|group| group.0 == name) {
+                group.2 += 1;
+            } else {
+                let names: Vec<&str> = known.iter().chain(many).copied().collect();
+                if !foreign.contains(&name) && !closest(name, names.iter().copied()).is_empty() {
+                    let help = self.suggest(name, &names);
+                    self.problem(place, format!("unknown element `<{name}>` in `<{owner}>`"), help);
+                } else {
+                    skipped.push((name, place, 1));
+                }
+            }
+        }
+        for (name, place, count) in skipped {
+            let name = shortened(name);
+            self.unused(place, if count == 1 { format!("`{name}`") } else { format!("{count} × `{name}`") });
+        }
+    }
+}
+
+/// The first child element of a name.
+pub(super) fn child<'d, 't>(node: Node<'d, 't>, name: &str) -> Option<Node<'d, 't>> {
+    node.children().find(|n| n.is_element() && n.tag_name().namespace().is_none() && n.tag_name().name() == name)
+}
+
+/// All child elements of a name.
+pub(super) fn children<'d, 't>(node: Node<'d, 't>, name: &'static str) -> impl Iterator<Item = Node<'d, 't>> {
+    node.children().filter(move |n| n.is_element() && n.tag_name().namespace().is_none() && n.tag_name().name() == name)
+}
+
+/// Names of any length, for a message.
+fn shortened(name: &str) -> String {
+    if name.chars().count() > 40 { name.chars().take(39).chain(['…']).collect() } else { name.to_owned() }
+}

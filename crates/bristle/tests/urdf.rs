@@ -1,0 +1,5 @@
+//! Robots in URDF: what they become, what they are refused for, and that nothing makes the reader panic.
+
+mod urdf {
+    mod oracle;
+}

@@ -4,6 +4,7 @@
 //! there is of the results is kept), 2 the input was refused.
 
 mod check;
+mod import;
 mod plot;
 #[allow(dead_code, reason = "formats other than CSV are wired in next")]
 mod results;
@@ -28,6 +29,8 @@ enum Command {
     Check(check::Check),
     /// Draw results as curves over time
     Plot(plot::Plot),
+    /// Turn a URDF robot into a scene
+    Import(import::ImportRobot),
 }
 
 /// How a command ended.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
         Command::Plot(plot) => plot.execute(),
+        Command::Import(import) => import.execute(),
     };
     match outcome {
         Outcome::Done => ExitCode::SUCCESS,

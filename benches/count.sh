@@ -16,7 +16,7 @@ printf '%-18s' kernel
 machines=${MACHINES:-pend2 arm7 tree36 chain16 chain128}
 for machine in $machines; do printf '%10s' "$machine"; done
 echo
-for kernel in ${KERNELS:-aba rnea crba jerk reactions rnea_derivatives aba_derivatives}; do
+for kernel in ${KERNELS:-aba rnea crba jerk reactions rnea_derivatives aba_derivatives factor_rows solve_rows jerk_begin jerk_rows}; do
     printf '%-18s' "$kernel"
     for machine in $machines; do
         printf '%10d' $(($(count "$kernel" "$machine") / calls))

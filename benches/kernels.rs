@@ -7,17 +7,31 @@
 //! benches/count.sh                                    instructions per call under callgrind, every kernel and machine
 //! ```
 
+use bristle_multibody::spatial::Motion;
 use bristle_multibody::*;
 use criterion::{BenchmarkId, Criterion};
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, Vector3};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 #[path = "../crates/multibody/tests/support/mod.rs"]
 mod support;
 
-const KERNELS: [&str; 9] =
-    ["aba", "aba_hybrid", "rnea", "crba", "rnea_derivatives", "aba_derivatives", "jerk", "reactions", "kinematics"];
+const KERNELS: [&str; 13] = [
+    "aba",
+    "aba_hybrid",
+    "rnea",
+    "crba",
+    "rnea_derivatives",
+    "aba_derivatives",
+    "jerk",
+    "reactions",
+    "kinematics",
+    "factor_rows",
+    "solve_rows",
+    "jerk_begin",
+    "jerk_rows",
+];
 
 /// A machine with a state to evaluate it at.
 struct Bench {
@@ -27,6 +41,9 @@ struct Bench {
     v: Vec<f64>,
     x: Vec<f64>,
     locked: Vec<bool>,
+    none: Vec<bool>,
+    /// Every joint a pin that loads its own reaction a little.
+    rows: Vec<Motion>,
     reaction: Vec<Reaction>,
     matrix: [DMatrix<f64>; 3],
 }
@@ -36,22 +53,30 @@ impl Bench {
         let mut random = support::Random::new(7);
         let n = model.n_v;
         let zeros = || DMatrix::zeros(n, n);
-        Self {
+        let mut bench = Self {
             work: Work::new(&model),
             q: random.reals(n, 1.0),
             v: random.reals(n, 1.0),
             x: random.reals(n, 1.0),
             locked: (0..model.n_bodies()).map(|i| i % 3 == 0).collect(),
+            none: vec![false; model.n_bodies()],
+            rows: (0..model.n_bodies())
+                .map(|i| axis_row(&model, i) + Motion::new(Vector3::zeros(), random.vector(1e-3)))
+                .collect(),
             reaction: vec![Reaction::ZERO; model.n_bodies()],
             matrix: [zeros(), zeros(), zeros()],
             model,
-        }
+        };
+        // what `solve_rows` and `jerk_rows` start from
+        bench.call("jerk_begin");
+        bench.call("factor_rows");
+        bench
     }
 
     /// One call of a kernel; something of its result, so that nothing is optimised away.
     #[inline(always)]
     fn call(&mut self, kernel: &str) -> f64 {
-        let Self { model, work, q, v, x, locked, reaction, matrix: [a, b, c] } = self;
+        let Self { model, work, q, v, x, locked, none, rows, reaction, matrix: [a, b, c] } = self;
         let (q, v, x) = (black_box(&q[..]), black_box(&v[..]), black_box(&x[..]));
         let done: Result<f64, Error> = match kernel {
             "aba" => aba(model, work, q, v, x).map(|a| a[0]),
@@ -68,6 +93,10 @@ impl Bench {
                 jerk(model, work, q, v, x, v, locked).map(|j| j[0])
             }
             "reactions" => reactions(model, work, q, v, x, reaction).map(|()| reaction[1].radial_force),
+            "factor_rows" => factor_rows(model, work, q, rows, none).map(|()| work.pivot_value(1)),
+            "solve_rows" => solve_rows(model, work, x).map(|a| a[0]),
+            "jerk_begin" => jerk_begin(model, work, q, v, x).map(|()| 0.0),
+            "jerk_rows" => jerk_rows(model, work, v, rows, none).map(|j| j[0]),
             _ => kinematics(model, work, q, v).map(|()| 0.0),
         };
         done.expect("a finite state")
@@ -91,8 +120,21 @@ fn best(mut call: impl FnMut() -> f64) -> f64 {
     least.as_secs_f64() * 1e9 / f64::from(calls)
 }
 
+/// A chain of hinges about x, y, z in turn, longer than those of the file.
+fn chain(n: usize) -> Model {
+    let (mut builder, mut random) = (ModelBuilder::new(), support::Random::new(1));
+    for k in 0..n {
+        let parent = if k == 0 { "world".to_string() } else { format!("b{}", k - 1) };
+        builder.link(&format!("b{k}"), random.inertia(1.0));
+        let joint = JointSpec::revolute(&format!("j{k}"), &parent, &format!("b{k}"), Vector3::ith(k % 3, 1.0));
+        builder.joint(joint.at(Vector3::new(0.2, 0.0, 0.0)));
+    }
+    builder.build().expect("a machine")
+}
+
 fn main() {
-    let machines = support::machines(include_str!("models.json"));
+    let mut machines = support::machines(include_str!("models.json"));
+    machines.push(("chain256".into(), chain(256)));
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|a| a == "--count") {
         let (kernel, name) = (arguments[at + 1].clone(), &arguments[at + 2]);

@@ -31,6 +31,42 @@
 //! compile time so that the joint axis is z. Spatial vectors have the angular part first. What leaves the crate
 //! through [`Poses`] and [`Reaction`] is in the user's link axes; what is called "canonical" in the docs is not.
 //!
+//! # Joints that feel their own load
+//!
+//! Friction that scales with a joint's reaction stays outside this crate: it comes in as *rows*, one [`spatial::Motion`]
+//! P_i for each joint, read off its reaction in place of its axis. One Newton step for `P(f)ᵀ f = τ` is a call of
+//! [`factor_rows`] and one of [`solve_rows`], O(n), and brings the change of every reaction along:
+//!
+//! ```
+//! # use bristle_multibody::{spatial::Motion, *};
+//! # use nalgebra::Vector3;
+//! # let mut builder = ModelBuilder::new();
+//! # builder.link("arm", LinkInertia::point(2.0, Vector3::new(0.0, 0.0, -0.5)));
+//! # builder.joint(JointSpec::revolute("hinge", "world", "arm", Vector3::x()));
+//! # let model = builder.build()?;
+//! # let mut work = Work::new(&model);
+//! // The same arm, horizontal, on a rough pin of radius r that slips forward: Sᵀ f + r μ N(f) = 0.
+//! let (q, v, r_mu) = ([std::f64::consts::FRAC_PI_2], [3.0], 0.01);
+//! let mut a = [0.0];
+//! rnea(&model, &mut work, &q, &v, &a)?;
+//! for _ in 0..6 {
+//!     let f = work.reaction(1);
+//!     let n_hat = Vector3::new(f.force().x, f.force().y, 0.0).normalize();
+//!     let row = axis_row(&model, 1) + Motion::new(Vector3::zeros(), n_hat * r_mu);
+//!     factor_rows_at(&model, &mut work, &[Motion::ZERO, row], &[false, false])?;
+//!     a[0] += solve_rows(&model, &mut work, &[-row.dot(&f)])?[0];
+//!     work.add_force_changes();
+//! }
+//! // N from the motion: the pin holds what gravity and the centripetal force leave it
+//! let load = 2.0 * (9.81 + 0.5 * a[0]).hypot(0.5 * 3.0 * 3.0);
+//! assert!((2.0 * 0.5 * (9.81 + 0.5 * a[0]) + r_mu * load).abs() < 1e-12);
+//! # Ok::<(), bristle_multibody::Error>(())
+//! ```
+//!
+//! The functions: [`factor_rows`] and [`solve_rows`]; [`jerk_begin`] and [`jerk_rows`]; [`mass_rows`],
+//! [`rnea_inertia_rows`] and [`rnea_derivatives_rows`] for Newton matrices of one's own; [`rows_derivatives`]. A joint whose
+//! load outgrows its inertia is an [`Error::Jam`].
+//!
 //! # What costs what
 //!
 //! Every function is O(n) except those that fill a matrix (`crba`, derivatives: O(n · depth)). Nothing allocates after

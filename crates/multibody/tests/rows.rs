@@ -181,6 +181,7 @@ fn newton_step_of_the_loaded_recursion_satisfies_every_joint() {
 #[test]
 fn axes_for_rows_give_the_ordinary_machine() {
     on_random_trees(0.0, |random, case| {
+        let slack = (20.0 * f64::EPSILON * condition(&dense(case))).max(1e-12);
         let Case { model, work, q, locked, rows, .. } = case;
         let mut axes = vec![Motion::ZERO; model.n_bodies()];
         unloaded_rows(model, &mut axes).unwrap();
@@ -190,7 +191,7 @@ fn axes_for_rows_give_the_ordinary_machine() {
         let expected = solve(model, work, &b).unwrap().to_vec();
         factor_rows(model, work, q, rows, locked).unwrap();
         let x = solve_rows(model, work, &b).unwrap().to_vec();
-        assert!(distance(&x, &expected) <= 1e-12 * norm(&expected), "{:e}", distance(&x, &expected) / norm(&expected));
+        assert!(distance(&x, &expected) <= slack * norm(&expected), "{:e}", distance(&x, &expected) / norm(&expected));
         for (i, S) in axes.iter().enumerate() {
             assert_eq!(work.pivot_value(i), work.pivot_unloaded(i));
             let (U, D) = (work.pivot_force(i), work.pivot_value(i));
@@ -262,6 +263,7 @@ fn jerk_along_constant_rows_matches_differences_of_the_acceleration() {
 #[test]
 fn jerk_along_the_axes_is_the_ordinary_jerk() {
     on_random_trees(0.0, |random, case| {
+        let slack = (20.0 * f64::EPSILON * condition(&dense(case))).max(1e-12);
         let Case { model, work, q, v, rows, locked } = case;
         let i = 1 + random.below(model.n_joints());
         work.outside.set_wrench(model, i, random_wrench(random, 5.0)).unwrap();
@@ -271,7 +273,7 @@ fn jerk_along_the_axes_is_the_ordinary_jerk() {
         let expected = jerk(model, work, q, v, &a, &tau_rate, locked).unwrap().to_vec();
         jerk_begin(model, work, q, v, &a).unwrap();
         let j = jerk_rows(model, work, &tau_rate, rows, locked).unwrap().to_vec();
-        assert!(distance(&j, &expected) <= 1e-12 * norm(&expected));
+        assert!(distance(&j, &expected) <= slack * norm(&expected));
         // and the efforts change at the rates asked for
         let (mut worst, mut size) = (0f64, 0f64);
         for (k, (i, S)) in projectors(model, rows).into_iter().enumerate().filter(|(_, (i, _))| !locked[*i]) {

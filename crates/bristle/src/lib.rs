@@ -32,6 +32,7 @@
 pub mod builder;
 pub mod compile;
 pub mod component;
+pub mod dynamics;
 pub mod error;
 pub mod formulation;
 pub mod modes;

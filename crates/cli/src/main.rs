@@ -4,6 +4,7 @@
 //! there is of the results is kept), 2 the input was refused.
 
 mod check;
+mod dynamics;
 mod import;
 mod plot;
 #[allow(dead_code, reason = "formats other than CSV are wired in next")]
@@ -29,6 +30,8 @@ enum Command {
     Check(check::Check),
     /// Draw results as curves over time
     Plot(plot::Plot),
+    /// Mechanics of a scene or robot at given states
+    Dynamics(dynamics::Dynamics),
     /// Turn a URDF robot into a scene
     Import(import::ImportRobot),
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
         Command::Plot(plot) => plot.execute(),
+        Command::Dynamics(dynamics) => dynamics.execute(),
         Command::Import(import) => import.execute(),
     };
     match outcome {

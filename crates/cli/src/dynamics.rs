@@ -1,0 +1,323 @@
+//! `bristle dynamics`: forward and inverse dynamics, mass matrix, energies and reactions for a file of states.
+//!
+//! One JSON object a line in, one a line out, in the order of `joints`. A free joint has seven positions, x, y, z and the
+//! quaternion w, x, y, z, and six of everything else, angular then linear, in child axes; in `joints` it stands six times,
+//! as NAME.wx … NAME.vz.
+
+use crate::Outcome;
+use bristle::dynamics::Mechanics;
+use bristle::multibody::{JointKind, Model, neutral};
+use bristle::urdf::{self, Options};
+use clap::Args;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Serialize, Serializer};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// Mechanics of a scene or robot at given states.
+#[derive(Args)]
+#[command(after_help = "One JSON object a line, names that are left out are 0:
+  {\"position\": {\"elbow\": 0.1}, \"velocity\": {\"elbow\": 1.0}, \"effort\": {\"elbow\": 2.0}}
+`effort` (or neither) asks for forward dynamics, `acceleration` for inverse dynamics, both for both.
+Free joints take lists: position [x, y, z, qw, qx, qy, qz], the others [wx, wy, wz, vx, vy, vz] in child axes.
+
+Exit codes: 0 done, 1 a state could not be evaluated, 2 the input was refused.")]
+pub struct Dynamics {
+    /// Scene (RON) or robot (URDF)
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+    /// States, one JSON object a line; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    states: PathBuf,
+    /// With the friction and damping of the joints; they are ideal otherwise
+    #[arg(long)]
+    friction: bool,
+    /// Let the root link of a robot float instead of fixing it to the world
+    #[arg(long)]
+    floating: bool,
+    /// No notes on what is left out
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Why it ended early.
+enum End {
+    Refused(String),
+    Failed(String),
+    /// The reader of the results has seen enough.
+    Closed,
+}
+
+impl Dynamics {
+    pub fn execute(self) -> Outcome {
+        match self.run() {
+            Ok(()) | Err(End::Closed) => Outcome::Done,
+            Err(End::Refused(message)) => {
+                eprintln!("{message}");
+                Outcome::Refused
+            }
+            Err(End::Failed(message)) => {
+                eprintln!("{message}");
+                Outcome::Failed
+            }
+        }
+    }
+
+    fn run(&self) -> Result<(), End> {
+        let options = Options { floating: self.floating, ..Options::default() };
+        let import = urdf::load_scene(&self.model, &options).map_err(|error| End::Refused(error.to_string()))?;
+        let refused = |error: bristle::Error| End::Refused(crate::run::message(&error, &self.model));
+        let mut mechanics = Mechanics::new(&import.scene, self.friction).map_err(refused)?;
+        if !self.quiet {
+            import.lines.iter().for_each(|line| eprintln!("{line}"));
+            self.say_left_out(&import.scene);
+        }
+
+        let (name, states): (String, Box<dyn BufRead>) = if self.states == Path::new("-") {
+            ("standard input".into(), Box::new(io::stdin().lock()))
+        } else {
+            let name = self.states.display().to_string();
+            let file = File::open(&self.states).map_err(|error| End::Refused(format!("error: {name}: {error}")))?;
+            (name, Box::new(BufReader::new(file)))
+        };
+        let mut out = BufWriter::new(io::stdout().lock());
+        let columns = columns(mechanics.model());
+        for (number, line) in (1..).zip(states.lines()) {
+            let refuse = |reason: String| End::Refused(format!("error: {reason}\n --> {name}:{number}"));
+            let line = line.map_err(|error| refuse(error.to_string()))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let answer = State::read(&line, &mechanics)
+                .map_err(refuse)
+                .and_then(|state| {
+                    answer(&mut mechanics, &columns, &state)
+                        .map_err(|error| End::Failed(format!("error: {error}\n --> {name}:{number}")))
+                })
+                .and_then(|answer| serde_json::to_string(&answer).map_err(|error| refuse(error.to_string())));
+            match answer {
+                Ok(answer) => writeln!(out, "{answer}").map_err(ended)?,
+                Err(end) => {
+                    // what came before stands
+                    out.flush().map_err(ended)?;
+                    return Err(end);
+                }
+            }
+        }
+        out.flush().map_err(ended)
+    }
+
+    /// Says what of the scene plays no part.
+    fn say_left_out(&self, scene: &bristle::Scene) {
+        let count = |what: &str, n: usize| {
+            if n > 0 {
+                eprintln!("note: {what} of {n} joint{} left out", if n == 1 { " is" } else { "s is" });
+            }
+        };
+        let joints = &scene.joints;
+        if !self.friction {
+            count("friction", joints.iter().filter(|joint| joint.friction.is_some()).count());
+            count("damping", joints.iter().filter(|joint| joint.damping != 0.0).count());
+        }
+        count("the drive", joints.iter().filter(|joint| joint.drive.is_some()).count());
+    }
+}
+
+fn ended(error: io::Error) -> End {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => End::Closed,
+        _ => End::Failed(format!("error: standard output: {error}")),
+    }
+}
+
+/// A line of the input.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    position: Named,
+    #[serde(default)]
+    velocity: Named,
+    effort: Option<Named>,
+    acceleration: Option<Named>,
+}
+
+/// Numbers by joint, each joint once.
+#[derive(Default)]
+struct Named(Vec<(String, Numbers)>);
+
+/// One number, or those of a free joint.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a number, or a list of numbers for a free joint")]
+enum Numbers {
+    One(f64),
+    Many(Vec<f64>),
+}
+
+impl<'de> Deserialize<'de> for Named {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ByName;
+        impl<'de> Visitor<'de> for ByName {
+            type Value = Named;
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("an object with a number for each joint, such as {\"elbow\": 0.1}")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named, A::Error> {
+                let mut entries: Vec<(String, Numbers)> = Vec::new();
+                let mut seen = std::collections::HashSet::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    if !seen.insert(name.clone()) {
+                        return Err(de::Error::custom(format!("joint `{name}` is given twice")));
+                    }
+                    entries.push((name, map.next_value()?));
+                }
+                Ok(Named(entries))
+            }
+        }
+        deserializer.deserialize_map(ByName)
+    }
+}
+
+/// A line in the order of the model.
+struct State {
+    q: Vec<f64>,
+    v: Vec<f64>,
+    tau: Option<Vec<f64>>,
+    a: Option<Vec<f64>>,
+}
+
+impl State {
+    fn read(line: &str, mechanics: &Mechanics) -> Result<Self, String> {
+        let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let model = mechanics.model();
+        let mut state = Self { q: neutral(model), v: vec![0.0; model.n_v], tau: None, a: None };
+        put(mechanics, "position", &line.position, &mut state.q, Model::q_range)?;
+        put(mechanics, "velocity", &line.velocity, &mut state.v, Model::v_range)?;
+        for (what, given, into) in
+            [("effort", &line.effort, &mut state.tau), ("acceleration", &line.acceleration, &mut state.a)]
+        {
+            if let Some(given) = given {
+                put(mechanics, what, given, into.insert(vec![0.0; model.n_v]), Model::v_range)?;
+            }
+        }
+        for i in 1..model.n_bodies() {
+            if let [_, _, _, w, x, y, z] = state.q[model.q_range(i)] {
+                let norm = (w * w + x * x + y * y + z * z).sqrt();
+                // rounded data are welcome, anything else is a mistake
+                if (norm - 1.0).abs() > 1e-6 {
+                    let name = &model.joint_names[i];
+                    return Err(format!("position of `{name}`: the quaternion has length {norm}; it must be 1"));
+                }
+                state.q[model.q_range(i)][3..].iter_mut().for_each(|part| *part /= norm);
+            }
+        }
+        Ok(state)
+    }
+}
+
+/// Puts numbers given by name into their places.
+fn put(
+    mechanics: &Mechanics,
+    what: &str,
+    given: &Named,
+    into: &mut [f64],
+    range: fn(&Model, usize) -> std::ops::Range<usize>,
+) -> Result<(), String> {
+    for (name, numbers) in &given.0 {
+        let i = mechanics.joint(name).map_err(|error| format!("{what}: {error}"))?;
+        let place = &mut into[range(mechanics.model(), i)];
+        let numbers = match numbers {
+            Numbers::One(number) => std::slice::from_ref(number),
+            Numbers::Many(numbers) => numbers,
+        };
+        if numbers.len() != place.len() {
+            let takes = match place.len() {
+                0 => "none: it is fixed".to_owned(),
+                1 => "one".to_owned(),
+                n => format!("{n}, in a list"),
+            };
+            return Err(format!("{what} of `{name}` has {} numbers; it takes {takes}", numbers.len()));
+        }
+        place.copy_from_slice(numbers);
+    }
+    Ok(())
+}
+
+/// What stands in `joints`: the name of each velocity.
+fn columns(model: &Model) -> Vec<String> {
+    let mut names = Vec::with_capacity(model.n_v);
+    for i in 1..model.n_bodies() {
+        let name = &model.joint_names[i];
+        match model.kinds[i] {
+            JointKind::Fixed => {}
+            JointKind::Revolute { .. } | JointKind::Prismatic { .. } => names.push(name.clone()),
+            JointKind::Free => names.extend(["wx", "wy", "wz", "vx", "vy", "vz"].map(|part| format!("{name}.{part}"))),
+        }
+    }
+    names
+}
+
+/// A line of the output.
+#[derive(Serialize)]
+struct Answer<'a> {
+    joints: &'a [String],
+    acceleration: Vec<f64>,
+    effort: Vec<f64>,
+    mass_matrix: Vec<Vec<f64>>,
+    kinetic: f64,
+    potential: f64,
+    reactions: Reactions,
+}
+
+/// Reactions by joint, in order.
+struct Reactions(Vec<(String, Wrench)>);
+
+/// At the joint's origin, parent on child, child axes.
+#[derive(Serialize)]
+struct Wrench {
+    force: [f64; 3],
+    moment: [f64; 3],
+}
+
+impl Serialize for Reactions {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, wrench)| (name, wrench)))
+    }
+}
+
+fn answer<'a>(
+    mechanics: &mut Mechanics,
+    columns: &'a [String],
+    State { q, v, tau, a }: &State,
+) -> bristle::Result<Answer<'a>> {
+    let n_v = columns.len();
+    let (acceleration, effort) = match (tau, a) {
+        (None, None) => (mechanics.forward(q, v, &vec![0.0; n_v])?, vec![0.0; n_v]),
+        (Some(tau), None) => (mechanics.forward(q, v, tau)?, tau.clone()),
+        (None, Some(a)) => (a.clone(), mechanics.inverse(q, v, a)?),
+        (Some(tau), Some(a)) => (mechanics.forward(q, v, tau)?, mechanics.inverse(q, v, a)?),
+    };
+    let mass = mechanics.mass_matrix(q)?;
+    let mass_matrix = mass.row_iter().map(|row| row.iter().copied().collect()).collect();
+    let (kinetic, potential) = mechanics.energies(q, v)?;
+    let wrenches: Vec<Wrench> = mechanics
+        .reactions(q, v, &acceleration)?
+        .iter()
+        .map(|reaction| Wrench { force: reaction.wrench.force().into(), moment: reaction.wrench.moment().into() })
+        .collect();
+    let numbers = acceleration.iter().chain(&effort).chain([&kinetic, &potential]);
+    let forces = wrenches.iter().flat_map(|wrench| wrench.force.iter().chain(&wrench.moment));
+    if let Some(&value) = numbers.chain(forces).find(|x| !x.is_finite()) {
+        let (name, what) = ("state".into(), "a result");
+        return Err(bristle::Error::Number {
+            name,
+            what,
+            value,
+            range: "finite: are the numbers of this state too large?",
+        });
+    }
+    let reactions = Reactions(mechanics.model().joint_names.iter().cloned().zip(wrenches).skip(1).collect());
+    Ok(Answer { joints: columns, acceleration, effort, mass_matrix, kinetic, potential, reactions })
+}

@@ -1,0 +1,239 @@
+//! `bristle dynamics`: against other engines, against formulas, and what it says when it cannot.
+
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn bristle(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_bristle")).args(arguments).current_dir(root).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A file of this test's own, gone when dropped.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn with(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("bristle-dynamics-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Answers for states.
+fn dynamics(name: &str, model: &str, states: &[Value], options: &[&str]) -> Vec<Value> {
+    let text: Vec<String> = states.iter().map(Value::to_string).collect();
+    let file = Temporary::with(&format!("{name}.jsonl"), &text.join("\n"));
+    let mut arguments = vec!["dynamics", model, "--states", file.path()];
+    arguments.extend(options);
+    let output = bristle(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+/// Largest difference, relative to the largest entry.
+fn difference(ours: &[f64], theirs: &[f64]) -> f64 {
+    assert_eq!(ours.len(), theirs.len());
+    let scale = theirs.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
+    ours.iter().zip(theirs).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs())) / scale
+}
+
+#[test]
+fn sixteen_robots_agree_with_three_other_engines() {
+    let oracle: Value = serde_json::from_str(include_str!("../../multibody/tests/data/trees_oracle.json")).unwrap();
+    let mut compared = 0;
+    for case in oracle["cases"].as_array().unwrap() {
+        let name = case["model"].as_str().unwrap();
+        let by_name = |field: &str| -> Value {
+            let joints = case["joint_order"].as_array().unwrap();
+            let pairs = joints.iter().zip(case[field].as_array().unwrap());
+            Value::Object(pairs.map(|(joint, x)| (joint.as_str().unwrap().to_owned(), x.clone())).collect())
+        };
+        let (position, velocity) = (by_name("q"), by_name("v"));
+        let states = [
+            json!({"position": position, "velocity": velocity, "effort": by_name("tau")}),
+            json!({"position": position, "velocity": velocity, "acceleration": by_name("a_inverse")}),
+        ];
+        let model = format!("crates/bristle/tests/urdf/trees/{name}.urdf");
+        let answers = dynamics(name, &model, &states, &["-q"]);
+
+        // theirs in the order of `joints`
+        let order: Vec<usize> = answers[0]["joints"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|joint| case["joint_order"].as_array().unwrap().iter().position(|j| j == joint).unwrap())
+            .collect();
+        let theirs = |field: &str| -> Vec<f64> {
+            let values = numbers(&case[field]);
+            order.iter().map(|&k| values[k]).collect()
+        };
+        let allowed = 50.0 * f64::EPSILON * case["mass_matrix_cond"].as_f64().unwrap().max(1.0);
+        assert!(difference(&numbers(&answers[0]["acceleration"]), &theirs("qdd_forward")) < allowed, "{name}");
+        assert!(difference(&numbers(&answers[1]["effort"]), &theirs("tau_inverse")) < allowed, "{name}");
+        assert_eq!(numbers(&answers[0]["effort"]), theirs("tau"));
+        for (energy, scale) in [("kinetic", 0.0), ("potential", 1.0)] {
+            let theirs = case[energy].as_f64().unwrap();
+            let ours = answers[0][energy].as_f64().unwrap();
+            assert!((ours - theirs).abs() < 1e-13 * theirs.abs().max(scale), "{name} {energy}");
+        }
+        let square: f64 = answers[0]["mass_matrix"].as_array().unwrap().iter().flat_map(numbers).map(|x| x * x).sum();
+        let frobenius = case["mass_matrix_frobenius"].as_f64().unwrap();
+        assert!((square.sqrt() - frobenius).abs() < 1e-13 * frobenius, "{name}");
+        compared += 1;
+    }
+    assert_eq!(compared, 16);
+}
+
+/// A point mass m on a massless rod of length l, hanging from a hinge along y; angle 0 points down.
+const PENDULUM: &str = r#"Scene(
+    links: [Link(name: "bob", mass: 2.0, center_of_mass: (0.0, 0.0, -0.5))],
+    joints: [Joint(name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 1.0, 0.0)), damping: 0.3,
+        friction: Coulomb(coulomb: 0.4, stiction: 0.6), drive: Effort(Constant(5.0)))],
+)"#;
+
+#[test]
+fn a_pendulum_does_what_the_formula_says() {
+    let (m, l, g) = (2.0, 0.5, 9.81);
+    let scene = Temporary::with("pendulum.ron", PENDULUM);
+    let states = [
+        json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5}}),
+        json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "acceleration": {"hinge": -3.0}}),
+        json!({}),
+        json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5}, "acceleration": {"hinge": -3.0}}),
+        json!({"position": {"hinge": 0.02}}),
+        json!({"position": {"hinge": 0.7}}),
+    ];
+    // m l² a + m g l sin q = τ − friction
+    let weight = |q: f64| m * g * l * q.sin();
+    let inertia = m * l * l;
+    for (options, resistance) in [(vec!["-q"], 0.0), (vec!["-q", "--friction"], 0.3 * 2.0 + 0.4)] {
+        let name = format!("pendulum{}", options.len());
+        let answers = dynamics(&name, scene.path(), &states, &options);
+        let first = |k: usize, field: &str| answers[k][field][0].as_f64().unwrap();
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-13, "{a} {b}");
+        let forward = (1.5 - weight(0.7) - resistance) / inertia;
+        near(first(0, "acceleration"), forward);
+        assert_eq!(first(0, "effort"), 1.5);
+        near(first(1, "effort"), inertia * -3.0 + weight(0.7) + resistance);
+        assert_eq!(first(1, "acceleration"), -3.0);
+        near(first(3, "acceleration"), forward);
+        near(first(3, "effort"), first(1, "effort"));
+
+        // energies; the reaction is what accelerates the bob and holds it, in the axes of the bob
+        near(answers[0]["kinetic"].as_f64().unwrap(), 0.5 * inertia * 4.0);
+        near(answers[0]["potential"].as_f64().unwrap(), -m * g * l * 0.7_f64.cos());
+        near(answers[0]["mass_matrix"][0][0].as_f64().unwrap(), inertia);
+        let force = numbers(&answers[0]["reactions"]["hinge"]["force"]);
+        near(force[0], -m * l * forward - m * g * 0.7_f64.sin());
+        near(force[1], 0.0);
+        near(force[2], m * l * 4.0 + m * g * 0.7_f64.cos());
+        near(numbers(&answers[0]["reactions"]["hinge"]["moment"])[1], 1.5 - resistance);
+
+        // at rest: hanging, held by friction, let go
+        near(first(2, "acceleration"), 0.0);
+        let stuck = if resistance > 0.0 { 0.0 } else { -weight(0.02) / inertia };
+        near(first(4, "acceleration"), stuck);
+        let kinetic = if resistance > 0.0 { 0.4 } else { 0.0 };
+        near(first(5, "acceleration"), (kinetic - weight(0.7)) / inertia);
+    }
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let scene = Temporary::with("said.ron", PENDULUM);
+    let states = Temporary::with("said.jsonl", "{}\n\n{}\n");
+    let ideal = bristle(&["dynamics", scene.path(), "--states", states.path()]);
+    assert_eq!(String::from_utf8_lossy(&ideal.stdout).lines().count(), 2);
+    let said = stderr(&ideal);
+    for part in ["friction of 1 joint is left out", "damping of 1 joint", "the drive of 1 joint"] {
+        assert!(said.contains(part), "{said}");
+    }
+    let whole = stderr(&bristle(&["dynamics", scene.path(), "--states", states.path(), "--friction"]));
+    assert!(!whole.contains("damping") && whole.contains("the drive"), "{whole}");
+}
+
+#[test]
+fn a_floating_robot_falls_and_turns() {
+    let robot = Temporary::with(
+        "box.urdf",
+        r#"<robot name="box"><link name="body"><inertial><mass value="3"/>
+        <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.25"/></inertial></link></robot>"#,
+    );
+    // turned by a right angle about x: the body's y points up
+    let (c, s) = (0.5_f64.sqrt(), 0.5_f64.sqrt());
+    let states = [json!({
+        "position": {"world_to_body": [1.0, 2.0, 3.0, c, s, 0.0, 0.0]},
+        "velocity": {"world_to_body": [0.5, 0.0, 2.0, 0.0, 0.0, 0.0]},
+        "effort": {"world_to_body": [0.0, 0.0, 0.0, 0.0, 6.0, 0.0]},
+    })];
+    let answers = dynamics("box", robot.path(), &states, &["-q", "--floating"]);
+    let joints: Vec<&str> = answers[0]["joints"].as_array().unwrap().iter().map(|j| j.as_str().unwrap()).collect();
+    assert_eq!(joints, ["wx", "wy", "wz", "vx", "vy", "vz"].map(|part| format!("world_to_body.{part}")));
+    let a = numbers(&answers[0]["acceleration"]);
+    // Euler: I_y ẇ_y = (I_z − I_x) w_z w_x; 6 N along y against 9.81 m/s² down
+    let expected = [0.0, (0.25 - 0.1) * 2.0 * 0.5 / 0.2, 0.0, 0.0, 6.0 / 3.0 - 9.81, 0.0];
+    assert!(a.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{a:?} {expected:?}");
+    assert!((answers[0]["potential"].as_f64().unwrap() - 3.0 * 9.81 * 3.0).abs() < 1e-12);
+    // with friction asked for where there is none: the same by another way
+    let again = dynamics("box2", robot.path(), &states, &["-q", "--floating", "--friction"]);
+    let b = numbers(&again[0]["acceleration"]);
+    assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12), "{a:?} {b:?}");
+}
+
+#[test]
+fn refusals_name_the_line_and_the_joint() {
+    let scene = Temporary::with("bad.ron", PENDULUM);
+    for (k, (line, expected)) in [
+        (r#"{"position": {"hing": 1.0}}"#, "there is no joint `hing`; there is hinge"),
+        (r#"{"positon": {"hinge": 1.0}}"#, "unknown field `positon`"),
+        (r#"{"position": {"hinge": 1.0, "hinge": 2.0}}"#, "`hinge` is given twice"),
+        (r#"{"position": {"hinge": "up"}}"#, "a number"),
+        (r#"{"position": {"hinge": null}}"#, "a number"),
+        (r#"{"position": {"hinge": [1.0, 2.0]}}"#, "has 2 numbers; it takes one"),
+        (r#"{"position": {"hinge": 1e999}}"#, "out of range"),
+        (r#"{"position": [1.0]}"#, "an object"),
+        (r#"[1.0]"#, "line 1"),
+        (r#"{"position": {"hinge": 1.0}"#, "EOF"),
+        ("nonsense", "line 1"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let states = Temporary::with(&format!("bad{k}.jsonl"), &format!("{{}}\n{line}\n{{}}\n"));
+        let output = bristle(&["dynamics", scene.path(), "--states", states.path(), "-q"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{line}: {said}");
+        assert!(said.contains(expected) && said.contains(&format!("{}:2", states.path())), "{line}: {said}");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1, "{line}");
+    }
+    let output = bristle(&["dynamics", scene.path(), "--states", "nowhere.jsonl"]);
+    assert!(output.status.code() == Some(2) && stderr(&output).contains("nowhere.jsonl"));
+}
+
+#[test]
+fn states_that_cannot_be_evaluated_leave_with_one() {
+    let scene = Temporary::with("far.ron", PENDULUM);
+    let states = Temporary::with("far.jsonl", r#"{"velocity": {"hinge": 1e200}}"#);
+    let output = bristle(&["dynamics", scene.path(), "--states", states.path(), "-q"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("far.jsonl:1") && output.stdout.is_empty(), "{}", stderr(&output));
+}

@@ -3,23 +3,29 @@
 use crate::Outcome;
 use crate::collect::{Collector, Rows, write_events};
 use crate::interrupt::Interrupt;
+use crate::plot::Selection;
+use crate::plot::quantity::Motions;
 use crate::progress::Progress;
 use crate::results::{Format, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target::{self, Stream};
 use anyhow::{Context, Result};
-use bristle::{Error, Recording, Scene, Simulation};
+use bristle::{Error, Scene, Simulation};
 use clap::Args;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Numbers in memory at most, 8 GB of them; and where nobody asked for a picture.
+const MOST_KEPT: f64 = 1e9;
+const MOST_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.
 #[derive(Args)]
 #[command(after_help = "\
-Without --out, results are written to NAME.results.csv in the current directory, with NAME the name of the scene file, and the
-summary says so. While a run is under way they grow in a file beside it, NAME.partial.EXT, which is renamed when it is complete;
+Without --out, results are written to NAME.results.csv and drawn in NAME.results.svg in the current directory, with NAME the name
+of the scene file, and the summary says so. While a run is under way they grow in a file beside it, NAME.partial.EXT, which is renamed when it is complete;
 a run that fails or is interrupted (Ctrl-C) leaves that file.
 
 Examples:
@@ -38,6 +44,9 @@ pub struct Run {
     /// Results: .csv, .npz (NumPy) or .json by extension; `-` for CSV on standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// The usual curves over time, .svg; `bristle plot` draws others
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Changes of mode of joints with stick-slip friction, as CSV: t,joint,from,to
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
@@ -64,6 +73,8 @@ struct Ready {
     names: Vec<String>,
     /// Results, and how they are written; `None` for standard output.
     out: Option<(PathBuf, Format)>,
+    /// Curves over time.
+    plot: Option<PathBuf>,
 }
 
 impl Run {
@@ -100,27 +111,33 @@ impl Run {
         if out.is_none() && self.json {
             anyhow::bail!("--json and --out - both want standard output; name a file for the results");
         }
-        for path in out.iter().map(|(path, _)| path).chain(&self.events).chain(&self.stats) {
+        let numbers = scene.duration / scene.output.interval * names.len() as f64;
+        let mut plot = self.plot.clone();
+        if let Some(plot) = &plot {
+            crate::plot::check_picture_name(plot)?;
+        } else if self.out.is_none() && numbers < MOST_DRAWN {
+            plot = Some(default_name(&self.scene, "results.svg"));
+        }
+        let is_kept = plot.is_some() || out.as_ref().is_some_and(|(_, format)| *format != Format::Csv);
+        anyhow::ensure!(
+            !is_kept || numbers < MOST_KEPT,
+            "{numbers:.1e} numbers are too many to hold in memory; a .csv file alone takes them as they come"
+        );
+        for path in out.iter().map(|(path, _)| path).chain(&plot).chain(&self.events).chain(&self.stats) {
             target::check(path)?;
         }
-        if out.as_ref().is_some_and(|(_, format)| *format != Format::Csv) {
-            let numbers = scene.duration / scene.output.interval * names.len() as f64;
-            anyhow::ensure!(
-                numbers < 1e9,
-                "{numbers:.1e} numbers are too many to hold in memory; a .csv file takes them as they come"
-            );
-        }
-        Ok(Ready { scene, sim, names, out })
+        Ok(Ready { scene, sim, names, out, plot })
     }
 
     fn simulate(&self, ready: Ready) -> Result<Outcome> {
-        let Ready { scene, mut sim, names, out } = ready;
-        let (rows, is_kept) = match &out {
-            None => (Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())), false),
-            Some((path, Format::Csv)) => (Rows::File(Stream::create(path, None)?), false),
+        let Ready { scene, mut sim, names, out, plot } = ready;
+        let rows = match &out {
+            None => Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())),
+            Some((path, Format::Csv)) => Rows::File(Stream::create(path, None)?),
             // rows in memory would be lost with the process
-            Some((path, _)) => (Rows::File(Stream::create(path, Some("csv"))?), true),
+            Some((path, _)) => Rows::File(Stream::create(path, Some("csv"))?),
         };
+        let is_kept = plot.is_some() || out.as_ref().is_some_and(|(_, format)| *format != Format::Csv);
         let progress = Progress::new(scene.duration, self.quiet);
         let mut collector = Collector::new(&names, rows, is_kept, progress, Interrupt::listen()?)?;
 
@@ -148,7 +165,8 @@ impl Run {
             }
         }
 
-        let written = write_rows(rows, kept.as_ref(), out.as_ref(), summary.completed);
+        let results = kept.as_ref().map(Results::from_recording);
+        let written = write_rows(rows, results.as_ref(), out.as_ref(), summary.completed);
         if let Ok(Some(path)) = &written {
             summary.files.push((
                 if summary.completed { "results" } else { "partial results" }.into(),
@@ -156,6 +174,11 @@ impl Run {
             ));
         }
         let is_done = summary.completed && written.is_ok();
+        if let (Some(path), Some(results)) = (&plot, &results) {
+            let selection = Selection { motions: Motions::of(&scene), title: summary.title(), ..Selection::default() };
+            let picture = crate::plot::svg(results, &selection)?;
+            write_text(path, &picture, "plot", &mut summary)?;
+        }
         self.write_others(&mut summary, &collector)?;
         self.report(&summary)?;
         written?;
@@ -165,19 +188,14 @@ impl Run {
     /// Events and counters.
     fn write_others(&self, summary: &mut Summary, collected: &Collector) -> Result<()> {
         if let Some(path) = &self.events {
-            let write = |file: &mut io::BufWriter<_>| Ok(write_events(&collected.events, file)?);
-            let path = if summary.completed {
-                target::write(path, write)?;
-                path.clone()
-            } else {
-                target::write_partial(path, write)?
-            };
-            summary.files.push(("events".into(), path.display().to_string()));
+            let mut text = Vec::new();
+            write_events(&collected.events, &mut text)?;
+            write_text(path, &String::from_utf8_lossy(&text), "events", summary)?;
         }
         if let Some(path) = &self.stats {
+            let json = serde_json::to_string_pretty(&summary)? + "\n";
+            target::write(path, |file| Ok(file.write_all(json.as_bytes())?))?;
             summary.files.push(("statistics".into(), path.display().to_string()));
-            let json = serde_json::to_string_pretty(&summary)?;
-            target::write(path, |file| Ok(io::Write::write_all(file, (json + "\n").as_bytes())?))?;
         }
         Ok(())
     }
@@ -209,13 +227,13 @@ impl Run {
 /// Ends the file of results: under its name if the run is complete. Returns where the results are.
 fn write_rows(
     rows: Rows,
-    kept: Option<&Recording>,
+    results: Option<&Results>,
     out: Option<&(PathBuf, Format)>,
     is_complete: bool,
 ) -> Result<Option<PathBuf>> {
     match (rows, out) {
         (Rows::File(mut stream), Some((path, format))) => {
-            let Some(recording) = kept else {
+            let (Some(results), Format::Npz | Format::Json) = (results, format) else {
                 if is_complete {
                     stream.complete(path)?;
                     return Ok(Some(path.clone()));
@@ -223,7 +241,6 @@ fn write_rows(
                 stream.flush().with_context(|| format!("cannot write {}", stream.partial.display()))?;
                 return Ok(Some(stream.partial));
             };
-            let results = Results::from_recording(recording);
             let write = |file: &mut io::BufWriter<_>| results.write(*format, file);
             let written = if is_complete {
                 target::write(path, write).map(|()| path.clone())
@@ -235,17 +252,30 @@ fn write_rows(
                 Ok(_) => stream.discard(),
                 Err(_) => {
                     stream.flush()?;
-                    eprintln!("{} rows kept in {}", recording.len(), stream.partial.display());
+                    eprintln!("{} rows kept in {}", results.len(), stream.partial.display());
                 }
             }
             written.map(Some)
         }
-        (Rows::Output(mut out), _) => match io::Write::flush(&mut out) {
+        (Rows::Output(mut out), _) => match out.flush() {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
             _ => Ok(None),
         },
         (Rows::File(_) | Rows::None, _) => Ok(None),
     }
+}
+
+/// Writes a text, under the name of an incomplete file if the run is not complete, and lists it.
+fn write_text(path: &Path, text: &str, what: &str, summary: &mut Summary) -> Result<()> {
+    let write = |file: &mut io::BufWriter<_>| Ok(file.write_all(text.as_bytes())?);
+    let path = if summary.completed {
+        target::write(path, write)?;
+        path.to_owned()
+    } else {
+        target::write_partial(path, write)?
+    };
+    summary.files.push((what.into(), path.display().to_string()));
+    Ok(())
 }
 
 /// `scenes/arm.ron` → `arm.results.csv`

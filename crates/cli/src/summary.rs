@@ -170,6 +170,11 @@ impl Summary {
         }
     }
 
+    /// What the scene calls itself, or its file.
+    pub fn title(&self) -> String {
+        if self.name.is_empty() { self.scene.clone() } else { self.name.clone() }
+    }
+
     /// The last state, a line for each coordinate.
     pub fn state(&self) -> String {
         let mut text = String::new();
@@ -186,11 +191,11 @@ impl Summary {
     /// For people; `is_verbose` adds every counter.
     pub fn text(&self, is_verbose: bool) -> String {
         let mut text = String::new();
-        let title = if self.name.is_empty() { &self.scene } else { &self.name };
         let s = &self.stats;
         let _ = writeln!(
             text,
-            "{title}: {} s simulated in {} s ({} × real time)",
+            "{}: {} s simulated in {} s ({} × real time)",
+            self.title(),
             self.simulated,
             significant(self.wall),
             significant(self.real_time_factor)

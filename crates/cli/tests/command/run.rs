@@ -67,6 +67,7 @@ fn refusals_leave_with_two_and_point_at_the_place() {
         (vec!["run", "scenes/single_pendulum.ron", "--wrong"], "--wrong"),
         (vec!["run", "scenes/single_pendulum.ron", "--out", "out.xls"], "unknown format `.xls`"),
         (vec!["run", "scenes/single_pendulum.ron", "--out", "out"], "no extension"),
+        (vec!["run", "scenes/single_pendulum.ron", "--plot", "out.png"], ".svg"),
         (vec!["run", "scenes/single_pendulum.ron", "--json", "--out", "-"], "both want standard output"),
         (vec!["run", "scenes/single_pendulum.ron", "--control", "Error(rtol: -1)"], "rtol"),
         (vec!["run", "scenes/single_pendulum.ron", "--control", "Errr(rtol: 1e-3)"], "did you mean `Error`?"),
@@ -117,7 +118,9 @@ fn without_out_results_have_a_name_of_their_own_and_the_summary_says_it() {
     let output = bristle_in(&folder.0, &["run", scene, "--until", "0.2"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("double_pendulum.results.csv (21 rows"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("double_pendulum.results.svg"), "{}", stderr(&output));
     assert!(folder.0.join("double_pendulum.results.csv").exists());
+    assert!(std::fs::read_to_string(folder.0.join("double_pendulum.results.svg")).unwrap().starts_with("<svg"));
     assert!(!folder.0.join("double_pendulum.results.partial.csv").exists());
 }
 
@@ -177,7 +180,7 @@ fn list_names_everything_and_the_scenes() {
 
 #[test]
 fn every_command_has_examples() {
-    for command in ["run", "check", "compare", "list"] {
+    for command in ["run", "check", "plot", "compare", "list", "import"] {
         let output = bristle(&[command, "--help"]);
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(output.status.success() && text.contains("Examples:\n  bristle "), "{text}");

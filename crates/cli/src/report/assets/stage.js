@@ -1,0 +1,366 @@
+// The machine: poses are data, the page projects and draws them.
+
+const $ = (id) => document.getElementById(id);
+const data = JSON.parse($("data").textContent);
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+const color = (k) => (darkness.matches ? data.dark : data.light)[k % data.light.length];
+const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
+
+// Numbers in base 64, low byte first: of sixteen bits, as 0 to 1, and in single precision.
+const bytesOf = (text) => new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+const numbers = (text) => {
+  const view = bytesOf(text);
+  return Float64Array.from({ length: view.byteLength / 2 }, (_, k) => view.getUint16(2 * k, true) / 65535);
+};
+const floats = (text) => {
+  const view = bytesOf(text);
+  return Float64Array.from({ length: view.byteLength / 4 }, (_, k) => view.getFloat32(4 * k, true));
+};
+const between = (low, high) => (u) => low + (high - low) * u;
+
+// The last index at which the sorted list is not beyond x; -1 before all.
+const lastBefore = (list, x) => {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (list[middle] <= x) low = middle + 1; else high = middle;
+  }
+  return low - 1;
+};
+
+// A canvas as large as it is shown, in CSS pixels.
+const fitted = (canvas) => {
+  const ratio = Math.min(window.devicePixelRatio || 1, 3);
+  const width = canvas.clientWidth, height = canvas.clientHeight;
+  const w = Math.round(width * ratio), h = Math.round(height * ratio);
+  if (canvas.width !== w || canvas.height !== h) { canvas.width = w; canvas.height = h; }
+  const pen = canvas.getContext("2d");
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+  pen.clearRect(0, 0, width, height);
+  return { pen, width, height };
+};
+
+// Which joints are stuck at a time.
+const phaseOf = new Map(data.phases.map((phase) => [phase.joint, phase]));
+const isStuck = (joint, t) => {
+  const phase = phaseOf.get(joint);
+  if (!phase) return false;
+  phase.starts = phase.starts || phase.stuck.map((span) => span[0]);
+  const k = lastBefore(phase.starts, t);
+  return k >= 0 && t < phase.stuck[k][1];
+};
+
+const stage = (() => {
+  const canvas = $("scene");
+  const links = data.links;
+  const times = numbers(data.frames.times).map(between(data.start, data.end));
+  const raw = numbers(data.frames.poses);
+  const toX = [0, 1, 2].map((k) => between(data.frames.low[k], data.frames.high[k]));
+
+  const add = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+  const sub = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+  const times3 = (a, s) => [a[0] * s, a[1] * s, a[2] * s];
+  const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+  const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+
+  // Pose of a link: place and rotation, between the frames around t.
+  const poseAt = (link, frame, u) => {
+    const size = 7 * links.length, a = frame * size + 7 * link, b = u > 0 ? a + size : a;
+    const p = [0, 1, 2].map((k) => toX[k](raw[a + k] * (1 - u) + raw[b + k] * u));
+    const qa = [3, 4, 5, 6].map((k) => 2 * raw[a + k] - 1), qb = [3, 4, 5, 6].map((k) => 2 * raw[b + k] - 1);
+    const sign = qa.reduce((sum, x, k) => sum + x * qb[k], 0) < 0 ? -1 : 1;
+    const q = qa.map((x, k) => x * (1 - u) + sign * qb[k] * u);
+    const norm = Math.hypot(...q) || 1;
+    const [w, x, y, z] = q.map((c) => c / norm);
+    const R = [
+      [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+      [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+      [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ];
+    return { p, R };
+  };
+  const world = { p: [0, 0, 0], R: [[1, 0, 0], [0, 1, 0], [0, 0, 1]] };
+  const turn = (pose, v) => pose.R.map((row) => dot(row, v));
+  const place = (pose, v) => add(pose.p, turn(pose, v));
+  const posesAt = (t) => {
+    const frame = clamp(lastBefore(times, t), 0, times.length - 1);
+    const next = Math.min(frame + 1, times.length - 1);
+    const length = times[next] - times[frame];
+    const u = length > 0 ? clamp((t - times[frame]) / length, 0, 1) : 0;
+    return links.map((_, i) => poseAt(i, frame, u));
+  };
+  const parentOf = (poses, i) => (links[i].parent < 0 ? world : poses[links[i].parent]);
+
+  // Corners of the box of a link, or none.
+  const corners = (link) => {
+    if (!link.box) return [];
+    const out = [];
+    for (const a of [-1, 1]) for (const b of [-1, 1]) for (const c of [-1, 1])
+      out.push(add(link.center, add(times3(link.box[0], a), add(times3(link.box[1], b), times3(link.box[2], c)))));
+    return out;
+  };
+  const isFrame = (link) => link.kind === "free";
+  links.forEach((link, i) => {
+    link.corners = corners(link);
+    link.children = links.filter((other) => other.parent === i && !isFrame(other)).map((other) => other.at);
+    // what of it is farthest from its joint draws a trail, if nothing hangs on it
+    const far = [link.center, ...link.corners].reduce((a, b) => (dot(b, b) > dot(a, a) * (1 + 1e-9) ? b : a));
+    link.isRod = !!link.box && link.box.filter((edge) => Math.hypot(...edge) > 0.02 * Math.hypot(...far)).length === 1;
+    link.tip = link.children.length ? null : link.isRod ? far : link.center;
+    const curve = data.panels.filter((panel) => panel.ofJoints).flatMap((panel) => panel.curves)
+      .find((c) => c.owner === link.joint);
+    link.color = curve && !isFrame(link) ? curve.color : i;
+  });
+  const middle = (poses) =>
+    times3(links.map((link, i) => place(poses[i], link.center)).reduce(add, [0, 0, 0]), 1 / Math.max(links.length, 1));
+
+  // Everything there is to see at one instant.
+  const pointsOf = (poses) => links.flatMap((link, i) => [
+    place(poses[i], link.center), poses[i].p,
+    ...link.corners.map((c) => place(poses[i], c)),
+    ...(isFrame(link) ? [] : [place(parentOf(poses, i), link.at)]),
+    ...(link.rail || []).map((c) => place(parentOf(poses, i), c)),
+  ]);
+
+  // Camera: turned by yaw and pitch from the first view.
+  const planar = data.view.planar;
+  const camera = { yaw: 0, pitch: 0, zoom: 1 };
+  const home = () => Object.assign(camera, { yaw: planar ? 0 : -0.65, pitch: planar ? 0 : 0.38, zoom: 1 });
+  home();
+  const axes = () => {
+    const { right: r, up: u, toward: n } = data.view;
+    const [a, b] = [camera.yaw, camera.pitch];
+    const level = add(times3(n, Math.cos(a)), times3(r, Math.sin(a)));
+    const toward = add(times3(level, Math.cos(b)), times3(u, Math.sin(b)));
+    const right = sub(times3(r, Math.cos(a)), times3(n, Math.sin(a)));
+    return { right, toward, up: cross(toward, right) };
+  };
+
+  // How much room the motion takes, seen from home: as a whole, and around its middle.
+  const extents = (() => {
+    const { right, up, toward } = axes();
+    const whole = [right, up, toward].map(() => [Infinity, -Infinity]), around = [0, 0], travel = [0, 0, 0].map(() => [Infinity, -Infinity]);
+    const widen = (range, x) => { range[0] = Math.min(range[0], x); range[1] = Math.max(range[1], x); };
+    const stride = Math.max(1, Math.floor(times.length / 300));
+    for (let frame = 0; frame < times.length; frame += stride) {
+      const poses = links.map((_, i) => poseAt(i, frame, 0)), center = middle(poses);
+      [right, up, toward].forEach((axis, k) => widen(travel[k], dot(center, axis)));
+      for (const point of pointsOf(poses)) {
+        [right, up, toward].forEach((axis, k) => widen(whole[k], dot(point, axis)));
+        const off = sub(point, center);
+        around[0] = Math.max(around[0], Math.abs(dot(off, right)), planar ? 0 : Math.abs(dot(off, toward)));
+        around[1] = Math.max(around[1], Math.abs(dot(off, up)));
+      }
+    }
+    const center = [0, 1, 2].map((k) =>
+      [right, up, toward].reduce((sum, axis, j) => sum + axis[k] * (whole[j][0] + whole[j][1]) / 2, 0));
+    const size = Math.hypot(...around), far = Math.hypot(...travel.map((range) => range[1] - range[0]));
+    return { center, half: [(whole[0][1] - whole[0][0]) / 2, (whole[1][1] - whole[1][0]) / 2], around, roams: size > 0 && far > 8 * size };
+  })();
+  $("follow").checked = extents.roams && links.some(isFrame);
+  $("follow").parentElement.hidden = !extents.roams && !links.some(isFrame);
+
+  const nice = (x) => {
+    const power = 10 ** Math.floor(Math.log10(x));
+    return [5, 2, 1].map((digit) => digit * power).find((step) => step <= x) || power;
+  };
+  const lengthLabel = (x) => {
+    const units = [[1e3, "km"], [1, "m"], [1e-3, "mm"], [1e-6, "µm"], [1e-9, "nm"]];
+    const [scale, name] = units.find(([scale]) => x >= scale * 0.999) || units[4];
+    return `${Number((x / scale).toPrecision(3))} ${name}`;
+  };
+
+  let shown = data.start;
+  const draw = (t) => {
+    shown = t;
+    const { pen, width, height } = fitted(canvas);
+    if (!links.length || !width) return;
+    const poses = posesAt(t), { right, up, toward } = axes();
+    const follow = $("follow").checked;
+    const target = follow ? middle(poses) : extents.center;
+    const half = follow ? extents.around : extents.half;
+    const room = [Math.max(width - 110, 60) / 2, Math.max(height - 120, 60) / 2];
+    const fit = Math.min(room[0] / (half[0] || 1e-12), room[1] / (half[1] || 1e-12));
+    const scale = (half[0] || half[1] ? fit : room[1]) * camera.zoom;
+    const see = (point) => {
+      const off = sub(point, target);
+      return [width / 2 + scale * dot(off, right), height / 2 - scale * dot(off, up), dot(off, toward)];
+    };
+    const ink = css("--text"), soft = css("--soft"), metal = css("--metal"), paper = css("--raised"), held = css("--stuck"), grid = css("--line");
+    const line = (points, style, thickness, dash = []) => {
+      pen.beginPath();
+      points.forEach((p, k) => (k ? pen.lineTo(p[0], p[1]) : pen.moveTo(p[0], p[1])));
+      pen.strokeStyle = style; pen.lineWidth = thickness; pen.setLineDash(dash); pen.stroke(); pen.setLineDash([]);
+    };
+    pen.lineCap = pen.lineJoin = "round";
+    pen.font = "12px system-ui, sans-serif";
+
+    // the floor through the world's origin, where the view is not flat
+    if (!planar && !follow) {
+      const { right: gx, toward: gy } = data.view;
+      const step = nice(Math.max(...half, 1e-9) / 2);
+      const lines = 6;
+      pen.globalAlpha = 0.7;
+      for (let k = -lines; k <= lines; k++) {
+        const a = times3(gx, k * step), b = times3(gy, k * step), reach = lines * step;
+        line([see(add(a, times3(gy, -reach))), see(add(a, times3(gy, reach)))], grid, 1);
+        line([see(add(b, times3(gx, -reach))), see(add(b, times3(gx, reach)))], grid, 1);
+      }
+      pen.globalAlpha = 1;
+    }
+    // rails of sliding joints
+    links.forEach((link, i) => {
+      if (!link.rail) return;
+      const parent = parentOf(poses, i);
+      const [a, b] = link.rail.map((c) => see(place(parent, c)));
+      const direction = see(place(parent, link.at)), ahead = see(add(place(parent, link.at), turn(poses[i], link.axis)));
+      const d = [ahead[0] - direction[0], ahead[1] - direction[1]], n = Math.hypot(...d) || 1;
+      const over = 34, e = [d[0] / n * over, d[1] / n * over];
+      line([[a[0] - e[0], a[1] - e[1]], [b[0] + e[0], b[1] + e[1]]], grid, 6);
+    });
+    // trails of what hangs free
+    const since = t - (data.end - data.start) * 0.08;
+    links.forEach((link, i) => {
+      if (!link.tip || times.length < 2) return;
+      const first = Math.max(lastBefore(times, since), 0), last = lastBefore(times, t);
+      const stride = Math.max(1, Math.floor((last - first) / 90));
+      const trail = [];
+      for (let frame = first; frame <= last; frame += stride) trail.push(see(place(poseAt(i, frame, 0), link.tip)));
+      trail.push(see(place(poses[i], link.tip)));
+      pen.lineCap = "butt";
+      for (let k = 1; k < trail.length; k++) {
+        pen.globalAlpha = 0.5 * k / trail.length;
+        line([trail[k - 1], trail[k]], color(link.color), 2);
+      }
+      pen.globalAlpha = 1; pen.lineCap = "round";
+    });
+    // links, the farthest first
+    const order = links.map((_, i) => i).sort((a, b) => see(place(poses[a], links[a].center))[2] - see(place(poses[b], links[b].center))[2]);
+    for (const i of order) {
+      const link = links[i], pose = poses[i], hue = color(link.color);
+      const origin = see(pose.p), center = see(place(pose, link.center));
+      if (link.corners.length) {
+        const outline = hull(link.corners.map((c) => see(place(pose, c))));
+        pen.beginPath();
+        outline.forEach((p, k) => (k ? pen.lineTo(p[0], p[1]) : pen.moveTo(p[0], p[1])));
+        pen.closePath();
+        pen.globalAlpha = 0.22; pen.fillStyle = hue; pen.fill();
+        pen.globalAlpha = 0.6; pen.strokeStyle = hue; pen.lineWidth = link.isRod ? 8 : 1.5; pen.stroke();
+        pen.globalAlpha = 1;
+      } else if (link.kind === "prismatic") {
+        // a block on its rail
+        const ahead = see(add(pose.p, turn(pose, link.axis))), angle = Math.atan2(ahead[1] - origin[1], ahead[0] - origin[0]);
+        pen.save(); pen.translate(center[0], center[1]); pen.rotate(angle);
+        pen.fillStyle = hue; pen.globalAlpha = 0.9; pen.fillRect(-24, -15, 48, 30);
+        pen.restore(); pen.globalAlpha = 1;
+      }
+      for (const child of link.children) line([origin, see(place(pose, child))], hue, 5);
+      if (link.isRod && !link.children.length) line([origin, see(place(pose, link.tip))], hue, 5);
+      if (!link.corners.length || link.children.length) line([origin, center], hue, link.children.length ? 1.5 : 4);
+    }
+    // joints
+    links.forEach((link, i) => {
+      const parent = parentOf(poses, i), at = see(place(parent, link.at)), stuck = isStuck(link.joint, t);
+      if (isFrame(link)) return;
+      if (link.parent < 0 && link.kind !== "prismatic") ground(pen, at, soft, dot(link.at, data.view.up) < dot(extents.center, data.view.up) ? -1 : 1);
+      if (link.kind === "revolute") {
+        if (!planar) {
+          const tip = see(add(place(parent, link.at), times3(turn(poses[i], link.axis), 16 / scale)));
+          const d = [tip[0] - at[0], tip[1] - at[1]];
+          line([[at[0] - d[0], at[1] - d[1]], [at[0] + d[0], at[1] + d[1]]], ink, 2.5);
+        }
+        disc(pen, at, planar ? 6.5 : 5, stuck ? held : paper, ink);
+      } else if (link.kind === "prismatic") {
+        disc(pen, see(place(poses[i], link.center)), 6, stuck ? held : paper, ink);
+      } else {
+        pen.fillStyle = metal; pen.fillRect(at[0] - 4, at[1] - 4, 8, 8);
+      }
+    });
+    // centres of mass
+    links.forEach((link, i) => { if (link.kind !== "prismatic" || link.corners.length) target2(pen, see(place(poses[i], link.center)), ink, paper); });
+
+    // world axes and a length to compare with
+    const names = ["x", "y", "z"], corner = [34, height - 34];
+    [[1, 0, 0], [0, 1, 0], [0, 0, 1]].forEach((axis, k) => {
+      const d = [22 * dot(axis, right), -22 * dot(axis, up)];
+      if (Math.hypot(...d) < 3) return;
+      line([corner, [corner[0] + d[0], corner[1] + d[1]]], soft, 1.5);
+      pen.fillStyle = soft; pen.textAlign = "center"; pen.textBaseline = "middle";
+      pen.fillText(names[k], corner[0] + 1.45 * d[0], corner[1] + 1.45 * d[1]);
+    });
+    const bar = nice(150 / scale), bx = width - 16, by = height - 16;
+    line([[bx - bar * scale, by - 4], [bx - bar * scale, by], [bx, by], [bx, by - 4]], soft, 1.5);
+    pen.fillStyle = soft; pen.textAlign = "right"; pen.textBaseline = "bottom";
+    pen.fillText(lengthLabel(bar), bx, by - 6);
+    const now = $("now");
+    if (now) {
+      const stuck = data.phases.filter((phase) => isStuck(phase.joint, t)).map((phase) => phase.joint);
+      now.textContent = stuck.length ? `stuck now: ${stuck.slice(0, 4).join(", ")}${stuck.length > 4 ? ", …" : ""}` : "";
+    }
+  };
+
+  // Convex outline of points (Andrew 1979).
+  const hull = (points) => {
+    const sorted = points.slice().sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+    const chain = (list) => {
+      const out = [];
+      for (const p of list) {
+        while (out.length > 1) {
+          const [a, b] = out.slice(-2);
+          if ((b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]) > 0) break;
+          out.pop();
+        }
+        out.push(p);
+      }
+      return out.slice(0, -1);
+    };
+    return [...chain(sorted), ...chain(sorted.reverse())];
+  };
+  const disc = (pen, p, radius, fill, stroke) => {
+    pen.beginPath(); pen.arc(p[0], p[1], radius, 0, 7);
+    pen.fillStyle = fill; pen.fill(); pen.strokeStyle = stroke; pen.lineWidth = 2; pen.stroke();
+  };
+  // The sign of a centre of mass: two quarters filled.
+  const target2 = (pen, p, ink, paper) => {
+    disc(pen, p, 4, paper, ink);
+    pen.fillStyle = ink;
+    for (const from of [0, Math.PI]) { pen.beginPath(); pen.moveTo(p[0], p[1]); pen.arc(p[0], p[1], 4, from, from + Math.PI / 2); pen.fill(); }
+  };
+  // What holds a joint of the world: above what hangs, below what stands.
+  const ground = (pen, p, ink, side) => {
+    pen.strokeStyle = ink; pen.lineWidth = 1.5; pen.beginPath();
+    const y = p[1] - 13 * side;
+    pen.moveTo(p[0] - 17, y); pen.lineTo(p[0] + 17, y);
+    for (let k = -2; k <= 2; k++) { pen.moveTo(p[0] + 7 * k - 3, y); pen.lineTo(p[0] + 7 * k + 3, y - 7 * side); }
+    pen.moveTo(p[0], p[1]); pen.lineTo(p[0], y); pen.stroke();
+  };
+
+  // looking from elsewhere
+  let grip = null;
+  canvas.addEventListener("pointerdown", (e) => { grip = [e.clientX, e.clientY]; canvas.setPointerCapture(e.pointerId); });
+  canvas.addEventListener("pointermove", (e) => {
+    if (!grip) return;
+    camera.yaw -= (e.clientX - grip[0]) * 0.008;
+    camera.pitch = clamp(camera.pitch + (e.clientY - grip[1]) * 0.008, -1.55, 1.55);
+    grip = [e.clientX, e.clientY];
+    draw(shown);
+  });
+  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { grip = null; });
+  canvas.addEventListener("wheel", (e) => {
+    // the page keeps its wheel; with Ctrl, or by a pinch, it zooms
+    if (!e.ctrlKey) return;
+    e.preventDefault();
+    camera.zoom = clamp(camera.zoom * Math.exp(-e.deltaY * 0.01), 0.02, 200);
+    draw(shown);
+  }, { passive: false });
+  const zoom = (factor) => () => { camera.zoom = clamp(camera.zoom * factor, 0.02, 200); draw(shown); };
+  $("closer").onclick = zoom(1.3);
+  $("farther").onclick = zoom(1 / 1.3);
+  $("home").onclick = () => { home(); draw(shown); };
+  $("follow").onchange = () => draw(shown);
+  if (data.phases.length) $("key").innerHTML = '<span><i></i>moving</span><span><i class="held"></i>stuck</span><span id="now"></span>';
+  new ResizeObserver(() => draw(shown)).observe(canvas);
+  return { draw, redraw: () => draw(shown) };
+})();
+

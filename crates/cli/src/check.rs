@@ -7,6 +7,12 @@ use std::path::PathBuf;
 
 /// Check scenes without running them.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  bristle check scenes/double_pendulum.ron
+  bristle check scenes/*.ron
+
+Every problem of every file is reported: file, line, column, the line itself, the reason and what to write instead.
+Exit codes: 0 all can be used, 2 at least one was refused.")]
 pub struct Check {
     /// Scene files
     #[arg(required = true, value_name = "SCENE")]
@@ -24,7 +30,8 @@ impl Check {
             match checked {
                 Ok(sim) => {
                     let model = &sim.compiled().model;
-                    println!("{}: {} joints, {} degrees of freedom", path.display(), model.n_joints(), model.n_v);
+                    let (joints, freedom) = (count(model.n_joints(), "joint"), count(model.n_v, "degree"));
+                    crate::print(&format!("{}: {joints}, {freedom} of freedom\n", path.display()));
                 }
                 Err(error) => {
                     eprintln!("{}", crate::run::message(&error, path));
@@ -34,4 +41,8 @@ impl Check {
         }
         outcome
     }
+}
+
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

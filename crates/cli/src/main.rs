@@ -4,21 +4,37 @@
 //! there is of the results is kept), 2 the input was refused.
 
 mod check;
+mod collect;
+mod compare;
+mod difference;
 mod dynamics;
 mod import;
+mod interrupt;
+mod list;
 mod plot;
+mod progress;
 #[allow(dead_code, reason = "wired into run next")]
 mod report;
-#[allow(dead_code, reason = "formats other than CSV are wired in next")]
 mod results;
 mod run;
+mod settings;
+mod summary;
+mod target;
 
 use clap::{Parser, Subcommand};
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// Multibody dynamics in which joint friction is a first-class citizen.
 #[derive(Parser)]
 #[command(name = "bristle", version, about)]
+#[command(after_help = "Examples:
+  bristle run scenes/double_pendulum.ron
+  bristle check scenes/*.ron
+  bristle compare scenes/double_pendulum.ron --with method=Rk4,step=1e-3 --with method=Radau5
+  bristle list laws
+
+`bristle COMMAND --help` has more for each command.")]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -27,7 +43,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Simulate a scene
-    Run(run::Run),
+    Run(Box<run::Run>),
     /// Check scenes without running them
     Check(check::Check),
     /// Draw results as curves over time
@@ -36,6 +52,10 @@ enum Command {
     Dynamics(dynamics::Dynamics),
     /// Turn a URDF robot into a scene
     Import(import::ImportRobot),
+    /// Compare two results, or two ways to solve one scene
+    Compare(Box<compare::Compare>),
+    /// List friction laws, loads, steppers and scenes
+    List(list::List),
 }
 
 /// How a command ended.
@@ -43,6 +63,16 @@ pub(crate) enum Outcome {
     Done,
     Failed,
     Refused,
+}
+
+/// Prints data on standard output. A reader who has seen enough and closes it is no error.
+pub(crate) fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        eprintln!("error: standard output: {error}");
+    }
 }
 
 fn main() -> ExitCode {
@@ -53,6 +83,8 @@ fn main() -> ExitCode {
         Command::Plot(plot) => plot.execute(),
         Command::Dynamics(dynamics) => dynamics.execute(),
         Command::Import(import) => import.execute(),
+        Command::Compare(compare) => compare.execute(),
+        Command::List(list) => list.execute(),
     };
     match outcome {
         Outcome::Done => ExitCode::SUCCESS,

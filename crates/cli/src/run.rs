@@ -1,210 +1,304 @@
 //! `bristle run`: simulate a scene, write its results, say how it went.
 
 use crate::Outcome;
+use crate::collect::{Collector, Rows, write_events};
+use crate::interrupt::Interrupt;
+use crate::plot::Selection;
+use crate::plot::quantity::Motions;
+use crate::progress::Progress;
+use crate::results::{Format, Results};
+use crate::settings::Settings;
+use crate::summary::Summary;
+use crate::target::{self, Stream};
 use anyhow::{Context, Result};
-use bristle::{Error, Recording, Scene, Simulation};
+use bristle::{Error, Scene, Simulation};
 use clap::Args;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+/// Numbers in memory at most, 8 GB of them; and where nobody asked for a picture.
+const MOST_KEPT: f64 = 1e9;
+const MOST_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.
 #[derive(Args)]
-#[command(after_help = "Examples:
-  bristle run scenes/double_pendulum.ron --out out.csv
-  bristle run scenes/single_pendulum.ron --until 2.5 --rtol 1e-11 --atol 1e-11
-  bristle run scenes/arm_3dof.ron --method Rk4 --step 1e-3 > arm.csv
-  bristle run scenes/double_pendulum_coulomb.ron --out out.csv --events events.csv
+#[command(after_help = "\
+Without --out, results are written to NAME.results.csv and drawn in NAME.results.svg in the current directory, with NAME the name
+of the scene file, and the summary says so. While a run is under way they grow in a file beside it, NAME.partial.EXT, which is renamed when it is complete;
+a run that fails or is interrupted (Ctrl-C) leaves that file.
+
+Examples:
+  bristle run scenes/double_pendulum.ron
+  bristle run scenes/double_pendulum_coulomb.ron --out out.npz --events events.csv
+  bristle run scenes/single_pendulum.ron --until 2.5 --rtol 1e-11 --atol 1e-11 --out - > pendulum.csv
+  bristle run scenes/arm_3dof.ron --method Rk4 --step 1e-3 --out arm.csv
+  bristle run scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1 --set gravity='(0, 0, -1.62)'
+  bristle run scenes/stick_slip_lugre.ron --json --out out.csv | jq .worst_balance
 
 Exit codes: 0 done, 1 the simulation failed (partial results kept), 2 the input was refused.")]
 pub struct Run {
     /// Scene file (RON)
     #[arg(value_name = "SCENE")]
     scene: PathBuf,
-    /// Write results here as CSV; standard output if left out
+    /// Results: .csv, .npz (NumPy) or .json by extension; `-` for CSV on standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write the changes of mode of joints with stick-slip friction here as CSV: t,joint,from,to
+    /// The usual curves over time, .svg; `bristle plot` draws others
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Changes of mode of joints with stick-slip friction, as CSV: t,joint,from,to
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// Simulated time, s, in place of the scene's duration
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    until: Option<String>,
-    /// Integration method, such as Dopri5, Rk4 or Radau5
-    #[arg(long, value_name = "M")]
-    method: Option<String>,
-    /// Constant step, s
-    #[arg(long, value_name = "H", allow_hyphen_values = true, conflicts_with_all = ["rtol", "atol"])]
-    step: Option<String>,
-    /// Relative tolerance
-    #[arg(long, value_name = "R", allow_hyphen_values = true)]
-    rtol: Option<String>,
-    /// Absolute tolerance
-    #[arg(long, value_name = "A", allow_hyphen_values = true)]
-    atol: Option<String>,
-    /// No summary
+    /// The summary with all counters, as JSON
+    #[arg(long, value_name = "FILE")]
+    stats: Option<PathBuf>,
+    /// Print the summary as one JSON object on standard output
+    #[arg(long)]
+    json: bool,
+    /// No summary, no warnings, no progress
     #[arg(short, long)]
     quiet: bool,
+    /// All counters in the summary
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// A run that is ready to go.
+struct Ready {
+    scene: Scene,
+    sim: Simulation,
+    names: Vec<String>,
+    /// Results, and how they are written; `None` for standard output.
+    out: Option<(PathBuf, Format)>,
+    /// Curves over time.
+    plot: Option<PathBuf>,
 }
 
 impl Run {
     pub fn execute(self) -> Outcome {
-        let scene = match self.load() {
-            Ok(scene) => scene,
-            Err(error) => return refuse(&Error::from(error), &self.scene),
-        };
-        let mut sim = match Simulation::new(&scene) {
-            Ok(sim) => sim,
-            Err(error) => return refuse(&error, &self.scene),
-        };
-        // better now than after an hour
-        for path in self.out.iter().chain(&self.events) {
-            if let Err(error) = bristle::record::check_writable(path) {
-                eprintln!("error: {error}");
+        let ready = match self.prepare() {
+            Ok(ready) => ready,
+            Err(error) => {
+                eprintln!("{}", explained(&error, &self.scene));
                 return Outcome::Refused;
             }
-        }
+        };
         if !self.quiet {
-            scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+            ready.scene.warnings().iter().for_each(|warning| eprintln!("{warning}\n"));
         }
-        let mut recording = sim.recording();
-        let start = Instant::now();
-        let result = sim.run_into(scene.duration, &mut recording);
-        let wall = start.elapsed();
-
-        match result {
-            Ok(()) => match self.write(&recording, self.out.as_deref()) {
-                Ok(()) => {
-                    if !self.quiet {
-                        summarize(&mut sim, &recording, wall, self.out.as_deref());
-                    }
-                    Outcome::Done
-                }
-                Err(error) => {
-                    eprintln!("error: {error:#}");
-                    Outcome::Failed
-                }
-            },
-            Err(error) if error.is_refusal() => refuse(&error, &self.scene),
+        match self.simulate(ready) {
+            Ok(outcome) => outcome,
             Err(error) => {
-                eprintln!("error: {error}");
-                eprintln!("the simulation stood at t = {} s:", sim.time());
-                state_lines(&recording);
-                // what there is, under a name that says it is not all
-                let path = self.out.as_deref().map(partial_name);
-                match self.write(&recording, path.as_deref()) {
-                    Ok(()) => {
-                        if let Some(path) = path {
-                            eprintln!("{} rows kept in {}", recording.len(), path.display());
-                        }
-                    }
-                    Err(error) => eprintln!("error: {error:#}"),
-                }
+                eprintln!("error: {error:#}");
                 Outcome::Failed
             }
         }
     }
 
-    /// The scene with the options in their places: checked, and refused, like the file itself.
-    fn load(&self) -> std::result::Result<Scene, bristle::scene::SceneError> {
-        let control = match (&self.step, &self.rtol, &self.atol) {
-            (Some(step), ..) => Some(format!("Constant(step: {step})")),
-            (None, None, None) => None,
-            (None, rtol, atol) => {
-                // a tolerance that is not given keeps the scene's value, or else the default
-                let (mut r, mut a) = (1e-8, 1e-10);
-                if let Ok(scene) = Scene::load(&self.scene)
-                    && let bristle::scene::Control::Error { rtol, atol } = scene.control()
-                {
-                    (r, a) = (rtol, atol);
-                }
-                let (r, a) = (format!("{r:?}"), format!("{a:?}"));
-                Some(format!("Error(rtol: {}, atol: {})", rtol.as_ref().unwrap_or(&r), atol.as_ref().unwrap_or(&a)))
-            }
+    /// Everything that can be refused is refused here: better now than after an hour.
+    fn prepare(&self) -> Result<Ready> {
+        let scene = self.settings.load(&self.scene)?;
+        let sim = Simulation::new(&scene)?;
+        let names = sim.recording().names().to_vec();
+        let out = match &self.out {
+            Some(path) if path.as_os_str() == "-" => None,
+            Some(path) => Some((path.clone(), Format::of(path)?)),
+            None => Some((default_name(&self.scene, "results.csv"), Format::Csv)),
         };
-        let given = [("duration", &self.until), ("solver.method", &self.method), ("solver.control", &control)];
-        let overrides: Vec<(&str, &str)> =
-            given.iter().filter_map(|(path, value)| value.as_deref().map(|value| (*path, value))).collect();
-        Scene::load_with(&self.scene, &overrides)
+        if out.is_none() && self.json {
+            anyhow::bail!("--json and --out - both want standard output; name a file for the results");
+        }
+        let numbers = scene.duration / scene.output.interval * names.len() as f64;
+        let mut plot = self.plot.clone();
+        if let Some(plot) = &plot {
+            crate::plot::check_picture_name(plot)?;
+        } else if self.out.is_none() && numbers < MOST_DRAWN {
+            plot = Some(default_name(&self.scene, "results.svg"));
+        }
+        let is_kept = plot.is_some() || out.as_ref().is_some_and(|(_, format)| *format != Format::Csv);
+        anyhow::ensure!(
+            !is_kept || numbers < MOST_KEPT,
+            "{numbers:.1e} numbers are too many to hold in memory; a .csv file alone takes them as they come"
+        );
+        for path in out.iter().map(|(path, _)| path).chain(&plot).chain(&self.events).chain(&self.stats) {
+            target::check(path)?;
+        }
+        Ok(Ready { scene, sim, names, out, plot })
     }
 
-    fn write(&self, recording: &Recording, path: Option<&Path>) -> Result<()> {
-        if let Some(events) = &self.events {
-            recording.write_events(events)?;
-        }
-        match path {
-            Some(path) => Ok(recording.write_csv(path)?),
-            None => {
-                let out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
-                match recording.write_csv_to(out) {
-                    // the reader has seen enough
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                    result => result.context("standard output"),
+    fn simulate(&self, ready: Ready) -> Result<Outcome> {
+        let Ready { scene, mut sim, names, out, plot } = ready;
+        let rows = match &out {
+            None => Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())),
+            Some((path, Format::Csv)) => Rows::File(Stream::create(path, None)?),
+            // rows in memory would be lost with the process
+            Some((path, _)) => Rows::File(Stream::create(path, Some("csv"))?),
+        };
+        let is_kept = plot.is_some() || out.as_ref().is_some_and(|(_, format)| *format != Format::Csv);
+        let progress = Progress::new(scene.duration, self.quiet);
+        let mut collector = Collector::new(&names, rows, is_kept, progress, Interrupt::listen()?)?;
+
+        let start = Instant::now();
+        let result = sim.run_with(scene.duration, &mut collector);
+        let wall = start.elapsed();
+        let (rows, kept) = collector.finish();
+        let mut summary = Summary::new(&self.scene, &scene, &sim, &names, &collector, wall);
+        match result {
+            Ok(()) => {}
+            // the reader has seen enough
+            Err(Error::Io { source, .. }) if out.is_none() && source.kind() == io::ErrorKind::BrokenPipe => {
+                return Ok(Outcome::Done);
+            }
+            Err(error) if error.is_refusal() => {
+                if let Rows::File(stream) = rows {
+                    stream.discard();
                 }
+                eprintln!("{}", message(&error, &self.scene));
+                return Ok(Outcome::Refused);
+            }
+            Err(error) => {
+                summary.completed = false;
+                summary.error = Some(error.to_string());
             }
         }
+
+        let results = kept.as_ref().map(Results::from_recording);
+        let written = write_rows(rows, results.as_ref(), out.as_ref(), summary.completed);
+        if let Ok(Some(path)) = &written {
+            summary.files.push((
+                if summary.completed { "results" } else { "partial results" }.into(),
+                path.display().to_string(),
+            ));
+        }
+        let is_done = summary.completed && written.is_ok();
+        if let (Some(path), Some(results)) = (&plot, &results) {
+            let selection = Selection { motions: Motions::of(&scene), title: summary.title(), ..Selection::default() };
+            let picture = crate::plot::svg(results, &selection)?;
+            write_text(path, &picture, "plot", &mut summary)?;
+        }
+        self.write_others(&mut summary, &collector)?;
+        self.report(&summary)?;
+        written?;
+        Ok(if is_done { Outcome::Done } else { Outcome::Failed })
+    }
+
+    /// Events and counters.
+    fn write_others(&self, summary: &mut Summary, collected: &Collector) -> Result<()> {
+        if let Some(path) = &self.events {
+            let mut text = Vec::new();
+            write_events(&collected.events, &mut text)?;
+            write_text(path, &String::from_utf8_lossy(&text), "events", summary)?;
+        }
+        if let Some(path) = &self.stats {
+            let json = serde_json::to_string_pretty(&summary)? + "\n";
+            target::write(path, |file| Ok(file.write_all(json.as_bytes())?))?;
+            summary.files.push(("statistics".into(), path.display().to_string()));
+        }
+        Ok(())
+    }
+
+    /// How it went.
+    fn report(&self, summary: &Summary) -> Result<()> {
+        if let Some(error) = &summary.error {
+            eprintln!("error: {error}");
+            eprintln!("the simulation stood at t = {} s:", summary.simulated);
+            eprint!("{}", summary.state());
+            for (what, path) in &summary.files {
+                let rows = if what == "partial results" {
+                    format!("{} rows kept in ", summary.rows)
+                } else {
+                    format!("{what} in ")
+                };
+                eprintln!("{rows}{path}");
+            }
+        } else if !self.quiet && !self.json {
+            eprint!("{}", summary.text(self.verbose));
+        }
+        if self.json {
+            crate::print(&(serde_json::to_string(summary)? + "\n"));
+        }
+        Ok(())
     }
 }
 
-fn refuse(error: &Error, scene: &Path) -> Outcome {
-    eprintln!("{}", message(error, scene));
-    Outcome::Refused
+/// Ends the file of results: under its name if the run is complete. Returns where the results are.
+fn write_rows(
+    rows: Rows,
+    results: Option<&Results>,
+    out: Option<&(PathBuf, Format)>,
+    is_complete: bool,
+) -> Result<Option<PathBuf>> {
+    match (rows, out) {
+        (Rows::File(mut stream), Some((path, format))) => {
+            let (Some(results), Format::Npz | Format::Json) = (results, format) else {
+                if is_complete {
+                    stream.complete(path)?;
+                    return Ok(Some(path.clone()));
+                }
+                stream.flush().with_context(|| format!("cannot write {}", stream.partial.display()))?;
+                return Ok(Some(stream.partial));
+            };
+            let write = |file: &mut io::BufWriter<_>| results.write(*format, file);
+            let written = if is_complete {
+                target::write(path, write).map(|()| path.clone())
+            } else {
+                target::write_partial(path, write)
+            };
+            // the rows are safe elsewhere, or this is where they are
+            match &written {
+                Ok(_) => stream.discard(),
+                Err(_) => {
+                    stream.flush()?;
+                    eprintln!("{} rows kept in {}", results.len(), stream.partial.display());
+                }
+            }
+            written.map(Some)
+        }
+        (Rows::Output(mut out), _) => match out.flush() {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
+            _ => Ok(None),
+        },
+        (Rows::File(_) | Rows::None, _) => Ok(None),
+    }
+}
+
+/// Writes a text, under the name of an incomplete file if the run is not complete, and lists it.
+fn write_text(path: &Path, text: &str, what: &str, summary: &mut Summary) -> Result<()> {
+    let write = |file: &mut io::BufWriter<_>| Ok(file.write_all(text.as_bytes())?);
+    let path = if summary.completed {
+        target::write(path, write)?;
+        path.to_owned()
+    } else {
+        target::write_partial(path, write)?
+    };
+    summary.files.push((what.into(), path.display().to_string()));
+    Ok(())
+}
+
+/// `scenes/arm.ron` → `arm.results.csv`
+fn default_name(scene: &Path, ending: &str) -> PathBuf {
+    let stem = scene.file_stem().map_or_else(|| "scene".into(), |stem| stem.to_string_lossy());
+    format!("{stem}.{ending}").into()
 }
 
 /// An error with the file it is about; scene errors name it themselves.
-pub(crate) fn message(error: &Error, scene: &Path) -> String {
+pub fn message(error: &Error, scene: &Path) -> String {
     match error {
         Error::Scene(error) => error.to_string(),
         error => format!("error: {error}\n --> {}", scene.display()),
     }
 }
 
-/// `out.csv` → `out.partial.csv`
-fn partial_name(path: &Path) -> PathBuf {
-    let extension = path.extension().map_or_else(String::new, |e| format!(".{}", e.to_string_lossy()));
-    let stem = path.file_stem().map_or_else(|| "results".into(), |stem| stem.to_string_lossy());
-    path.with_file_name(format!("{stem}.partial{extension}"))
-}
-
-/// Position and velocity of every joint in the last row.
-fn state_lines(recording: &Recording) {
-    let Some(row) = recording.rows().next_back() else { return };
-    const MOST: usize = 24;
-    let states =
-        recording.names().iter().zip(row).filter(|(name, _)| {
-            !name.starts_with("energy.") && (name.contains(".position") || name.contains(".velocity"))
-        });
-    let mut out = io::stderr().lock();
-    let _ = writeln!(out, "  {:<32} {:>20?}", "t", row[0]);
-    for (k, (name, value)) in states.enumerate() {
-        if k == MOST {
-            let _ = writeln!(out, "  …");
-            break;
-        }
-        let _ = writeln!(out, "  {name:<32} {value:>20.12}");
+/// The same for an error of any kind.
+pub fn explained(error: &anyhow::Error, scene: &Path) -> String {
+    if let Some(error) = error.downcast_ref::<bristle::scene::SceneError>() {
+        return error.to_string();
     }
-}
-
-fn summarize(sim: &mut Simulation, recording: &Recording, wall: Duration, out: Option<&Path>) {
-    let (stats, seconds) = (sim.stats(), wall.as_secs_f64());
-    eprintln!(
-        "{} s simulated in {:.3} s ({:.0} × real time); {} steps, {} rejected, {} evaluations, {} events",
-        sim.time(),
-        seconds,
-        sim.time() / seconds.max(1e-9),
-        stats.n_accepted,
-        stats.n_rejected + stats.n_failed,
-        stats.n_rhs + stats.n_residual,
-        stats.n_events + stats.n_time_events,
-    );
-    state_lines(recording);
-    let worst = recording.channel("energy.balance").map(|balance| balance.map(f64::abs).fold(0.0, f64::max));
-    if let (Ok(energy), Ok(worst)) = (sim.energy(), worst) {
-        let (stored, input) = (energy.kinetic + energy.potential + energy.elastic + energy.bristle, energy.input);
-        eprintln!("  energy: stored {stored:.6} J, put in {input:.6} J, dissipated {:.6} J", energy.dissipated);
-        eprintln!("  energy balance: {:.2e} J at the end, {worst:.2e} J at worst", energy.balance);
-    }
-    if let Some(out) = out {
-        eprintln!("{} rows, {} channels in {}", recording.len(), recording.names().len(), out.display());
+    match error.downcast_ref::<Error>() {
+        Some(error) => message(error, scene),
+        None => format!("error: {error:#}"),
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.
 
-mod csv;
+pub mod csv;
 mod json;
 mod npz;
 

@@ -1,0 +1,127 @@
+//! Results on their way out of a run: into a file as they come, into memory where something needs all of them, and what
+//! the summary says of them.
+
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
+use crate::results::csv;
+use crate::target::Stream;
+use bristle::{Error, Event, Record, Recording};
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Where rows go as they come.
+pub enum Rows {
+    /// Nowhere.
+    None,
+    /// Into a file that gets its name at the end.
+    File(Stream),
+    /// To standard output.
+    Output(io::BufWriter<io::StdoutLock<'static>>),
+}
+
+/// Takes rows and events from a run.
+pub struct Collector {
+    rows: Rows,
+    /// All of them, where something needs them together.
+    kept: Option<Recording>,
+    /// Changes of mode.
+    pub events: Vec<Event>,
+    /// The last row.
+    pub last: Vec<f64>,
+    /// Number of rows.
+    pub n_rows: usize,
+    /// Largest |energy.balance| of any row, J.
+    pub worst_balance: f64,
+    progress: Progress,
+    interrupt: Interrupt,
+}
+
+impl Collector {
+    /// Writes the names of the channels and waits for rows.
+    pub fn new(
+        names: &[String],
+        mut rows: Rows,
+        is_kept: bool,
+        progress: Progress,
+        interrupt: Interrupt,
+    ) -> io::Result<Self> {
+        match &mut rows {
+            Rows::None => {}
+            Rows::File(stream) => stream.push(|out| csv::write_header(names, out))?,
+            Rows::Output(out) => csv::write_header(names, out)?,
+        }
+        Ok(Self {
+            rows,
+            kept: is_kept.then(|| Recording::new(names.to_vec())),
+            events: Vec::new(),
+            last: Vec::new(),
+            n_rows: 0,
+            worst_balance: 0.0,
+            progress,
+            interrupt,
+        })
+    }
+
+    /// The run is over: where its rows went, and all of them if they were kept.
+    pub fn finish(&mut self) -> (Rows, Option<Recording>) {
+        self.progress.clear();
+        (std::mem::replace(&mut self.rows, Rows::None), self.kept.take())
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        let path = match &self.rows {
+            Rows::File(stream) => stream.partial.clone(),
+            Rows::Output(_) | Rows::None => PathBuf::from("standard output"),
+        };
+        Error::Io { path, source }
+    }
+}
+
+impl Record for Collector {
+    fn row(&mut self, row: &[f64]) -> Result<(), Error> {
+        let written = match &mut self.rows {
+            Rows::None => Ok(()),
+            Rows::File(stream) => stream.push(|out| csv::write_row(row, out)),
+            Rows::Output(out) => csv::write_row(row, out),
+        };
+        written.map_err(|error| self.failed(error))?;
+        if let Some(kept) = &mut self.kept {
+            kept.row(row)?;
+        }
+        self.last.clear();
+        self.last.extend_from_slice(row);
+        self.n_rows += 1;
+        // the last channel is the balance
+        self.worst_balance = row.last().map_or(0.0, |balance| balance.abs()).max(self.worst_balance);
+        Ok(())
+    }
+
+    fn event(&mut self, event: Event) -> Result<(), Error> {
+        if let Some(kept) = &mut self.kept {
+            kept.event(event.clone())?;
+        }
+        self.events.push(event);
+        Ok(())
+    }
+
+    fn step(&mut self, t: f64) -> ControlFlow<()> {
+        // what was gathered so far is safe from a sudden end
+        if self.progress.at(t, self.events.len())
+            && let Rows::File(stream) = &mut self.rows
+        {
+            // a failure shows with the next row
+            let _ = stream.flush();
+        }
+        if self.interrupt.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Writes changes of mode as CSV: time, joint, and the modes before and after as −1, 0 (stuck), 1.
+pub fn write_events(events: &[Event], mut out: impl Write) -> io::Result<()> {
+    out.write_all(b"t,joint,from,to\n")?;
+    for Event { t, joint, from, to } in events {
+        writeln!(out, "{t:?},{},{},{}", csv::quoted(joint), from.direction(), to.direction())?;
+    }
+    out.flush()
+}

@@ -1,0 +1,152 @@
+//! `bristle compare`: two tables of results, two scenes, or one scene solved in two ways.
+
+use crate::Outcome;
+use crate::difference::{Difference, difference};
+use crate::results::Results;
+use crate::run::explained;
+use crate::settings::Settings;
+use bristle::Simulation;
+use clap::Args;
+use std::path::{Path, PathBuf};
+
+/// Compare two results, or two ways to solve one scene.
+#[derive(Args)]
+#[command(after_help = "\
+A and B are results (.csv, .npz, .json) or scenes, which are then run. One scene alone is run with the settings of each --with;
+a single --with is compared with the scene as it is. Differences are shown per channel: the largest and where it is, the root mean
+square, and the largest as a part of the channel's range.
+
+Examples:
+  bristle compare old.csv new.npz
+  bristle compare out.csv reference.csv --tolerance 1e-6
+  bristle compare scenes/double_pendulum.ron --with method=Rk4,step=1e-3 --with method=Radau5
+  bristle compare scenes/stick_slip_lugre.ron --with joints.slide.friction.sigma1=0 --until 10
+
+Exit codes: 0 compared, 1 a run failed or a difference is beyond --tolerance, 2 the input was refused.")]
+pub struct Compare {
+    /// Results or scene
+    #[arg(value_name = "A")]
+    first: PathBuf,
+    /// Results or scene
+    #[arg(value_name = "B", conflicts_with = "with")]
+    second: Option<PathBuf>,
+    /// Settings of one side, such as method=Rk4,step=1e-3 or joints.elbow.damping=0.1; at most two
+    #[arg(long, value_name = "SETTINGS", value_parser = Settings::parse, allow_hyphen_values = true)]
+    with: Vec<Settings>,
+    /// Leave with 1 if any channel differs by more than this
+    #[arg(long, value_name = "X")]
+    tolerance: Option<f64>,
+    /// Print the differences as one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    common: Settings,
+}
+
+/// Why there is nothing to compare.
+enum Trouble {
+    Refused(String),
+    Failed(String),
+}
+
+impl Compare {
+    pub fn execute(self) -> Outcome {
+        match self.differences() {
+            Ok(found) => self.report(&found),
+            Err(Trouble::Refused(message)) => {
+                eprintln!("{message}");
+                Outcome::Refused
+            }
+            Err(Trouble::Failed(message)) => {
+                eprintln!("{message}");
+                Outcome::Failed
+            }
+        }
+    }
+
+    fn differences(&self) -> Result<Difference, Trouble> {
+        if self.tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance < 0.0) {
+            return Err(Trouble::Refused("error: --tolerance must not be negative".into()));
+        }
+        let own = |k: usize| self.with.get(k).map_or_else(|| self.common.clone(), |with| with.or(&self.common));
+        let (a, b) = match (&self.second, self.with.len()) {
+            (Some(second), _) => (self.side(&self.first, &self.common)?, self.side(second, &self.common)?),
+            (None, 1) => (self.side(&self.first, &self.common)?, self.side(&self.first, &own(0))?),
+            (None, 2) => (self.side(&self.first, &own(0))?, self.side(&self.first, &own(1))?),
+            (None, n) => {
+                let reason = if n == 0 { "there is nothing to compare with" } else { "two --with at most" };
+                let help = "name a second file, or settings: --with method=Rk4,step=1e-3";
+                return Err(Trouble::Refused(format!("error: {reason}; {help}")));
+            }
+        };
+        difference(&a, &b).map_err(|error| Trouble::Refused(format!("error: {error:#}")))
+    }
+
+    /// The results in a file, or of a run.
+    fn side(&self, path: &Path, settings: &Settings) -> Result<Results, Trouble> {
+        let refused = |error: anyhow::Error| Trouble::Refused(explained(&error, path));
+        if !is_scene(path) {
+            if !self.with.is_empty() {
+                return Err(refused(anyhow::anyhow!("{}: --with is for scenes", path.display())));
+            }
+            return Results::read(path).map_err(refused);
+        }
+        let scene = settings.load(path).map_err(|error| refused(error.into()))?;
+        let mut sim = Simulation::new(&scene).map_err(|error| refused(error.into()))?;
+        let recording = sim.run_until(scene.duration).map_err(|error| match error.is_refusal() {
+            true => refused(error.into()),
+            false => Trouble::Failed(format!("error: {error}\n --> {}", path.display())),
+        })?;
+        Ok(Results::from_recording(&recording))
+    }
+
+    fn report(&self, found: &Difference) -> Outcome {
+        if self.json {
+            match serde_json::to_string(found) {
+                Ok(json) => crate::print(&(json + "\n")),
+                Err(error) => eprintln!("error: {error}"),
+            }
+        } else {
+            crate::print(&text(found));
+        }
+        let Some(tolerance) = self.tolerance else { return Outcome::Done };
+        let beyond: Vec<&str> =
+            found.channels.iter().filter(|c| c.max > tolerance).map(|c| c.channel.as_str()).collect();
+        if beyond.is_empty() {
+            return Outcome::Done;
+        }
+        eprintln!("{} of {} channels differ by more than {tolerance:?}", beyond.len(), found.channels.len());
+        Outcome::Failed
+    }
+}
+
+/// Whether a file is a scene, by its name.
+fn is_scene(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ron"))
+}
+
+/// A table for people.
+fn text(found: &Difference) -> String {
+    let Difference { instants, interpolated, span, channels, only_first, only_second } = found;
+    let width = channels.iter().map(|c| c.channel.chars().count()).max().unwrap_or(0).max("channel".len());
+    let mut lines =
+        vec![format!("{:<width$} {:>12} {:>12} {:>12} {:>10}", "channel", "largest", "at t", "rms", "of range")];
+    for c in channels {
+        let of_range = if c.range > 0.0 { format!("{:.1e}", c.max / c.range) } else { "–".into() };
+        lines.push(match c.max {
+            0.0 => format!("{:<width$} {:>12} {:>12} {:>12} {:>10}", c.channel, 0, "–", 0, 0),
+            max => format!("{:<width$} {max:>12.4e} {:>12.6} {:>12.4e} {of_range:>10}", c.channel, c.t, c.rms),
+        });
+    }
+    lines.push(String::new());
+    lines.push(format!("{instants} instants from {} to {} s", span.0, span.1));
+    if *interpolated > 0 {
+        lines.push(format!("{interpolated} of them lie between rows of the other table, which was interpolated there"));
+    }
+    for (which, only) in [("first", only_first), ("second", only_second)] {
+        if !only.is_empty() {
+            lines.push(format!("only in the {which}: {}", only.join(", ")));
+        }
+    }
+    lines.join("\n") + "\n"
+}

@@ -1,0 +1,260 @@
+//! `bristle list`: what a scene may say, and the scenes there are, with one line each.
+
+use crate::Outcome;
+use bristle::{Error, Scene, Simulation};
+use clap::{Args, ValueEnum};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// List friction laws, loads, steppers and scenes.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  bristle list
+  bristle list laws loads
+  bristle list scenes --folder scenes
+
+What is read but cannot be run yet is marked so.")]
+pub struct List {
+    /// What to list; everything if left out
+    #[arg(value_enum, value_name = "WHAT")]
+    what: Vec<What>,
+    /// Where scenes are
+    #[arg(long, value_name = "DIR", default_value = "scenes")]
+    folder: PathBuf,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum What {
+    Laws,
+    Loads,
+    Drives,
+    Signals,
+    Steppers,
+    Controllers,
+    Formulations,
+    Scenes,
+}
+
+/// How it is written, and what it is.
+type Entry = (&'static str, &'static str);
+
+const LAWS: &[Entry] = &[
+    ("Coulomb(coulomb: 0.4, stiction: 0.6, viscous: 0.0)", "dry friction; stuck below stiction, exactly"),
+    (
+        "Stribeck(coulomb: 0.4, stiction: 0.6, stribeck_velocity: 0.01, exponent: 2.0, viscous: 0.0, peak: 1.0)",
+        "dry friction that falls with speed; stuck below peak × stiction, exactly",
+    ),
+    ("Table(points: [(0.0, 1.0), (1.0, 1.4)], peak: 1.5)", "dry friction from points (speed, level); stuck exactly"),
+    ("Tanh(coulomb: 0.4, stribeck_velocity: 0.01, viscous: 0.0)", "smooth approximation; creeps under load"),
+    ("Dahl(coulomb: 0.4, sigma0: 1.0e4)", "bristle: a spring that yields at the Coulomb level"),
+    (
+        "LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001)",
+        "bristle with Stribeck effect and damping (Canudas de Wit et al. 1995)",
+    ),
+    (
+        "LuGre2(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, alpha: 3.0, beta: 1.0)",
+        "LuGre with a second internal state (Acho et al. 2004)",
+    ),
+    (
+        "ElastoPlastic(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, breakaway: 7.0e-6)",
+        "LuGre without drift: purely elastic below break-away (Dupont et al. 2002)",
+    ),
+];
+
+const LOADS: &[Entry] = &[
+    ("Unit", "N = 1: the levels of the law are efforts"),
+    ("Constant(5.0)", "N is given"),
+    ("Signal(max: 20.0, signal: Steps([(0.0, 0.0), (0.5, 1.0)]), geometry: 1.0)", "N follows a signal: brakes"),
+    ("Pin(radius: 0.02)", "N is the radial part of the joint reaction, at a radius"),
+    ("Thrust(radius: 0.02)", "N is the axial part of the joint reaction, at a radius"),
+    ("Guide(length: 0.1)", "N is the lateral part of the reaction of a slider, tilting included if it has a length"),
+];
+
+const DRIVES: &[Entry] = &[
+    ("Effort(Sine(amplitude: 0.2, frequency: 1.0))", "a torque or force that follows a signal"),
+    ("Pull(stiffness: 2.0, target: Ramp(rate: 0.1))", "a spring whose far end moves"),
+    ("Pid(kp: 3.0, ki: 4.0, kd: 6.0, target: Constant(1.0))", "a controller; its integral is a state"),
+    ("Motion(Sine(amplitude: 0.2, frequency: 1.0))", "a prescribed position"),
+];
+
+const SIGNALS: &[Entry] = &[
+    ("Constant(1.0)", "always the same"),
+    ("Ramp(rate: 0.1, start: 0.0)", "rate × (t − start), 0 before"),
+    (
+        "Sine(amplitude: 1.0, frequency: 6.28, phase: 0.0, offset: 0.0)",
+        "amplitude × sin(frequency × t + phase) + offset",
+    ),
+    ("Table([(0.0, 0.0), (1.0, 2.0)])", "straight lines between points, ends held"),
+    ("Steps([(0.0, 0.0), (0.5, 1.0)])", "jumps"),
+    ("Piecewise([(0.0, Constant(0.0)), (1.0, Ramp(rate: 2.0, start: 1.0))])", "one signal after another"),
+    ("Sum([Constant(1.0), Sine(amplitude: 0.1, frequency: 6.0)])", "signals added up"),
+];
+
+const STEPPERS: &[Entry] = &[
+    ("Dopri5", "Dormand–Prince 5(4), dense output: the default"),
+    ("Radau5", "Radau IIA, 3 stages, order 5, stiff: the default with bristles"),
+    ("Radau3", "Radau IIA, 2 stages, order 3, stiff"),
+    ("GeneralizedAlpha(spectral_radius: 0.8)", "order 2, damping of high frequencies as asked for"),
+    ("Trapezoidal", "order 2, no damping"),
+    ("Rk4", "classical Runge–Kutta, order 4"),
+    ("RealTime", "order 1, fixed step, bounded work, stable with any friction law"),
+    ("Euler", "explicit, order 1, for comparison"),
+    ("MixedEuler", "bristles implicit, the rest explicit, for comparison"),
+];
+
+const CONTROLLERS: &[Entry] = &[
+    ("Error(rtol: 1e-8, atol: 1e-10)", "by the error estimate: the default"),
+    ("Constant(step: 1e-3)", "one step size throughout"),
+    ("DymoreCoulomb(min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0)", "shorter where slip is slow"),
+    ("DymoreLuGre(min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0)", "in units of the bristle's time"),
+    ("Velocity(inside: 1e-4, outside: 1e-3, range: (0.1, 5.0))", "two steps, by the speed of slip"),
+    ("TimeConstant(max: 1e-3, fraction: 0.333)", "a fraction of the bristle's time constant"),
+    ("TimeConstantSwitch(threshold: 1e-3, below: 1e-4, above: 1e-3)", "two steps, by the bristle's time constant"),
+];
+
+const FORMULATIONS: &[Entry] = &[
+    ("Implicit", "loads that depend on acceleration solved by Newton at each evaluation: the default"),
+    ("Jerk", "the equations differentiated once, acceleration a state; no iteration"),
+    ("Residual", "the equations handed unsolved to an implicit stepper"),
+];
+
+/// A machine on which everything can be tried.
+const TRIAL: &str = r#"Scene(
+    links: [Link(name: "block", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
+    joints: [Joint(name: "j", parent: "world", child: "block", kind: Revolute(axis: (0.0, 0.0, 1.0)),
+        friction: LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001))],
+)"#;
+
+impl List {
+    pub fn execute(self) -> Outcome {
+        let parts = if self.what.is_empty() { What::value_variants() } else { &self.what[..] };
+        let mut text = String::new();
+        let mut outcome = Outcome::Done;
+        for (k, part) in parts.iter().enumerate() {
+            if k > 0 {
+                text.push('\n');
+            }
+            if *part == What::Scenes {
+                match scenes(&self.folder) {
+                    Ok(scenes) => text += &scenes,
+                    Err(error) => {
+                        eprintln!("error: {}: {error}; name another folder with --folder", self.folder.display());
+                        outcome = Outcome::Refused;
+                    }
+                }
+                continue;
+            }
+            let (title, entries) = part.entries();
+            let _ = writeln!(text, "{title}");
+            for (written, what) in entries {
+                let yet = if is_supported(*part, written) { "" } else { " [not yet supported]" };
+                let _ = writeln!(text, "  {written}\n      {what}{yet}");
+            }
+        }
+        crate::print(&text);
+        outcome
+    }
+}
+
+impl What {
+    fn entries(self) -> (&'static str, &'static [Entry]) {
+        match self {
+            Self::Laws => ("Friction laws, `friction: …` of a joint; effort per unit load", LAWS),
+            Self::Loads => ("Loads, `load: …` of a joint: the normal force N that scales its law", LOADS),
+            Self::Drives => ("Drives, `drive: …` of a joint", DRIVES),
+            Self::Signals => ("Signals over time, in drives and loads", SIGNALS),
+            Self::Steppers => ("Steppers, `method: …` of the solver or --method", STEPPERS),
+            Self::Controllers => ("Step control, `control: …` of the solver or --control", CONTROLLERS),
+            Self::Formulations => ("Formulations, `formulation: …` of the scene or --formulation", FORMULATIONS),
+            Self::Scenes => ("Scenes", &[]),
+        }
+    }
+}
+
+/// What the trial machine is given.
+fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
+    let one = |path| vec![(path, written.to_owned())];
+    match part {
+        What::Laws => one("joints.j.friction"),
+        // a slider has lateral forces only
+        What::Loads if written.starts_with("Guide") => {
+            vec![("joints.j.kind", "Prismatic(axis: (1.0, 0.0, 0.0))".into()), ("joints.j.load", written.into())]
+        }
+        What::Loads => one("joints.j.load"),
+        What::Drives => one("joints.j.drive"),
+        What::Signals => vec![("joints.j.drive", format!("Effort({written})"))],
+        What::Steppers if matches!(written, "Dopri5" | "Radau5") => one("solver.method"),
+        What::Steppers => vec![("solver.method", written.into()), ("solver.control", "Constant(step: 1e-3)".into())],
+        What::Controllers => one("solver.control"),
+        What::Formulations if written == "Residual" => {
+            vec![("formulation", written.into()), ("solver.method", "Radau5".into())]
+        }
+        What::Formulations => one("formulation"),
+        What::Scenes => Vec::new(),
+    }
+}
+
+/// Whether the library can run it.
+fn is_supported(part: What, written: &str) -> bool {
+    built(part, written).is_ok()
+}
+
+fn built(part: What, written: &str) -> Result<Simulation, Error> {
+    let overrides = overrides(part, written);
+    let overrides: Vec<(&str, &str)> = overrides.iter().map(|(path, value)| (*path, value.as_str())).collect();
+    Simulation::new(&Scene::parse_with(TRIAL, "trial", &overrides)?)
+}
+
+/// The scenes of a folder, with the first sentence of their comment.
+fn scenes(folder: &Path) -> std::io::Result<String> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "ron") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let mut list = format!("Scenes in {}\n", folder.display());
+    for path in paths {
+        let about = fs::read_to_string(&path).map_or_else(|error| error.to_string(), |text| first_sentence(&text));
+        let _ = writeln!(list, "  {}\n      {about}", path.display());
+    }
+    Ok(list)
+}
+
+/// The comment at the head of a scene, up to the end of its first sentence.
+fn first_sentence(text: &str) -> String {
+    let lines = text.lines().map_while(|line| line.trim_start().strip_prefix("//")).map(str::trim);
+    let comment = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    match comment.find(". ") {
+        Some(end) => comment[..=end].to_owned(),
+        None => comment,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_listed_is_read() {
+        for part in What::value_variants() {
+            for (written, _) in part.entries().1 {
+                match built(*part, written) {
+                    Ok(_) | Err(Error::Unsupported { .. }) => {}
+                    // a place in the scene is given to what is not there yet
+                    Err(error) => assert!(error.to_string().contains("not yet supported"), "{written}: {error}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_sentence_of_a_scene() {
+        let text = "// A pendulum,\n// with friction. Look for its end.\n//\n// More.\nScene(";
+        assert_eq!(first_sentence(text), "A pendulum, with friction.");
+        assert_eq!(first_sentence("Scene()"), "");
+    }
+}

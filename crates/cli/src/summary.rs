@@ -1,0 +1,259 @@
+//! What a run did, for people and for programs.
+
+use crate::collect::Collector;
+use crate::progress::significant;
+use bristle::{Scene, Simulation};
+use serde::ser::{Serialize, Serializer};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// Coordinates named in the text at most.
+const MOST_STATES: usize = 24;
+
+/// What a run did.
+#[derive(Debug, Clone, serde::Serialize)]
+pub struct Summary {
+    /// Scene file.
+    pub scene: String,
+    /// What the scene calls itself.
+    pub name: String,
+    /// Whether the run reached its end.
+    pub completed: bool,
+    /// Why it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Integration method, as a scene spells it.
+    pub method: String,
+    /// Step control, as a scene spells it.
+    pub control: String,
+    /// Formulation, as a scene spells it.
+    pub formulation: String,
+    /// Simulated time, s.
+    pub simulated: f64,
+    /// Time it took, s.
+    pub wall: f64,
+    /// Simulated time per time it took.
+    pub real_time_factor: f64,
+    /// Rows recorded.
+    pub rows: usize,
+    /// Channels in a row.
+    pub channels: usize,
+    /// Counters of the integration.
+    pub stats: Counters,
+    /// Changes of mode.
+    pub mode_changes: usize,
+    /// Positions and velocities at the end.
+    pub final_state: Named,
+    /// Where the energy is and went at the end, J.
+    pub energy: Named,
+    /// Largest |energy.balance| of any row, J.
+    pub worst_balance: f64,
+    /// What may not be meant.
+    pub warnings: Vec<String>,
+    /// Files written, by what they are.
+    #[serde(serialize_with = "as_map")]
+    pub files: Vec<(String, String)>,
+}
+
+fn as_map<S: Serializer>(files: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(files.iter().map(|(what, path)| (what, path)))
+}
+
+/// Numbers by name, in order.
+#[derive(Debug, Clone, Default)]
+pub struct Named(pub Vec<(String, f64)>);
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// Counters of the integration, under the names of the library.
+#[derive(Debug, Clone, Copy, serde::Serialize)]
+pub struct Counters {
+    n_accepted: usize,
+    n_rejected: usize,
+    n_failed: usize,
+    n_rhs: usize,
+    n_residual: usize,
+    n_jacobian: usize,
+    n_factor: usize,
+    n_solve: usize,
+    n_newton: usize,
+    n_events: usize,
+    n_time_events: usize,
+    n_event_evaluations: usize,
+    n_landings: usize,
+}
+
+impl Counters {
+    /// The counters of a simulation.
+    pub fn of(sim: &Simulation) -> Self {
+        let s = sim.stats();
+        Self {
+            n_accepted: s.n_accepted,
+            n_rejected: s.n_rejected,
+            n_failed: s.n_failed,
+            n_rhs: s.n_rhs,
+            n_residual: s.n_residual,
+            n_jacobian: s.n_jacobian,
+            n_factor: s.n_factor,
+            n_solve: s.n_solve,
+            n_newton: s.n_newton,
+            n_events: s.n_events,
+            n_time_events: s.n_time_events,
+            n_event_evaluations: s.n_event_evaluations,
+            n_landings: s.n_landings,
+        }
+    }
+
+    /// Names and values.
+    fn entries(&self) -> [(&'static str, usize); 13] {
+        [
+            ("steps accepted", self.n_accepted),
+            ("rejected by the error estimate", self.n_rejected),
+            ("given up by Newton or the machine", self.n_failed),
+            ("evaluations of the accelerations", self.n_rhs),
+            ("evaluations of the residual", self.n_residual),
+            ("Jacobians", self.n_jacobian),
+            ("factorisations", self.n_factor),
+            ("substitutions", self.n_solve),
+            ("Newton iterations", self.n_newton),
+            ("events located", self.n_events),
+            ("time events", self.n_time_events),
+            ("evaluations of event functions", self.n_event_evaluations),
+            ("steps taken again to land on an event", self.n_landings),
+        ]
+    }
+}
+
+impl Summary {
+    /// Looks at a simulation and what was collected of it.
+    pub fn new(
+        path: &Path,
+        scene: &Scene,
+        sim: &Simulation,
+        names: &[String],
+        collected: &Collector,
+        wall: Duration,
+    ) -> Self {
+        let wall = wall.as_secs_f64();
+        let named = |wanted: &dyn Fn(&str) -> bool| {
+            let pairs = names.iter().zip(&collected.last).filter(|(name, _)| wanted(name));
+            Named(pairs.map(|(name, value)| (name.clone(), *value)).collect())
+        };
+        let is_energy = |name: &str| name.starts_with("energy.");
+        let mut energy = named(&is_energy);
+        energy.0.iter_mut().for_each(|(name, _)| *name = name.replace("energy.", ""));
+        Self {
+            scene: path.display().to_string(),
+            name: scene.name.clone(),
+            completed: true,
+            error: None,
+            method: written(&scene.method()),
+            control: written(&scene.control()),
+            formulation: written(&scene.formulation),
+            simulated: sim.time(),
+            wall,
+            real_time_factor: sim.time() / wall.max(1e-9),
+            rows: collected.n_rows,
+            channels: names.len(),
+            stats: Counters::of(sim),
+            mode_changes: collected.events.len(),
+            final_state: named(&|name| !is_energy(name) && (name.contains(".position") || name.contains(".velocity"))),
+            energy,
+            worst_balance: collected.worst_balance,
+            warnings: scene.warnings().iter().map(|warning| warning.to_string()).collect(),
+            files: Vec::new(),
+        }
+    }
+
+    /// What the scene calls itself, or its file.
+    pub fn title(&self) -> String {
+        if self.name.is_empty() { self.scene.clone() } else { self.name.clone() }
+    }
+
+    /// The last state, a line for each coordinate.
+    pub fn state(&self) -> String {
+        let mut text = String::new();
+        let states = &self.final_state.0;
+        for (name, value) in states.iter().take(MOST_STATES) {
+            let _ = writeln!(text, "    {name:<30} {value:>20.12}");
+        }
+        if states.len() > MOST_STATES {
+            let _ = writeln!(text, "    … and {} more: --json has them all", states.len() - MOST_STATES);
+        }
+        text
+    }
+
+    /// For people; `is_verbose` adds every counter.
+    pub fn text(&self, is_verbose: bool) -> String {
+        let mut text = String::new();
+        let s = &self.stats;
+        let _ = writeln!(
+            text,
+            "{}: {} s simulated in {} s ({} × real time)",
+            self.title(),
+            self.simulated,
+            significant(self.wall),
+            significant(self.real_time_factor)
+        );
+        let _ = writeln!(text, "  solver          {}, {}", self.method, self.control);
+        let _ = writeln!(
+            text,
+            "  steps           {} steps, {} rejected, {} evaluations",
+            s.n_accepted,
+            s.n_rejected + s.n_failed,
+            s.n_rhs + s.n_residual
+        );
+        let _ = writeln!(
+            text,
+            "  events          {} changes of mode ({} events located, {} time events)",
+            self.mode_changes, s.n_events, s.n_time_events
+        );
+        if is_verbose {
+            let _ = writeln!(text, "  formulation     {}", self.formulation);
+            for (name, value) in s.entries() {
+                let _ = writeln!(text, "    {value:>12} {name}");
+            }
+        }
+        let _ = write!(text, "  state at the end\n{}", self.state());
+        let energy =
+            |wanted: &str| self.energy.0.iter().find(|(name, _)| name == wanted).map_or(0.0, |(_, value)| *value);
+        let stored: f64 = ["kinetic", "potential", "elastic", "bristle"].map(energy).iter().sum();
+        let _ = writeln!(
+            text,
+            "  energy          stored {stored:.6} J, put in {:.6} J, dissipated {:.6} J",
+            energy("input"),
+            energy("dissipated")
+        );
+        let _ = writeln!(
+            text,
+            "  energy balance  {:.2e} J at the end, {:.2e} J at worst",
+            energy("balance"),
+            self.worst_balance
+        );
+        match self.warnings.len() {
+            0 => {}
+            1 => text += "  warnings        1, above\n",
+            n => _ = writeln!(text, "  warnings        {n}, above"),
+        }
+        for (what, path) in &self.files {
+            let _ = write!(text, "  {what:<15} {path}");
+            let _ = match what.as_str() {
+                "results" => writeln!(text, " ({} rows, {} channels)", self.rows, self.channels),
+                "report" => writeln!(text, " (open it in a browser)"),
+                _ => writeln!(text),
+            };
+        }
+        text
+    }
+}
+
+/// A setting as it stands in a scene.
+fn written(setting: &impl serde::Serialize) -> String {
+    let config = ron::ser::PrettyConfig::new().compact_structs(true).compact_arrays(true);
+    ron::ser::to_string_pretty(setting, config).unwrap_or_else(|_| "?".into())
+}

@@ -1,0 +1,138 @@
+//! Nothing is lost: failed, interrupted and unwritable runs.
+
+use super::{Temporary, bristle, root, stderr};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Steps far beyond what the method can bear.
+const DIVERGING: &str = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"a\", kind: \
+         Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: Euler, \
+         control: Constant(step: 0.1)), duration: 1000.0, output: Output(interval: 0.1))";
+
+#[test]
+fn a_failed_run_leaves_with_one_and_keeps_what_it_had() {
+    let scene = Temporary::with("stiff.ron", DIVERGING);
+    let (out, partial) = (Temporary::new("failed.csv"), Temporary::new("failed.partial.csv"));
+    let output = bristle(&["run", scene.path(), "--out", out.path()]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let message = stderr(&output);
+    assert!(message.contains("the simulation stood at t = ") && message.contains("slide.position"), "{message}");
+    assert!(!out.0.exists() && partial.0.exists() && message.contains(partial.path()), "{message}");
+    assert!(std::fs::read_to_string(partial.path()).unwrap().lines().count() > 10);
+}
+
+#[test]
+fn results_that_cannot_be_written_are_refused_before_the_run() {
+    let directory = std::env::temp_dir();
+    for out in ["/nowhere/at/all.csv", directory.to_str().unwrap()] {
+        let output = bristle(&["run", "scenes/single_pendulum.ron", "--until", "0.1", "--out", out]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(out) && !stderr(&output).contains("real time"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn other_formats_keep_what_they_had_too() {
+    let scene = Temporary::with("stiff2.ron", DIVERGING);
+    for extension in ["npz", "json"] {
+        let out = Temporary::new(&format!("failed2.{extension}"));
+        let partial = Temporary::new(&format!("failed2.partial.{extension}"));
+        let stream = Temporary::new("failed2.partial.csv");
+        let output = bristle(&["run", scene.path(), "--out", out.path(), "--json"]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(!out.0.exists() && partial.0.exists() && !stream.0.exists(), "{}", stderr(&output));
+        let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(said["completed"].as_bool(), Some(false));
+        assert!(said["error"].as_str().unwrap().contains("not finite"), "{said}");
+    }
+}
+
+/// A run that would take for ever.
+fn endless(out: &str) -> std::process::Child {
+    let arguments =
+        ["run", "scenes/double_pendulum_coulomb.ron", "--until", "1e7", "--set", "output.interval=0.5", "--out", out];
+    Command::new(env!("CARGO_BIN_EXE_bristle"))
+        .args(arguments)
+        .current_dir(root())
+        .stderr(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn wait_for_rows(path: &std::path::Path) {
+    let start = Instant::now();
+    while std::fs::metadata(path).map_or(0, |about| about.len()) < 10_000 {
+        assert!(start.elapsed() < Duration::from_secs(60), "no rows in {}", path.display());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whole rows, each with as many values as there are names.
+fn assert_whole_rows(path: &std::path::Path) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let n = text.lines().next().unwrap().split(',').count();
+    assert!(text.ends_with('\n') && text.lines().count() > 3);
+    assert!(text.lines().all(|line| line.split(',').count() == n));
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_keeps_its_rows_and_leaves_with_one() {
+    for signal in ["-INT", "-TERM"] {
+        let out = Temporary::new(&format!("interrupted{signal}.csv"));
+        let partial = Temporary::new(&format!("interrupted{signal}.partial.csv"));
+        let child = endless(out.path());
+        wait_for_rows(&partial.0);
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        let message = stderr(&output);
+        assert!(message.contains("stopped at t = ") && message.contains("elbow.position"), "{message}");
+        assert!(message.contains(partial.path()) && !out.0.exists(), "{message}");
+        assert_whole_rows(&partial.0);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_run_leaves_the_rows_written_so_far() {
+    let out = Temporary::new("killed.csv");
+    let partial = Temporary::new("killed.partial.csv");
+    let mut child = endless(out.path());
+    wait_for_rows(&partial.0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!out.0.exists());
+    assert_whole_rows(&partial.0);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error_and_leaves_the_old_results_alone() {
+    let out = Temporary::with("full.csv", "the results of yesterday\n");
+    let partial = Temporary::new("full.partial.csv");
+    std::os::unix::fs::symlink("/dev/full", &partial.0).unwrap();
+    let output = bristle(&["run", "scenes/double_pendulum.ron", "--out", out.path()]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let message = stderr(&output);
+    assert!(message.contains("No space left on device") && message.contains("full.partial.csv"), "{message}");
+    assert_eq!(std::fs::read_to_string(out.path()).unwrap(), "the results of yesterday\n");
+
+    // the same for results that are written at the end
+    let npz = Temporary::new("full.npz");
+    let partial = Temporary::new("full.partial.npz");
+    std::os::unix::fs::symlink("/dev/full", &partial.0).unwrap();
+    let output = bristle(&["run", "scenes/double_pendulum.ron", "--out", npz.path(), "-q"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("No space left on device") && !npz.0.exists(), "{}", stderr(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_closes_the_pipe_ends_the_run_quietly() {
+    let mut child = endless("-");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}

@@ -178,7 +178,7 @@ pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
 }
 
 /// Writes a file under another name and renames it when it is complete.
-pub fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
     let partial = partial_path(path);
     let all = || {
         let mut file = BufWriter::with_capacity(1 << 16, File::create(&partial)?);

@@ -13,7 +13,6 @@ mod interrupt;
 mod list;
 mod plot;
 mod progress;
-#[allow(dead_code, reason = "wired into run next")]
 mod report;
 mod results;
 mod run;

@@ -6,6 +6,7 @@ use crate::interrupt::Interrupt;
 use crate::plot::Selection;
 use crate::plot::quantity::Motions;
 use crate::progress::Progress;
+use crate::report::Facts;
 use crate::results::{Format, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
@@ -31,6 +32,7 @@ a run that fails or is interrupted (Ctrl-C) leaves that file.
 Examples:
   bristle run scenes/double_pendulum.ron
   bristle run scenes/double_pendulum_coulomb.ron --out out.npz --events events.csv
+  bristle run scenes/double_pendulum_coulomb.ron --report report.html
   bristle run scenes/single_pendulum.ron --until 2.5 --rtol 1e-11 --atol 1e-11 --out - > pendulum.csv
   bristle run scenes/arm_3dof.ron --method Rk4 --step 1e-3 --out arm.csv
   bristle run scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1 --set gravity='(0, 0, -1.62)'
@@ -47,6 +49,9 @@ pub struct Run {
     /// The usual curves over time, .svg; `bristle plot` draws others
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// The machine in motion with its curves, ledger and statistics, .html: one file for any browser
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Changes of mode of joints with stick-slip friction, as CSV: t,joint,from,to
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
@@ -118,12 +123,17 @@ impl Run {
         } else if self.out.is_none() && numbers < MOST_DRAWN {
             plot = Some(default_name(&self.scene, "results.svg"));
         }
-        let is_kept = plot.is_some() || out.as_ref().is_some_and(|(_, format)| *format != Format::Csv);
+        if let Some(report) = &self.report {
+            crate::report::check_name(report)?;
+        }
+        let is_kept = self.keeps(plot.is_some(), out.as_ref());
         anyhow::ensure!(
             !is_kept || numbers < MOST_KEPT,
             "{numbers:.1e} numbers are too many to hold in memory; a .csv file alone takes them as they come"
         );
-        for path in out.iter().map(|(path, _)| path).chain(&plot).chain(&self.events).chain(&self.stats) {
+        for path in
+            out.iter().map(|(path, _)| path).chain(&plot).chain(&self.report).chain(&self.events).chain(&self.stats)
+        {
             target::check(path)?;
         }
         Ok(Ready { scene, sim, names, out, plot })
@@ -137,7 +147,7 @@ impl Run {
             // rows in memory would be lost with the process
             Some((path, _)) => Rows::File(Stream::create(path, Some("csv"))?),
         };
-        let is_kept = plot.is_some() || out.as_ref().is_some_and(|(_, format)| *format != Format::Csv);
+        let is_kept = self.keeps(plot.is_some(), out.as_ref());
         let progress = Progress::new(scene.duration, self.quiet);
         let mut collector = Collector::new(&names, rows, is_kept, progress, Interrupt::listen()?)?;
 
@@ -179,10 +189,28 @@ impl Run {
             let picture = crate::plot::svg(results, &selection)?;
             write_text(path, &picture, "plot", &mut summary)?;
         }
+        if let (Some(path), Some(results)) = (&self.report, &results) {
+            let page = crate::report::html(&Facts {
+                scene: &scene,
+                model: &sim.compiled().model,
+                results,
+                stats: &sim.stats(),
+                wall,
+                warnings: &summary.warnings,
+                overrides: &self.settings.overrides(&self.scene),
+                failure: summary.error.as_deref(),
+            })?;
+            write_text(path, &page, "report", &mut summary)?;
+        }
         self.write_others(&mut summary, &collector)?;
         self.report(&summary)?;
         written?;
         Ok(if is_done { Outcome::Done } else { Outcome::Failed })
+    }
+
+    /// Whether all rows are needed together.
+    fn keeps(&self, has_plot: bool, out: Option<&(PathBuf, Format)>) -> bool {
+        has_plot || self.report.is_some() || out.is_some_and(|(_, format)| *format != Format::Csv)
     }
 
     /// Events and counters.

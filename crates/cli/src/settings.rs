@@ -95,14 +95,19 @@ impl Settings {
 
     /// The scene with these values in their places.
     pub fn load(&self, path: &Path) -> Result<Scene, SceneError> {
-        let mut overrides: Vec<(&str, &str)> = self.set.iter().map(|(path, value)| (&**path, &**value)).collect();
+        load_with(path, &self.overrides(path))
+    }
+
+    /// Paths in a scene file, and the values in their places.
+    pub fn overrides(&self, path: &Path) -> Vec<(String, String)> {
+        let mut overrides = self.set.clone();
         let control = match (&self.control, &self.step) {
             (Some(control), _) => Some(control.clone()),
             (None, Some(step)) => Some(format!("Constant(step: {step})")),
             (None, None) if self.has_tolerances() => {
                 // a tolerance that is not given keeps the scene's value, or else the default
                 let (mut r, mut a) = (1e-8, 1e-10);
-                if let Ok(scene) = Scene::load_with(path, &overrides)
+                if let Ok(scene) = load_with(path, &overrides)
                     && let Control::Error { rtol, atol } = scene.control()
                 {
                     (r, a) = (rtol, atol);
@@ -119,9 +124,14 @@ impl Settings {
             ("solver.control", &control),
             ("formulation", &self.formulation),
         ];
-        overrides.extend(given.iter().filter_map(|(path, value)| value.as_deref().map(|value| (*path, value))));
-        Scene::load_with(path, &overrides)
+        overrides.extend(given.iter().filter_map(|(path, value)| Some(((*path).to_owned(), (*value).clone()?))));
+        overrides
     }
+}
+
+fn load_with(path: &Path, overrides: &[(String, String)]) -> Result<Scene, SceneError> {
+    let overrides: Vec<(&str, &str)> = overrides.iter().map(|(path, value)| (&**path, &**value)).collect();
+    Scene::load_with(path, &overrides)
 }
 
 /// The parts between commas that stand in no bracket and no quotes.

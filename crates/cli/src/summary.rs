@@ -253,7 +253,7 @@ impl Summary {
 }
 
 /// A setting as it stands in a scene.
-fn written(setting: &impl serde::Serialize) -> String {
+pub fn written(setting: &impl serde::Serialize) -> String {
     let config = ron::ser::PrettyConfig::new().compact_structs(true).compact_arrays(true);
     ron::ser::to_string_pretty(setting, config).unwrap_or_else(|_| "?".into())
 }

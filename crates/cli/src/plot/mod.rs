@@ -17,6 +17,7 @@ pub use select::Selection;
 
 use crate::Outcome;
 use crate::results::Results;
+use crate::target;
 use anyhow::{Context, Result, bail};
 use bristle::Scene;
 use clap::Args;
@@ -103,7 +104,7 @@ impl Plot {
         let selection = Selection { patterns: self.channels, motions, title, from: self.from, to: self.to };
         match svg(&results, &selection) {
             Err(error) => refuse(error.context(self.result.display().to_string())),
-            Ok(picture) => match write(&out, &picture) {
+            Ok(picture) => match target::write(&out, |file| Ok(file.write_all(picture.as_bytes())?)) {
                 Ok(()) => {
                     eprintln!("picture in {}", out.display());
                     Outcome::Done
@@ -170,11 +171,6 @@ pub fn check_picture_name(path: &Path) -> Result<()> {
         ),
         _ => bail!("{}: pictures are written as .svg", path.display()),
     }
-}
-
-/// Writes a text under another name and renames it when it is complete.
-pub fn write(path: &Path, text: &str) -> Result<()> {
-    Ok(bristle::record::write_whole(path, |file| file.write_all(text.as_bytes()))?)
 }
 
 #[cfg(test)]

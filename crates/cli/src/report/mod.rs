@@ -47,8 +47,8 @@ pub struct Facts<'a> {
     pub wall: Duration,
     /// What may not be meant.
     pub warnings: &'a [String],
-    /// Values given in place of the scene's, as `path=value`.
-    pub overrides: &'a [String],
+    /// Values given in place of the scene's, by their paths.
+    pub overrides: &'a [(String, String)],
     /// Why the run ended before its time, if it did.
     pub failure: Option<&'a str>,
 }
@@ -89,6 +89,15 @@ pub fn html(facts: &Facts<'_>) -> Result<String> {
         ("script", SCRIPT.concat()),
     ];
     fill(PAGE, &parts)
+}
+
+/// Refuses names of reports that are not HTML.
+pub fn check_name(path: &Path) -> Result<()> {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+    if !matches!(extension.as_deref(), Some("html" | "htm")) {
+        bail!("{}: reports are written as .html", path.display());
+    }
+    Ok(())
 }
 
 /// What the script draws.

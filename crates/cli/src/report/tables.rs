@@ -2,6 +2,7 @@
 
 use super::Facts;
 use crate::results::Results;
+use crate::summary::written;
 use std::fmt::Write;
 
 /// Characters of a scene that are shown.
@@ -56,9 +57,9 @@ pub fn ledger(results: &Results) -> String {
 pub fn statistics(facts: &Facts<'_>, span: f64) -> String {
     let (stats, seconds) = (facts.stats, facts.wall.as_secs_f64());
     let mut rows = vec![
-        ("method", spelled(&facts.scene.method())),
-        ("step control", spelled(&facts.scene.control())),
-        ("formulation", format!("{:?}", facts.scene.formulation)),
+        ("method", written(&facts.scene.method())),
+        ("step control", written(&facts.scene.control())),
+        ("formulation", written(&facts.scene.formulation)),
         ("wall time", format!("{seconds:.3} s, {:.0} × real time", span / seconds.max(1e-9))),
     ];
     for (name, n) in [
@@ -105,7 +106,11 @@ pub fn source(facts: &Facts<'_>) -> String {
     let Some(text) = facts.scene.origin.text() else { return "<p>The scene was made in a program.</p>".into() };
     let mut out = String::new();
     if !facts.overrides.is_empty() {
-        let list: Vec<String> = facts.overrides.iter().map(|o| format!("<code>{}</code>", escape(o))).collect();
+        let list: Vec<String> = facts
+            .overrides
+            .iter()
+            .map(|(path, value)| format!("<code>{}</code>", escape(&format!("{path}={value}"))))
+            .collect();
         let _ = writeln!(out, "<p>With other values for this run: {}</p>", list.join(", "));
     }
     let end = text.char_indices().nth(MOST_SOURCE).map_or(text.len(), |(at, _)| at);
@@ -114,11 +119,6 @@ pub fn source(facts: &Facts<'_>) -> String {
         let _ = write!(out, "<p>The first {MOST_SOURCE} characters of {}.</p>", text.chars().count());
     }
     out
-}
-
-/// A setting as a scene spells it.
-fn spelled(setting: &impl std::fmt::Debug) -> String {
-    format!("{setting:?}").replace(" { ", "(").replace(" }", ")")
 }
 
 /// An energy with six digits.

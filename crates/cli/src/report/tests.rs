@@ -24,7 +24,7 @@ fn report_of(scene: &Scene, warnings: &[String], failure: Option<&str>) -> Strin
         stats: &sim.stats(),
         wall: Duration::from_millis(123),
         warnings,
-        overrides: &["solver.method=Dopri5".into()],
+        overrides: &[("solver.method".into(), "Dopri5".into())],
         failure,
     };
     html(&facts).unwrap()

@@ -186,3 +186,21 @@ fn every_command_has_examples() {
         assert!(output.status.success() && text.contains("Examples:\n  bristle "), "{text}");
     }
 }
+
+#[test]
+fn a_report_is_one_page_and_says_what_was_changed() {
+    let folder = Temporary::folder("report");
+    let (out, report) = (folder.0.join("out.csv"), folder.0.join("report.html"));
+    let (out, report) = (out.to_str().unwrap(), report.to_str().unwrap());
+    let scene = "scenes/double_pendulum_coulomb.ron";
+    let output =
+        bristle(&["run", scene, "--until", "1", "--set", "joints.elbow.damping=0.1", "--out", out, "--report", report]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains(report), "{}", stderr(&output));
+    let page = std::fs::read_to_string(report).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>") && page.len() < 1_000_000);
+    assert!(page.contains("joints.elbow.damping=0.1") && page.contains("duration=1"));
+    let refused = bristle(&["run", scene, "--report", "report.pdf"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("reports are written as .html"), "{}", stderr(&refused));
+}

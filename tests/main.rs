@@ -6,6 +6,7 @@ mod complementarity;
 mod energy;
 mod lugre;
 mod recording;
+mod scene_checks;
 mod scenes;
 mod stick_slip;
 mod symmetry;

@@ -1,5 +1,8 @@
 //! Robots in URDF: what they become, what they are refused for, and that nothing makes the reader panic.
 
 mod urdf {
+    mod damage;
+    mod meaning;
     mod oracle;
+    mod refusals;
 }

@@ -97,6 +97,10 @@ fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Fra
         I = R * I * R.transpose();
     }
     let place = found.tag(xml);
+    if !I.iter().all(|x| x.is_finite()) {
+        found.problem(place, "in the axes of the link these moments are no longer finite", "");
+        return None;
+    }
     let entries = ENTRIES.iter().zip(places).map(|(&(key, r, c), place)| (key, tree::number(place, I[(r, c)])));
     Some(words.fields(place, "Full", entries.collect()))
 }

@@ -73,7 +73,7 @@ struct Robot<'t> {
 }
 
 impl<'t> Robot<'t> {
-    /// Parents and children are links of this robot.
+    /// Parents and children are links of this robot, and no link has two parents.
     fn check_names(&self, found: &mut Findings) {
         let index: HashSet<&str> = self.links.iter().map(|link| link.name.text).collect();
         let names: Vec<&str> = self.links.iter().map(|link| link.name.text).collect();
@@ -83,6 +83,14 @@ impl<'t> Robot<'t> {
                     let help = found.suggest(end.text, &names);
                     found.problem(end.place, format!("there is no link `{}`", end.text), help);
                 }
+            }
+        }
+        let mut carrier: HashMap<&str, &Joint> = HashMap::new();
+        for joint in &self.joints {
+            if let Some(other) = carrier.insert(joint.child.text, joint) {
+                let (link, a, b) = (joint.child.text, other.name.text, joint.name.text);
+                let reason = format!("two joints carry `{link}`: `{a}` and `{b}`");
+                found.problem(joint.child.place, reason, "a link has one parent; closed chains are not supported");
             }
         }
     }
@@ -196,6 +204,12 @@ impl<'t> Robot<'t> {
     /// Everything in its place; the root hangs on the world.
     fn into_scene(mut self, found: &mut Findings, words: &mut Words, options: &Options) -> Option<Node> {
         let root = self.root(found);
+        for (i, link) in self.links.iter().enumerate().filter(|(_, link)| link.name.text == "world") {
+            if root != Some(i) {
+                let help = "call it something else: `world` is what the root hangs from";
+                found.problem(link.name.place, "`world` can only be the root", help);
+            }
+        }
         if !found.problems.is_empty() {
             return None;
         }

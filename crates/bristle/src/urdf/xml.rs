@@ -49,7 +49,7 @@ fn too_deep(document: &Document, sources: &Sources) -> Option<Problem> {
 fn not_xml(error: &roxmltree::Error, sources: &Sources) -> Problem {
     use roxmltree::Error::{
         DtdDetected, DuplicatedAttribute, NoRootNode, NodesLimitReached, UnclosedRootNode, UnexpectedCloseTag,
-        UnexpectedEndOfStream, UnknownNamespace,
+        UnexpectedEndOfStream, UnknownNamespace, UnknownToken,
     };
     let source = &sources.0[0];
     let at = error.pos();
@@ -74,7 +74,12 @@ fn not_xml(error: &roxmltree::Error, sources: &Sources) -> Problem {
         error => {
             let said = error.to_string();
             let said = said.strip_suffix(&format!(" at {at}")).unwrap_or(&said);
-            (format!("this is not XML: {said}"), String::new())
+            let help = if matches!(error, UnknownToken(_)) {
+                "a file holds one `<robot name=\"…\"> … </robot>`"
+            } else {
+                ""
+            };
+            (format!("this is not XML: {said}"), help.into())
         }
     };
     Problem::at(sources, at_offset(source, place), reason, help)

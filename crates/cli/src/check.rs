@@ -1,7 +1,8 @@
 //! `bristle check`: read scenes, build their machines, say what is wrong.
 
 use crate::Outcome;
-use bristle::{Scene, Simulation};
+use bristle::Simulation;
+use bristle::urdf::{self, Options};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 Every problem of every file is reported: file, line, column, the line itself, the reason and what to write instead.
 Exit codes: 0 all can be used, 2 at least one was refused.")]
 pub struct Check {
-    /// Scene files
+    /// Scenes (RON) or robots (URDF)
     #[arg(required = true, value_name = "SCENE")]
     scenes: Vec<PathBuf>,
 }
@@ -23,7 +24,10 @@ impl Check {
     pub fn execute(self) -> Outcome {
         let mut outcome = Outcome::Done;
         for path in &self.scenes {
-            let checked = Scene::load(path).map_err(bristle::Error::from).and_then(|scene| {
+            let import = urdf::load_scene(path, &Options::default());
+            let checked = import.map_err(bristle::Error::from).and_then(|import| {
+                import.lines.iter().for_each(|line| eprintln!("{line}"));
+                let scene = import.scene;
                 scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
                 Simulation::new(&scene)
             });

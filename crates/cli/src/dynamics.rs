@@ -18,7 +18,11 @@ use std::path::{Path, PathBuf};
 
 /// Mechanics of a scene or robot at given states.
 #[derive(Args)]
-#[command(after_help = "One JSON object a line, names that are left out are 0:
+#[command(after_help = "Examples:
+  bristle dynamics robot.urdf --states states.jsonl > answers.jsonl
+  echo '{\"position\": {\"hinge\": 0.1}}' | bristle dynamics scenes/single_pendulum.ron --states - --friction
+
+One JSON object a line, names that are left out are 0:
   {\"position\": {\"elbow\": 0.1}, \"velocity\": {\"elbow\": 1.0}, \"effort\": {\"elbow\": 2.0}}
 `effort` (or neither) asks for forward dynamics, `acceleration` for inverse dynamics, both for both.
 Free joints take lists: position [x, y, z, qw, qx, qy, qz], the others [wx, wy, wz, vx, vy, vz] in child axes.

@@ -12,6 +12,7 @@ use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target::{self, Stream};
 use anyhow::{Context, Result};
+use bristle::urdf::{Import, Understood};
 use bristle::{Error, Scene, Simulation};
 use clap::Args;
 use std::io::{self, Write};
@@ -36,11 +37,12 @@ Examples:
   bristle run scenes/single_pendulum.ron --until 2.5 --rtol 1e-11 --atol 1e-11 --out - > pendulum.csv
   bristle run scenes/arm_3dof.ron --method Rk4 --step 1e-3 --out arm.csv
   bristle run scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1 --set gravity='(0, 0, -1.62)'
+  bristle run robot.urdf --friction friction.ron
   bristle run scenes/stick_slip_lugre.ron --json --out out.csv | jq .worst_balance
 
 Exit codes: 0 done, 1 the simulation failed (partial results kept), 2 the input was refused.")]
 pub struct Run {
-    /// Scene file (RON)
+    /// Scene (RON) or robot (URDF)
     #[arg(value_name = "SCENE")]
     scene: PathBuf,
     /// Results: .csv, .npz (NumPy) or .json by extension; `-` for CSV on standard output
@@ -74,6 +76,8 @@ pub struct Run {
 /// A run that is ready to go.
 struct Ready {
     scene: Scene,
+    /// What was understood of a robot.
+    lines: Vec<Understood>,
     sim: Simulation,
     names: Vec<String>,
     /// Results, and how they are written; `None` for standard output.
@@ -92,6 +96,7 @@ impl Run {
             }
         };
         if !self.quiet {
+            ready.lines.iter().for_each(|line| eprintln!("{line}"));
             ready.scene.warnings().iter().for_each(|warning| eprintln!("{warning}\n"));
         }
         match self.simulate(ready) {
@@ -105,7 +110,7 @@ impl Run {
 
     /// Everything that can be refused is refused here: better now than after an hour.
     fn prepare(&self) -> Result<Ready> {
-        let scene = self.settings.load(&self.scene)?;
+        let Import { scene, lines } = self.settings.import(&self.scene)?;
         let sim = Simulation::new(&scene)?;
         let names = sim.recording().names().to_vec();
         let out = match &self.out {
@@ -136,11 +141,11 @@ impl Run {
         {
             target::check(path)?;
         }
-        Ok(Ready { scene, sim, names, out, plot })
+        Ok(Ready { scene, lines, sim, names, out, plot })
     }
 
     fn simulate(&self, ready: Ready) -> Result<Outcome> {
-        let Ready { scene, mut sim, names, out, plot } = ready;
+        let Ready { scene, mut sim, names, out, plot, .. } = ready;
         let rows = match &out {
             None => Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())),
             Some((path, Format::Csv)) => Rows::File(Stream::create(path, None)?),

@@ -2,8 +2,9 @@
 
 use bristle::Scene;
 use bristle::scene::{Control, SceneError};
+use bristle::urdf::{self, FrictionFile, Import, Options};
 use clap::Args;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Values in place of the scene's.
 #[derive(Args, Debug, Clone, Default)]
@@ -30,6 +31,12 @@ pub struct Settings {
     /// Implicit, Jerk or Residual
     #[arg(long, value_name = "F")]
     formulation: Option<String>,
+    /// A friction file: laws and loads by joint name, such as { "elbow": (friction: Coulomb(coulomb: 0.3)) }
+    #[arg(long, value_name = "FILE")]
+    friction: Option<PathBuf>,
+    /// Let the root link of a URDF robot float instead of fixing it to the world
+    #[arg(long)]
+    floating: bool,
     /// Any value by its path, such as joints.elbow.friction.coulomb=0.3; may be repeated
     #[arg(long, value_name = "PATH=VALUE", value_parser = assignment, allow_hyphen_values = true)]
     set: Vec<(String, String)>,
@@ -60,6 +67,7 @@ impl Settings {
                 "rtol" => settings.rtol = Some(value),
                 "atol" => settings.atol = Some(value),
                 "formulation" => settings.formulation = Some(value),
+                "friction" => settings.friction = Some(value.into()),
                 _ => settings.set.push((key, value)),
             }
         }
@@ -84,6 +92,8 @@ impl Settings {
             rtol: step.rtol.clone(),
             atol: step.atol.clone(),
             formulation: self.formulation.clone().or_else(|| others.formulation.clone()),
+            friction: self.friction.clone().or_else(|| others.friction.clone()),
+            floating: self.floating || others.floating,
             // later ones win
             set: others.set.iter().chain(&self.set).cloned().collect(),
         }
@@ -93,9 +103,19 @@ impl Settings {
         self.rtol.is_some() || self.atol.is_some()
     }
 
-    /// The scene with these values in their places.
+    /// The scene with these values in their places, from RON or URDF.
     pub fn load(&self, path: &Path) -> Result<Scene, SceneError> {
-        load_with(path, &self.overrides(path))
+        self.import(path).map(|import| import.scene)
+    }
+
+    /// The same, with what was understood of a robot.
+    pub fn import(&self, path: &Path) -> Result<Import, SceneError> {
+        self.import_with(path, self.overrides(path))
+    }
+
+    fn import_with(&self, path: &Path, overrides: Vec<(String, String)>) -> Result<Import, SceneError> {
+        let friction = self.friction.as_ref().map(FrictionFile::load).transpose()?;
+        urdf::load_scene(path, &Options { floating: self.floating, strict: false, friction, overrides })
     }
 
     /// Paths in a scene file, and the values in their places.
@@ -107,8 +127,8 @@ impl Settings {
             (None, None) if self.has_tolerances() => {
                 // a tolerance that is not given keeps the scene's value, or else the default
                 let (mut r, mut a) = (1e-8, 1e-10);
-                if let Ok(scene) = load_with(path, &overrides)
-                    && let Control::Error { rtol, atol } = scene.control()
+                if let Ok(import) = self.import_with(path, overrides.clone())
+                    && let Control::Error { rtol, atol } = import.scene.control()
                 {
                     (r, a) = (rtol, atol);
                 }
@@ -127,11 +147,6 @@ impl Settings {
         overrides.extend(given.iter().filter_map(|(path, value)| Some(((*path).to_owned(), (*value).clone()?))));
         overrides
     }
-}
-
-fn load_with(path: &Path, overrides: &[(String, String)]) -> Result<Scene, SceneError> {
-    let overrides: Vec<(&str, &str)> = overrides.iter().map(|(path, value)| (&**path, &**value)).collect();
-    Scene::load_with(path, &overrides)
 }
 
 /// The parts between commas that stand in no bracket and no quotes.

@@ -1,0 +1,108 @@
+//! URDF robots on the command line: imported, checked, run; friction put on; leftovers named or refused.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const GRIPPER: &str = "crates/bristle/tests/urdf/good/gripper.urdf";
+
+fn bristle(arguments: &[&str]) -> Output {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    Command::new(env!("CARGO_BIN_EXE_bristle")).args(arguments).current_dir(root).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A file of this test's own, gone when dropped.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn with(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("bristle-import-{}-{name}", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().unwrap()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// A pendulum that is held by nothing but its hinge.
+const PENDULUM: &str = r#"<robot name="pendulum"><link name="base"/><link name="bob"><inertial><origin xyz="0.5 0 0"/>
+<mass value="2"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="bob"/><axis xyz="0 1 0"/></joint></robot>"#;
+
+#[test]
+fn an_imported_robot_is_a_scene() {
+    let output = bristle(&["import", GRIPPER]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let scene = bristle::Scene::parse(&text, "gripper.ron").unwrap();
+    assert_eq!((scene.links.len(), scene.joints.len(), scene.couplings.len()), (5, 5, 2));
+    let said = stderr(&output);
+    for part in
+        ["joint `shoulder`: revolute", "not used: `limit` (lower -1", "2 × `transmission`", "fixed to the world"]
+    {
+        assert!(said.contains(part), "no `{part}` in {said}");
+    }
+    let quiet = bristle(&["import", GRIPPER, "-q"]);
+    assert_eq!((stderr(&quiet).as_str(), quiet.stdout), ("", output.stdout));
+
+    let out = Temporary::with("gripper.ron", "");
+    let written = bristle(&["import", GRIPPER, "-q", "--floating", "--out", out.path()]);
+    assert!(written.status.success() && written.stdout.is_empty(), "{}", stderr(&written));
+    assert!(std::fs::read_to_string(out.path()).unwrap().contains("kind: Free"));
+}
+
+#[test]
+fn refusals_leave_with_two() {
+    for (arguments, expected) in [
+        (vec!["import", GRIPPER, "--strict"], "gripper.urdf:26:6"),
+        (vec!["import", "nowhere.urdf"], "nowhere.urdf"),
+        (vec!["import", GRIPPER, "--friction", "nowhere.ron"], "nowhere.ron"),
+        (vec!["import", "crates/bristle/tests/urdf/bad/cycle.urdf"], "the joints make a loop"),
+        (vec!["check", "crates/bristle/tests/urdf/bad/mass_nan.urdf"], "mass_nan.urdf:5:20"),
+        (vec!["run", "crates/bristle/tests/urdf/bad/entity_bomb.urdf"], "document type"),
+        (vec!["run", "scenes/single_pendulum.ron", "--floating"], "kind: Free"),
+    ] {
+        let output = bristle(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_robot_runs_with_friction_from_a_file() {
+    let robot = Temporary::with("pendulum.urdf", PENDULUM);
+    let run = |options: &[&str]| {
+        let mut arguments = vec!["run", robot.path(), "--until", "1", "--out", "-"];
+        arguments.extend(options);
+        let output = bristle(&arguments);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let table = String::from_utf8_lossy(&output.stdout).into_owned();
+        let last = table.lines().next_back().unwrap().split(',').nth(1).unwrap().parse::<f64>().unwrap();
+        (last, stderr(&output))
+    };
+    let (free, said) = run(&[]);
+    assert!(free.abs() > 0.5 && said.contains("joint `hinge`: continuous about (0, 1, 0)"), "{free} {said}");
+
+    // m g l = 9.81 N·m: 10 N·m hold it where it is, bit for bit
+    let friction = Temporary::with("friction.ron", "{ \"hinge\": (friction: Coulomb(coulomb: 10.0)) }");
+    let (held, said) = run(&["--friction", friction.path()]);
+    assert!(held == 0.0 && said.contains("friction.ron: Coulomb"), "{held} {said}");
+    let (slipped, _) = run(&["--friction", friction.path(), "--set", "joints.hinge.friction=Coulomb(coulomb: 9.0)"]);
+    assert!(slipped > 0.1 && slipped < free.abs(), "{slipped} {free}");
+
+    let output = bristle(&["check", robot.path()]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && text.contains("2 joints, 1 degree of freedom"), "{text}");
+}

@@ -157,7 +157,8 @@ fn solve_with(
 
 fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factored, b: &mut [Four]) {
     pA.fill(NOTHING);
-    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+    for i in (1..model.node.len()).rev() {
+        let node = &model.node[i];
         let (above, below) = pA.split_at_mut(i);
         let passed = reduce(node, i, factor, below[0], b);
         if node.parent != 0 {

@@ -28,7 +28,8 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
 
     // base to tips: axes, offsets and inertias of the links, world axes
     let mut sum = V3::ZERO;
-    for (i, node) in model.node.iter().enumerate().skip(1) {
+    for i in 1..model.node.len() {
+        let node = &model.node[i];
         let (above, below) = work.frame.split_at_mut(i);
         let (R_p, X_T) = (&above[node.parent].R, &node.X_T);
         let frame = &mut below[0];
@@ -43,61 +44,73 @@ pub fn crba(model: &Model, work: &mut Work, q: &[f64], M: &mut DMatrix<f64>) -> 
             frame.r = R_p.on(X.r);
             frame.axis = Motion::of(V3::ZERO, frame.R.0[2]);
         }
-        work.IC[i] = node.I.turned(&frame.R);
+        frame.IC = node.I.turned(&frame.R);
         sum += frame.R.0[0] + frame.R.0[1] + frame.r;
     }
 
     // tips to base: composite inertias are complete when their joint is reached
-    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
-        let (above, below) = work.IC.split_at_mut(i);
-        let (IC, frame, k) = (&below[0], &work.frame[i], node.v);
-        let axis = frame.R.0[2];
-        match node.kernel {
-            Kernel::Fixed => {}
-            Kernel::Revolute => {
-                let F = IC.about(axis);
-                M[k * n_v + k] = axis.dot(F.moment) + model.armature[k];
-                climb(&work.frame, i, F, M, n_v, k);
-            }
-            Kernel::Prismatic => {
-                M[k * n_v + k] = IC.mass + model.armature[k];
-                climb(&work.frame, i, IC.along(axis), M, n_v, k);
-            }
-            Kernel::Free => {
-                for l in 0..6 {
-                    let axis = frame.R.0[l % 3];
-                    let F = if l < 3 { IC.about(axis) } else { IC.along(axis) };
-                    for (m, entry) in in_axes(frame, &F).into_iter().enumerate().take(l + 1) {
-                        M[(k + l) * n_v + k + m] = entry;
-                        M[(k + m) * n_v + k + l] = entry;
-                    }
-                    climb(&work.frame, i, F, M, n_v, k + l);
+    for i in (1..model.node.len()).rev() {
+        let (above, below) = work.frame.split_at_mut(i);
+        let frame = &below[0];
+        let (IC, axis, k) = (&frame.IC, frame.R.0[2], frame.v);
+        if frame.kernel == Kernel::Revolute {
+            let F = IC.about(axis);
+            let own = axis.dot(F.moment) + frame.armature;
+            climb(above, frame, F, M, n_v, k)[k] = own;
+        } else if frame.kernel == Kernel::Prismatic {
+            climb(above, frame, IC.along(axis), M, n_v, k)[k] = IC.mass + frame.armature;
+        } else if frame.kernel == Kernel::Free {
+            for l in 0..6 {
+                let axis = frame.R.0[l % 3];
+                let F = if l < 3 { IC.about(axis) } else { IC.along(axis) };
+                climb(above, frame, F, M, n_v, k + l);
+                for (m, entry) in in_axes(frame, &F).into_iter().enumerate().take(l + 1) {
+                    M[(k + l) * n_v + k + m] = entry;
+                    M[(k + m) * n_v + k + l] = entry;
                 }
             }
         }
-        if node.parent != 0 {
-            above[node.parent] += IC.shifted(frame.r);
+        if frame.parent != 0 {
+            above[frame.parent].IC += IC.shifted(frame.r);
         }
     }
     // every position reaches the frame of its joint
     check_finite("crba", &[sum.sum()])
 }
 
-/// `S_jᵀ F` for every joint j between body `i` and the world, into the row and the column of one velocity.
+/// `S_jᵀ F` for every joint j between the body `from` and the world, into the row and the column of velocity `k`; the
+/// column. `above` are the bodies before `from`. Those that follow one another in a run are taken in one go.
 #[inline(always)]
-fn climb(frame: &[Frame], i: usize, mut F: Force, M: &mut [f64], n_v: usize, column: usize) {
-    let mut store = |row: usize, entry: f64| {
-        M[row * n_v + column] = entry;
-        M[column * n_v + row] = entry;
-    };
-    let mut here = &frame[i];
-    while here.parent != 0 {
-        F.moment += here.r.cross(F.force);
-        here = &frame[here.parent];
-        if here.n_v == 1 {
-            store(here.v, here.axis.dot(&F));
-        } else if here.n_v == 6 {
-            in_axes(here, &F).into_iter().enumerate().for_each(|(l, F)| store(here.v + l, F));
+fn climb<'a>(above: &[Frame], from: &Frame, mut F: Force, M: &'a mut [f64], n_v: usize, k: usize) -> &'a mut [f64] {
+    // velocities nearer to the world come before k: their rows on the left, column k on the right
+    let (rows, column) = M.split_at_mut(k * n_v);
+    let (mut here, mut before) = (from, above);
+    loop {
+        // bodies of one degree each, right before this one
+        let run = &before[here.run..];
+        let entries = &mut column[here.v - run.len()..here.v];
+        let (mut r, mut mirrored) = (here.r, here.v * n_v + k);
+        for (frame, entry) in run.iter().zip(entries).rev() {
+            F.moment += r.cross(F.force);
+            r = frame.r;
+            *entry = frame.axis.dot(&F);
+            mirrored -= n_v;
+            rows[mirrored] = *entry;
+        }
+        let parent = here.before_run;
+        if parent == 0 {
+            return column;
+        }
+        F.moment += r.cross(F.force);
+        (here, before) = (&above[parent], &above[..parent]);
+        let mut store = |l: usize, entry: f64| {
+            column[l] = entry;
+            rows[l * n_v + k] = entry;
+        };
+        match here.kernel {
+            Kernel::Revolute | Kernel::Prismatic => store(here.v, here.axis.dot(&F)),
+            Kernel::Fixed => {}
+            Kernel::Free => in_axes(here, &F).into_iter().enumerate().for_each(|(l, F)| store(here.v + l, F)),
         }
     }
 }

@@ -148,7 +148,8 @@ fn rates<const J: bool>(model: &Model, work: &mut Work, v: &[f64], a: &[f64], je
     }
 
     // tips to base
-    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+    for i in (1..model.node.len()).rev() {
+        let node = &model.node[i];
         let (kernel, Link { X, f, .. }) = (node.kernel, &link[i]);
         kernel.effort(&f_rate[i], &mut work.tau, node.v);
         if node.parent != 0 {

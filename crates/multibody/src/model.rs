@@ -163,6 +163,9 @@ pub(crate) struct Node {
     pub leaf: bool,
     /// Of its parent's children the last in order, and so the first on the way from the tips to the base.
     pub first_felt: bool,
+    /// First of the bodies that lie before this one without a gap, each the parent of the next, all on joints of one
+    /// degree; the body itself if its parent is not among them.
+    pub run: usize,
 }
 
 /// The machine in flat arrays. Body 0 is the world.
@@ -429,6 +432,7 @@ impl ModelBuilder {
                 kernel: Kernel::Fixed,
                 leaf: false,
                 first_felt: false,
+                run: 0,
             }],
             armature: Vec::new(),
             to_canonical: vec![Matrix3::identity()],
@@ -458,6 +462,8 @@ impl ModelBuilder {
             m.joint_names.push(joint.name.clone());
             m.link_names.push(joint.child.clone());
             m.kinds.push(joint.kind);
+            let straight = p + 1 == i && m.node[p].kernel.n_v() == 1;
+            let run = if straight { m.node[p].run } else { i };
             m.node.push(Node {
                 X_T,
                 I,
@@ -469,6 +475,7 @@ impl ModelBuilder {
                 kernel,
                 leaf: true,
                 first_felt: false,
+                run,
             });
             m.to_canonical.push(A);
             m.n_q += kernel.n_q();

@@ -48,7 +48,8 @@ pub fn bias_efforts<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64])
 /// From the tips to the base: forces passed on, efforts read off.
 #[inline(always)]
 fn collect<const A: bool>(model: &Model, work: &mut Work, a: &[f64]) {
-    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+    for i in (1..model.node.len()).rev() {
+        let node = &model.node[i];
         let (above, below) = work.link.split_at_mut(i);
         let link = &below[0];
         node.kernel.effort(&link.f, &mut work.tau, node.v);

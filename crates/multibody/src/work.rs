@@ -89,16 +89,25 @@ pub(crate) struct Frame {
     pub r: V3,
     /// What the joint reads off a force: its axis against the moment (revolute) or against the force (prismatic).
     pub axis: Motion,
+    /// The link and, on the way from the tips to the base, what lies beyond it.
+    pub IC: RigidInertia,
     pub parent: usize,
-    /// First velocity, and how many.
+    /// First velocity.
     pub v: usize,
-    pub n_v: usize,
+    /// See [`Node::run`], and the parent of its first body.
+    pub run: usize,
+    pub before_run: usize,
+    /// Reflected inertia of a joint of one degree.
+    pub armature: f64,
+    pub kernel: Kernel,
 }
 
 impl Frame {
-    fn at_rest(node: &Node) -> Self {
-        let Node { parent, v, kernel, .. } = *node;
-        Self { R: M3::IDENTITY, r: V3::ZERO, axis: Motion::ZERO, parent, v, n_v: kernel.n_v() }
+    fn at_rest(model: &Model, node: &Node) -> Self {
+        let Node { parent, v, kernel, run, .. } = *node;
+        let armature = if kernel.n_v() == 1 { model.armature[v] } else { 0.0 };
+        let (R, IC, before_run) = (M3::IDENTITY, RigidInertia::ZERO, model.parent[run]);
+        Self { R, r: V3::ZERO, axis: Motion::ZERO, IC, parent, v, run, before_run, armature, kernel }
     }
 }
 
@@ -164,7 +173,7 @@ impl Work {
             u: vec![0.0; model.n_v],
             delta: vec![Motion::ZERO; n],
             IC: vec![RigidInertia::ZERO; n],
-            frame: model.node.iter().map(Frame::at_rest).collect(),
+            frame: model.node.iter().map(|node| Frame::at_rest(model, node)).collect(),
             a: vec![0.0; model.n_v],
             tau: vec![0.0; model.n_v],
             locked: vec![false; n],

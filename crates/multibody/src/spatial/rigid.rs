@@ -62,10 +62,10 @@ impl RigidInertia {
     #[inline(always)]
     pub(crate) fn shifted(&self, r: V3) -> Self {
         let h = r.scale_add(self.mass, self.h);
-        // with w = h + h' = m r + 2 h:  I' = I + (r·w) 1 − ½ (r wᵀ + w rᵀ)
-        let w = h + self.h;
-        let I = self.I + M3::scaled_identity(r.dot(w));
-        Self { mass: self.mass, h, I: I.minus_outer(r * 0.5, w).minus_outer(w * 0.5, r) }
+        // with w = ½ (h + h') = ½ m r + h:  I' = I + 2 (r·w) 1 − (r wᵀ + w rᵀ)
+        let w = (h + self.h) * 0.5;
+        let I = self.I + M3::scaled_identity(2.0 * r.dot(w));
+        Self { mass: self.mass, h, I: I.minus_outer(r, w).minus_outer(w, r) }
     }
 
     /// `Xᵀ I X`: the same body seen from the parent frame.

@@ -161,15 +161,24 @@ fn draw_rows(out: &mut String, y: f64, phases: &[&Phases], panels: &[Panel], tim
     y
 }
 
-/// A curve as path data, in tenths of a pixel.
+/// A curve as path data: tenths of a pixel, each point relative to the one before.
 fn path(curve: &Curve, data: &Data<'_>, time: &Axis, y_of: &dyn Fn(f64) -> f64) -> String {
     let values = &data.columns[curve.column];
     let mut path = String::new();
     for run in runs(data.t, values, data.window.0, data.window.1, PLOT as usize) {
+        let mut at = (0, 0);
         for (k, &row) in run.iter().enumerate() {
-            let (x, y) = (x_of(time, data.t[row]), y_of(values[row]));
-            let x = x.clamp(LEFT - 4.0, LEFT + PLOT + 4.0);
-            let _ = write!(path, "{}{} {}", if k == 0 { 'M' } else { 'L' }, tenths(x), tenths(y));
+            let x = x_of(time, data.t[row]).clamp(LEFT - 4.0, LEFT + PLOT + 4.0);
+            let to = ((10.0 * x).round() as i64, (10.0 * y_of(values[row])).round() as i64);
+            path.push(if k == 0 { 'M' } else { 'l' });
+            path.push_str(&tenth(to.0 - at.0));
+            // a sign separates as well as a space
+            let y = tenth(to.1 - at.1);
+            if !y.starts_with('-') {
+                path.push(' ');
+            }
+            path.push_str(&y);
+            at = to;
         }
         if run.len() == 1 {
             // a lonely point is a dot: round ends draw it
@@ -177,6 +186,16 @@ fn path(curve: &Curve, data: &Data<'_>, time: &Axis, y_of: &dyn Fn(f64) -> f64) 
         }
     }
     path
+}
+
+/// A number of tenths, as short as it can be written: 12 is `1.2`, 30 is `3`, −5 is `-.5`.
+fn tenth(n: i64) -> String {
+    let (sign, whole, rest) = (if n < 0 { "-" } else { "" }, n.abs() / 10, n.abs() % 10);
+    match (whole, rest) {
+        (_, 0) => format!("{sign}{whole}"),
+        (0, _) => format!("{sign}.{rest}"),
+        _ => format!("{sign}{whole}.{rest}"),
+    }
 }
 
 /// Spans of time as bars of one height; those a pixel cannot part are one.
@@ -236,10 +255,9 @@ fn x_of(time: &Axis, t: f64) -> f64 {
     LEFT + PLOT * time.place(t)
 }
 
-/// A coordinate to a tenth of a pixel, as short as it can be written.
+/// A coordinate to a tenth of a pixel.
 fn tenths(x: f64) -> String {
-    let text = format!("{x:.1}");
-    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+    tenth((10.0 * x).round() as i64)
 }
 
 /// How wide a text is at the size of the legend, px: letters of common fonts are half as wide as high.
@@ -298,4 +316,33 @@ fn style() -> String {
     colors(&mut style, &DARK);
     style.push('}');
     style
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_short() {
+        assert_eq!([12, 30, -5, 0, -47, 10].map(tenth), ["1.2", "3", "-.5", "0", "-4.7", "1"]);
+        assert_eq!(tenths(-0.04), "0");
+    }
+
+    /// Steps add up to the places themselves, without drift.
+    #[test]
+    fn a_path_ends_where_its_curve_does() {
+        let t: Vec<f64> = (0..3000).map(|k| f64::from(k) * 1e-3).collect();
+        let columns = vec![t.iter().map(|t| (7.0 * t).sin()).collect::<Vec<f64>>()];
+        let data = Data { t: &t, columns: &columns, phases: &[], window: (0.0, 2.999) };
+        let time = Axis::exact(0.0, 2.999, 10);
+        let curve = Curve { column: 0, label: String::new(), owner: String::new(), color: 0 };
+        let path = path(&curve, &data, &time, &|x| 100.0 - 50.0 * x);
+        let (mut x, mut y) = (0.0, 0.0);
+        for step in path[1..].split('l') {
+            let gap = step.find(' ').or_else(|| step[1..].find('-').map(|k| k + 1)).unwrap();
+            x += step[..gap].parse::<f64>().unwrap();
+            y += step[gap..].trim().parse::<f64>().unwrap();
+        }
+        assert!((x - (LEFT + PLOT)).abs() < 0.06 && (y - (100.0 - 50.0 * columns[0][2999])).abs() < 0.06, "{x} {y}");
+    }
 }

@@ -90,15 +90,22 @@ pub fn statistics(facts: &Facts<'_>, span: f64) -> String {
 pub fn warnings(facts: &Facts<'_>) -> String {
     let mut out = String::new();
     if let Some(failure) = facts.failure {
-        let _ = writeln!(out, "<pre class=\"failure\">{}</pre>", escape(failure));
+        let _ = writeln!(out, "{}", notice("failure", failure));
     }
     for warning in facts.warnings.iter().take(MOST_ROWS) {
-        let _ = writeln!(out, "<pre class=\"warning\">{}</pre>", escape(warning));
+        let _ = writeln!(out, "{}", notice("warning", warning));
     }
     if facts.warnings.len() > MOST_ROWS {
         let _ = writeln!(out, "<p>… and {} warnings more.</p>", facts.warnings.len() - MOST_ROWS);
     }
     out
+}
+
+/// A message: its first line as running text, its place in the scene as it was set.
+fn notice(class: &str, message: &str) -> String {
+    let (first, rest) = message.split_once('\n').unwrap_or((message, ""));
+    let rest = if rest.is_empty() { String::new() } else { format!("<pre>{}</pre>", escape(rest)) };
+    format!("<div class=\"{class}\">{}{rest}</div>", escape(first))
 }
 
 /// The text of the scene.

@@ -156,10 +156,17 @@ const stage = (() => {
     const center = [0, 1, 2].map((k) =>
       [right, up, toward].reduce((sum, axis, j) => sum + axis[k] * (whole[j][0] + whole[j][1]) / 2, 0));
     const size = Math.hypot(...around), far = Math.hypot(...travel.map((range) => range[1] - range[0]));
-    return { center, half: [(whole[0][1] - whole[0][0]) / 2, (whole[1][1] - whole[1][0]) / 2], around, roams: size > 0 && far > 8 * size };
+    // the median length of what is drawn of a link
+    const lengths = links.map((link) => Math.max(...[link.center, ...link.corners, ...link.children].map((c) => Math.hypot(...c)))).sort((a, b) => a - b);
+    const bone = lengths[lengths.length >> 1] || Infinity;
+    return { bone, center, half: [(whole[0][1] - whole[0][0]) / 2, (whole[1][1] - whole[1][0]) / 2], around, roams: size > 0 && far > 8 * size };
   })();
   $("follow").checked = extents.roams && links.some(isFrame);
   $("follow").parentElement.hidden = !extents.roams && !links.some(isFrame);
+
+  // what moves along a line needs no height
+  if (planar && extents.half[1] < 0.1 * extents.half[0]) canvas.style.height = "210px";
+  canvas.style.touchAction = planar ? "pan-y" : "none";
 
   const nice = (x) => {
     const power = 10 ** Math.floor(Math.log10(x));
@@ -180,13 +187,15 @@ const stage = (() => {
     const follow = $("follow").checked;
     const target = follow ? middle(poses) : extents.center;
     const half = follow ? extents.around : extents.half;
-    const room = [Math.max(width - 110, 60) / 2, Math.max(height - 120, 60) / 2];
+    const room = [Math.max(width - 84, 60) / 2, Math.max(height - 104, 60) / 2];
     const fit = Math.min(room[0] / (half[0] || 1e-12), room[1] / (half[1] || 1e-12));
     const scale = (half[0] || half[1] ? fit : room[1]) * camera.zoom;
     const see = (point) => {
       const off = sub(point, target);
       return [width / 2 + scale * dot(off, right), height / 2 - scale * dot(off, up), dot(off, toward)];
     };
+    // signs shrink with the links they stand on
+    const unit = clamp(0.16 * extents.bone * scale, 2.6, 6.5);
     const ink = css("--text"), soft = css("--soft"), metal = css("--metal"), paper = css("--raised"), held = css("--stuck"), grid = css("--line");
     const line = (points, style, thickness, dash = []) => {
       pen.beginPath();
@@ -247,6 +256,12 @@ const stage = (() => {
         pen.closePath();
         pen.globalAlpha = 0.22; pen.fillStyle = hue; pen.fill();
         pen.globalAlpha = 0.6; pen.strokeStyle = hue; pen.lineWidth = link.isRod ? 8 : 1.5; pen.stroke();
+        // in space the edges tell how it is turned
+        if (!planar && !link.isRod) {
+          const seen = link.corners.map((c) => see(place(pose, c)));
+          pen.globalAlpha = 0.4;
+          for (let a = 0; a < 8; a++) for (const bit of [1, 2, 4]) if (!(a & bit)) line([seen[a], seen[a | bit]], hue, 1);
+        }
         pen.globalAlpha = 1;
       } else if (link.kind === "prismatic") {
         // a block on its rail
@@ -262,15 +277,20 @@ const stage = (() => {
     // joints
     links.forEach((link, i) => {
       const parent = parentOf(poses, i), at = see(place(parent, link.at)), stuck = isStuck(link.joint, t);
-      if (isFrame(link)) return;
+      if (isFrame(link)) {
+        // its own axes, x longest
+        const c = place(poses[i], link.center);
+        [[1, 0, 0], [0, 1, 0], [0, 0, 1]].forEach((axis, k) => line([see(c), see(add(c, times3(turn(poses[i], axis), (40 - 10 * k) / scale)))], ink, 2));
+        return;
+      }
       if (link.parent < 0 && link.kind !== "prismatic") ground(pen, at, soft, dot(link.at, data.view.up) < dot(extents.center, data.view.up) ? -1 : 1);
       if (link.kind === "revolute") {
         if (!planar) {
-          const tip = see(add(place(parent, link.at), times3(turn(poses[i], link.axis), 16 / scale)));
+          const tip = see(add(place(parent, link.at), times3(turn(poses[i], link.axis), 2.4 * unit / scale)));
           const d = [tip[0] - at[0], tip[1] - at[1]];
           line([[at[0] - d[0], at[1] - d[1]], [at[0] + d[0], at[1] + d[1]]], ink, 2.5);
         }
-        disc(pen, at, planar ? 6.5 : 5, stuck ? held : paper, ink);
+        disc(pen, at, planar ? unit : 0.8 * unit, stuck ? held : paper, ink);
       } else if (link.kind === "prismatic") {
         disc(pen, see(place(poses[i], link.center)), 6, stuck ? held : paper, ink);
       } else {
@@ -278,7 +298,7 @@ const stage = (() => {
       }
     });
     // centres of mass
-    links.forEach((link, i) => { if (link.kind !== "prismatic" || link.corners.length) target2(pen, see(place(poses[i], link.center)), ink, paper); });
+    links.forEach((link, i) => { if (link.kind !== "prismatic" || link.corners.length) quartered(pen, see(place(poses[i], link.center)), 0.62 * unit, ink, paper); });
 
     // world axes and a length to compare with
     const names = ["x", "y", "z"], corner = [34, height - 34];
@@ -319,13 +339,13 @@ const stage = (() => {
   };
   const disc = (pen, p, radius, fill, stroke) => {
     pen.beginPath(); pen.arc(p[0], p[1], radius, 0, 7);
-    pen.fillStyle = fill; pen.fill(); pen.strokeStyle = stroke; pen.lineWidth = 2; pen.stroke();
+    pen.fillStyle = fill; pen.fill(); pen.strokeStyle = stroke; pen.lineWidth = clamp(radius / 3, 1, 2); pen.stroke();
   };
   // The sign of a centre of mass: two quarters filled.
-  const target2 = (pen, p, ink, paper) => {
-    disc(pen, p, 4, paper, ink);
+  const quartered = (pen, p, radius, ink, paper) => {
+    disc(pen, p, radius, paper, ink);
     pen.fillStyle = ink;
-    for (const from of [0, Math.PI]) { pen.beginPath(); pen.moveTo(p[0], p[1]); pen.arc(p[0], p[1], 4, from, from + Math.PI / 2); pen.fill(); }
+    for (const from of [0, Math.PI]) { pen.beginPath(); pen.moveTo(p[0], p[1]); pen.arc(p[0], p[1], radius, from, from + Math.PI / 2); pen.fill(); }
   };
   // What holds a joint of the world: above what hangs, below what stands.
   const ground = (pen, p, ink, side) => {

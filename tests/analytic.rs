@@ -7,7 +7,7 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 /// "Tight": rtol = atol = 1e-11.
 fn tight(method: Method, interval: f64) -> Settings {
-    Settings { method, control: Control::Error { rtol: 1e-11, atol: 1e-11 }, interval }
+    Settings { method, control: Control::Error { rtol: 1e-11, atol: 1e-11 }, interval, ..Settings::default() }
 }
 
 /// Moment and force of a reaction, child axes.

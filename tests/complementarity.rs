@@ -55,7 +55,7 @@ fn stuck_joints_could_hold_and_sliding_ones_are_opposed() {
             (Method::Rk4, Control::Constant { step: 2e-3 }),
         ] {
             let (world, levels) = random_world(1000 + seed, n);
-            let settings = Settings { method, control, interval: 0.01 };
+            let settings = Settings { method, control, interval: 0.01, ..Settings::default() };
             let mut sim = Simulation::with_settings(world, settings).unwrap();
             let recording = sim.run_until(4.0).unwrap_or_else(|error| panic!("seed {seed}, {method:?}: {error}"));
             n_changes += recording.events().len();

@@ -89,7 +89,7 @@ fn random_world(seed: u64) -> (World, Vec<String>) {
 /// Largest |balance| over the energy turned over, and the number of mode changes.
 fn imbalance(seed: u64, method: Method, rtol: f64, atol: f64) -> (f64, usize) {
     let (world, passive) = random_world(seed);
-    let settings = Settings { method, control: Control::Error { rtol, atol }, interval: 0.02 };
+    let settings = Settings { method, control: Control::Error { rtol, atol }, interval: 0.02, ..Settings::default() };
     let mut sim = Simulation::with_settings(world, settings).unwrap();
     let recording = sim.run_until(1.0).unwrap_or_else(|error| panic!("seed {seed}, {method:?}: {error}"));
     let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();

@@ -5,6 +5,8 @@ mod analytic;
 mod complementarity;
 mod energy;
 mod lugre;
+mod motion;
+mod reaction_loads;
 mod recording;
 mod scene_checks;
 mod scenes;

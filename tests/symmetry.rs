@@ -62,7 +62,9 @@ impl Description<'_> {
     /// Positions and velocities of shoulder and elbow at `t`.
     fn run(&self, method: Method, t: f64) -> [f64; 4] {
         let control = Control::Error { rtol: 1e-12, atol: 1e-13 };
-        let mut sim = Simulation::with_settings(self.world(), Settings { method, control, interval: 0.1 }).unwrap();
+        let mut sim =
+            Simulation::with_settings(self.world(), Settings { method, control, interval: 0.1, ..Settings::default() })
+                .unwrap();
         sim.step(t).unwrap_or_else(|error| panic!("{error}"));
         let state = |name: &str| *sim.world().get::<&JointState>(sim.joint(name).unwrap()).unwrap();
         let (a, b) = (state(self.names[2]), state(self.names[3]));

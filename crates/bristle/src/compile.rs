@@ -7,6 +7,7 @@
 //! States are not compiled: they live on the entities ([`JointState`], [`FreeState`]) and are read by [`read_state`], so
 //! that a world edited and compiled again goes on from where it was.
 
+use crate::bearing::Bearing;
 use crate::component::{
     BristleState, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState, Link, Load,
     Name, PidState, Spring, Twist,
@@ -118,7 +119,7 @@ impl DriveAt {
             Drive::Effort(_) => signal.value,
             Drive::Pull { stiffness, .. } => stiffness * (signal.value - q),
             Drive::Pid { kp, ki, kd, .. } => kp * (signal.value - q) + ki * integral - kd * v,
-            // refused by `compile`
+            // what equilibrium requires
             Drive::Motion(_) => 0.0,
         }
     }
@@ -146,16 +147,17 @@ pub struct Contact {
     pub load: Load,
     /// Lever: slip velocity = arm · joint velocity, effort = arm · N · law, m; 1 where slip is the joint's own.
     pub arm: f64,
+    /// What makes the load of the joint's reaction; `None` where the load is known beforehand.
+    pub bearing: Option<Bearing>,
 }
 
 impl Contact {
-    /// Normal load and its rate, with a load's signal clamped at `signal`.
+    /// Normal load and its rate, with a load's signal clamped at `signal`; nothing where the reaction decides.
     pub fn normal(&self, signal: &Sample) -> (f64, f64) {
         match self.load {
             Load::Unit => (1.0, 0.0),
             Load::Constant(n) => (n, 0.0),
             Load::Signal { max, geometry, .. } => (max * geometry * signal.value, max * geometry * signal.derivative),
-            // refused by `compile`
             Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => (0.0, 0.0),
         }
     }
@@ -347,15 +349,12 @@ impl Compiled {
         Ok(())
     }
 
-    /// Reads the drives, and refuses what has no place in the equations yet.
+    /// Reads the drives.
     fn read_drives(&mut self, world: &World) -> Result<()> {
         let model = &self.model;
         for (joint, entity) in self.index.joints() {
             let Ok(drive) = world.get::<&Drive>(entity) else { continue };
             let name = || model.joint_names[joint].clone();
-            if let Drive::Motion(_) = &*drive {
-                return Err(Error::Unsupported { name: name(), what: "drive `Motion`".into() });
-            }
             let (q, v) = (model.q_index[joint], model.v_index[joint]);
             let at = DriveAt { joint, q, v, drive: Drive::clone(&drive) };
             if let Some(finding) = at.signal().validate().into_iter().next() {
@@ -368,14 +367,21 @@ impl Compiled {
                         finite(gain, what, name)?;
                     }
                 }
-                Drive::Effort(_) | Drive::Motion(_) => {}
+                Drive::Motion(ref signal) => {
+                    if let Some(t) = signal.first_jump() {
+                        let reason =
+                            format!("the position jumps at t = {t} s; a joint cannot follow: make it a `Table`");
+                        return Err(Error::Signal { joint: name(), path: "Motion".into(), reason });
+                    }
+                }
+                Drive::Effort(_) => {}
             }
             self.drives.push(at);
         }
         Ok(())
     }
 
-    /// Reads laws and loads, and refuses loads that have no place in the equations yet.
+    /// Reads laws and loads.
     fn read_friction(&mut self, world: &World) -> Result<()> {
         let model = &self.model;
         for (joint, entity) in self.index.joints() {
@@ -395,12 +401,23 @@ impl Compiled {
                         return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
                     }
                 }
-                Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => {
-                    return Err(Error::Unsupported { name: name(), what: format!("load `{}`", load_name(&load)) });
+                Load::Pin { radius } | Load::Thrust { radius } => not_negative(*radius, "radius of the load", name)?,
+                Load::Guide { length } => positive(length.unwrap_or(1.0), "length of the guide", name)?,
+            }
+            let turns = matches!(model.kinds[joint], JointKind::Revolute { .. });
+            let reason = match load {
+                Load::Pin { .. } | Load::Thrust { .. } if !turns => {
+                    Some("a pin or thrust load, which belongs on revolute joints")
                 }
+                Load::Guide { .. } if turns => Some("a guide load, which belongs on prismatic joints"),
+                _ => None,
+            };
+            if let Some(reason) = reason {
+                return Err(Error::Misplaced { name: name(), component: "Load", reason });
             }
             let v = model.v_index[joint];
-            self.contacts.push(Contact { joint, v, law: friction.0.clone(), load, arm: 1.0 });
+            let (bearing, arm) = Bearing::of(&load).map_or((None, 1.0), |(bearing, arm)| (Some(bearing), arm));
+            self.contacts.push(Contact { joint, v, law: friction.0.clone(), load, arm, bearing });
         }
         Ok(())
     }
@@ -597,28 +614,6 @@ fn gravity(world: &World) -> Result<Gravity> {
     }
 }
 
-/// Name of a drive as spelled in a scene.
-pub(crate) fn drive_name(drive: &Drive) -> &'static str {
-    match drive {
-        Drive::Effort(_) => "Effort",
-        Drive::Pull { .. } => "Pull",
-        Drive::Pid { .. } => "Pid",
-        Drive::Motion(_) => "Motion",
-    }
-}
-
-/// Name of a load as spelled in a scene.
-pub(crate) fn load_name(load: &Load) -> &'static str {
-    match load {
-        Load::Unit => "Unit",
-        Load::Constant(_) => "Constant",
-        Load::Pin { .. } => "Pin",
-        Load::Thrust { .. } => "Thrust",
-        Load::Guide { .. } => "Guide",
-        Load::Signal { .. } => "Signal",
-    }
-}
-
 fn is_one_degree(kind: &JointKind) -> bool {
     matches!(kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. })
 }
@@ -630,6 +625,11 @@ fn finite(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<(
 fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<()> {
     let range = "finite and not negative";
     if value.is_finite() && value >= 0.0 { Ok(()) } else { Err(Error::Number { name: name(), what, value, range }) }
+}
+
+fn positive(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<()> {
+    let range = "finite and positive";
+    if value.is_finite() && value > 0.0 { Ok(()) } else { Err(Error::Number { name: name(), what, value, range }) }
 }
 
 #[cfg(test)]

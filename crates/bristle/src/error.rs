@@ -120,6 +120,29 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
+    /// A bearing jams: friction grows faster with the acceleration than inertia does.
+    #[error(
+        "at t = {t}, joint `{joint}` jams: with the friction of its load the inertia it moves is {inertia:e}, not positive; \
+         less friction, a smaller radius or a longer guide would let it move"
+    )]
+    Jam {
+        /// Time, s.
+        t: f64,
+        /// The joint.
+        joint: String,
+        /// D = Pᵀ IA S + armature, kg·m² or kg.
+        inertia: f64,
+    },
+    /// No accelerations satisfy the equations of motion with the friction of their own reactions.
+    #[error(
+        "at t = {t}, joint `{joint}`: no acceleration agrees with the friction of its own reaction; the joint jams"
+    )]
+    NoAcceleration {
+        /// Time, s.
+        t: f64,
+        /// The joint where the largest residual stands.
+        joint: String,
+    },
     /// A joint changes between sticking and slipping without end.
     #[error("joint `{joint}` sticks and slips without end at t = {t}: more than {burst} events in no time")]
     ModeCycle {
@@ -167,6 +190,8 @@ impl Error {
         match self {
             Self::Mechanics { .. }
             | Self::Modes { .. }
+            | Self::Jam { .. }
+            | Self::NoAcceleration { .. }
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
             | Self::Stopped { .. }

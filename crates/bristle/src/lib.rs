@@ -29,6 +29,7 @@
 
 #![warn(missing_docs)]
 
+pub mod bearing;
 pub mod builder;
 pub mod compile;
 pub mod component;

@@ -62,7 +62,7 @@ pub enum Signal {
     Sum(Vec<Signal>),
 }
 
-/// A signal and its first two derivatives at one time.
+/// A signal and its first three derivatives at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sample {
     /// The value.
@@ -71,6 +71,8 @@ pub struct Sample {
     pub derivative: f64,
     /// d²/dt², per second squared.
     pub second_derivative: f64,
+    /// d³/dt³, per second cubed.
+    pub third_derivative: f64,
 }
 
 /// Which smooth piece of a signal is meant.
@@ -139,11 +141,12 @@ impl Signal {
             Signal::Ramp { rate, start } => line(0.0, *start, if piece.has_begun(*start) { *rate } else { 0.0 }, t),
             Signal::Sine { amplitude, frequency, phase, offset } => {
                 let (sin, cos) = (frequency * t + phase).sin_cos();
-                let wave = amplitude * sin;
+                let (wave, slope) = (amplitude * sin, amplitude * frequency * cos);
                 Sample {
                     value: wave + offset,
-                    derivative: amplitude * frequency * cos,
+                    derivative: slope,
                     second_derivative: -frequency * frequency * wave,
+                    third_derivative: -frequency * frequency * slope,
                 }
             }
             Signal::Table(points) => {
@@ -168,6 +171,7 @@ impl Signal {
                     value: sum.value + term.value,
                     derivative: sum.derivative + term.derivative,
                     second_derivative: sum.second_derivative + term.second_derivative,
+                    third_derivative: sum.third_derivative + term.third_derivative,
                 }
             }),
         }
@@ -276,6 +280,40 @@ impl Signal {
         }
     }
 
+    /// The first time after 0 at which the value jumps.
+    pub fn first_jump(&self) -> Option<f64> {
+        let mut times = Vec::new();
+        self.breaks_into(&mut times);
+        times.sort_by(f64::total_cmp);
+        times.into_iter().find(|&t| {
+            let (before, after) = (self.value_before(t), self.value(t));
+            t > 0.0 && (after - before).abs() > 1e-12 * (1.0 + before.abs().max(after.abs()))
+        })
+    }
+
+    /// Largest angular frequency of its sines, rad/s; 0 without any.
+    pub fn largest_frequency(&self) -> f64 {
+        match self {
+            Signal::Sine { frequency, .. } => frequency.abs(),
+            Signal::Piecewise(parts) => parts.iter().map(|(_, part)| part.largest_frequency()).fold(0.0, f64::max),
+            Signal::Sum(terms) => terms.iter().map(Signal::largest_frequency).fold(0.0, f64::max),
+            Signal::Constant(_) | Signal::Ramp { .. } | Signal::Table(_) | Signal::Steps(_) => 0.0,
+        }
+    }
+
+    /// Times at which a part may jump.
+    fn breaks_into(&self, times: &mut Vec<f64>) {
+        match self {
+            Signal::Steps(points) => times.extend(points.iter().map(|p| p.0)),
+            Signal::Piecewise(parts) => parts.iter().for_each(|(t, part)| {
+                times.push(*t);
+                part.breaks_into(times);
+            }),
+            Signal::Sum(terms) => terms.iter().for_each(|term| term.breaks_into(times)),
+            Signal::Constant(_) | Signal::Ramp { .. } | Signal::Sine { .. } | Signal::Table(_) => {}
+        }
+    }
+
     /// What makes the signal unusable: numbers that are not finite, times that do not increase, empty lists.
     pub fn validate(&self) -> Vec<SignalFinding> {
         let mut found = Vec::new();
@@ -353,7 +391,7 @@ fn validate_times(found: &mut Vec<SignalFinding>, path: &str, times: impl ExactS
 
 /// The line through (t₀, y₀) with the given slope.
 fn line(y0: f64, t0: f64, slope: f64, t: f64) -> Sample {
-    Sample { value: y0 + slope * (t - t0), derivative: slope, second_derivative: 0.0 }
+    Sample { value: y0 + slope * (t - t0), derivative: slope, ..Sample::default() }
 }
 
 /// The earlier of two times that may not exist.

@@ -9,7 +9,7 @@
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
 use crate::component::{Effort, Friction};
 use crate::error::{Error, Result};
-use crate::formulation::{Machine, Snapshot};
+use crate::formulation::{Counters, Machine, NearJam, Snapshot};
 use crate::record::{Event, Record, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
@@ -30,15 +30,18 @@ pub struct Settings {
     pub method: scene::Method,
     /// Step control.
     pub control: scene::Control,
+    /// What is done about loads that depend on accelerations.
+    pub formulation: scene::Formulation,
     /// Time between recorded rows, s.
     pub interval: f64,
 }
 
 impl Default for Settings {
-    /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, a row every 0.01 s.
+    /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s.
     fn default() -> Self {
         let interval = scene::Output::default().interval;
-        Self { method: scene::Method::Dopri5, control: scene::Control::default(), interval }
+        let formulation = scene::Formulation::default();
+        Self { method: scene::Method::Dopri5, control: scene::Control::default(), formulation, interval }
     }
 }
 
@@ -68,11 +71,14 @@ pub struct Ledger {
 struct Past {
     /// Stored energy at the start, and what callers have put in by hand since.
     initial: f64,
+    /// The same of bristles whose load is a reaction.
+    pressed: f64,
     /// Quadratures, laid out like the system's.
     quad: Vec<f64>,
     /// Heat of joints that are gone.
     heat: f64,
     stats: Stats,
+    counters: Counters,
 }
 
 /// A world in motion. See the [module](self).
@@ -81,6 +87,7 @@ pub struct Simulation {
     system: Machine,
     driver: Driver,
     options: Options,
+    formulation: scene::Formulation,
     samples: Samples,
     /// At the driver's time.
     state: Snapshot,
@@ -100,7 +107,8 @@ impl Simulation {
     /// The world of a scene, with its solver settings.
     pub fn new(scene: &Scene) -> Result<Self> {
         refuse_unsupported(scene)?;
-        let settings = Settings { method: scene.method(), control: scene.control(), interval: scene.output.interval };
+        let (formulation, interval) = (scene.formulation, scene.output.interval);
+        let settings = Settings { method: scene.method(), control: scene.control(), formulation, interval };
         let mut world = World::new();
         spawn(scene, &mut world)?;
         // what the solver refuses has its place in the scene
@@ -135,9 +143,13 @@ impl Simulation {
         let compiled = compile(&world)?;
         let mut state = Snapshot::rest(&compiled);
         read_snapshot(&world, &compiled, &mut state)?;
-        let (mut system, driver) = start(compiled, &state, &options)?;
-        let initial = system.energies(&state)?.stored();
-        let past = Past { initial, quad: vec![0.0; system.n_quadratures()], heat: 0.0, stats: Stats::default() };
+        let (mut system, driver) = start(compiled, &state, &options, settings.formulation)?;
+        // joints that are led start where their drives say
+        system.look(state.mechanics.t, driver.y())?;
+        system.store(state.mechanics.t, &mut state);
+        let stored = system.energies(&state)?;
+        let quad = vec![0.0; system.n_quadratures()];
+        let past = Past { initial: stored.stored(), pressed: stored.pressed, quad, ..Past::default() };
         let mut sim = Self {
             world,
             y: vec![0.0; system.max_dim()],
@@ -145,6 +157,7 @@ impl Simulation {
             system,
             driver,
             options,
+            formulation: settings.formulation,
             samples: Samples::new(settings.interval),
             edited: state.clone(),
             state,
@@ -200,6 +213,24 @@ impl Simulation {
     /// What the run cost so far.
     pub fn stats(&self) -> Stats {
         add(self.driver.stats(), &self.past.stats)
+    }
+
+    /// What accelerations that depend on themselves have cost so far, and how well an integrated acceleration keeps to its equation.
+    pub fn counters(&self) -> Counters {
+        self.system.counters().and(self.past.counters)
+    }
+
+    /// What a user ought to know although the run goes on: bearings near jamming, each with the time it was first seen.
+    pub fn warnings(&self) -> Vec<String> {
+        let compiled = self.compiled();
+        let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
+            let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
+            format!(
+                "joint `{joint}` is near jamming at t = {t:?} s (margin {margin:.3e}): several accelerations are possible, \
+                 the one continuous from no friction is taken"
+            )
+        });
+        near.collect()
     }
 
     /// The entity of a joint, by name.
@@ -355,7 +386,7 @@ impl Simulation {
         if !self.is_touched {
             return Ok(());
         }
-        let before = self.system.energies(&self.state)?.stored();
+        let before = self.system.energies(&self.state)?;
         if self.compiled().is_current(&self.world) {
             self.system.read_actions(&self.world)?;
             self.edited.mechanics.t = self.state.mechanics.t;
@@ -369,7 +400,9 @@ impl Simulation {
         } else {
             self.compile_again()?;
         }
-        self.past.initial += self.system.energies(&self.state)?.stored() - before;
+        let after = self.system.energies(&self.state)?;
+        self.past.initial += after.stored() - before.stored();
+        self.past.pressed += after.pressed - before.pressed;
         self.is_touched = false;
         Ok(())
     }
@@ -392,9 +425,11 @@ impl Simulation {
         }
         let heat = so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>();
 
-        let (system, driver) = start(compiled, &state, &self.options)?;
+        let (system, driver) = start(compiled, &state, &self.options, self.formulation)?;
         let stats = self.stats();
-        self.past = Past { initial: self.past.initial, quad, heat: self.past.heat + heat, stats };
+        let counters = self.counters();
+        let Past { initial, pressed, .. } = self.past;
+        self.past = Past { initial, pressed, quad, heat: self.past.heat + heat, stats, counters };
         self.y = vec![0.0; system.max_dim()];
         self.heat = vec![0.0; system.compiled().heated.len()];
         self.edited = state.clone();
@@ -446,13 +481,18 @@ fn read_snapshot(world: &World, compiled: &Compiled, into: &mut Snapshot) -> Res
 }
 
 /// A system at a state, and the driver that moves it.
-fn start(compiled: Compiled, state: &Snapshot, options: &Options) -> Result<(Machine, Driver)> {
+fn start(
+    compiled: Compiled,
+    state: &Snapshot,
+    options: &Options,
+    formulation: scene::Formulation,
+) -> Result<(Machine, Driver)> {
     // kinks of bristle laws matter to those who estimate errors, down to the tolerance
-    let kinks = match &options.control {
-        Control::Error { atol: Atol::Uniform(atol), .. } => Some(*atol),
+    let tolerances = match &options.control {
+        Control::Error { atol: Atol::Uniform(atol), rtol, .. } => Some((*rtol, *atol)),
         _ => None,
     };
-    let mut system = Machine::new(compiled, kinks);
+    let mut system = Machine::new(compiled, formulation, tolerances);
     let mut y = vec![0.0; system.max_dim()];
     system.begin(state, &mut y)?;
     let n = system.dim();
@@ -554,7 +594,8 @@ impl Sink<Machine> for Recorder<'_> {
 
 fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
     let stored = system.energies(state)?;
-    let (input, load) = (quad[0] + past.quad[0], quad[1] + past.quad[1]);
+    let input = quad[0] + past.quad[0];
+    let load = quad[1] + past.quad[1] + (stored.pressed - past.pressed);
     let dissipated = past.heat + quad[2..].iter().chain(&past.quad[2..]).sum::<f64>();
     Ok(Ledger {
         kinetic: stored.kinetic,
@@ -574,7 +615,7 @@ fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     let met = error.last().and_then(|(t, ..)| system.take_failure(t));
     let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();
     match (error, met) {
-        (Integrate::System { .. }, Some(met)) => met,
+        (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
         (Integrate::NonFinite { t, h, component, .. }, _) => {
             let (quantity, joint) = system.unknown(component);
             Error::Diverged { quantity, joint: name(system, joint), t, step: h }

@@ -1,7 +1,6 @@
 //! Scene to world: one entity per link and per joint.
 
 use crate::builder::{Describe, JointBuilder};
-use crate::compile::{drive_name, load_name};
 use crate::component::{BristleState, Damping, Friction, Spring};
 use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
@@ -65,28 +64,39 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     builder
 }
 
-/// Refuses, with their places, what a scene may ask for and this version cannot do yet.
+/// Refuses, with their places, what a scene may ask for and this version cannot do.
 pub fn refuse_unsupported(scene: &Scene) -> Result<()> {
     let mut problems = Vec::new();
     let mut refuse = |path: &str, what: String| {
         problems.push(scene.problem(path, format!("{what} not yet supported"), "take it out to run the rest"));
     };
-    for joint in &scene.joints {
-        let path = |field: &str| format!("joints.{}.{field}", joint.name);
-        if let scene::Load::Pin { .. } | scene::Load::Thrust { .. } | scene::Load::Guide { .. } = joint.load {
-            refuse(&path("load"), format!("load `{}` of joint `{}` is", load_name(&joint.load), joint.name));
-        }
-        if let Some(drive @ scene::Drive::Motion(_)) = &joint.drive {
-            refuse(&path("drive"), format!("drive `{}` of joint `{}` is", drive_name(drive), joint.name));
-        }
-    }
     for coupling in &scene.couplings {
         let path = format!("couplings.{}", coupling.name());
         refuse(&path, format!("coupling `{}`, a `{}`, is", coupling.name(), coupling.kind()));
     }
-    // without loads that depend on acceleration the implicit form has nothing to solve for: the motion is the same
-    if scene.formulation != scene::Formulation::Implicit {
-        refuse("formulation", format!("formulation `{:?}` is", scene.formulation));
+    for joint in &scene.joints {
+        let Some(scene::Drive::Motion(signal)) = &joint.drive else { continue };
+        if let Some(t) = signal.first_jump() {
+            let reason = format!("joint `{}` cannot follow a position that jumps at t = {t:?} s", joint.name);
+            problems.push(scene.problem(
+                &format!("joints.{}.drive", joint.name),
+                reason,
+                "use a `Table`, which has slopes",
+            ));
+        }
+        let (position, velocity) = (joint.position.scalar(), joint.velocity.scalar());
+        for (field, given, told) in
+            [("position", position, signal.value(0.0)), ("velocity", velocity, signal.derivative(0.0))]
+        {
+            if given != 0.0 && given != told {
+                let path = format!("joints.{}.{field}", joint.name);
+                let reason = format!(
+                    "joint `{}` starts at {field} {given:?}, but its drive `Motion` starts at {told:?}",
+                    joint.name
+                );
+                problems.push(scene.problem(&path, reason, "leave it out: the drive says where the joint is"));
+            }
+        }
     }
     if problems.is_empty() { Ok(()) } else { Err(Error::Scene(SceneError { problems })) }
 }

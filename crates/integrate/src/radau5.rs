@@ -191,9 +191,17 @@ impl Radau5 {
             Last::Computed => (&self.trial, h / self.trial_h, -1.0),
             _ if self.poly_h != 0.0 => (&self.poly, h / self.poly_h, 0.0),
             _ => {
+                // equations that are not linear in y' want to be started from a y' that satisfies them
+                let is_known = self.has_f0 && self.linear.form() == Form::Residual;
                 for s in 0..3 {
-                    self.z[s][..n].fill(0.0);
-                    self.w[s][..n].fill(0.0);
+                    for (z, rate) in self.z[s][..n].iter_mut().zip(&self.f0) {
+                        *z = if is_known { C[s] * h * rate } else { 0.0 };
+                    }
+                }
+                for i in 0..n {
+                    for (k, ti) in TI.iter().enumerate() {
+                        self.w[k][i] = ti[0] * self.z[0][i] + ti[1] * self.z[1][i] + ti[2] * self.z[2][i];
+                    }
                 }
                 return;
             }
@@ -437,6 +445,7 @@ impl Radau5 {
             }
             self.has_f0 = true;
         }
+        self.predict(h);
 
         // J where it is missing or has served too long, factors where J or h has changed
         let is_stale = match self.last {
@@ -509,7 +518,6 @@ impl Stepper for Radau5 {
             self.linear.restart(system, self.n);
             self.is_set_up = true;
         }
-        self.predict(h);
         (self.t, self.h) = (t, h);
         self.y0[..self.n].copy_from_slice(y);
         let attempt = self.attempt(system, y, tolerance, stats);

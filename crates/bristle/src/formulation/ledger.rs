@@ -4,9 +4,19 @@
 //! Ẇ = τᵀ v + Σ f_ext · v_link; then what changing loads put into bristles, Σ ½ Ṅ s²/σ₀; then the heat of each joint that has a
 //! damper or friction, Q̇ = d v² + N · (dissipated power of the law). The spring of a `Pull` belongs to the drive: what
 //! counts is its effort on the joint.
+//!
+//! Where N is a reaction Ṅ would take the jerk. With E = s²/(2σ₀), by parts,
+//!
+//! ```text
+//! ∫ Ṅ E dt = N E − N₀ E₀ − ∫ N Ė dt,      Ė = s ṡ/σ₀
+//! ```
+//!
+//! and jumps of N at events are in it: the quadrature takes −N Ė, the stored energy is added when the ledger is read.
 
-use super::machine::{Machine, Snapshot, load_signal};
+use super::efforts::load_signal;
+use super::machine::{Machine, Snapshot};
 use crate::error::{Error, Result};
+use crate::scene::Formulation;
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::Trouble;
@@ -24,6 +34,8 @@ pub struct Energies {
     pub elastic: f64,
     /// Of bristles.
     pub bristle: f64,
+    /// Of those of them whose load is a reaction.
+    pub pressed: f64,
 }
 
 impl Energies {
@@ -34,33 +46,53 @@ impl Energies {
 }
 
 impl Machine {
-    /// Stored energies at a snapshot.
+    /// Stored energies at a snapshot. Loads that are reactions are those found last: look there first.
     pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
-        let Self { compiled, work, piece, .. } = self;
+        let Self { compiled, work, piece, load, .. } = self;
         let state = &at.mechanics;
         let failed = |source| Error::Mechanics { t: state.t, source };
         let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
-        let bristle = compiled.contacts.iter().zip(&at.bristles).map(|(contact, bristle)| {
-            let (n, _) = contact.normal(&load_signal(contact.signal(), state.t, *piece));
-            n * contact.law.stored_energy(contact.law.state_of(bristle.z, bristle.w))
-        });
+        let (mut bristle, mut pressed) = (0.0, 0.0);
+        for ((contact, at), load) in compiled.contacts.iter().zip(&at.bristles).zip(load) {
+            let per_load = contact.law.stored_energy(contact.law.state_of(at.z, at.w));
+            if contact.bearing.is_some() {
+                pressed += *load * per_load;
+            } else {
+                bristle += contact.normal(&load_signal(contact.signal(), state.t, *piece)).0 * per_load;
+            }
+        }
         Ok(Energies {
             kinetic: kinetic_energy(&compiled.model, work, &state.q, &state.v).map_err(failed)?,
             potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
             // from +0: an empty sum is −0
             elastic: compiled.springs.iter().map(elastic).fold(0.0, std::ops::Add::add),
-            bristle: bristle.fold(0.0, std::ops::Add::add),
+            bristle: bristle + pressed,
+            pressed,
         })
     }
 
-    /// Rates of the quadratures at (t, y).
-    pub(super) fn fill_ledger(&mut self, t: f64, y: &[f64], rate: &mut [f64]) -> std::result::Result<(), Trouble> {
-        self.scatter(y);
-        if !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
-            self.place().map_err(|e| self.trouble(e))?;
+    /// Rates of the quadratures at (t, y), where the unknowns change at the rates `dy`.
+    pub(super) fn fill_ledger(
+        &mut self,
+        t: f64,
+        y: &[f64],
+        dy: &[f64],
+        rate: &mut [f64],
+    ) -> std::result::Result<(), Trouble> {
+        self.scatter(t, y);
+        let needs_reactions = !(self.pressed.is_empty() && self.driven.is_empty());
+        if needs_reactions || !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
+            self.place().map_err(|e| self.trouble(e.into()))?;
+        }
+        if needs_reactions {
+            if self.formulation != Formulation::Jerk {
+                self.take_accelerations(dy);
+            }
+            self.efforts(t);
+            self.read_reactions().map_err(|e| self.trouble(e.into()))?;
         }
         rate.fill(0.0);
-        rate[0] = self.power(t).map_err(|e| self.trouble(e))?;
+        rate[0] = self.power(t).map_err(|e| self.trouble(e.into()))?;
         let Self { compiled, v, state, mode, piece, .. } = self;
         let heat_of = |joint| compiled.heated.binary_search(&joint).map_or(1, |k| 2 + k);
         for d in &compiled.dampers {
@@ -68,12 +100,21 @@ impl Machine {
         }
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let slip = contact.arm * v[contact.v];
-            let (n, n_rate) = contact.normal(&load_signal(contact.signal(), t, *piece));
+            let n = if contact.bearing.is_some() {
+                let n = self.load[c];
+                if contact.law.n_states() > 0 {
+                    rate[1] -= n * state[c][0] * contact.law.rates(slip, state[c])[0] / contact.law.sigma0();
+                }
+                n
+            } else {
+                let (n, n_rate) = contact.normal(&load_signal(contact.signal(), t, *piece));
+                rate[1] += n_rate * contact.law.stored_energy(state[c]);
+                n
+            };
             rate[heat_of(contact.joint)] += n * match contact.law.event_driven() {
                 Some(law) => law.sliding(mode[c], slip).0 * slip,
                 None => contact.law.dissipated_power(slip, state[c]),
             };
-            rate[1] += n_rate * contact.law.stored_energy(state[c]);
         }
         Ok(())
     }
@@ -89,8 +130,9 @@ impl Machine {
 
     /// Work done per time by drives and by what callers apply.
     fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
-        let Self { compiled, work, q, v, poses: places, piece, integral, .. } = self;
+        let Self { compiled, work, q, v, poses: places, piece, integral, driven, .. } = self;
         let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
+        power += driven.iter().map(|driven| driven.effort * v[driven.v]).sum::<f64>();
         let mut integrals = integral.iter();
         for drive in &compiled.drives {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };

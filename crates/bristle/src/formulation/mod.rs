@@ -1,14 +1,28 @@
 //! The equations of motion as an integrator sees them: arrays only, no entities, no names.
 //!
-//! - `machine`: the equations, the unknowns and their order, what happens at events;
+//! - `machine`: the equations, what holds them, where they start;
+//! - `unknowns`: their order, and who is among them;
+//! - `efforts`: what acts in the joints;
+//! - `implicit`, `jerk`, `residual`: three ways with accelerations that stand on both sides;
+//! - `events`: when modes change, and what happens then;
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `jacobian`: derivatives for implicit steppers;
-//! - `ledger`: where the energy is and where it goes.
+//! - `ledger`: where the energy is and where it goes;
+//! - `system`: all of it as a stepper asks for it.
 
+mod efforts;
+mod events;
+mod implicit;
 mod jacobian;
+mod jerk;
 mod ledger;
 mod machine;
+mod residual;
 mod rest;
+mod system;
+#[cfg(test)]
+mod tests;
+mod unknowns;
 
 pub use ledger::Energies;
-pub use machine::{Machine, ModeChange, Snapshot};
+pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot};

@@ -52,12 +52,12 @@ fn refusals_leave_with_two_and_point_at_the_place() {
     let friction = Temporary::with(
         "friction.ron",
         "Scene(\n links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],\n joints: [Joint(name: \"j\", parent: \
-         \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)),\n  drive: Motion(Constant(0.3)))],\n)",
+         \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)),\n  drive: Motion(Steps([(0.0, 0.0), (1.0, 1.0)])))],\n)",
     );
     let place = format!("{}:4:10", friction.path());
     for (arguments, expected) in [
         (vec!["run", friction.path()], place.as_str()),
-        (vec!["check", "scenes/single_pendulum.ron", friction.path()], "drive `Motion` of joint `j`"),
+        (vec!["check", "scenes/single_pendulum.ron", friction.path()], "joint `j` cannot follow a position that jumps"),
         (vec!["run", "nowhere.ron"], "nowhere.ron"),
         (vec!["run", "scenes/single_pendulum.ron", "--method", "Rk5"], "unknown method `Rk5`"),
         (vec!["run", "scenes/single_pendulum.ron", "--until", "-1"], "duration"),

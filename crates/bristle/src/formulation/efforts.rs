@@ -1,0 +1,122 @@
+//! What acts in the joints, and how it changes: the right of (1), (3), and their rates along the motion.
+//!
+//! ```text
+//! κ = r law(r v, s)         τ_f = κ N         κ̇ = r (∂law/∂v r a + ∂law/∂s ṡ)
+//! ```
+
+use super::machine::Machine;
+use crate::component::Drive;
+use crate::signal::{Piece, Sample, Signal};
+use bristle_friction::FrictionLaw;
+use bristle_multibody::rnea;
+
+impl Machine {
+    /// Right-hand side of (1) without the friction of stuck joints and of those whose load is their reaction; κ and ṡ for all.
+    pub(super) fn efforts(&mut self, t: f64) {
+        let Self { compiled, tau, q, v, piece, .. } = self;
+        tau.copy_from_slice(&compiled.effort);
+        let mut integrals = self.integral.iter();
+        for drive in &compiled.drives {
+            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+            let signal = drive.signal().sample(t, *piece);
+            tau[drive.v] += drive.effort(&signal, q[drive.q], v[drive.v], integral.unwrap_or(0.0));
+        }
+        for d in &compiled.dampers {
+            tau[d.v] -= d.damping * v[d.v];
+        }
+        for s in &compiled.springs {
+            tau[s.v] -= s.stiffness * (q[s.q] - s.rest);
+        }
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            let slip = contact.arm * v[contact.v];
+            let per_load = match contact.law.event_driven() {
+                Some(law) => law.sliding(self.mode[c], slip).0,
+                None => {
+                    let now = contact.law.evaluate(slip, self.state[c]);
+                    self.rate[c] = now.rate;
+                    now.effort
+                }
+            };
+            self.kappa[c] = contact.arm * per_load;
+            if contact.bearing.is_none() {
+                let (n, _) = contact.normal(&load_signal(contact.signal(), t, *piece));
+                self.load[c] = n;
+                self.friction[c] = self.kappa[c] * n;
+                tau[contact.v] -= self.friction[c];
+            }
+        }
+    }
+
+    /// Rates along the motion of everything on the right of (1), and of κ N at constant reactions, into `b`. `a` and the loads are
+    /// those at the point.
+    pub(super) fn effort_rates(&mut self, t: f64) {
+        let Self { compiled, b, q, v, a, piece, load, .. } = self;
+        b.fill(0.0);
+        for drive in &compiled.drives {
+            let signal = drive.signal().sample(t, *piece);
+            b[drive.v] += match drive.drive {
+                Drive::Effort(_) => signal.derivative,
+                Drive::Pull { stiffness, .. } => stiffness * (signal.derivative - v[drive.v]),
+                Drive::Pid { kp, ki, kd, .. } => {
+                    kp * (signal.derivative - v[drive.v]) + ki * (signal.value - q[drive.q]) - kd * a[drive.v]
+                }
+                Drive::Motion(_) => 0.0,
+            };
+        }
+        for d in &compiled.dampers {
+            b[d.v] -= d.damping * a[d.v];
+        }
+        for s in &compiled.springs {
+            b[s.v] -= s.stiffness * v[s.v];
+        }
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            let (arm, slip) = (contact.arm, contact.arm * v[contact.v]);
+            let per_load_rate = match contact.law.event_driven() {
+                Some(law) => law.sliding(self.mode[c], slip).1 * arm * a[contact.v],
+                None => {
+                    let now = contact.law.evaluate(slip, self.state[c]);
+                    let along: f64 = now.effort_state.iter().zip(&now.rate).map(|(slope, rate)| slope * rate).sum();
+                    now.effort_v * arm * a[contact.v] + along
+                }
+            };
+            b[contact.v] -= arm * per_load_rate * load[c];
+            if contact.bearing.is_none() {
+                let (_, n_rate) = contact.normal(&load_signal(contact.signal(), t, *piece));
+                b[contact.v] -= self.kappa[c] * n_rate;
+            }
+        }
+    }
+
+    /// Loads that are reactions, friction of the stuck joints, and efforts of prescribed motions: all at the accelerations in `a`.
+    pub(super) fn read_reactions(&mut self) -> Result<(), bristle_multibody::Error> {
+        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck {
+            return Ok(());
+        }
+        let Self { compiled, work, q, v, tau, a, b, .. } = self;
+        b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
+        for &c in &self.pressed {
+            let contact = &compiled.contacts[c];
+            let Some(bearing) = contact.bearing else { continue };
+            self.force[c] = work.reaction(contact.joint);
+            self.load[c] = bearing.press(&self.force[c]).0;
+            self.friction[c] = self.kappa[c] * self.load[c];
+        }
+        for driven in &mut self.driven {
+            let friction =
+                self.pressed.iter().filter(|&&c| compiled.contacts[c].v == driven.v).map(|&c| self.friction[c]);
+            driven.effort = b[driven.v] - tau[driven.v] + friction.sum::<f64>();
+        }
+        for c in 0..self.mode.len() {
+            if self.sticks(c) {
+                let k = self.compiled.contacts[c].v;
+                self.friction[c] = self.tau[k] - self.b[k];
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A load's signal, clamped; at rest where there is none.
+pub(super) fn load_signal(signal: Option<&Signal>, t: f64, piece: Piece) -> Sample {
+    signal.map_or(Sample::default(), |signal| signal.sample_clamped(t, piece))
+}

@@ -1,0 +1,237 @@
+//! What happens at events: the functions whose sign changes tell of them, and the switch.
+
+use super::machine::{Failure, Machine, ModeChange};
+use super::rest::Touched;
+use crate::signal::Piece;
+use bristle_friction::{FrictionLaw, Mode};
+use bristle_integrate::{Fired, Restart, Trouble};
+use bristle_multibody::{factor, kinetic_energy, rnea, solve};
+
+/// Turn of the moving joints in one step, rad, while a joint is held. The event locator looks at the break-away function four
+/// times a step: a load that follows the sine of an angle, or of twice that angle, and peaks 0.1 % above the limit is above it for
+/// 0.089 or 0.045 rad.
+const TURN: f64 = 0.125;
+
+impl Machine {
+    /// Takes the pieces of the signals that hold just after `t`.
+    pub(super) fn enter_piece(&mut self, t: f64) {
+        self.piece = Piece::After(t);
+        let drives = self.compiled.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
+        let loads = self.compiled.contacts.iter().filter_map(|c| c.signal()?.next_corner_clamped(t));
+        self.next_corner = drives.chain(loads).reduce(f64::min);
+    }
+
+    /// What a stuck contact can hold, by the load found last.
+    pub(super) fn limit(&self, c: usize) -> f64 {
+        let contact = &self.compiled.contacts[c];
+        let level = contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
+        contact.arm * self.load[c] * level
+    }
+
+    /// The event functions of stuck contacts start off zero, whatever rounding says. Accelerations and reactions are those of the
+    /// modes that hold.
+    pub(super) fn set_slack(&mut self) {
+        self.slack.fill(0.0);
+        for c in 0..self.slack.len() {
+            if self.sticks(c) {
+                let (limit, required) = (self.limit(c), self.friction[c].abs());
+                self.slack[c] = (required - limit).max(0.0) + 4.0 * f64::EPSILON * required.max(limit);
+            }
+        }
+    }
+
+    /// The contact of an event function: all with modes, and those with kinks if they are events.
+    fn contact_of_event(&self, index: usize) -> Option<usize> {
+        (0..self.mode.len()).filter(|&c| self.has_event(c)).nth(index)
+    }
+
+    /// The joint of event function `index`.
+    pub(crate) fn joint_of_event(&self, index: usize) -> usize {
+        self.contact_of_event(index).map_or(0, |c| self.compiled.contacts[c].joint)
+    }
+
+    pub(super) fn has_event(&self, c: usize) -> bool {
+        let contact = &self.compiled.contacts[c];
+        contact.is_event_driven() || (self.kinks.is_some() && contact.law.n_states() > 0)
+    }
+
+    /// Event functions at (t, y).
+    pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        self.scatter(t, y);
+        if self.is_stuck {
+            let accuracy = self.accuracy;
+            self.place().map_err(|e| self.trouble(e.into()))?;
+            self.efforts(t);
+            self.accelerate(accuracy).map_err(|e| self.trouble(e))?;
+            self.read_reactions().map_err(|e| self.trouble(e.into()))?;
+        }
+        let mut g = g.iter_mut();
+        for c in 0..self.mode.len() {
+            let contact = &self.compiled.contacts[c];
+            let v = self.v[contact.v];
+            let value = match (self.mode[c], contact.is_event_driven()) {
+                // its velocity changes sign where its signal turns, an event in time
+                (_, true) if self.is_driven(contact.joint) => 1.0,
+                (Mode::Stuck, true) => self.limit(c) + self.slack[c] - self.friction[c].abs(),
+                (sliding, true) => sliding.direction() * v + self.leaving,
+                (_, false) => match self.kinks {
+                    Some(theta) if contact.law.n_states() > 0 => self.heading[c] * v + theta,
+                    _ => continue,
+                },
+            };
+            if let Some(g) = g.next() {
+                *g = value;
+            }
+        }
+        Ok(())
+    }
+
+    /// The longest step that lets no break-away pass unseen, and integrates the work of prescribed motions, which no error estimate
+    /// looks at while nothing else moves.
+    pub(super) fn longest(&self, y: &[f64]) -> f64 {
+        if !self.is_stuck {
+            return self.motion_step;
+        }
+        // what the joints that turn will have turned in a step h: |v| h + ½ |a| h² = TURN, all of them together
+        let n = self.active.len();
+        let (mut speed, mut growth) = (0.0, 0.0);
+        for (k, &i) in self.active.iter().enumerate() {
+            if self.compiled.model.turns(i) {
+                speed += y[n + k].abs();
+                growth += self.a[i].abs();
+            }
+        }
+        for driven in self.driven.iter().filter(|driven| self.compiled.model.turns(driven.v)) {
+            speed += self.v[driven.v].abs();
+            growth += self.a[driven.v].abs();
+        }
+        self.motion_step.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()))
+    }
+
+    /// Goes over to what holds after the events at (t, y).
+    pub(super) fn pass_events(
+        &mut self,
+        t: f64,
+        y: &mut [f64],
+        quad: &mut [f64],
+        fired: &[Fired],
+    ) -> Result<Restart, Failure> {
+        self.scatter(t, y);
+        self.changes.clear();
+        self.rest.touched.fill(Touched::No);
+        let (mut is_fresh, mut is_touched) = (false, false);
+        for fired in fired {
+            match *fired {
+                Fired::Time => {
+                    let before = self.piece;
+                    self.enter_piece(t);
+                    // an extremum changes nothing; a corner or a jump does
+                    is_fresh |= !self.is_smooth(t, before);
+                    quad[1] += self.load_jump(t, before);
+                    if !self.driven.is_empty() {
+                        is_fresh = true;
+                        quad[0] += self.take_impulse(t)?;
+                    }
+                }
+                Fired::Root { index, .. } => {
+                    let Some(c) = self.contact_of_event(index) else { continue };
+                    is_fresh = true;
+                    if self.compiled.contacts[c].is_event_driven() {
+                        is_touched = true;
+                        self.rest.touched[c] =
+                            if self.mode[c] == Mode::Stuck { Touched::BreaksAway } else { Touched::ComesToRest };
+                    } else {
+                        self.heading[c] = -self.heading[c];
+                    }
+                }
+            }
+        }
+        if !is_fresh {
+            return Ok(Restart::unchanged(self.n_unknowns(self.active.len())));
+        }
+        if is_touched || fired.contains(&Fired::Time) {
+            self.before.copy_from_slice(&self.mode);
+            self.settle(t)?;
+            for (contact, (&from, &to)) in self.before.iter().zip(&self.mode).enumerate() {
+                if from != to {
+                    self.changes.push(ModeChange { contact, from, to });
+                }
+            }
+            self.gather(y);
+        }
+        Ok(Restart::fresh(self.n_unknowns(self.active.len())))
+    }
+
+    /// A prescribed velocity that jumps at `t` moves the others at once; the work it takes.
+    fn take_impulse(&mut self, t: f64) -> Result<f64, Failure> {
+        // what the velocities were, the new ones of the driven joints, and the difference in `b`
+        self.b.fill(0.0);
+        for driven in &self.driven {
+            self.b[driven.v] = -self.v[driven.v];
+        }
+        self.place()?;
+        let before = {
+            let Self { compiled, work, q, v, .. } = self;
+            kinetic_energy(&compiled.model, work, q, v)?
+        };
+        self.prescribe(t);
+        let mut is_jump = false;
+        for driven in &self.driven {
+            self.b[driven.v] += self.v[driven.v];
+            is_jump |= self.b[driven.v].abs() > 1e-12 * (1.0 + self.v[driven.v].abs());
+        }
+        if !is_jump {
+            return Ok(0.0);
+        }
+        // M Δv_p: what inverse dynamics asks for at these accelerations more than at none, everything at rest
+        let Self { compiled, work, q, v, a, b, tau, rest, .. } = self;
+        let model = &compiled.model;
+        tau.fill(0.0);
+        a.copy_from_slice(rnea(model, work, q, tau, tau)?);
+        let moved = rnea(model, work, q, tau, b)?;
+        b.iter_mut().zip(moved).zip(&*a).for_each(|((b, moved), still)| *b = still - moved);
+        // friction that is finite has no impulse: whatever is stuck is torn loose
+        self.held.fill(false);
+        for driven in &self.driven {
+            self.held[driven.joint] = true;
+        }
+        factor(model, work, q, &self.held)?;
+        let jump = solve(model, work, b)?;
+        for (k, (v, jump)) in v.iter_mut().zip(jump).enumerate() {
+            if !self.driven.iter().any(|driven| driven.v == k) && jump.abs() > 1e-14 {
+                *v += jump;
+            }
+        }
+        // those that were at rest leave it, whatever their event says
+        for (contact, touched) in compiled.contacts.iter().zip(&mut rest.touched) {
+            if v[contact.v] != 0.0 {
+                *touched = Touched::No;
+            }
+        }
+        let after = kinetic_energy(model, work, q, v)?;
+        self.prescribe(t);
+        Ok(after - before)
+    }
+
+    /// Whether no signal has a corner at `t`, `before` being the piece up to it.
+    fn is_smooth(&self, t: f64, before: Piece) -> bool {
+        let after = self.piece;
+        let drives = self.compiled.drives.iter().map(|drive| drive.signal());
+        let mut signals = drives.chain(self.compiled.contacts.iter().filter_map(|contact| contact.signal()));
+        // a clamped signal has corners where it meets 0 and 1, by whichever side it comes
+        signals.all(|s| s.sample(t, before) == s.sample(t, after))
+            && self.compiled.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
+                let value = s.sample(t, after).value;
+                (1e-9..=1.0 - 1e-9).contains(&value) || s.derivative(t) == 0.0
+            })
+    }
+
+    /// Keeps what went wrong. What a smaller step may avoid is tried again; the rest will not go away.
+    pub(super) fn trouble(&mut self, failure: Failure) -> Trouble {
+        use bristle_multibody::Error::{Jam, NonFinite};
+        let may_go_away =
+            matches!(failure, Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration { .. });
+        self.failure = Some(failure);
+        if may_go_away { Trouble::Retry } else { Trouble::Fatal { code: 0 } }
+    }
+}

@@ -1,0 +1,208 @@
+//! Accelerations that stand on both sides of (1), by Newton sweeps of the friction-loaded articulated-body recursion.
+//!
+//! With f(a) the reactions at accelerations a, S the joint axis, and κ the friction effort per normal load of a joint that slides:
+//!
+//! ```text
+//! g_i(a) = τ_i − S_iᵀ f_i − armature a_i − κ_i N(f_i) = 0
+//! P_i = S_i + κ_i n̂(f_i),      M_P x = g,      a ← a + x,      f ← f + δf
+//! ```
+//!
+//! N is of degree one: after a sweep what is left of g is κ (n̂ᵀf − N(f)), n̂ being the direction before it, second order in the turn of
+//! n̂. A sweep that has turned n̂ little leaves so little that the next correction may use the same factorisation. O(n) per sweep.
+//!
+//! **Start.** While stepping, from the accelerations of the evaluation before. At the beginning and after events from those without
+//! friction; if Newton then fails, or if it ends where several solutions are possible, along the branch that is continuous from
+//! there: κ grows from 0 to its value in steps, D > 0 all the way. Where the branch ends, the joint is jammed.
+
+use super::machine::{Failure, Machine, NearJam, TIGHT};
+use crate::scene::Formulation;
+use bristle_multibody::spatial::Motion;
+use bristle_multibody::{aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
+
+/// Corrections at most; quadratic convergence takes five from a cold start.
+const MOST_CORRECTIONS: usize = 40;
+
+/// The same factorisation serves again while corrections shrink by this factor.
+const GOOD_RATE: f64 = 0.05;
+
+/// Steps in which κ grows where there is a choice of solutions, and how often a step may be halved.
+const STEPS: f64 = 16.0;
+const MOST_HALVINGS: usize = 10;
+
+/// D as a part of what it would be without friction: less than this is a jam.
+const LEAST_PIVOT: f64 = 1e-6;
+
+impl Machine {
+    /// Accelerations of the joints that can move, those of the others being given. `efforts` has been there.
+    pub(super) fn accelerate(&mut self, accuracy: f64) -> Result<(), Failure> {
+        if self.formulation == Formulation::Jerk {
+            // they are unknowns
+            return Ok(());
+        }
+        self.start_from_last();
+        self.solve_accelerations(accuracy)
+    }
+
+    fn start_from_last(&mut self) {
+        for &i in &self.active {
+            self.a[i] = self.warm[i];
+        }
+    }
+
+    /// The next Newton starts where this one ended.
+    pub(super) fn keep_accelerations(&mut self) {
+        self.warm.copy_from_slice(&self.a);
+    }
+
+    /// The same from the accelerations in `a`.
+    pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
+        if self.pressed.is_empty() && self.driven.is_empty() {
+            let Self { compiled, work, q, v, tau, held, a, .. } = self;
+            a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, held)?);
+            return Ok(());
+        }
+        match self.newton(1.0, accuracy) {
+            Ok(()) => Ok(()),
+            Err(Failure::Mechanics(error @ bristle_multibody::Error::NonFinite { .. })) => {
+                Err(Failure::Mechanics(error))
+            }
+            // from too far away, perhaps
+            Err(_) => self.follow_branch(accuracy),
+        }
+    }
+
+    /// Accelerations without a start to go by: the branch that is continuous from those without friction.
+    pub(super) fn accelerate_afresh(&mut self) -> Result<(), Failure> {
+        if !self.pressed.is_empty() {
+            self.newton(0.0, TIGHT)?;
+            if self.newton(1.0, TIGHT).is_err() || self.pressed.iter().any(|&c| self.margin(c) <= 0.0) {
+                self.follow_branch(TIGHT)?;
+            }
+        } else {
+            self.solve_accelerations(TIGHT)?;
+        }
+        self.keep_accelerations();
+        Ok(())
+    }
+
+    /// κ from 0 to its value, in steps.
+    fn follow_branch(&mut self, accuracy: f64) -> Result<(), Failure> {
+        self.newton(0.0, TIGHT)?;
+        let (mut s, mut step, mut halvings) = (0.0_f64, 1.0 / STEPS, 0);
+        while s < 1.0 {
+            let next = (s + step).min(1.0);
+            self.warm.copy_from_slice(&self.a);
+            match self.newton(next, if next < 1.0 { 1e-9 } else { accuracy }) {
+                Ok(()) => s = next,
+                Err(failure) if halvings == MOST_HALVINGS => return Err(failure),
+                Err(_) => {
+                    self.start_from_last();
+                    step *= 0.5;
+                    halvings += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Newton from `a`, with s κ in place of κ.
+    fn newton(&mut self, s: f64, accuracy: f64) -> Result<(), Failure> {
+        let Self { compiled, work, q, v, tau, held, a, b, force, kappa, load, rows, counters, .. } = self;
+        let (model, contacts) = (&compiled.model, &compiled.contacts);
+        counters.n_acceleration_solves += 1;
+        let mut worst = 0;
+        let required = rnea(model, work, q, v, a)?;
+        b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
+        for &c in &self.pressed {
+            let contact = &contacts[c];
+            force[c] = work.reaction(contact.joint);
+            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+            b[contact.v] -= s * kappa[c] * load[c];
+        }
+
+        // what was left before the last correction, relative to the terms of (1), and now; nothing is known to begin with
+        let (mut before, mut left) = (0.0, 1.0);
+        for _ in 0..MOST_CORRECTIONS {
+            // a factorisation that has just served well serves again
+            if left > GOOD_RATE * before {
+                for &c in &self.pressed {
+                    let contact = &contacts[c];
+                    let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.press(&force[c]).1);
+                    rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
+                }
+                factor_rows_at(model, work, rows, held)?;
+                counters.n_sweeps += 1;
+            }
+            let x = solve_rows(model, work, b)?;
+            counters.n_substitutions += 1;
+            a.iter_mut().zip(x).for_each(|(a, x)| *a += x);
+
+            b.fill(0.0);
+            (before, left) = (left, 0.0);
+            for &c in &self.pressed {
+                let (contact, k) = (&contacts[c], s * kappa[c]);
+                let change = work.force_change(contact.joint);
+                force[c] += change;
+                let n = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+                let more = n - std::mem::replace(&mut load[c], n);
+                if held[contact.joint] {
+                    continue;
+                }
+                let axis = axis_row(model, contact.joint);
+                b[contact.v] = (rows[contact.joint] - axis).dot(&change) - k * more;
+                // rounding in the reactions of heavy neighbours is not to be waited for
+                let rounding = 4.0 * f64::EPSILON / accuracy * size(&force[c]);
+                let scale = tau[contact.v].abs() + axis.dot(&force[c]).abs() + k.abs() * n + rounding;
+                let here = if b[contact.v] == 0.0 { 0.0 } else { b[contact.v].abs() / scale };
+                // a NaN stands out
+                if here > left || here.is_nan() {
+                    (left, worst) = (here, contact.joint);
+                }
+            }
+            if left <= accuracy {
+                return self.refuse_runaway();
+            }
+            if !left.is_finite() {
+                return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
+            }
+        }
+        Err(Failure::NoAcceleration { joint: worst })
+    }
+
+    /// Where friction grows exactly as fast as inertia accelerations run away until the residual is small in proportion: no solution.
+    fn refuse_runaway(&self) -> Result<(), Failure> {
+        for &c in &self.pressed {
+            let joint = self.compiled.contacts[c].joint;
+            let inertia = self.work.pivot_value(joint);
+            if !self.held[joint] && inertia < LEAST_PIVOT * self.work.pivot_unloaded(joint) {
+                let joint = self.compiled.model.joint_names[joint].clone();
+                return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Sᵀ IA S + armature − |κ| N(IA S) of a contact, by the factorisation at hand: positive where (1) has one solution only.
+    pub(super) fn margin(&self, c: usize) -> f64 {
+        let contact = &self.compiled.contacts[c];
+        let Some(bearing) = contact.bearing.filter(|_| !self.held[contact.joint]) else { return f64::INFINITY };
+        let force = self.work.pivot_force(contact.joint);
+        self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.press(&force).0
+    }
+
+    /// Notes bearings near jamming, each once.
+    pub(super) fn note_near_jams(&mut self, t: f64) {
+        for k in 0..self.pressed.len() {
+            let contact = self.pressed[k];
+            let margin = self.margin(contact);
+            if margin <= 0.0 && self.near_jams.iter().all(|seen| seen.contact != contact) {
+                self.near_jams.push(NearJam { contact, t, margin });
+            }
+        }
+    }
+}
+
+/// A measure of a reaction.
+fn size(f: &bristle_multibody::spatial::Force) -> f64 {
+    f.to_array().iter().map(|x| x.abs()).sum()
+}

@@ -1,0 +1,93 @@
+//! (1) differentiated once: accelerations are unknowns, and their rates follow from one sweep.
+//!
+//! ```text
+//! P_iᵀ ḟ_i + armature q⃛_i = τ̇_i − κ̇_i N_i           P_i = S_i + κ_i n̂(f_i)           f from (q, v, a)
+//! ```
+//!
+//! Linear in q⃛: no iteration. Accelerations are solved for at the start and after every event; between them (1) is an invariant whose
+//! drift is looked at after every step, and projected away where it exceeds half of the relative tolerance (1e-6 where there is none).
+//! Efforts set by a caller are constant between calls.
+
+use super::machine::{Failure, Machine, TIGHT};
+use bristle_integrate::Trouble;
+use bristle_multibody::{axis_row, jerk_rows, rnea_rate};
+
+/// Drift that is put up with, in units of the relative tolerance.
+const DRIFT: f64 = 0.5;
+
+impl Machine {
+    /// q⃛ of the joints that can move, at (q, v, a), into `dy`. `efforts` has been there.
+    pub(super) fn fill_jerks(&mut self, t: f64, dy: &mut [f64]) -> Result<(), Trouble> {
+        self.jerks(t).map_err(|failure| self.trouble(failure))?;
+        for (dy, &i) in dy.iter_mut().zip(&self.active) {
+            *dy = self.b[i];
+        }
+        Ok(())
+    }
+
+    /// q⃛ into `b`.
+    fn jerks(&mut self, t: f64) -> Result<(), Failure> {
+        self.counters.n_jerks += 1;
+        self.b.fill(0.0);
+        for driven in &self.driven {
+            self.b[driven.v] = driven.jerk;
+        }
+        let Self { compiled, work, q, v, a, b, .. } = self;
+        let model = &compiled.model;
+        // reactions, and their rates with the jerks that are given
+        rnea_rate(model, work, q, v, a, b)?;
+        for &c in &self.pressed {
+            let contact = &compiled.contacts[c];
+            let Some(bearing) = contact.bearing else { continue };
+            self.force[c] = work.reaction(contact.joint);
+            let (n, n_hat) = bearing.press(&self.force[c]);
+            self.load[c] = n;
+            self.friction[c] = self.kappa[c] * n;
+            self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.kappa[c];
+        }
+        self.effort_rates(t);
+        let Self { compiled, work, b, rows, held, .. } = self;
+        let jerk = jerk_rows(&compiled.model, work, b, rows, held)?;
+        b.copy_from_slice(jerk);
+        Ok(())
+    }
+
+    /// Residual of (1) at (q, v, a), relative to its terms.
+    pub(super) fn drift(&mut self, t: f64) -> Result<f64, Failure> {
+        self.place()?;
+        self.efforts(t);
+        self.read_reactions()?;
+        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck {
+            let Self { compiled, work, q, v, a, b, .. } = self;
+            b.copy_from_slice(bristle_multibody::rnea(&compiled.model, work, q, v, a)?);
+        }
+        // friction that `tau` leaves out
+        for &c in &self.pressed {
+            let contact = &self.compiled.contacts[c];
+            self.tau[contact.v] -= self.kappa[c] * self.load[c];
+        }
+        let (mut worst, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
+        for &i in &self.active {
+            worst = worst.max((self.tau[i] - self.b[i]).abs());
+            scale = scale.max(self.tau[i].abs()).max(self.b[i].abs());
+        }
+        for &c in &self.pressed {
+            scale = scale.max(self.friction[c].abs());
+        }
+        Ok(worst / scale)
+    }
+
+    /// Looks at the drift after a step to (t, y), and projects it away where it is too large. Whether it was.
+    pub(super) fn correct_drift(&mut self, t: f64) -> Result<bool, Failure> {
+        let drift = self.drift(t)?;
+        self.counters.drift = self.counters.drift.max(drift);
+        let most = if self.kinks.is_some() { DRIFT * 100.0 * self.accuracy } else { 1e-6 };
+        if drift <= most {
+            return Ok(false);
+        }
+        self.efforts(t);
+        self.solve_accelerations(TIGHT)?;
+        self.counters.n_projections += 1;
+        Ok(true)
+    }
+}

@@ -1,0 +1,94 @@
+//! (1) as it stands, for steppers that solve it along with their own equations.
+//!
+//! ```text
+//! ξ̇ − v = 0        S_iᵀ f_i(q, v, a) + armature a_i + κ_i N(f_i) − τ_i = 0        ṡ − rates = 0        İ − (target − q) = 0
+//! ```
+//!
+//! Inverse dynamics, no more: nothing is solved for accelerations in here.
+
+use super::machine::{Failure, Machine};
+use bristle_integrate::Trouble;
+use bristle_integrate::linear::Matrix;
+use bristle_multibody::{Row, mass_rows, rnea, rnea_derivatives_rows};
+use nalgebra::DMatrix;
+
+impl Machine {
+    /// F(t, y, y') into `r`.
+    pub(super) fn fill_residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+        let n = self.active.len();
+        self.scatter(t, y);
+        self.take_accelerations(dy);
+        self.place().map_err(|e| self.trouble(e.into()))?;
+        self.efforts(t);
+        self.unbalanced().map_err(|e| self.trouble(e))?;
+        for (k, &i) in self.active.iter().enumerate() {
+            r[n + k] = self.b[i];
+        }
+        // the rest as in the explicit form, the acceleration's row in hand
+        let (head, tail) = r.split_at_mut(2 * n);
+        let mut hand = std::mem::take(&mut self.hand);
+        hand.resize(dy.len(), 0.0);
+        let filled = self.fill_rates(t, &mut hand);
+        for k in 0..n {
+            head[k] = dy[k] - hand[k];
+        }
+        tail.iter_mut().zip(&dy[2 * n..]).zip(&hand[2 * n..]).for_each(|((r, dy), rate)| *r = dy - rate);
+        self.hand = hand;
+        filled
+    }
+
+    /// What is left of (1) at the accelerations in `a`, into `b`.
+    fn unbalanced(&mut self) -> Result<(), Failure> {
+        let Self { compiled, work, q, v, a, b, tau, .. } = self;
+        b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
+        b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
+        for &c in &self.pressed {
+            let contact = &compiled.contacts[c];
+            let Some(bearing) = contact.bearing else { continue };
+            self.force[c] = work.reaction(contact.joint);
+            self.load[c] = bearing.press(&self.force[c]).0;
+            self.friction[c] = self.kappa[c] * self.load[c];
+            b[contact.v] += self.friction[c];
+        }
+        Ok(())
+    }
+
+    /// ∂F/∂y and ∂F/∂y', or `false` where they are not known.
+    pub(super) fn fill_residual_jacobian(
+        &mut self,
+        t: f64,
+        y: &[f64],
+        dy: &[f64],
+        df_dy: &mut Matrix,
+        df_ddy: &mut Matrix,
+    ) -> Result<bool, Trouble> {
+        if !self.free.is_empty() {
+            return Ok(false);
+        }
+        self.scatter(t, y);
+        self.take_accelerations(dy);
+        self.place().map_err(|e| self.trouble(e.into()))?;
+        self.efforts(t);
+        let mut matrices = self.take_matrices();
+        let result = self.derive_residual(&mut matrices);
+        if result.is_ok() {
+            self.assemble_residual(t, &matrices, df_dy, df_ddy);
+        }
+        self.derivatives = Some(matrices);
+        result.map_err(|e| self.trouble(e))?;
+        Ok(true)
+    }
+
+    /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P.
+    fn derive_residual(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
+        self.unbalanced()?;
+        self.load_rows();
+        let Self { compiled, work, q, v, a, rows, joint_of, row_list, .. } = self;
+        let model = &compiled.model;
+        row_list.clear();
+        row_list.extend(joint_of.iter().map(|&body| Row { body, projector: rows[body] }));
+        rnea_derivatives_rows(model, work, q, v, a, row_list, dq, dv)?;
+        mass_rows(model, work, q, rows, mass)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! The machine as a stepper sees it.
+
+use super::machine::Machine;
+use crate::scene::Formulation;
+use bristle_friction::FrictionLaw;
+use bristle_integrate::linear::Matrix;
+use bristle_integrate::{Direction, Fired, Form, Restart, Slip, System, Trouble};
+use bristle_multibody::{chart_point, chart_rate};
+
+/// Rotation from the chart's centre at which the chart moves, rad: far from the 2π at which it ends, and seldom enough
+/// that the evaluation lost with each move does not count.
+const CHART_RADIUS: f64 = 0.5;
+
+impl System for Machine {
+    fn dim(&self) -> usize {
+        self.n_unknowns(self.active.len())
+    }
+
+    fn max_dim(&self) -> usize {
+        self.n_unknowns(self.v.len())
+    }
+
+    fn form(&self) -> Form {
+        if self.formulation == Formulation::Residual { Form::Residual } else { Form::Explicit }
+    }
+
+    fn second_order(&self) -> usize {
+        // in the chart of a free joint ξ̇ is not v; where accelerations are unknowns there are three of a kind
+        if self.free.is_empty() && self.formulation != Formulation::Jerk { self.active.len() } else { 0 }
+    }
+
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        self.scatter(t, y);
+        self.place().map_err(|e| self.trouble(e.into()))?;
+        self.efforts(t);
+        let accuracy = self.accuracy;
+        self.accelerate(accuracy).map_err(|e| self.trouble(e))?;
+        let n = self.active.len();
+        if self.formulation == Formulation::Jerk {
+            self.fill_jerks(t, &mut dy[2 * n..3 * n])?;
+        } else {
+            self.keep_accelerations();
+        }
+        self.fill_rates(t, dy)
+    }
+
+    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+        self.fill_residual(t, y, dy, r)
+    }
+
+    fn jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+        self.fill_jacobian(t, y, jac)
+    }
+
+    fn residual_jacobian(
+        &mut self,
+        t: f64,
+        y: &[f64],
+        dy: &[f64],
+        df_dy: &mut Matrix,
+        df_ddy: &mut Matrix,
+    ) -> Result<bool, Trouble> {
+        self.fill_residual_jacobian(t, y, dy, df_dy, df_ddy)
+    }
+
+    fn n_quadratures(&self) -> usize {
+        2 + self.compiled.heated.len()
+    }
+
+    fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+        self.fill_ledger(t, y, dy, rate)
+    }
+
+    fn n_events(&self) -> usize {
+        (0..self.mode.len()).filter(|&c| self.has_event(c)).count()
+    }
+
+    fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        self.fill_events(t, y, g)
+    }
+
+    fn direction(&self, _index: usize) -> Direction {
+        Direction::Falling
+    }
+
+    fn next_time_event(&self, t: f64) -> Option<f64> {
+        self.next_corner.filter(|&corner| corner > t)
+    }
+
+    fn longest_step(&self, _t: f64, y: &[f64]) -> f64 {
+        self.longest(y)
+    }
+
+    fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+        self.pass_events(t, y, quad, fired).map_err(|failure| {
+            self.failure = Some(failure);
+            Trouble::Fatal { code: 0 }
+        })
+    }
+
+    fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Trouble> {
+        let is_jerk = self.formulation == Formulation::Jerk;
+        if self.free.is_empty() && self.pressed.is_empty() && !is_jerk {
+            return Ok(false);
+        }
+        self.scatter(t, y);
+        let mut moved = self.move_charts().map_err(|_| Trouble::Retry)?;
+        if is_jerk {
+            moved |= self.correct_drift(t).map_err(|e| self.trouble(e))?;
+        }
+        if !self.pressed.is_empty() {
+            self.note_near_jams(t);
+        }
+        if moved {
+            self.gather(y);
+        }
+        Ok(moved)
+    }
+
+    fn n_slips(&self) -> usize {
+        self.compiled.contacts.len()
+    }
+
+    fn slips(&mut self, t: f64, y: &[f64], slips: &mut [Slip]) {
+        self.scatter(t, y);
+        for (slip, contact) in slips.iter_mut().zip(&self.compiled.contacts) {
+            let (v, law) = (contact.arm * self.v[contact.v], &contact.law);
+            let v_s = law.stribeck_velocity();
+            *slip = Slip {
+                speed: v_s.map_or(f64::INFINITY, |v_s| v.abs() / v_s),
+                rate: match v_s {
+                    Some(v_s) if law.n_states() > 0 => law.sigma0() * v_s / law.coulomb_level(),
+                    _ => f64::INFINITY,
+                },
+                time_constant: law.time_constant(v),
+            };
+        }
+    }
+}
+
+impl Machine {
+    /// (2), (3) and (4) into `dy`, accelerations being known.
+    pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), Trouble> {
+        // ξ̇ into τ, which has done its work
+        chart_rate(&self.compiled.model, &self.xi, &self.v, &mut self.tau).map_err(|e| self.trouble(e.into()))?;
+        let n = self.active.len();
+        for (k, &i) in self.active.iter().enumerate() {
+            dy[k] = self.tau[i];
+            dy[n + k] = self.a[i];
+        }
+        let mut next = self.per_velocity() * n;
+        for (rate, contact) in self.rate.iter().zip(&self.compiled.contacts) {
+            for rate in &rate[..contact.law.n_states()] {
+                dy[next] = *rate;
+                next += 1;
+            }
+        }
+        for drive in self.compiled.drives.iter().filter(|drive| drive.has_integral()) {
+            dy[next] = drive.signal().sample(t, self.piece).value - self.q[drive.q];
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// Centres the charts of free joints that have turned far on where they are. Whether there were any.
+    fn move_charts(&mut self) -> Result<bool, bristle_multibody::Error> {
+        let mut moved = false;
+        let model = &self.compiled.model;
+        for &k in &self.free {
+            let [tx, ty, tz] = [self.xi[k], self.xi[k + 1], self.xi[k + 2]];
+            if tx * tx + ty * ty + tz * tz > CHART_RADIUS * CHART_RADIUS {
+                if !moved {
+                    chart_point(model, &self.q_ref, &self.xi, &mut self.q)?;
+                }
+                moved = true;
+                let range = model.q_range(self.joint_of[k]);
+                self.q_ref[range.clone()].copy_from_slice(&self.q[range]);
+                self.xi[k..k + 6].fill(0.0);
+            }
+        }
+        Ok(moved)
+    }
+}

@@ -1,0 +1,119 @@
+//! Joints whose position is prescribed: kinematics as told, efforts as required, work accounted for.
+
+use crate::stick_slip::{TIGHT, assert_near, simulation, slider};
+use bristle::prelude::*;
+
+/// A pendulum of 1 kg, 0.5 m, hanging from a carriage on a rail; the carriage follows `signal`.
+fn crane(signal: &str, hinge: &str) -> String {
+    format!(
+        "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"carriage\", mass: 3.0), Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, -0.5, \
+         0.0), inertia: Diagonal(0.01, 0.01, 0.01))], joints: [Joint(name: \"rail\", parent: \"world\", child: \"carriage\", kind: \
+         Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion({signal})), Joint(name: \"hinge\", parent: \"carriage\", child: \"bob\", kind: \
+         Revolute(axis: (0.0, 0.0, 1.0)), {hinge})]"
+    )
+}
+
+#[test]
+fn a_led_joint_is_where_its_signal_says_and_the_work_it_takes_is_booked() {
+    for (formulation, method) in
+        [("Implicit", "Dopri5"), ("Implicit", "Radau5"), ("Jerk", "Dopri5"), ("Residual", "Radau5")]
+    {
+        let signal = "Sine(amplitude: 0.3, frequency: 4.0, phase: 0.5)";
+        let fields = format!("{}, formulation: {formulation}", crane(signal, "position: 0.4, damping: 0.05"));
+        let recording = simulation(&fields, method, TIGHT).run_until(3.0).unwrap();
+        for row in recording.rows() {
+            let phase: f64 = 4.0 * row[0] + 0.5;
+            assert_eq!(row[1], 0.3 * phase.sin(), "the very number");
+            assert_near("velocity", row[2], 1.2 * phase.cos(), 1e-14);
+            assert_near("acceleration", row[3], -4.8 * phase.sin(), 1e-14);
+        }
+        // the same pendulum in the carriage's frame: J q̈ = −d q̇ − m l (g sin q + ẍ cos q), by a program of a few lines
+        let (mut q, mut v) = (0.4_f64, 0.0_f64);
+        let f = |t: f64, q: f64, v: f64| {
+            let x = -4.8 * (4.0 * t + 0.5).sin();
+            (-0.05 * v - 0.5 * (9.81 * q.sin() + x * q.cos())) / (0.01 + 0.25)
+        };
+        let (h, n) = (1e-4, 30_000);
+        for k in 0..n {
+            let t = k as f64 * h;
+            let (k1q, k1v) = (v, f(t, q, v));
+            let (k2q, k2v) = (v + 0.5 * h * k1v, f(t + 0.5 * h, q + 0.5 * h * k1q, v + 0.5 * h * k1v));
+            let (k3q, k3v) = (v + 0.5 * h * k2v, f(t + 0.5 * h, q + 0.5 * h * k2q, v + 0.5 * h * k2v));
+            let (k4q, k4v) = (v + h * k3v, f(t + h, q + h * k3q, v + h * k3v));
+            q += h / 6.0 * (k1q + 2.0 * k2q + 2.0 * k3q + k4q);
+            v += h / 6.0 * (k1v + 2.0 * k2v + 2.0 * k3v + k4v);
+        }
+        assert_near("angle", recording.last("hinge.position").unwrap(), q, 1e-9);
+        assert_near("velocity", recording.last("hinge.velocity").unwrap(), v, 1e-9);
+        assert!(recording.last("energy.input").unwrap().abs() > 0.01);
+        assert!(
+            recording.last("energy.balance").unwrap().abs() < 1e-10,
+            "{formulation}: {:?}",
+            recording.last("energy.balance")
+        );
+    }
+}
+
+#[test]
+fn a_corner_in_a_prescribed_position_is_a_blow_that_the_others_feel() {
+    // the carriage starts to move with 1 m/s at t = 0.5: the bob, at rest below it, gets Δv = −m l Δẋ/(J + m l²) at once
+    let recording = simulation(&crane("Ramp(rate: 1.0, start: 0.5)", ""), "Dopri5", TIGHT).run_until(0.51).unwrap();
+    let before = recording.rows().find(|row| row[0] == 0.49).unwrap();
+    assert_eq!((before[4], before[5]), (0.0, 0.0));
+    let (q, v) = (recording.last("hinge.position").unwrap(), recording.last("hinge.velocity").unwrap());
+    let jump = -0.5 / 0.26;
+    // 0.01 s later gravity has taken a little of it
+    assert_near("velocity", v, jump, 2e-2);
+    assert_near("angle", q, 0.01 * jump, 1e-4);
+    // ½ (m_carriage + m) ẋ² less what the bob saves by swinging
+    let work = 0.5 * 4.0 + 0.5 * jump - 0.0 + 0.5 * 0.26 * jump * jump;
+    assert_near("work of the blow", recording.last("energy.input").unwrap(), work, 1e-2);
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-11);
+}
+
+#[test]
+fn a_block_on_a_shaken_plank_lets_go_where_friction_can_no_longer_carry_it() {
+    // the plank moves back and forth; the block sticks to it while friction can carry it
+    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 1.0), Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \
+                  \"rail\", parent: \"world\", child: \"plank\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Sine(amplitude: 0.2, \
+                  frequency: 5.0))), Joint(name: \"top\", parent: \"plank\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+                  friction: Coulomb(coulomb: 6.0))]";
+    let recording = simulation(fields, "Dopri5", TIGHT).run_until(3.0).unwrap();
+    // it lets go where m ẍ = 6 N: 10 sin(5t) = 6
+    let first = &recording.events()[0];
+    assert_eq!(first.joint, "top");
+    assert_near("break-away", first.t, 0.6_f64.asin() / 5.0, 1e-10);
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-10);
+    assert!(recording.last("top.dissipated").unwrap() > 1.0);
+}
+
+#[test]
+fn friction_of_a_led_joint_turns_with_it() {
+    let motion = "drive: Motion(Sine(amplitude: 0.2, frequency: 5.0)), friction: Coulomb(coulomb: 2.0, stiction: 3.0)";
+    let recording = simulation(&slider(1.0, motion), "Dopri5", TIGHT).run_until(2.0).unwrap();
+    for row in recording.rows() {
+        let friction = row[recording.names().iter().position(|name| name == "slide.friction").unwrap()];
+        if row[2].abs() > 1e-9 {
+            assert_eq!(friction, 2.0 * row[2].signum(), "at t = {}", row[0]);
+        }
+    }
+    // heat is 2 N times the path: 0.2 ∫|cos| over 10 rad, three half turns of 2 and what is left, from 3π on
+    let path = 0.2 * (1.0 + 2.0 * 2.0 + (1.0 + (10.0_f64 - 3.0 * std::f64::consts::PI).sin()));
+    assert_near("heat", recording.last("slide.dissipated").unwrap(), 2.0 * path, 1e-10);
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-10);
+}
+
+#[test]
+fn positions_that_jump_and_starts_that_contradict_are_refused_with_their_place() {
+    let refused = |joint: &str| {
+        let text = format!("Scene({})", slider(1.0, joint));
+        let scene = Scene::parse(&text, "test.ron").unwrap();
+        let error = Simulation::new(&scene).err().expect("must be refused");
+        assert!(error.is_refusal());
+        error.to_string()
+    };
+    let message = refused("drive: Motion(Steps([(0.0, 0.0), (0.5, 1.0)]))");
+    assert!(message.contains("jumps at t = 0.5 s") && message.contains("test.ron:1:"), "{message}");
+    let message = refused("position: 0.3, drive: Motion(Constant(1.0))");
+    assert!(message.contains("position 0.3") && message.contains("starts at 1.0"), "{message}");
+}

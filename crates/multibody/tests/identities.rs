@@ -32,14 +32,6 @@ fn on_random_trees(largest: usize, mix: Mix, check: impl Fn(&mut Random, &Model,
     }
 }
 
-fn norm(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
-}
-
-fn distance(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
-}
-
 fn mass_matrix(model: &Model, work: &mut Work, q: &[f64]) -> DMatrix<f64> {
     let mut M = DMatrix::zeros(model.n_v, model.n_v);
     crba(model, work, q, &mut M).unwrap();

@@ -120,6 +120,14 @@ pub fn random_wrench(random: &mut Random, size: f64) -> Force {
     Force::new(random.vector(size), random.vector(size))
 }
 
+pub fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+pub fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
 /// Machines of a JSON file, in its order.
 pub fn machines(json: &str) -> Vec<(String, Model)> {
     let value: Value = serde_json::from_str(json).expect("JSON");

@@ -88,6 +88,9 @@ pub fn jerk_begin(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64
 /// `tau_rate`, with the joints of `locked` held; at the state of the last [`jerk_begin`], which may serve several calls
 /// as long as no function with another `q` comes between. One factorisation, no iteration. The rates of the joint forces
 /// can then be read by [`Work::reaction_rate`].
+///
+/// After [`rnea_rate`] in place of [`jerk_begin`] the result is what comes on top of the jerks given there: so joints
+/// whose jerk is prescribed are given it, and held. (Joints with armature that are not held are to be given 0.)
 pub fn jerk_rows<'w>(
     model: &Model,
     work: &'w mut Work,

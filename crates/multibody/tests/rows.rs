@@ -369,3 +369,29 @@ fn derivatives_along_rows_match_differences() {
         assert!((&dtau - &inverse).norm() <= (1e-12 + 20.0 * f64::EPSILON * cond) * inverse.norm());
     });
 }
+
+#[test]
+fn prescribed_jerks_of_held_joints_come_before_the_rows() {
+    on_random_trees(0.03, |random, case| {
+        let armature = armature(case);
+        if !factored(case) {
+            return;
+        }
+        let Case { model, work, q, v, rows, locked } = case;
+        let (a, tau_rate) = (random.reals(model.n_v, 3.0), random.reals(model.n_v, 5.0));
+        let held = |k: usize| locked[model.joint_of_velocity(k)];
+        let given: Vec<f64> = (0..model.n_v).map(|k| if held(k) { random.real(-5.0, 5.0) } else { 0.0 }).collect();
+        rnea_rate(model, work, q, v, &a, &given).unwrap();
+        let j = jerk_rows(model, work, &tau_rate, rows, locked).unwrap().to_vec();
+        let rate: Vec<Force> = (0..model.n_bodies()).map(|i| work.reaction_rate(i)).collect();
+        let size = rate.iter().map(|f| norm(&f.to_array())).fold(1.0, f64::max);
+        // the rates of the forces are those of inverse dynamics at the jerks of all joints, and read as asked for
+        let all: Vec<f64> = given.iter().zip(&j).map(|(given, j)| given + j).collect();
+        let efforts = rnea_rate(model, work, q, v, &a, &all).unwrap();
+        for (k, (i, P)) in projectors(model, rows).into_iter().enumerate() {
+            let S = if model.v_range(i).len() == 6 { P } else { axis_row(model, i) };
+            assert!((S.dot(&rate[i]) + armature[k] * all[k] - efforts[k]).abs() <= 1e-10 * size);
+            assert!(held(k) || (P.dot(&rate[i]) + armature[k] * j[k] - tau_rate[k]).abs() <= 1e-10 * size);
+        }
+    });
+}

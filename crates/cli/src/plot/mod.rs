@@ -132,11 +132,11 @@ pub fn svg(results: &Results, selection: &Selection) -> Result<String> {
             bail!("{what} is {value}; it must be a finite time, s");
         }
     }
+    if from > last || to < first {
+        bail!("there is nothing to show; the results run from {first} s to {last} s");
+    }
     if from > to {
         bail!("the time shown would end at {to} s, before it begins at {from} s");
-    }
-    if to < first || from > last {
-        bail!("there is nothing between {from} s and {to} s; the results run from {first} s to {last} s");
     }
     // one instant has no extent
     let window = if from < to { (from, to) } else { (from - 0.5, to + 0.5) };

@@ -100,7 +100,7 @@ fn windows_outside_are_refused() {
     parse(&window(Some(0.2), Some(0.7)).unwrap());
     parse(&window(Some(0.2), Some(0.2)).unwrap());
     let message = |from, to| window(from, to).unwrap_err().to_string();
-    assert_eq!(message(Some(2.0), Some(3.0)), "there is nothing between 2 s and 3 s; the results run from 0 s to 1 s");
+    assert_eq!(message(Some(2.0), Some(3.0)), "there is nothing to show; the results run from 0 s to 1 s");
     assert!(message(Some(0.7), Some(0.2)).contains("before it begins"));
     assert!(message(Some(f64::NAN), None).contains("finite"));
     let empty = Results { names: vec!["t".into()], columns: vec![Vec::new()], events: Vec::new() };

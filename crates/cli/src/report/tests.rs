@@ -164,7 +164,7 @@ fn browser() -> Option<String> {
     })
 }
 
-/// Loads the report, presses play, drags along a curve and jumps to an event; what happened is sent to the test.
+/// Loads the report, presses play, turns the machine, points at a curve and jumps to an event; what happened is sent to the test.
 const VISITOR: &str = r#"<script>
 window.seen = { errors: [] };
 window.addEventListener("error", (e) => window.seen.errors.push(String(e.message)));
@@ -183,6 +183,14 @@ window.addEventListener("load", () => {
     seen.played = [cursor(), clock(), picture()];
     await wait(200);
     seen.paused = [cursor(), clock(), picture()];
+    const stage = document.getElementById("scene"), drag = { bubbles: true, pointerId: 1, clientY: 200 };
+    stage.setPointerCapture = () => {};
+    stage.dispatchEvent(new PointerEvent("pointerdown", { ...drag, clientX: 200 }));
+    stage.dispatchEvent(new PointerEvent("pointermove", { ...drag, clientX: 260 }));
+    stage.dispatchEvent(new PointerEvent("pointerup", drag));
+    seen.turned = picture();
+    document.getElementById("home").click();
+    seen.home = picture();
     const plot = document.querySelector(".plot"), box = plot.getBoundingClientRect();
     const at = { clientX: box.left + 0.7 * box.width, clientY: box.top + 20, bubbles: true, pointerType: "mouse", pointerId: 1 };
     plot.dispatchEvent(new PointerEvent("pointermove", at));
@@ -259,6 +267,9 @@ fn in_a_browser_the_cursor_moves_with_the_machine() {
             assert_ne!(seen["first"][k], seen["played"][k], "{name}: {seen}");
             assert_eq!(seen["played"][k], seen["paused"][k], "{name}: {seen}");
         }
+        // a drag looks from elsewhere, and there is a way home
+        assert_ne!(seen["turned"], seen["paused"][2], "{name}: {seen}");
+        assert_eq!(seen["home"], seen["paused"][2], "{name}: {seen}");
         // seven tenths of the width is about two thirds of the time
         let at: f64 = seen["pointed"][2].as_str().unwrap().parse().unwrap();
         assert!((0.6..0.75).contains(&(at / scene(name).duration)), "{name}: {at}");

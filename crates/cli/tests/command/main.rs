@@ -2,6 +2,7 @@
 
 mod compare;
 mod lost;
+mod plot;
 mod run;
 
 use std::path::{Path, PathBuf};

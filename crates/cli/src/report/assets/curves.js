@@ -18,7 +18,7 @@ const curves = (() => {
     if (x === null) return "–";
     const size = Math.abs(x);
     const text = size !== 0 && (size < 1e-3 || size >= 1e5) ? x.toExponential(2) : x.toFixed(clamp(3 - Math.floor(Math.log10(size || 1)), 0, 4));
-    return text.replace("-", "−").replace("e+", "e");
+    return text.replaceAll("-", "−").replace("e+", "e");
   };
   const dashOf = (k) => data.dashes[Math.floor(k / data.light.length) % data.dashes.length];
 

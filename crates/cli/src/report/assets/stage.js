@@ -104,10 +104,13 @@ const stage = (() => {
   links.forEach((link, i) => {
     link.corners = corners(link);
     link.children = links.filter((other) => other.parent === i && !isFrame(other)).map((other) => other.at);
-    // what of it is farthest from its joint draws a trail, if nothing hangs on it
-    const far = [link.center, ...link.corners].reduce((a, b) => (dot(b, b) > dot(a, a) * (1 + 1e-9) ? b : a));
-    link.isRod = !!link.box && link.box.filter((edge) => Math.hypot(...edge) > 0.02 * Math.hypot(...far)).length === 1;
-    link.tip = link.children.length ? null : link.isRod ? far : link.center;
+    // a rod ends at the far end of its longest edge; what nothing hangs on draws a trail with its end or centre
+    const edges = (link.box || []).slice().sort((a, b) => Math.hypot(...b) - Math.hypot(...a));
+    link.thick = edges.length ? 2 * Math.hypot(...edges[1]) : 0;
+    link.isRod = edges.length > 0 && link.thick < 0.08 * Math.hypot(...edges[0]);
+    const ends = link.isRod ? [add(link.center, edges[0]), sub(link.center, edges[0])] : [link.center];
+    const end = ends.reduce((a, b) => (dot(b, b) > dot(a, a) ? b : a));
+    link.tip = link.children.length ? null : end;
     const curve = data.panels.filter((panel) => panel.ofJoints).flatMap((panel) => panel.curves)
       .find((c) => c.owner === link.joint);
     link.color = curve && !isFrame(link) ? curve.color : i;
@@ -187,7 +190,7 @@ const stage = (() => {
     const follow = $("follow").checked;
     const target = follow ? middle(poses) : extents.center;
     const half = follow ? extents.around : extents.half;
-    const room = [Math.max(width - 84, 60) / 2, Math.max(height - 104, 60) / 2];
+    const room = [Math.max(0.9 * width - 50, 60) / 2, Math.max(height - 112, 60) / 2];
     const fit = Math.min(room[0] / (half[0] || 1e-12), room[1] / (half[1] || 1e-12));
     const scale = (half[0] || half[1] ? fit : room[1]) * camera.zoom;
     const see = (point) => {
@@ -255,7 +258,7 @@ const stage = (() => {
         outline.forEach((p, k) => (k ? pen.lineTo(p[0], p[1]) : pen.moveTo(p[0], p[1])));
         pen.closePath();
         pen.globalAlpha = 0.22; pen.fillStyle = hue; pen.fill();
-        pen.globalAlpha = 0.6; pen.strokeStyle = hue; pen.lineWidth = link.isRod ? 8 : 1.5; pen.stroke();
+        pen.globalAlpha = 0.6; pen.strokeStyle = hue; pen.lineWidth = link.isRod ? clamp(8 - link.thick * scale, 1.5, 8) : 1.5; pen.stroke();
         // in space the edges tell how it is turned
         if (!planar && !link.isRod) {
           const seen = link.corners.map((c) => see(place(pose, c)));

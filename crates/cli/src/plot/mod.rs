@@ -7,6 +7,7 @@
 
 pub mod decimate;
 mod draw;
+mod events;
 pub mod palette;
 pub mod phases;
 pub mod quantity;
@@ -52,6 +53,9 @@ pub struct Plot {
     /// The scene the results came from, for units
     #[arg(long, value_name = "SCENE")]
     scene: Option<PathBuf>,
+    /// Changes of mode, as `run --events` writes them; without them a .csv file shows stick phases to a row
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
     /// Show from this time on, s
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     from: Option<f64>,
@@ -73,10 +77,15 @@ impl Plot {
             eprintln!("error: {error:#}");
             Outcome::Refused
         };
-        let results = match Results::read(&self.result) {
+        let mut results = match Results::read(&self.result) {
             Ok(results) => results,
             Err(error) => return refuse(error),
         };
+        match self.events.as_deref().map(events::read) {
+            None => {}
+            Some(Ok(events)) => results.events = events,
+            Some(Err(error)) => return refuse(error),
+        }
         if self.list {
             let mut out = io::stdout().lock();
             for name in &results.names {

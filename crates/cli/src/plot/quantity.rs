@@ -161,10 +161,10 @@ impl Quantity {
         }
     }
 
-    /// Whether a picture shows it unless told otherwise.
+    /// Whether a picture shows it unless told otherwise, whatever its values are.
     pub fn is_usual(self) -> bool {
-        use Quantity::{AngularVelocity, Balance, Energy, Friction, Orientation, Position, Velocity};
-        matches!(self, Position | Orientation | Velocity | AngularVelocity | Friction | Energy | Balance)
+        use Quantity::{AngularVelocity, Balance, Friction, Orientation, Position, Velocity};
+        matches!(self, Position | Orientation | Velocity | AngularVelocity | Friction | Balance)
     }
 }
 

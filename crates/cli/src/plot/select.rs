@@ -104,13 +104,17 @@ pub fn panels(results: &Results, selection: &Selection) -> Result<Vec<Panel>> {
 /// A quantity with its unit, and the channels that measure it.
 type Group<'a> = ((Quantity, &'static str), Vec<(usize, Channel<'a>)>);
 
-/// Positions, velocities, friction and energies; energies that stay zero tell nothing.
+/// Positions, velocities, friction, loads and energies; energies that stay zero and loads that stay the same tell nothing.
 fn usual(results: &Results) -> Vec<usize> {
     let motions = Motions::default();
     let is_shown = |&k: &usize| {
-        let quantity = Channel::of(&results.names[k], &motions).quantity;
-        let is_there = || results.columns[k].iter().any(|&x| is_drawable(x) && x != 0.0);
-        quantity.is_usual() && (quantity != Quantity::Energy || is_there())
+        let values = &results.columns[k];
+        let differs_from = |rest: f64| values.iter().any(|&x| is_drawable(x) && x != rest);
+        match Channel::of(&results.names[k], &motions).quantity {
+            Quantity::Energy => differs_from(0.0),
+            Quantity::Load => differs_from(values.first().copied().unwrap_or(0.0)),
+            quantity => quantity.is_usual(),
+        }
     };
     let usual: Vec<usize> = (0..results.names.len()).filter(is_shown).collect();
     // a table of something else: all of it
@@ -265,6 +269,16 @@ mod tests {
         // the shoulder has one colour everywhere
         assert_eq!((panels[0].curves[1].color, panels[2].curves[0].color), (1, 1));
         assert_eq!(panels[0].curves[1].label, "shoulder");
+    }
+
+    #[test]
+    fn what_stays_the_same_tells_nothing() {
+        let mut table = table(&["t", "pin.load", "unit.load", "energy.elastic", "energy.kinetic"]);
+        table.columns[2] = vec![1.0, 1.0];
+        table.columns[3] = vec![0.0, 0.0];
+        let panels = panels(&table, &Selection::default()).unwrap();
+        assert_eq!(titles(&panels), [("normal load", 1), ("energy", 1)]);
+        assert_eq!((panels[0].curves[0].label.as_str(), panels[1].curves[0].label.as_str()), ("pin", "kinetic"));
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub fn statistics(facts: &Facts<'_>, span: f64) -> String {
 pub fn warnings(facts: &Facts<'_>) -> String {
     let mut out = String::new();
     if let Some(failure) = facts.failure {
-        let _ = writeln!(out, "{}", notice("failure", failure));
+        let _ = writeln!(out, "{}", notice("failure", &format!("The run ended before its time: {failure}")));
     }
     for warning in facts.warnings.iter().take(MOST_ROWS) {
         let _ = writeln!(out, "{}", notice("warning", warning));

@@ -5,12 +5,24 @@ use super::{Temporary, bristle, stderr};
 #[test]
 fn results_of_any_format_become_a_picture() {
     let folder = Temporary::folder("plot");
+    let events = folder.0.join("events.csv");
+    let events = events.to_str().unwrap();
     for format in ["csv", "npz", "json"] {
         let results = folder.0.join(format!("out.{format}"));
         let (results, picture) = (results.to_str().unwrap(), folder.0.join("out.svg"));
-        let run = bristle(&["run", "scenes/double_pendulum_coulomb.ron", "--until", "1", "-q", "--out", results]);
+        let run = bristle(&[
+            "run",
+            "scenes/double_pendulum_coulomb.ron",
+            "--until",
+            "1",
+            "-q",
+            "--out",
+            results,
+            "--events",
+            events,
+        ]);
         assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
-        let plot = bristle(&["plot", results, "--scene", "scenes/double_pendulum_coulomb.ron"]);
+        let plot = bristle(&["plot", results, "--scene", "scenes/double_pendulum_coulomb.ron", "--events", events]);
         assert_eq!(plot.status.code(), Some(0), "{}", stderr(&plot));
         assert!(stderr(&plot).contains("out.svg"), "{}", stderr(&plot));
         let svg = std::fs::read_to_string(&picture).unwrap();
@@ -38,6 +50,7 @@ fn channels_are_listed_chosen_and_suggested() {
         (vec!["plot", results, "--channels", "elbow.velocty"], "did you mean `elbow.velocity`?"),
         (vec!["plot", results, "--out", "picture.png"], "pictures are written as .svg, not .png"),
         (vec!["plot", results, "--from", "3"], "the results run from 0 s to 0.1 s"),
+        (vec!["plot", results, "--events", results], "not a file of events"),
         (vec!["plot", "no_such.csv"], "no_such.csv"),
         (vec!["plot", results, "--scene", "no_such.ron"], "no_such.ron"),
     ] {

@@ -3,7 +3,7 @@
 const span = data.end - data.start;
 const SPEEDS = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 50, 100, 1000];
 // real time where a person can watch it, otherwise what takes about ten seconds
-const wanted = span >= 1.5 && span <= 60 ? 1 : span / 10;
+const wanted = span >= 0.5 && span <= 60 ? 1 : span / 10;
 let speed = SPEEDS.reduce((a, b) => (Math.abs(Math.log(b / wanted)) < Math.abs(Math.log(a / wanted)) ? b : a));
 // report.html#t=2.5 opens at that moment
 const asked = Number((/[#&]t=([^&]+)/.exec(location.hash) || [])[1]);

@@ -119,6 +119,9 @@ impl<'t> Joint<'t> {
         }
         if !self.is_single {
             if let Some(axis) = axis_xml {
+                if let Some(given) = found.attribute(axis, "xyz") {
+                    found.numbers::<3>("axis", given)?;
+                }
                 found.unused(found.tag(axis), "`axis`");
             }
             self.fields.push(("kind", words.variant(place, variant, Vec::new())));

@@ -9,9 +9,10 @@
 
 use crate::bearing::Bearing;
 use crate::component::{
-    BristleState, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState, Link, Load,
-    Name, PidState, Spring, Twist,
+    BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
+    Link, Load, Name, PidState, Spring, Twist,
 };
+use crate::coupled::Coupled;
 use crate::error::{Error, Result};
 use crate::signal::{Sample, Signal};
 use bristle_friction::{FrictionLaw, Law};
@@ -134,13 +135,17 @@ impl DriveAt {
     }
 }
 
-/// Friction in one joint: law × load.
+/// Friction in one joint or coupling: law × load. Its coordinate is that of the joint, or q_a − q_b of a clutch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contact {
-    /// Joint it belongs to.
+    /// Joint it belongs to; of a clutch, a.
     pub joint: usize,
     /// Its velocity.
     pub v: usize,
+    /// Velocity of the other joint of a clutch, b.
+    pub b: Option<usize>,
+    /// Which coupling it is, if it is one.
+    pub element: Option<usize>,
     /// Friction per unit load.
     pub law: Law,
     /// What gives the normal load.
@@ -149,6 +154,8 @@ pub struct Contact {
     pub arm: f64,
     /// What makes the load of the joint's reaction; `None` where the load is known beforehand.
     pub bearing: Option<Bearing>,
+    /// Of a one-way clutch: against negative slip it acts with so many times its largest load.
+    pub reverse: Option<f64>,
 }
 
 impl Contact {
@@ -159,6 +166,24 @@ impl Contact {
             Load::Constant(n) => (n, 0.0),
             Load::Signal { max, geometry, .. } => (max * geometry * signal.value, max * geometry * signal.derivative),
             Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => (0.0, 0.0),
+        }
+    }
+
+    /// Rate of its coordinate.
+    #[inline]
+    pub fn rate(&self, v: &[f64]) -> f64 {
+        match self.b {
+            None => v[self.v],
+            Some(b) => v[self.v] - v[b],
+        }
+    }
+
+    /// Takes a friction effort from what acts on its joints.
+    #[inline]
+    pub fn take(&self, tau: &mut [f64], effort: f64) {
+        tau[self.v] -= effort;
+        if let Some(b) = self.b {
+            tau[b] += effort;
         }
     }
 
@@ -199,10 +224,14 @@ pub struct Compiled {
     pub wrenches: Vec<WrenchAt>,
     /// Drives, in joint order.
     pub drives: Vec<DriveAt>,
-    /// Friction, in joint order.
+    /// Friction, in joint order; then that of couplings, in theirs.
     pub contacts: Vec<Contact>,
+    /// What ties coordinates together.
+    pub coupled: Coupled,
     /// Joints with a damper or friction, in order: each has its heat in the ledger.
     pub heated: Vec<usize>,
+    /// Couplings with a damper or friction, in order: theirs come after the joints'.
+    pub heated_elements: Vec<usize>,
     /// Links as they were compiled; `n_joints`.
     links: Vec<Link>,
     /// Joints as they were compiled; `n_joints`.
@@ -275,7 +304,9 @@ pub fn compile(world: &World) -> Result<Compiled> {
         wrenches: Vec::new(),
         drives: Vec::new(),
         contacts: Vec::new(),
+        coupled: Coupled::default(),
         heated: Vec::new(),
+        heated_elements: Vec::new(),
         links,
         joints,
     };
@@ -286,10 +317,47 @@ pub fn compile(world: &World) -> Result<Compiled> {
     compiled.heated = dampers.chain(compiled.contacts.iter().map(|contact| contact.joint)).collect();
     compiled.heated.sort_unstable();
     compiled.heated.dedup();
+    compiled.coupled = Coupled::read(world, &compiled.model, &compiled.index, &mut compiled.contacts)?;
+    let springs = compiled.coupled.springs.iter().map(|spring| spring.element);
+    compiled.heated_elements = springs.chain(compiled.contacts.iter().filter_map(|contact| contact.element)).collect();
+    compiled.heated_elements.sort_unstable();
     Ok(compiled)
 }
 
 impl Compiled {
+    /// Name of a contact: its joint's, or its coupling's.
+    pub fn contact_name(&self, c: usize) -> &str {
+        let contact = &self.contacts[c];
+        match contact.element {
+            Some(k) => &self.coupled.elements[k].name,
+            None => &self.model.joint_names[contact.joint],
+        }
+    }
+
+    /// Entity of a contact.
+    pub fn contact_entity(&self, c: usize) -> Option<Entity> {
+        let contact = &self.contacts[c];
+        match contact.element {
+            Some(k) => Some(self.coupled.elements[k].entity),
+            None => self.index.joint_entity(contact.joint),
+        }
+    }
+
+    /// Where the heat of a contact stands among those of `heated` and `heated_elements`.
+    #[allow(dead_code)]
+    pub(crate) fn heat_of(&self, contact: &Contact) -> usize {
+        match contact.element {
+            Some(k) => self.heat_of_element(k),
+            None => self.heated.binary_search(&contact.joint).unwrap_or(0),
+        }
+    }
+
+    /// The same for an element.
+    #[allow(dead_code)]
+    pub(crate) fn heat_of_element(&self, k: usize) -> usize {
+        self.heated.len() + self.heated_elements.binary_search(&k).unwrap_or(0)
+    }
+
     /// Reads again what acts in the machine: efforts, dampers, springs, wrenches. Allocates only where their number grows;
     /// changes nothing where it refuses.
     pub fn read_actions(&mut self, world: &World) -> Result<()> {
@@ -387,23 +455,8 @@ impl Compiled {
         for (joint, entity) in self.index.joints() {
             let Ok(friction) = world.get::<&Friction>(entity) else { continue };
             let name = || model.joint_names[joint].clone();
-            if let Some(finding) = friction.0.validate().into_iter().next() {
-                return Err(Error::Friction { joint: name(), law: friction.0.name(), reason: finding.to_string() });
-            }
             let load = world.get::<&Load>(entity).map_or(Load::Unit, |load| (*load).clone());
-            match &load {
-                Load::Unit => {}
-                Load::Constant(n) => not_negative(*n, "load", name)?,
-                Load::Signal { max, signal, geometry } => {
-                    not_negative(*max, "largest load", name)?;
-                    not_negative(*geometry, "geometry of the load", name)?;
-                    if let Some(finding) = signal.validate().into_iter().next() {
-                        return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
-                    }
-                }
-                Load::Pin { radius } | Load::Thrust { radius } => not_negative(*radius, "radius of the load", name)?,
-                Load::Guide { length } => positive(length.unwrap_or(1.0), "length of the guide", name)?,
-            }
+            validate_friction(&friction.0, &load, name)?;
             let turns = matches!(model.kinds[joint], JointKind::Revolute { .. });
             let reason = match load {
                 Load::Pin { .. } | Load::Thrust { .. } if !turns => {
@@ -417,7 +470,8 @@ impl Compiled {
             }
             let v = model.v_index[joint];
             let (bearing, arm) = Bearing::of(&load).map_or((None, 1.0), |(bearing, arm)| (Some(bearing), arm));
-            self.contacts.push(Contact { joint, v, law: friction.0.clone(), load, arm, bearing });
+            let law = friction.0.clone();
+            self.contacts.push(Contact { joint, v, b: None, element: None, law, load, arm, bearing, reverse: None });
         }
         Ok(())
     }
@@ -447,7 +501,7 @@ impl Compiled {
             let drive = world.get::<&Drive>(entity).ok();
             drive.is_none_or(|drive| drives.next().is_some_and(|d| d.joint == i && *drive == d.drive))
         }) && drives.next().is_none();
-        let mut contacts = self.contacts.iter();
+        let mut contacts = self.contacts.iter().filter(|contact| contact.element.is_none());
         let same_friction = self.index.joints().all(|(i, entity)| {
             let Ok(friction) = world.get::<&Friction>(entity) else { return true };
             let load = world.get::<&Load>(entity).ok();
@@ -456,7 +510,8 @@ impl Compiled {
             })
         }) && contacts.next().is_none();
         let same_gravity = gravity(world).is_ok_and(|gravity| gravity.0 == model.gravity);
-        let same_actions = same_dampers && same_drives && same_friction && same_gravity;
+        let same_couplings = self.coupled.is_current(world, &self.contacts);
+        let same_actions = same_dampers && same_drives && same_friction && same_gravity && same_couplings;
         links && joints && same_actions && n == (self.links.len(), self.joints.len())
     }
 
@@ -491,7 +546,9 @@ impl Compiled {
                 ("Drive", drive.is_some()),
                 ("BristleState", bristle.is_some()),
             ] {
-                if is_there && !kind.is_some_and(|kind| is_one_degree(&kind)) {
+                // couplings have friction too, looked at with them
+                let is_coupling = world.get::<&Coupling>(entity).is_ok();
+                if is_there && !is_coupling && !kind.is_some_and(|kind| is_one_degree(&kind)) {
                     refuse(component, ONE_DEGREE);
                 }
             }
@@ -558,13 +615,13 @@ pub fn read_state(world: &World, compiled: &Compiled, state: &mut State) -> Resu
 
 /// Reads the bristles of each contact from the entities; those without a state start steady at the velocities `v`.
 pub fn read_bristles(world: &World, compiled: &Compiled, v: &[f64], bristles: &mut [BristleState]) -> Result<()> {
-    for (contact, bristle) in compiled.contacts.iter().zip(bristles) {
-        let name = || compiled.model.joint_names[contact.joint].clone();
-        let found = compiled.index.joint_entity(contact.joint).map(|entity| world.get::<&BristleState>(entity));
+    for (c, (contact, bristle)) in compiled.contacts.iter().zip(bristles).enumerate() {
+        let name = || compiled.contact_name(c).to_owned();
+        let found = compiled.contact_entity(c).map(|entity| world.get::<&BristleState>(entity));
         *bristle = match found {
             Some(Ok(found)) => *found,
             _ => {
-                let state = contact.law.initial_state(contact.arm * v[contact.v]);
+                let state = contact.law.initial_state(contact.arm * contact.rate(v));
                 BristleState { z: contact.law.deflection(state), w: state[1] }
             }
         };
@@ -625,6 +682,27 @@ fn finite(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<(
 fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<()> {
     let range = "finite and not negative";
     if value.is_finite() && value >= 0.0 { Ok(()) } else { Err(Error::Number { name: name(), what, value, range }) }
+}
+
+/// Refuses laws and loads whose numbers cannot be used.
+pub(crate) fn validate_friction(law: &Law, load: &Load, name: impl Fn() -> String + Copy) -> Result<()> {
+    if let Some(finding) = law.validate().into_iter().next() {
+        return Err(Error::Friction { joint: name(), law: law.name(), reason: finding.to_string() });
+    }
+    match load {
+        Load::Unit => Ok(()),
+        Load::Constant(n) => not_negative(*n, "load", name),
+        Load::Signal { max, signal, geometry } => {
+            not_negative(*max, "largest load", name)?;
+            not_negative(*geometry, "geometry of the load", name)?;
+            match signal.validate().into_iter().next() {
+                Some(finding) => Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason }),
+                None => Ok(()),
+            }
+        }
+        Load::Pin { radius } | Load::Thrust { radius } => not_negative(*radius, "radius of the load", name),
+        Load::Guide { length } => positive(length.unwrap_or(1.0), "length of the guide", name),
+    }
 }
 
 fn positive(value: f64, what: &'static str, name: impl Fn() -> String) -> Result<()> {

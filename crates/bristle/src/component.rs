@@ -7,6 +7,7 @@
 //! |---|---|---|---|---|
 //! | link | [`Name`], [`Link`] | [`ExternalWrench`] | – | [`Pose`] |
 //! | joint | [`Name`], [`Joint`] | [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`] | [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`] | [`Acceleration`] or [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`] |
+//! | coupling | [`Name`], [`Coupling`] | [`Friction`], [`Load`] of clutches and brakes | [`BristleState`] | [`CouplingEffort`] of ties and springs; [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`] |
 //! | any one | [`Gravity`] | – | – | – |
 //!
 //! Everything but the name and `Link` or `Joint` may be left out. A user's own components live beside these, on the
@@ -150,6 +151,70 @@ pub struct ExternalWrench {
     /// N.
     pub force: Vector3<f64>,
 }
+
+/// What ties the coordinates of revolute and prismatic joints together, on an entity of its own with a [`Name`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Coupling {
+    /// q_first = ratio · q_second + offset, without compliance.
+    Gear {
+        /// First and second joint.
+        joints: [Entity; 2],
+        /// Turns of the first per turn of the second.
+        ratio: f64,
+        /// Position of the first where the second is at 0.
+        offset: f64,
+    },
+    /// ω_sun + ratio·ω_ring = (1 + ratio)·ω_carrier, without compliance.
+    Planetary {
+        /// Joint of the sun.
+        sun: Entity,
+        /// Joint of the ring.
+        ring: Entity,
+        /// Joint of the carrier.
+        carrier: Entity,
+        /// Teeth of the ring per tooth of the sun.
+        ratio: f64,
+    },
+    /// Σ cᵢ qᵢ = offset, without compliance.
+    Linear {
+        /// Joints and their coefficients.
+        terms: Vec<(Entity, f64)>,
+        /// Right-hand side.
+        offset: f64,
+    },
+    /// A spring and a damper on q_a − q_b.
+    SpringDamper {
+        /// The joints a and b.
+        joints: [Entity; 2],
+        /// N·m/rad or N/m.
+        stiffness: f64,
+        /// N·m·s/rad or N·s/m.
+        damping: f64,
+        /// q_a − q_b at which the spring is slack.
+        rest: f64,
+    },
+    /// Friction on q_a − q_b, with the entity's [`Friction`] and [`Load`].
+    Clutch {
+        /// The joints a and b.
+        joints: [Entity; 2],
+    },
+    /// Friction between a joint and its parent, besides the joint's own, with the entity's [`Friction`] and [`Load`].
+    Brake {
+        /// The joint.
+        joint: Entity,
+    },
+    /// A clutch in parallel with a freewheel: against negative slip it acts with `lock_factor` times its largest load.
+    OneWayClutch {
+        /// The joints a and b.
+        joints: [Entity; 2],
+        /// How many times the largest load.
+        lock_factor: f64,
+    },
+}
+
+/// *Result.* What a tie or spring does, N·m or N: on the first joint along its coordinate, per unit of its coefficient.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct CouplingEffort(pub f64);
 
 /// *Result.* Link frame in the world.
 #[derive(Debug, Clone, Copy, PartialEq)]

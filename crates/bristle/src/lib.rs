@@ -33,6 +33,7 @@ pub mod bearing;
 pub mod builder;
 pub mod compile;
 pub mod component;
+pub mod coupled;
 pub mod dynamics;
 pub mod error;
 pub mod formulation;

@@ -28,7 +28,7 @@ impl Machine {
             tau[s.v] -= s.stiffness * (q[s.q] - s.rest);
         }
         for (c, contact) in compiled.contacts.iter().enumerate() {
-            let slip = contact.arm * v[contact.v];
+            let slip = contact.arm * contact.rate(v);
             let per_load = match contact.law.event_driven() {
                 Some(law) => law.sliding(self.mode[c], slip).0,
                 None => {
@@ -42,7 +42,7 @@ impl Machine {
                 let (n, _) = contact.normal(&load_signal(contact.signal(), t, *piece));
                 self.load[c] = n;
                 self.friction[c] = self.kappa[c] * n;
-                tau[contact.v] -= self.friction[c];
+                contact.take(tau, self.friction[c]);
             }
         }
     }
@@ -70,19 +70,19 @@ impl Machine {
             b[s.v] -= s.stiffness * v[s.v];
         }
         for (c, contact) in compiled.contacts.iter().enumerate() {
-            let (arm, slip) = (contact.arm, contact.arm * v[contact.v]);
+            let (arm, slip) = (contact.arm, contact.arm * contact.rate(v));
             let per_load_rate = match contact.law.event_driven() {
-                Some(law) => law.sliding(self.mode[c], slip).1 * arm * a[contact.v],
+                Some(law) => law.sliding(self.mode[c], slip).1 * arm * contact.rate(a),
                 None => {
                     let now = contact.law.evaluate(slip, self.state[c]);
                     let along: f64 = now.effort_state.iter().zip(&now.rate).map(|(slope, rate)| slope * rate).sum();
-                    now.effort_v * arm * a[contact.v] + along
+                    now.effort_v * arm * contact.rate(a) + along
                 }
             };
-            b[contact.v] -= arm * per_load_rate * load[c];
+            contact.take(b, arm * per_load_rate * load[c]);
             if contact.bearing.is_none() {
                 let (_, n_rate) = contact.normal(&load_signal(contact.signal(), t, *piece));
-                b[contact.v] -= self.kappa[c] * n_rate;
+                contact.take(b, self.kappa[c] * n_rate);
             }
         }
     }

@@ -68,7 +68,7 @@ impl Machine {
         let mut g = g.iter_mut();
         for c in 0..self.mode.len() {
             let contact = &self.compiled.contacts[c];
-            let v = self.v[contact.v];
+            let v = contact.rate(&self.v);
             let value = match (self.mode[c], contact.is_event_driven()) {
                 // its velocity changes sign where its signal turns, an event in time
                 (_, true) if self.is_driven(contact.joint) => 1.0,

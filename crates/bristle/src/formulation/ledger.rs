@@ -99,7 +99,7 @@ impl Machine {
             rate[heat_of(d.joint)] += d.damping * v[d.v] * v[d.v];
         }
         for (c, contact) in compiled.contacts.iter().enumerate() {
-            let slip = contact.arm * v[contact.v];
+            let slip = contact.arm * contact.rate(v);
             let n = if contact.bearing.is_some() {
                 let n = self.load[c];
                 if contact.law.n_states() > 0 {

@@ -367,7 +367,7 @@ impl Machine {
         self.enter_piece(*t);
         self.prescribe(*t);
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let v = self.v[contact.v];
+            let v = contact.rate(&self.v);
             self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
             self.heading[c] = if v < 0.0 { -1.0 } else { 1.0 };
             self.mode[c] = if contact.is_event_driven() { Mode::of_sign(v) } else { Mode::Stuck };

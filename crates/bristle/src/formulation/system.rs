@@ -124,7 +124,7 @@ impl System for Machine {
     fn slips(&mut self, t: f64, y: &[f64], slips: &mut [Slip]) {
         self.scatter(t, y);
         for (slip, contact) in slips.iter_mut().zip(&self.compiled.contacts) {
-            let (v, law) = (contact.arm * self.v[contact.v], &contact.law);
+            let (v, law) = (contact.arm * contact.rate(&self.v), &contact.law);
             let v_s = law.stribeck_velocity();
             *slip = Slip {
                 speed: v_s.map_or(f64::INFINITY, |v_s| v.abs() / v_s),

@@ -34,6 +34,7 @@ pub mod builder;
 pub mod compile;
 pub mod component;
 pub mod coupled;
+pub mod csv;
 pub mod dynamics;
 pub mod error;
 pub mod formulation;

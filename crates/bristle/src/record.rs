@@ -3,9 +3,9 @@
 //! The first channel is `t`; then per joint `NAME.position`, `NAME.velocity`, `NAME.acceleration` and what else it has;
 //! then the energies. Joints stand in model order. Written as text, every number reads back as the same `f64`.
 
+use crate::csv;
 use crate::error::{Error, Result};
 use bristle_friction::Mode;
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -111,12 +111,9 @@ impl Recording {
         &self.events
     }
 
-    /// Writes the events as CSV: time, joint, and the modes before and after as −1, 0 (stuck), 1.
+    /// Writes the events as CSV: see [`csv::write_events`].
     pub fn write_events_to(&self, mut out: impl Write) -> io::Result<()> {
-        out.write_all(b"t,joint,from,to\n")?;
-        for Event { t, joint, from, to } in &self.events {
-            writeln!(out, "{t:?},{},{},{}", quoted(joint), from.direction(), to.direction())?;
-        }
+        csv::write_events(&self.events, &mut out)?;
         out.flush()
     }
 
@@ -144,37 +141,12 @@ impl Recording {
         write_whole(path.as_ref(), |file| self.write_events_to(file))
     }
 
-    /// Writes the table as CSV. `{:?}` gives the shortest digits that read back as the same number.
+    /// Writes the table as CSV: see [`csv`].
     pub fn write_csv_to(&self, mut out: impl Write) -> io::Result<()> {
-        for (k, name) in self.names.iter().enumerate() {
-            if k > 0 {
-                out.write_all(b",")?;
-            }
-            out.write_all(quoted(name).as_bytes())?;
-        }
-        out.write_all(b"\n")?;
-        for row in self.rows() {
-            for (k, value) in row.iter().enumerate() {
-                if k > 0 {
-                    out.write_all(b",")?;
-                }
-                write!(out, "{value:?}")?;
-            }
-            out.write_all(b"\n")?;
-        }
+        csv::write_header(&self.names, &mut out)?;
+        self.rows().try_for_each(|row| csv::write_row(row, &mut out))?;
         out.flush()
     }
-}
-
-/// Tries whether results can be written to `path`, before they are there.
-pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
-    let path = path.as_ref();
-    let failed = |source| Error::Io { path: path.into(), source };
-    if path.is_dir() {
-        return Err(failed(io::ErrorKind::IsADirectory.into()));
-    }
-    let partial = partial_path(path);
-    File::create(&partial).and_then(|_| std::fs::remove_file(&partial)).map_err(failed)
 }
 
 /// Writes a file under another name and renames it when it is complete.
@@ -194,15 +166,6 @@ fn partial_path(path: &Path) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");
     partial.into()
-}
-
-/// A name as it stands in a CSV file.
-fn quoted(name: &str) -> Cow<'_, str> {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\"")).into()
-    } else {
-        name.into()
-    }
 }
 
 /// Instants at which rows are recorded: multiples of an interval, and the end.

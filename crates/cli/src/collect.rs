@@ -3,10 +3,10 @@
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::results::csv;
 use crate::target::Stream;
+use bristle::csv;
 use bristle::{Error, Event, Record, Recording};
-use std::io::{self, Write};
+use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -115,13 +115,4 @@ impl Record for Collector {
         }
         if self.interrupt.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
-}
-
-/// Writes changes of mode as CSV: time, joint, and the modes before and after as −1, 0 (stuck), 1.
-pub fn write_events(events: &[Event], mut out: impl Write) -> io::Result<()> {
-    out.write_all(b"t,joint,from,to\n")?;
-    for Event { t, joint, from, to } in events {
-        writeln!(out, "{t:?},{},{},{}", csv::quoted(joint), from.direction(), to.direction())?;
-    }
-    out.flush()
 }

@@ -1,7 +1,7 @@
 //! `bristle run`: simulate a scene, write its results, say how it went.
 
 use crate::Outcome;
-use crate::collect::{Collector, Rows, write_events};
+use crate::collect::{Collector, Rows};
 use crate::interrupt::Interrupt;
 use crate::plot::Selection;
 use crate::plot::quantity::Motions;
@@ -26,9 +26,9 @@ const MOST_DRAWN: f64 = 2e7;
 /// Simulate a scene.
 #[derive(Args)]
 #[command(after_help = "\
-Without --out, results are written to NAME.results.csv and drawn in NAME.results.svg in the current directory, with NAME the name
-of the scene file, and the summary says so. While a run is under way they grow in a file beside it, NAME.partial.EXT, which is renamed when it is complete;
-a run that fails or is interrupted (Ctrl-C) leaves that file.
+Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and shown in motion in
+NAME.report.html, with NAME the name of the scene file; the summary says so. While a run is under way its results grow in a file
+beside, OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file.
 
 Examples:
   bristle run scenes/double_pendulum.ron
@@ -84,6 +84,16 @@ struct Ready {
     out: Option<(PathBuf, Format)>,
     /// Curves over time.
     plot: Option<PathBuf>,
+    /// The machine in motion.
+    report: Option<PathBuf>,
+}
+
+impl Ready {
+    /// Whether all rows are needed together.
+    fn keeps_rows(&self) -> bool {
+        let is_csv = self.out.as_ref().is_none_or(|(_, format)| *format == Format::Csv);
+        self.plot.is_some() || self.report.is_some() || !is_csv
+    }
 }
 
 impl Run {
@@ -122,37 +132,37 @@ impl Run {
             anyhow::bail!("--json and --out - both want standard output; name a file for the results");
         }
         let numbers = scene.duration / scene.output.interval * names.len() as f64;
-        let mut plot = self.plot.clone();
-        if let Some(plot) = &plot {
-            crate::plot::check_picture_name(plot)?;
-        } else if self.out.is_none() && numbers < MOST_DRAWN {
-            plot = Some(default_name(&self.scene, "results.svg"));
+        let (mut plot, mut report) = (self.plot.clone(), self.report.clone());
+        if self.out.is_none() && numbers < MOST_DRAWN {
+            plot.get_or_insert_with(|| default_name(&self.scene, "results.svg"));
+            report.get_or_insert_with(|| default_name(&self.scene, "report.html"));
         }
-        if let Some(report) = &self.report {
-            crate::report::check_name(report)?;
-        }
-        let is_kept = self.keeps(plot.is_some(), out.as_ref());
+        plot.as_deref().map_or(Ok(()), crate::plot::check_picture_name)?;
+        report.as_deref().map_or(Ok(()), crate::report::check_name)?;
+        let ready = Ready { scene, lines, sim, names, out, plot, report };
         anyhow::ensure!(
-            !is_kept || numbers < MOST_KEPT,
+            !ready.keeps_rows() || numbers < MOST_KEPT,
             "{numbers:.1e} numbers are too many to hold in memory; a .csv file alone takes them as they come"
         );
-        for path in
-            out.iter().map(|(path, _)| path).chain(&plot).chain(&self.report).chain(&self.events).chain(&self.stats)
-        {
+        let out = ready.out.iter().map(|(path, _)| path);
+        let files: Vec<&PathBuf> =
+            out.chain(&ready.plot).chain(&ready.report).chain(&self.events).chain(&self.stats).collect();
+        for (k, path) in files.iter().enumerate() {
+            anyhow::ensure!(!files[..k].contains(path), "{}: two outputs cannot share a file", path.display());
             target::check(path)?;
         }
-        Ok(Ready { scene, lines, sim, names, out, plot })
+        Ok(ready)
     }
 
     fn simulate(&self, ready: Ready) -> Result<Outcome> {
-        let Ready { scene, mut sim, names, out, plot, .. } = ready;
+        let is_kept = ready.keeps_rows();
+        let Ready { scene, mut sim, names, out, plot, report, .. } = ready;
         let rows = match &out {
             None => Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())),
             Some((path, Format::Csv)) => Rows::File(Stream::create(path, None)?),
             // rows in memory would be lost with the process
             Some((path, _)) => Rows::File(Stream::create(path, Some("csv"))?),
         };
-        let is_kept = self.keeps(plot.is_some(), out.as_ref());
         let progress = Progress::new(scene.duration, self.quiet);
         let mut collector = Collector::new(&names, rows, is_kept, progress, Interrupt::listen()?)?;
 
@@ -181,48 +191,48 @@ impl Run {
         }
 
         let results = kept.as_ref().map(Results::from_recording);
-        let written = write_rows(rows, results.as_ref(), out.as_ref(), summary.completed);
-        if let Ok(Some(path)) = &written {
-            summary.files.push((
-                if summary.completed { "results" } else { "partial results" }.into(),
-                path.display().to_string(),
-            ));
+        let is_complete = summary.completed;
+        let written = write_rows(rows, results.as_ref(), out.as_ref(), is_complete);
+        let mut troubles: Vec<anyhow::Error> = Vec::new();
+        match written {
+            Ok(Some(path)) if is_complete => summary.files.push(("results".into(), path.display().to_string())),
+            Ok(Some(path)) => summary.files.push(("partial results".into(), path.display().to_string())),
+            Ok(None) => {}
+            Err(error) => troubles.push(error),
         }
-        let is_done = summary.completed && written.is_ok();
-        if let (Some(path), Some(results)) = (&plot, &results) {
-            let selection = Selection { motions: Motions::of(&scene), title: summary.title(), ..Selection::default() };
-            let picture = crate::plot::svg(results, &selection)?;
-            write_text(path, &picture, "plot", &mut summary)?;
+        // what one of the others cannot do must not keep back the rest
+        if let Some(results) = &results {
+            let title = summary.title();
+            let drawn = plot.as_deref().map_or(Ok(()), |path| {
+                let selection = Selection { motions: Motions::of(&scene), title, ..Selection::default() };
+                write_text(path, &crate::plot::svg(results, &selection)?, "plot", &mut summary)
+            });
+            let shown = report.as_deref().map_or(Ok(()), |path| {
+                let page = crate::report::html(&Facts {
+                    scene: &scene,
+                    model: &sim.compiled().model,
+                    results,
+                    stats: &sim.stats(),
+                    wall,
+                    warnings: &summary.warnings,
+                    overrides: &self.settings.overrides(&self.scene),
+                    failure: summary.error.as_deref(),
+                })?;
+                write_text(path, &page, "report", &mut summary)
+            });
+            troubles.extend(drawn.err().into_iter().chain(shown.err()));
         }
-        if let (Some(path), Some(results)) = (&self.report, &results) {
-            let page = crate::report::html(&Facts {
-                scene: &scene,
-                model: &sim.compiled().model,
-                results,
-                stats: &sim.stats(),
-                wall,
-                warnings: &summary.warnings,
-                overrides: &self.settings.overrides(&self.scene),
-                failure: summary.error.as_deref(),
-            })?;
-            write_text(path, &page, "report", &mut summary)?;
-        }
-        self.write_others(&mut summary, &collector)?;
-        self.report(&summary)?;
-        written?;
-        Ok(if is_done { Outcome::Done } else { Outcome::Failed })
-    }
-
-    /// Whether all rows are needed together.
-    fn keeps(&self, has_plot: bool, out: Option<&(PathBuf, Format)>) -> bool {
-        has_plot || self.report.is_some() || out.is_some_and(|(_, format)| *format != Format::Csv)
+        troubles.extend(self.write_others(&mut summary, &collector).err());
+        troubles.extend(self.report(&summary).err());
+        troubles.iter().for_each(|error| eprintln!("error: {error:#}"));
+        Ok(if is_complete && troubles.is_empty() { Outcome::Done } else { Outcome::Failed })
     }
 
     /// Events and counters.
     fn write_others(&self, summary: &mut Summary, collected: &Collector) -> Result<()> {
         if let Some(path) = &self.events {
             let mut text = Vec::new();
-            write_events(&collected.events, &mut text)?;
+            bristle::csv::write_events(&collected.events, &mut text)?;
             write_text(path, &String::from_utf8_lossy(&text), "events", summary)?;
         }
         if let Some(path) = &self.stats {

@@ -3,7 +3,7 @@
 
 use super::Results;
 use anyhow::{Context, Result, bail};
-use std::borrow::Cow;
+use bristle::csv::{write_header, write_row};
 use std::io::{BufRead, Write};
 
 /// Writes the table.
@@ -16,32 +16,6 @@ pub fn write(results: &Results, mut out: impl Write) -> Result<()> {
         write_row(&row, &mut out)?;
     }
     Ok(out.flush()?)
-}
-
-/// The line of names.
-pub fn write_header(names: &[String], out: &mut impl Write) -> std::io::Result<()> {
-    let quoted: Vec<Cow<str>> = names.iter().map(|name| quoted(name)).collect();
-    writeln!(out, "{}", quoted.join(","))
-}
-
-/// The line of one instant.
-pub fn write_row(row: &[f64], out: &mut impl Write) -> std::io::Result<()> {
-    for (k, value) in row.iter().enumerate() {
-        if k > 0 {
-            out.write_all(b",")?;
-        }
-        write!(out, "{value:?}")?;
-    }
-    out.write_all(b"\n")
-}
-
-/// A name as it stands in a CSV file.
-pub fn quoted(name: &str) -> Cow<'_, str> {
-    if name.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", name.replace('"', "\"\"")).into()
-    } else {
-        name.into()
-    }
 }
 
 /// Reads a table.

@@ -8,7 +8,7 @@
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.
 
-pub mod csv;
+mod csv;
 mod json;
 mod npz;
 

@@ -67,6 +67,7 @@ fn refusals_leave_with_two_and_point_at_the_place() {
         (vec!["run", "scenes/single_pendulum.ron", "--wrong"], "--wrong"),
         (vec!["run", "scenes/single_pendulum.ron", "--out", "out.xls"], "unknown format `.xls`"),
         (vec!["run", "scenes/single_pendulum.ron", "--out", "out"], "no extension"),
+        (vec!["run", "scenes/single_pendulum.ron", "--out", "o.csv", "--events", "o.csv"], "cannot share a file"),
         (vec!["run", "scenes/single_pendulum.ron", "--plot", "out.png"], ".svg"),
         (vec!["run", "scenes/single_pendulum.ron", "--json", "--out", "-"], "both want standard output"),
         (vec!["run", "scenes/single_pendulum.ron", "--control", "Error(rtol: -1)"], "rtol"),
@@ -119,7 +120,9 @@ fn without_out_results_have_a_name_of_their_own_and_the_summary_says_it() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stderr(&output).contains("double_pendulum.results.csv (21 rows"), "{}", stderr(&output));
     assert!(stderr(&output).contains("double_pendulum.results.svg"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("double_pendulum.report.html"), "{}", stderr(&output));
     assert!(folder.0.join("double_pendulum.results.csv").exists());
+    assert!(folder.0.join("double_pendulum.report.html").exists());
     assert!(std::fs::read_to_string(folder.0.join("double_pendulum.results.svg")).unwrap().starts_with("<svg"));
     assert!(!folder.0.join("double_pendulum.results.partial.csv").exists());
 }
@@ -203,4 +206,17 @@ fn a_report_is_one_page_and_says_what_was_changed() {
     let refused = bristle(&["run", scene, "--report", "report.pdf"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("reports are written as .html"), "{}", stderr(&refused));
+}
+
+#[test]
+fn files_that_are_no_scenes_are_refused_whatever_their_size() {
+    let large = Temporary::with("large.ron", &"Link(name: \"a\"),\n".repeat(3_300_000));
+    let deep = Temporary::with("deep.ron", &format!("Scene(links: {}", "[(".repeat(2_000_000)));
+    let empty = Temporary::with("empty.ron", "");
+    for (file, reason) in [(&large, "the limit is 50 MB"), (&deep, "nested more than"), (&empty, "error: ")] {
+        let output = bristle(&["check", file.path()]);
+        assert_eq!(output.status.code(), Some(2), "{}", file.path());
+        let message = stderr(&output);
+        assert!(message.contains(reason) && message.contains(file.path()) && message.len() < 2000, "{message:.400}");
+    }
 }

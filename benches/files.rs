@@ -1,0 +1,102 @@
+//! What files cost: loading and compiling a chain of 1,000 links, and writing the results of `double_pendulum` as CSV.
+//!
+//!     cargo bench -p bristle --bench files
+//!
+//! Each figure is the least of several runs: what it takes when nothing interferes. Writing is set against the same run with
+//! rows that go nowhere.
+
+use bristle::prelude::*;
+use bristle::{Event, Record, csv};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::time::{Duration, Instant};
+
+/// Rows that go nowhere.
+struct Nowhere;
+
+impl Record for Nowhere {
+    fn row(&mut self, row: &[f64]) -> Result<(), Error> {
+        std::hint::black_box(row);
+        Ok(())
+    }
+
+    fn event(&mut self, _event: Event) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// Rows that become text in a file.
+struct Text(BufWriter<File>);
+
+impl Record for Text {
+    fn row(&mut self, row: &[f64]) -> Result<(), Error> {
+        csv::write_row(row, &mut self.0).map_err(|source| Error::Io { path: "results".into(), source })
+    }
+
+    fn event(&mut self, _event: Event) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// The least time of `n` runs.
+fn least(n: usize, mut run: impl FnMut()) -> Duration {
+    let time = |run: &mut dyn FnMut()| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    };
+    (0..n).map(|_| time(&mut run)).min().unwrap_or_default()
+}
+
+fn chain(n: usize) -> String {
+    let mut text = String::from("Scene(\n    links: [\n");
+    for i in 0..n {
+        text += &format!(
+            "        Link(name: \"rod{i}\", mass: 0.1, center_of_mass: (0.0, 0.0, -0.1), inertia: Diagonal(3.3e-4, 3.3e-4, 5.0e-6)),\n"
+        );
+    }
+    text += "    ],\n    joints: [\n";
+    for i in 0..n {
+        let parent = if i == 0 { "world".to_owned() } else { format!("rod{}", i - 1) };
+        text += &format!(
+            "        Joint(name: \"pin{i}\", parent: \"{parent}\", child: \"rod{i}\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
+             placement: Placement(translation: (0.0, 0.0, -0.2)), damping: 0.002),\n"
+        );
+    }
+    text + "    ],\n)\n"
+}
+
+fn main() {
+    let text = chain(1000);
+    let parse = least(20, || drop(std::hint::black_box(Scene::parse(&text, "chain").unwrap())));
+    let scene = Scene::parse(&text, "chain").unwrap();
+    let build = least(20, || {
+        let mut world = World::new();
+        bristle::spawn(&scene, &mut world).unwrap();
+        std::hint::black_box(bristle::compile(&world).unwrap());
+    });
+    let ready =
+        least(20, || drop(std::hint::black_box(Simulation::new(&Scene::parse(&text, "chain").unwrap()).unwrap())));
+    println!(
+        "chain of 1,000 links, {} kB: read {parse:.1?}, compile {build:.1?}, file to simulation {ready:.1?}",
+        text.len() / 1000
+    );
+
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum.ron");
+    let scene = Scene::load(path).unwrap();
+    let file = std::env::temp_dir().join(format!("bristle-bench-{}.csv", std::process::id()));
+    let run = |record: &mut dyn Record| Simulation::new(&scene).unwrap().run_with(scene.duration, record).unwrap();
+    let (mut plain, mut written) = (Duration::MAX, Duration::MAX);
+    // by turns, so that both see the same machine
+    for _ in 0..40 {
+        plain = plain.min(least(1, || run(&mut Nowhere)));
+        written = written.min(least(1, || {
+            let mut text = Text(BufWriter::with_capacity(1 << 16, File::create(&file).unwrap()));
+            run(&mut text);
+            text.0.flush().unwrap();
+        }));
+    }
+    let _ = std::fs::remove_file(&file);
+    let share = written.as_secs_f64() / plain.as_secs_f64() - 1.0;
+    println!("double_pendulum: {plain:.2?} without writing, {written:.2?} with CSV: {:.1} % more", 100.0 * share);
+}

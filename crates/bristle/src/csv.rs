@@ -1,0 +1,52 @@
+//! Tables as comma-separated text: a line of names, then a line per instant.
+//!
+//! A number has the fewest digits that read back as the same `f64`. A name with a comma, a quote or a line end in it stands
+//! in quotes, its own quotes doubled.
+
+use crate::record::Event;
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// Writes the line of names.
+pub fn write_header(names: &[String], mut out: impl Write) -> io::Result<()> {
+    for (k, name) in names.iter().enumerate() {
+        if k > 0 {
+            out.write_all(b",")?;
+        }
+        out.write_all(quoted(name).as_bytes())?;
+    }
+    out.write_all(b"\n")
+}
+
+/// Writes the line of one instant.
+pub fn write_row(row: &[f64], mut out: impl Write) -> io::Result<()> {
+    let mut digits = zmij::Buffer::new();
+    for (k, value) in row.iter().enumerate() {
+        if k > 0 {
+            out.write_all(b",")?;
+        }
+        // energies that a machine has none of are many
+        let text = if value.to_bits() == 0 { "0.0" } else { digits.format(*value) };
+        out.write_all(text.as_bytes())?;
+    }
+    out.write_all(b"\n")
+}
+
+/// Writes changes of mode: time, joint, and the modes before and after as −1, 0 (stuck), 1.
+pub fn write_events(events: &[Event], mut out: impl Write) -> io::Result<()> {
+    out.write_all(b"t,joint,from,to\n")?;
+    let mut digits = zmij::Buffer::new();
+    for Event { t, joint, from, to } in events {
+        writeln!(out, "{},{},{},{}", digits.format(*t), quoted(joint), from.direction(), to.direction())?;
+    }
+    Ok(())
+}
+
+/// A name as it stands in the file.
+fn quoted(name: &str) -> Cow<'_, str> {
+    if name.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", name.replace('"', "\"\"")).into()
+    } else {
+        name.into()
+    }
+}

@@ -22,7 +22,7 @@
 //! }
 //! ```
 //!
-//! Describe a machine as a RON [`scene`] or in a [`hecs::World`] ([`component`], [`builder`]), run it with
+//! Describe a machine as a RON [`scene`], a [`urdf`] robot or in a [`hecs::World`] ([`component`], [`builder`]), run it with
 //! [`Simulation`], read the [`Recording`].
 //!
 //! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.

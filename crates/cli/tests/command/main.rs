@@ -1,6 +1,8 @@
 //! The command as its users meet it.
 
 mod compare;
+mod dynamics;
+mod import;
 mod lost;
 mod plot;
 mod run;

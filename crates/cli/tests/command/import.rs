@@ -1,39 +1,8 @@
 //! URDF robots on the command line: imported, checked, run; friction put on; leftovers named or refused.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use super::{Temporary, bristle, stderr};
 
 const GRIPPER: &str = "crates/bristle/tests/urdf/good/gripper.urdf";
-
-fn bristle(arguments: &[&str]) -> Output {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_bristle")).args(arguments).current_dir(root).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A file of this test's own, gone when dropped.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn with(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("bristle-import-{}-{name}", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// A pendulum that is held by nothing but its hinge.
 const PENDULUM: &str = r#"<robot name="pendulum"><link name="base"/><link name="bob"><inertial><origin xyz="0.5 0 0"/>
@@ -56,7 +25,7 @@ fn an_imported_robot_is_a_scene() {
     let quiet = bristle(&["import", GRIPPER, "-q"]);
     assert_eq!((stderr(&quiet).as_str(), quiet.stdout), ("", output.stdout));
 
-    let out = Temporary::with("gripper.ron", "");
+    let out = Temporary::with("import-gripper.ron", "");
     let written = bristle(&["import", GRIPPER, "-q", "--floating", "--out", out.path()]);
     assert!(written.status.success() && written.stdout.is_empty(), "{}", stderr(&written));
     assert!(std::fs::read_to_string(out.path()).unwrap().contains("kind: Free"));
@@ -82,7 +51,7 @@ fn refusals_leave_with_two() {
 
 #[test]
 fn a_robot_runs_with_friction_from_a_file() {
-    let robot = Temporary::with("pendulum.urdf", PENDULUM);
+    let robot = Temporary::with("import-pendulum.urdf", PENDULUM);
     let run = |options: &[&str]| {
         let mut arguments = vec!["run", robot.path(), "--until", "1", "--out", "-"];
         arguments.extend(options);
@@ -96,7 +65,7 @@ fn a_robot_runs_with_friction_from_a_file() {
     assert!(free.abs() > 0.5 && said.contains("joint `hinge`: continuous about (0, 1, 0)"), "{free} {said}");
 
     // m g l = 9.81 N·m: 10 N·m hold it where it is, bit for bit
-    let friction = Temporary::with("friction.ron", "{ \"hinge\": (friction: Coulomb(coulomb: 10.0)) }");
+    let friction = Temporary::with("import-friction.ron", "{ \"hinge\": (friction: Coulomb(coulomb: 10.0)) }");
     let (held, said) = run(&["--friction", friction.path()]);
     assert!(held == 0.0 && said.contains("friction.ron: Coulomb"), "{held} {said}");
     let (slipped, _) = run(&["--friction", friction.path(), "--set", "joints.hinge.friction=Coulomb(coulomb: 9.0)"]);

@@ -1,43 +1,12 @@
 //! `bristle dynamics`: against other engines, against formulas, and what it says when it cannot.
 
+use super::{Temporary, bristle, stderr};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn bristle(arguments: &[&str]) -> Output {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    Command::new(env!("CARGO_BIN_EXE_bristle")).args(arguments).current_dir(root).output().unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// A file of this test's own, gone when dropped.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn with(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("bristle-dynamics-{}-{name}", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-
-    fn path(&self) -> &str {
-        self.0.to_str().unwrap()
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
 
 /// Answers for states.
 fn dynamics(name: &str, model: &str, states: &[Value], options: &[&str]) -> Vec<Value> {
     let text: Vec<String> = states.iter().map(Value::to_string).collect();
-    let file = Temporary::with(&format!("{name}.jsonl"), &text.join("\n"));
+    let file = Temporary::with(&format!("dynamics-{name}.jsonl"), &text.join("\n"));
     let mut arguments = vec!["dynamics", model, "--states", file.path()];
     arguments.extend(options);
     let output = bristle(&arguments);
@@ -58,7 +27,7 @@ fn difference(ours: &[f64], theirs: &[f64]) -> f64 {
 
 #[test]
 fn sixteen_robots_agree_with_three_other_engines() {
-    let oracle: Value = serde_json::from_str(include_str!("../../multibody/tests/data/trees_oracle.json")).unwrap();
+    let oracle: Value = serde_json::from_str(include_str!("../../../multibody/tests/data/trees_oracle.json")).unwrap();
     let mut compared = 0;
     for case in oracle["cases"].as_array().unwrap() {
         let name = case["model"].as_str().unwrap();
@@ -113,7 +82,7 @@ const PENDULUM: &str = r#"Scene(
 #[test]
 fn a_pendulum_does_what_the_formula_says() {
     let (m, l, g) = (2.0, 0.5, 9.81);
-    let scene = Temporary::with("pendulum.ron", PENDULUM);
+    let scene = Temporary::with("dynamics-pendulum.ron", PENDULUM);
     let states = [
         json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5}}),
         json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "acceleration": {"hinge": -3.0}}),
@@ -159,8 +128,8 @@ fn a_pendulum_does_what_the_formula_says() {
 
 #[test]
 fn what_is_left_out_is_said() {
-    let scene = Temporary::with("said.ron", PENDULUM);
-    let states = Temporary::with("said.jsonl", "{}\n\n{}\n");
+    let scene = Temporary::with("dynamics-said.ron", PENDULUM);
+    let states = Temporary::with("dynamics-said.jsonl", "{}\n\n{}\n");
     let ideal = bristle(&["dynamics", scene.path(), "--states", states.path()]);
     assert_eq!(String::from_utf8_lossy(&ideal.stdout).lines().count(), 2);
     let said = stderr(&ideal);
@@ -174,7 +143,7 @@ fn what_is_left_out_is_said() {
 #[test]
 fn a_floating_robot_falls_and_turns() {
     let robot = Temporary::with(
-        "box.urdf",
+        "dynamics-box.urdf",
         r#"<robot name="box"><link name="body"><inertial><mass value="3"/>
         <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.25"/></inertial></link></robot>"#,
     );
@@ -201,7 +170,7 @@ fn a_floating_robot_falls_and_turns() {
 
 #[test]
 fn refusals_name_the_line_and_the_joint() {
-    let scene = Temporary::with("bad.ron", PENDULUM);
+    let scene = Temporary::with("dynamics-bad.ron", PENDULUM);
     for (k, (line, expected)) in [
         (r#"{"position": {"hing": 1.0}}"#, "there is no joint `hing`; there is hinge"),
         (r#"{"positon": {"hinge": 1.0}}"#, "unknown field `positon`"),
@@ -218,7 +187,7 @@ fn refusals_name_the_line_and_the_joint() {
     .into_iter()
     .enumerate()
     {
-        let states = Temporary::with(&format!("bad{k}.jsonl"), &format!("{{}}\n{line}\n{{}}\n"));
+        let states = Temporary::with(&format!("dynamics-bad{k}.jsonl"), &format!("{{}}\n{line}\n{{}}\n"));
         let output = bristle(&["dynamics", scene.path(), "--states", states.path(), "-q"]);
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
@@ -231,8 +200,8 @@ fn refusals_name_the_line_and_the_joint() {
 
 #[test]
 fn states_that_cannot_be_evaluated_leave_with_one() {
-    let scene = Temporary::with("far.ron", PENDULUM);
-    let states = Temporary::with("far.jsonl", r#"{"velocity": {"hinge": 1e200}}"#);
+    let scene = Temporary::with("dynamics-far.ron", PENDULUM);
+    let states = Temporary::with("dynamics-far.jsonl", r#"{"velocity": {"hinge": 1e200}}"#);
     let output = bristle(&["dynamics", scene.path(), "--states", states.path(), "-q"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("far.jsonl:1") && output.stdout.is_empty(), "{}", stderr(&output));

@@ -8,6 +8,7 @@
 //! f_c `coulomb`. In the scaled state s = σ₀ z: ṡ = σ₀ (v − |v| s/f_c). Rate-independent: s depends on the path alone,
 //! ds/dx = σ₀ (1 − sign(v) s/f_c). It creeps under any load: there is no stiction. LuGre with σ₁ = σ₂ = 0 and f_s = f_c.
 
+use crate::lugre::bristle_step;
 use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, State, check, sign};
 
 /// One elastic bristle, constant level.
@@ -61,12 +62,8 @@ impl FrictionLaw for Dahl {
         s * (s / self.coulomb) * v.abs()
     }
 
-    fn implicit_step(&self, h: f64, v: f64, _: f64, [s, w]: State) -> ImplicitStep {
-        // s₁ = (s₀ + k v)/(1 + k|v|/f_c), k = h σ₀; its slope in the form that cannot round below zero
-        let k = h * self.sigma0;
-        let denominator = 1.0 + k * v.abs() / self.coulomb;
-        let s1 = (s + k * v) / denominator;
-        let ds1 = k * (1.0 - sign(v) * s / self.coulomb) / (denominator * denominator);
+    fn implicit_step(&self, h: f64, v: f64, v_level: f64, [s, w]: State) -> ImplicitStep {
+        let (s1, ds1) = bristle_step(h * self.sigma0, v, v_level, self.coulomb, s);
         ImplicitStep { state: [s1, w], effort: s1, effort_v: ds1 }
     }
 }

@@ -122,18 +122,23 @@ impl FrictionLaw for ElastoPlastic {
         let k = h * self.lugre.sigma0;
         let e = self.weakening(v_level);
         let (g, b) = (self.lugre.level_at(e).0, self.breakaway_at(e).0);
+        // what lies beyond g decays at the speed of `v_level`, as LuGre's does, unless it is being unloaded
+        let within = state[0].max(-g).min(g);
+        let beyond = state[0] - within;
+        let beyond = if beyond * v_level > 0.0 { beyond / (1.0 + k * v_level.abs() / g) } else { beyond };
+        let (start, beyond) = if beyond * v < 0.0 { (within + beyond, 0.0) } else { (within, beyond) };
         // elastic: s₁ = s₀ + k v, unless that ends beyond break-away on the side of v
-        let trial = state[0] + k * v;
+        let trial = start + k * v;
         if !(trial * v > 0.0 && trial.abs() > b) {
-            return self.lugre.finish_step(h, v, v_level, state, trial, k);
+            return self.lugre.finish_step(h, v, v_level, state, trial + beyond, k);
         }
-        // beyond g (only from a start beyond g): LuGre's own step
-        let (s1, ds1) = self.lugre.plastic_step(h, v, g, state[0]);
+        // at g, the end of the blend: LuGre's own step
+        let c = k * v.abs() / g;
+        let s1 = trial / (1.0 + c);
         if s1.abs() >= g {
-            return self.lugre.finish_step(h, v, v_level, state, s1, ds1);
+            return self.lugre.finish_step(h, v, v_level, state, s1 + beyond, 0.0);
         }
         // blend: φ(u) = u + c α(u) u − |trial| = 0 with c = k|v|/g; increasing, one root between LuGre's (α = 1) and both g and |trial|
-        let c = k * v.abs() / g;
         let blend = |u: f64| {
             let theta = PI * (u - 0.5 * (g + b)) / (g - b);
             (0.5 + 0.5 * theta.sin(), 0.5 * theta.cos() * PI / (g - b))
@@ -159,7 +164,7 @@ impl FrictionLaw for ElastoPlastic {
         }
         let (a, a_u) = blend(u);
         let ds1 = k * (1.0 - a * (u / g)) / (1.0 + c * (a + u * a_u));
-        self.lugre.finish_step(h, v, v_level, state, u * sign(v), ds1)
+        self.lugre.finish_step(h, v, v_level, state, u * sign(v) + beyond, ds1)
     }
 }
 

@@ -96,14 +96,6 @@ impl LuGre {
         a * s * r * v.abs() + self.damping(v).0 * z_dot * v + self.sigma2 * v * v
     }
 
-    /// Backward Euler step of (1) with g given: s₁ and ds₁/dv.
-    pub(crate) fn plastic_step(&self, h: f64, v: f64, g: f64, s: f64) -> (f64, f64) {
-        // s₁ = (s₀ + k v)/(1 + k|v|/g), k = h σ₀; its slope in the form that cannot round below zero
-        let k = h * self.sigma0;
-        let denominator = 1.0 + k * v.abs() / g;
-        ((s + k * v) / denominator, k * (1.0 - sign(v) * s / g) / (denominator * denominator))
-    }
-
     /// Effort over an implicit step from s to s₁(v), with ds₁/dv given: s₁ + σ₁ (s₁ − s)/(h σ₀) + σ₂ v.
     pub(crate) fn finish_step(&self, h: f64, v: f64, v_level: f64, [s, w]: State, s1: f64, ds1: f64) -> ImplicitStep {
         // σ₁/k with k = h σ₀: as h → 0 the quotient is σ₁ v
@@ -114,6 +106,19 @@ impl LuGre {
             effort_v: ds1 + per_k * ds1 + self.sigma2,
         }
     }
+}
+
+/// Backward Euler step of ṡ = σ₀ (v − |v| s/g), k = h σ₀: s₁ and ds₁/dv ≥ 0.
+///
+/// The equation is linear in s. What lies within ±g is implicit in v, s₁ = (s₀ + k v)/(1 + k|v|/g); what lies beyond, e, only decays,
+/// and a fall with v would spoil the step of a whole machine: it decays at the speed of `v_level`, e₁ = e/(1 + k|v_level|/g).
+pub(crate) fn bristle_step(k: f64, v: f64, v_level: f64, g: f64, s: f64) -> (f64, f64) {
+    // not `clamp`, which would not take a level that is no number
+    let within = s.max(-g).min(g);
+    let beyond = (s - within) / (1.0 + k * v_level.abs() / g);
+    // the slope in the form that cannot round below zero
+    let denominator = 1.0 + k * v.abs() / g;
+    ((within + k * v) / denominator + beyond, k * (1.0 - sign(v) * within / g) / (denominator * denominator))
 }
 
 impl FrictionLaw for LuGre {
@@ -170,7 +175,7 @@ impl FrictionLaw for LuGre {
     }
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
-        let (s1, ds1) = self.plastic_step(h, v, self.level(v_level).0, state[0]);
+        let (s1, ds1) = bristle_step(h * self.sigma0, v, v_level, self.level(v_level).0, state[0]);
         self.finish_step(h, v, v_level, state, s1, ds1)
     }
 }

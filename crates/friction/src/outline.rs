@@ -32,7 +32,7 @@ pub struct ImplicitStep {
     pub state: State,
     /// Friction per unit load over the step.
     pub effort: f64,
-    /// d effort/dv, v being the slip velocity at the end of the step; never negative for |s| ≤ g.
+    /// d effort/dv, v being the slip velocity at the end of the step; never negative.
     pub effort_v: f64,
 }
 
@@ -66,9 +66,9 @@ pub trait FrictionLaw {
 
     /// One backward Euler step of length `h` of the states, from `state`, with slip velocity `v` at its end.
     ///
-    /// Speed-dependent levels (g, σ₁) are taken at `v_level`: given the slip velocity at the start of the step, effort is a
-    /// non-decreasing function of `v` and the step of a whole machine a convex problem. Laws without states return
-    /// their effort at `v`.
+    /// Speed-dependent levels (g, σ₁), and the speed at which a deflection beyond its level decays, are taken at `v_level`: given the
+    /// slip velocity at the start of the step, effort is a non-decreasing function of `v` and the step of a whole machine a convex
+    /// problem. Laws without states return their effort at `v`.
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep;
 
     /// Friction per unit load.

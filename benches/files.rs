@@ -6,9 +6,8 @@
 //! rows that go nowhere.
 
 use bristle::prelude::*;
-use bristle::{Event, Record, csv};
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use bristle::stream::CsvStream;
+use bristle::{Event, Record};
 use std::time::{Duration, Instant};
 
 /// Rows that go nowhere.
@@ -18,19 +17,6 @@ impl Record for Nowhere {
     fn row(&mut self, row: &[f64]) -> Result<(), Error> {
         std::hint::black_box(row);
         Ok(())
-    }
-
-    fn event(&mut self, _event: Event) -> Result<(), Error> {
-        Ok(())
-    }
-}
-
-/// Rows that become text in a file.
-struct Text(BufWriter<File>);
-
-impl Record for Text {
-    fn row(&mut self, row: &[f64]) -> Result<(), Error> {
-        csv::write_row(row, &mut self.0).map_err(|source| Error::Io { path: "results".into(), source })
     }
 
     fn event(&mut self, _event: Event) -> Result<(), Error> {
@@ -85,15 +71,16 @@ fn main() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum.ron");
     let scene = Scene::load(path).unwrap();
     let file = std::env::temp_dir().join(format!("bristle-bench-{}.csv", std::process::id()));
+    let names = Simulation::new(&scene).unwrap().recording().names().to_vec();
     let run = |record: &mut dyn Record| Simulation::new(&scene).unwrap().run_with(scene.duration, record).unwrap();
     let (mut plain, mut written) = (Duration::MAX, Duration::MAX);
     // by turns, so that both see the same machine
-    for _ in 0..40 {
+    for _ in 0..200 {
         plain = plain.min(least(1, || run(&mut Nowhere)));
         written = written.min(least(1, || {
-            let mut text = Text(BufWriter::with_capacity(1 << 16, File::create(&file).unwrap()));
-            run(&mut text);
-            text.0.flush().unwrap();
+            let mut rows = CsvStream::create(&file, &names).unwrap();
+            run(&mut rows);
+            rows.finish().unwrap();
         }));
     }
     let _ = std::fs::remove_file(&file);

@@ -44,6 +44,7 @@ pub mod scene;
 pub mod signal;
 pub mod simulation;
 pub mod spawn;
+pub mod stream;
 pub mod urdf;
 pub mod write_back;
 

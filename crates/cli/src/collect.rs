@@ -3,8 +3,8 @@
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::target::Stream;
 use bristle::csv;
+use bristle::stream::CsvStream;
 use bristle::{Error, Event, Record, Recording};
 use std::io;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ pub enum Rows {
     /// Nowhere.
     None,
     /// Into a file that gets its name at the end.
-    File(Stream),
+    File(CsvStream),
     /// To standard output.
     Output(io::BufWriter<io::StdoutLock<'static>>),
 }
@@ -46,10 +46,8 @@ impl Collector {
         progress: Progress,
         interrupt: Interrupt,
     ) -> io::Result<Self> {
-        match &mut rows {
-            Rows::None => {}
-            Rows::File(stream) => stream.push(|out| csv::write_header(names, out))?,
-            Rows::Output(out) => csv::write_header(names, out)?,
+        if let Rows::Output(out) = &mut rows {
+            csv::write_header(names, out)?;
         }
         Ok(Self {
             rows,
@@ -68,24 +66,16 @@ impl Collector {
         self.progress.clear();
         (std::mem::replace(&mut self.rows, Rows::None), self.kept.take())
     }
-
-    fn failed(&self, source: io::Error) -> Error {
-        let path = match &self.rows {
-            Rows::File(stream) => stream.partial.clone(),
-            Rows::Output(_) | Rows::None => PathBuf::from("standard output"),
-        };
-        Error::Io { path, source }
-    }
 }
 
 impl Record for Collector {
     fn row(&mut self, row: &[f64]) -> Result<(), Error> {
-        let written = match &mut self.rows {
-            Rows::None => Ok(()),
-            Rows::File(stream) => stream.push(|out| csv::write_row(row, out)),
-            Rows::Output(out) => csv::write_row(row, out),
-        };
-        written.map_err(|error| self.failed(error))?;
+        match &mut self.rows {
+            Rows::None => {}
+            Rows::File(stream) => stream.row(row)?,
+            Rows::Output(out) => csv::write_row(row, out)
+                .map_err(|source| Error::Io { path: PathBuf::from("standard output"), source })?,
+        }
         if let Some(kept) = &mut self.kept {
             kept.row(row)?;
         }

@@ -10,7 +10,7 @@ use crate::report::Facts;
 use crate::results::{Format, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
-use crate::target::{self, Stream};
+use crate::target;
 use anyhow::{Context, Result};
 use bristle::urdf::{Import, Understood};
 use bristle::{Error, Scene, Simulation};
@@ -159,9 +159,9 @@ impl Run {
         let Ready { scene, mut sim, names, out, plot, report, .. } = ready;
         let rows = match &out {
             None => Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())),
-            Some((path, Format::Csv)) => Rows::File(Stream::create(path, None)?),
+            Some((path, Format::Csv)) => Rows::File(target::stream(path, None, &names)?),
             // rows in memory would be lost with the process
-            Some((path, _)) => Rows::File(Stream::create(path, Some("csv"))?),
+            Some((path, _)) => Rows::File(target::stream(path, Some("csv"), &names)?),
         };
         let progress = Progress::new(scene.duration, self.quiet);
         let mut collector = Collector::new(&names, rows, is_kept, progress, Interrupt::listen()?)?;
@@ -169,7 +169,7 @@ impl Run {
         let start = Instant::now();
         let result = sim.run_with(scene.duration, &mut collector);
         let wall = start.elapsed();
-        let (rows, kept) = collector.finish();
+        let (mut rows, kept) = collector.finish();
         let mut summary = Summary::new(&self.scene, &scene, &sim, &names, &collector, wall);
         match result {
             Ok(()) => {}
@@ -179,7 +179,7 @@ impl Run {
             }
             Err(error) if error.is_refusal() => {
                 if let Rows::File(stream) = rows {
-                    stream.discard();
+                    target::discard(stream);
                 }
                 eprintln!("{}", message(&error, &self.scene));
                 return Ok(Outcome::Refused);
@@ -187,6 +187,11 @@ impl Run {
             Err(error) => {
                 summary.completed = false;
                 summary.error = Some(error.to_string());
+                // a file that could not be written has ended, with whole rows
+                if let (Error::Io { .. }, Rows::File(stream)) = (&error, &rows) {
+                    summary.files.push(("rows that could be written".into(), stream.path().display().to_string()));
+                    rows = Rows::None;
+                }
             }
         }
 
@@ -275,14 +280,15 @@ fn write_rows(
     is_complete: bool,
 ) -> Result<Option<PathBuf>> {
     match (rows, out) {
-        (Rows::File(mut stream), Some((path, format))) => {
+        (Rows::File(stream), Some((path, format))) => {
+            let partial = stream.path().to_owned();
             let (Some(results), Format::Npz | Format::Json) = (results, format) else {
                 if is_complete {
-                    stream.complete(path)?;
+                    target::complete(stream, path)?;
                     return Ok(Some(path.clone()));
                 }
-                stream.flush().with_context(|| format!("cannot write {}", stream.partial.display()))?;
-                return Ok(Some(stream.partial));
+                stream.finish()?;
+                return Ok(Some(partial));
             };
             let write = |file: &mut io::BufWriter<_>| results.write(*format, file);
             let written = if is_complete {
@@ -292,10 +298,10 @@ fn write_rows(
             };
             // the rows are safe elsewhere, or this is where they are
             match &written {
-                Ok(_) => stream.discard(),
+                Ok(_) => target::discard(stream),
                 Err(_) => {
-                    stream.flush()?;
-                    eprintln!("{} rows kept in {}", results.len(), stream.partial.display());
+                    stream.finish()?;
+                    eprintln!("{} rows kept in {}", results.len(), partial.display());
                 }
             }
             written.map(Some)

@@ -5,8 +5,9 @@
 //! whatever stood under the final name before.
 
 use anyhow::{Context, Result, bail};
+use bristle::stream::CsvStream;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// `out.csv` → `out.partial.csv`
@@ -66,62 +67,24 @@ fn sync(file: &File) -> Result<()> {
     }
 }
 
-/// Bytes gathered before they are written.
-const CHUNK: usize = 1 << 16;
-
-/// A file that grows by whole pieces: where there is no room for all of a piece, there is none of it.
-pub struct Stream {
-    /// Where it stands while it grows.
-    pub partial: PathBuf,
-    file: File,
-    buffer: Vec<u8>,
-    /// Bytes in the file.
-    written: u64,
+/// An empty table beside `path`, with another extension if one is given.
+pub fn stream(path: &Path, extension: Option<&str>, names: &[String]) -> Result<CsvStream> {
+    Ok(CsvStream::create(partial_name(path, extension), names)?)
 }
 
-impl Stream {
-    /// An empty file beside `path`, with another extension if one is given.
-    pub fn create(path: &Path, extension: Option<&str>) -> Result<Self> {
-        let partial = partial_name(path, extension);
-        let file = File::create(&partial).with_context(|| format!("cannot write {}", path.display()))?;
-        Ok(Self { partial, file, buffer: Vec::with_capacity(2 * CHUNK), written: 0 })
-    }
+/// All rows are there: the table takes its name.
+pub fn complete(stream: CsvStream, path: &Path) -> Result<()> {
+    let partial = stream.path().to_owned();
+    sync(&stream.finish()?).with_context(|| format!("cannot write {}", partial.display()))?;
+    fs::rename(&partial, path).with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
+}
 
-    /// Adds a piece.
-    pub fn push(&mut self, piece: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
-        piece(&mut self.buffer)?;
-        if self.buffer.len() >= CHUNK { self.flush() } else { Ok(()) }
-    }
-
-    /// Writes what was gathered. On failure the file is cut to the pieces that were there before.
-    pub fn flush(&mut self) -> io::Result<()> {
-        if self.buffer.is_empty() {
-            return Ok(());
-        }
-        let result = self.file.write_all(&self.buffer);
-        match &result {
-            Ok(()) => self.written += self.buffer.len() as u64,
-            // a device cannot be cut, and keeps nothing
-            Err(_) => drop(self.file.set_len(self.written)),
-        }
-        self.buffer.clear();
-        result
-    }
-
-    /// All there will be: the file takes its name.
-    pub fn complete(mut self, path: &Path) -> Result<()> {
-        let all = |stream: &mut Self| -> Result<()> {
-            stream.flush()?;
-            sync(&stream.file)?;
-            Ok(fs::rename(&stream.partial, path)?)
-        };
-        all(&mut self).with_context(|| format!("cannot write {}", path.display()))
-    }
-
-    /// The file is not needed any more.
-    pub fn discard(self) {
-        let _ = fs::remove_file(&self.partial);
-    }
+/// The table is not needed any more.
+pub fn discard(stream: CsvStream) {
+    let partial = stream.path().to_owned();
+    // what could not be written is not wanted either
+    let _ = stream.finish();
+    let _ = fs::remove_file(partial);
 }
 
 #[cfg(test)]

@@ -128,6 +128,27 @@ fn a_full_disk_is_an_error_and_leaves_the_old_results_alone() {
     assert!(stderr(&output).contains("No space left on device") && !npz.0.exists(), "{}", stderr(&output));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_fills_up_on_the_way_keeps_whole_rows() {
+    for extension in ["csv", "npz"] {
+        let (out, partial) = (Temporary::new(&format!("fills.{extension}")), Temporary::new("fills.partial.csv"));
+        // files of 64 blocks at most, and an error instead of a signal beyond
+        let command = format!(
+            "ulimit -f 64; trap '' XFSZ; exec {} run scenes/double_pendulum_coulomb.ron --until 1000 --out {}",
+            env!("CARGO_BIN_EXE_bristle"),
+            out.path()
+        );
+        let output = Command::new("bash").args(["-c", &command]).current_dir(root()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        let message = stderr(&output);
+        assert!(message.contains("File too large") && message.contains(partial.path()), "{message}");
+        assert!(message.contains("stood at t = ") && !out.0.exists(), "{message}");
+        assert_whole_rows(&partial.0);
+        let _ = std::fs::remove_file(out.0.with_file_name(format!("fills.partial.{extension}")));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_reader_who_closes_the_pipe_ends_the_run_quietly() {

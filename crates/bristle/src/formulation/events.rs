@@ -59,11 +59,9 @@ impl Machine {
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
         self.scatter(t, y);
         if self.is_stuck {
-            let accuracy = self.accuracy;
             self.place().map_err(|e| self.trouble(e.into()))?;
             self.efforts(t);
-            self.accelerate(accuracy).map_err(|e| self.trouble(e))?;
-            self.read_reactions().map_err(|e| self.trouble(e.into()))?;
+            self.look_at_stuck().map_err(|e| self.trouble(e))?;
         }
         let mut g = g.iter_mut();
         for c in 0..self.mode.len() {

@@ -107,7 +107,7 @@ impl Machine {
 
     /// Newton from `a`, with s κ in place of κ.
     fn newton(&mut self, s: f64, accuracy: f64) -> Result<(), Failure> {
-        let Self { compiled, work, q, v, tau, held, a, b, force, kappa, load, rows, counters, .. } = self;
+        let Self { compiled, work, q, v, tau, held, a, b, force, kappa, load, rows, counters, is_stuck, .. } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
         counters.n_acceleration_solves += 1;
         let mut worst = 0;
@@ -136,6 +136,10 @@ impl Machine {
             let x = solve_rows(model, work, b)?;
             counters.n_substitutions += 1;
             a.iter_mut().zip(x).for_each(|(a, x)| *a += x);
+            if *is_stuck {
+                // what holds the stuck joints is read off their reactions
+                work.add_force_changes();
+            }
 
             b.fill(0.0);
             (before, left) = (left, 0.0);
@@ -167,6 +171,23 @@ impl Machine {
             }
         }
         Err(Failure::NoAcceleration { joint: worst })
+    }
+
+    /// Accelerations, loads and the friction of stuck joints, for their event functions. `efforts` has been there.
+    pub(super) fn look_at_stuck(&mut self) -> Result<(), Failure> {
+        self.accelerate(self.accuracy)?;
+        if self.formulation == Formulation::Jerk || self.pressed.is_empty() || !self.driven.is_empty() {
+            return Ok(self.read_reactions()?);
+        }
+        // Newton has left the reactions at its solution
+        for c in 0..self.mode.len() {
+            if self.sticks(c) {
+                let contact = &self.compiled.contacts[c];
+                let axis = axis_row(&self.compiled.model, contact.joint);
+                self.friction[c] = self.tau[contact.v] - axis.dot(&self.work.reaction(contact.joint));
+            }
+        }
+        Ok(())
     }
 
     /// Where friction grows exactly as fast as inertia accelerations run away until the residual is small in proportion: no solution.

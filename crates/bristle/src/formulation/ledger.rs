@@ -79,17 +79,20 @@ impl Machine {
         dy: &[f64],
         rate: &mut [f64],
     ) -> std::result::Result<(), Trouble> {
-        self.scatter(t, y);
-        let needs_reactions = !(self.pressed.is_empty() && self.driven.is_empty());
-        if needs_reactions || !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
-            self.place().map_err(|e| self.trouble(e.into()))?;
-        }
-        if needs_reactions {
-            if self.formulation != Formulation::Jerk {
-                self.take_accelerations(dy);
+        // explicit steppers ask right after the right-hand side, which has found the loads but not the efforts of drives
+        if !(self.driven.is_empty() && self.knows(t, y)) {
+            self.scatter(t, y);
+            let needs_reactions = !(self.pressed.is_empty() && self.driven.is_empty());
+            if needs_reactions || !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
+                self.place().map_err(|e| self.trouble(e.into()))?;
             }
-            self.efforts(t);
-            self.read_reactions().map_err(|e| self.trouble(e.into()))?;
+            if needs_reactions {
+                if self.formulation != Formulation::Jerk {
+                    self.take_accelerations(dy);
+                }
+                self.efforts(t);
+                self.read_reactions().map_err(|e| self.trouble(e.into()))?;
+            }
         }
         rate.fill(0.0);
         rate[0] = self.power(t).map_err(|e| self.trouble(e.into()))?;

@@ -234,6 +234,8 @@ pub struct Machine {
     pub(super) b: Vec<f64>,
     /// Accelerations found last by the right-hand side: the next Newton starts there.
     pub(super) warm: Vec<f64>,
+    /// Time of the right-hand side whose point, accelerations and loads the arrays hold; `None` where they hold anything else.
+    pub(super) known: Option<f64>,
     /// Scratch of the residual form: rates of the unknowns; rows by velocity.
     pub(super) hand: Vec<f64>,
     pub(super) row_list: Vec<Row>,
@@ -304,6 +306,7 @@ impl Machine {
             rows,
             b: vec![0.0; n_v],
             warm: vec![0.0; n_v],
+            known: None,
             hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.drives.len()),
             row_list: Vec::with_capacity(n_v),
             accuracy: tolerances.map_or(1e-12, |(relative, _)| (0.01 * relative).max(TIGHT)),

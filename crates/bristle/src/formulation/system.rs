@@ -41,7 +41,9 @@ impl System for Machine {
         } else {
             self.keep_accelerations();
         }
-        self.fill_rates(t, dy)
+        self.fill_rates(t, dy)?;
+        self.known = Some(t);
+        Ok(())
     }
 
     fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {

@@ -32,6 +32,7 @@ impl Machine {
 
     /// Unknowns to arrays; what is stuck keeps its place, what is driven goes where it is told.
     pub(super) fn scatter(&mut self, t: f64, y: &[f64]) {
+        self.known = None;
         let n = self.active.len();
         for (k, &i) in self.active.iter().enumerate() {
             self.xi[i] = y[k];
@@ -52,6 +53,19 @@ impl Machine {
         let n_integrals = self.integral.len();
         self.integral.copy_from_slice(&y[next..next + n_integrals]);
         self.prescribe(t);
+    }
+
+    /// Whether the arrays hold what the right-hand side found at (t, y), the last that was looked at.
+    pub(super) fn knows(&self, t: f64, y: &[f64]) -> bool {
+        let (n, m) = (self.active.len(), self.per_velocity());
+        let is_jerk = self.formulation == Formulation::Jerk;
+        let same = |k: usize, i: usize| self.xi[i] == y[k] && self.v[i] == y[n + k];
+        self.known == Some(t)
+            && self.active.iter().enumerate().all(|(k, &i)| same(k, i) && (!is_jerk || self.a[i] == y[2 * n + k]))
+            && (self.state.iter().zip(&self.compiled.contacts))
+                .flat_map(|(state, contact)| &state[..contact.law.n_states()])
+                .chain(&self.integral)
+                .eq(&y[m * n..])
     }
 
     /// Arrays to unknowns.
@@ -97,6 +111,7 @@ impl Machine {
 
     /// Which joints are stuck, and so which velocities are unknowns.
     pub(super) fn lock(&mut self) {
+        self.known = None;
         self.held.fill(false);
         self.is_stuck = false;
         for driven in &self.driven {

@@ -1,15 +1,45 @@
-//! Load-dependent friction in three formulations.
+//! Load-dependent friction in three formulations: the tables of `FORMULATIONS.md`.
+//!
+//! ```text
+//! cargo bench --bench pendulum_formulations                                 both tables
+//! cargo bench --bench pendulum_formulations -- --quick                      the same with less care
+//! cargo bench --bench pendulum_formulations -- --count implicit 16 100      100 × 7 evaluations on 16 pins, for an instruction counter
+//! benches/count_formulations.sh                                             instructions per evaluation and joint under callgrind
+//! ```
+//!
+//! `bristle bench pendulum` and `bristle bench chains` print the same.
+
+#[path = "../crates/cli/src/bench/chains.rs"]
+mod chains;
 #[path = "../crates/cli/src/bench/pendulum.rs"]
 mod pendulum;
-use pendulum::*;
-fn main() {
-    let quick = std::env::args().any(|a| a == "--quick");
-    let effort = if quick { Effort::QUICK } else { Effort::FULL };
-    for p in [Pendulum::single(), Pendulum::double(), Pendulum::chain("ten", 10)] {
-        let m = measure(&p, effort, &mut |s| eprintln!("{s}")).unwrap();
-        let base = m[1].time.as_secs_f64();
-        for m in m {
-            println!("{:7} {:20} rtol {:.2e} err {:.2e} {:9.1} us ratio {:.2} steps {} eval {} sweeps {} subst {} events {} ns/eval {:.0}", p.name, m.way.name(), m.rtol, m.error, m.time.as_secs_f64()*1e6, m.time.as_secs_f64()/base, m.steps, m.evaluations, m.sweeps, m.substitutions, m.events, m.time.as_secs_f64()*1e9/m.evaluations as f64);
+#[path = "../crates/cli/src/bench/table.rs"]
+mod table;
+
+use pendulum::{Effort, Pendulum};
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|a| a == "--count") {
+        let [name, length, rounds] = &arguments[at + 1..] else {
+            return Err("--count takes a formulation, a number of pins and a number of rounds".into());
+        };
+        let way = chains::WAYS.into_iter().find(|way| way.name() == name).ok_or("no such formulation")?;
+        let number = |text: &str| text.parse::<usize>().map_err(|error| format!("{text}: {error}"));
+        let mut chain = chains::Chain::new(number(length)?, way)?;
+        for _ in 0..number(rounds)? {
+            std::hint::black_box(chain.evaluate());
         }
+        return Ok(());
     }
+
+    let is_quick = arguments.iter().any(|a| a == "--quick");
+    let mut progress = |what: &str| eprintln!("{what}");
+    println!("{}", chains::table(if is_quick { 10 } else { 200 }, &mut progress)?);
+    let effort = if is_quick { Effort::QUICK } else { Effort::FULL };
+    for pendulum in Pendulum::all() {
+        let measured = pendulum::measure(&pendulum, effort, &mut progress).map_err(|error| error.to_string())?;
+        println!("{}", table::text(&pendulum, &measured));
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 //! Data go to standard output or a file, messages to standard error. Exit codes: 0 done, 1 the simulation failed (what
 //! there is of the results is kept), 2 the input was refused.
 
+mod bench;
 mod check;
 mod collect;
 mod compare;
@@ -53,6 +54,8 @@ enum Command {
     Import(import::ImportRobot),
     /// Compare two results, or two ways to solve one scene
     Compare(Box<compare::Compare>),
+    /// Measure what load-dependent friction costs in each formulation
+    Bench(bench::Bench),
     /// List friction laws, loads, steppers and scenes
     List(list::List),
 }
@@ -83,6 +86,7 @@ fn main() -> ExitCode {
         Command::Dynamics(dynamics) => dynamics.execute(),
         Command::Import(import) => import.execute(),
         Command::Compare(compare) => compare.execute(),
+        Command::Bench(bench) => bench.execute(),
         Command::List(list) => list.execute(),
     };
     match outcome {

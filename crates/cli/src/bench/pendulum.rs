@@ -44,6 +44,7 @@ struct PinnedLink {
     /// About the centre of mass, kg·m².
     inertia: f64,
     position: f64,
+    velocity: f64,
     /// Of the pin, m.
     radius: f64,
     coulomb: f64,
@@ -59,6 +60,7 @@ impl Pendulum {
             length: 1.0,
             inertia: 1.0 / 12.0,
             position: std::f64::consts::FRAC_PI_2,
+            velocity: 0.0,
             radius: 0.1,
             coulomb: 0.4,
             stiction: 0.6,
@@ -89,6 +91,7 @@ impl Pendulum {
             length: 0.3,
             inertia: 0.0075,
             position: 0.1,
+            velocity: 0.0,
             radius: 0.02,
             coulomb: 0.2,
             stiction: 0.25,
@@ -96,6 +99,21 @@ impl Pendulum {
         let mut links = vec![link; n];
         links[0].position = 1.2;
         Self { name, links, gravity: 9.81, duration: 1.5 }
+    }
+
+    /// A chain of `n` equal rods, every joint bent and turning.
+    pub fn chain_in_motion(n: usize) -> Self {
+        let mut chain = Self::chain("chain", n);
+        for (k, link) in chain.links.iter_mut().enumerate() {
+            link.position = 0.2 * (1.7 * k as f64).sin();
+            link.velocity = if k % 2 == 0 { 1.0 } else { -1.0 };
+        }
+        chain
+    }
+
+    /// Those that are compared.
+    pub fn all() -> [Self; 3] {
+        [Self::single(), Self::double(), Self::chain("ten-link", 10)]
     }
 
     /// Number of links.
@@ -117,7 +135,8 @@ impl Pendulum {
                 link.inertia,
             );
             let body = world.spawn_link(&format!("link {k}"), inertia);
-            let mut joint = revolute(&format!("pin {k}"), [0.0, 0.0, 1.0]).to(body).position(link.position);
+            let mut joint = revolute(&format!("pin {k}"), [0.0, 0.0, 1.0]).to(body);
+            joint = joint.position(link.position).velocity(link.velocity);
             if let Some((parent, length)) = parent {
                 joint = joint.from(parent).at([0.0, -length, 0.0]);
             }
@@ -171,7 +190,8 @@ impl Way {
         if self == Self::Residual { Method::Radau5 } else { Method::Dopri5 }
     }
 
-    fn formulation(self) -> Formulation {
+    /// What is done about loads that depend on accelerations.
+    pub fn formulation(self) -> Formulation {
         match self {
             Self::Frictionless | Self::Crossings | Self::Implicit => Formulation::Implicit,
             Self::Jerk => Formulation::Jerk,

@@ -1,0 +1,75 @@
+//! `bristle bench`: measurements of the three formulations, on this machine.
+
+mod chains;
+mod pendulum;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use crate::Outcome;
+use clap::{Args, Subcommand};
+use pendulum::{Effort, Pendulum};
+use std::io::{self, IsTerminal, Write};
+
+/// Measure what load-dependent friction costs
+#[derive(Args)]
+pub struct Bench {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Single, double and ten-link pendulum with pin friction: three formulations and no friction, at equal error
+    Pendulum(Options),
+    /// Time of one evaluation on chains of 2 to 256 pins, per joint
+    Chains(Options),
+}
+
+#[derive(Args)]
+struct Options {
+    /// A larger error and few repeats: seconds instead of a minute
+    #[arg(long)]
+    quick: bool,
+}
+
+impl Bench {
+    /// Measures and prints.
+    pub fn execute(self) -> Outcome {
+        let result = match self.what {
+            What::Pendulum(options) => pendulums(options.quick),
+            What::Chains(options) => chains::table(if options.quick { 10 } else { 200 }, &mut progress),
+        };
+        progress("");
+        match result {
+            Ok(text) => {
+                crate::print(&text);
+                Outcome::Done
+            }
+            Err(reason) => {
+                eprintln!("error: {reason}");
+                Outcome::Failed
+            }
+        }
+    }
+}
+
+fn pendulums(is_quick: bool) -> Result<String, String> {
+    let effort = if is_quick { Effort::QUICK } else { Effort::FULL };
+    let mut text = String::new();
+    for pendulum in Pendulum::all() {
+        let measured = pendulum::measure(&pendulum, effort, &mut progress).map_err(|error| error.to_string())?;
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &table::text(&pendulum, &measured);
+    }
+    Ok(text)
+}
+
+/// What is being done, on one line of a terminal; nothing elsewhere.
+fn progress(what: &str) {
+    if io::stderr().is_terminal() {
+        let _ = write!(io::stderr().lock(), "\r{what}\x1b[K");
+    }
+}

@@ -1,0 +1,40 @@
+//! The quick comparison: that it compares like with like. No times: they are the machine's.
+
+use super::chains::{Chain, LENGTHS, WAYS};
+use super::pendulum::{Effort, Pendulum, Way, measure};
+use super::table;
+
+#[test]
+fn every_way_of_solving_a_pendulum_is_compared_at_the_same_error() {
+    for pendulum in Pendulum::all() {
+        let measured = measure(&pendulum, Effort { repeats: 1, ..Effort::QUICK }, &mut |_| {}).unwrap();
+        assert_eq!(measured.iter().map(|m| m.way).collect::<Vec<_>>(), Way::ALL, "{}", pendulum.name);
+        for m in &measured {
+            println!("{} {m:?}", pendulum.name);
+            assert!(m.error > Effort::QUICK.error / 1.7 && m.error < Effort::QUICK.error * 1.7, "{m:?}");
+            assert!(m.steps > 10 && m.evaluations > m.steps, "{m:?}");
+            let has_friction = !matches!(m.way, Way::Frictionless | Way::Crossings);
+            assert_eq!(m.sweeps > 0, has_friction, "{m:?}");
+            assert!(m.substitutions >= m.sweeps, "{m:?}");
+        }
+        let events = |way: Way| measured.iter().find(|m| m.way == way).unwrap().events;
+        assert_eq!(events(Way::Frictionless), 0);
+        assert!(events(Way::Crossings) >= 5);
+        // the same motion
+        assert_eq!(events(Way::Jerk), events(Way::Implicit));
+        assert_eq!(events(Way::Residual), events(Way::Implicit));
+
+        let text = table::text(&pendulum, &measured);
+        assert_eq!(text.lines().count(), 4 + Way::ALL.len());
+        assert_eq!(text.contains("| 3.33 |") && text.contains("| 13.18 |"), pendulum.n_links() == 1, "{text}");
+    }
+}
+
+#[test]
+fn chains_of_every_length_can_be_evaluated() {
+    for way in WAYS {
+        for n in LENGTHS {
+            assert!(Chain::new(n, way).unwrap().evaluate().is_finite(), "{n} {way:?}");
+        }
+    }
+}

@@ -127,13 +127,8 @@ impl Pendulum {
         world.set_gravity([0.0, -self.gravity, 0.0]);
         let mut parent: Option<(Entity, f64)> = None;
         for (k, link) in self.links.iter().enumerate() {
-            let inertia = LinkInertia::diagonal(
-                link.mass,
-                [0.0, -link.center, 0.0].into(),
-                link.inertia,
-                0.0,
-                link.inertia,
-            );
+            let inertia =
+                LinkInertia::diagonal(link.mass, [0.0, -link.center, 0.0].into(), link.inertia, 0.0, link.inertia);
             let body = world.spawn_link(&format!("link {k}"), inertia);
             let mut joint = revolute(&format!("pin {k}"), [0.0, 0.0, 1.0]).to(body);
             joint = joint.position(link.position).velocity(link.velocity);
@@ -250,8 +245,7 @@ impl Effort {
 /// A run: time it took, positions at the instants, and the simulation as it was left.
 fn run(pendulum: &Pendulum, way: Way, rtol: f64) -> Result<(Duration, Vec<f64>, Simulation), Error> {
     let control = Control::Error { rtol, atol: 0.01 * rtol };
-    let settings =
-        Settings { method: way.method(), control, formulation: way.formulation(), ..Settings::default() };
+    let settings = Settings { method: way.method(), control, formulation: way.formulation(), ..Settings::default() };
     let mut sim = Simulation::with_settings(pendulum.world(way), settings)?;
     let mut positions = Vec::with_capacity(INSTANTS * pendulum.n_links());
     let start = Instant::now();
@@ -304,10 +298,7 @@ pub fn measure(pendulum: &Pendulum, effort: Effort, progress: &mut dyn FnMut(&st
 }
 
 /// The relative tolerance whose run has an error close to the one asked for, and its error.
-fn tolerance(
-    wanted: f64,
-    mut error: impl FnMut(f64) -> Result<f64, Error>,
-) -> Result<(f64, f64), Error> {
+fn tolerance(wanted: f64, mut error: impl FnMut(f64) -> Result<f64, Error>) -> Result<(f64, f64), Error> {
     // decimal exponents: a tight one, a loose one
     let (mut tight, mut loose) = (-11.5, -2.0);
     let mut best = (f64::NAN, f64::NAN, f64::INFINITY);

@@ -251,6 +251,8 @@ pub struct ErrorControl {
     is_after_rejection: bool,
 }
 
+crate::archive::archived!(ErrorControl { last, is_after_rejection } without rule);
+
 impl ErrorControl {
     const SAFETY: f64 = 0.9;
     /// b of the PI rule.

@@ -57,6 +57,8 @@ pub struct Dopri5 {
     top: Vec<f64>,
 }
 
+crate::archive::archived!(Dopri5 { n, h, fresh, y0, y1, stage, k, r, top });
+
 impl Dopri5 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {

@@ -80,6 +80,11 @@ pub struct Driver {
     is_terminated: bool,
 }
 
+crate::archive::archived!(Driver {
+    stepper, control, tolerance, t, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens, tokens_t,
+    is_terminated
+} without options, slips, fired);
+
 impl Driver {
     /// Starts at (t, y); `y` has the system's active dimension.
     pub fn new<S: System>(system: &mut S, t: f64, y: &[f64], options: Options) -> Result<Self, Error> {

@@ -22,6 +22,8 @@ pub struct Euler {
     r: Vec<f64>,
 }
 
+crate::archive::archived!(Euler { n, h, fresh, y0, y1, k, r });
+
 impl Euler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {

@@ -15,7 +15,7 @@
 use crate::system::Direction;
 
 /// Bracket of one sign change, in offsets from the start of the step.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Crossing {
     /// The function.
     pub index: usize,
@@ -26,6 +26,8 @@ pub struct Crossing {
     /// g has its new sign here: just past the root.
     pub after: f64,
 }
+
+crate::archive::archived!(Crossing { index, rising, before, after });
 
 /// Scratch and settings of the search.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub struct Locator {
     found: Vec<Crossing>,
     n: usize,
 }
+
+crate::archive::archived!(Locator { g, row, sign, direction, found, n } without samples);
 
 /// Where, in fractions of a step, a function that starts at zero is looked at to see how it leaves.
 const LEAVING: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];

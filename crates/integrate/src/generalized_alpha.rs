@@ -131,6 +131,11 @@ pub struct GeneralizedAlpha {
     quad1: Vec<f64>,
 }
 
+crate::archive::archived!(GeneralizedAlpha {
+    n, n2, t, h, y0, y1, dy0, dy1, dy_old, h_old, slope, b0, b1, is_first, has_rates, is_set_up, linear, lu, lu_for, has_jacobian,
+    theta, defect, error, filtered, quad0, quad1
+} without damped, trapezoidal);
+
 impl GeneralizedAlpha {
     /// Room for `n_max` unknowns and `n_quad` quadratures; `spectral_radius` is ρ∞, 0 … 1.
     pub fn new(n_max: usize, n_quad: usize, spectral_radius: f64) -> Self {

@@ -7,6 +7,7 @@
 //! - [`control`]: how large the next step is;
 //! - [`events`]: where on an interpolant a function changes sign;
 //! - [`driver`]: the loop that puts them together;
+//! - [`archive`]: what a run remembers, as bytes;
 //! - [`guide`]: which stepper to choose, with measured costs.
 //!
 //! A system is its right-hand side; everything else has a default. A ball dropped from 1 m, until it hits the ground:
@@ -47,6 +48,7 @@
 #![warn(missing_docs)]
 #![allow(clippy::needless_range_loop, reason = "formulas over several vectors are read by index")]
 
+pub mod archive;
 pub mod control;
 pub mod driver;
 pub mod error;

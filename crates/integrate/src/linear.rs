@@ -12,6 +12,7 @@
 //! Made for n = 2 … 30: there is no blocking. The kernels are compiled once per dimension up to eight, where loop control would cost
 //! more than arithmetic.
 
+use crate::archive::{Archive, Archived};
 use std::ops::{Add, Index, IndexMut, Mul, Neg, Sub};
 
 /// A matrix without a usable pivot: in this column everything that is left is zero (or not a number).
@@ -27,6 +28,13 @@ pub struct Singular {
 pub struct Matrix<T = f64> {
     n: usize,
     data: Vec<T>,
+}
+
+impl<T: Archived + Default> Archived for Matrix<T> {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        self.n.archive(archive);
+        self.data.archive(archive);
+    }
 }
 
 impl<T: Scalar> Matrix<T> {
@@ -95,6 +103,13 @@ pub struct Lu<T = f64> {
     matrix: Matrix<T>,
     /// `pivot[k]`: the row exchanged with row k in step k; `n_max`.
     pivot: Vec<usize>,
+}
+
+impl<T: Archived + Default> Archived for Lu<T> {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        self.matrix.archive(archive);
+        self.pivot.archive(archive);
+    }
 }
 
 /// Factors of a complex matrix.
@@ -250,6 +265,8 @@ pub struct Complex {
     /// Imaginary part.
     pub im: f64,
 }
+
+crate::archive::archived!(Complex { re, im });
 
 impl Complex {
     /// `re + i im`.

@@ -94,6 +94,12 @@ macro_rules! whichever {
     };
 }
 
+impl crate::archive::Archived for AnyStepper {
+    fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
+        whichever!(self, stepper => stepper.archive(archive));
+    }
+}
+
 impl Stepper for AnyStepper {
     fn order(&self) -> usize {
         whichever!(self, stepper => stepper.order())

@@ -32,6 +32,8 @@ pub struct MixedEuler {
     r: Vec<f64>,
 }
 
+crate::archive::archived!(MixedEuler { n, t, h, y0, y1, f, correction, is_set_up, linear, lu, r });
+
 impl MixedEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {

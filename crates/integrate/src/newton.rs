@@ -45,6 +45,8 @@ pub(crate) struct Linearised {
     defect: Vec<f64>,
 }
 
+crate::archive::archived!(Linearised { n, n2, form, jac, mass, group, n_groups, shifted, base, moved, delta, defect });
+
 impl Linearised {
     pub fn new(n_max: usize) -> Self {
         let zeros = || vec![0.0; n_max];

@@ -16,6 +16,8 @@ pub struct Own {
     quad: Vec<f64>,
 }
 
+crate::archive::archived!(Own { n, y0, y1, quad });
+
 impl Own {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {

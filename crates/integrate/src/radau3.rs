@@ -57,6 +57,27 @@ pub struct Radau3 {
     quad: [Vec<f64>; 2],
 }
 
+crate::archive::archived!(Radau3 {
+    n,
+    t,
+    h,
+    y0,
+    y1,
+    d0,
+    fresh,
+    is_set_up,
+    z,
+    r,
+    stage,
+    rate,
+    complex,
+    linear,
+    lu,
+    lu_both,
+    both,
+    quad
+});
+
 impl Radau3 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {

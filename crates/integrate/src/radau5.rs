@@ -74,6 +74,12 @@ enum Last {
     Rejected,
 }
 
+impl crate::archive::Archived for Last {
+    fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
+        archive.choice(self, &[Last::Accepted, Last::Computed, Last::Rejected]);
+    }
+}
+
 /// Three-stage Radau IIA. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Radau5 {
@@ -123,6 +129,41 @@ pub struct Radau5 {
     /// Quadrature rates at the start of the step; `n_quad`.
     quad0: Vec<f64>,
 }
+
+crate::archive::archived!(Radau5 {
+    n,
+    t,
+    h,
+    y0,
+    y1,
+    f0,
+    has_f0,
+    z,
+    w,
+    r,
+    stage,
+    rate,
+    complex,
+    error,
+    weight,
+    linear,
+    is_set_up,
+    lu_real,
+    lu_complex,
+    lu_h,
+    has_jacobian,
+    is_jacobian_current,
+    is_slow,
+    eta,
+    last,
+    is_first,
+    poly,
+    poly_h,
+    trial,
+    trial_h,
+    quad,
+    quad0
+});
 
 impl Radau5 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

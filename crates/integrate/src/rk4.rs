@@ -30,6 +30,8 @@ pub struct Rk4 {
     r: [Vec<f64>; 5],
 }
 
+crate::archive::archived!(Rk4 { n, h, t, fresh, y0, y1, stage, k, r });
+
 impl Rk4 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {

@@ -36,3 +36,22 @@ pub struct Stats {
     /// Times y was changed by `accepted`.
     pub n_charts: usize,
 }
+
+crate::archive::archived!(Stats {
+    n_accepted,
+    n_rejected,
+    n_failed,
+    n_rhs,
+    n_residual,
+    n_jacobian,
+    n_difference_columns,
+    n_factor,
+    n_solve,
+    n_newton,
+    n_quadrature,
+    n_events,
+    n_time_events,
+    n_event_evaluations,
+    n_landings,
+    n_charts
+});

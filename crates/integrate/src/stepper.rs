@@ -21,6 +21,8 @@ pub struct Tolerance {
     pub atol: Vec<f64>,
 }
 
+crate::archive::archived!(Tolerance { rtol, atol });
+
 impl Tolerance {
     /// Tolerance of unknown i of this size; never so small that its square or inverse square overflows.
     #[inline]

@@ -30,6 +30,12 @@ pub enum Form {
     Residual,
 }
 
+impl crate::archive::Archived for Form {
+    fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
+        archive.choice(self, &[Form::Explicit, Form::Mass, Form::Residual]);
+    }
+}
+
 /// Why a system could not be evaluated. Details (a joint, a margin) stay with the system, which the caller owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trouble {
@@ -43,14 +49,21 @@ pub enum Trouble {
 }
 
 /// Which sign changes of an event function count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Direction {
     /// Both.
+    #[default]
     Any,
     /// From negative to positive.
     Rising,
     /// From positive to negative.
     Falling,
+}
+
+impl crate::archive::Archived for Direction {
+    fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
+        archive.choice(self, &[Direction::Any, Direction::Rising, Direction::Falling]);
+    }
 }
 
 /// Something that happened at the end of a step.

@@ -35,6 +35,8 @@ pub struct Trapezoidal {
     r1: Vec<f64>,
 }
 
+crate::archive::archived!(Trapezoidal { n, t, h, y0, y1, d0, d1, fresh, is_set_up, correction, linear, lu, r0, r1 });
+
 impl Trapezoidal {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {

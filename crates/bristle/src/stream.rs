@@ -1,7 +1,7 @@
 //! Rows into a CSV file as they come, so that a run needs no memory for them and loses none of them.
 //!
-//! Turning numbers into digits and digits into a file is left to a thread of its own: a run hands it a block of rows now and
-//! then and goes on. A block that does not fit on the disk is cut off again, so that the file holds whole rows always.
+//! Text is gathered and written by the piece. Where a piece does not fit on the disk it is cut after the last row that does:
+//! the file holds whole rows always.
 
 use crate::csv;
 use crate::error::{Error, Result};
@@ -9,12 +9,9 @@ use crate::record::{Event, Record};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{self, JoinHandle};
 
-/// Numbers handed over at once, and blocks that may wait: 256 kB at most.
-const BLOCK: usize = 2048;
-const WAITING: usize = 16;
+/// Bytes gathered before they are written.
+const PIECE: usize = 1 << 16;
 
 /// A CSV file that grows row by row. See the [module](self).
 ///
@@ -34,11 +31,11 @@ const WAITING: usize = 16;
 #[derive(Debug)]
 pub struct CsvStream {
     path: PathBuf,
-    n_columns: usize,
-    block: Vec<f64>,
-    /// Gone once the thread has ended.
-    to: Option<SyncSender<Vec<f64>>>,
-    writer: Option<JoinHandle<io::Result<File>>>,
+    file: File,
+    /// Rows that are not yet in the file.
+    text: Vec<u8>,
+    /// Bytes in the file.
+    written: u64,
 }
 
 impl CsvStream {
@@ -46,19 +43,14 @@ impl CsvStream {
     pub fn create(path: impl Into<PathBuf>, names: &[String]) -> Result<Self> {
         let path = path.into();
         let start = || -> io::Result<_> {
-            let mut file = File::create(&path)?;
-            let mut header = Vec::new();
-            csv::write_header(names, &mut header)?;
-            file.write_all(&header)?;
-            let (to, blocks) = sync_channel(WAITING);
-            let (n, written) = (names.len(), header.len() as u64);
-            let writer =
-                thread::Builder::new().name("results".into()).spawn(move || write(file, written, n, &blocks))?;
-            Ok((to, writer))
+            let mut text = Vec::with_capacity(2 * PIECE);
+            csv::write_header(names, &mut text)?;
+            Ok((File::create(&path)?, text))
         };
-        let (to, writer) = start().map_err(|source| Error::Io { path: path.clone(), source })?;
-        let block = Vec::with_capacity(BLOCK + names.len());
-        Ok(Self { path, n_columns: names.len(), block, to: Some(to), writer: Some(writer) })
+        match start() {
+            Ok((file, text)) => Ok(Self { path, file, text, written: 0 }),
+            Err(source) => Err(Error::Io { path, source }),
+        }
     }
 
     /// Where the file is.
@@ -66,64 +58,45 @@ impl CsvStream {
         &self.path
     }
 
-    /// Hands over what was gathered.
+    /// Writes what was gathered; if that fails, as many whole rows as there is room for.
     pub fn flush(&mut self) -> Result<()> {
-        if self.block.is_empty() {
-            return Ok(());
-        }
-        let block = std::mem::replace(&mut self.block, Vec::with_capacity(BLOCK + self.n_columns));
-        match &self.to {
-            Some(to) if to.send(block).is_ok() => Ok(()),
-            // the thread has ended: it could not write
-            _ => self.join().map(drop),
-        }
+        let result = self.file.write_all(&self.text);
+        let fits = match &result {
+            Ok(()) => self.text.len(),
+            Err(_) => self.cut(),
+        };
+        self.written += fits as u64;
+        self.text.clear();
+        result.map_err(|source| Error::Io { path: self.path.clone(), source })
     }
 
-    /// Waits until everything is in the file, and returns it.
+    /// Cuts the file after the last whole row of `text` in it. Returns how much of `text` that leaves.
+    fn cut(&mut self) -> usize {
+        let length = self.file.metadata().map_or(self.written, |about| about.len());
+        let there = usize::try_from(length.saturating_sub(self.written)).unwrap_or(0).min(self.text.len());
+        let whole = self.text[..there].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        // a device cannot be cut, and keeps nothing
+        let _ = self.file.set_len(self.written + whole as u64);
+        whole
+    }
+
+    /// Writes the rest and returns the file.
     pub fn finish(mut self) -> Result<File> {
         self.flush()?;
-        self.join()
-    }
-
-    fn join(&mut self) -> Result<File> {
-        self.to = None;
-        let ended = self.writer.take().map(JoinHandle::join);
-        let result = match ended {
-            Some(Ok(result)) => result,
-            // said already, or a panic in the thread
-            Some(Err(_)) | None => Err(io::Error::other("the file is no longer written")),
-        };
-        result.map_err(|source| Error::Io { path: self.path.clone(), source })
+        Ok(self.file)
     }
 }
 
 impl Record for CsvStream {
     fn row(&mut self, row: &[f64]) -> Result<()> {
-        debug_assert_eq!(row.len(), self.n_columns);
-        self.block.extend_from_slice(row);
-        if self.block.len() >= BLOCK { self.flush() } else { Ok(()) }
+        csv::write_row(row, &mut self.text).map_err(|source| Error::Io { path: self.path.clone(), source })?;
+        if self.text.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 
     /// A table has no place for events.
     fn event(&mut self, _event: Event) -> Result<()> {
         Ok(())
     }
-}
-
-/// Writes blocks of rows of `n` numbers until there are no more; `written` bytes are in the file.
-fn write(mut file: File, mut written: u64, n: usize, blocks: &Receiver<Vec<f64>>) -> io::Result<File> {
-    let mut text = Vec::new();
-    for block in blocks {
-        text.clear();
-        block.chunks_exact(n.max(1)).try_for_each(|row| csv::write_row(row, &mut text))?;
-        if let Err(error) = file.write_all(&text) {
-            // no half rows; a device cannot be cut, and keeps nothing
-            let _ = file.set_len(written);
-            return Err(error);
-        }
-        written += text.len() as u64;
-    }
-    Ok(file)
 }
 
 #[cfg(test)]
@@ -151,8 +124,9 @@ mod tests {
     #[test]
     fn a_disk_that_is_full_ends_the_stream_with_its_reason() {
         let names = vec!["t".to_owned()];
-        // room for the header alone: the device refuses the first byte, so the header too
-        assert!(matches!(CsvStream::create("/dev/full", &names), Err(Error::Io { .. })));
+        let mut stream = CsvStream::create("/dev/full", &names).unwrap();
+        let error = (0..PIECE).find_map(|_| stream.row(&[0.1]).err()).unwrap();
+        assert!(error.to_string().contains("/dev/full"), "{error}");
         let error = CsvStream::create("/nowhere/at/all.csv", &names).unwrap_err().to_string();
         assert!(error.contains("/nowhere/at/all.csv"), "{error}");
     }

@@ -120,9 +120,9 @@ impl Compare {
     }
 }
 
-/// Whether a file is a scene, by its name.
+/// Whether a file is a scene or a robot, by its name.
 fn is_scene(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ron"))
+    path.extension().is_some_and(|extension| ["ron", "urdf"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
 /// A table for people.

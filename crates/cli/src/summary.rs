@@ -49,8 +49,11 @@ pub struct Summary {
     pub energy: Named,
     /// Largest |energy.balance| of any row, J.
     pub worst_balance: f64,
-    /// What may not be meant.
+    /// What may not be meant in the scene, and what was met on the way.
     pub warnings: Vec<String>,
+    /// How many of them were met on the way: the last ones.
+    #[serde(skip)]
+    n_met: usize,
     /// Files written, by what they are.
     #[serde(serialize_with = "as_map")]
     pub files: Vec<(String, String)>,
@@ -147,7 +150,9 @@ impl Summary {
         let is_energy = |name: &str| name.starts_with("energy.");
         let mut energy = named(&is_energy);
         energy.0.iter_mut().for_each(|(name, _)| *name = name.replace("energy.", ""));
+        let met = sim.warnings().into_iter().map(|warning| format!("warning: {warning}"));
         Self {
+            n_met: met.len(),
             scene: path.display().to_string(),
             name: scene.name.clone(),
             completed: true,
@@ -165,7 +170,7 @@ impl Summary {
             final_state: named(&|name| !is_energy(name) && (name.contains(".position") || name.contains(".velocity"))),
             energy,
             worst_balance: collected.worst_balance,
-            warnings: scene.warnings().iter().map(|warning| warning.to_string()).collect(),
+            warnings: scene.warnings().iter().map(|warning| warning.to_string()).chain(met).collect(),
             files: Vec::new(),
         }
     }
@@ -235,11 +240,11 @@ impl Summary {
             energy("balance"),
             self.worst_balance
         );
-        match self.warnings.len() {
-            0 => {}
-            1 => text += "  warnings        1, above\n",
-            n => _ = writeln!(text, "  warnings        {n}, above"),
+        let (of_scene, met) = self.warnings.split_at(self.warnings.len().saturating_sub(self.n_met));
+        if !of_scene.is_empty() {
+            let _ = writeln!(text, "  warnings        {} about the scene, above", of_scene.len());
         }
+        met.iter().for_each(|warning| _ = writeln!(text, "  {warning}"));
         for (what, path) in &self.files {
             let _ = write!(text, "  {what:<15} {path}");
             let _ = match what.as_str() {

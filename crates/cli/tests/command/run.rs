@@ -220,3 +220,29 @@ fn files_that_are_no_scenes_are_refused_whatever_their_size() {
         assert!(message.contains(reason) && message.contains(file.path()) && message.len() < 2000, "{message:.400}");
     }
 }
+
+#[test]
+fn warnings_met_on_the_way_are_in_the_summary() {
+    // a pin that could hold any of two accelerations: c = 1.4 in the comment of the scene
+    let out = Temporary::new("jam.csv");
+    let arguments = [
+        "run",
+        "scenes/unbalanced_rotor.ron",
+        "--set",
+        "joints.rotor.friction=Coulomb(coulomb: 3.5)",
+        "--set",
+        "joints.rotor.drive=Effort(Constant(20))",
+        "--set",
+        "joints.rotor.velocity=4",
+        "--until",
+        "0.02",
+        "--out",
+        out.path(),
+    ];
+    let output = bristle(&arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("warning: joint `rotor` is near jamming at t = "), "{}", stderr(&output));
+    let output = bristle(&[&arguments[..], &["--json"]].concat());
+    let said: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(said["warnings"][0].as_str().unwrap().contains("near jamming"), "{said}");
+}

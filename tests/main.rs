@@ -3,6 +3,7 @@
 mod allocation;
 mod analytic;
 mod complementarity;
+mod couplings;
 mod energy;
 mod lugre;
 mod motion;

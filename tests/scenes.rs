@@ -118,28 +118,6 @@ fn channels_have_the_documented_names_and_order() {
 }
 
 #[test]
-fn what_is_not_supported_is_refused_with_its_place() {
-    let with = |joint: &str, rest: &str| {
-        format!(
-            "Scene(\n links: [Link(name: \"a\", mass: 1.0), Link(name: \"b\", mass: 1.0)],\n joints: [\n  Joint(name: \"j\", \
-             parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)), armature: 1.0,\n{joint}),\n  Joint(name: \
-             \"k\", parent: \"a\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, 1.0)), armature: 1.0),\n ],\n{rest})"
-        )
-    };
-    for (joint, rest, line, expected) in [
-        ("", "couplings: [\nGear(name: \"g\", joints: (\"j\", \"k\"), ratio: 2.0)]", 9, "coupling `g`, a `Gear`,"),
-        ("", "solver: Solver(method: RealTime, control: Constant(step: 1e-3)),", 8, "method `RealTime`"),
-    ] {
-        let scene = Scene::parse(&with(joint, rest), "test.ron").unwrap_or_else(|error| panic!("{error}"));
-        let error = Simulation::new(&scene).err().expect("must be refused");
-        assert!(error.is_refusal());
-        let message = error.to_string();
-        assert!(message.contains(expected) && message.contains("not yet supported"), "{message}");
-        assert!(message.contains(&format!("test.ron:{line}:")), "expected line {line}: {message}");
-    }
-}
-
-#[test]
 fn a_run_that_fails_says_where_and_keeps_what_it_had() {
     // an upright stack of explicit Euler steps far too large for a stiff spring: the numbers run away
     let mut world = World::new();

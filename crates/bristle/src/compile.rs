@@ -169,6 +169,21 @@ impl Contact {
         }
     }
 
+    /// The same in one direction: against negative slip a one-way clutch has its largest load, so many times.
+    pub fn normal_towards(&self, is_backward: bool, signal: &Sample) -> (f64, f64) {
+        match self.reverse {
+            Some(factor) if is_backward => {
+                let largest = match self.load {
+                    Load::Signal { max, geometry, .. } => max * geometry,
+                    Load::Constant(n) => n,
+                    _ => 1.0,
+                };
+                (factor * largest, 0.0)
+            }
+            _ => self.normal(signal),
+        }
+    }
+
     /// Rate of its coordinate.
     #[inline]
     pub fn rate(&self, v: &[f64]) -> f64 {
@@ -190,6 +205,11 @@ impl Contact {
     /// What the load follows over time.
     pub fn signal(&self) -> Option<&Signal> {
         if let Load::Signal { signal, .. } = &self.load { Some(signal) } else { None }
+    }
+
+    /// Whether its load depends on the side to which its bristles are bent.
+    pub fn bends_two_ways(&self) -> bool {
+        self.reverse.is_some() && self.law.n_states() > 0
     }
 
     /// Whether it sticks and slips by events.
@@ -344,7 +364,6 @@ impl Compiled {
     }
 
     /// Where the heat of a contact stands among those of `heated` and `heated_elements`.
-    #[allow(dead_code)]
     pub(crate) fn heat_of(&self, contact: &Contact) -> usize {
         match contact.element {
             Some(k) => self.heat_of_element(k),
@@ -353,7 +372,6 @@ impl Compiled {
     }
 
     /// The same for an element.
-    #[allow(dead_code)]
     pub(crate) fn heat_of_element(&self, k: usize) -> usize {
         self.heated.len() + self.heated_elements.binary_search(&k).unwrap_or(0)
     }

@@ -78,6 +78,14 @@ pub enum Error {
         /// Parameter and allowed range.
         reason: String,
     },
+    /// Couplings that cannot be, or a joint that is not where they put it.
+    #[error("`{name}`: {reason}")]
+    Coupling {
+        /// The coupling or joint.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// Gravity on more than one entity.
     #[error("{count} entities carry `Gravity`; a world has one")]
     ManyGravities {

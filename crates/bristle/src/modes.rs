@@ -37,6 +37,9 @@
 //!    if the other drops have unloaded it to less than its sliding level it stays.
 //! 6. Without an event a joint exactly at its limit holds.
 //!
+//! Levels may differ by direction (a one-way clutch): those of f > 0 and of f < 0 are given apart, and every limit above is that of the
+//! direction in which f acts.
+//!
 //! Dropped joints are never raised again, so there are at most n + 1 problems (3). A joint without any limit never sticks.
 //!
 //! Only arrays here: names, loads and time belong to the caller.
@@ -54,6 +57,14 @@ const ROUNDING: f64 = 1e-12;
 /// How precisely the caller locates events, relative to the limit: a joint said to break away has reached its limit up to this.
 const LOCATED: f64 = 1e-6;
 
+/// A level against forward motion (f > 0) and one against backward motion (f < 0).
+pub type Levels = [f64; 2];
+
+/// The level of the direction in which `f` acts.
+fn level(levels: Levels, f: f64) -> f64 {
+    levels[usize::from(f < 0.0)]
+}
+
 /// The joints at rest, n of them. Efforts are N·m or N, loads and lever arms included.
 #[derive(Debug, Clone, Copy)]
 pub struct AtRest<'a> {
@@ -61,10 +72,10 @@ pub struct AtRest<'a> {
     pub delassus: &'a [f64],
     /// a₀ of (1); n.
     pub free_acceleration: &'a [f64],
-    /// Efforts that stuck joints can hold; n.
-    pub stiction: &'a [f64],
+    /// Efforts that stuck joints can hold, against forward and against backward motion; n.
+    pub stiction: &'a [Levels],
     /// Friction efforts just after break-away, at most the stiction; n.
-    pub kinetic: &'a [f64],
+    pub kinetic: &'a [Levels],
     /// The joints whose break-away is the event, if it is one. Empty at the start and when a joint comes to rest.
     pub breaking: &'a [usize],
 }
@@ -114,8 +125,8 @@ pub enum ModeError {
 enum Hold {
     /// Held: a = 0, f unknown.
     Stuck,
-    /// At its limit, f given.
-    AtLimit,
+    /// At its limit, f given: on this side, ±1.
+    AtLimit(f64),
 }
 
 /// Scratch for [`select`] and [`delassus`]; grows to the largest n seen and is reused.
@@ -123,7 +134,7 @@ enum Hold {
 pub struct ModeWork {
     selection: Selection,
     /// Limits of (3): infinite for joints that hold whatever it takes; n.
-    limit: Vec<f64>,
+    limit: Vec<Levels>,
     /// Direction (±1) in which a dropped joint, or one at its event, leaves; 0 for all others; n.
     leaving: Vec<f64>,
     /// n.
@@ -144,11 +155,16 @@ impl ModeWork {
         work
     }
 
+    /// What was chosen last.
+    pub fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
     fn resize(&mut self, n: usize) {
         self.selection.mode.resize(n, Mode::Stuck);
         self.selection.friction.resize(n, 0.0);
         self.selection.acceleration.resize(n, 0.0);
-        self.limit.resize(n, 0.0);
+        self.limit.resize(n, [0.0; 2]);
         self.leaving.resize(n, 0.0);
         self.hold.resize(n, Hold::Stuck);
         self.stuck.clear();
@@ -161,19 +177,25 @@ impl ModeWork {
     fn drop_joint(&mut self, rest: &AtRest, i: usize) {
         self.leaving[i] = Mode::of_sign(self.selection.friction[i]).direction();
         // with equal levels the limit is in force already
-        if self.limit[i].is_infinite() {
+        if self.holds(i) {
             self.limit[i] = rest.kinetic[i];
             // a joint that carries nothing is at no limit, whatever the caller says
-            if self.leaving[i] != 0.0 || self.limit[i] == 0.0 {
-                self.selection.friction[i] = self.leaving[i] * rest.kinetic[i];
-                self.hold[i] = Hold::AtLimit;
+            if self.leaving[i] != 0.0 || self.limit[i] == [0.0; 2] {
+                self.selection.friction[i] = self.leaving[i] * level(rest.kinetic[i], self.leaving[i]);
+                self.hold[i] = Hold::AtLimit(if self.leaving[i] < 0.0 { -1.0 } else { 1.0 });
             }
         }
     }
 
+    /// Whether a joint holds, whatever it takes.
+    fn holds(&self, i: usize) -> bool {
+        self.limit[i][0].is_infinite()
+    }
+
     /// |f|/stiction.
     fn ratio(&self, rest: &AtRest, i: usize) -> f64 {
-        self.selection.friction[i].abs() / rest.stiction[i]
+        let f = self.selection.friction[i];
+        f.abs() / level(rest.stiction[i], f)
     }
 }
 
@@ -197,10 +219,10 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
 
     // 1. all hold, whatever it takes; equal levels are limits from the beginning
     for i in 0..n {
-        let is_equal = rest.stiction[i] <= rest.kinetic[i] * (1.0 + ROUNDING);
-        work.limit[i] = if is_equal { rest.kinetic[i] } else { f64::INFINITY };
+        let is_equal = (0..2).all(|side| rest.stiction[i][side] <= rest.kinetic[i][side] * (1.0 + ROUNDING));
+        work.limit[i] = if is_equal { rest.kinetic[i] } else { [f64::INFINITY; 2] };
         work.leaving[i] = 0.0;
-        work.hold[i] = if work.limit[i] > 0.0 { Hold::Stuck } else { Hold::AtLimit };
+        work.hold[i] = if work.limit[i] == [0.0; 2] { Hold::AtLimit(1.0) } else { Hold::Stuck };
         work.selection.friction[i] = 0.0;
     }
     solve_convex(rest, work)?;
@@ -220,13 +242,12 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
 
     // 3. the largest violation drops, and 4. whatever ties with it
     loop {
-        let holds = |work: &ModeWork, i: usize| work.limit[i].is_infinite();
-        let worst = (0..n).filter(|&i| holds(work, i)).map(|i| work.ratio(rest, i)).fold(0.0, f64::max);
+        let worst = (0..n).filter(|&i| work.holds(i)).map(|i| work.ratio(rest, i)).fold(0.0, f64::max);
         if worst <= 1.0 + EQUAL {
             break;
         }
         for i in 0..n {
-            if holds(work, i) && work.ratio(rest, i) >= worst * (1.0 - EQUAL) {
+            if work.holds(i) && work.ratio(rest, i) >= worst * (1.0 - EQUAL) {
                 work.drop_joint(rest, i);
             }
         }
@@ -249,8 +270,9 @@ fn is_usable(rest: &AtRest, i: usize) -> bool {
     let (kinetic, stiction) = (rest.kinetic[i], rest.stiction[i]);
     rest.free_acceleration[i].is_finite()
         && rest.delassus[i * n..(i + 1) * n].iter().all(|w| w.is_finite())
-        && stiction.is_finite()
-        && (0.0..=stiction * (1.0 + ROUNDING)).contains(&kinetic)
+        && (0..2).all(|side| {
+            stiction[side].is_finite() && (0.0..=stiction[side] * (1.0 + ROUNDING)).contains(&kinetic[side])
+        })
 }
 
 /// (1) for one joint: its acceleration, and the size of the terms of which that is the difference.
@@ -287,14 +309,14 @@ fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
         solve_factorised(m, &work.factor, &mut work.step[..m]);
 
         // go there, but not beyond the first limit; who meets it lets go
-        let reach = |limit: f64, f: f64, step: f64| (limit - f * step.signum()).max(0.0) / step.abs();
+        let reach = |limit: Levels, f: f64, step: f64| (level(limit, step) - f * step.signum()).max(0.0) / step.abs();
         let share =
             stuck.iter().zip(&work.step).map(|(&i, &step)| reach(work.limit[i], f[i], step)).fold(1.0, f64::min);
         if share < 1.0 {
             for (&i, &step) in stuck.iter().zip(&work.step) {
                 if reach(work.limit[i], f[i], step) <= share {
-                    f[i] = work.limit[i] * step.signum();
-                    work.hold[i] = Hold::AtLimit;
+                    f[i] = level(work.limit[i], step) * step.signum();
+                    work.hold[i] = Hold::AtLimit(step.signum());
                     last = i;
                 } else {
                     f[i] += share * step;
@@ -309,9 +331,10 @@ fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
         // joints at their limits: the one that most accelerates the wrong way is caught
         let mut caught = None;
         let mut most = 0.0;
-        for i in (0..n).filter(|&i| work.hold[i] == Hold::AtLimit && work.limit[i] > 0.0) {
+        for i in (0..n).filter(|&i| work.limit[i] != [0.0; 2]) {
+            let Hold::AtLimit(side) = work.hold[i] else { continue };
             let (a, size) = acceleration(rest, f, i);
-            let wrong = -a * f[i].signum();
+            let wrong = -a * side;
             // what catching it alone would take off (3)
             let gain = wrong * wrong / rest.delassus[i * n + i];
             if wrong > ROUNDING * size && (gain > most || !gain.is_finite()) {
@@ -334,12 +357,12 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
     let (limit, leaving) = (work.limit[i], work.leaving[i]);
     let (direction, a) = match work.hold[i] {
         // a break-away located a little early, or caught on the spot
-        Hold::Stuck if leaving != 0.0 && f.abs() >= limit * (1.0 - LOCATED) => (f.signum(), 0.0),
+        Hold::Stuck if leaving != 0.0 && f.abs() >= level(limit, f) * (1.0 - LOCATED) => (f.signum(), 0.0),
         Hold::Stuck => (0.0, 0.0),
-        Hold::AtLimit => {
+        Hold::AtLimit(side) => {
             let moves = a.abs() > ROUNDING * size;
-            let direction = if limit > 0.0 {
-                f.signum()
+            let direction = if limit != [0.0; 2] {
+                side
             } else if moves {
                 a.signum()
             } else if leaving != 0.0 {
@@ -348,7 +371,7 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
                 1.0
             };
             // at the limit without moving: stays unless it was told to leave
-            if moves || leaving != 0.0 || limit == 0.0 {
+            if moves || leaving != 0.0 || limit == [0.0; 2] {
                 (direction, (a * direction).max(0.0) * direction)
             } else {
                 (0.0, 0.0)
@@ -358,7 +381,7 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
     work.selection.mode[i] = Mode::of_sign(direction);
     work.selection.acceleration[i] = a;
     if direction != 0.0 {
-        work.selection.friction[i] = direction * limit;
+        work.selection.friction[i] = direction * level(limit, direction);
     }
 }
 
@@ -387,7 +410,7 @@ pub fn delassus(
 
 /// A = L D Lᵀ for a symmetric m × m matrix given by its entries: L below the diagonal, D on it, row by row. No square roots, so
 /// that one joint alone is decided by one division. Errors with the row whose pivot vanishes.
-fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64) -> Result<(), usize> {
+pub(crate) fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64) -> Result<(), usize> {
     for r in 0..m {
         let diagonal = a(r, r);
         let mut pivot = diagonal;
@@ -411,7 +434,7 @@ fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64) -> Result
 }
 
 /// Solves L D Lᵀ x = b in place.
-fn solve_factorised(m: usize, l: &[f64], x: &mut [f64]) {
+pub(crate) fn solve_factorised(m: usize, l: &[f64], x: &mut [f64]) {
     for r in 0..m {
         let dot: f64 = (0..r).map(|c| l[r * m + c] * x[c]).sum();
         x[r] -= dot;
@@ -440,13 +463,18 @@ mod tests {
         breaking: Vec<usize>,
     }
 
+    /// The same levels in both directions.
+    fn both(levels: &[f64]) -> Vec<Levels> {
+        levels.iter().map(|&level| [level; 2]).collect()
+    }
+
     impl Problem {
         fn select(&self) -> Result<Selection, ModeError> {
             let rest = AtRest {
                 delassus: self.w.as_slice(),
                 free_acceleration: &self.a0,
-                stiction: &self.stiction,
-                kinetic: &self.kinetic,
+                stiction: &both(&self.stiction),
+                kinetic: &both(&self.kinetic),
                 breaking: &self.breaking,
             };
             select(&rest, &mut ModeWork::default()).cloned()
@@ -894,8 +922,8 @@ mod tests {
             let rest = AtRest {
                 delassus: p.w.as_slice(),
                 free_acceleration: &p.a0,
-                stiction: &p.stiction,
-                kinetic: &p.kinetic,
+                stiction: &both(&p.stiction),
+                kinetic: &both(&p.kinetic),
                 breaking: &[],
             };
             assert_eq!(select(&rest, &mut work).unwrap().mode, p.select().unwrap().mode);

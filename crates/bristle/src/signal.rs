@@ -446,7 +446,7 @@ fn is_beyond(gap: f64, derivative: f64, second: f64) -> bool {
     const ROUNDING: f64 = 1e-12;
     if gap.abs() > ROUNDING {
         gap > 0.0
-    } else if derivative != 0.0 {
+    } else if derivative.abs() > ROUNDING * (1.0 + second.abs()) {
         derivative > 0.0
     } else {
         second >= 0.0

@@ -153,7 +153,7 @@ impl Simulation {
         let mut sim = Self {
             world,
             y: vec![0.0; system.max_dim()],
-            heat: vec![0.0; system.compiled().heated.len()],
+            heat: vec![0.0; n_heated(system.compiled())],
             system,
             driver,
             options,
@@ -423,6 +423,11 @@ impl Simulation {
             let same = old.heated.iter().position(|&joint| old.index.joint_entity(joint) == entity);
             quad.push(same.map_or(0.0, |k| so_far[2 + k]));
         }
+        for &k in &compiled.heated_elements {
+            let entity = compiled.coupled.elements[k].entity;
+            let same = old.heated_elements.iter().position(|&k| old.coupled.elements[k].entity == entity);
+            quad.push(same.map_or(0.0, |k| so_far[2 + old.heated.len() + k]));
+        }
         let heat = so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>();
 
         let (system, driver) = start(compiled, &state, &self.options, self.formulation)?;
@@ -431,7 +436,7 @@ impl Simulation {
         let Past { initial, pressed, .. } = self.past;
         self.past = Past { initial, pressed, quad, heat: self.past.heat + heat, stats, counters };
         self.y = vec![0.0; system.max_dim()];
-        self.heat = vec![0.0; system.compiled().heated.len()];
+        self.heat = vec![0.0; n_heated(system.compiled())];
         self.edited = state.clone();
         (self.system, self.driver, self.state) = (system, driver, state);
         Ok(())
@@ -458,7 +463,7 @@ impl Simulation {
                 }
                 JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
                     channels(&["position", "velocity", "acceleration"]);
-                    if let Some(contact) = contacts.next_if(|contact| contact.joint == i) {
+                    if let Some(contact) = contacts.next_if(|c| c.joint == i && c.element.is_none()) {
                         channels(&["friction", "load"]);
                         channels(if contact.is_event_driven() { &["mode"] } else { &[] });
                         channels(&["z", "w"][..contact.law.n_states()]);
@@ -467,10 +472,28 @@ impl Simulation {
                 }
             }
         }
+        for (k, element) in compiled.coupled.elements.iter().enumerate() {
+            let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{}.{what}", element.name)));
+            if compiled.coupled.ties.iter().any(|tie| tie.element == k) {
+                channels(&["effort"]);
+            } else if let Some(contact) = compiled.contacts.iter().find(|contact| contact.element == Some(k)) {
+                channels(&["position", "velocity", "friction", "load"]);
+                channels(if contact.is_event_driven() { &["mode"] } else { &[] });
+                channels(&["z", "w"][..contact.law.n_states()]);
+                channels(&["dissipated"]);
+            } else {
+                channels(&["position", "velocity", "effort", "dissipated"]);
+            }
+        }
         let energies = ["kinetic", "potential", "elastic", "bristle", "load", "input", "dissipated", "balance"];
         names.extend(energies.map(|energy| format!("energy.{energy}")));
         names
     }
+}
+
+/// Joints and couplings that have their heat in the ledger.
+fn n_heated(compiled: &Compiled) -> usize {
+    compiled.heated.len() + compiled.heated_elements.len()
 }
 
 /// States as the entities carry them.
@@ -544,7 +567,7 @@ impl Recorder<'_> {
             row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
             row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
             row.extend_from_slice(&a[model.v_range(i)]);
-            if let Some((c, contact)) = contacts.next_if(|(_, contact)| contact.joint == i) {
+            if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
                 row.extend([system.friction()[c], system.loads()[c]]);
                 if contact.is_event_driven() {
                     row.push(system.modes()[c].direction());
@@ -554,6 +577,29 @@ impl Recorder<'_> {
             }
             if let Some((_, (now, past))) = heats.next_if(|heat| *heat.0 == i) {
                 row.push(now + past);
+            }
+        }
+        let heat = |k: usize| {
+            let k = 2 + compiled.heat_of_element(k);
+            quad[k] + past.quad[k]
+        };
+        let coupled = &compiled.coupled;
+        for k in 0..coupled.elements.len() {
+            if let Some(tie) = coupled.ties.iter().position(|tie| tie.element == k) {
+                row.push(system.tie_efforts()[tie]);
+            } else if let Some(c) = compiled.contacts.iter().position(|contact| contact.element == Some(k)) {
+                let contact = &compiled.contacts[c];
+                row.extend(system.relative(contact.v, contact.b));
+                row.extend([system.friction()[c], system.loads()[c]]);
+                if contact.is_event_driven() {
+                    row.push(system.modes()[c].direction());
+                }
+                let bristle = state.bristles[c];
+                row.extend_from_slice(&[bristle.z, bristle.w][..contact.law.n_states()]);
+                row.push(heat(k));
+            } else if let Some(s) = coupled.springs.iter().position(|spring| spring.element == k) {
+                row.extend(system.relative(coupled.springs[s].a, Some(coupled.springs[s].b)));
+                row.extend([system.spring_effort(s), heat(k)]);
             }
         }
         let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
@@ -581,7 +627,7 @@ impl Sink<Machine> for Recorder<'_> {
     fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
         let compiled = system.compiled();
         for change in system.changes() {
-            let joint = compiled.model.joint_names[compiled.contacts[change.contact].joint].clone();
+            let joint = compiled.contact_name(change.contact).to_owned();
             let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to });
             self.error = self.error.take().or(recorded.err());
         }

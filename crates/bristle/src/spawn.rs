@@ -1,7 +1,7 @@
-//! Scene to world: one entity per link and per joint.
+//! Scene to world: one entity per link, per joint and per coupling.
 
 use crate::builder::{Describe, JointBuilder};
-use crate::component::{BristleState, Damping, Friction, Spring};
+use crate::component::{BristleState, Coupling, Damping, Friction, Name, Spring};
 use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
 use bristle_multibody::spatial::Symmetric3;
@@ -10,7 +10,7 @@ use hecs::{Entity, World};
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 use std::collections::HashMap;
 
-/// Puts the links and joints of a scene into a world.
+/// Puts the links, joints and couplings of a scene into a world.
 pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
     world.set_gravity(scene.gravity);
 
@@ -21,6 +21,7 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
             return Err(ModelError::DuplicateName { name: link.name.clone(), what: "link" }.into());
         }
     }
+    let mut joints: HashMap<&String, Entity> = HashMap::with_capacity(scene.joints.len());
     for joint in &scene.joints {
         let link = |name: &String| {
             let missing = || ModelError::MissingLink { joint: joint.name.clone(), link: name.clone() };
@@ -31,7 +32,46 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
             builder = builder.from(link(&joint.parent)?);
         }
         builder = builder.to(link(&joint.child)?).armature(joint.armature);
-        world.spawn_joint(components(builder, joint));
+        joints.insert(&joint.name, world.spawn_joint(components(builder, joint)));
+    }
+    for coupling in &scene.couplings {
+        spawn_coupling(coupling, &joints, world)?;
+    }
+    Ok(())
+}
+
+/// A coupling as an entity of its own.
+fn spawn_coupling(coupling: &scene::Coupling, joints: &HashMap<&String, Entity>, world: &mut World) -> Result<()> {
+    let joint = |name: &String| {
+        let missing = || Error::Unknown { what: "joint", name: name.clone(), known: String::new() };
+        joints.get(name).copied().ok_or_else(missing)
+    };
+    let both = |[a, b]: &[String; 2]| -> Result<[Entity; 2]> { Ok([joint(a)?, joint(b)?]) };
+    let component = match coupling {
+        scene::Coupling::Gear { joints, ratio, offset, .. } => {
+            Coupling::Gear { joints: both(joints)?, ratio: *ratio, offset: *offset }
+        }
+        scene::Coupling::Planetary { sun, ring, carrier, ratio, .. } => {
+            Coupling::Planetary { sun: joint(sun)?, ring: joint(ring)?, carrier: joint(carrier)?, ratio: *ratio }
+        }
+        scene::Coupling::Linear { terms, offset, .. } => {
+            let terms: Result<Vec<(Entity, f64)>> = terms.iter().map(|(name, c)| Ok((joint(name)?, *c))).collect();
+            Coupling::Linear { terms: terms?, offset: *offset }
+        }
+        scene::Coupling::SpringDamper { joints, stiffness, damping, rest, .. } => {
+            let (stiffness, damping, rest) = (*stiffness, *damping, *rest);
+            Coupling::SpringDamper { joints: both(joints)?, stiffness, damping, rest }
+        }
+        scene::Coupling::Clutch { joints, .. } => Coupling::Clutch { joints: both(joints)? },
+        scene::Coupling::Brake { joint: name, .. } => Coupling::Brake { joint: joint(name)? },
+        scene::Coupling::OneWayClutch { joints, lock_factor, .. } => {
+            Coupling::OneWayClutch { joints: both(joints)?, lock_factor: *lock_factor }
+        }
+    };
+    let entity = world.spawn((Name(coupling.name().into()), component));
+    if let Some((law, load)) = coupling.friction() {
+        // the entity was made just now
+        let _ = world.insert(entity, (Friction(law.clone()), load.clone()));
     }
     Ok(())
 }
@@ -67,13 +107,6 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
 /// Refuses, with their places, what a scene may ask for and this version cannot do.
 pub fn refuse_unsupported(scene: &Scene) -> Result<()> {
     let mut problems = Vec::new();
-    let mut refuse = |path: &str, what: String| {
-        problems.push(scene.problem(path, format!("{what} not yet supported"), "take it out to run the rest"));
-    };
-    for coupling in &scene.couplings {
-        let path = format!("couplings.{}", coupling.name());
-        refuse(&path, format!("coupling `{}`, a `{}`, is", coupling.name(), coupling.kind()));
-    }
     for joint in &scene.joints {
         let Some(scene::Drive::Motion(signal)) = &joint.drive else { continue };
         if let Some(t) = signal.first_jump() {

@@ -2,8 +2,8 @@
 
 use crate::compile::{placement_of, twist_of};
 use crate::component::{
-    Acceleration, BristleState, Dissipated, FreeAcceleration, FreeState, FrictionEffort, JointState, NormalLoad,
-    PidState, Pose, SlipMode,
+    Acceleration, BristleState, CouplingEffort, Dissipated, FreeAcceleration, FreeState, FrictionEffort, JointState,
+    NormalLoad, PidState, Pose, SlipMode,
 };
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
@@ -44,7 +44,7 @@ pub fn write_back(world: &mut World, machine: &mut Machine, at: &Snapshot, heat:
         }
     }
     for (c, contact) in compiled.contacts.iter().enumerate() {
-        let Some(entity) = compiled.index.joint_entity(contact.joint) else { continue };
+        let Some(entity) = compiled.contact_entity(c) else { continue };
         put(world, entity, FrictionEffort(machine.friction()[c]));
         put(world, entity, NormalLoad(machine.loads()[c]));
         if contact.is_event_driven() {
@@ -58,6 +58,16 @@ pub fn write_back(world: &mut World, machine: &mut Machine, at: &Snapshot, heat:
         if let Some(entity) = compiled.index.joint_entity(joint) {
             put(world, entity, Dissipated(heat));
         }
+    }
+    for (&k, &heat) in compiled.heated_elements.iter().zip(&heat[compiled.heated.len()..]) {
+        put(world, compiled.coupled.elements[k].entity, Dissipated(heat));
+    }
+    let coupled = &compiled.coupled;
+    for (tie, &effort) in coupled.ties.iter().zip(machine.tie_efforts()) {
+        put(world, coupled.elements[tie.element].entity, CouplingEffort(effort));
+    }
+    for (k, spring) in coupled.springs.iter().enumerate() {
+        put(world, coupled.elements[spring.element].entity, CouplingEffort(machine.spring_effort(k)));
     }
     for (drive, &integral) in compiled.drives.iter().filter(|drive| drive.has_integral()).zip(&at.integrals) {
         if let Some(entity) = compiled.index.joint_entity(drive.joint) {

@@ -4,10 +4,10 @@
 //! κ = r law(r v, s)         τ_f = κ N         κ̇ = r (∂law/∂v r a + ∂law/∂s ṡ)
 //! ```
 
-use super::machine::Machine;
+use super::machine::{Failure, Machine};
 use crate::component::Drive;
 use crate::signal::{Piece, Sample, Signal};
-use bristle_friction::FrictionLaw;
+use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::rnea;
 
 impl Machine {
@@ -27,6 +27,11 @@ impl Machine {
         for s in &compiled.springs {
             tau[s.v] -= s.stiffness * (q[s.q] - s.rest);
         }
+        for spring in &compiled.coupled.springs {
+            let effort = spring.effort(&self.xi, v);
+            tau[spring.a] -= effort;
+            tau[spring.b] += effort;
+        }
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(v);
             let per_load = match contact.law.event_driven() {
@@ -39,7 +44,8 @@ impl Machine {
             };
             self.kappa[c] = contact.arm * per_load;
             if contact.bearing.is_none() {
-                let (n, _) = contact.normal(&load_signal(contact.signal(), t, *piece));
+                let is_backward = self.mode[c] == Mode::Backward || self.backward[c] && !contact.is_event_driven();
+                let (n, _) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 self.load[c] = n;
                 self.friction[c] = self.kappa[c] * n;
                 contact.take(tau, self.friction[c]);
@@ -69,6 +75,11 @@ impl Machine {
         for s in &compiled.springs {
             b[s.v] -= s.stiffness * v[s.v];
         }
+        for spring in &compiled.coupled.springs {
+            let rate = spring.stiffness * (v[spring.a] - v[spring.b]) + spring.damping * (a[spring.a] - a[spring.b]);
+            b[spring.a] -= rate;
+            b[spring.b] += rate;
+        }
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let (arm, slip) = (contact.arm, contact.arm * contact.rate(v));
             let per_load_rate = match contact.law.event_driven() {
@@ -81,15 +92,17 @@ impl Machine {
             };
             contact.take(b, arm * per_load_rate * load[c]);
             if contact.bearing.is_none() {
-                let (_, n_rate) = contact.normal(&load_signal(contact.signal(), t, *piece));
+                let is_backward = self.mode[c] == Mode::Backward || self.backward[c] && !contact.is_event_driven();
+                let (_, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 contact.take(b, self.kappa[c] * n_rate);
             }
         }
     }
 
     /// Loads that are reactions, friction of the stuck joints, and efforts of prescribed motions: all at the accelerations in `a`.
-    pub(super) fn read_reactions(&mut self) -> Result<(), bristle_multibody::Error> {
-        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck {
+    pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
+        let is_coupled = self.ties.is_coupled();
+        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck && !is_coupled {
             return Ok(());
         }
         let Self { compiled, work, q, v, tau, a, b, .. } = self;
@@ -100,6 +113,13 @@ impl Machine {
             self.force[c] = work.reaction(contact.joint);
             self.load[c] = bearing.press(&self.force[c]).0;
             self.friction[c] = self.kappa[c] * self.load[c];
+        }
+        if is_coupled {
+            b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
+            for &c in &self.pressed {
+                b[compiled.contacts[c].v] += self.friction[c];
+            }
+            return self.share_out();
         }
         for driven in &mut self.driven {
             let friction =

@@ -2,15 +2,18 @@
 
 use super::machine::{Failure, Machine, ModeChange};
 use super::rest::Touched;
-use crate::signal::Piece;
+use crate::signal::{Piece, Sample};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{Fired, Restart, Trouble};
-use bristle_multibody::{factor, kinetic_energy, rnea, solve};
+use bristle_multibody::{axis_row, factor_rows_at, kinetic_energy, rnea, solve_rows};
 
 /// Turn of the moving joints in one step, rad, while a joint is held. The event locator looks at the break-away function four
 /// times a step: a load that follows the sine of an angle, or of twice that angle, and peaks 0.1 % above the limit is above it for
 /// 0.089 or 0.045 rad.
 const TURN: f64 = 0.125;
+
+/// Bristles bent less than this the other way, in units of friction per load, have not yet changed sides.
+const LEAST_BEND: f64 = 1e-15;
 
 impl Machine {
     /// Takes the pieces of the signals that hold just after `t`.
@@ -25,7 +28,9 @@ impl Machine {
     pub(super) fn limit(&self, c: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
         let level = contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
-        contact.arm * self.load[c] * level
+        let is_backward = contact.reverse.is_some() && self.friction[c] < 0.0;
+        let load = if is_backward { contact.normal_towards(true, &Sample::default()).0 } else { self.load[c] };
+        contact.arm * load * level
     }
 
     /// The event functions of stuck contacts start off zero, whatever rounding says. Accelerations and reactions are those of the
@@ -40,9 +45,17 @@ impl Machine {
         }
     }
 
-    /// The contact of an event function: all with modes, and those with kinks if they are events.
+    /// The contact of an event function: all with modes, and those with kinks if they are events; then one-way clutches with bristles,
+    /// whose load changes where they bend the other way.
     fn contact_of_event(&self, index: usize) -> Option<usize> {
-        (0..self.mode.len()).filter(|&c| self.has_event(c)).nth(index)
+        let bends = (0..self.mode.len()).filter(|&c| self.compiled.contacts[c].bends_two_ways());
+        (0..self.mode.len()).filter(|&c| self.has_event(c)).chain(bends).nth(index)
+    }
+
+    /// Number of event functions.
+    pub(super) fn count_events(&self) -> usize {
+        let bends = self.compiled.contacts.iter().filter(|contact| contact.bends_two_ways()).count();
+        (0..self.mode.len()).filter(|&c| self.has_event(c)).count() + bends
     }
 
     /// The joint of event function `index`.
@@ -69,7 +82,7 @@ impl Machine {
             let v = contact.rate(&self.v);
             let value = match (self.mode[c], contact.is_event_driven()) {
                 // its velocity changes sign where its signal turns, an event in time
-                (_, true) if self.is_driven(contact.joint) => 1.0,
+                (_, true) if self.is_led(c) => 1.0,
                 (Mode::Stuck, true) => self.limit(c) + self.slack[c] - self.friction[c].abs(),
                 (sliding, true) => sliding.direction() * v + self.leaving,
                 (_, false) => match self.kinks {
@@ -79,6 +92,13 @@ impl Machine {
             };
             if let Some(g) = g.next() {
                 *g = value;
+            }
+        }
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            if contact.bends_two_ways()
+                && let Some(g) = g.next()
+            {
+                *g = if self.backward[c] { -self.state[c][0] } else { self.state[c][0] } + LEAST_BEND;
             }
         }
         Ok(())
@@ -134,7 +154,9 @@ impl Machine {
                 Fired::Root { index, .. } => {
                     let Some(c) = self.contact_of_event(index) else { continue };
                     is_fresh = true;
-                    if self.compiled.contacts[c].is_event_driven() {
+                    if index >= (0..self.mode.len()).filter(|&c| self.has_event(c)).count() {
+                        self.backward[c] = !self.backward[c];
+                    } else if self.compiled.contacts[c].is_event_driven() {
                         is_touched = true;
                         self.rest.touched[c] =
                             if self.mode[c] == Mode::Stuck { Touched::BreaksAway } else { Touched::ComesToRest };
@@ -181,28 +203,33 @@ impl Machine {
         if !is_jump {
             return Ok(0.0);
         }
-        // M Δv_p: what inverse dynamics asks for at these accelerations more than at none, everything at rest
-        let Self { compiled, work, q, v, a, b, tau, rest, .. } = self;
+        // M Δv_p: what inverse dynamics asks for at these accelerations more than at none, everything at rest. Friction that is
+        // finite has no impulse: whatever is stuck is torn loose
+        self.unlock();
+        let Self { compiled, work, q, v, a, b, x, tau, rest, ties, held, joint_of, rows, .. } = self;
         let model = &compiled.model;
+        for &c in &self.pressed {
+            rows[compiled.contacts[c].joint] = axis_row(model, compiled.contacts[c].joint);
+        }
+        ties.rates(b);
+        let base = std::mem::take(b);
         tau.fill(0.0);
         a.copy_from_slice(rnea(model, work, q, tau, tau)?);
-        let moved = rnea(model, work, q, tau, b)?;
-        b.iter_mut().zip(moved).zip(&*a).for_each(|((b, moved), still)| *b = still - moved);
-        // friction that is finite has no impulse: whatever is stuck is torn loose
-        self.held.fill(false);
-        for driven in &self.driven {
-            self.held[driven.joint] = true;
-        }
-        factor(model, work, q, &self.held)?;
-        let jump = solve(model, work, b)?;
-        for (k, (v, jump)) in v.iter_mut().zip(jump).enumerate() {
+        *x = rnea(model, work, q, tau, &base)?.iter().zip(&*a).map(|(moved, still)| still - moved).collect();
+        *b = x.clone();
+        factor_rows_at(model, work, rows, held)?;
+        ties.factor(model, work, held, joint_of)?;
+        x.copy_from_slice(solve_rows(model, work, b)?);
+        ties.correct(held, joint_of, x, b);
+        for (k, (v, (base, x))) in v.iter_mut().zip(base.iter().zip(&*x)).enumerate() {
+            let jump = base + x;
             if !self.driven.iter().any(|driven| driven.v == k) && jump.abs() > 1e-14 {
                 *v += jump;
             }
         }
         // those that were at rest leave it, whatever their event says
         for (contact, touched) in compiled.contacts.iter().zip(&mut rest.touched) {
-            if v[contact.v] != 0.0 {
+            if contact.rate(v) != 0.0 {
                 *touched = Touched::No;
             }
         }

@@ -47,6 +47,7 @@ impl Machine {
         for &i in &self.active {
             self.a[i] = self.warm[i];
         }
+        self.ties.rates(&mut self.a);
     }
 
     /// The next Newton starts where this one ended.
@@ -56,7 +57,7 @@ impl Machine {
 
     /// The same from the accelerations in `a`.
     pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
-        if self.pressed.is_empty() && self.driven.is_empty() {
+        if self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled() {
             let Self { compiled, work, q, v, tau, held, a, .. } = self;
             a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, held)?);
             return Ok(());
@@ -107,7 +108,26 @@ impl Machine {
 
     /// Newton from `a`, with s κ in place of κ.
     fn newton(&mut self, s: f64, accuracy: f64) -> Result<(), Failure> {
-        let Self { compiled, work, q, v, tau, held, a, b, force, kappa, load, rows, counters, is_stuck, .. } = self;
+        let Self {
+            compiled,
+            work,
+            q,
+            v,
+            tau,
+            held,
+            a,
+            b,
+            force,
+            kappa,
+            load,
+            rows,
+            counters,
+            ties,
+            joint_of,
+            x,
+            is_stuck,
+            ..
+        } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
         counters.n_acceleration_solves += 1;
         let mut worst = 0;
@@ -131,11 +151,19 @@ impl Machine {
                     rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
                 }
                 factor_rows_at(model, work, rows, held)?;
+                ties.factor(model, work, held, joint_of)?;
                 counters.n_sweeps += 1;
             }
-            let x = solve_rows(model, work, b)?;
+            x.copy_from_slice(solve_rows(model, work, b)?);
             counters.n_substitutions += 1;
-            a.iter_mut().zip(x).for_each(|(a, x)| *a += x);
+            if !ties.dependent.is_empty() {
+                ties.correct(held, joint_of, x, b);
+                if !self.pressed.is_empty() {
+                    // once more, for what it does to the reactions
+                    solve_rows(model, work, b)?;
+                }
+            }
+            a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
             if *is_stuck {
                 // what holds the stuck joints is read off their reactions
                 work.add_force_changes();
@@ -176,8 +204,9 @@ impl Machine {
     /// Accelerations, loads and the friction of stuck joints, for their event functions. `efforts` has been there.
     pub(super) fn look_at_stuck(&mut self) -> Result<(), Failure> {
         self.accelerate(self.accuracy)?;
-        if self.formulation == Formulation::Jerk || self.pressed.is_empty() || !self.driven.is_empty() {
-            return Ok(self.read_reactions()?);
+        let is_plain = self.driven.is_empty() && !self.ties.is_coupled();
+        if self.formulation == Formulation::Jerk || self.pressed.is_empty() || !is_plain {
+            return self.read_reactions();
         }
         // Newton has left the reactions at its solution
         for c in 0..self.mode.len() {

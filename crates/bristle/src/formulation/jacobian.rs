@@ -14,24 +14,37 @@
 //!
 //! In the residual form the second row is Pᵀ ∂f/∂q − τ_q, Pᵀ ∂f/∂v − τ_v, −τ_s, −τ_I, and ∂F/∂a = M_P.
 //!
+//! Where coordinates depend on others, q = T q_i, columns are taken through T, A = T (Tᵀ M_P T)⁻¹ Tᵀ, and rows of the residual form
+//! are Tᵀ F: what ties carry does no work.
+//!
 //! Rows and columns of joints that are stuck or led are left out. Free joints, whose charts add terms, and the differentiated
 //! equations are left to finite differences.
 
-use super::efforts::load_signal;
 use super::machine::{Failure, Machine};
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::Trouble;
-use bristle_integrate::linear::Matrix;
+use bristle_integrate::linear::{Lu, Matrix};
 use bristle_multibody::{aba_derivatives, axis_row, rows_derivatives};
 use nalgebra::DMatrix;
 
-/// An entry in which an unknown acts.
+/// What a slope is taken in.
+#[derive(Clone, Copy)]
+enum In {
+    /// A joint's position, by velocity.
+    Position(usize),
+    /// A joint's velocity.
+    Velocity(usize),
+    /// An unknown after positions and velocities.
+    Unknown(usize),
+}
+
+/// An entry in which something acts.
 enum Slope {
     /// On the effort of velocity `v`.
-    Effort { column: usize, v: usize, slope: f64 },
+    Effort { of: In, v: usize, slope: f64 },
     /// On the rate of unknown `row`.
-    Rate { row: usize, column: usize, slope: f64 },
+    Rate { row: usize, of: In, slope: f64 },
 }
 
 impl Machine {
@@ -46,7 +59,7 @@ impl Machine {
         let mut derivatives = self.take_matrices();
         let result = self.derive(&mut derivatives);
         if result.is_ok() {
-            self.assemble(t, &derivatives, jac);
+            self.assemble(&derivatives, jac);
         }
         self.derivatives = Some(derivatives);
         result.map_err(|e| self.trouble(e))?;
@@ -59,17 +72,55 @@ impl Machine {
     }
 
     /// ∂a/∂q, ∂a/∂v, ∂a/∂τ.
-    fn derive(&mut self, [dq, dv, dtau]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        if self.pressed.is_empty() && self.driven.is_empty() {
+    fn derive(&mut self, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
+        if self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled() {
+            let [dq, dv, dtau] = matrices;
             let Self { compiled, work, q, v, tau, held, .. } = self;
             return Ok(aba_derivatives(&compiled.model, work, q, v, tau, held, [dq, dv, dtau])?);
         }
         let accuracy = self.accuracy;
         self.accelerate(accuracy)?;
+        if !self.ties.dependent.is_empty() {
+            self.derive_residual(matrices)?;
+            return self.reduce(matrices);
+        }
         self.read_reactions()?;
         self.load_rows();
+        let [dq, dv, dtau] = matrices;
         let Self { compiled, work, q, v, a, rows, held, .. } = self;
         Ok(rows_derivatives(&compiled.model, work, q, v, a, rows, held, [dq, dv, dtau])?)
+    }
+
+    /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, dependent coordinates taken through T.
+    fn reduce(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
+        let (n, n_v, ties) = (self.active.len(), self.v.len(), &self.ties);
+        let mut lu: Lu = Lu::new(n);
+        let reduced = lu.matrix_mut(n);
+        reduced.clear();
+        for i in 0..n_v {
+            for (r, t_r) in ties.made_of(i) {
+                for j in 0..n_v {
+                    for (c, t_c) in ties.made_of(j) {
+                        reduced[(r, c)] += t_r * mass[(i, j)] * t_c;
+                    }
+                }
+            }
+        }
+        let singular = |_| bristle_multibody::Error::NonFinite { function: "couplings" };
+        lu.factor().map_err(singular)?;
+        // columns of A = T (Tᵀ M_P T)⁻¹ Tᵀ
+        let mut column = vec![0.0; n];
+        for j in 0..n_v {
+            column.fill(0.0);
+            ties.made_of(j).for_each(|(r, t)| column[r] += t);
+            lu.solve(&mut column);
+            for i in 0..n_v {
+                mass[(i, j)] = ties.made_of(i).map(|(r, t)| t * column[r]).sum();
+            }
+        }
+        *dq = -&*mass * &*dq;
+        *dv = -&*mass * &*dv;
+        Ok(())
     }
 
     /// P = S + κ n̂ by the reactions found last.
@@ -82,120 +133,156 @@ impl Machine {
         }
     }
 
+    /// Columns of the unknowns that something is made of, with their coefficients.
+    fn columns(&self, of: In, mut visit: impl FnMut(usize, f64)) {
+        let n = self.active.len();
+        match of {
+            In::Position(v) => self.ties.made_of(v).for_each(|(place, c)| visit(place, c)),
+            In::Velocity(v) => self.ties.made_of(v).for_each(|(place, c)| visit(n + place, c)),
+            In::Unknown(column) => visit(column, 1.0),
+        }
+    }
+
     /// The blocks above.
-    fn assemble(&self, t: f64, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
+    fn assemble(&self, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
         let active = &self.active;
         let n = active.len();
         jac.clear();
         for (r, &i) in active.iter().enumerate() {
             jac[(r, n + r)] = 1.0;
-            for (c, &j) in active.iter().enumerate() {
-                jac[(n + r, c)] = dq[(i, j)];
-                jac[(n + r, n + c)] = dv[(i, j)];
+            self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), jac.row_mut(n + r));
+        }
+        self.slopes(|slope| match slope {
+            Slope::Effort { of, v, slope } => self.columns(of, |column, c| {
+                for (r, &i) in active.iter().enumerate() {
+                    jac[(n + r, column)] += dtau[(i, v)] * slope * c;
+                }
+            }),
+            Slope::Rate { row, of, slope } => self.columns(of, |column, c| jac[(row, column)] += slope * c),
+        });
+    }
+
+    /// Derivatives in all positions and velocities, by velocity, to columns of the unknowns.
+    fn fill_row(&self, of: impl Fn(usize) -> (f64, f64), row: &mut [f64]) {
+        let n = self.active.len();
+        if self.ties.dependent.is_empty() {
+            for (c, &j) in self.active.iter().enumerate() {
+                (row[c], row[n + c]) = of(j);
+            }
+            return;
+        }
+        for j in 0..self.v.len() {
+            let (in_q, in_v) = of(j);
+            for (place, c) in self.ties.made_of(j) {
+                row[place] += in_q * c;
+                row[n + place] += in_v * c;
             }
         }
-        self.slopes(t, |slope| match slope {
-            Slope::Effort { column, v, slope } => {
-                for (r, &i) in active.iter().enumerate() {
-                    jac[(n + r, column)] += dtau[(i, v)] * slope;
-                }
-            }
-            Slope::Rate { row, column, slope } => jac[(row, column)] = slope,
-        });
     }
 
     /// ∂F/∂y and ∂F/∂y' of the residual form; `dq`, `dv` and `mass` are Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P.
     pub(super) fn assemble_residual(
         &self,
-        t: f64,
         [dq, dv, mass]: &[DMatrix<f64>; 3],
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
     ) {
         let active = &self.active;
-        let n = active.len();
+        let (n, ties) = (active.len(), &self.ties);
         df_dy.clear();
         df_ddy.clear();
-        for (r, &i) in active.iter().enumerate() {
+        for r in 0..n {
             df_dy[(r, n + r)] = -1.0;
             df_ddy[(r, r)] = 1.0;
-            for (c, &j) in active.iter().enumerate() {
-                df_dy[(n + r, c)] = dq[(i, j)];
-                df_dy[(n + r, n + c)] = dv[(i, j)];
-                df_ddy[(n + r, n + c)] = mass[(i, j)];
+        }
+        if ties.dependent.is_empty() {
+            for (r, &i) in active.iter().enumerate() {
+                self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), df_dy.row_mut(n + r));
+                active.iter().enumerate().for_each(|(c, &j)| df_ddy[(n + r, n + c)] = mass[(i, j)]);
+            }
+        } else {
+            for i in 0..self.v.len() {
+                for (r, t_r) in ties.made_of(i) {
+                    self.fill_row(|j| (t_r * dq[(i, j)], t_r * dv[(i, j)]), df_dy.row_mut(n + r));
+                    for j in 0..self.v.len() {
+                        ties.made_of(j).for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
+                    }
+                }
             }
         }
         for k in 2 * n..df_ddy.n() {
             df_ddy[(k, k)] = 1.0;
         }
-        self.slopes(t, |slope| match slope {
-            Slope::Effort { column, v, slope } => {
-                if let Ok(r) = active.binary_search(&v) {
-                    df_dy[(n + r, column)] -= slope;
+        self.slopes(|slope| match slope {
+            Slope::Effort { of, v, slope } => self.columns(of, |column, c| {
+                for (r, t_r) in ties.made_of(v) {
+                    df_dy[(n + r, column)] -= slope * c * t_r;
                 }
-            }
-            Slope::Rate { row, column, slope } => df_dy[(row, column)] = -slope,
+            }),
+            Slope::Rate { row, of, slope } => self.columns(of, |column, c| df_dy[(row, column)] -= slope * c),
         });
     }
 
-    /// Every slope of efforts and rates in the unknowns, reactions held constant.
-    fn slopes(&self, t: f64, mut visit: impl FnMut(Slope)) {
-        let Self { compiled, active, v, state, mode, load, .. } = self;
-        let n = active.len();
-        // where velocity j stands among the unknowns, unless it is none
-        let place = |j: usize| active.binary_search(&j).ok();
-        for s in &compiled.springs {
-            if let Some(column) = place(s.v) {
-                visit(Slope::Effort { column, v: s.v, slope: -s.stiffness });
+    /// Every slope of efforts and rates, reactions held constant.
+    fn slopes(&self, mut visit: impl FnMut(Slope)) {
+        let Self { compiled, v, state, mode, load, .. } = self;
+        // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite on b
+        let between = |slope: f64, is_rate: bool, (a, b): (usize, Option<usize>), visit: &mut dyn FnMut(Slope)| {
+            for (of, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
+                let of = if is_rate { In::Velocity(of) } else { In::Position(of) };
+                visit(Slope::Effort { of, v: a, slope: slope * sign });
+                if let Some(b) = b {
+                    visit(Slope::Effort { of, v: b, slope: -slope * sign });
+                }
             }
+        };
+        for s in &compiled.springs {
+            visit(Slope::Effort { of: In::Position(s.v), v: s.v, slope: -s.stiffness });
         }
         for d in &compiled.dampers {
-            if let Some(c) = place(d.v) {
-                visit(Slope::Effort { column: n + c, v: d.v, slope: -d.damping });
-            }
+            visit(Slope::Effort { of: In::Velocity(d.v), v: d.v, slope: -d.damping });
         }
-        let mut next = 2 * n;
+        for s in &compiled.coupled.springs {
+            between(-s.stiffness, false, (s.a, Some(s.b)), &mut visit);
+            between(-s.damping, true, (s.a, Some(s.b)), &mut visit);
+        }
+        let mut next = 2 * self.active.len();
         for (k, contact) in compiled.contacts.iter().enumerate() {
-            let (arm, j) = (contact.arm, contact.v);
-            let (place, slip) = (place(j), arm * v[j]);
-            let n_load = match contact.bearing {
-                Some(_) => load[k],
-                None => contact.normal(&load_signal(contact.signal(), t, self.piece)).0,
-            };
+            let (arm, ends) = (contact.arm, (contact.v, contact.b));
+            let slip = arm * contact.rate(v);
+            let n_load = load[k];
             if let Some(law) = contact.law.event_driven() {
-                if let Some(c) = place {
-                    let slope = -arm * arm * n_load * law.sliding(mode[k], slip).1;
-                    visit(Slope::Effort { column: n + c, v: j, slope });
-                }
+                between(-arm * arm * n_load * law.sliding(mode[k], slip).1, true, ends, &mut visit);
                 continue;
             }
             let now = contact.law.evaluate(slip, state[k]);
             let n_states = contact.law.n_states();
-            if let Some(c) = place {
-                visit(Slope::Effort { column: n + c, v: j, slope: -arm * arm * n_load * now.effort_v });
-            }
+            between(-arm * arm * n_load * now.effort_v, true, ends, &mut visit);
             for s in 0..n_states {
-                visit(Slope::Effort { column: next + s, v: j, slope: -arm * n_load * now.effort_state[s] });
-                if let Some(c) = place {
-                    visit(Slope::Rate { row: next + s, column: n + c, slope: arm * now.rate_v[s] });
+                let (of, slope) = (In::Unknown(next + s), -arm * n_load * now.effort_state[s]);
+                visit(Slope::Effort { of, v: contact.v, slope });
+                visit(Slope::Rate { row: next + s, of: In::Velocity(contact.v), slope: arm * now.rate_v[s] });
+                if let Some(b) = contact.b {
+                    visit(Slope::Effort { of, v: b, slope: -slope });
+                    visit(Slope::Rate { row: next + s, of: In::Velocity(b), slope: -arm * now.rate_v[s] });
                 }
                 for other in 0..n_states {
-                    visit(Slope::Rate { row: next + s, column: next + other, slope: now.rate_state[s][other] });
+                    visit(Slope::Rate {
+                        row: next + s,
+                        of: In::Unknown(next + other),
+                        slope: now.rate_state[s][other],
+                    });
                 }
             }
             next += n_states;
         }
         for drive in &compiled.drives {
             let [in_q, in_v, in_integral] = drive.slopes();
-            if let Some(c) = place(drive.v) {
-                visit(Slope::Effort { column: c, v: drive.v, slope: in_q });
-                visit(Slope::Effort { column: n + c, v: drive.v, slope: in_v });
-            }
+            visit(Slope::Effort { of: In::Position(drive.v), v: drive.v, slope: in_q });
+            visit(Slope::Effort { of: In::Velocity(drive.v), v: drive.v, slope: in_v });
             if drive.has_integral() {
-                visit(Slope::Effort { column: next, v: drive.v, slope: in_integral });
-                if let Some(c) = place(drive.v) {
-                    visit(Slope::Rate { row: next, column: c, slope: -1.0 });
-                }
+                visit(Slope::Effort { of: In::Unknown(next), v: drive.v, slope: in_integral });
+                visit(Slope::Rate { row: next, of: In::Position(drive.v), slope: -1.0 });
                 next += 1;
             }
         }

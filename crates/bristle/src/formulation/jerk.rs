@@ -46,9 +46,17 @@ impl Machine {
             self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.kappa[c];
         }
         self.effort_rates(t);
-        let Self { compiled, work, b, rows, held, .. } = self;
-        let jerk = jerk_rows(&compiled.model, work, b, rows, held)?;
-        b.copy_from_slice(jerk);
+        let Self { compiled, work, b, rows, held, ties, joint_of, x, .. } = self;
+        x.copy_from_slice(jerk_rows(&compiled.model, work, b, rows, held)?);
+        if !ties.dependent.is_empty() {
+            // rates of the dependent accelerations that the led joints alone bring
+            for driven in &self.driven {
+                x[driven.v] = driven.jerk;
+            }
+            ties.factor(&compiled.model, work, held, joint_of)?;
+            ties.correct(held, joint_of, x, b);
+        }
+        b.copy_from_slice(x);
         Ok(())
     }
 
@@ -57,7 +65,7 @@ impl Machine {
         self.place()?;
         self.efforts(t);
         self.read_reactions()?;
-        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck {
+        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck && !self.ties.is_coupled() {
             let Self { compiled, work, q, v, a, b, .. } = self;
             b.copy_from_slice(bristle_multibody::rnea(&compiled.model, work, q, v, a)?);
         }

@@ -18,7 +18,7 @@ use super::machine::{Machine, Snapshot};
 use crate::error::{Error, Result};
 use crate::scene::Formulation;
 use crate::signal::Piece;
-use bristle_friction::FrictionLaw;
+use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::Trouble;
 use bristle_multibody::{kinematics, kinetic_energy, point_velocity, poses, potential_energy};
 use nalgebra::Vector3;
@@ -52,20 +52,28 @@ impl Machine {
         let state = &at.mechanics;
         let failed = |source| Error::Mechanics { t: state.t, source };
         let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
+        let model = &compiled.model;
+        let at_velocity = |v: usize| state.q[model.q_index[model.joint_of_velocity(v)]];
+        let between = compiled
+            .coupled
+            .springs
+            .iter()
+            .map(|s| 0.5 * s.stiffness * (at_velocity(s.a) - at_velocity(s.b) - s.rest).powi(2));
         let (mut bristle, mut pressed) = (0.0, 0.0);
         for ((contact, at), load) in compiled.contacts.iter().zip(&at.bristles).zip(load) {
             let per_load = contact.law.stored_energy(contact.law.state_of(at.z, at.w));
             if contact.bearing.is_some() {
                 pressed += *load * per_load;
             } else {
-                bristle += contact.normal(&load_signal(contact.signal(), state.t, *piece)).0 * per_load;
+                let signal = load_signal(contact.signal(), state.t, *piece);
+                bristle += contact.normal_towards(at.z < 0.0, &signal).0 * per_load;
             }
         }
         Ok(Energies {
             kinetic: kinetic_energy(&compiled.model, work, &state.q, &state.v).map_err(failed)?,
             potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
             // from +0: an empty sum is −0
-            elastic: compiled.springs.iter().map(elastic).fold(0.0, std::ops::Add::add),
+            elastic: compiled.springs.iter().map(elastic).chain(between).fold(0.0, std::ops::Add::add),
             bristle: bristle + pressed,
             pressed,
         })
@@ -91,13 +99,17 @@ impl Machine {
                     self.take_accelerations(dy);
                 }
                 self.efforts(t);
-                self.read_reactions().map_err(|e| self.trouble(e.into()))?;
+                self.read_reactions().map_err(|e| self.trouble(e))?;
             }
         }
         rate.fill(0.0);
         rate[0] = self.power(t).map_err(|e| self.trouble(e.into()))?;
         let Self { compiled, v, state, mode, piece, .. } = self;
         let heat_of = |joint| compiled.heated.binary_search(&joint).map_or(1, |k| 2 + k);
+        for spring in &compiled.coupled.springs {
+            let rate_of = v[spring.a] - v[spring.b];
+            rate[2 + compiled.heat_of_element(spring.element)] += spring.damping * rate_of * rate_of;
+        }
         for d in &compiled.dampers {
             rate[heat_of(d.joint)] += d.damping * v[d.v] * v[d.v];
         }
@@ -110,11 +122,12 @@ impl Machine {
                 }
                 n
             } else {
-                let (n, n_rate) = contact.normal(&load_signal(contact.signal(), t, *piece));
+                let is_backward = mode[c] == Mode::Backward || self.backward[c] && !contact.is_event_driven();
+                let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 rate[1] += n_rate * contact.law.stored_energy(state[c]);
                 n
             };
-            rate[heat_of(contact.joint)] += n * match contact.law.event_driven() {
+            rate[2 + compiled.heat_of(contact)] += n * match contact.law.event_driven() {
                 Some(law) => law.sliding(mode[c], slip).0 * slip,
                 None => contact.law.dissipated_power(slip, state[c]),
             };
@@ -125,7 +138,7 @@ impl Machine {
     /// What loads put into bristles by jumping at `t`, `before` being the piece up to it.
     pub(super) fn load_jump(&self, t: f64, before: Piece) -> f64 {
         let jumps = self.compiled.contacts.iter().zip(&self.state).map(|(contact, state)| {
-            let normal = |piece| contact.normal(&load_signal(contact.signal(), t, piece)).0;
+            let normal = |piece| contact.normal_towards(state[0] < 0.0, &load_signal(contact.signal(), t, piece)).0;
             (normal(self.piece) - normal(before)) * contact.law.stored_energy(*state)
         });
         jumps.sum()

@@ -45,6 +45,7 @@ use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
 use crate::formulation::rest::{Rest, Touched};
+use crate::formulation::ties::Ties;
 use crate::modes::ModeError;
 use crate::scene::Formulation;
 use crate::signal::Piece;
@@ -139,7 +140,7 @@ pub struct NearJam {
 pub(crate) enum Failure {
     Mechanics(bristle_multibody::Error),
     Modes {
-        joint: usize,
+        contact: usize,
         source: ModeError,
     },
     /// Newton has not found accelerations; the joint is where the largest residual stands.
@@ -148,7 +149,7 @@ pub(crate) enum Failure {
     },
     /// Loads and modes do not settle.
     Unsettled {
-        joint: usize,
+        contact: usize,
     },
 }
 
@@ -186,16 +187,24 @@ pub struct Machine {
 
     /// Velocities that are unknowns, in order.
     pub(super) active: Vec<usize>,
+    /// Those that depend on them.
+    pub(super) ties: Ties,
+    /// λ of the compiled ties.
+    pub(super) tie_effort: Vec<f64>,
     /// Joints that are stuck or whose motion is prescribed; `n_bodies`.
     pub(super) held: Vec<bool>,
     /// Whether any is stuck.
     pub(super) is_stuck: bool,
     /// Joints whose motion is prescribed.
     pub(super) driven: Vec<Driven>,
+    /// Contacts whose motion follows from that.
+    pub(super) led: Vec<bool>,
     /// No error-controlled step is longer than this, s, for the sake of the work of prescribed motions.
     pub(super) motion_step: f64,
     /// Of every contact; `Stuck` for those whose law has no modes.
     pub(super) mode: Vec<Mode>,
+    /// Of a one-way clutch with bristles: whether they are bent backward.
+    pub(super) backward: Vec<bool>,
     /// What a stuck contact holds beyond its limit: rounding only.
     pub(super) slack: Vec<f64>,
     /// Direction of slip of a bristle since its last kink, ±1.
@@ -232,6 +241,8 @@ pub struct Machine {
     pub(super) rows: Vec<Motion>,
     /// Residual of (1), or rates of effort; `n_v`.
     pub(super) b: Vec<f64>,
+    /// A correction; `n_v`.
+    pub(super) x: Vec<f64>,
     /// Accelerations found last by the right-hand side: the next Newton starts there.
     pub(super) warm: Vec<f64>,
     /// Time of the right-hand side whose point, accelerations and loads the arrays hold; `None` where they hold anything else.
@@ -275,6 +286,8 @@ impl Machine {
             free: free.map(|i| model.v_index[i]).collect(),
             joint_of: (0..n_v).map(|k| model.joint_of_velocity(k)).collect(),
             active: (0..n_v).collect(),
+            ties: Ties::new(&compiled),
+            tie_effort: vec![0.0; compiled.coupled.ties.len()],
             held: vec![false; model.n_bodies()],
             is_stuck: false,
             motion_step: driven
@@ -283,7 +296,9 @@ impl Machine {
                 .map(|frequency| 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2) / frequency)
                 .fold(f64::INFINITY, f64::min),
             driven: driven.collect(),
+            led: vec![false; n_contacts],
             mode: vec![Mode::Stuck; n_contacts],
+            backward: vec![false; n_contacts],
             slack: vec![0.0; n_contacts],
             heading: vec![1.0; n_contacts],
             kinks: tolerances.map(|(_, absolute)| absolute),
@@ -305,6 +320,7 @@ impl Machine {
             force: vec![Force::ZERO; n_contacts],
             rows,
             b: vec![0.0; n_v],
+            x: vec![0.0; n_v],
             warm: vec![0.0; n_v],
             known: None,
             hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.drives.len()),
@@ -369,10 +385,12 @@ impl Machine {
         self.integral.copy_from_slice(&from.integrals);
         self.enter_piece(*t);
         self.prescribe(*t);
+        self.begin_ties()?;
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let v = contact.rate(&self.v);
             self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
             self.heading[c] = if v < 0.0 { -1.0 } else { 1.0 };
+            self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
             self.mode[c] = if contact.is_event_driven() { Mode::of_sign(v) } else { Mode::Stuck };
         }
         self.rest.touched.fill(Touched::No);
@@ -396,7 +414,7 @@ impl Machine {
         let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
             self.efforts(t);
             self.accelerate(TIGHT)?;
-            self.read_reactions().map_err(Failure::Mechanics)
+            self.read_reactions()
         });
         // at the centre of the chart the configuration is the one it was put at, bit for bit
         let model = &self.compiled.model;
@@ -433,6 +451,22 @@ impl Machine {
     /// Normal loads there, one per contact.
     pub fn loads(&self) -> &[f64] {
         &self.load
+    }
+
+    /// Efforts λ of the ties there: on each joint, along its coordinate, λ times its coefficient.
+    pub fn tie_efforts(&self) -> &[f64] {
+        &self.tie_effort
+    }
+
+    /// Effort of spring-damper number `k` there, on its first joint towards its second.
+    pub fn spring_effort(&self, k: usize) -> f64 {
+        self.compiled.coupled.springs[k].effort(&self.xi, &self.v)
+    }
+
+    /// Relative positions and velocities there of the two joints of an element.
+    pub fn relative(&self, a: usize, b: Option<usize>) -> [f64; 2] {
+        let between = |x: &[f64]| x[a] - b.map_or(0.0, |b| x[b]);
+        [between(&self.xi), between(&self.v)]
     }
 
     /// Modes, one per contact.
@@ -474,12 +508,14 @@ impl Machine {
         match failure {
             Failure::Mechanics(bristle_multibody::Error::Jam { joint, inertia }) => Error::Jam { t, joint, inertia },
             Failure::Mechanics(source) => Error::Mechanics { t, source },
-            Failure::Modes { joint, source } => Error::Modes { t, joint: name(joint), reason: source.to_string() },
+            Failure::Modes { contact, source } => {
+                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: source.to_string() }
+            }
             Failure::NoAcceleration { joint } => Error::NoAcceleration { t, joint: name(joint) },
-            Failure::Unsettled { joint } => {
+            Failure::Unsettled { contact } => {
                 let reason =
                     "friction limits and loads do not settle: no modes are consistent with their own reactions";
-                Error::Modes { t, joint: name(joint), reason: reason.into() }
+                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! - `machine`: the equations, what holds them, where they start;
 //! - `unknowns`: their order, and who is among them;
+//! - `ties`: coordinates that depend on others;
 //! - `efforts`: what acts in the joints;
 //! - `implicit`, `jerk`, `residual`: three ways with accelerations that stand on both sides;
 //! - `events`: when modes change, and what happens then;
@@ -22,6 +23,7 @@ mod rest;
 mod system;
 #[cfg(test)]
 mod tests;
+mod ties;
 mod unknowns;
 
 pub use ledger::Energies;

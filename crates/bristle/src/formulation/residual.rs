@@ -21,8 +21,14 @@ impl Machine {
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
         self.unbalanced().map_err(|e| self.trouble(e))?;
-        for (k, &i) in self.active.iter().enumerate() {
-            r[n + k] = self.b[i];
+        if self.ties.dependent.is_empty() {
+            self.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.b[i]);
+        } else {
+            // Tᵀ F
+            r[n..2 * n].fill(0.0);
+            for v in 0..self.v.len() {
+                self.ties.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
+            }
         }
         // the rest as in the explicit form, the acceleration's row in hand
         let (head, tail) = r.split_at_mut(2 * n);
@@ -72,7 +78,7 @@ impl Machine {
         let mut matrices = self.take_matrices();
         let result = self.derive_residual(&mut matrices);
         if result.is_ok() {
-            self.assemble_residual(t, &matrices, df_dy, df_ddy);
+            self.assemble_residual(&matrices, df_dy, df_ddy);
         }
         self.derivatives = Some(matrices);
         result.map_err(|e| self.trouble(e))?;
@@ -80,7 +86,7 @@ impl Machine {
     }
 
     /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P.
-    fn derive_residual(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
+    pub(super) fn derive_residual(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         self.unbalanced()?;
         self.load_rows();
         let Self { compiled, work, q, v, a, rows, joint_of, row_list, .. } = self;

@@ -8,13 +8,20 @@
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine};
-use crate::modes::{AtRest, ModeWork, select};
+use crate::modes::{AtRest, Levels, ModeError, ModeWork, select};
 use crate::scene::Formulation;
+use crate::signal::Sample;
 use bristle_friction::Mode;
-use bristle_multibody::{aba, factor, rnea, solve};
+use bristle_multibody::{aba, axis_row, factor_rows_at, rnea, solve, solve_rows};
 
 /// A load that begins at nothing is taken for what it is this much later, s: enough to decide who holds, too little to hold anything.
 const BEGINNING: f64 = 1e-9;
+
+/// Relative velocities of coupled joints below this, relative to the fastest, are at rest where one of them has come to rest.
+const NEAR: f64 = 1e-11;
+
+/// How much contacts that hold the same thing yield, relative to the largest acceleration per effort: enough to share, too little to move.
+const YIELDING: f64 = 1e-9;
 
 /// Choices in a row, each with the reactions of the one before.
 const MOST_ROUNDS: usize = 64;
@@ -50,8 +57,8 @@ pub(super) struct Rest {
     breaking: Vec<usize>,
     delassus: Vec<f64>,
     a0: Vec<f64>,
-    stiction: Vec<f64>,
-    kinetic: Vec<f64>,
+    stiction: Vec<Levels>,
+    kinetic: Vec<Levels>,
     /// A unit effort; `n_v`.
     unit: Vec<f64>,
     work: ModeWork,
@@ -75,6 +82,20 @@ impl Rest {
             unit: vec![0.0; n_v],
             work: ModeWork::new(n_contacts),
         }
+    }
+}
+
+impl Rest {
+    /// The choice, by the arrays at hand.
+    fn select(&mut self) -> Result<(), ModeError> {
+        let at_rest = AtRest {
+            delassus: &self.delassus,
+            free_acceleration: &self.a0,
+            stiction: &self.stiction,
+            kinetic: &self.kinetic,
+            breaking: &self.breaking,
+        };
+        select(&at_rest, &mut self.work).map(|_| ())
     }
 }
 
@@ -105,24 +126,20 @@ impl Machine {
             self.choose(t)?;
             let is_same = self.rest.contacts.iter().zip(&self.rest.tried).all(|(&c, &tried)| self.mode[c] == tried);
             if is_same && self.rest.is_settled {
-                // the choice of before, which accelerations and reactions belong to
-                self.lock();
-                self.set_slack();
-                return Ok(());
+                return self.take_up(t);
             }
             self.rest.is_settled = true;
             self.take_up(t)?;
         }
         let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
-        let joint = changing.map_or(0, |(&c, _)| self.compiled.contacts[c].joint);
-        Err(Failure::Unsettled { joint })
+        Err(Failure::Unsettled { contact: changing.map_or(0, |(&c, _)| c) })
     }
 
     /// Accelerations and reactions that go with the modes.
     fn take_up(&mut self, t: f64) -> Result<(), Failure> {
         self.lock();
-        if self.is_stuck || !self.pressed.is_empty() || self.formulation == Formulation::Jerk || !self.driven.is_empty()
-        {
+        let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
+        if self.is_stuck || !is_plain || self.formulation == Formulation::Jerk {
             self.place()?;
             self.efforts(t);
             self.accelerate_afresh()?;
@@ -134,32 +151,47 @@ impl Machine {
 
     /// Who is at rest, and who of them breaks away.
     fn find_at_rest(&mut self) {
-        let Self { compiled, rest, v, a, mode, leaving, driven, .. } = self;
-        rest.contacts.clear();
-        rest.is_settled = false;
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        let is_coupled = self.ties.is_coupled();
+        let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        let near = NEAR * (1.0 + fastest);
+        if is_coupled {
+            // relative velocities are differences: rounding must not call back what has just left
+            self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
+        }
+        self.rest.contacts.clear();
+        self.rest.is_settled = false;
+        for c in 0..self.mode.len() {
+            let contact = &self.compiled.contacts[c];
             if !contact.is_event_driven() {
                 continue;
             }
+            let rate = contact.rate(&self.v);
             // one that is led goes where its signal goes, or stands still with it
-            if driven.iter().any(|driven| driven.joint == contact.joint) {
-                let (v, a) = (v[contact.v], a[contact.v]);
-                mode[c] = Mode::of_sign(if v.abs() > 1e-12 * a.abs().sqrt() { v } else { a });
+            if self.is_led(c) {
+                let a = contact.rate(&self.a);
+                self.mode[c] = Mode::of_sign(if rate.abs() > 1e-12 * a.abs().sqrt() { rate } else { a });
                 continue;
             }
-            // past zero by less than its event tells: another event came at the same instant
-            if mode[c].direction() * v[contact.v] < 0.0 && v[contact.v].abs() <= *leaving {
-                rest.touched[c] = Touched::ComesToRest;
+            // past zero by less than its event tells: another event came at the same instant; or tied to one that comes to rest
+            let is_past = self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving;
+            let is_near = is_coupled && rate.abs() <= near;
+            if rate != 0.0 && (is_past || is_near) {
+                if self.mode[c] != Mode::Stuck {
+                    self.rest.touched[c] = Touched::ComesToRest;
+                }
+                self.v[contact.v] = contact.b.map_or(0.0, |b| self.v[b]);
             }
-            if rest.touched[c] == Touched::ComesToRest {
-                v[contact.v] = 0.0;
+            if self.rest.touched[c] == Touched::ComesToRest {
+                self.v[contact.v] = contact.b.map_or(0.0, |b| self.v[b]);
             }
-            if v[contact.v] != 0.0 {
-                mode[c] = Mode::of_sign(v[contact.v]);
+            let rate = contact.rate(&self.v);
+            if rate != 0.0 {
+                self.mode[c] = Mode::of_sign(rate);
                 continue;
             }
-            rest.contacts.push(c);
+            self.rest.contacts.push(c);
         }
+        let Self { rest, mode, .. } = self;
         rest.was.clear();
         rest.was.extend(rest.contacts.iter().map(|&c| mode[c]));
     }
@@ -181,17 +213,26 @@ impl Machine {
                 if now == 0.0 { normal(t + BEGINNING) } else { now }
             };
             let n = contact.arm * n;
-            let kinetic = n * law.kinetic_level(0.0).0;
+            // against backward motion a one-way clutch has another load
+            let reverse = if contact.reverse.is_some() {
+                contact.arm * contact.normal_towards(true, &Sample::default()).0
+            } else {
+                n
+            };
+            let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
             // one that has left rest at this very instant is not called back
-            let was_free =
-                if rest.is_settled { rest.was_free[c] } else { std::mem::replace(&mut rest.free[c], n == 0.0) };
+            let was_free = if rest.is_settled {
+                rest.was_free[c]
+            } else {
+                std::mem::replace(&mut rest.free[c], n.max(reverse) == 0.0)
+            };
             rest.was_free[c] = was_free;
             let is_leaving = rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !was_free;
             if rest.touched[c] == Touched::BreaksAway || is_leaving {
                 rest.breaking.push(k);
             }
-            rest.stiction.push(n * law.stiction_level());
-            rest.kinetic.push(kinetic);
+            rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));
+            rest.kinetic.push([n, reverse].map(|n| n * law.kinetic_level(0.0).0));
             mode[c] = Mode::Stuck;
         }
     }
@@ -200,32 +241,48 @@ impl Machine {
     fn choose(&mut self, t: f64) -> Result<(), Failure> {
         self.place()?;
         self.efforts(t);
-        let Self { compiled, work, rest, q, v, tau, mode, held, driven, a, b, .. } = self;
-        let model = &compiled.model;
         // those in motion go on with the reactions at hand
         for &c in &self.pressed {
-            tau[compiled.contacts[c].v] -= self.kappa[c] * self.load[c];
+            self.tau[self.compiled.contacts[c].v] -= self.kappa[c] * self.load[c];
         }
-        let at = |c: &usize| compiled.contacts[*c].v;
-        rest.a0.clear();
-        if driven.is_empty() {
-            let a = aba(model, work, q, v, tau)?;
-            rest.a0.extend(rest.contacts.iter().map(|c| a[at(c)]));
+        if self.driven.is_empty() && !self.ties.is_coupled() {
+            self.weigh_tree()?;
         } else {
-            // everything free but what is led
-            held.fill(false);
-            b.fill(0.0);
-            for driven in &*driven {
-                held[driven.joint] = true;
-                b[driven.v] = a[driven.v];
-            }
-            let required = rnea(model, work, q, v, b)?;
-            b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-            factor(model, work, q, held)?;
-            let a = solve(model, work, b)?;
-            rest.a0.extend(rest.contacts.iter().map(|c| a[at(c)]));
+            self.weigh_coupled()?;
         }
+        let Self { rest, mode, .. } = self;
+        let mut chosen = rest.select();
+        if matches!(chosen, Err(ModeError::Dependent { .. })) && self.ties.is_coupled() {
+            // some hold what others hold already: let them share
+            let n = rest.contacts.len();
+            let largest = (0..n).map(|k| rest.delassus[k * n + k]).fold(0.0, f64::max);
+            let strongest = rest.stiction.iter().flatten().fold(f64::MIN_POSITIVE, |most, s| most.max(*s));
+            for k in 0..n {
+                let strength = rest.stiction[k][0].max(rest.stiction[k][1]).max(1e-6 * strongest);
+                rest.delassus[k * n + k] += YIELDING * largest * strongest / strength;
+            }
+            chosen = rest.select();
+        }
+        if let Err(source) = chosen {
+            let (ModeError::Unusable { joint } | ModeError::Dependent { joint } | ModeError::Cycle { joint }) = source;
+            let contact = rest.contacts.get(joint).copied().unwrap_or(0);
+            return Err(Failure::Modes { contact, source });
+        }
+        let selection = rest.work.selection();
+        for (&c, &chosen) in rest.contacts.iter().zip(&selection.mode) {
+            mode[c] = chosen;
+        }
+        Ok(())
+    }
 
+    /// a₀ and W of a tree.
+    fn weigh_tree(&mut self) -> Result<(), Failure> {
+        let Self { compiled, work, rest, q, v, tau, .. } = self;
+        let model = &compiled.model;
+        let at = |c: &usize| compiled.contacts[*c].v;
+        let a = aba(model, work, q, v, tau)?;
+        rest.a0.clear();
+        rest.a0.extend(rest.contacts.iter().map(|c| a[at(c)]));
         // W is symmetric: its columns are its rows
         rest.delassus.clear();
         for c in &rest.contacts {
@@ -234,22 +291,35 @@ impl Machine {
             rest.delassus.extend(rest.contacts.iter().map(|c| column[at(c)]));
             rest.unit[at(c)] = 0.0;
         }
-        let at_rest = AtRest {
-            delassus: &rest.delassus,
-            free_acceleration: &rest.a0,
-            stiction: &rest.stiction,
-            kinetic: &rest.kinetic,
-            breaking: &rest.breaking,
-        };
-        let selection = select(&at_rest, &mut rest.work).map_err(|source| {
-            let (crate::modes::ModeError::Unusable { joint }
-            | crate::modes::ModeError::Dependent { joint }
-            | crate::modes::ModeError::Cycle { joint }) = source;
-            let joint = rest.contacts.get(joint).map_or(0, |&c| compiled.contacts[c].joint);
-            Failure::Modes { joint, source }
-        })?;
-        for (&c, &chosen) in rest.contacts.iter().zip(&selection.mode) {
-            mode[c] = chosen;
+        Ok(())
+    }
+
+    /// The same where coordinates depend on others or are led: nothing sticks, all ties hold.
+    fn weigh_coupled(&mut self) -> Result<(), Failure> {
+        self.unlock();
+        let Self { compiled, work, rest, ties, q, v, tau, held, joint_of, active, a, b, x, rows, .. } = self;
+        let (model, contacts) = (&compiled.model, &compiled.contacts);
+        for &c in &self.pressed {
+            rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
+        }
+        active.iter().for_each(|&i| a[i] = 0.0);
+        ties.rates(a);
+        let required = rnea(model, work, q, v, a)?;
+        b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
+        factor_rows_at(model, work, rows, held)?;
+        ties.factor(model, work, held, joint_of)?;
+        x.copy_from_slice(solve_rows(model, work, b)?);
+        ties.correct(held, joint_of, x, b);
+        a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
+        rest.a0.clear();
+        rest.a0.extend(rest.contacts.iter().map(|&c| contacts[c].rate(a)));
+        rest.delassus.clear();
+        for &c in &rest.contacts {
+            b.fill(0.0);
+            contacts[c].take(b, -1.0);
+            x.copy_from_slice(solve_rows(model, work, b)?);
+            ties.correct(held, joint_of, x, b);
+            rest.delassus.extend(rest.contacts.iter().map(|&c| contacts[c].rate(x)));
         }
         Ok(())
     }

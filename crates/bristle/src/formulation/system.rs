@@ -66,7 +66,7 @@ impl System for Machine {
     }
 
     fn n_quadratures(&self) -> usize {
-        2 + self.compiled.heated.len()
+        2 + self.compiled.heated.len() + self.compiled.heated_elements.len()
     }
 
     fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
@@ -74,7 +74,7 @@ impl System for Machine {
     }
 
     fn n_events(&self) -> usize {
-        (0..self.mode.len()).filter(|&c| self.has_event(c)).count()
+        self.count_events()
     }
 
     fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {

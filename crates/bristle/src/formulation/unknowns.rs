@@ -2,6 +2,7 @@
 //! laws, integrals of the controllers.
 
 use super::machine::Machine;
+use crate::error::Error;
 use crate::scene::Formulation;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::chart_point;
@@ -53,6 +54,11 @@ impl Machine {
         let n_integrals = self.integral.len();
         self.integral.copy_from_slice(&y[next..next + n_integrals]);
         self.prescribe(t);
+        self.ties.positions(&mut self.xi);
+        self.ties.rates(&mut self.v);
+        if self.formulation == Formulation::Jerk {
+            self.ties.rates(&mut self.a);
+        }
     }
 
     /// Whether the arrays hold what the right-hand side found at (t, y), the last that was looked at.
@@ -107,40 +113,149 @@ impl Machine {
         for (k, &i) in self.active.iter().enumerate() {
             self.a[i] = dy[n + k];
         }
+        self.ties.rates(&mut self.a);
     }
 
-    /// Which joints are stuck, and so which velocities are unknowns.
+    /// Which joints are stuck, which coordinates depend on others, and so which velocities are unknowns.
     pub(super) fn lock(&mut self) {
+        self.lock_if(true);
+    }
+
+    /// The same as if nothing stuck.
+    pub(super) fn unlock(&mut self) {
+        self.lock_if(false);
+    }
+
+    fn lock_if(&mut self, may_stick: bool) {
         self.known = None;
         self.held.fill(false);
         self.is_stuck = false;
         for driven in &self.driven {
             self.held[driven.joint] = true;
         }
-        for (contact, mode) in self.compiled.contacts.iter().zip(&self.mode) {
-            if contact.is_event_driven() && *mode == Mode::Stuck && !self.held[contact.joint] {
-                self.held[contact.joint] = true;
+        for c in 0..self.mode.len() {
+            if may_stick && self.sticks(c) {
                 self.is_stuck = true;
-                self.v[contact.v] = 0.0;
-                self.a[contact.v] = 0.0;
+                let contact = &self.compiled.contacts[c];
+                if contact.b.is_none() {
+                    self.held[contact.joint] = true;
+                    self.v[contact.v] = 0.0;
+                    self.a[contact.v] = 0.0;
+                }
             }
         }
-        self.active.clear();
-        self.active.extend((0..self.v.len()).filter(|&k| !self.held[self.joint_of[k]]));
+        let Self { compiled, ties, held, joint_of, driven, active, xi, v, a, mode, led, .. } = self;
+        let is_known = |v: usize| held[joint_of[v]];
+        if ties.is_coupled() {
+            ties.clear();
+            for (k, tie) in compiled.coupled.ties.iter().enumerate() {
+                // implied by what is held already: it adds nothing
+                let _ = ties.add(&tie.terms, ties.offset[k], is_known);
+            }
+            for ((contact, mode), led) in compiled.contacts.iter().zip(&*mode).zip(&*led) {
+                let Some(b) = contact.b else { continue };
+                if may_stick && contact.is_event_driven() && *mode == Mode::Stuck && !led {
+                    let _ = ties.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
+                }
+            }
+            ties.finish(xi, |v| is_known(v) && !driven.iter().any(|driven| driven.v == v));
+            ties.fill_active(active, is_known);
+            ties.rates(v);
+            ties.rates(a);
+        } else {
+            ties.fill_active(active, is_known);
+        }
+    }
+
+    /// Right-hand sides of the ties; dependent joints that are left at 0 are put where they belong, others must be there.
+    pub(super) fn begin_ties(&mut self) -> Result<(), Error> {
+        if self.ties.is_coupled() {
+            self.unlock_for_ties()?;
+        }
+        let is_led = |v: usize| self.driven.iter().any(|driven| driven.v == v);
+        for (led, contact) in self.led.iter_mut().zip(&self.compiled.contacts) {
+            *led =
+                if self.ties.is_coupled() { self.ties.is_led(contact.v, contact.b, is_led) } else { is_led(contact.v) };
+        }
+        let mut put = [self.xi.clone(), self.v.clone()];
+        self.ties.positions(&mut put[0]);
+        self.ties.rates(&mut put[1]);
+        for &d in &self.ties.dependent {
+            for (given, (told, what)) in
+                [&mut self.xi, &mut self.v].into_iter().zip(put.iter().zip(["position", "velocity"]))
+            {
+                let (given, told) = (&mut given[d], told[d]);
+                if (*given - told).abs() > 1e-9 * (1.0 + told.abs()) && *given != 0.0 {
+                    let name = self.compiled.model.joint_names[self.joint_of[d]].clone();
+                    let reason = format!(
+                        "its {what} is {given:?}, but its couplings put it at {told:?}: leave it out, or mend the others"
+                    );
+                    return Err(Error::Coupling { name, reason });
+                }
+                *given = told;
+            }
+        }
+        Ok(())
+    }
+
+    /// Eliminates with the ties alone; refuses those that say nothing new, or what cannot be.
+    fn unlock_for_ties(&mut self) -> Result<(), Error> {
+        let Self { compiled, ties, driven, xi, v: v_given, joint_of, .. } = self;
+        let is_led = |v: usize| driven.iter().any(|driven| driven.v == v);
+        ties.clear();
+        for (k, tie) in compiled.coupled.ties.iter().enumerate() {
+            let sum = tie.terms.iter().map(|&(v, c)| c * xi[v]).sum();
+            ties.offset[k] = tie.offset.unwrap_or(sum);
+            // those that are left at 0 are put where the others want them
+            let is_given = |v: usize| is_led(v) || xi[v] != 0.0 || v_given[v] != 0.0;
+            if ties.add(&tie.terms, ties.offset[k], is_given).is_ok() {
+                continue;
+            }
+            if let Err(left) = ties.add(&tie.terms, ties.offset[k], is_led) {
+                let name = compiled.coupled.elements[tie.element].name.clone();
+                let others: Vec<&str> = compiled.coupled.ties[..k]
+                    .iter()
+                    .filter(|other| other.terms.iter().any(|a| tie.terms.iter().any(|b| a.0 == b.0)))
+                    .map(|other| compiled.coupled.elements[other.element].name.as_str())
+                    .collect();
+                let led = tie
+                    .terms
+                    .iter()
+                    .filter(|term| is_led(term.0))
+                    .map(|term| compiled.model.joint_names[joint_of[term.0]].as_str());
+                let with: Vec<&str> = others.into_iter().chain(led).collect();
+                let is_consistent = tie.offset.is_none() || left.abs() <= 1e-9 * (1.0 + ties.offset[k].abs());
+                let reason = if is_consistent {
+                    format!("it ties what {} tie already: take one of them out", list(&with))
+                } else {
+                    format!("it contradicts {}: no positions satisfy them together", list(&with))
+                };
+                return Err(Error::Coupling { name, reason });
+            }
+        }
+        ties.finish(xi, |_| false);
+        Ok(())
     }
 
     /// Whether a contact is stuck: locked by its own friction.
     pub(super) fn sticks(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
-        contact.is_event_driven() && self.mode[c] == Mode::Stuck && !self.is_driven(contact.joint)
+        contact.is_event_driven() && self.mode[c] == Mode::Stuck && !self.is_led(c)
     }
 
-    pub(super) fn is_driven(&self, joint: usize) -> bool {
-        self.driven.iter().any(|driven| driven.joint == joint)
+    /// Whether the motion of a contact is prescribed.
+    pub(super) fn is_led(&self, c: usize) -> bool {
+        self.led[c]
     }
 
     /// Positions from chart coordinates.
     pub(super) fn place(&mut self) -> Result<(), bristle_multibody::Error> {
         chart_point(&self.compiled.model, &self.q_ref, &self.xi, &mut self.q)
     }
+}
+
+/// Names in a sentence.
+fn list(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(" and ")
 }

@@ -1,0 +1,429 @@
+//! Coordinates that depend on others: gears, planetary sets, linear couplings, and clutches that hold.
+//!
+//! Every row Σ c q = offset, of a tie or of a stuck clutch (q_a − q_b as it was when it stuck), makes one coordinate depend on the rest.
+//! Elimination (Gauss–Jordan) gives
+//!
+//! ```text
+//! q_d = offset_d + Σ T_di q_i        v_d = Σ T_di v_i        a_d = Σ T_di a_i                            (5)
+//! ```
+//!
+//! with i among the unknowns and the joints that are led; joints that are held are in the offset. A row that the rows before it imply
+//! (two clutches closing what a gear ties already) makes nothing depend on anything.
+//!
+//! **Accelerations.** With G_d = e_d − Σ T_di e_i over the joints that can move, M a + c = τ + Gᵀλ and G a = 0:
+//!
+//! ```text
+//! x = M⁻¹ b,     λ = −(G M⁻¹ Gᵀ)⁻¹ G x,     x + M⁻¹ Gᵀ λ                                               (6)
+//! ```
+//!
+//! one substitution per dependent coordinate, with the factorisation at hand.
+//!
+//! **Who carries what.** What inverse dynamics asks for beyond the efforts given is carried by ties (λ), stuck contacts (f) and led joints
+//! (u): e = Gᵀλ − Rᵀf + u. Where several may carry the same, stuck contacts share in proportion to what they can hold: of all solutions
+//! the one with the least Σ f²/limit, so that they reach their limits together.
+
+use super::machine::{Failure, Machine};
+use crate::compile::Compiled;
+use crate::modes::{factorise, solve_factorised};
+use bristle_integrate::linear::Lu;
+use bristle_multibody::{Error, Model, Work, solve_rows};
+
+/// Coefficients smaller than this, relative to the largest of their row, are none.
+const NOTHING: f64 = 1e-12;
+
+/// Weight of sharing among stuck contacts that may carry the same, relative to the balance of efforts.
+const SHARING: f64 = 1e-9;
+
+/// Not among the unknowns.
+const NOWHERE: usize = usize::MAX;
+
+/// A row being eliminated. All rows are as long as there are columns, and one more for the offset.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Pivot {
+    row: usize,
+    column: usize,
+}
+
+/// (5) and (6) of a machine.
+#[derive(Debug, Clone)]
+pub(super) struct Ties {
+    /// Right-hand sides of the compiled ties.
+    pub offset: Vec<f64>,
+    /// Velocities that depend on others.
+    pub dependent: Vec<usize>,
+    /// Where each velocity stands among the unknowns.
+    place: Vec<usize>,
+    /// First term of each dependent velocity, and its offset.
+    start: Vec<usize>,
+    constant: Vec<f64>,
+    terms: Vec<(usize, f64)>,
+    /// Which dependent a velocity is.
+    number: Vec<usize>,
+
+    /// Velocities that ties and clutches touch; where each of all velocities stands among them.
+    columns: Vec<usize>,
+    column_of: Vec<usize>,
+    matrix: Vec<f64>,
+    pivots: Vec<Pivot>,
+
+    /// M⁻¹ Gᵀ, column by column; G M⁻¹ Gᵀ; λ; a unit row.
+    reach: Vec<f64>,
+    delassus: Lu,
+    lambda: Vec<f64>,
+    unit: Vec<f64>,
+
+    /// Who may carry: rows of Gᵀ, −Rᵀ and 1, one per carrier, over `columns`; their normal matrix and right-hand side.
+    carriers: Vec<f64>,
+    normal: Vec<f64>,
+    factor: Vec<f64>,
+    carried: Vec<f64>,
+    correction: Vec<f64>,
+    left: Vec<f64>,
+    weight: Vec<f64>,
+}
+
+impl Ties {
+    pub fn new(compiled: &Compiled) -> Self {
+        let (n_v, coupled) = (compiled.model.n_v, &compiled.coupled);
+        let clutches = compiled.contacts.iter().filter(|contact| contact.b.is_some());
+        let is_coupled = !coupled.ties.is_empty() || compiled.contacts.iter().any(|contact| contact.element.is_some());
+        // everything that may share in carrying: all that sticks or is led, where there are couplings at all
+        let mut columns: Vec<usize> = coupled.ties.iter().flat_map(|tie| tie.terms.iter().map(|term| term.0)).collect();
+        if is_coupled {
+            columns.extend(compiled.contacts.iter().flat_map(|contact| [contact.v, contact.b.unwrap_or(contact.v)]));
+            columns.extend(compiled.drives.iter().map(|drive| drive.v));
+        }
+        columns.sort_unstable();
+        columns.dedup();
+        let mut column_of = vec![NOWHERE; n_v];
+        columns.iter().enumerate().for_each(|(k, &v)| column_of[v] = k);
+        let n_rows = coupled.ties.len() + clutches.count();
+        let n_carriers =
+            if is_coupled { coupled.ties.len() + compiled.contacts.len() + compiled.drives.len() } else { 0 };
+        Self {
+            offset: vec![0.0; coupled.ties.len()],
+            dependent: Vec::with_capacity(n_rows),
+            place: (0..n_v).collect(),
+            start: Vec::with_capacity(n_rows + 1),
+            constant: Vec::with_capacity(n_rows),
+            terms: Vec::with_capacity(n_rows * columns.len()),
+            number: vec![NOWHERE; n_v],
+            matrix: vec![0.0; n_rows * (columns.len() + 1)],
+            pivots: Vec::with_capacity(n_rows),
+            reach: vec![0.0; n_rows * n_v],
+            delassus: Lu::new(n_rows),
+            lambda: vec![0.0; n_rows],
+            unit: vec![0.0; if n_rows > 0 { n_v } else { 0 }],
+            carriers: vec![0.0; n_carriers * columns.len()],
+            normal: vec![0.0; n_carriers * n_carriers],
+            factor: vec![0.0; n_carriers * n_carriers],
+            carried: vec![0.0; n_carriers],
+            correction: vec![0.0; n_carriers],
+            left: vec![0.0; columns.len()],
+            weight: vec![0.0; n_carriers],
+            columns,
+            column_of,
+        }
+    }
+
+    /// Whether couplings take part in the machine at all.
+    pub fn is_coupled(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// Where a velocity stands among the unknowns.
+    pub fn place(&self, v: usize) -> Option<usize> {
+        Some(self.place[v]).filter(|&place| place != NOWHERE)
+    }
+
+    /// The unknowns that velocity `v` is made of, with their coefficients: itself, or what it depends on, or nothing.
+    pub fn made_of(&self, v: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let own = self.place(v).map(|place| (place, 1.0));
+        let others = self.number.get(v).filter(|&&d| d != NOWHERE).map_or(&[][..], |&d| self.terms_of(d));
+        own.into_iter().chain(others.iter().filter_map(|&(i, c)| self.place(i).map(|place| (place, c))))
+    }
+
+    /// Whether q_a − q_b is made of no unknown but of joints that are led.
+    pub fn is_led(&self, a: usize, b: Option<usize>, is_led: impl Fn(usize) -> bool) -> bool {
+        let (mut unknown, mut led) = (0.0_f64, 0.0_f64);
+        let mut visit =
+            |i: usize, c: f64| if is_led(i) { led += c * (1.0 + i as f64) } else { unknown += c * (1.0 + i as f64) };
+        for (v, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
+            match self.number[v] {
+                NOWHERE => visit(v, sign),
+                d => self.terms_of(d).iter().for_each(|&(i, c)| visit(i, c * sign)),
+            }
+        }
+        unknown.abs() <= NOTHING && led.abs() > NOTHING
+    }
+
+    fn terms_of(&self, d: usize) -> &[(usize, f64)] {
+        &self.terms[self.start[d]..self.start[d + 1]]
+    }
+
+    /// Dependent positions, by (5).
+    pub fn positions(&self, q: &mut [f64]) {
+        for (d, &v) in self.dependent.iter().enumerate() {
+            q[v] = self.terms_of(d).iter().fold(self.constant[d], |sum, &(i, c)| sum + c * q[i]);
+        }
+    }
+
+    /// Dependent velocities, or accelerations, by (5).
+    pub fn rates(&self, x: &mut [f64]) {
+        for (d, &v) in self.dependent.iter().enumerate() {
+            x[v] = self.terms_of(d).iter().fold(0.0, |sum, &(i, c)| sum + c * x[i]);
+        }
+    }
+
+    /// Starts an elimination.
+    pub fn clear(&mut self) {
+        self.pivots.clear();
+    }
+
+    /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. `false` if the rows before imply it, and
+    /// what is left of the offset then.
+    pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), f64> {
+        let (n, new) = (self.columns.len(), self.pivots.len());
+        let width = n + 1;
+        let (above, below) = self.matrix.split_at_mut(new * width);
+        let row = &mut below[..width];
+        row.fill(0.0);
+        for &(v, c) in terms {
+            row[self.column_of[v]] += c;
+        }
+        row[n] = offset;
+        let largest = row[..n].iter().fold(0.0_f64, |most, c| most.max(c.abs()));
+        for Pivot { row: k, column } in &self.pivots {
+            let factor = row[*column];
+            if factor != 0.0 {
+                let pivot = &above[k * width..(k + 1) * width];
+                row.iter_mut().zip(pivot).for_each(|(entry, pivot)| *entry -= factor * pivot);
+                row[*column] = 0.0;
+            }
+        }
+        row[..n].iter_mut().filter(|c| c.abs() <= NOTHING * largest).for_each(|c| *c = 0.0);
+        // the first of the row's own that is free to depend, or any other
+        let own = terms.iter().map(|term| self.column_of[term.0]);
+        let found = own.chain(0..n).find(|&k| row[k] != 0.0 && !is_known(self.columns[k]));
+        let Some(column) = found else { return Err(row[n]) };
+        let inverse = 1.0 / row[column];
+        row.iter_mut().for_each(|c| *c *= inverse);
+        row[column] = 1.0;
+        for Pivot { row: k, .. } in &self.pivots {
+            let pivot = &mut above[k * width..(k + 1) * width];
+            let factor = pivot[column];
+            if factor != 0.0 {
+                pivot.iter_mut().zip(&*row).for_each(|(entry, row)| *entry -= factor * row);
+                pivot[column] = 0.0;
+            }
+        }
+        self.pivots.push(Pivot { row: new, column });
+        Ok(())
+    }
+
+    /// Ends an elimination: who depends on whom. `held` are constant at `q`; `led` are known but move.
+    pub fn finish(&mut self, q: &[f64], held: impl Fn(usize) -> bool) {
+        let n = self.columns.len();
+        self.number.fill(NOWHERE);
+        self.dependent.clear();
+        self.start.clear();
+        self.constant.clear();
+        self.terms.clear();
+        for Pivot { row, column } in &self.pivots {
+            let row = &self.matrix[row * (n + 1)..(row + 1) * (n + 1)];
+            self.number[self.columns[*column]] = self.dependent.len();
+            self.dependent.push(self.columns[*column]);
+            self.start.push(self.terms.len());
+            let mut constant = row[n];
+            for (k, &c) in row[..n].iter().enumerate() {
+                let v = self.columns[k];
+                if k == *column || c == 0.0 {
+                    continue;
+                }
+                if held(v) {
+                    constant -= c * q[v];
+                } else {
+                    self.terms.push((v, -c));
+                }
+            }
+            self.constant.push(constant);
+        }
+        self.start.push(self.terms.len());
+    }
+
+    /// The unknowns: whoever is not known and does not depend.
+    pub fn fill_active(&mut self, active: &mut Vec<usize>, is_known: impl Fn(usize) -> bool) {
+        active.clear();
+        for v in 0..self.place.len() {
+            let is_unknown = !is_known(v) && self.number[v] == NOWHERE;
+            self.place[v] = if is_unknown { active.len() } else { NOWHERE };
+            if is_unknown {
+                active.push(v);
+            }
+        }
+    }
+}
+
+impl Ties {
+    /// M⁻¹ Gᵀ and the factors of G M⁻¹ Gᵀ, with the factorisation at hand.
+    pub fn factor(&mut self, model: &Model, work: &mut Work, held: &[bool], joint_of: &[usize]) -> Result<(), Error> {
+        let ties = self;
+        let (m, n_v) = (ties.dependent.len(), model.n_v);
+        if m == 0 {
+            return Ok(());
+        }
+        for d in 0..m {
+            ties.unit[ties.dependent[d]] = 1.0;
+            for &(i, c) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
+                ties.unit[i] = if held[joint_of[i]] { 0.0 } else { -c };
+            }
+            let column = solve_rows(model, work, &ties.unit)?;
+            ties.reach[d * n_v..(d + 1) * n_v].copy_from_slice(column);
+            ties.unit[ties.dependent[d]] = 0.0;
+            for &(i, _) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
+                ties.unit[i] = 0.0;
+            }
+        }
+        let mut lu = std::mem::replace(&mut ties.delassus, Lu::new(0));
+        let matrix = lu.matrix_mut(m);
+        for r in 0..m {
+            for c in 0..m {
+                matrix[(r, c)] = ties.across(r, &ties.reach[c * n_v..(c + 1) * n_v]);
+            }
+        }
+        ties.delassus = lu;
+        let joint = joint_of[ties.dependent[0]];
+        let singular = |_| Error::Singular { joint: model.joint_names[joint].clone(), inertia: 0.0 };
+        ties.delassus.factor().map_err(singular)
+    }
+
+    /// Corrects x = M⁻¹ b by (6) and adds Gᵀλ to `b`.
+    pub fn correct(&mut self, held: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
+        let ties = self;
+        let (m, n_v) = (ties.dependent.len(), x.len());
+        if m == 0 {
+            return;
+        }
+        for d in 0..m {
+            ties.lambda[d] = -ties.across(d, x);
+        }
+        ties.delassus.solve(&mut ties.lambda[..m]);
+        for d in 0..m {
+            let lambda = ties.lambda[d];
+            b[ties.dependent[d]] += lambda;
+            for &(i, c) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
+                if !held[joint_of[i]] {
+                    b[i] -= c * lambda;
+                }
+            }
+            x.iter_mut().zip(&ties.reach[d * n_v..(d + 1) * n_v]).for_each(|(x, reach)| *x += lambda * reach);
+        }
+        ties.rates_of_change(x, |v| held[joint_of[v]]);
+    }
+}
+
+impl Machine {
+    /// Efforts of ties, stuck contacts and led joints, from what is missing at the accelerations in `a`: `b` holds what inverse
+    /// dynamics asks for beyond the efforts given.
+    pub(super) fn share_out(&mut self) -> Result<(), Failure> {
+        let n = self.ties.columns.len();
+        let mut count = 0;
+        // ties
+        for tie in &self.compiled.coupled.ties {
+            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
+            row.fill(0.0);
+            tie.terms.iter().for_each(|&(v, c)| row[self.ties.column_of[v]] = c);
+            self.ties.weight[count] = 0.0;
+            count += 1;
+        }
+        // stuck contacts
+        for c in 0..self.mode.len() {
+            if !self.sticks(c) {
+                continue;
+            }
+            let limit = self.limit(c);
+            let contact = &self.compiled.contacts[c];
+            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
+            row.fill(0.0);
+            row[self.ties.column_of[contact.v]] = -1.0;
+            if let Some(b) = contact.b {
+                row[self.ties.column_of[b]] = 1.0;
+            }
+            self.ties.weight[count] = 1.0 / limit.max(1e-300);
+            count += 1;
+        }
+        // led joints
+        for driven in &self.driven {
+            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
+            row.fill(0.0);
+            row[self.ties.column_of[driven.v]] = 1.0;
+            self.ties.weight[count] = 0.0;
+            count += 1;
+        }
+        self.ties.carry(count, &self.b).map_err(|_| Failure::Mechanics(Error::NonFinite { function: "couplings" }))?;
+
+        let mut carried = self.ties.carried.iter();
+        for effort in &mut self.tie_effort {
+            *effort = carried.next().copied().unwrap_or(0.0);
+        }
+        for c in 0..self.mode.len() {
+            if self.sticks(c) {
+                self.friction[c] = carried.next().copied().unwrap_or(0.0);
+            }
+        }
+        for driven in &mut self.driven {
+            driven.effort = carried.next().copied().unwrap_or(0.0);
+        }
+        Ok(())
+    }
+}
+
+impl Ties {
+    /// G_d x over the joints that can move; x is 0 for the others.
+    fn across(&self, d: usize, x: &[f64]) -> f64 {
+        self.terms_of(d).iter().fold(x[self.dependent[d]], |sum, &(i, c)| sum - c * x[i])
+    }
+
+    /// Makes changes obey (5) to the last bit, what cannot move changing by nothing.
+    fn rates_of_change(&self, x: &mut [f64], is_known: impl Fn(usize) -> bool) {
+        for (d, &v) in self.dependent.iter().enumerate() {
+            let moving = self.terms_of(d).iter().filter(|&&(i, _)| !is_known(i));
+            x[v] = moving.fold(0.0, |sum, &(i, c)| sum + c * x[i]);
+        }
+    }
+
+    /// Finds what `count` carriers carry of `e`, by velocity.
+    fn carry(&mut self, count: usize, e: &[f64]) -> Result<(), usize> {
+        let n = self.columns.len();
+        for r in 0..count {
+            for c in 0..count {
+                let (a, b) = (&self.carriers[r * n..(r + 1) * n], &self.carriers[c * n..(c + 1) * n]);
+                self.normal[r * count + c] = a.iter().zip(b).map(|(a, b)| a * b).sum();
+            }
+        }
+        let normal = &self.normal;
+        let is_unique = factorise(count, &mut self.factor, |r, c| normal[r * count + c]).is_ok();
+        if !is_unique {
+            let scale = (0..count).map(|k| normal[k * count + k]).fold(0.0, f64::max);
+            let heaviest = self.weight[..count].iter().fold(f64::MIN_POSITIVE, |most, w| most.max(*w));
+            let weight = &self.weight;
+            let share = |k: usize| SHARING * scale * weight[k] / heaviest;
+            factorise(count, &mut self.factor, |r, c| normal[r * count + c] + if r == c { share(r) } else { 0.0 })?;
+        }
+        self.carried[..count].fill(0.0);
+        // what sharing keeps from being balanced is balanced by going on from there
+        for _ in 0..if is_unique { 2 } else { 4 } {
+            for (k, &v) in self.columns.iter().enumerate() {
+                let done: f64 = (0..count).map(|r| self.carriers[r * n + k] * self.carried[r]).sum();
+                self.left[k] = e[v] - done;
+            }
+            for r in 0..count {
+                let row = &self.carriers[r * n..(r + 1) * n];
+                self.correction[r] = row.iter().zip(&self.left).map(|(a, b)| a * b).sum();
+            }
+            solve_factorised(count, &self.factor, &mut self.correction[..count]);
+            self.carried[..count].iter_mut().zip(&self.correction).for_each(|(x, dx)| *x += dx);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,272 @@
+//! Gears, planetary sets, clutches, brakes and springs between joints, against closed forms and published drivetrains.
+
+use crate::stick_slip::{TIGHT, assert_near, simulation};
+use bristle::prelude::*;
+
+/// Inertias of `j` kg·m² on one axis, each on its own bearing: joints `j1`, `j2`, …
+fn inertias(j: &[f64], joints: &[&str]) -> String {
+    let mut text = String::from("gravity: (0.0, 0.0, 0.0), links: [");
+    for (k, j) in j.iter().enumerate() {
+        text += &format!("Link(name: \"i{}\", mass: 1.0, inertia: Diagonal({j:?}, {j:?}, {j:?})), ", k + 1);
+    }
+    text += "], joints: [";
+    for (k, rest) in joints.iter().enumerate() {
+        text += &format!(
+            "Joint(name: \"j{0}\", parent: \"world\", child: \"i{0}\", kind: Revolute(axis: (0.0, 0.0, 1.0)), {rest}), ",
+            k + 1
+        );
+    }
+    text + "]"
+}
+
+#[test]
+fn coupled_clutches_follow_the_modelica_library() {
+    // M01: four inertias in series, three clutches
+    let clutch = |k: usize, signal: &str| {
+        format!(
+            "Clutch(name: \"c{k}\", joints: (\"j{}\", \"j{k}\"), friction: Coulomb(coulomb: 0.5, stiction: 0.55), load: Signal(max: 20.0, \
+             signal: {signal}))",
+            k + 1
+        )
+    };
+    let two_pi = 2.0 * std::f64::consts::PI;
+    let drive = format!("velocity: 10.0, drive: Effort(Sine(amplitude: 10.0, frequency: {:?}))", 5.0 * two_pi);
+    let cosine = format!("Sine(amplitude: 1.0, frequency: {:?}, phase: {:?})", 0.2 * two_pi, two_pi / 4.0);
+    let fields = format!(
+        "{}, couplings: [{}, {}, {}]",
+        inertias(&[1.0; 4], &[&drive, "", "", ""]),
+        clutch(1, &cosine),
+        clutch(2, "Steps([(0.0, 0.0), (0.4, 1.0)])"),
+        clutch(3, "Steps([(0.0, 0.0), (0.9, 1.0)])"),
+    );
+    for (formulation, method) in
+        [("Implicit", "Dopri5"), ("Implicit", "Radau5"), ("Jerk", "Dopri5"), ("Residual", "Radau5")]
+    {
+        let fields = format!("{fields}, formulation: {formulation}");
+        let recording = simulation(&fields, method, TIGHT).run_until(1.5).unwrap();
+        let expected = [
+            (0.7096214746937, "c2", 0.0),
+            (0.7916623591548, "c1", 0.0),
+            (0.8311085061377, "c1", 1.0),
+            (0.9068501927979, "c1", 0.0),
+            (1.0002958598946, "c1", 1.0),
+            (1.1439674924732, "c3", 0.0),
+        ];
+        let found: Vec<_> = recording.events().iter().filter(|event| (0.5..1.24).contains(&event.t)).collect();
+        println!("{:?}", recording.events());
+        assert_eq!(found.len(), expected.len(), "{formulation}: {found:?}");
+        for (found, (t, name, mode)) in found.iter().zip(expected) {
+            assert_eq!(found.joint, name);
+            assert_near("time of an event", found.t, t, 1e-8);
+            assert_eq!(found.to.direction().abs(), mode, "{found:?}");
+        }
+        for (channel, value) in [
+            ("j1.position", 7.486119099114),
+            ("j1.velocity", 3.247058272419),
+            ("c1.position", -3.378981682785),
+            ("c2.position", -1.396672980098),
+            ("c3.position", -1.536720558631),
+        ] {
+            assert_near(channel, recording.last(channel).unwrap(), value, 1e-8);
+        }
+        assert!(recording.last("energy.balance").unwrap().abs() < 1e-9, "{:?}", recording.last("energy.balance"));
+    }
+}
+
+#[test]
+fn a_gear_reflects_inertia_by_the_square_of_its_ratio() {
+    // motor 0.01, arm 2.0, ratio 50: (0.01·50² + 2) a_arm = 50 τ
+    let gear = "couplings: [Gear(name: \"stage\", joints: (\"j1\", \"j2\"), ratio: 50.0, offset: 0.3)]";
+    let fields =
+        format!("{}, {gear}", inertias(&[0.01, 2.0], &["drive: Effort(Constant(1.5))", "position: 0.1, damping: 3.0"]));
+    for (formulation, method) in
+        [("Implicit", "Dopri5"), ("Implicit", "Radau5"), ("Jerk", "Dopri5"), ("Residual", "Radau5")]
+    {
+        let recording =
+            simulation(&format!("{fields}, formulation: {formulation}"), method, TIGHT).run_until(4.0).unwrap();
+        let (j, tau, d) = (0.01 * 2500.0 + 2.0, 75.0, 3.0);
+        for row in recording.rows() {
+            let (t, motor, arm) = (row[0], row[1], row[4]);
+            assert_eq!(motor, 0.3 + 50.0 * arm, "to the last bit");
+            assert_eq!(row[2], 50.0 * row[5]);
+            let v = tau / d * (1.0 - (-d / j * t).exp());
+            assert_near("velocity", row[5], v, 1e-10);
+            assert_near("angle", arm, 0.1 + tau / d * t - j / d * v, 1e-9);
+        }
+        // the gear's effort on the motor: what accelerates it less what drives it
+        let a = recording.last("j1.acceleration").unwrap();
+        assert_near("effort of the gear", recording.last("stage.effort").unwrap(), 0.01 * a - 1.5, 1e-9);
+        assert!(recording.last("energy.balance").unwrap().abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_planetary_set_obeys_willis() {
+    let set = "couplings: [Planetary(name: \"p\", sun: \"j1\", ring: \"j2\", carrier: \"j3\", ratio: 2.0)]";
+    let fields = format!(
+        "{}, {set}",
+        inertias(&[0.1, 0.4, 0.9], &["drive: Effort(Constant(1.0))", "velocity: 3.0, position: 0.5", "velocity: 2.0"])
+    );
+    let recording = simulation(&fields, "Dopri5", TIGHT).run_until(2.0).unwrap();
+    for row in recording.rows() {
+        assert_near("Willis", row[2] + 2.0 * row[5] - 3.0 * row[8], 0.0, 1e-12);
+        assert_near("positions", row[1] + 2.0 * row[4] - 3.0 * row[7], 1.0, 1e-12);
+    }
+    // by hand: J a = τ + Gᵀλ, G a = 0 with G = (1, 2, −3)
+    let (g, j, tau) = ([1.0, 2.0, -3.0], [0.1, 0.4, 0.9], [1.0, 0.0, 0.0]);
+    let (mut gg, mut gt) = (0.0, 0.0);
+    for k in 0..3 {
+        gg += g[k] * g[k] / j[k];
+        gt += g[k] * tau[k] / j[k];
+    }
+    let lambda = -gt / gg;
+    for k in 0..3 {
+        let a = recording.last(&format!("j{}.acceleration", k + 1)).unwrap();
+        assert_near("acceleration", a, (tau[k] + g[k] * lambda) / j[k], 1e-12);
+    }
+    assert_near("effort", recording.last("p.effort").unwrap(), lambda, 1e-12);
+}
+
+#[test]
+fn a_spring_and_damper_between_joints_ring_down() {
+    // series-elastic: two inertias, relative motion of a damped oscillator with the reduced inertia
+    let spring =
+        "couplings: [SpringDamper(name: \"sea\", joints: (\"j1\", \"j2\"), stiffness: 160.0, damping: 1.0, rest: 0.2)]";
+    let fields = format!("{}, {spring}", inertias(&[0.5, 1.5], &["position: 0.7", ""]));
+    for method in ["Dopri5", "Radau5"] {
+        let recording = simulation(&fields, method, TIGHT).run_until(2.0).unwrap();
+        let (m, k, d): (f64, f64, f64) = (0.5 * 1.5 / 2.0, 160.0, 1.0);
+        let (decay, w) = (d / (2.0 * m), (k / m - (d / (2.0 * m)).powi(2)).sqrt());
+        for row in recording.rows() {
+            let t = row[0];
+            let x = 0.2 + 0.5 * (-decay * t).exp() * ((w * t).cos() + decay / w * (w * t).sin());
+            let at = recording.names().iter().position(|name| name == "sea.position").unwrap();
+            assert_near("relative angle", row[at], x, 1e-9);
+        }
+        assert!(recording.last("sea.dissipated").unwrap() > 1.0);
+        assert!(recording.last("energy.balance").unwrap().abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_brake_stops_and_two_clutches_on_a_gear_share() {
+    // a gear ties j1 and j2 at equal speed; a clutch between them has nothing to do, and two more lock j1 to j3 in parallel
+    let couplings = "couplings: [Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: 1.0), Clutch(name: \"idle\", joints: (\"j1\", \"j2\"), \
+                     friction: Coulomb(coulomb: 1.0)), Clutch(name: \"a\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 2.0, stiction: \
+                     2.5)), Clutch(name: \"b\", joints: (\"j2\", \"j3\"), friction: Coulomb(coulomb: 1.0, stiction: 1.25)), Brake(name: \
+                     \"brake\", joint: \"j3\", friction: Coulomb(coulomb: 1.0), load: Signal(max: 4.0, signal: Steps([(0.0, 0.0), (3.0, \
+                     1.0)])))]";
+    let fields = format!("{}, {couplings}", inertias(&[1.0, 1.0, 2.0], &["velocity: 6.0", "", ""]));
+    let recording = simulation(&fields, "Dopri5", TIGHT).run_until(8.0).unwrap();
+    // 3 N·m slow 2 kg·m² from 6 rad/s and drive 2 kg·m²: together at 3 rad/s after 2 s
+    let locked: Vec<_> = recording.events().iter().filter(|event| (1.0..2.5).contains(&event.t)).collect();
+    assert_eq!(locked.len(), 2, "{:?}", recording.events());
+    assert_near("lock", locked[0].t, 2.0, 1e-9);
+    let row = |t: f64| recording.rows().find(|row| row[0] == t).unwrap();
+    let at = |name: &str| recording.names().iter().position(|n| n == name).unwrap();
+    assert_near("speed", row(2.5)[at("j1.velocity")], 3.0, 1e-9);
+    assert_eq!(row(2.5)[at("j1.velocity")], row(2.5)[at("j3.velocity")]);
+    // braked with 4 N·m, 4 kg·m² slow down with 1 rad/s²; 2 N·m go through the clutches, in proportion to what they hold
+    assert_near("deceleration", row(4.0)[at("j3.acceleration")], -1.0, 1e-9);
+    assert_near("share of a", row(4.0)[at("a.friction")], 4.0 / 3.0, 1e-6);
+    assert_near("share of b", row(4.0)[at("b.friction")], 2.0 / 3.0, 1e-6);
+    // at rest for good at 6 s
+    assert_near("stop", recording.events().last().unwrap().t, 6.0, 1e-8);
+    for name in ["j1.velocity", "j2.velocity", "j3.velocity", "a.velocity"] {
+        assert_eq!(recording.last(name).unwrap(), 0.0, "{name}");
+    }
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-9);
+}
+
+#[test]
+fn couplings_that_cannot_be_are_refused_by_name() {
+    let refused = |joints: &[&str], couplings: &str| {
+        let text = format!("Scene({}, couplings: [{couplings}])", inertias(&[1.0; 3], joints));
+        let scene = Scene::parse(&text, "test.ron").unwrap_or_else(|error| panic!("{error}"));
+        let error = Simulation::new(&scene).err().expect("must be refused");
+        assert!(error.is_refusal(), "{error}");
+        error.to_string()
+    };
+    let gear = |name: &str, a: u32, b: u32, ratio: f64, offset: f64| {
+        format!("Gear(name: \"{name}\", joints: (\"j{a}\", \"j{b}\"), ratio: {ratio:?}, offset: {offset:?}), ")
+    };
+    let none = ["", "", ""];
+    let message =
+        refused(&none, &(gear("g1", 1, 2, 2.0, 0.0) + &gear("g2", 2, 3, 3.0, 0.0) + &gear("g3", 1, 3, 6.0, 0.0)));
+    assert!(message.contains("`g3`") && message.contains("`g1`") && message.contains("`g2`"), "{message}");
+    let message = refused(&none, &(gear("g1", 1, 2, 2.0, 0.0) + &gear("g2", 1, 2, 2.0, 1.0)));
+    assert!(message.contains("contradicts `g1`"), "{message}");
+    let message = refused(&["position: 1.0", "position: 1.0", ""], &gear("g1", 1, 2, 2.0, 0.0));
+    assert!(message.contains("`j1`") && message.contains("2.0"), "{message}");
+    let message =
+        refused(&["drive: Motion(Constant(0.0))", "drive: Motion(Constant(0.0))", ""], &gear("g1", 1, 2, 2.0, 0.0));
+    assert!(message.contains("`g1`") && message.contains("`j1`"), "{message}");
+}
+
+#[test]
+fn a_led_motor_leads_through_its_gear() {
+    let motion = "drive: Motion(Sine(amplitude: 10.0, frequency: 2.0))";
+    let gear = "couplings: [Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: 5.0)]";
+    let fields = format!("{}, {gear}", inertias(&[0.1, 3.0], &[motion, "friction: Coulomb(coulomb: 1.0)"]));
+    let recording = simulation(&fields, "Dopri5", TIGHT).run_until(3.0).unwrap();
+    for row in recording.rows() {
+        assert_near("position", row[4], 2.0 * (2.0 * row[0]).sin(), 1e-12);
+        assert_near("velocity", row[5], 4.0 * (2.0 * row[0]).cos(), 1e-12);
+    }
+    assert!(recording.last("j2.dissipated").unwrap() > 1.0);
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-8, "{:?}", recording.last("energy.balance"));
+}
+
+/// Two inertias of 1 kg·m² with a one-way clutch between them; j2 is driven with 2 N·m for a second, then with −2 N·m.
+fn one_way(friction: &str, load: &str) -> String {
+    let drive = "drive: Effort(Steps([(0.0, 2.0), (1.0, -2.0)]))";
+    let clutch = format!(
+        "couplings: [OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: {friction}, load: Signal(max: 10.0, signal: {load}))]"
+    );
+    format!("{}, {clutch}", inertias(&[1.0, 1.0], &["", drive]))
+}
+
+#[test]
+fn a_one_way_clutch_locks_one_way_and_runs_free_the_other() {
+    // ideal, not engaged: j2 takes j1 along, 1 rad/s², and leaves it behind when it is braked
+    let fields = one_way("Coulomb(coulomb: 0.5)", "Constant(0.0)");
+    for method in ["Dopri5", "Radau5"] {
+        let recording = simulation(&fields, method, TIGHT).run_until(2.0).unwrap();
+        let at = |name: &str| recording.names().iter().position(|n| n == name).unwrap();
+        for row in recording.rows() {
+            let t = row[0];
+            let (v1, v2) = if t <= 1.0 { (t, t) } else { (1.0, 1.0 - 2.0 * (t - 1.0)) };
+            assert_near("j1", row[at("j1.velocity")], v1, 1e-11);
+            assert_near("j2", row[at("j2.velocity")], v2, 1e-11);
+            if t < 1.0 {
+                assert_eq!(row[at("f.velocity")], 0.0);
+                assert_near("effort through the freewheel", row[at("f.friction")], -1.0, 1e-11);
+            }
+        }
+        assert!(recording.last("energy.balance").unwrap().abs() < 1e-10);
+    }
+    // engaged with 2 N: 1 N·m of friction when it runs over, j1 is braked by it
+    let recording =
+        simulation(&one_way("Coulomb(coulomb: 0.5)", "Constant(0.2)"), "Dopri5", TIGHT).run_until(1.2).unwrap();
+    // after 1 s both slow down together at 1 rad/s² as long as 1 N·m will do: exactly so
+    assert_near("j1", recording.last("j1.velocity").unwrap(), 0.8, 1e-9);
+    assert_near("j2", recording.last("j2.velocity").unwrap(), 0.8, 1e-9);
+}
+
+#[test]
+fn a_one_way_clutch_with_bristles_does_the_same_softly() {
+    let bristles = "LuGre(sigma0: 1e4, sigma1: 30.0, sigma2: 0.0, coulomb: 0.5, stiction: 0.5)";
+    let recording = simulation(&one_way(bristles, "Constant(0.0)"), "Radau5", "Error(rtol: 1e-9, atol: 1e-11)")
+        .run_until(2.0)
+        .unwrap();
+    let at = |name: &str| recording.names().iter().position(|n| n == name).unwrap();
+    for row in recording.rows().filter(|row| row[0] > 0.1) {
+        let t = row[0];
+        let (v1, v2) = if t <= 1.0 { (t, t) } else { (1.0, 1.0 - 2.0 * (t - 1.0)) };
+        // locked by bristles of 1e4 · 100 · 10 N·m/rad: they give by 1e-7 rad, and with their damping it takes them 3 ms to let go
+        let tolerance = if t <= 1.0 { 1e-4 } else { 5e-3 };
+        assert_near("j1", row[at("j1.velocity")], v1, tolerance);
+        assert_near("j2", row[at("j2.velocity")], v2, tolerance);
+    }
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-6, "{:?}", recording.last("energy.balance"));
+}

@@ -4,6 +4,9 @@
 //!
 //! Each figure is the least of several runs: what it takes when nothing interferes. Writing is set against the same run with
 //! rows that go nowhere.
+//!
+//! On two shared, busy cores (2026-11-16): file to simulation 8 to 17 ms; 4.6 ms without writing, 5.15 ms with CSV, 12 % more,
+//! about half of it digits (18 ns a number) and half of it the file system.
 
 use bristle::prelude::*;
 use bristle::stream::CsvStream;

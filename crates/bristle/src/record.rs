@@ -144,7 +144,12 @@ impl Recording {
     /// Writes the table as CSV: see [`csv`].
     pub fn write_csv_to(&self, mut out: impl Write) -> io::Result<()> {
         csv::write_header(&self.names, &mut out)?;
-        self.rows().try_for_each(|row| csv::write_row(row, &mut out))?;
+        let mut line = Vec::new();
+        for row in self.rows() {
+            line.clear();
+            csv::push_row(row, &mut line);
+            out.write_all(&line)?;
+        }
         out.flush()
     }
 }

@@ -43,7 +43,7 @@ impl CsvStream {
     pub fn create(path: impl Into<PathBuf>, names: &[String]) -> Result<Self> {
         let path = path.into();
         let start = || -> io::Result<_> {
-            let mut text = Vec::with_capacity(2 * PIECE);
+            let mut text = Vec::with_capacity(PIECE + 4096);
             csv::write_header(names, &mut text)?;
             Ok((File::create(&path)?, text))
         };
@@ -89,7 +89,7 @@ impl CsvStream {
 
 impl Record for CsvStream {
     fn row(&mut self, row: &[f64]) -> Result<()> {
-        csv::write_row(row, &mut self.text).map_err(|source| Error::Io { path: self.path.clone(), source })?;
+        csv::push_row(row, &mut self.text);
         if self.text.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 

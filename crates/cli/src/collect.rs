@@ -6,7 +6,7 @@ use crate::progress::Progress;
 use bristle::csv;
 use bristle::stream::CsvStream;
 use bristle::{Error, Event, Record, Recording};
-use std::io;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -35,6 +35,8 @@ pub struct Collector {
     pub worst_balance: f64,
     progress: Progress,
     interrupt: Interrupt,
+    /// Scratch: a row as text.
+    line: Vec<u8>,
 }
 
 impl Collector {
@@ -58,6 +60,7 @@ impl Collector {
             worst_balance: 0.0,
             progress,
             interrupt,
+            line: Vec::new(),
         })
     }
 
@@ -73,8 +76,12 @@ impl Record for Collector {
         match &mut self.rows {
             Rows::None => {}
             Rows::File(stream) => stream.row(row)?,
-            Rows::Output(out) => csv::write_row(row, out)
-                .map_err(|source| Error::Io { path: PathBuf::from("standard output"), source })?,
+            Rows::Output(out) => {
+                self.line.clear();
+                csv::push_row(row, &mut self.line);
+                let written = out.write_all(&self.line);
+                written.map_err(|source| Error::Io { path: PathBuf::from("standard output"), source })?;
+            }
         }
         if let Some(kept) = &mut self.kept {
             kept.row(row)?;

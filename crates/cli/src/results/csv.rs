@@ -3,17 +3,19 @@
 
 use super::Results;
 use anyhow::{Context, Result, bail};
-use bristle::csv::{write_header, write_row};
+use bristle::csv::{push_row, write_header};
 use std::io::{BufRead, Write};
 
 /// Writes the table.
 pub fn write(results: &Results, mut out: impl Write) -> Result<()> {
     write_header(&results.names, &mut out)?;
-    let mut row = Vec::with_capacity(results.names.len());
+    let (mut row, mut line) = (Vec::with_capacity(results.names.len()), Vec::new());
     for k in 0..results.len() {
         row.clear();
         row.extend(results.columns.iter().map(|column| column[k]));
-        write_row(&row, &mut out)?;
+        line.clear();
+        push_row(&row, &mut line);
+        out.write_all(&line)?;
     }
     Ok(out.flush()?)
 }

@@ -270,3 +270,56 @@ fn a_one_way_clutch_with_bristles_does_the_same_softly() {
     }
     assert!(recording.last("energy.balance").unwrap().abs() < 1e-6, "{:?}", recording.last("energy.balance"));
 }
+
+/// A scene of the collection, with other values in the places named.
+fn scene(name: &str, given: &[(&str, &str)]) -> Scene {
+    let path = format!("{}/../../scenes/{name}.ron", env!("CARGO_MANIFEST_DIR"));
+    Scene::load_with(path, given).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_gearbox_shifts_through_its_three_speeds() {
+    let ideal = Simulation::new(&scene("gearbox_three_speed", &[])).unwrap().run_until(4.0).unwrap();
+    let at = |name: &str| ideal.names().iter().position(|n| n == name).unwrap();
+    for row in ideal.rows() {
+        let (ratio, carried) = match row[0] {
+            t if (0.1..1.5).contains(&t) => (3.0, "b1"),
+            t if (1.7..2.75).contains(&t) => (1.5, "b2"),
+            t if t > 2.95 => (1.0, "c2"),
+            _ => continue,
+        };
+        assert_near("ratio", row[at("input.velocity")] / row[at("output.velocity")], ratio, 1e-12);
+        assert_eq!(row[at(&format!("{carried}.velocity"))], 0.0, "{carried} at {}", row[0]);
+        // Willis, both sets
+        let (sun, ring, second, out) = (
+            row[at("sun.velocity")],
+            row[at("ring.velocity")],
+            row[at("second sun.velocity")],
+            row[at("output.velocity")],
+        );
+        assert_near("set 1", sun + 2.0 * ring, 3.0 * out, 1e-12);
+        assert_near("set 2", second + 2.0 * sun, 3.0 * out, 1e-12);
+    }
+    // eight times somebody locks or lets go
+    assert_eq!(ideal.events().len(), 8, "{:?}", ideal.events());
+}
+
+#[test]
+fn bristles_in_a_gearbox_come_close_to_ideal_clutches_for_every_printed_set() {
+    let ideal = Simulation::new(&scene("gearbox_three_speed", &[])).unwrap().run_until(4.0).unwrap();
+    let speed = ideal.last("output.velocity").unwrap();
+    for (sigma0, sigma1) in
+        [("1e5", "300.0"), ("1e4", "300.0"), ("1e5", "30.0"), ("1e5", "0.03"), ("1e4", "0.3"), ("1e4", "3.0")]
+    {
+        let places = ["c1", "c2", "b1", "b2"]
+            .map(|name| [format!("couplings.{name}.friction.sigma0"), format!("couplings.{name}.friction.sigma1")]);
+        let given: Vec<(&str, &str)> =
+            places.iter().flat_map(|[a, b]| [(a.as_str(), sigma0), (b.as_str(), sigma1)]).collect();
+        let mut sim = Simulation::new(&scene("gearbox_three_speed_lugre", &given)).unwrap();
+        let recording = sim.run_until(4.0).unwrap();
+        let close = recording.last("output.velocity").unwrap() / speed;
+        assert!((close - 1.0).abs() < 0.01, "σ₀ {sigma0}, σ₁ {sigma1}: {close}");
+        let worst = recording.channel("energy.balance").unwrap().fold(0.0_f64, |worst, b| worst.max(b.abs()));
+        assert!(worst < 1e-5 * recording.last("energy.input").unwrap(), "σ₀ {sigma0}, σ₁ {sigma1}: balance {worst:e}");
+    }
+}

@@ -64,6 +64,9 @@ pub use write_back::write_back;
 #[doc = include_str!("../docs/friction.md")]
 pub mod guide {}
 
+#[doc = include_str!("../docs/couplings.md")]
+pub mod couplings {}
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};

@@ -104,7 +104,11 @@ fn a_killed_run_leaves_the_rows_written_so_far() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!out.0.exists());
-    assert_whole_rows(&partial.0);
+    // killed in the middle of writing, at worst: the last row may be cut, no other
+    let text = std::fs::read_to_string(&partial.0).unwrap();
+    let (whole, _) = text.rsplit_once('\n').unwrap();
+    let n = whole.lines().next().unwrap().split(',').count();
+    assert!(whole.lines().count() > 3 && whole.lines().all(|line| line.split(',').count() == n));
 }
 
 #[cfg(target_os = "linux")]

@@ -121,9 +121,9 @@ fn a_rotor_breaks_away_under_a_ramp_and_coasts_to_rest() {
     let recording = run(fields, 5.0);
     assert_events(&recording, &[(2.0, Stuck, Forward), (4.0, Forward, Stuck)], 1e-9);
     let at = |t: f64, name: &str| recording.channel(name).unwrap().nth((100.0 * t).round() as usize).unwrap();
-    assert_near("velocity at 3 s", at(3.0, "slide.velocity"), 25.0, 1e-8);
-    assert_near("angle at 3 s", at(3.0, "slide.position"), 65.0 / 6.0, 1e-8);
-    assert_near("angle at the end", recording.last("slide.position").unwrap(), 70.0 / 3.0, 1e-8);
+    assert_near("velocity at 3 s", at(3.0, "slide.velocity"), 25.0, 1e-9);
+    assert_near("angle at 3 s", at(3.0, "slide.position"), 65.0 / 6.0, 1e-9);
+    assert_near("angle at the end", recording.last("slide.position").unwrap(), 70.0 / 3.0, 1e-9);
     assert_eq!(at(1.99, "slide.position").to_bits(), 0);
 }
 

@@ -1,6 +1,7 @@
-//! `bristle bench`: measurements of the three formulations, on this machine.
+//! `bristle bench`: measurements on this machine.
 
 mod chains;
+mod gearbox;
 mod pendulum;
 mod table;
 #[cfg(test)]
@@ -24,6 +25,8 @@ enum What {
     Pendulum(Options),
     /// Time of one evaluation on chains of 2 to 256 pins, per joint
     Chains(Options),
+    /// A gearbox with LuGre clutches at fixed steps: errors, and the time of a step
+    Gearbox(Options),
 }
 
 #[derive(Args)]
@@ -38,6 +41,7 @@ impl Bench {
     pub fn execute(self) -> Outcome {
         let result = match self.what {
             What::Pendulum(options) => pendulums(options.quick),
+            What::Gearbox(options) => gearbox::table(options.quick, &mut progress),
             What::Chains(options) => chains::table(if options.quick { 10 } else { 200 }, &mut progress),
         };
         progress("");

@@ -20,6 +20,9 @@ const BEGINNING: f64 = 1e-9;
 /// Relative velocities of coupled joints below this, relative to the fastest, are at rest where one of them has come to rest.
 const NEAR: f64 = 1e-11;
 
+/// Efforts beyond the limit by less than this, relative to it, are held.
+const HOLDING: f64 = 1e-10;
+
 /// How much contacts that hold the same thing yield, relative to the largest acceleration per effort: enough to share, too little to move.
 const YIELDING: f64 = 1e-9;
 
@@ -109,7 +112,7 @@ impl Machine {
         self.find_at_rest();
         if self.rest.contacts.is_empty() || self.pressed.is_empty() {
             self.set_levels(t);
-            if !self.rest.contacts.is_empty() {
+            if !self.rest.contacts.is_empty() && !self.all_hold(t)? {
                 self.choose(t)?;
             }
             return self.take_up(t);
@@ -133,6 +136,16 @@ impl Machine {
         }
         let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
         Err(Failure::Unsettled { contact: changing.map_or(0, |(&c, _)| c) })
+    }
+
+    /// Whether everything at rest can stay there, found in O(n): then nothing is to be chosen. Leaves the modes at `Stuck`.
+    fn all_hold(&mut self, t: f64) -> Result<bool, Failure> {
+        if !self.rest.breaking.is_empty() || self.rest.stiction.iter().any(|levels| levels.contains(&0.0)) {
+            return Ok(false);
+        }
+        self.take_up(t)?;
+        let holds = |&c: &usize| self.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING);
+        Ok(self.rest.contacts.iter().all(holds))
     }
 
     /// Accelerations and reactions that go with the modes.

@@ -29,6 +29,7 @@ enum What {
     Laws,
     Loads,
     Drives,
+    Couplings,
     Signals,
     Steppers,
     Controllers,
@@ -78,6 +79,31 @@ const DRIVES: &[Entry] = &[
     ("Motion(Sine(amplitude: 0.2, frequency: 1.0))", "a prescribed position"),
 ];
 
+const COUPLINGS: &[Entry] = &[
+    ("Gear(name: \"c\", joints: (\"j\", \"k\"), ratio: 50.0, offset: 0.0)", "q_j = ratio × q_k + offset, exactly"),
+    (
+        "Planetary(name: \"c\", sun: \"j\", ring: \"k\", carrier: \"l\", ratio: 2.0)",
+        "ω_sun + ratio × ω_ring = (1 + ratio) × ω_carrier, exactly",
+    ),
+    ("Linear(name: \"c\", terms: [(\"j\", 1.0), (\"k\", -2.0)], offset: 0.0)", "Σ c q = offset, exactly"),
+    (
+        "SpringDamper(name: \"c\", joints: (\"j\", \"k\"), stiffness: 160.0, damping: 1.0, rest: 0.0)",
+        "a spring and a damper on q_j − q_k",
+    ),
+    (
+        "Clutch(name: \"c\", joints: (\"j\", \"k\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 20.0, signal: Steps([(0.0, 0.0), (0.5, 1.0)])))",
+        "friction on q_j − q_k, any law",
+    ),
+    (
+        "Brake(name: \"c\", joint: \"j\", friction: Coulomb(coulomb: 0.5), load: Constant(10.0))",
+        "friction between a joint and its parent, besides the joint's own",
+    ),
+    (
+        "OneWayClutch(name: \"c\", joints: (\"j\", \"k\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 20.0, signal: Constant(0.0)), lock_factor: 100.0)",
+        "a clutch in parallel with a freewheel: locks against j falling behind k",
+    ),
+];
+
 const SIGNALS: &[Entry] = &[
     ("Constant(1.0)", "always the same"),
     ("Ramp(rate: 0.1, start: 0.0)", "rate × (t − start), 0 before"),
@@ -121,9 +147,15 @@ const FORMULATIONS: &[Entry] = &[
 
 /// A machine on which everything can be tried.
 const TRIAL: &str = r#"Scene(
-    links: [Link(name: "block", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
+    links: [
+        Link(name: "block", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)),
+        Link(name: "disc", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)),
+        Link(name: "wheel", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)),
+    ],
     joints: [Joint(name: "j", parent: "world", child: "block", kind: Revolute(axis: (0.0, 0.0, 1.0)),
-        friction: LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001))],
+        friction: LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001)),
+        Joint(name: "k", parent: "world", child: "disc", kind: Revolute(axis: (0.0, 0.0, 1.0))),
+        Joint(name: "l", parent: "world", child: "wheel", kind: Revolute(axis: (0.0, 0.0, 1.0)))],
 )"#;
 
 impl List {
@@ -163,6 +195,7 @@ impl What {
             Self::Laws => ("Friction laws, `friction: …` of a joint; effort per unit load", LAWS),
             Self::Loads => ("Loads, `load: …` of a joint: the normal force N that scales its law", LOADS),
             Self::Drives => ("Drives, `drive: …` of a joint", DRIVES),
+            Self::Couplings => ("Couplings between joints, in `couplings: […]` of a scene", COUPLINGS),
             Self::Signals => ("Signals over time, in drives and loads", SIGNALS),
             Self::Steppers => ("Steppers, `method: …` of the solver or --method", STEPPERS),
             Self::Controllers => ("Step control, `control: …` of the solver or --control", CONTROLLERS),
@@ -183,6 +216,7 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
         }
         What::Loads => one("joints.j.load"),
         What::Drives => one("joints.j.drive"),
+        What::Couplings => vec![("couplings", format!("[{written}]"))],
         What::Signals => vec![("joints.j.drive", format!("Effort({written})"))],
         What::Steppers if matches!(written, "Dopri5" | "Radau5") => one("solver.method"),
         What::Steppers => vec![("solver.method", written.into()), ("solver.control", "Constant(step: 1e-3)".into())],

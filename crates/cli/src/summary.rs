@@ -89,13 +89,28 @@ pub struct Counters {
     n_time_events: usize,
     n_event_evaluations: usize,
     n_landings: usize,
+    n_difference_columns: usize,
+    n_acceleration_solves: usize,
+    n_sweeps: usize,
+    n_substitutions: usize,
+    n_jerks: usize,
+    n_projections: usize,
+    /// Largest residual of the equations of motion, relative to their terms, where accelerations are integrated.
+    drift: f64,
 }
 
 impl Counters {
     /// The counters of a simulation.
     pub fn of(sim: &Simulation) -> Self {
-        let s = sim.stats();
+        let (s, of_loads) = (sim.stats(), sim.counters());
         Self {
+            n_difference_columns: s.n_difference_columns,
+            n_acceleration_solves: of_loads.n_acceleration_solves,
+            n_sweeps: of_loads.n_sweeps,
+            n_substitutions: of_loads.n_substitutions,
+            n_jerks: of_loads.n_jerks,
+            n_projections: of_loads.n_projections,
+            drift: of_loads.drift,
             n_accepted: s.n_accepted,
             n_rejected: s.n_rejected,
             n_failed: s.n_failed,
@@ -113,7 +128,7 @@ impl Counters {
     }
 
     /// Names and values.
-    fn entries(&self) -> [(&'static str, usize); 13] {
+    fn entries(&self) -> [(&'static str, usize); 19] {
         [
             ("steps accepted", self.n_accepted),
             ("rejected by the error estimate", self.n_rejected),
@@ -128,6 +143,12 @@ impl Counters {
             ("time events", self.n_time_events),
             ("evaluations of event functions", self.n_event_evaluations),
             ("steps taken again to land on an event", self.n_landings),
+            ("columns of Jacobians by finite differences", self.n_difference_columns),
+            ("solutions for accelerations that depend on themselves", self.n_acceleration_solves),
+            ("sweeps of the friction-loaded recursion", self.n_sweeps),
+            ("substitutions with them", self.n_substitutions),
+            ("evaluations of jerks", self.n_jerks),
+            ("times their drift was projected away", self.n_projections),
         ]
     }
 }
@@ -222,6 +243,9 @@ impl Summary {
             let _ = writeln!(text, "  formulation     {}", self.formulation);
             for (name, value) in s.entries() {
                 let _ = writeln!(text, "    {value:>12} {name}");
+            }
+            if s.n_jerks > 0 {
+                let _ = writeln!(text, "    {:>12.1e} largest drift, relative to the terms of the equations", s.drift);
             }
         }
         let _ = write!(text, "  state at the end\n{}", self.state());

@@ -115,3 +115,17 @@ fn sticking_and_slipping_does_not_allocate() {
         assert_eq!(count, 0, "{method:?}");
     }
 }
+
+#[test]
+fn gears_and_clutches_do_not_allocate() {
+    let path = |name: &str| format!("{}/../../scenes/{name}.ron", env!("CARGO_MANIFEST_DIR"));
+    for name in ["coupled_clutches", "gearbox_three_speed", "gearbox_three_speed_lugre", "series_elastic_joint"] {
+        let mut sim = Simulation::new(&Scene::load(path(name)).unwrap()).unwrap();
+        // everything has been done once
+        for _ in 0..20 {
+            sim.step(0.01).unwrap();
+        }
+        let count = allocations(|| (0..100).for_each(|_| sim.step(0.01).unwrap()));
+        assert_eq!(count, 0, "{name}");
+    }
+}

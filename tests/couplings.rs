@@ -323,3 +323,27 @@ fn bristles_in_a_gearbox_come_close_to_ideal_clutches_for_every_printed_set() {
         assert!(worst < 1e-5 * recording.last("energy.input").unwrap(), "σ₀ {sigma0}, σ₁ {sigma1}: balance {worst:e}");
     }
 }
+
+#[test]
+fn gears_clutches_pins_and_bristles_together_agree_between_formulations() {
+    // a 3-D tree: pin friction dry and with bristles, a gear along one branch, a clutch across to the other
+    let fields = include_str!("data/gears_and_pins.ron").trim();
+    let mut ends: Vec<Vec<f64>> = Vec::new();
+    for (formulation, method) in
+        [("Implicit", "Dopri5"), ("Implicit", "Radau5"), ("Jerk", "Dopri5"), ("Residual", "Radau5")]
+    {
+        let fields = format!("{fields}, formulation: {formulation}");
+        let mut sim = simulation(&fields, method, "Error(rtol: 1e-9, atol: 1e-11)");
+        let recording = sim.run_until(1.5).unwrap();
+        assert_eq!(recording.events().len(), 7, "{formulation}: {:?}", recording.events());
+        let worst = recording.channel("energy.balance").unwrap().fold(0.0_f64, |worst, b| worst.max(b.abs()));
+        assert!(worst < 1e-8, "{formulation} {method}: {worst:e}");
+        if formulation != "Jerk" {
+            assert_eq!(sim.stats().n_difference_columns, 0);
+        }
+        ends.push(["p", "q", "r", "s"].map(|j| recording.last(&format!("{j}.position")).unwrap()).to_vec());
+    }
+    for end in &ends[1..] {
+        end.iter().zip(&ends[0]).for_each(|(a, b)| assert_near("angle", *a, *b, 1e-8));
+    }
+}

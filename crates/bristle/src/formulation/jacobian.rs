@@ -28,6 +28,20 @@ use bristle_integrate::linear::{Lu, Matrix};
 use bristle_multibody::{aba_derivatives, axis_row, rows_derivatives};
 use nalgebra::DMatrix;
 
+/// Scratch of [`Machine::reduce`].
+#[derive(Debug, Clone)]
+pub(super) struct Reduction {
+    lu: Lu,
+    column: Vec<f64>,
+    product: DMatrix<f64>,
+}
+
+impl Reduction {
+    fn new(n_v: usize) -> Self {
+        Self { lu: Lu::new(n_v), column: vec![0.0; n_v], product: DMatrix::zeros(n_v, n_v) }
+    }
+}
+
 /// What a slope is taken in.
 #[derive(Clone, Copy)]
 enum In {
@@ -93,8 +107,10 @@ impl Machine {
 
     /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, dependent coordinates taken through T.
     fn reduce(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        let (n, n_v, ties) = (self.active.len(), self.v.len(), &self.ties);
-        let mut lu: Lu = Lu::new(n);
+        let (n, n_v) = (self.active.len(), self.v.len());
+        let mut scratch = self.reduction.take().unwrap_or_else(|| Box::new(Reduction::new(n_v)));
+        let Reduction { lu, column, product } = &mut *scratch;
+        let (ties, column) = (&self.ties, &mut column[..n]);
         let reduced = lu.matrix_mut(n);
         reduced.clear();
         for i in 0..n_v {
@@ -109,17 +125,20 @@ impl Machine {
         let singular = |_| bristle_multibody::Error::NonFinite { function: "couplings" };
         lu.factor().map_err(singular)?;
         // columns of A = T (Tᵀ M_P T)⁻¹ Tᵀ
-        let mut column = vec![0.0; n];
         for j in 0..n_v {
             column.fill(0.0);
             ties.made_of(j).for_each(|(r, t)| column[r] += t);
-            lu.solve(&mut column);
+            lu.solve(column);
             for i in 0..n_v {
                 mass[(i, j)] = ties.made_of(i).map(|(r, t)| t * column[r]).sum();
             }
         }
-        *dq = -&*mass * &*dq;
-        *dv = -&*mass * &*dv;
+        for derivative in [dq, dv] {
+            mass.mul_to(derivative, product);
+            derivative.copy_from(product);
+            derivative.neg_mut();
+        }
+        self.reduction = Some(scratch);
         Ok(())
     }
 

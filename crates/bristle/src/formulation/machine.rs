@@ -44,6 +44,7 @@
 use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
+use crate::formulation::jacobian::Reduction;
 use crate::formulation::rest::{Rest, Touched};
 use crate::formulation::ties::Ties;
 use crate::modes::ModeError;
@@ -263,6 +264,8 @@ pub struct Machine {
     pub(super) changes: Vec<ModeChange>,
     /// Derivatives of accelerations or of efforts in q, v and τ or a; made when first asked for.
     pub(super) derivatives: Option<Box<[DMatrix<f64>; 3]>>,
+    /// The same taken through ties.
+    pub(super) reduction: Option<Box<Reduction>>,
     pub(super) failure: Option<Failure>,
 }
 
@@ -334,6 +337,7 @@ impl Machine {
             before: vec![Mode::Stuck; n_contacts],
             changes: Vec::with_capacity(n_contacts),
             derivatives: None,
+            reduction: None,
             failure: None,
             compiled,
         };

@@ -4,6 +4,7 @@ mod allocation;
 mod analytic;
 mod complementarity;
 mod couplings;
+mod embedding;
 mod energy;
 mod lugre;
 mod motion;

@@ -100,13 +100,18 @@ pub struct DriveAt {
     pub drive: Drive,
 }
 
+/// What a drive is told over time.
+fn signal_of(drive: &Drive) -> &Signal {
+    match drive {
+        Drive::Effort(signal) | Drive::Motion(signal) => signal,
+        Drive::Pull { target, .. } | Drive::Pid { target, .. } => target,
+    }
+}
+
 impl DriveAt {
     /// What it is told over time: an effort or a position.
     pub fn signal(&self) -> &Signal {
-        match &self.drive {
-            Drive::Effort(signal) | Drive::Motion(signal) => signal,
-            Drive::Pull { target, .. } | Drive::Pid { target, .. } => target,
-        }
+        signal_of(&self.drive)
     }
 
     /// Whether it integrates its error, a state.
@@ -440,31 +445,34 @@ impl Compiled {
         let model = &self.model;
         for (joint, entity) in self.index.joints() {
             let Ok(drive) = world.get::<&Drive>(entity) else { continue };
-            let name = || model.joint_names[joint].clone();
+            self.check_drive(joint, &drive)?;
             let (q, v) = (model.q_index[joint], model.v_index[joint]);
             let at = DriveAt { joint, q, v, drive: Drive::clone(&drive) };
-            if let Some(finding) = at.signal().validate().into_iter().next() {
-                return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
-            }
-            match at.drive {
-                Drive::Pull { stiffness, .. } => not_negative(stiffness, "stiffness", name)?,
-                Drive::Pid { kp, ki, kd, .. } => {
-                    for (gain, what) in [(kp, "kp"), (ki, "ki"), (kd, "kd")] {
-                        finite(gain, what, name)?;
-                    }
-                }
-                Drive::Motion(ref signal) => {
-                    if let Some(t) = signal.first_jump() {
-                        let reason =
-                            format!("the position jumps at t = {t} s; a joint cannot follow: make it a `Table`");
-                        return Err(Error::Signal { joint: name(), path: "Motion".into(), reason });
-                    }
-                }
-                Drive::Effort(_) => {}
-            }
             self.drives.push(at);
         }
         Ok(())
+    }
+
+    /// Refuses a drive that cannot be followed.
+    pub(crate) fn check_drive(&self, joint: usize, drive: &Drive) -> Result<()> {
+        let name = || self.model.joint_names[joint].clone();
+        if let Some(finding) = signal_of(drive).validate().into_iter().next() {
+            return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
+        }
+        match drive {
+            Drive::Pull { stiffness, .. } => not_negative(*stiffness, "stiffness", name),
+            Drive::Pid { kp, ki, kd, .. } => {
+                [(kp, "kp"), (ki, "ki"), (kd, "kd")].into_iter().try_for_each(|(gain, what)| finite(*gain, what, name))
+            }
+            Drive::Motion(signal) => match signal.first_jump() {
+                Some(t) => {
+                    let reason = format!("the position jumps at t = {t} s; a joint cannot follow: make it a `Table`");
+                    Err(Error::Signal { joint: name(), path: "Motion".into(), reason })
+                }
+                None => Ok(()),
+            },
+            Drive::Effort(_) => Ok(()),
+        }
     }
 
     /// Reads laws and loads.

@@ -173,6 +173,12 @@ pub enum Error {
         /// Step that failed, s.
         step: f64,
     },
+    /// Bytes that are no snapshot of this simulation.
+    #[error("the snapshot is refused: {reason}")]
+    Snapshot {
+        /// What is wrong with them.
+        reason: String,
+    },
     /// The run was ended from outside.
     #[error("stopped at t = {t}")]
     Stopped {

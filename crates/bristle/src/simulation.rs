@@ -5,6 +5,16 @@
 //! efforts, wrenches, dampers, springs and states are read again, and a machine that has other links or joints than
 //! before is compiled again. Time and the energy ledger go on; energy put in by hand shifts the ledger's start, so that
 //! [`Ledger::balance`] stays a measure of the integration.
+//!
+//! Without the world: [`Simulation::set_effort`], [`Simulation::set_target`] and their like act from the next step on;
+//! [`Simulation::position`] and its like read by name or entity, [`Simulation::positions`] and its like whole arrays;
+//! [`Simulation::snapshot`] keeps everything for later.
+
+mod act;
+mod read;
+mod snapshot;
+
+pub use read::{Handle, ModeEvent};
 
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
 use crate::component::{Effort, Friction};
@@ -14,10 +24,10 @@ use crate::record::{Event, Record, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
 use crate::write_back::write_back;
-use bristle_friction::FrictionLaw;
+use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Fired, Method, Options, Outcome, Sink, Stats, System};
-use bristle_multibody::JointKind;
+use bristle_multibody::{JointKind, Placement};
 use hecs::{Entity, World};
 
 /// Numbers in a recording at most: they stay in memory, 8 GB of it.
@@ -97,6 +107,15 @@ pub struct Simulation {
     y: Vec<f64>,
     heat: Vec<f64>,
     past: Past,
+    /// Poses of the links; `n_bodies`, the first of them the world's.
+    poses: Vec<Placement>,
+    /// Mode changes since the last call to `step`, and scratch for them: modes before.
+    events: Vec<ModeEvent>,
+    modes: Vec<Mode>,
+    /// Where it all began; `None` once the machine is another.
+    beginning: Option<Box<snapshot::Beginning>>,
+    /// Tells machines and settings apart; made when first asked for.
+    fingerprint: Option<u64>,
     /// A caller had the world in hand.
     is_touched: bool,
     /// A caller changed an effort.
@@ -144,6 +163,7 @@ impl Simulation {
         let mut state = Snapshot::rest(&compiled);
         read_snapshot(&world, &compiled, &mut state)?;
         let (mut system, driver) = start(compiled, &state, &options, settings.formulation)?;
+        let beginning = snapshot::Beginning::new(&state, system.compiled());
         // joints that are led start where their drives say
         system.look(state.mechanics.t, driver.y())?;
         system.store(state.mechanics.t, &mut state);
@@ -162,6 +182,11 @@ impl Simulation {
             edited: state.clone(),
             state,
             past,
+            poses: Vec::new(),
+            events: Vec::new(),
+            modes: Vec::new(),
+            beginning: Some(Box::new(beginning)),
+            fingerprint: None,
             is_touched: false,
             is_pushed: false,
         };
@@ -249,11 +274,9 @@ impl Simulation {
 
     /// Sets the effort on a revolute or prismatic joint, N·m or N: the same as its [`Effort`] component, without a look
     /// at the rest of the world.
-    pub fn set_effort(&mut self, joint: Entity, effort: f64) -> Result<()> {
-        let compiled = self.system.compiled();
-        let model = &compiled.model;
-        let unknown = || unknown("joint", &format!("{joint:?}"), &model.joint_names);
-        let i = compiled.index.joint(joint).ok_or_else(unknown)?;
+    pub fn set_effort(&mut self, joint: impl Handle, effort: f64) -> Result<()> {
+        let (i, joint) = self.joint_number(joint)?;
+        let model = &self.system.compiled().model;
         let name = || model.joint_names[i].clone();
         if !effort.is_finite() {
             return Err(Error::Number { name: name(), what: "effort", value: effort, range: "finite" });
@@ -274,10 +297,15 @@ impl Simulation {
         Ok(())
     }
 
-    /// Advances by exactly `dt`, in as many internal steps as it takes.
+    /// Advances by exactly `dt`, in as many internal steps as it takes. [`Simulation::events`] are those on the way.
     pub fn step(&mut self, dt: f64) -> Result<()> {
+        self.events.clear();
         self.look_at_world()?;
-        self.advance(self.driver.t() + dt, &mut ())
+        self.reconsider()?;
+        let mut watch = read::Watch(std::mem::take(&mut self.events));
+        let result = self.advance(self.driver.t() + dt, &mut watch);
+        self.events = watch.0;
+        result
     }
 
     /// Runs to time `t` and records on the way: the present state, every output interval, and the end.
@@ -346,22 +374,32 @@ impl Simulation {
 
     /// Advances the driver and puts the result into the world, also where it failed half-way.
     fn advance<K: Sink<Machine>>(&mut self, t: f64, sink: &mut K) -> Result<()> {
-        if self.is_pushed {
-            self.is_pushed = false;
-            // what was stuck may have to let go at once
-            let n = self.driver.y().len();
-            self.y[..n].copy_from_slice(self.driver.y());
-            self.system.reconsider(self.driver.t(), &mut self.y)?;
-            self.set_unknowns()?;
-        }
+        self.reconsider()?;
         let result = self.driver.advance(&mut self.system, t, sink);
         let result = match result {
             Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.driver.t() }),
             Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
+            // a time that is none, or in the past: nothing has happened
+            Err(error @ bristle_integrate::Error::Input { .. }) => return Err(Error::Integrate(error)),
             Err(error) => Err(explain(error, &mut self.system)),
         };
         let written = self.write_back();
         result.and(written)
+    }
+
+    /// After a push, what was stuck may have to let go at once.
+    fn reconsider(&mut self) -> Result<()> {
+        if !self.is_pushed {
+            return Ok(());
+        }
+        self.is_pushed = false;
+        let n = self.driver.y().len();
+        self.y[..n].copy_from_slice(self.driver.y());
+        self.modes.clear();
+        self.modes.extend_from_slice(self.system.modes());
+        self.system.reconsider(self.driver.t(), &mut self.y)?;
+        self.note_changes();
+        self.set_unknowns()
     }
 
     /// Gives the driver the unknowns in `self.y`.
@@ -378,7 +416,8 @@ impl Simulation {
         for (k, heat) in heat.iter_mut().enumerate() {
             *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
         }
-        write_back(world, system, state, heat)
+        write_back(world, system, state, heat)?;
+        self.keep_poses()
     }
 
     /// Reads what a caller may have changed.
@@ -387,11 +426,12 @@ impl Simulation {
             return Ok(());
         }
         let before = self.system.energies(&self.state)?;
+        let is_adopted = self.adopt_parameters()?;
         if self.compiled().is_current(&self.world) {
             self.system.read_actions(&self.world)?;
             self.edited.mechanics.t = self.state.mechanics.t;
             read_snapshot(&self.world, self.system.compiled(), &mut self.edited)?;
-            if self.edited != self.state {
+            if self.edited != self.state || is_adopted {
                 std::mem::swap(&mut self.edited, &mut self.state);
                 self.system.begin(&self.state, &mut self.y)?;
                 self.set_unknowns()?;
@@ -439,6 +479,7 @@ impl Simulation {
         self.heat = vec![0.0; n_heated(system.compiled())];
         self.edited = state.clone();
         (self.system, self.driver, self.state) = (system, driver, state);
+        (self.beginning, self.fingerprint) = (None, None);
         Ok(())
     }
 

@@ -17,7 +17,7 @@ const LEAST_BEND: f64 = 1e-15;
 
 impl Machine {
     /// Takes the pieces of the signals that hold just after `t`.
-    pub(super) fn enter_piece(&mut self, t: f64) {
+    pub(crate) fn enter_piece(&mut self, t: f64) {
         self.piece = Piece::After(t);
         let drives = self.compiled.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
         let loads = self.compiled.contacts.iter().filter_map(|c| c.signal()?.next_corner_clamped(t));

@@ -52,7 +52,7 @@ use crate::scene::Formulation;
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_multibody::spatial::{Force, Motion};
-use bristle_multibody::{JointKind, Poses, Reaction, Row, State, Work, axis_row, neutral, poses, reactions};
+use bristle_multibody::{JointKind, Placement, Poses, Reaction, Row, State, Work, axis_row, neutral, poses, reactions};
 use nalgebra::DMatrix;
 
 /// ε where steps are not error-controlled, rad/s or m/s.
@@ -84,7 +84,7 @@ impl Snapshot {
 }
 
 /// A contact that stuck, let go or turned round.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModeChange {
     /// Which contact.
     pub contact: usize,
@@ -126,7 +126,7 @@ impl Counters {
 }
 
 /// A bearing near jamming: (1) may have several solutions.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NearJam {
     /// Which contact.
     pub contact: usize,
@@ -257,7 +257,7 @@ pub struct Machine {
     pub(super) near_jams: Vec<NearJam>,
 
     pub(super) poses: Poses,
-    reactions: Vec<Reaction>,
+    pub(super) reactions: Vec<Reaction>,
     pub(super) rest: Rest,
     /// Modes before the last switch, and what has changed in it.
     pub(super) before: Vec<Mode>,
@@ -362,7 +362,8 @@ impl Machine {
         self.compiled.effort[k] = effort;
     }
 
-    fn apply_wrenches(&mut self) {
+    /// The wrenches of `compiled` act from now on.
+    pub(crate) fn apply_wrenches(&mut self) {
         let outside = &mut self.work.outside;
         outside.clear_wrenches();
         for w in &self.compiled.wrenches {
@@ -500,6 +501,21 @@ impl Machine {
             .and_then(|()| poses(&compiled.model, work, places))
             .map_err(|source| Error::Mechanics { t, source })?;
         Ok((compiled, places, forces))
+    }
+
+    /// Pose of link `i` where poses and reactions were asked for last.
+    pub(crate) fn pose(&self, i: usize) -> std::result::Result<Placement, bristle_multibody::Error> {
+        self.poses.link(&self.compiled.model, i)
+    }
+
+    /// Joint reactions where poses and reactions were asked for last; `n_bodies`, the first of them the world's.
+    pub fn reactions(&self) -> &[Reaction] {
+        &self.reactions
+    }
+
+    /// The machine, for numbers in it that may change without a new one.
+    pub(crate) fn compiled_mut(&mut self) -> &mut Compiled {
+        &mut self.compiled
     }
 
     /// What the last failed evaluation met.

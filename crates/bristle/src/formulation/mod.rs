@@ -9,8 +9,10 @@
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `jacobian`: derivatives for implicit steppers;
 //! - `ledger`: where the energy is and where it goes;
+//! - `archive`: what of it lasts from step to step, as bytes;
 //! - `system`: all of it as a stepper asks for it.
 
+mod archive;
 mod efforts;
 mod events;
 mod implicit;

@@ -46,9 +46,9 @@ pub(super) struct Rest {
     /// What the event has to do with each contact.
     pub touched: Vec<Touched>,
     /// Whether each contact had no load when it was last looked at: one at rest has then not left, it was free.
-    free: Vec<bool>,
+    pub free: Vec<bool>,
     /// The same before this event.
-    was_free: Vec<bool>,
+    pub was_free: Vec<bool>,
     /// Contacts at rest, in order.
     contacts: Vec<usize>,
     /// Their modes before this event, and those that were tried last.

@@ -25,6 +25,7 @@
 use super::machine::{Failure, Machine};
 use crate::compile::Compiled;
 use crate::modes::{factorise, solve_factorised};
+use bristle_integrate::archive::{Archive, Archived};
 use bristle_integrate::linear::Lu;
 use bristle_multibody::{Error, Model, Work, solve_rows};
 
@@ -38,7 +39,7 @@ const SHARING: f64 = 1e-9;
 const NOWHERE: usize = usize::MAX;
 
 /// A row being eliminated. All rows are as long as there are columns, and one more for the offset.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Pivot {
     row: usize,
     column: usize,
@@ -80,6 +81,54 @@ pub(super) struct Ties {
     correction: Vec<f64>,
     left: Vec<f64>,
     weight: Vec<f64>,
+}
+
+impl Archived for Ties {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        // which columns there are follows from the description
+        let Self {
+            columns: _,
+            column_of: _,
+            offset,
+            dependent,
+            place,
+            start,
+            constant,
+            terms,
+            number,
+            matrix,
+            pivots,
+            reach,
+            delassus,
+            lambda,
+            unit,
+            carriers,
+            normal,
+            factor,
+            carried,
+            correction,
+            left,
+            weight,
+        } = self;
+        for list in [offset, constant, matrix, reach, lambda, unit, carriers, normal, factor, carried, correction] {
+            list.archive(archive);
+        }
+        for list in [dependent, place, start, number] {
+            list.archive(archive);
+        }
+        terms.archive(archive);
+        pivots.archive(archive);
+        delassus.archive(archive);
+        left.archive(archive);
+        weight.archive(archive);
+    }
+}
+
+impl Archived for Pivot {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        self.row.archive(archive);
+        self.column.archive(archive);
+    }
 }
 
 impl Ties {

@@ -1,0 +1,160 @@
+//! What a machine remembers between steps, as bytes: modes, charts, what acts at present, where Newton starts.
+//!
+//! Every field of [`Machine`] is named here: what a step finds in place from the step before belongs into the archive, what
+//! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
+
+use super::machine::{Counters, Driven, Machine, ModeChange, NearJam};
+use super::rest::Touched;
+use crate::component::BristleState;
+use crate::formulation::Snapshot;
+use crate::signal::Piece;
+use bristle_friction::Mode;
+use bristle_integrate::archive::{Archive, Archived};
+use bristle_multibody::spatial::{Force, Motion};
+
+const MODES: [Mode; 3] = [Mode::Stuck, Mode::Forward, Mode::Backward];
+
+impl Archived for Machine {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self {
+            // settings, and what follows from the description
+            compiled: _,
+            formulation: _,
+            free: _,
+            joint_of: _,
+            motion_step: _,
+            kinks: _,
+            leaving: _,
+            pressed: _,
+            accuracy: _,
+            // scratch of one evaluation
+            work: _,
+            hand: _,
+            row_list: _,
+            poses: _,
+            reactions: _,
+            derivatives: _,
+            failure: _,
+            // memory
+            q_ref,
+            active,
+            ties,
+            tie_effort,
+            led,
+            backward,
+            x,
+            held,
+            is_stuck,
+            driven,
+            mode,
+            slack,
+            heading,
+            piece,
+            next_corner,
+            xi,
+            v,
+            tau,
+            a,
+            q,
+            state,
+            rate,
+            friction,
+            load,
+            integral,
+            kappa,
+            force,
+            rows,
+            b,
+            warm,
+            known,
+            counters,
+            near_jams,
+            rest,
+            before,
+            changes,
+        } = self;
+        for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x, warm] {
+            list.archive(archive);
+        }
+        active.archive(archive);
+        ties.archive(archive);
+        held.archive(archive);
+        led.archive(archive);
+        backward.archive(archive);
+        is_stuck.archive(archive);
+        for Driven { joint: _, v: _, drive: _, effort, jerk } in driven {
+            effort.archive(archive);
+            jerk.archive(archive);
+        }
+        mode.iter_mut().chain(before).for_each(|mode| archive.choice(mode, &MODES));
+        let mut is_after = matches!(piece, Piece::After(_));
+        let (Piece::Before(t) | Piece::After(t)) = piece;
+        is_after.archive(archive);
+        t.archive(archive);
+        *piece = if is_after { Piece::After(*t) } else { Piece::Before(*t) };
+        next_corner.archive(archive);
+        state.archive(archive);
+        rate.archive(archive);
+        for force in force {
+            let mut parts = force.to_array();
+            parts.archive(archive);
+            *force = Force::from_array(parts);
+        }
+        for row in rows {
+            let mut parts = row.to_array();
+            parts.archive(archive);
+            *row = Motion::from_array(parts);
+        }
+        known.archive(archive);
+        counters.archive(archive);
+        near_jams.archive(archive);
+        for touched in &mut rest.touched {
+            archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
+        }
+        rest.free.archive(archive);
+        rest.was_free.archive(archive);
+        changes.archive(archive);
+    }
+}
+
+impl Archived for Counters {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { n_acceleration_solves, n_sweeps, n_substitutions, n_jerks, drift, n_projections } = self;
+        for count in [n_acceleration_solves, n_sweeps, n_substitutions, n_jerks, n_projections] {
+            count.archive(archive);
+        }
+        drift.archive(archive);
+    }
+}
+
+impl Archived for NearJam {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { contact, t, margin } = self;
+        contact.archive(archive);
+        t.archive(archive);
+        margin.archive(archive);
+    }
+}
+
+impl Archived for ModeChange {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { contact, from, to } = self;
+        contact.archive(archive);
+        archive.choice(from, &MODES);
+        archive.choice(to, &MODES);
+    }
+}
+
+impl Archived for Snapshot {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { mechanics, bristles, integrals } = self;
+        mechanics.t.archive(archive);
+        mechanics.q.archive(archive);
+        mechanics.v.archive(archive);
+        for BristleState { z, w } in bristles {
+            z.archive(archive);
+            w.archive(archive);
+        }
+        integrals.archive(archive);
+    }
+}

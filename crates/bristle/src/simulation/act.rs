@@ -1,0 +1,176 @@
+//! What a caller changes between steps: it holds from the next step on, and no machine is compiled anew where the kind of things
+//! stays the same.
+//!
+//! A law may become another of as many states, a load another of its kind, a signal any other. Bristles keep their deflection z, and the
+//! energy that a change puts into them shifts the ledger's start. Where the kind changes, a joint gets its first friction
+//! say, the machine is compiled again: the same motion, at the cost of a new start.
+
+use super::{Handle, Simulation};
+use crate::bearing::Bearing;
+use crate::compile::validate_friction;
+use crate::component::{Drive, ExternalWrench, Friction, JointState, Load};
+use crate::error::{Error, Result};
+use crate::signal::Signal;
+use bristle_friction::{FrictionLaw, Law};
+use bristle_multibody::JointKind;
+use hecs::{Component, Entity};
+use nalgebra::Vector3;
+
+impl Simulation {
+    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an `Effort`.
+    /// A prescribed `Motion` cannot jump and is refused.
+    pub fn set_target(&mut self, joint: impl Handle, target: f64) -> Result<()> {
+        let (i, entity) = self.joint_number(joint)?;
+        let (t, compiled) = (self.driver.t(), self.system.compiled_mut());
+        let name = || compiled.model.joint_names[i].clone();
+        if !target.is_finite() {
+            return Err(Error::Number { name: name(), what: "target", value: target, range: "finite" });
+        }
+        let Some(at) = compiled.drives.iter_mut().find(|drive| drive.joint == i) else {
+            return Err(Error::Unknown { what: "drive on joint", name: name(), known: String::new() });
+        };
+        let signal = match &mut at.drive {
+            Drive::Effort(signal) | Drive::Pull { target: signal, .. } | Drive::Pid { target: signal, .. } => signal,
+            Drive::Motion(_) => {
+                let what = "a jump of a prescribed motion".into();
+                return Err(Error::Unsupported { name: name(), what });
+            }
+        };
+        *signal = Signal::Constant(target);
+        if let Ok(place) = self.world.query_one_mut::<&mut Drive>(entity) {
+            place.clone_from(&at.drive);
+        }
+        self.system.enter_piece(t);
+        self.is_pushed = true;
+        Ok(())
+    }
+
+    /// Sets the wrench on a link: moment about its origin, N·m, and force, N, in link axes.
+    pub fn set_wrench(&mut self, link: impl Handle, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
+        let (i, entity) = self.link_number(link)?;
+        if let Some(&value) = moment.iter().chain(&force).find(|x| !x.is_finite()) {
+            let name = self.compiled().model.link_names[i].clone();
+            return Err(Error::Number { name, what: "external wrench", value, range: "finite" });
+        }
+        self.put(entity, ExternalWrench { moment: Vector3::from(moment), force: Vector3::from(force) });
+        Ok(())
+    }
+
+    /// Sets the friction law of a joint or coupling.
+    pub fn set_friction(&mut self, of: impl Handle, law: impl Into<Law>) -> Result<()> {
+        let (name, entity) = self.with_friction(of)?;
+        let law = law.into();
+        let load = self.world.get::<&Load>(entity).map_or(Load::Unit, |load| (*load).clone());
+        validate_friction(&law, &load, || name.clone())?;
+        self.put(entity, Friction(law));
+        Ok(())
+    }
+
+    /// Sets the load of a joint or coupling that has friction.
+    pub fn set_load(&mut self, of: impl Handle, load: Load) -> Result<()> {
+        let (name, entity) = self.with_friction(of)?;
+        let Ok(law) = self.world.get::<&Friction>(entity).map(|law| law.0.clone()) else {
+            return Err(Error::Misplaced { name, component: "Load", reason: "but no `Friction` for it to scale" });
+        };
+        validate_friction(&law, &load, || name.clone())?;
+        let kind = self.compiled().index.joint(entity).map(|i| self.compiled().model.kinds[i]);
+        let is_wrong = match load {
+            Load::Pin { .. } | Load::Thrust { .. } => !matches!(kind, Some(JointKind::Revolute { .. })),
+            Load::Guide { .. } => !matches!(kind, Some(JointKind::Prismatic { .. })),
+            Load::Unit | Load::Constant(_) | Load::Signal { .. } => false,
+        };
+        if is_wrong {
+            let reason = "whose kind does not belong there: pins and thrust on hinges, guides on slides";
+            return Err(Error::Misplaced { name, component: "Load", reason });
+        }
+        self.put(entity, load);
+        Ok(())
+    }
+
+    /// Puts a revolute or prismatic joint somewhere, with a velocity. The energy this takes is the caller's.
+    pub fn set_joint(&mut self, joint: impl Handle, position: f64, velocity: f64) -> Result<()> {
+        let i = self.one_degree(joint)?;
+        for (value, what) in [(position, "position"), (velocity, "velocity")] {
+            if !value.is_finite() {
+                let name = self.compiled().model.joint_names[i].clone();
+                return Err(Error::Number { name, what, value, range: "finite" });
+            }
+        }
+        let (_, entity) = self.joint_number(joint)?;
+        self.put(entity, JointState { position, velocity });
+        Ok(())
+    }
+
+    /// Name and entity of a joint, or of a coupling with friction.
+    fn with_friction(&self, of: impl Handle) -> Result<(String, Entity)> {
+        let compiled = self.compiled();
+        if let Some(c) = of.find_contact(compiled)
+            && let Some(entity) = compiled.contact_entity(c)
+        {
+            return Ok((compiled.contact_name(c).to_owned(), entity));
+        }
+        let i = self.one_degree(of)?;
+        Ok((compiled.model.joint_names[i].clone(), self.joint_number(of)?.1))
+    }
+
+    /// A component that the next step looks at.
+    pub(super) fn put<T: Component>(&mut self, entity: Entity, component: T) {
+        if let Ok(place) = self.world.query_one_mut::<&mut T>(entity) {
+            *place = component;
+        } else {
+            // one that is gone meanwhile is found out when the world is looked at
+            let _ = self.world.insert_one(entity, component);
+        }
+        self.is_touched = true;
+    }
+
+    /// Takes over laws, loads and drives of the world that are of the same kind as before. Whether there were any.
+    pub(super) fn adopt_parameters(&mut self) -> Result<bool> {
+        let mut is_adopted = false;
+        let t = self.driver.t();
+        for c in 0..self.compiled().contacts.len() {
+            let compiled = self.system.compiled();
+            let contact = &compiled.contacts[c];
+            let Some(entity) = compiled.contact_entity(c) else { continue };
+            let Ok(law) = self.world.get::<&Friction>(entity) else { continue };
+            let load = self.world.get::<&Load>(entity).ok();
+            let load = load.as_deref().unwrap_or(&Load::Unit);
+            if law.0 == contact.law && *load == contact.load {
+                continue;
+            }
+            let is_same_kind = law.0.n_states() == contact.law.n_states()
+                && law.0.event_driven().is_some() == contact.is_event_driven()
+                && std::mem::discriminant(load) == std::mem::discriminant(&contact.load);
+            if !is_same_kind {
+                continue;
+            }
+            validate_friction(&law.0, load, || compiled.contact_name(c).to_owned())?;
+            let (law, load) = (law.0.clone(), load.clone());
+            let contact = &mut self.system.compiled_mut().contacts[c];
+            if let Some((bearing, arm)) = Bearing::of(&load) {
+                (contact.bearing, contact.arm) = (Some(bearing), arm);
+            }
+            (contact.law, contact.load) = (law, load);
+            is_adopted = true;
+        }
+        for k in 0..self.compiled().drives.len() {
+            let compiled = self.system.compiled();
+            let at = &compiled.drives[k];
+            let Some(entity) = compiled.index.joint_entity(at.joint) else { continue };
+            let Ok(drive) = self.world.get::<&Drive>(entity) else { continue };
+            let is_same_kind = std::mem::discriminant(&*drive) == std::mem::discriminant(&at.drive);
+            // how fast a prescribed motion turns bounds the steps: that one is compiled again
+            if *drive == at.drive || !is_same_kind || matches!(*drive, Drive::Motion(_)) {
+                continue;
+            }
+            compiled.check_drive(at.joint, &drive)?;
+            let drive = Drive::clone(&drive);
+            self.system.compiled_mut().drives[k].drive = drive;
+            is_adopted = true;
+        }
+        if is_adopted {
+            self.system.enter_piece(t);
+        }
+        Ok(is_adopted)
+    }
+}

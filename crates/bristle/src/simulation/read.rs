@@ -1,0 +1,271 @@
+//! Results without the world: by name, by entity, or whole arrays; nothing is allocated.
+//!
+//! | array | order | length |
+//! |---|---|---|
+//! | [`positions`](Simulation::positions) | joints from the root to the tips, see below; a free joint has x y z, then the quaternion w x y z | `n_q` |
+//! | [`velocities`](Simulation::velocities), [`accelerations`](Simulation::accelerations) | the same; a free joint has its angular, then its linear velocity, in child axes | `n_v` |
+//! | [`friction_efforts`](Simulation::friction_efforts), [`loads`](Simulation::loads), [`modes`](Simulation::modes), [`bristles`](Simulation::bristles) | joints with friction in the same order, then couplings with friction | [`Simulation::contact_names`] |
+//! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::joint_names`] |
+//! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
+//!
+//! Joints stand parent before child, and by name where the tree leaves a choice, whatever the order of spawning. Arrays change with
+//! [`Simulation::step`], its like, and setters; their order only when the machine becomes another.
+
+use super::{Simulation, unknown};
+use crate::compile::Compiled;
+use crate::component::BristleState;
+use crate::error::{Error, Result};
+use crate::formulation::Machine;
+use bristle_friction::Mode;
+use bristle_integrate::{Fired, Sink};
+use bristle_multibody::{JointKind, Placement, Reaction};
+use hecs::Entity;
+
+/// A joint, link or coupling: its entity, or its name.
+pub trait Handle: Copy {
+    /// The number of the joint.
+    fn find_joint(self, compiled: &Compiled) -> Option<usize>;
+    /// The number of the link.
+    fn find_link(self, compiled: &Compiled) -> Option<usize>;
+    /// The number of the contact of this joint or coupling.
+    fn find_contact(self, compiled: &Compiled) -> Option<usize>;
+    /// For a message.
+    fn text(self) -> String;
+}
+
+impl Handle for Entity {
+    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
+        compiled.index.joint(self)
+    }
+
+    fn find_link(self, compiled: &Compiled) -> Option<usize> {
+        compiled.index.link(self)
+    }
+
+    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
+        (0..compiled.contacts.len()).find(|&c| compiled.contact_entity(c) == Some(self))
+    }
+
+    fn text(self) -> String {
+        format!("{self:?}")
+    }
+}
+
+impl Handle for &str {
+    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
+        compiled.model.joint(self).filter(|&i| i > 0)
+    }
+
+    fn find_link(self, compiled: &Compiled) -> Option<usize> {
+        compiled.model.body(self).filter(|&i| i > 0)
+    }
+
+    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
+        (0..compiled.contacts.len()).find(|&c| compiled.contact_name(c) == self)
+    }
+
+    fn text(self) -> String {
+        self.to_owned()
+    }
+}
+
+impl Handle for &String {
+    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
+        self.as_str().find_joint(compiled)
+    }
+
+    fn find_link(self, compiled: &Compiled) -> Option<usize> {
+        self.as_str().find_link(compiled)
+    }
+
+    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
+        self.as_str().find_contact(compiled)
+    }
+
+    fn text(self) -> String {
+        self.clone()
+    }
+}
+
+/// A joint or coupling that stuck, let go or turned round.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ModeEvent {
+    /// Time, s.
+    pub t: f64,
+    /// Which: place in [`Simulation::modes`].
+    pub contact: usize,
+    /// Mode before.
+    pub from: Mode,
+    /// Mode after.
+    pub to: Mode,
+}
+
+/// Keeps the mode changes of a step.
+pub(super) struct Watch(pub Vec<ModeEvent>);
+
+impl Sink<Machine> for Watch {
+    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
+        let changes = system.changes().iter();
+        self.0.extend(changes.map(|change| ModeEvent { t, contact: change.contact, from: change.from, to: change.to }));
+    }
+}
+
+/// Whole arrays.
+impl Simulation {
+    /// Names of the joints, in order.
+    pub fn joint_names(&self) -> &[String] {
+        &self.compiled().model.joint_names[1..]
+    }
+
+    /// Names of the links, in order: the children of [`Simulation::joint_names`].
+    pub fn link_names(&self) -> &[String] {
+        &self.compiled().model.link_names[1..]
+    }
+
+    /// Names of the joints and couplings with friction, in order.
+    pub fn contact_names(&self) -> impl ExactSizeIterator<Item = &str> {
+        (0..self.compiled().contacts.len()).map(|c| self.compiled().contact_name(c))
+    }
+
+    /// Friction efforts, N·m or N, positive with positive slip.
+    pub fn friction_efforts(&self) -> &[f64] {
+        self.system.friction()
+    }
+
+    /// Normal loads.
+    pub fn loads(&self) -> &[f64] {
+        self.system.loads()
+    }
+
+    /// Modes; `Stuck` where a law has none.
+    pub fn modes(&self) -> &[Mode] {
+        self.system.modes()
+    }
+
+    /// Bristle states; 0 where a law has none.
+    pub fn bristles(&self) -> &[BristleState] {
+        &self.state.bristles
+    }
+
+    /// What the joints transmit: parent on child, at the joint origin, in child axes.
+    pub fn reactions(&self) -> &[Reaction] {
+        &self.system.reactions()[1..]
+    }
+
+    /// Link frames in the world.
+    pub fn poses(&self) -> &[Placement] {
+        self.poses.get(1..).unwrap_or(&[])
+    }
+
+    /// What stuck, let go or turned round since the last call to [`Simulation::step`], in order of time.
+    pub fn events(&self) -> &[ModeEvent] {
+        &self.events
+    }
+}
+
+/// One number, by name or entity.
+impl Simulation {
+    /// Position of a revolute or prismatic joint, rad or m.
+    pub fn position(&self, joint: impl Handle) -> Result<f64> {
+        let i = self.one_degree(joint)?;
+        Ok(self.state.mechanics.q[self.compiled().model.q_index[i]])
+    }
+
+    /// Velocity of a revolute or prismatic joint, rad/s or m/s.
+    pub fn velocity(&self, joint: impl Handle) -> Result<f64> {
+        let i = self.one_degree(joint)?;
+        Ok(self.state.mechanics.v[self.compiled().model.v_index[i]])
+    }
+
+    /// Acceleration of a revolute or prismatic joint, rad/s² or m/s².
+    pub fn acceleration(&self, joint: impl Handle) -> Result<f64> {
+        let i = self.one_degree(joint)?;
+        Ok(self.accelerations()[self.compiled().model.v_index[i]])
+    }
+
+    /// Friction effort of a joint or coupling, N·m or N, positive with positive slip.
+    pub fn friction_effort(&self, of: impl Handle) -> Result<f64> {
+        Ok(self.system.friction()[self.contact(of)?])
+    }
+
+    /// Normal load of a joint or coupling, N; 1 where the levels of its law are efforts.
+    pub fn load(&self, of: impl Handle) -> Result<f64> {
+        Ok(self.system.loads()[self.contact(of)?])
+    }
+
+    /// Mode of a joint or coupling; `Stuck` where its law has none.
+    pub fn mode(&self, of: impl Handle) -> Result<Mode> {
+        Ok(self.system.modes()[self.contact(of)?])
+    }
+
+    /// Bristles of a joint or coupling; 0 where its law has none.
+    pub fn bristle(&self, of: impl Handle) -> Result<BristleState> {
+        Ok(self.state.bristles[self.contact(of)?])
+    }
+
+    /// What a joint transmits: parent on child, at the joint origin, in child axes.
+    pub fn reaction(&self, joint: impl Handle) -> Result<Reaction> {
+        Ok(self.system.reactions()[self.joint_number(joint)?.0])
+    }
+
+    /// A link's frame in the world.
+    pub fn pose(&self, link: impl Handle) -> Result<Placement> {
+        Ok(self.poses[self.link_number(link)?.0])
+    }
+}
+
+impl Simulation {
+    /// Number and entity of a joint.
+    pub(super) fn joint_number(&self, joint: impl Handle) -> Result<(usize, Entity)> {
+        let compiled = self.compiled();
+        let found = joint.find_joint(compiled).and_then(|i| Some((i, compiled.index.joint_entity(i)?)));
+        found.ok_or_else(|| unknown("joint", &joint.text(), &compiled.model.joint_names))
+    }
+
+    /// Number and entity of a link.
+    pub(super) fn link_number(&self, link: impl Handle) -> Result<(usize, Entity)> {
+        let compiled = self.compiled();
+        let found = link.find_link(compiled).and_then(|i| Some((i, compiled.index.link_entity(i)?)));
+        found.ok_or_else(|| unknown("link", &link.text(), &compiled.model.link_names))
+    }
+
+    /// Number of a joint that turns or slides.
+    pub(super) fn one_degree(&self, joint: impl Handle) -> Result<usize> {
+        let (i, _) = self.joint_number(joint)?;
+        let model = &self.compiled().model;
+        match model.kinds[i] {
+            JointKind::Revolute { .. } | JointKind::Prismatic { .. } => Ok(i),
+            JointKind::Fixed | JointKind::Free => {
+                let what =
+                    format!("one coordinate of a {} joint", if model.v_range(i).is_empty() { "fixed" } else { "free" });
+                Err(Error::Unsupported { name: model.joint_names[i].clone(), what })
+            }
+        }
+    }
+
+    fn contact(&self, of: impl Handle) -> Result<usize> {
+        let compiled = self.compiled();
+        of.find_contact(compiled).ok_or_else(|| {
+            let known: Vec<&str> = self.contact_names().take(8).collect();
+            Error::Unknown { what: "joint or coupling with friction", name: of.text(), known: known.join(", ") }
+        })
+    }
+
+    /// Mode changes from `self.modes` to the present ones.
+    pub(super) fn note_changes(&mut self) {
+        let t = self.driver.t();
+        let changed = self.modes.iter().zip(self.system.modes()).enumerate().filter(|(_, (from, to))| from != to);
+        self.events.extend(changed.map(|(contact, (&from, &to))| ModeEvent { t, contact, from, to }));
+    }
+
+    /// Poses as the machine has them.
+    pub(super) fn keep_poses(&mut self) -> Result<()> {
+        let t = self.driver.t();
+        let model = &self.system.compiled().model;
+        self.poses.resize(model.n_bodies(), Placement::identity());
+        for (i, pose) in self.poses.iter_mut().enumerate().skip(1) {
+            *pose = self.system.pose(i).map_err(|source| Error::Mechanics { t, source })?;
+        }
+        Ok(())
+    }
+}

@@ -34,6 +34,7 @@ impl Archived for Machine {
             poses: _,
             reactions: _,
             derivatives: _,
+            reduction: _,
             failure: _,
             // memory
             q_ref,

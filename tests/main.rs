@@ -9,6 +9,7 @@ mod energy;
 mod lugre;
 mod motion;
 mod reaction_loads;
+mod real_time;
 mod recording;
 mod scene_checks;
 mod scenes;

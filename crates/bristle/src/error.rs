@@ -151,6 +151,16 @@ pub enum Error {
         /// The joint where the largest residual stands.
         joint: String,
     },
+    /// The friction of a real-time step was not found in the rounds it may take.
+    #[error(
+        "at t = {t}, `{contact}`: its friction in the next step was not found in the rounds a step may take; try a shorter step"
+    )]
+    Unbalanced {
+        /// Last accepted time, s.
+        t: f64,
+        /// Joint or coupling furthest from balance.
+        contact: String,
+    },
     /// A joint changes between sticking and slipping without end.
     #[error("joint `{joint}` sticks and slips without end at t = {t}: more than {burst} events in no time")]
     ModeCycle {
@@ -206,6 +216,7 @@ impl Error {
             | Self::Modes { .. }
             | Self::Jam { .. }
             | Self::NoAcceleration { .. }
+            | Self::Unbalanced { .. }
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
             | Self::Stopped { .. }

@@ -158,7 +158,8 @@ impl Simulation {
             let (name, what, value) = ("output".into(), "interval", settings.interval);
             return Err(Error::Number { name, what, value, range: "positive and finite" });
         }
-        let options = Options::new(method(settings.method)?, control(settings.control));
+        let options = Options::new(method(settings.method), control(settings.control));
+        refuse_settings(&settings)?;
         let compiled = compile(&world)?;
         let mut state = Snapshot::rest(&compiled);
         read_snapshot(&world, &compiled, &mut state)?;
@@ -557,6 +558,9 @@ fn start(
         _ => None,
     };
     let mut system = Machine::new(compiled, formulation, tolerances);
+    if options.method == Method::Own {
+        system.make_real_time();
+    }
     let mut y = vec![0.0; system.max_dim()];
     system.begin(state, &mut y)?;
     let n = system.dim();
@@ -649,6 +653,17 @@ impl Recorder<'_> {
     }
 }
 
+impl Recorder<'_> {
+    fn note_changes(&mut self, system: &Machine, t: f64) {
+        let compiled = system.compiled();
+        for change in system.changes() {
+            let joint = compiled.contact_name(change.contact).to_owned();
+            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to });
+            self.error = self.error.take().or(recorded.err());
+        }
+    }
+}
+
 impl Sink<Machine> for Recorder<'_> {
     fn next_sample(&self) -> f64 {
         self.next
@@ -661,17 +676,16 @@ impl Sink<Machine> for Recorder<'_> {
         self.plan();
     }
 
-    fn step(&mut self, _system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64]) {
+    fn step(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64]) {
+        if system.is_real_time() {
+            // no events: what has changed in the step is noted at its end
+            self.note_changes(system, t);
+        }
         self.is_stopped |= self.output.step(t).is_break();
     }
 
     fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
-        let compiled = system.compiled();
-        for change in system.changes() {
-            let joint = compiled.contact_name(change.contact).to_owned();
-            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to });
-            self.error = self.error.take().or(recorded.err());
-        }
+        self.note_changes(system, t);
     }
 
     fn is_stopped(&self) -> bool {
@@ -719,8 +733,23 @@ fn unknown(what: &'static str, name: &str, names: &[String]) -> Error {
     Error::Unknown { what, name: name.into(), known: known.join(", ") }
 }
 
-fn method(method: scene::Method) -> Result<Method> {
-    Ok(match method {
+/// Refuses what `RealTime` cannot be told: it has one step, and its own way with loads.
+fn refuse_settings(settings: &Settings) -> Result<()> {
+    let is_constant = matches!(settings.control, scene::Control::Constant { .. });
+    if settings.method != scene::Method::RealTime || is_constant && settings.formulation == scene::Formulation::Implicit
+    {
+        return Ok(());
+    }
+    let what = if is_constant {
+        "a formulation other than `Implicit` with `RealTime`, which has its own way with loads,"
+    } else {
+        "step control other than `Constant(step: …)` with `RealTime`"
+    };
+    Err(Error::Unsupported { name: "solver".into(), what: what.into() })
+}
+
+fn method(method: scene::Method) -> Method {
+    match method {
         scene::Method::Euler => Method::Euler,
         scene::Method::MixedEuler => Method::MixedEuler,
         scene::Method::Rk4 => Method::Rk4,
@@ -729,11 +758,8 @@ fn method(method: scene::Method) -> Result<Method> {
         scene::Method::Radau3 => Method::Radau3,
         scene::Method::Radau5 => Method::Radau5,
         scene::Method::GeneralizedAlpha { spectral_radius } => Method::GeneralizedAlpha { spectral_radius },
-        scene::Method::RealTime => {
-            let what = format!("method `{}`", method.name());
-            return Err(Error::Unsupported { name: "solver".into(), what });
-        }
-    })
+        scene::Method::RealTime => Method::Own,
+    }
 }
 
 fn control(control: scene::Control) -> Control {

@@ -45,6 +45,7 @@ use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
 use crate::formulation::jacobian::Reduction;
+use crate::formulation::real_time::RealTime;
 use crate::formulation::rest::{Rest, Touched};
 use crate::formulation::ties::Ties;
 use crate::modes::ModeError;
@@ -109,6 +110,10 @@ pub struct Counters {
     pub drift: f64,
     /// Times it was projected away.
     pub n_projections: usize,
+    /// Rounds it took to balance the contacts of real-time steps, in all and in the worst of them.
+    pub n_rounds: usize,
+    /// See `n_rounds`.
+    pub most_rounds: usize,
 }
 
 impl Counters {
@@ -121,6 +126,8 @@ impl Counters {
             n_jerks: self.n_jerks + other.n_jerks,
             drift: self.drift.max(other.drift),
             n_projections: self.n_projections + other.n_projections,
+            n_rounds: self.n_rounds + other.n_rounds,
+            most_rounds: self.most_rounds.max(other.most_rounds),
         }
     }
 }
@@ -150,6 +157,10 @@ pub(crate) enum Failure {
     },
     /// Loads and modes do not settle.
     Unsettled {
+        contact: usize,
+    },
+    /// The contacts of a real-time step are not in balance.
+    Unbalanced {
         contact: usize,
     },
 }
@@ -267,6 +278,8 @@ pub struct Machine {
     /// The same taken through ties.
     pub(super) reduction: Option<Box<Reduction>>,
     pub(super) failure: Option<Failure>,
+    /// Its own method, where it makes its own steps.
+    pub(super) real_time: Option<Box<RealTime>>,
 }
 
 impl Machine {
@@ -339,6 +352,7 @@ impl Machine {
             derivatives: None,
             reduction: None,
             failure: None,
+            real_time: None,
             compiled,
         };
         machine.apply_wrenches();
@@ -398,6 +412,9 @@ impl Machine {
             self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
             self.mode[c] = if contact.is_event_driven() { Mode::of_sign(v) } else { Mode::Stuck };
         }
+        if self.is_real_time() {
+            return self.begin_real_time(*t, y).map_err(|failure| self.explain(*t, failure));
+        }
         self.rest.touched.fill(Touched::No);
         self.settle(*t).map_err(|failure| self.explain(*t, failure))?;
         self.gather(y);
@@ -406,6 +423,10 @@ impl Machine {
 
     /// What acts from outside has changed at once, at (t, y): chooses the modes again. `y` has length `max_dim`.
     pub fn reconsider(&mut self, t: f64, y: &mut [f64]) -> Result<()> {
+        if self.is_real_time() {
+            // every step chooses anew
+            return Ok(());
+        }
         self.scatter(t, y);
         self.rest.touched.fill(Touched::No);
         self.settle(t).map_err(|failure| self.explain(t, failure))?;
@@ -417,6 +438,10 @@ impl Machine {
     pub fn look(&mut self, t: f64, y: &[f64]) -> Result<()> {
         self.scatter(t, y);
         let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
+            if self.is_real_time() {
+                // the rest is as the last step left it
+                return Ok(());
+            }
             self.efforts(t);
             self.accelerate(TIGHT)?;
             self.read_reactions()
@@ -530,6 +555,9 @@ impl Machine {
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {
                 Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: source.to_string() }
+            }
+            Failure::Unbalanced { contact } => {
+                Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
             }
             Failure::NoAcceleration { joint } => Error::NoAcceleration { t, joint: name(joint) },
             Failure::Unsettled { contact } => {

@@ -8,6 +8,7 @@
 //! - `events`: when modes change, and what happens then;
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `jacobian`: derivatives for implicit steppers;
+//! - `real_time`: a fixed-step method of its own, in place of all these;
 //! - `ledger`: where the energy is and where it goes;
 //! - `archive`: what of it lasts from step to step, as bytes;
 //! - `system`: all of it as a stepper asks for it.
@@ -20,6 +21,7 @@ mod jacobian;
 mod jerk;
 mod ledger;
 mod machine;
+mod real_time;
 mod residual;
 mod rest;
 mod system;

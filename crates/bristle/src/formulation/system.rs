@@ -74,7 +74,7 @@ impl System for Machine {
     }
 
     fn n_events(&self) -> usize {
-        self.count_events()
+        if self.is_real_time() { 0 } else { self.count_events() }
     }
 
     fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
@@ -86,7 +86,7 @@ impl System for Machine {
     }
 
     fn next_time_event(&self, t: f64) -> Option<f64> {
-        self.next_corner.filter(|&corner| corner > t)
+        self.next_corner.filter(|&corner| corner > t && !self.is_real_time())
     }
 
     fn longest_step(&self, _t: f64, y: &[f64]) -> f64 {
@@ -101,6 +101,9 @@ impl System for Machine {
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Trouble> {
+        if self.is_real_time() {
+            return self.accept_real_time(y);
+        }
         let is_jerk = self.formulation == Formulation::Jerk;
         if self.free.is_empty() && self.pressed.is_empty() && !is_jerk {
             return Ok(false);
@@ -124,6 +127,10 @@ impl System for Machine {
     }
 
     fn slips(&mut self, t: f64, y: &[f64], slips: &mut [Slip]) {
+        if self.is_real_time() {
+            // its steps follow no rule
+            return;
+        }
         self.scatter(t, y);
         for (slip, contact) in slips.iter_mut().zip(&self.compiled.contacts) {
             let (v, law) = (contact.arm * contact.rate(&self.v), &contact.law);
@@ -137,6 +144,10 @@ impl System for Machine {
                 time_constant: law.time_constant(v),
             };
         }
+    }
+
+    fn own_step(&mut self, t: f64, h: f64, y: &[f64], y_new: &mut [f64], quad: &mut [f64]) -> Result<(), Trouble> {
+        self.real_time_step(t, h, y, y_new, quad)
     }
 }
 
@@ -165,7 +176,7 @@ impl Machine {
     }
 
     /// Centres the charts of free joints that have turned far on where they are. Whether there were any.
-    fn move_charts(&mut self) -> Result<bool, bristle_multibody::Error> {
+    pub(super) fn move_charts(&mut self) -> Result<bool, bristle_multibody::Error> {
         let mut moved = false;
         let model = &self.compiled.model;
         for &k in &self.free {

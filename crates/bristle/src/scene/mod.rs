@@ -112,9 +112,11 @@ impl Scene {
         self.solver.method.unwrap_or_else(|| if self.has_bristles() { Method::Radau5 } else { Method::Dopri5 })
     }
 
-    /// The step control: the one asked for, otherwise by error with `rtol` 1e-8 and `atol` 1e-10.
+    /// The step control: the one asked for, otherwise by error with `rtol` 1e-8 and `atol` 1e-10; for `RealTime` steps of 1 ms.
     pub fn control(&self) -> Control {
-        self.solver.control.unwrap_or_default()
+        let is_real_time = self.method() == Method::RealTime;
+        let default = if is_real_time { Control::Constant { step: 1e-3 } } else { Control::default() };
+        self.solver.control.unwrap_or(default)
     }
 
     /// Whether any friction law has a bristle state.

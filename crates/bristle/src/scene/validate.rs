@@ -190,7 +190,10 @@ impl<'s> Check<'s> {
             let help = "write `control: Constant(step: 1e-3)` with the step of your control loop";
             self.report(control, "`RealTime` takes a constant step", help);
         }
-        if scene.formulation == Formulation::Residual && !scene.method().is_implicit() {
+        if scene.method() == Method::RealTime && scene.formulation != Formulation::Implicit {
+            let help = "leave it out, or write `formulation: Implicit`";
+            self.report(At::field("formulation"), "`RealTime` has its own way with loads", help);
+        } else if scene.formulation == Formulation::Residual && !scene.method().is_implicit() {
             let chosen = if scene.solver.method.is_some() { "" } else { ", the default," };
             let reason =
                 format!("`Residual` needs an implicit method; `{}`{chosen} is explicit", scene.method().name());

@@ -1,0 +1,440 @@
+//! `RealTime`: a fixed step that friction cannot make unstable, in bounded time.
+//!
+//! ```text
+//! M (v₁ − v₀) = h (τ(t₁) − c(q₀, v₀) − K (q₀ + h v₁ − rest) − d v₁) − Wᵀ λ(W v₁)                   (1)
+//! q₁ = q₀ ⊕ h v₁                                                                                 (2)
+//! ```
+//!
+//! c is the bias with gravity; K and d gather springs, dampers, `Pull` and `Pid` drives and the spring-dampers between joints; λ are the
+//! impulses of the contacts, a row of W for each. With A = M + h d + h² K, positive definite, (1) is
+//!
+//! ```text
+//! v₁ = v* − A⁻¹ Wᵀ λ,     A (v* − v₀) = h (τ − c − K (q₀ + h v₀ − rest) − d v₀)                     (3)
+//! ω = W v₁ = ω* − D λ(ω),   D = W A⁻¹ Wᵀ                                                           (4)
+//! ```
+//!
+//! Bristles are eliminated from λ(ω) in closed form and λ(ω) never falls (`grip`), so (4) has one solution (`balance`); a contact that is
+//! stuck gets slip velocity 0.0 exactly (`hold`), and its position keeps every bit. Ties between joints and prescribed motions
+//! are eliminated first (`reduced`): a driven joint moves at the velocity that takes it to where its signal is at t₁. A load that is a
+//! reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals are sampled at t₁,
+//! just before what begins there begins; nothing is located, and changes of mode are noted at ends of steps.
+//!
+//! **Order** 1. **Stability**: (3) and (4) are stable whatever h, stiffness, damping and friction are. Gravity and c are explicit:
+//! h has to resolve the swing of pendulums and h |ω| be well below 1 where bodies tumble.
+//!
+//! **Energy.** Work, heat and energies of the ledger are those of (1), at the velocities v₁. What is missing from the balance is what the
+//! method itself takes: ½ (v₁ − v₀)ᵀ M (v₁ − v₀) + ½ h² v₁ᵀ K v₁ each step, as much as h times the power of accelerations and springs; what M and
+//! gravity change with q within a step is of the same order and of either sign.
+
+#![expect(non_snake_case, reason = "symbols follow the equations above")]
+
+mod balance;
+mod cholesky;
+mod grip;
+mod hold;
+mod ledger;
+mod reduced;
+
+use super::efforts::load_signal;
+use super::machine::{Failure, Machine, ModeChange};
+use crate::component::Drive;
+use crate::signal::Piece;
+use balance::Balance;
+use bristle_friction::{FrictionLaw, Mode};
+use bristle_integrate::Trouble;
+use bristle_multibody::{advance, configuration_difference, crba, rnea};
+use cholesky::{backward, cholesky, forward};
+use grip::Grip;
+use hold::Hold;
+use nalgebra::DMatrix;
+use reduced::{Reduced, dot};
+
+/// Solutions of (4) in a step at most, each with the reactions of the one before.
+const MOST_LOADS: usize = 5;
+
+/// Change of a load, relative, at which it is settled.
+const SETTLED: f64 = 1e-9;
+
+/// The step, s, whose accelerations and friction stand for those at the start.
+const FIRST_LOOK: f64 = 1e-6;
+
+/// What a real-time step works with; made once.
+#[derive(Debug, Clone)]
+pub(super) struct RealTime {
+    reduced: Reduced,
+    balance: Balance,
+    hold: Hold,
+    grips: Vec<Grip>,
+    /// A, then its Cholesky factor in the reduced coordinates.
+    A: DMatrix<f64>,
+    L: Vec<f64>,
+    /// Rows L⁻¹ (W T)ᵀ of the contacts.
+    X: Vec<f64>,
+    /// In reduced coordinates: right-hand side, then change of velocity without and with contacts.
+    y: Vec<f64>,
+    y1: Vec<f64>,
+    /// Per velocity: efforts, change of velocity that is prescribed, velocities at the end, zeros.
+    r: Vec<f64>,
+    u_led: Vec<f64>,
+    v1: Vec<f64>,
+    zero: Vec<f64>,
+    xi1: Vec<f64>,
+    q1: Vec<f64>,
+    /// Of each contact: loads forwards and backwards in the present solution.
+    normal: Vec<[f64; 2]>,
+}
+
+/// Where the signals of a step are sampled.
+#[derive(Debug, Clone, Copy)]
+struct At {
+    t: f64,
+    piece: Piece,
+    /// The first look takes accelerations of prescribed motions from their signals.
+    is_first: bool,
+}
+
+impl RealTime {
+    fn new(machine: &Machine) -> Self {
+        let compiled = &machine.compiled;
+        let (n_v, n_contacts) = (compiled.model.n_v, compiled.contacts.len());
+        let reduced = Reduced::new(compiled, |v| machine.driven.iter().any(|driven| driven.v == v));
+        let n = reduced.independent.len();
+        Self {
+            balance: Balance::new(n_contacts),
+            hold: Hold::new(n, n_contacts),
+            grips: vec![Grip::Dry { up: [0.0; 2], down: [0.0; 2] }; n_contacts],
+            A: DMatrix::zeros(n_v, n_v),
+            L: vec![0.0; n * n],
+            X: vec![0.0; n * n_contacts],
+            y: vec![0.0; n],
+            y1: vec![0.0; n],
+            r: vec![0.0; n_v],
+            u_led: vec![0.0; n_v],
+            v1: vec![0.0; n_v],
+            zero: vec![0.0; n_v],
+            xi1: vec![0.0; n_v],
+            q1: machine.q.clone(),
+            normal: vec![[0.0; 2]; n_contacts],
+            reduced,
+        }
+    }
+}
+
+impl Machine {
+    /// From here on the machine makes its own steps.
+    pub(crate) fn make_real_time(&mut self) {
+        self.real_time = Some(Box::new(RealTime::new(self)));
+    }
+
+    /// Whether it does.
+    pub(crate) fn is_real_time(&self) -> bool {
+        self.real_time.is_some()
+    }
+
+    /// The start: all velocities are unknowns, and accelerations, loads and friction are those of a very short step.
+    pub(super) fn begin_real_time(&mut self, t: f64, y: &mut [f64]) -> Result<(), Failure> {
+        self.active.clear();
+        self.active.extend(0..self.v.len());
+        self.changes.clear();
+        let Some(mut rt) = self.real_time.take() else { return Ok(()) };
+        rt.reduced.begin(&self.xi);
+        rt.balance.met.fill(grip::Met::default());
+        let at = At { t, piece: Piece::After(t), is_first: true };
+        let solved = self.solve_step(&mut rt, FIRST_LOOK, at);
+        if solved.is_ok() {
+            self.take_results(&rt, FIRST_LOOK);
+        }
+        self.real_time = Some(rt);
+        self.gather(y);
+        solved
+    }
+
+    /// One step from (t, y).
+    pub(super) fn real_time_step(
+        &mut self,
+        t: f64,
+        h: f64,
+        y: &[f64],
+        y_new: &mut [f64],
+        quad: &mut [f64],
+    ) -> Result<(), Trouble> {
+        let Some(mut rt) = self.real_time.take() else { return Err(Trouble::Fatal { code: usize::MAX }) };
+        self.take_unknowns(y);
+        let t1 = t + h;
+        self.piece = Piece::Before(t1);
+        let at = At { t: t1, piece: self.piece, is_first: false };
+        let made = self.solve_step(&mut rt, h, at).and_then(|()| self.finish_step(&mut rt, h, t1, quad));
+        if made.is_ok() {
+            self.gather(y_new);
+        }
+        self.real_time = Some(rt);
+        made.map_err(|failure| {
+            self.failure = Some(failure);
+            Trouble::Fatal { code: 0 }
+        })
+    }
+
+    /// Centres charts; the rest of a step is done.
+    pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, Trouble> {
+        if self.free.is_empty() {
+            return Ok(false);
+        }
+        self.take_unknowns(y);
+        let moved = self.move_charts().map_err(|_| Trouble::Retry)?;
+        if moved {
+            self.gather(y);
+        }
+        Ok(moved)
+    }
+
+    /// Unknowns to arrays, prescribed velocities as the last step had them.
+    fn take_unknowns(&mut self, y: &[f64]) {
+        let n = self.v.len();
+        self.xi.copy_from_slice(&y[..n]);
+        self.v.copy_from_slice(&y[n..2 * n]);
+        let mut rest = y[2 * n..].iter();
+        for (state, contact) in self.state.iter_mut().zip(&self.compiled.contacts) {
+            state[..contact.law.n_states()].iter_mut().zip(&mut rest).for_each(|(s, y)| *s = *y);
+        }
+        self.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
+    }
+
+    /// (3) and (4): velocities at the end of the step into `rt.v1`, contacts into `rt.balance`.
+    fn solve_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
+        self.place()?;
+        self.assemble_step(rt, h, at)?;
+        self.reduce(rt, h)?;
+        for c in 0..self.mode.len() {
+            rt.normal[c] = self.normal_loads(c, at);
+        }
+        for round in 0..MOST_LOADS {
+            for (c, contact) in self.compiled.contacts.iter().enumerate() {
+                let slip = contact.arm * contact.rate(&self.v);
+                rt.grips[c] = Grip::new(contact, h, self.mode[c], slip, self.state[c], rt.normal[c]);
+            }
+            let RealTime { balance, grips, .. } = &mut *rt;
+            let contacts = &self.compiled.contacts;
+            let solved = balance.solve(|c, y, d, guess| grips[c].meet(&contacts[c].law, y, d, guess));
+            let rounds = solved.map_err(|contact| Failure::Unbalanced { contact })?;
+            self.counters.n_rounds += rounds;
+            self.counters.most_rounds = self.counters.most_rounds.max(rounds);
+            self.end_velocities(rt);
+            if self.pressed.is_empty() || round + 1 == MOST_LOADS || self.read_loads(rt, h)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Loads of contact c at the start of the iteration.
+    fn normal_loads(&self, c: usize, at: At) -> [f64; 2] {
+        let contact = &self.compiled.contacts[c];
+        if contact.bearing.is_some() {
+            return [self.load[c]; 2];
+        }
+        [contact.normal(&load_signal(contact.signal(), at.t, at.piece)).0; 2]
+    }
+
+    /// A, the efforts of (3), and what prescribed velocities do.
+    fn assemble_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
+        let Self { compiled, work, q, v, xi, .. } = self;
+        let RealTime { A, r, u_led, zero, .. } = rt;
+        crba(&compiled.model, work, q, A)?;
+        let bias = rnea(&compiled.model, work, q, v, zero)?;
+        r.iter_mut().zip(&compiled.effort).zip(bias).for_each(|((r, effort), bias)| *r = effort - bias);
+        for d in &compiled.dampers {
+            r[d.v] -= d.damping * v[d.v];
+            A[(d.v, d.v)] += h * d.damping;
+        }
+        for s in &compiled.springs {
+            r[s.v] -= s.stiffness * (q[s.q] + h * v[s.v] - s.rest);
+            A[(s.v, s.v)] += h * h * s.stiffness;
+        }
+        for s in &compiled.coupled.springs {
+            let rate = v[s.a] - v[s.b];
+            let effort = s.stiffness * (xi[s.a] - xi[s.b] + h * rate - s.rest) + s.damping * rate;
+            r[s.a] -= effort;
+            r[s.b] += effort;
+            let gain = h * (s.damping + h * s.stiffness);
+            A[(s.a, s.a)] += gain;
+            A[(s.b, s.b)] += gain;
+            A[(s.a, s.b)] -= gain;
+            A[(s.b, s.a)] -= gain;
+        }
+        u_led.fill(0.0);
+        let mut integrals = self.integral.iter();
+        for drive in &compiled.drives {
+            let signal = drive.signal().sample(at.t, at.piece);
+            let (k, ahead) = (drive.v, q[drive.q] + h * v[drive.v]);
+            match drive.drive {
+                Drive::Motion(_) if at.is_first => u_led[k] = h * signal.second_derivative,
+                Drive::Motion(_) => u_led[k] = (signal.value - xi[k]) / h - v[k],
+                Drive::Effort(_) | Drive::Pull { .. } => r[k] += drive.effort(&signal, ahead, v[k], 0.0),
+                Drive::Pid { .. } => {
+                    let integral = integrals.next().map_or(0.0, |integral| integral + h * (signal.value - ahead));
+                    r[k] += drive.effort(&signal, ahead, v[k], integral);
+                }
+            }
+            // gains that would push away from the target stay explicit, and A positive definite
+            let [in_q, in_v, in_integral] = drive.slopes();
+            A[(k, k)] += h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0));
+        }
+        Ok(())
+    }
+
+    /// Reduced A and its factor, v* and D.
+    fn reduce(&mut self, rt: &mut RealTime, h: f64) -> Result<(), Failure> {
+        let RealTime { reduced, balance, A, L, X, y, r, u_led, .. } = rt;
+        let (n, n_contacts) = (reduced.independent.len(), reduced.contacts.len());
+        // prescribed changes, and those of what is tied to them
+        for tied in &reduced.tied {
+            u_led[tied.v] = dot(&reduced.led[tied.v], u_led);
+        }
+        let is_led = u_led.iter().any(|&u| u != 0.0);
+        // Tᵀ A T, lower half, and Tᵀ (h r − A u)
+        L.fill(0.0);
+        y.fill(0.0);
+        for (k, row) in reduced.rows.iter().enumerate() {
+            if row.is_empty() {
+                continue;
+            }
+            let column = A.column(k);
+            let mut effort = h * r[k];
+            if is_led {
+                effort -= column.iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
+            }
+            for &(i, c) in row {
+                y[i] += c * effort;
+                for (other, &a) in reduced.rows.iter().zip(column.iter()) {
+                    for &(j, d) in other {
+                        if j <= i {
+                            L[i * n + j] += c * d * a;
+                        }
+                    }
+                }
+            }
+        }
+        cholesky(L, n).map_err(|k| self.singular(reduced.independent[k], L[k * n + k]))?;
+        // W v* and D
+        forward(L, y, n, 0);
+        backward(L, y, n);
+        for c in 0..n_contacts {
+            let x = &mut X[c * n..(c + 1) * n];
+            x.fill(0.0);
+            reduced.contacts[c].iter().for_each(|&(k, coefficient)| x[k] = coefficient);
+            let first = reduced.contacts[c].first().map_or(n, |term| term.0);
+            forward(L, x, n, first);
+            let now = self.compiled.contacts[c].rate(&self.v);
+            balance.free[c] = now + dot(&reduced.contacts[c], y) + dot(&reduced.contacts_led[c], u_led);
+        }
+        for c in 0..n_contacts {
+            for other in 0..=c {
+                let d = X[c * n..(c + 1) * n].iter().zip(&X[other * n..(other + 1) * n]).map(|(a, b)| a * b).sum();
+                balance.delassus[c * n_contacts + other] = d;
+                balance.delassus[other * n_contacts + c] = d;
+            }
+        }
+        Ok(())
+    }
+
+    fn singular(&self, v: usize, inertia: f64) -> Failure {
+        let joint = self.compiled.model.joint_names[self.joint_of[v]].clone();
+        Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia })
+    }
+
+    /// v₁ with the contacts as they are met; what is stuck exactly so.
+    fn end_velocities(&self, rt: &mut RealTime) {
+        let RealTime { reduced, balance, hold, L, X, y, y1, u_led, v1, .. } = rt;
+        let n = y.len();
+        y1.fill(0.0);
+        for (x, met) in X.chunks_exact(n.max(1)).zip(&balance.met) {
+            y1.iter_mut().zip(x).for_each(|(y1, x)| *y1 -= met.lambda * x);
+        }
+        backward(L, y1, n);
+        for ((y1, y), &k) in y1.iter_mut().zip(&*y).zip(&reduced.independent) {
+            *y1 = self.v[k] + (*y + *y1);
+        }
+        for driven in &self.driven {
+            v1[driven.v] = self.v[driven.v] + u_led[driven.v];
+        }
+        hold.clear();
+        for (c, met) in balance.met.iter().enumerate() {
+            if met.slope == f64::INFINITY {
+                hold.add(&reduced.contacts[c], dot(&reduced.contacts_led[c], v1));
+            }
+        }
+        hold.apply(y1);
+        for (&k, y1) in reduced.independent.iter().zip(&*y1) {
+            v1[k] = *y1;
+        }
+        reduced.velocities(v1);
+    }
+
+    /// Loads that are reactions, from the accelerations of the step. Whether they are those it was made with.
+    fn read_loads(&mut self, rt: &mut RealTime, h: f64) -> Result<bool, Failure> {
+        let Self { compiled, work, q, v, a, .. } = self;
+        a.iter_mut().zip(&rt.v1).zip(&*v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
+        rnea(&compiled.model, work, q, v, a)?;
+        let mut is_settled = true;
+        for &c in &self.pressed {
+            let contact = &compiled.contacts[c];
+            let Some(bearing) = contact.bearing else { continue };
+            let n = bearing.press(&work.reaction(contact.joint)).0;
+            is_settled &= (n - rt.normal[c][0]).abs() <= SETTLED * n;
+            rt.normal[c] = [n; 2];
+        }
+        Ok(is_settled)
+    }
+
+    /// Accelerations, friction, loads and modes of the step.
+    fn take_results(&mut self, rt: &RealTime, h: f64) {
+        self.a.iter_mut().zip(&rt.v1).zip(&self.v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
+        self.changes.clear();
+        for (c, met) in rt.balance.met.iter().enumerate() {
+            self.friction[c] = met.lambda / h;
+            self.load[c] = rt.normal[c][0];
+            if self.compiled.contacts[c].is_event_driven() {
+                let (from, to) = (self.mode[c], Mode::of_sign(met.omega));
+                self.mode[c] = to;
+                if from != to {
+                    self.changes.push(ModeChange { contact: c, from, to });
+                }
+            }
+        }
+    }
+
+    /// The end of the step: positions, states, integrals, the ledger.
+    fn finish_step(&mut self, rt: &mut RealTime, h: f64, t1: f64, quad: &mut [f64]) -> Result<(), Failure> {
+        self.lead_efforts(rt, h);
+        self.book(rt, h, t1, quad)?;
+        let RealTime { reduced, balance, u_led, v1, xi1, q1, .. } = rt;
+        let Self { compiled, xi, q, v, state, .. } = self;
+        // (2)
+        if self.free.is_empty() {
+            xi1.iter_mut().zip(&*xi).zip(&*v1).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
+        } else {
+            u_led.iter_mut().zip(&*v1).for_each(|(d, v1)| *d = h * v1);
+            advance(&compiled.model, q, u_led, q1)?;
+            configuration_difference(&compiled.model, &self.q_ref, q1, xi1)?;
+        }
+        for driven in &self.driven {
+            xi1[driven.v] = compiled.drives[driven.drive].signal().sample(t1, self.piece).value;
+        }
+        reduced.positions(xi1);
+        // states with the slip that was found
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            if contact.law.n_states() > 0 {
+                let (slip, level) = (contact.arm * balance.met[c].omega, contact.arm * contact.rate(v));
+                state[c] = contact.law.implicit_step(h, slip, level, state[c]).state;
+            }
+        }
+        let pids = compiled.drives.iter().filter(|drive| drive.has_integral());
+        for (integral, drive) in self.integral.iter_mut().zip(pids) {
+            *integral += h * (drive.signal().sample(t1, self.piece).value - xi1[drive.v]);
+        }
+        self.take_results(rt, h);
+        self.xi.copy_from_slice(&rt.xi1);
+        self.v.copy_from_slice(&rt.v1);
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! What a real-time step does, in joules: all at the velocities v₁ of its end.
+//!
+//! ```text
+//! work   h (τᵀ v₁ + Σ f_ext · v_link)                      drives with their efforts at the end of the step
+//! heat   h d v₁²,   λ ω − N (E(s₁) − E(s₀))                E = s²/(2σ₀)
+//! load   (N − N₀) E(s₀);  where N is a reaction −N (E(s₁) − E(s₀)), the stored energy being added when the ledger is read
+//! ```
+
+use super::cholesky::dot_all;
+use super::{Failure, Machine, RealTime};
+use bristle_friction::FrictionLaw;
+use bristle_multibody::{kinematics, point_velocity, poses};
+use nalgebra::Vector3;
+
+impl Machine {
+    /// Efforts of prescribed motions: what (1) leaves over in their rows, and in those of joints that are tied to them.
+    pub(super) fn lead_efforts(&mut self, rt: &mut RealTime, h: f64) {
+        if self.driven.is_empty() {
+            return;
+        }
+        let RealTime { reduced, balance, A, r, v1, zero: left, .. } = rt;
+        for (k, left) in left.iter_mut().enumerate() {
+            let column = A.column(k);
+            let change: f64 = column.iter().zip(v1.iter().zip(&self.v)).map(|(a, (v1, v))| a * (v1 - v)).sum();
+            *left = change - h * r[k];
+        }
+        for (contact, met) in self.compiled.contacts.iter().zip(&balance.met) {
+            contact.take(left, -met.lambda);
+        }
+        for driven in &mut self.driven {
+            let passed = reduced.tied.iter().map(|tied| {
+                let factor = tied.of.iter().find(|term| term.0 == driven.v).map_or(0.0, |term| term.1);
+                factor * left[tied.v]
+            });
+            driven.effort = (left[driven.v] + passed.sum::<f64>()) / h;
+        }
+        left.fill(0.0);
+    }
+
+    /// Work, heat and work of loads over the step. `state`, `load` and `q` are still those at its start.
+    pub(super) fn book(&mut self, rt: &RealTime, h: f64, t1: f64, quad: &mut [f64]) -> Result<(), Failure> {
+        let v1 = &rt.v1;
+        quad[0] += h * self.wrench_power(v1)?;
+        let Self { compiled, xi, state, load, .. } = self;
+        quad[0] += h * dot_all(&compiled.effort, v1);
+        quad[0] += h * self.driven.iter().map(|driven| driven.effort * v1[driven.v]).sum::<f64>();
+        let mut integrals = self.integral.iter();
+        for drive in &compiled.drives {
+            let signal = drive.signal().sample(t1, self.piece);
+            let (v, q) = (v1[drive.v], xi[drive.v] + h * v1[drive.v]);
+            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+            let integral = integral.map_or(0.0, |integral| integral + h * (signal.value - q));
+            quad[0] += h * drive.effort(&signal, q, v, integral) * v;
+        }
+        let heat = &mut quad[2..];
+        for d in &compiled.dampers {
+            let at = compiled.heated.binary_search(&d.joint).unwrap_or(0);
+            heat[at] += h * d.damping * v1[d.v] * v1[d.v];
+        }
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            let (met, n) = (rt.balance.met[c], rt.normal[c][0]);
+            let mut warm = met.lambda * met.omega;
+            if contact.law.n_states() > 0 {
+                let (slip, level) = (contact.arm * met.omega, contact.arm * contact.rate(&self.v));
+                let before = contact.law.stored_energy(state[c]);
+                let after = contact.law.stored_energy(contact.law.implicit_step(h, slip, level, state[c]).state);
+                let stored = n * (after - before);
+                warm -= stored;
+                quad[1] += if contact.bearing.is_some() { -stored } else { (n - load[c]) * before };
+            }
+            quad[2 + compiled.heat_of(contact)] += warm;
+        }
+        Ok(())
+    }
+
+    /// Power of the wrenches that callers apply, at the positions of the start and velocities `v`.
+    fn wrench_power(&mut self, v: &[f64]) -> Result<f64, Failure> {
+        let Self { compiled, work, q, poses: places, .. } = self;
+        let model = &compiled.model;
+        if compiled.wrenches.is_empty() {
+            return Ok(0.0);
+        }
+        kinematics(model, work, q, v)?;
+        poses(model, work, places)?;
+        let mut power = 0.0;
+        for w in &compiled.wrenches {
+            let rotation = places.link(model, w.body)?.rotation;
+            let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
+            // velocities in world axes, wrenches in the link's
+            power += velocity.linear().dot(&(rotation * w.wrench.force()));
+            power += velocity.angular().dot(&(rotation * w.wrench.moment()));
+        }
+        Ok(power)
+    }
+}

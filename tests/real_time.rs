@@ -87,7 +87,7 @@ fn coulomb_oscillator_stops_with_velocity_zero_and_keeps_every_bit() {
         let v: Vec<f64> = recording.channel("slide.velocity").unwrap().collect();
         let (stop, last) = (recording.events().last().unwrap(), x.len() - 1);
         println!("h {h}: {:?}, {}", stop, x[last]);
-        assert_near("stop", stop.t, 1.570796326794897, 20.0 * h);
+        assert_near("stop", stop.t, std::f64::consts::FRAC_PI_2, 20.0 * h);
         assert_eq!(recording.last("slide.mode").unwrap(), 0.0);
         for (k, &v) in v.iter().enumerate().filter(|(k, _)| 0.01 * *k as f64 > stop.t + h) {
             assert_eq!(v, 0.0);

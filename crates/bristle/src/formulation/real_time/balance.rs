@@ -81,7 +81,7 @@ impl Balance {
                 let d = delassus[c * n + c];
                 met[c] = meet(c, y, d, met[c].omega);
                 gap[c] = met[c].lambda - lambda[c];
-                let off = d * gap[c].abs() / (size + d * lambda[c].abs() + f64::MIN_POSITIVE);
+                let off = d * gap[c].abs() / (size + d * (lambda[c].abs() + met[c].size) + f64::MIN_POSITIVE);
                 // NaN counts as far off
                 if off > worst.0 || off.is_nan() {
                     worst = (off, c);

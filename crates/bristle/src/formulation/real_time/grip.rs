@@ -52,6 +52,8 @@ pub(super) struct Met {
     pub lambda: f64,
     /// dλ/dω; infinite for a dry contact that is stuck.
     pub slope: f64,
+    /// Size of the terms that λ is made of, for its rounding.
+    pub size: f64,
 }
 
 impl Grip {
@@ -85,40 +87,43 @@ impl Grip {
             Self::Dry { up, down } => {
                 let slide = |[level, slope]: [f64; 2], direction: f64| {
                     let omega = (y - direction * d * level) / (1.0 + d * slope);
-                    Met { omega, lambda: direction * level + slope * omega, slope }
+                    Met { omega, lambda: direction * level + slope * omega, slope, size: level }
                 };
                 if y > d * up[0] {
                     slide(up, 1.0)
                 } else if y < -d * down[0] {
                     slide(down, -1.0)
                 } else {
-                    Met { omega: 0.0, lambda: if d > 0.0 { y / d } else { 0.0 }, slope: f64::INFINITY }
+                    let lambda = if d > 0.0 { y / d } else { 0.0 };
+                    Met { omega: 0.0, lambda, slope: f64::INFINITY, size: 0.0 }
                 }
             }
             Self::Smooth { h, v_level, state, arm, scale } => {
                 let at = |omega: f64| {
                     let step = law.implicit_step(h, arm * omega, v_level, state);
-                    Met { omega, lambda: scale * step.effort, slope: scale * arm * step.effort_v }
+                    Met { omega, lambda: scale * step.effort, slope: scale * arm * step.effort_v, size: 0.0 }
                 };
                 if d == 0.0 || scale == 0.0 {
                     return at(y);
                 }
-                search(at, y, d, guess)
+                // s and σ₁ s/(h σ₀), which cancel where a bristle is let go
+                let rest = at(0.0);
+                let size = rest.lambda.abs() + rest.slope * law.deflection(state).abs() / (h * arm);
+                Met { size, ..search(at, rest, y, d, guess) }
             }
         }
     }
 }
 
-/// ω + D λ(ω) = y for a smooth λ that never falls: Newton in a bracket.
-fn search(at: impl Fn(f64) -> Met, y: f64, d: f64, guess: f64) -> Met {
+/// ω + D λ(ω) = y for a smooth λ that never falls, `rest` being λ at 0: Newton in a bracket.
+fn search(at: impl Fn(f64) -> Met, rest: Met, y: f64, d: f64, guess: f64) -> Met {
     // λ at the root lies on the same side of λ(0) as the root of 0
-    let rest = at(0.0);
     let end = y - d * rest.lambda;
     let (mut low, mut high) = if end < 0.0 { (end, 0.0) } else { (0.0, end) };
     let newton = end / (1.0 + d * rest.slope);
     let mut met = at(if guess > low && guess < high { guess } else { newton });
     for _ in 0..MOST_ROUNDS {
-        let Met { omega, lambda, slope } = met;
+        let Met { omega, lambda, slope, .. } = met;
         let gap = omega + d * lambda - y;
         if gap.abs() <= f64::EPSILON * (omega.abs() + d * lambda.abs()) {
             break;
@@ -130,7 +135,8 @@ fn search(at: impl Fn(f64) -> Met, y: f64, d: f64, guess: f64) -> Met {
         }
         let newton = omega - gap / (1.0 + d * slope);
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-        if next == omega || low >= high {
+        // what is left is rounding of λ
+        if (next - omega).abs() <= f64::EPSILON * omega.abs() || low >= high {
             break;
         }
         met = at(next);
@@ -193,8 +199,9 @@ mod tests {
                             let y = 10.0 * (f64::from(k) / 40.0).powi(5);
                             let met = grip.meet(&contact.law, y, d, 0.3);
                             let size = met.omega.abs() + d * met.lambda.abs() + y.abs();
-                            // one rounding of ω moves a stiff λ by more than rounding of λ
-                            let rounding = f64::EPSILON * (size + d * met.slope.min(1e300) * met.omega.abs());
+                            // a rounding of ω moves a stiff λ by more than rounding of λ; that of s₁ counts σ₁/(h σ₀) times
+                            let stiff = d * met.slope.min(1e300) * met.omega.abs();
+                            let rounding = f64::EPSILON * (size + stiff + d * met.size);
                             assert!(
                                 (met.omega + d * met.lambda - y).abs() <= 4.0 * rounding,
                                 "{grip:?} {d} {y} {met:?}"
@@ -216,7 +223,7 @@ mod tests {
             grip.meet(&contact.law, y, 1.0, 0.0)
         };
         // levels 1 and 1.5 with r N = 1
-        let stuck = |lambda| Met { omega: 0.0, lambda, slope: f64::INFINITY };
+        let stuck = |lambda| Met { omega: 0.0, lambda, slope: f64::INFINITY, size: 0.0 };
         assert_eq!(meet(Mode::Stuck, 0.0, 1.4), stuck(1.4));
         assert_eq!(meet(Mode::Forward, 1.0, -1.4), stuck(-1.4));
         assert_eq!(meet(Mode::Forward, 1.0, 1.4).omega, 1.4 - 1.0);

@@ -10,6 +10,7 @@ mod lugre;
 mod motion;
 mod reaction_loads;
 mod real_time;
+mod real_time_couplings;
 mod recording;
 mod scene_checks;
 mod scenes;

@@ -28,6 +28,7 @@
 
 #![expect(non_snake_case, reason = "symbols follow the equations above")]
 
+mod assemble;
 mod balance;
 mod cholesky;
 mod grip;
@@ -37,13 +38,12 @@ mod reduced;
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine, ModeChange};
-use crate::component::Drive;
 use crate::signal::Piece;
 use balance::Balance;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::Trouble;
-use bristle_multibody::{advance, configuration_difference, crba, rnea};
-use cholesky::{backward, cholesky, forward};
+use bristle_multibody::{advance, configuration_difference, rnea};
+use cholesky::backward;
 use grip::Grip;
 use hold::Hold;
 use nalgebra::DMatrix;
@@ -80,8 +80,11 @@ pub(super) struct RealTime {
     zero: Vec<f64>,
     xi1: Vec<f64>,
     q1: Vec<f64>,
-    /// Of each contact: loads forwards and backwards in the present solution.
+    /// Of each contact: loads forwards and backwards in the present solution, and that of its bent bristles after the last step.
     normal: Vec<[f64; 2]>,
+    bent: Vec<f64>,
+    /// Of one-way clutches with bristles: whether they have changed sides within the step.
+    turned: Vec<bool>,
 }
 
 /// Where the signals of a step are sampled.
@@ -115,6 +118,8 @@ impl RealTime {
             xi1: vec![0.0; n_v],
             q1: machine.q.clone(),
             normal: vec![[0.0; 2]; n_contacts],
+            bent: vec![0.0; n_contacts],
+            turned: vec![false; n_contacts],
             reduced,
         }
     }
@@ -139,6 +144,10 @@ impl Machine {
         let Some(mut rt) = self.real_time.take() else { return Ok(()) };
         rt.reduced.begin(&self.xi);
         rt.balance.met.fill(grip::Met::default());
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            let signal = load_signal(contact.signal(), t, self.piece);
+            rt.bent[c] = contact.normal_towards(self.state[c][0] < 0.0, &signal).0;
+        }
         let at = At { t, piece: Piece::After(t), is_first: true };
         let solved = self.solve_step(&mut rt, FIRST_LOOK, at);
         if solved.is_ok() {
@@ -161,7 +170,8 @@ impl Machine {
         let Some(mut rt) = self.real_time.take() else { return Err(Trouble::Fatal { code: usize::MAX }) };
         self.take_unknowns(y);
         let t1 = t + h;
-        self.piece = Piece::Before(t1);
+        // times that are sums of steps miss a corner by rounding
+        self.piece = Piece::Before(t1 - 1e-6 * h);
         let at = At { t: t1, piece: self.piece, is_first: false };
         let made = self.solve_step(&mut rt, h, at).and_then(|()| self.finish_step(&mut rt, h, t1, quad));
         if made.is_ok() {
@@ -203,143 +213,69 @@ impl Machine {
     fn solve_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
         self.place()?;
         self.assemble_step(rt, h, at)?;
-        self.reduce(rt, h)?;
+        self.reduce_step(rt, h)?;
+        rt.turned.fill(false);
         for c in 0..self.mode.len() {
-            rt.normal[c] = self.normal_loads(c, at);
+            rt.normal[c] = self.normal_loads(c, self.state[c][0] < 0.0, at);
         }
-        for round in 0..MOST_LOADS {
+        for round in 1..=MOST_LOADS {
             for (c, contact) in self.compiled.contacts.iter().enumerate() {
                 let slip = contact.arm * contact.rate(&self.v);
                 rt.grips[c] = Grip::new(contact, h, self.mode[c], slip, self.state[c], rt.normal[c]);
             }
             let RealTime { balance, grips, .. } = &mut *rt;
             let contacts = &self.compiled.contacts;
-            let solved = balance.solve(|c, y, d, guess| grips[c].meet(&contacts[c].law, y, d, guess));
+            let solved = balance.solve(
+                |c, y, d, guess| grips[c].meet(&contacts[c].law, y, d, guess),
+                |c, omega, sticking| grips[c].softened(&contacts[c].law, omega, sticking),
+            );
             let rounds = solved.map_err(|contact| Failure::Unbalanced { contact })?;
             self.counters.n_rounds += rounds;
             self.counters.most_rounds = self.counters.most_rounds.max(rounds);
             self.end_velocities(rt);
-            if self.pressed.is_empty() || round + 1 == MOST_LOADS || self.read_loads(rt, h)? {
+            if round == MOST_LOADS || self.read_loads(rt, h)? & self.sides_agree(rt, h, at) {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Loads of contact c at the start of the iteration.
-    fn normal_loads(&self, c: usize, at: At) -> [f64; 2] {
+    /// Loads of contact c forwards and backwards; its bristles, if it has any, bent backward or not.
+    fn normal_loads(&self, c: usize, is_backward: bool, at: At) -> [f64; 2] {
         let contact = &self.compiled.contacts[c];
         if contact.bearing.is_some() {
             return [self.load[c]; 2];
         }
-        [contact.normal(&load_signal(contact.signal(), at.t, at.piece)).0; 2]
+        let signal = load_signal(contact.signal(), at.t, at.piece);
+        let towards = |is_backward| contact.normal_towards(is_backward, &signal).0;
+        if contact.law.n_states() == 0 { [towards(false), towards(true)] } else { [towards(is_backward); 2] }
     }
 
-    /// A, the efforts of (3), and what prescribed velocities do.
-    fn assemble_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
-        let Self { compiled, work, q, v, xi, .. } = self;
-        let RealTime { A, r, u_led, zero, .. } = rt;
-        crba(&compiled.model, work, q, A)?;
-        let bias = rnea(&compiled.model, work, q, v, zero)?;
-        r.iter_mut().zip(&compiled.effort).zip(bias).for_each(|((r, effort), bias)| *r = effort - bias);
-        for d in &compiled.dampers {
-            r[d.v] -= d.damping * v[d.v];
-            A[(d.v, d.v)] += h * d.damping;
-        }
-        for s in &compiled.springs {
-            r[s.v] -= s.stiffness * (q[s.q] + h * v[s.v] - s.rest);
-            A[(s.v, s.v)] += h * h * s.stiffness;
-        }
-        for s in &compiled.coupled.springs {
-            let rate = v[s.a] - v[s.b];
-            let effort = s.stiffness * (xi[s.a] - xi[s.b] + h * rate - s.rest) + s.damping * rate;
-            r[s.a] -= effort;
-            r[s.b] += effort;
-            let gain = h * (s.damping + h * s.stiffness);
-            A[(s.a, s.a)] += gain;
-            A[(s.b, s.b)] += gain;
-            A[(s.a, s.b)] -= gain;
-            A[(s.b, s.a)] -= gain;
-        }
-        u_led.fill(0.0);
-        let mut integrals = self.integral.iter();
-        for drive in &compiled.drives {
-            let signal = drive.signal().sample(at.t, at.piece);
-            let (k, ahead) = (drive.v, q[drive.q] + h * v[drive.v]);
-            match drive.drive {
-                Drive::Motion(_) if at.is_first => u_led[k] = h * signal.second_derivative,
-                Drive::Motion(_) => u_led[k] = (signal.value - xi[k]) / h - v[k],
-                Drive::Effort(_) | Drive::Pull { .. } => r[k] += drive.effort(&signal, ahead, v[k], 0.0),
-                Drive::Pid { .. } => {
-                    let integral = integrals.next().map_or(0.0, |integral| integral + h * (signal.value - ahead));
-                    r[k] += drive.effort(&signal, ahead, v[k], integral);
-                }
-            }
-            // gains that would push away from the target stay explicit, and A positive definite
-            let [in_q, in_v, in_integral] = drive.slopes();
-            A[(k, k)] += h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0));
-        }
-        Ok(())
-    }
-
-    /// Reduced A and its factor, v* and D.
-    fn reduce(&mut self, rt: &mut RealTime, h: f64) -> Result<(), Failure> {
-        let RealTime { reduced, balance, A, L, X, y, r, u_led, .. } = rt;
-        let (n, n_contacts) = (reduced.independent.len(), reduced.contacts.len());
-        // prescribed changes, and those of what is tied to them
-        for tied in &reduced.tied {
-            u_led[tied.v] = dot(&reduced.led[tied.v], u_led);
-        }
-        let is_led = u_led.iter().any(|&u| u != 0.0);
-        // Tᵀ A T, lower half, and Tᵀ (h r − A u)
-        L.fill(0.0);
-        y.fill(0.0);
-        for (k, row) in reduced.rows.iter().enumerate() {
-            if row.is_empty() {
+    /// One-way clutches with bristles: whether each ends the step on the side whose load it had; one that does not gets the other, once.
+    ///
+    /// Bent backward, with the greater load, and let go forward: with the smaller load it goes further forward. Bent forward and pushed
+    /// back: the greater load may stop it short of the turn, and the step ends within rounding of the side it is given.
+    fn sides_agree(&self, rt: &mut RealTime, h: f64, at: At) -> bool {
+        let mut agree = true;
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            if !contact.bends_two_ways() || rt.turned[c] {
                 continue;
             }
-            let column = A.column(k);
-            let mut effort = h * r[k];
-            if is_led {
-                effort -= column.iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
-            }
-            for &(i, c) in row {
-                y[i] += c * effort;
-                for (other, &a) in reduced.rows.iter().zip(column.iter()) {
-                    for &(j, d) in other {
-                        if j <= i {
-                            L[i * n + j] += c * d * a;
-                        }
-                    }
-                }
+            let is_backward = self.bristles_after(rt, c, h)[0] < 0.0;
+            if is_backward != (self.state[c][0] < 0.0) {
+                rt.turned[c] = true;
+                rt.normal[c] = self.normal_loads(c, is_backward, at);
+                agree = false;
             }
         }
-        cholesky(L, n).map_err(|k| self.singular(reduced.independent[k], L[k * n + k]))?;
-        // W v* and D
-        forward(L, y, n, 0);
-        backward(L, y, n);
-        for c in 0..n_contacts {
-            let x = &mut X[c * n..(c + 1) * n];
-            x.fill(0.0);
-            reduced.contacts[c].iter().for_each(|&(k, coefficient)| x[k] = coefficient);
-            let first = reduced.contacts[c].first().map_or(n, |term| term.0);
-            forward(L, x, n, first);
-            let now = self.compiled.contacts[c].rate(&self.v);
-            balance.free[c] = now + dot(&reduced.contacts[c], y) + dot(&reduced.contacts_led[c], u_led);
-        }
-        for c in 0..n_contacts {
-            for other in 0..=c {
-                let d = X[c * n..(c + 1) * n].iter().zip(&X[other * n..(other + 1) * n]).map(|(a, b)| a * b).sum();
-                balance.delassus[c * n_contacts + other] = d;
-                balance.delassus[other * n_contacts + c] = d;
-            }
-        }
-        Ok(())
+        agree
     }
 
-    fn singular(&self, v: usize, inertia: f64) -> Failure {
-        let joint = self.compiled.model.joint_names[self.joint_of[v]].clone();
-        Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia })
+    /// States of contact c at the end of the step.
+    fn bristles_after(&self, rt: &RealTime, c: usize, h: f64) -> bristle_friction::State {
+        let contact = &self.compiled.contacts[c];
+        let (slip, level) = (contact.arm * rt.balance.met[c].omega, contact.arm * contact.rate(&self.v));
+        contact.law.implicit_step(h, slip, level, self.state[c]).state
     }
 
     /// v₁ with the contacts as they are met; what is stuck exactly so.
@@ -372,6 +308,9 @@ impl Machine {
 
     /// Loads that are reactions, from the accelerations of the step. Whether they are those it was made with.
     fn read_loads(&mut self, rt: &mut RealTime, h: f64) -> Result<bool, Failure> {
+        if self.pressed.is_empty() {
+            return Ok(true);
+        }
         let Self { compiled, work, q, v, a, .. } = self;
         a.iter_mut().zip(&rt.v1).zip(&*v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
         rnea(&compiled.model, work, q, v, a)?;
@@ -392,7 +331,7 @@ impl Machine {
         self.changes.clear();
         for (c, met) in rt.balance.met.iter().enumerate() {
             self.friction[c] = met.lambda / h;
-            self.load[c] = rt.normal[c][0];
+            self.load[c] = rt.normal[c][usize::from(met.omega < 0.0)];
             if self.compiled.contacts[c].is_event_driven() {
                 let (from, to) = (self.mode[c], Mode::of_sign(met.omega));
                 self.mode[c] = to;
@@ -405,10 +344,10 @@ impl Machine {
 
     /// The end of the step: positions, states, integrals, the ledger.
     fn finish_step(&mut self, rt: &mut RealTime, h: f64, t1: f64, quad: &mut [f64]) -> Result<(), Failure> {
-        self.lead_efforts(rt, h);
+        self.carried_efforts(rt, h);
         self.book(rt, h, t1, quad)?;
-        let RealTime { reduced, balance, u_led, v1, xi1, q1, .. } = rt;
-        let Self { compiled, xi, q, v, state, .. } = self;
+        let RealTime { reduced, u_led, v1, xi1, q1, .. } = &mut *rt;
+        let Self { compiled, xi, q, .. } = self;
         // (2)
         if self.free.is_empty() {
             xi1.iter_mut().zip(&*xi).zip(&*v1).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
@@ -421,16 +360,15 @@ impl Machine {
             xi1[driven.v] = compiled.drives[driven.drive].signal().sample(t1, self.piece).value;
         }
         reduced.positions(xi1);
-        // states with the slip that was found
-        for (c, contact) in compiled.contacts.iter().enumerate() {
-            if contact.law.n_states() > 0 {
-                let (slip, level) = (contact.arm * balance.met[c].omega, contact.arm * contact.rate(v));
-                state[c] = contact.law.implicit_step(h, slip, level, state[c]).state;
-            }
-        }
         let pids = compiled.drives.iter().filter(|drive| drive.has_integral());
         for (integral, drive) in self.integral.iter_mut().zip(pids) {
             *integral += h * (drive.signal().sample(t1, self.piece).value - xi1[drive.v]);
+        }
+        for c in 0..self.mode.len() {
+            if self.compiled.contacts[c].law.n_states() > 0 {
+                self.state[c] = self.bristles_after(rt, c, h);
+                self.backward[c] = self.state[c][0] < 0.0;
+            }
         }
         self.take_results(rt, h);
         self.xi.copy_from_slice(&rt.xi1);

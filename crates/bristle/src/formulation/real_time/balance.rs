@@ -11,17 +11,36 @@
 //! ```
 //!
 //! S_cc = 1/D_cc for a contact that is stuck. Every λ_c(ω) rises, so (1) is the optimality condition of a convex problem: its
-//! solution ω is unique. Where a Newton step brings no progress a sweep of Gauss–Seidel takes its place, which does descend: one
-//! contact after the other takes its own best answer to the others. Contacts that do the same work twice (two stuck clutches side by
+//! solution ω is unique. Where a Newton step brings no progress the problem itself is descended on,
+//!
+//! ```text
+//! P(μ) = ½ μᵀ D μ + Σ φ_c(ω_c),   ω = ω* − D μ,   φ' = λ,     dP/dμ = D (μ − λ(ω))               (3)
+//! ```
+//!
+//! stuck contacts giving way a little so that P is smooth: Newton on μ = λ(ω), which has the matrix of (2), with a line search by the sign of
+//! the slope of P. What it ends with is where (2) starts again. Contacts that do the same work twice (two stuck clutches side by
 //! side) share it in one of many ways; ω is the same in all of them.
 
 use super::grip::Met;
 
-/// Rounds in all, Newton or sweep. Two or three are usual.
+/// Rounds in all. Two or three are usual.
 pub(super) const MOST_ROUNDS: usize = 200;
 
 /// Error in ω, relative to the terms of (1), at which the contacts are balanced.
 const BALANCED: f64 = 1e-12;
+
+/// The same where rounding allows no more: contacts that are stiff and do the same work many times over.
+const ROUNDED: f64 = 1e-8;
+
+/// Velocities smaller than this, rad/s or m/s, are none: motion that dies out must not be followed to the smallest number there is.
+const NO_VELOCITY: f64 = 1e-60;
+
+/// The same for (3), where stuck contacts give way by `SOFT` of what they would without friction.
+const DESCENDED: f64 = 1e-9;
+const SOFT: f64 = 1e-8;
+
+/// Halvings of a line search.
+const MOST_HALVINGS: usize = 60;
 
 /// What of 1/D_cc a stuck contact may count for in (2): the rest keeps the matrix regular where contacts do the same work.
 const NEARLY: f64 = 1.0 - 1e-9;
@@ -66,8 +85,13 @@ impl Balance {
         }
     }
 
-    /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c. Rounds it took, or the contact furthest from balance.
-    pub fn solve(&mut self, meet: impl Fn(usize, f64, f64, f64) -> Met) -> Result<usize, usize> {
+    /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c, `soften(c, ω, stiffness)` its λ for (3). Rounds it took, or the
+    /// contact furthest from balance.
+    pub fn solve(
+        &mut self,
+        meet: impl Fn(usize, f64, f64, f64) -> Met,
+        soften: impl Fn(usize, f64, f64) -> Met,
+    ) -> Result<usize, usize> {
         let Self { n, delassus, free, met, lambda, gap, trial, trial_met, trial_gap, matrix, step } = self;
         let n = *n;
         if n == 0 {
@@ -81,7 +105,7 @@ impl Balance {
                 let d = delassus[c * n + c];
                 met[c] = meet(c, y, d, met[c].omega);
                 gap[c] = met[c].lambda - lambda[c];
-                let off = d * gap[c].abs() / (size + d * (lambda[c].abs() + met[c].size) + f64::MIN_POSITIVE);
+                let off = d * gap[c].abs() / (size + d * (lambda[c].abs() + met[c].size) + NO_VELOCITY);
                 // NaN counts as far off
                 if off > worst.0 || off.is_nan() {
                     worst = (off, c);
@@ -90,23 +114,14 @@ impl Balance {
             worst
         };
         let mut worst = evaluate(lambda, met, gap);
-        for round in 1..=MOST_ROUNDS {
+        let mut round = 1;
+        while round <= MOST_ROUNDS {
             if worst.0 <= BALANCED {
                 return Ok(round);
             }
-            // (2)
-            for c in 0..n {
-                let d = delassus[c * n + c];
-                let s = match met[c].slope {
-                    _ if d == 0.0 => 0.0,
-                    f64::INFINITY => NEARLY / d,
-                    slope => slope / (1.0 + d * slope),
-                };
-                for other in 0..n {
-                    matrix[c * n + other] = if other == c { 1.0 } else { s * delassus[c * n + other] };
-                }
-            }
+            fill_matrix(matrix, delassus, met);
             step.copy_from_slice(gap);
+            round += 1;
             if eliminate(matrix, step, n) {
                 (0..n).for_each(|c| trial[c] = lambda[c] + step[c]);
                 trial_met.copy_from_slice(met);
@@ -119,15 +134,102 @@ impl Balance {
                     continue;
                 }
             }
-            // a sweep: each contact in turn
-            for c in 0..n {
-                let (y, _) = felt(delassus, free, lambda, c);
-                met[c] = meet(c, y, delassus[c * n + c], met[c].omega);
-                lambda[c] = met[c].lambda;
+            if worst.0 <= ROUNDED {
+                return Ok(round);
             }
+            // (3), from the impulses that the contacts answer with
+            lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);
+            let scratch = Descent { delassus, free, met, matrix, step, rate: trial };
+            round += scratch.descend(lambda, &soften, MOST_ROUNDS.saturating_sub(round));
             worst = evaluate(lambda, met, gap);
         }
         if worst.0 <= BALANCED { Ok(MOST_ROUNDS) } else { Err(worst.1) }
+    }
+}
+
+/// What a descent works on.
+struct Descent<'a> {
+    delassus: &'a [f64],
+    free: &'a [f64],
+    met: &'a mut [Met],
+    matrix: &'a mut [f64],
+    step: &'a mut [f64],
+    /// dω along the step.
+    rate: &'a mut [f64],
+}
+
+impl Descent<'_> {
+    /// Descends on (3) from `mu`, in at most `most` rounds, and leaves λ there. The rounds it took.
+    fn descend(self, mu: &mut [f64], soften: &impl Fn(usize, f64, f64) -> Met, most: usize) -> usize {
+        let Self { delassus, free, met, matrix, step, rate } = self;
+        let n = free.len();
+        let soft = |c: usize, omega: f64| {
+            let d = delassus[c * n + c];
+            soften(c, omega, if d > 0.0 { 1.0 / (SOFT * d) } else { 0.0 })
+        };
+        let mut rounds = 0;
+        while rounds < most {
+            rounds += 1;
+            let mut worst = 0.0_f64;
+            for c in 0..n {
+                let (y, size) = felt(delassus, free, mu, c);
+                let d = delassus[c * n + c];
+                met[c] = soft(c, y - d * mu[c]);
+                // (1 − s D) (λ − μ): the right-hand side in the scale of (2)
+                step[c] = (met[c].lambda - mu[c]) / (1.0 + d * met[c].slope);
+                worst = worst.max(d * step[c].abs() / (size + d * mu[c].abs() + NO_VELOCITY));
+            }
+            fill_matrix(matrix, delassus, met);
+            if worst <= DESCENDED || !eliminate(matrix, step, n) {
+                break;
+            }
+            for (c, rate) in rate.iter_mut().enumerate() {
+                *rate = -(0..n).map(|other| delassus[c * n + other] * step[other]).sum::<f64>();
+            }
+            // the slope of P along the step rises: full length if it is still downhill there, otherwise where it is level
+            let slope = |alpha: f64| -> f64 {
+                let along =
+                    |c: usize| rate[c] * (soft(c, met[c].omega + alpha * rate[c]).lambda - mu[c] - alpha * step[c]);
+                (0..n).map(along).sum()
+            };
+            let (start, mut alpha) = (slope(0.0), 1.0);
+            let (mut low, mut high) = (0.0, 1.0);
+            for _ in 0..MOST_HALVINGS {
+                let here = slope(alpha);
+                if here <= 0.0 && alpha == 1.0 || here.abs() <= 0.1 * start.abs() {
+                    break;
+                }
+                if here > 0.0 {
+                    high = alpha;
+                } else {
+                    low = alpha;
+                }
+                alpha = 0.5 * (low + high);
+            }
+            mu.iter_mut().zip(&*step).for_each(|(mu, step)| *mu += alpha * step);
+        }
+        for c in 0..n {
+            let (y, _) = felt(delassus, free, mu, c);
+            met[c] = soft(c, y - delassus[c * n + c] * mu[c]);
+        }
+        mu.iter_mut().zip(&*met).for_each(|(mu, met)| *mu = met.lambda);
+        rounds
+    }
+}
+
+/// The matrix of (2).
+fn fill_matrix(matrix: &mut [f64], delassus: &[f64], met: &[Met]) {
+    let n = met.len();
+    for c in 0..n {
+        let d = delassus[c * n + c];
+        let s = match met[c].slope {
+            _ if d == 0.0 => 0.0,
+            f64::INFINITY => NEARLY / d,
+            slope => slope / (1.0 + d * slope),
+        };
+        for other in 0..n {
+            matrix[c * n + other] = if other == c { 1.0 } else { s * delassus[c * n + other] };
+        }
     }
 }
 

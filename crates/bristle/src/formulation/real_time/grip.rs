@@ -31,8 +31,8 @@ pub(super) enum Grip {
         state: State,
         /// Lever r.
         arm: f64,
-        /// h r N.
-        scale: f64,
+        /// h r N for ω ≥ 0 and below: one and the same for a law with states.
+        scale: [f64; 2],
     },
     /// Levels and slopes in either direction.
     Dry {
@@ -61,7 +61,7 @@ impl Grip {
     pub fn new(contact: &Contact, h: f64, mode: Mode, v_level: f64, state: State, normal: [f64; 2]) -> Self {
         let arm = contact.arm;
         let Some(law) = contact.law.event_driven() else {
-            return Self::Smooth { h, v_level, state, arm, scale: h * arm * normal[0] };
+            return Self::Smooth { h, v_level, state, arm, scale: normal.map(|n| h * arm * n) };
         };
         let speed = v_level.abs();
         let step = law.implicit_step(h, speed, speed, state);
@@ -101,15 +101,38 @@ impl Grip {
             Self::Smooth { h, v_level, state, arm, scale } => {
                 let at = |omega: f64| {
                     let step = law.implicit_step(h, arm * omega, v_level, state);
+                    let scale = scale[usize::from(omega < 0.0)];
                     Met { omega, lambda: scale * step.effort, slope: scale * arm * step.effort_v, size: 0.0 }
                 };
-                if d == 0.0 || scale == 0.0 {
+                if d == 0.0 || scale == [0.0; 2] {
                     return at(y);
                 }
                 // s and σ₁ s/(h σ₀), which cancel where a bristle is let go
                 let rest = at(0.0);
                 let size = rest.lambda.abs() + rest.slope * law.deflection(state).abs() / (h * arm);
                 Met { size, ..search(at, rest, y, d, guess) }
+            }
+        }
+    }
+}
+
+impl Grip {
+    /// λ and its slope at ω, where a dry contact that is stuck gives way a little: with stiffness `sticking`.
+    pub fn softened(&self, law: &Law, omega: f64, sticking: f64) -> Met {
+        match *self {
+            Self::Smooth { h, v_level, state, arm, scale } => {
+                let step = law.implicit_step(h, arm * omega, v_level, state);
+                let scale = scale[usize::from(omega < 0.0)];
+                Met { omega, lambda: scale * step.effort, slope: scale * arm * step.effort_v, size: 0.0 }
+            }
+            Self::Dry { up, down } => {
+                let [level, slope] = if omega > 0.0 { up } else { down };
+                let (held, limit) = (sticking * omega, level + slope * omega.abs());
+                if held.abs() <= limit {
+                    Met { omega, lambda: held, slope: sticking.max(slope), size: 0.0 }
+                } else {
+                    Met { omega, lambda: limit.copysign(omega), slope, size: 0.0 }
+                }
             }
         }
     }

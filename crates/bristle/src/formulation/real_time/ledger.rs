@@ -3,19 +3,20 @@
 //! ```text
 //! work   h (τᵀ v₁ + Σ f_ext · v_link)                      drives with their efforts at the end of the step
 //! heat   h d v₁²,   λ ω − N (E(s₁) − E(s₀))                E = s²/(2σ₀)
-//! load   (N − N₀) E(s₀);  where N is a reaction −N (E(s₁) − E(s₀)), the stored energy being added when the ledger is read
+//! load   N₁ E(s₁) − N₀ E(s₀) − N (E(s₁) − E(s₀))          N₀, N₁ the loads of the bristles before and after
+//!        −N (E(s₁) − E(s₀)) where N is a reaction, the stored energy being added when the ledger is read
 //! ```
 
 use super::cholesky::dot_all;
-use super::{Failure, Machine, RealTime};
+use super::{Failure, Machine, RealTime, load_signal};
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{kinematics, point_velocity, poses};
 use nalgebra::Vector3;
 
 impl Machine {
-    /// Efforts of prescribed motions: what (1) leaves over in their rows, and in those of joints that are tied to them.
-    pub(super) fn lead_efforts(&mut self, rt: &mut RealTime, h: f64) {
-        if self.driven.is_empty() {
+    /// Efforts of ties and of prescribed motions: what (1) leaves over in the rows of tied and led joints.
+    pub(super) fn carried_efforts(&mut self, rt: &mut RealTime, h: f64) {
+        if self.driven.is_empty() && rt.reduced.tied.is_empty() {
             return;
         }
         let RealTime { reduced, balance, A, r, v1, zero: left, .. } = rt;
@@ -34,14 +35,21 @@ impl Machine {
             });
             driven.effort = (left[driven.v] + passed.sum::<f64>()) / h;
         }
+        for (k, effort) in self.tie_effort.iter_mut().enumerate() {
+            let carried = reduced.tied.iter().map(|tied| {
+                let part = tied.from.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1);
+                part * left[tied.v]
+            });
+            *effort = carried.sum::<f64>() / h;
+        }
         left.fill(0.0);
     }
 
     /// Work, heat and work of loads over the step. `state`, `load` and `q` are still those at its start.
-    pub(super) fn book(&mut self, rt: &RealTime, h: f64, t1: f64, quad: &mut [f64]) -> Result<(), Failure> {
+    pub(super) fn book(&mut self, rt: &mut RealTime, h: f64, t1: f64, quad: &mut [f64]) -> Result<(), Failure> {
         let v1 = &rt.v1;
         quad[0] += h * self.wrench_power(v1)?;
-        let Self { compiled, xi, state, load, .. } = self;
+        let Self { compiled, xi, state, .. } = &*self;
         quad[0] += h * dot_all(&compiled.effort, v1);
         quad[0] += h * self.driven.iter().map(|driven| driven.effort * v1[driven.v]).sum::<f64>();
         let mut integrals = self.integral.iter();
@@ -57,16 +65,24 @@ impl Machine {
             let at = compiled.heated.binary_search(&d.joint).unwrap_or(0);
             heat[at] += h * d.damping * v1[d.v] * v1[d.v];
         }
+        for s in &compiled.coupled.springs {
+            let rate = v1[s.a] - v1[s.b];
+            heat[compiled.heat_of_element(s.element)] += h * s.damping * rate * rate;
+        }
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let (met, n) = (rt.balance.met[c], rt.normal[c][0]);
             let mut warm = met.lambda * met.omega;
             if contact.law.n_states() > 0 {
-                let (slip, level) = (contact.arm * met.omega, contact.arm * contact.rate(&self.v));
-                let before = contact.law.stored_energy(state[c]);
-                let after = contact.law.stored_energy(contact.law.implicit_step(h, slip, level, state[c]).state);
+                let end = self.bristles_after(rt, c, h);
+                let (before, after) = (contact.law.stored_energy(state[c]), contact.law.stored_energy(end));
                 let stored = n * (after - before);
                 warm -= stored;
-                quad[1] += if contact.bearing.is_some() { -stored } else { (n - load[c]) * before };
+                quad[1] -= stored;
+                if contact.bearing.is_none() {
+                    let bent = contact.normal_towards(end[0] < 0.0, &load_signal(contact.signal(), t1, self.piece)).0;
+                    quad[1] += bent * after - rt.bent[c] * before;
+                    rt.bent[c] = bent;
+                }
             }
             quad[2 + compiled.heat_of(contact)] += warm;
         }

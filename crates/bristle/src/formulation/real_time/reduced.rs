@@ -24,6 +24,8 @@ pub(super) struct Tied {
     pub of: Sparse,
     /// Constant of its position.
     pub offset: f64,
+    /// The ties, and their parts, that make its row.
+    pub from: Sparse,
 }
 
 /// T and P. See the [module](self).
@@ -114,26 +116,31 @@ fn add(row: &mut Sparse, other: &[(usize, f64)], factor: f64) {
 /// Gauss–Jordan: each tie gives one velocity by others that are not given by any tie. A tie that says nothing new gives none.
 fn eliminate(compiled: &Compiled, is_led: &impl Fn(usize) -> bool) -> Vec<Tied> {
     let mut tied: Vec<Tied> = Vec::new();
-    for tie in &compiled.coupled.ties {
+    for (k, tie) in compiled.coupled.ties.iter().enumerate() {
         // what is given already is put in
-        let mut row = Sparse::new();
+        let (mut row, mut from) = (Sparse::new(), vec![(k, 1.0)]);
         for &(v, c) in &tie.terms {
             match tied.iter().find(|tied| tied.v == v) {
-                Some(tied) => add(&mut row, &tied.of, c),
+                Some(tied) => {
+                    add(&mut row, &tied.of, c);
+                    add(&mut from, &tied.from, -c);
+                }
                 None => add(&mut row, &[(v, c)], 1.0),
             }
         }
         let pivot = row.iter().copied().filter(|&(v, _)| !is_led(v)).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
         let Some((v, c)) = pivot else { continue };
         let of: Sparse = row.iter().filter(|term| term.0 != v).map(|&(other, d)| (other, -d / c)).collect();
+        from.iter_mut().for_each(|(_, part)| *part /= c);
         // and the new one into those before
         for before in &mut tied {
             if let Some(at) = before.of.iter().position(|term| term.0 == v) {
                 let (_, factor) = before.of.remove(at);
                 add(&mut before.of, &of, factor);
+                add(&mut before.from, &from, factor);
             }
         }
-        tied.push(Tied { v, of, offset: 0.0 });
+        tied.push(Tied { v, of, offset: 0.0, from });
     }
     tied
 }

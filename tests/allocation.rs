@@ -116,7 +116,11 @@ fn sticking_and_slipping_does_not_allocate() {
         let before = sim.stats().n_events;
         let count = allocations(|| (0..200).for_each(|_| sim.step(0.01).unwrap()));
         // a real-time step locates nothing
-        assert!(method == Method::RealTime || sim.stats().n_events > before + 10, "joints stick and slip: {:?}", sim.stats());
+        assert!(
+            method == Method::RealTime || sim.stats().n_events > before + 10,
+            "joints stick and slip: {:?}",
+            sim.stats()
+        );
         assert_eq!(count, 0, "{method:?}");
     }
 }

@@ -73,6 +73,7 @@ impl Archived for Machine {
             rest,
             before,
             changes,
+            real_time,
         } = self;
         for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x, warm] {
             list.archive(archive);
@@ -115,13 +116,26 @@ impl Archived for Machine {
         rest.free.archive(archive);
         rest.was_free.archive(archive);
         changes.archive(archive);
+        if let Some(real_time) = real_time {
+            real_time.archive(archive);
+        }
     }
 }
 
 impl Archived for Counters {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { n_acceleration_solves, n_sweeps, n_substitutions, n_jerks, drift, n_projections } = self;
-        for count in [n_acceleration_solves, n_sweeps, n_substitutions, n_jerks, n_projections] {
+        let Self {
+            n_acceleration_solves,
+            n_sweeps,
+            n_substitutions,
+            n_jerks,
+            drift,
+            n_projections,
+            n_rounds,
+            most_rounds,
+        } = self;
+        let counts = [n_acceleration_solves, n_sweeps, n_substitutions, n_jerks, n_projections, n_rounds, most_rounds];
+        for count in counts {
             count.archive(archive);
         }
         drift.archive(archive);

@@ -42,6 +42,7 @@ use crate::signal::Piece;
 use balance::Balance;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::Trouble;
+use bristle_integrate::archive::{Archive, Archived};
 use bristle_multibody::{advance, configuration_difference, rnea};
 use cholesky::backward;
 use grip::Grip;
@@ -85,6 +86,18 @@ pub(super) struct RealTime {
     bent: Vec<f64>,
     /// Of one-way clutches with bristles: whether they have changed sides within the step.
     turned: Vec<bool>,
+}
+
+impl Archived for RealTime {
+    /// What a step finds from the one before: where the contacts were met, the loads of bent bristles, the places of tied joints.
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        for met in &mut self.balance.met {
+            met.omega.archive(archive);
+            met.lambda.archive(archive);
+        }
+        self.bent.archive(archive);
+        self.reduced.tied.iter_mut().for_each(|tied| tied.offset.archive(archive));
+    }
 }
 
 /// Where the signals of a step are sampled.

@@ -12,6 +12,13 @@
 //! δ' = X δ_p     x = D⁻¹ (u − Wᵀ δ')     δ = δ' + S x     δf = IA δ + pA         base to tips
 //! ```
 //!
+//! Written so, a joint waits for u before it passes anything on, and for δ' before it knows x. With V = Xᵀ U D⁻¹ and Y = Xᵀ W D⁻¹ made
+//! once, by the factorisation, both are under way at once, and it is waiting that takes the time in a chain:
+//!
+//! ```text
+//! pA_p += Xᵀ pA + V u                   x = D⁻¹ u − Yᵀ δ_p
+//! ```
+//!
 //! IA is not symmetric. A locked or fixed joint has D⁻¹ = 0; a free joint reads its whole force (P = S), its pivot is
 //! the 6×6 matrix IA. Armature enters D only. With an estimate (q̈, f) of accelerations and reactions, the residual
 //! b = τ − Pᵀ f − armature q̈ gives the Newton step x and the change δf of every reaction along with it: q̈ + x and
@@ -35,6 +42,9 @@ pub(crate) struct RowPivot {
     pub P: Motion,
     pub U: Force,
     pub W: Force,
+    /// Xᵀ U D⁻¹ and Xᵀ W D⁻¹, axes of the parent.
+    pub V: Force,
+    pub Y: Force,
     pub D: f64,
     pub D_inv: f64,
     /// What D would be with P = S.
@@ -42,7 +52,16 @@ pub(crate) struct RowPivot {
 }
 
 impl RowPivot {
-    const NONE: Self = Self { P: Motion::ZERO, U: Force::ZERO, W: Force::ZERO, D: 0.0, D_inv: 0.0, D_S: 0.0 };
+    const NONE: Self = Self {
+        P: Motion::ZERO,
+        U: Force::ZERO,
+        W: Force::ZERO,
+        V: Force::ZERO,
+        Y: Force::ZERO,
+        D: 0.0,
+        D_inv: 0.0,
+        D_S: 0.0,
+    };
 }
 
 /// What the factorisation keeps, and the forces its solutions bring. Apart from that of `aba`: both may stand.
@@ -201,8 +220,10 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool)
                 return Err(jam(model, i, D, D_S, node.noise));
             }
             let W = IA.row(P);
-            pivot[i] = RowPivot { P: *P, U, W, D, D_inv: 1.0 / D, D_S };
-            IA.minus_outer(&U, &W, pivot[i].D_inv)
+            let (D_inv, X) = (1.0 / D, &work.link[i].X);
+            let (V, Y) = (X.force_back(&(U * D_inv)), X.force_back(&(W * D_inv)));
+            pivot[i] = RowPivot { P: *P, U, W, V, Y, D, D_inv, D_S };
+            IA.minus_outer(&U, &W, D_inv)
         }
     };
     if node.parent != 0 {
@@ -229,21 +250,22 @@ fn reduce(model: &Model, work: &mut Work, i: usize, b: &[f64]) {
     let node = &model.node[i];
     let (above, below) = work.rows.f.split_at_mut(i);
     let (pA, pivot) = (below[0], &work.rows.pivot[i]);
+    let X = &work.link[i].X;
     let passed = match node.kernel {
         Kernel::Free if work.rows.free[i].is_some() => {
             let b = Force::from_slice(&b[node.v..]);
             work.u[model.v_range(i)].copy_from_slice(&(b - pA).to_array());
-            b
+            X.force_back(&b)
         }
-        Kernel::Fixed | Kernel::Free => pA,
+        Kernel::Fixed | Kernel::Free => X.force_back(&pA),
         Kernel::Revolute | Kernel::Prismatic => {
             let u = b[node.v] - pivot.P.dot(&pA);
             work.u[node.v] = u;
-            pA + pivot.U * (pivot.D_inv * u)
+            X.force_back(&pA) + pivot.V * u
         }
     };
     if node.parent != 0 {
-        above[node.parent] += work.link[i].X.force_back(&passed);
+        above[node.parent] += passed;
     }
 }
 
@@ -270,7 +292,7 @@ fn substitute(model: &Model, work: &mut Work, b: &[f64]) {
             }
             Kernel::Revolute | Kernel::Prismatic => {
                 let pivot = &work.rows.pivot[i];
-                work.a[node.v] = pivot.D_inv * (work.u[node.v] - felt.dot(&pivot.W));
+                work.a[node.v] = pivot.D_inv * work.u[node.v] - above[node.parent].dot(&pivot.Y);
             }
         }
         let delta = node.kernel.add_motion(&felt, &work.a, node.v);

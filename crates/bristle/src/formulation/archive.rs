@@ -75,7 +75,7 @@ impl Archived for Machine {
             changes,
             real_time,
         } = self;
-        for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x, warm] {
+        for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x] {
             list.archive(archive);
         }
         active.archive(archive);
@@ -107,6 +107,7 @@ impl Archived for Machine {
             parts.archive(archive);
             *row = Motion::from_array(parts);
         }
+        warm.archive(archive);
         known.archive(archive);
         counters.archive(archive);
         near_jams.archive(archive);

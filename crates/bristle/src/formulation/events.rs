@@ -74,7 +74,7 @@ impl Machine {
         if self.is_stuck {
             self.place().map_err(|e| self.trouble(e.into()))?;
             self.efforts(t);
-            self.look_at_stuck().map_err(|e| self.trouble(e))?;
+            self.look_at_stuck(t).map_err(|e| self.trouble(e))?;
         }
         let mut g = g.iter_mut();
         for c in 0..self.mode.len() {

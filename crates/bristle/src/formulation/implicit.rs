@@ -10,7 +10,8 @@
 //! N is of degree one: after a sweep what is left of g is κ (n̂ᵀf − N(f)), n̂ being the direction before it, second order in the turn of
 //! n̂. A sweep that has turned n̂ little leaves so little that the next correction may use the same factorisation. O(n) per sweep.
 //!
-//! **Start.** While stepping, from the accelerations of the evaluation before. At the beginning and after events from those without
+//! **Start.** While stepping, from the accelerations of the two evaluations before, extended along a straight line in time: what is left
+//! to turn in n̂ is then second order in the step, and one correction less is the rule. At the beginning and after events from those without
 //! friction; if Newton then fails, or if it ends where several solutions are possible, along the branch that is continuous from
 //! there: κ grows from 0 to its value in steps, D > 0 all the way. Where the branch ends, the joint is jammed.
 
@@ -34,25 +35,16 @@ const LEAST_PIVOT: f64 = 1e-6;
 
 impl Machine {
     /// Accelerations of the joints that can move, those of the others being given. `efforts` has been there.
-    pub(super) fn accelerate(&mut self, accuracy: f64) -> Result<(), Failure> {
+    pub(super) fn accelerate(&mut self, t: f64, accuracy: f64) -> Result<(), Failure> {
         if self.formulation == Formulation::Jerk {
             // they are unknowns
             return Ok(());
         }
-        self.start_from_last();
-        self.solve_accelerations(accuracy)
-    }
-
-    fn start_from_last(&mut self) {
-        for &i in &self.active {
-            self.a[i] = self.warm[i];
+        if !(self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled()) {
+            self.warm.predict(t, &self.active, &mut self.a);
+            self.ties.rates(&mut self.a);
         }
-        self.ties.rates(&mut self.a);
-    }
-
-    /// The next Newton starts where this one ended.
-    pub(super) fn keep_accelerations(&mut self) {
-        self.warm.copy_from_slice(&self.a);
+        self.solve_accelerations(accuracy)
     }
 
     /// The same from the accelerations in `a`.
@@ -82,7 +74,7 @@ impl Machine {
         } else {
             self.solve_accelerations(TIGHT)?;
         }
-        self.keep_accelerations();
+        self.warm.forget(&self.a);
         Ok(())
     }
 
@@ -92,12 +84,13 @@ impl Machine {
         let (mut s, mut step, mut halvings) = (0.0_f64, 1.0 / STEPS, 0);
         while s < 1.0 {
             let next = (s + step).min(1.0);
-            self.warm.copy_from_slice(&self.a);
+            self.warm.forget(&self.a);
             match self.newton(next, if next < 1.0 { 1e-9 } else { accuracy }) {
                 Ok(()) => s = next,
                 Err(failure) if halvings == MOST_HALVINGS => return Err(failure),
                 Err(_) => {
-                    self.start_from_last();
+                    self.warm.recall(&self.active, &mut self.a);
+                    self.ties.rates(&mut self.a);
                     step *= 0.5;
                     halvings += 1;
                 }
@@ -202,8 +195,8 @@ impl Machine {
     }
 
     /// Accelerations, loads and the friction of stuck joints, for their event functions. `efforts` has been there.
-    pub(super) fn look_at_stuck(&mut self) -> Result<(), Failure> {
-        self.accelerate(self.accuracy)?;
+    pub(super) fn look_at_stuck(&mut self, t: f64) -> Result<(), Failure> {
+        self.accelerate(t, self.accuracy)?;
         let is_plain = self.driven.is_empty() && !self.ties.is_coupled();
         if self.formulation == Formulation::Jerk || self.pressed.is_empty() || !is_plain {
             return self.read_reactions();

@@ -71,7 +71,7 @@ impl Machine {
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
         let mut derivatives = self.take_matrices();
-        let result = self.derive(&mut derivatives);
+        let result = self.derive(t, &mut derivatives);
         if result.is_ok() {
             self.assemble(&derivatives, jac);
         }
@@ -86,14 +86,14 @@ impl Machine {
     }
 
     /// ∂a/∂q, ∂a/∂v, ∂a/∂τ.
-    fn derive(&mut self, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
+    fn derive(&mut self, t: f64, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         if self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled() {
             let [dq, dv, dtau] = matrices;
             let Self { compiled, work, q, v, tau, held, .. } = self;
             return Ok(aba_derivatives(&compiled.model, work, q, v, tau, held, [dq, dv, dtau])?);
         }
         let accuracy = self.accuracy;
-        self.accelerate(accuracy)?;
+        self.accelerate(t, accuracy)?;
         if !self.ties.dependent.is_empty() {
             self.derive_residual(matrices)?;
             return self.reduce(matrices);

@@ -48,6 +48,7 @@ use crate::formulation::jacobian::Reduction;
 use crate::formulation::real_time::RealTime;
 use crate::formulation::rest::{Rest, Touched};
 use crate::formulation::ties::Ties;
+use crate::formulation::warm::Warm;
 use crate::modes::ModeError;
 use crate::scene::Formulation;
 use crate::signal::Piece;
@@ -255,8 +256,8 @@ pub struct Machine {
     pub(super) b: Vec<f64>,
     /// A correction; `n_v`.
     pub(super) x: Vec<f64>,
-    /// Accelerations found last by the right-hand side: the next Newton starts there.
-    pub(super) warm: Vec<f64>,
+    /// Accelerations found last by the right-hand side: the next Newton starts from them.
+    pub(super) warm: Warm,
     /// Time of the right-hand side whose point, accelerations and loads the arrays hold; `None` where they hold anything else.
     pub(super) known: Option<f64>,
     /// Scratch of the residual form: rates of the unknowns; rows by velocity.
@@ -337,7 +338,7 @@ impl Machine {
             rows,
             b: vec![0.0; n_v],
             x: vec![0.0; n_v],
-            warm: vec![0.0; n_v],
+            warm: Warm::new(n_v),
             known: None,
             hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.drives.len()),
             row_list: Vec::with_capacity(n_v),
@@ -443,7 +444,7 @@ impl Machine {
                 return Ok(());
             }
             self.efforts(t);
-            self.accelerate(TIGHT)?;
+            self.accelerate(t, TIGHT)?;
             self.read_reactions()
         });
         // at the centre of the chart the configuration is the one it was put at, bit for bit

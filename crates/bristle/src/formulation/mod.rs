@@ -5,6 +5,7 @@
 //! - `ties`: coordinates that depend on others;
 //! - `efforts`: what acts in the joints;
 //! - `implicit`, `jerk`, `residual`: three ways with accelerations that stand on both sides;
+//! - `warm`: where Newton for accelerations starts;
 //! - `events`: when modes change, and what happens then;
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `jacobian`: derivatives for implicit steppers;
@@ -29,6 +30,7 @@ mod system;
 mod tests;
 mod ties;
 mod unknowns;
+mod warm;
 
 pub use ledger::Energies;
 pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot};

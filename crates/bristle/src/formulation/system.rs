@@ -34,12 +34,12 @@ impl System for Machine {
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
         let accuracy = self.accuracy;
-        self.accelerate(accuracy).map_err(|e| self.trouble(e))?;
+        self.accelerate(t, accuracy).map_err(|e| self.trouble(e))?;
         let n = self.active.len();
         if self.formulation == Formulation::Jerk {
             self.fill_jerks(t, &mut dy[2 * n..3 * n])?;
         } else {
-            self.keep_accelerations();
+            self.warm.keep(t, &self.a);
         }
         self.fill_rates(t, dy)?;
         self.known = Some(t);

@@ -138,3 +138,37 @@ fn gears_and_clutches_do_not_allocate() {
         assert_eq!(count, 0, "{name}");
     }
 }
+
+#[test]
+fn friction_that_follows_the_reaction_does_not_allocate() {
+    use bristle::friction::Coulomb;
+    use bristle::scene::Formulation;
+    for (formulation, method) in [
+        (Formulation::Implicit, Method::Dopri5),
+        (Formulation::Implicit, Method::Radau5),
+        (Formulation::Jerk, Method::Dopri5),
+        (Formulation::Residual, Method::Radau5),
+    ] {
+        let mut world = World::new();
+        let axis = [0.0, 1.0, 0.0];
+        let mut parent = None;
+        for k in 0..4 {
+            let link = world.spawn_link(&format!("link {k}"), LinkInertia::rod(1.0, [0.5, 0.0, 0.0].into()));
+            let dry = Coulomb { coulomb: 0.2, stiction: 0.3, viscous: 0.0 };
+            let mut joint = revolute(&format!("pin {k}"), axis).to(link).position(0.2 * f64::from(k));
+            joint = joint.friction(dry.into()).load(Load::Pin { radius: 0.03 });
+            if let Some(parent) = parent {
+                joint = joint.from(parent).at([0.5, 0.0, 0.0]);
+            }
+            world.spawn_joint(joint);
+            parent = Some(link);
+        }
+        let settings = Settings { method, formulation, ..Settings::default() };
+        let mut sim = Simulation::with_settings(world, settings).unwrap();
+        sim.step(0.3).unwrap();
+        let before = sim.stats().n_events;
+        let count = allocations(|| (0..200).for_each(|_| sim.step(0.01).unwrap()));
+        assert!(sim.stats().n_events > before + 10, "pins stick and slip: {:?}", sim.stats());
+        assert_eq!(count, 0, "{formulation:?} {method:?}");
+    }
+}

@@ -7,9 +7,9 @@ bin=$(cargo bench -p bristle --bench pendulum_formulations --no-run --message-fo
 for line in sys.stdin:
     m = json.loads(line)
     if m.get("executable") and m["target"]["name"] == "pendulum_formulations": print(m["executable"])')
-rounds=20
+rounds=2
 count() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='*chains::Chain::evaluate*' \
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='pendulum_formulations::chains::Chain::evaluate' \
         "$bin" --count "$1" "$2" $rounds 2>&1 | sed -n 's/.*Collected : \([0-9]*\).*/\1/p'
 }
 lengths=${LENGTHS:-2 4 8 16 32 64 128 256}
@@ -19,8 +19,8 @@ echo
 for way in "… crossings located" implicit jerk; do
     printf '%-24s' "$way"
     for n in $lengths; do
-        # seven points a round
-        printf '%8d' $(($(count "$way" "$n") / (7 * rounds * n)))
+        # sixty points a round
+        printf '%8d' $(($(count "$way" "$n") / (60 * rounds * n)))
     done
     echo
 done

@@ -1,13 +1,12 @@
 //! What one evaluation of the equations costs on chains of pins, joint by joint.
 //!
-//! The right-hand side is evaluated at the seven points of a Dormand–Prince step, over and over, so that the implicit form has as
-//! far to go from one evaluation to the next as in a run. A long chain is taut and quick: the step is the mean of those that error
-//! control takes on the same chain. Nothing sticks.
+//! The right-hand side is evaluated at the points of a run, in their order, so that the implicit form has as far to go from one
+//! evaluation to the next as in that run. A long chain is taut and quick, and takes shorter steps. Nothing sticks, and modes stay.
 
 use super::pendulum::{Pendulum, Way};
+use bristle::compile::{compile, read_state};
 use bristle::formulation::{Machine, Snapshot};
-use bristle::integrate::System;
-use bristle::prelude::*;
+use bristle::integrate::{Control, Driver, Method, Options, System, Trouble};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -17,12 +16,12 @@ pub const LENGTHS: [usize; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
 /// The ways that are compared: without friction, and two that solve for accelerations or jerks.
 pub const WAYS: [Way; 3] = [Way::Crossings, Way::Implicit, Way::Jerk];
 
-/// Nodes of the step.
-const NODES: [f64; 7] = [0.0, 0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
-
-/// Tolerances, relative and absolute, and the time over which the mean step is taken, s.
+/// Tolerances of the run, relative and absolute.
 const TOLERANCES: (f64, f64) = (1e-8, 1e-10);
-const TRIAL: f64 = 0.01;
+
+/// Evaluations that are kept: ten steps, after as many by which the step has found its length.
+const SKIPPED: usize = 60;
+pub const KEPT: usize = 60;
 
 /// A chain in motion, and the points at which it is evaluated.
 pub struct Chain {
@@ -31,25 +30,42 @@ pub struct Chain {
     dy: Vec<f64>,
 }
 
+/// Right-hand sides alone, each point noted.
+struct Noted<'m> {
+    machine: &'m mut Machine,
+    points: Vec<(f64, Vec<f64>)>,
+}
+
+impl System for Noted<'_> {
+    fn dim(&self) -> usize {
+        self.machine.dim()
+    }
+
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        self.points.push((t, y.to_vec()));
+        self.machine.rhs(t, y, dy)
+    }
+}
+
 impl Chain {
-    /// A chain of `n` pins; the trial run has the default tolerances, those above. What goes wrong comes back in words.
+    /// A chain of `n` pins. What goes wrong comes back in words.
     pub fn new(n: usize, way: Way) -> Result<Self, String> {
         let world = Pendulum::chain_in_motion(n).world(way);
-        let mut sim = Simulation::from_world(world).map_err(|error| error.to_string())?;
-        let compiled = sim.compiled().clone();
+        let compiled = compile(&world).map_err(|error| error.to_string())?;
         let mut start = Snapshot::rest(&compiled);
-        start.mechanics.q.copy_from_slice(sim.positions());
-        start.mechanics.v.copy_from_slice(sim.velocities());
-        sim.step(TRIAL).map_err(|error| error.to_string())?;
-        let step = TRIAL / sim.stats().n_accepted as f64;
+        read_state(&world, &compiled, &mut start.mechanics).map_err(|error| error.to_string())?;
         let mut machine = Machine::new(compiled, way.formulation(), Some(TOLERANCES));
         let mut y = vec![0.0; machine.max_dim()];
         machine.begin(&start, &mut y).map_err(|error| error.to_string())?;
-        let mut dy = vec![0.0; y.len()];
-        machine.rhs(0.0, &y, &mut dy).map_err(|trouble| format!("{trouble:?}"))?;
-        let point = |c: f64| (c * step, y.iter().zip(&dy).map(|(y, dy)| y + c * step * dy).collect());
-        let points = NODES.into_iter().map(point).collect();
-        Ok(Self { machine, points, dy })
+
+        let mut noted = Noted { machine: &mut machine, points: Vec::new() };
+        let options = Options::new(Method::Dopri5, Control::error(TOLERANCES.0, TOLERANCES.1));
+        let mut driver = Driver::new(&mut noted, 0.0, &y, options).map_err(|error| error.to_string())?;
+        while noted.points.len() < SKIPPED + KEPT {
+            driver.step(&mut noted, 1.0, &mut ()).map_err(|error| error.to_string())?;
+        }
+        let points = noted.points.drain(SKIPPED..SKIPPED + KEPT).collect();
+        Ok(Self { machine, points, dy: vec![0.0; y.len()] })
     }
 
     /// Evaluates at every point once, in order; something of the result.
@@ -70,7 +86,7 @@ impl Chain {
         let after = self.machine.counters();
         let sweeps = after.n_sweeps - before.n_sweeps + after.n_jerks - before.n_jerks;
         let substitutions = after.n_substitutions - before.n_substitutions + after.n_jerks - before.n_jerks;
-        [sweeps, substitutions].map(|count| count as f64 / NODES.len() as f64)
+        [sweeps, substitutions].map(|count| count as f64 / KEPT as f64)
     }
 
     /// ns per evaluation, the least of many.
@@ -87,7 +103,7 @@ impl Chain {
             rounds *= 2;
         }
         let least = (0..repeats).map(|_| time(rounds)).min().unwrap_or_default();
-        least.as_secs_f64() * 1e9 / (f64::from(rounds) * NODES.len() as f64)
+        least.as_secs_f64() * 1e9 / (f64::from(rounds) * KEPT as f64)
     }
 }
 

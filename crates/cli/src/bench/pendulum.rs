@@ -101,12 +101,13 @@ impl Pendulum {
         Self { name, links, gravity: 9.81, duration: 1.5 }
     }
 
-    /// A chain of `n` equal rods, every joint bent and turning.
+    /// A chain of `n` equal rods that hangs, every joint a little bent and turning. Bent much more it would stretch as it falls, and
+    /// parts of it would not be loaded at all.
     pub fn chain_in_motion(n: usize) -> Self {
         let mut chain = Self::chain("chain", n);
         for (k, link) in chain.links.iter_mut().enumerate() {
-            link.position = 0.2 * (1.7 * k as f64).sin();
-            link.velocity = if k % 2 == 0 { 1.0 } else { -1.0 };
+            link.position = 0.01 * (1.7 * k as f64).sin();
+            link.velocity = if k % 2 == 0 { 0.5 } else { -0.5 };
         }
         chain
     }

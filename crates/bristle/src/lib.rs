@@ -25,6 +25,9 @@
 //! Describe a machine as a RON [`scene`], a [`urdf`] robot or in a [`hecs::World`] ([`component`], [`builder`]), run it with
 //! [`Simulation`], read the [`Recording`].
 //!
+//! What friction does in time is told in the [`guide`]; loads that are reactions, and the three ways to solve for them, in
+//! [`guide::formulations`].
+//!
 //! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.
 
 #![warn(missing_docs)]
@@ -62,7 +65,10 @@ pub use spawn::spawn;
 pub use write_back::write_back;
 
 #[doc = include_str!("../docs/friction.md")]
-pub mod guide {}
+pub mod guide {
+    #[doc = include_str!("../docs/formulations.md")]
+    pub mod formulations {}
+}
 
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}

@@ -9,7 +9,7 @@
 
 use bristle_integrate::archive::{Archive, Archived};
 
-/// The line is followed over this many times the distance between its points: the sixth of the step that ends a Dormand–Prince step has
+/// The line is followed over this many times the distance between its points: the last ninth of a Dormand–Prince step has
 /// to do for stages of the next, and for looks back at the whole step.
 const FAR: f64 = 10.0;
 

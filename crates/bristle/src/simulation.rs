@@ -184,7 +184,8 @@ impl Simulation {
             state,
             past,
             poses: Vec::new(),
-            events: Vec::new(),
+            // room for the changes of most steps: one that has more grows it, once
+            events: Vec::with_capacity(64),
             modes: Vec::new(),
             beginning: Some(Box::new(beginning)),
             fingerprint: None,

@@ -117,3 +117,20 @@ fn positions_that_jump_and_starts_that_contradict_are_refused_with_their_place()
     let message = refused("position: 0.3, drive: Motion(Constant(1.0))");
     assert!(message.contains("position 0.3") && message.contains("starts at 1.0"), "{message}");
 }
+
+#[test]
+fn work_of_a_joint_led_round_and_round_is_integrated() {
+    // a pendulum on a pin, turned at 10 rad/s: heat is μ r ω ∫ N dt, N = m |l ω² − g cos q …| with the reaction of the turning mass
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), inertia: \
+                  Diagonal(0.08, 0.08, 0.08))], joints: [Joint(name: \"h\", parent: \"world\", child: \"p\", kind: Revolute(axis: (0.0, 0.0, \
+                  1.0)), drive: Motion(Ramp(rate: 10.0)), friction: Coulomb(coulomb: 0.3), load: Pin(radius: 0.05))]";
+    let recording = simulation(fields, "Dopri5", "Error(rtol: 1e-8, atol: 1e-10)").run_until(10.0).unwrap();
+    let n = 1_000_000;
+    let load = |q: f64| (50.0 + 9.81 * q.cos()).hypot(9.81 * q.sin());
+    let heat = (0..n).map(|k| load(100.0 * (f64::from(k) + 0.5) / f64::from(n))).sum::<f64>() * 10.0 / f64::from(n)
+        * 0.3
+        * 0.05
+        * 10.0;
+    assert_near("heat", recording.last("h.dissipated").unwrap(), heat, 1e-5 * heat);
+    assert!(recording.last("energy.balance").unwrap().abs() < 1e-5, "{:?}", recording.last("energy.balance"));
+}

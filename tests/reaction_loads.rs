@@ -310,3 +310,38 @@ fn an_unloaded_pin_is_no_trouble() {
         assert_eq!(recording.last("p.load").unwrap(), 0.0);
     }
 }
+
+#[test]
+fn what_cannot_hold_slides_though_sliding_would_make_it_hold() {
+    // stuck: N = m g = 9.81, limit 5.886 < 6; sliding: N = 2 m a e/L = 6 a, a = 6 − 0.3 · 6 a. A limit of 0.6 · 12.86 is no reason to stick
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"b\", mass: 1.0, center_of_mass: (0.0, 0.6, 0.0))], joints: [Joint(name: \
+                  \"x\", parent: \"world\", child: \"b\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: Coulomb(coulomb: 0.3, stiction: \
+                  0.6), load: Guide(length: 0.2), drive: Effort(Constant(6.0)))]";
+    for (formulation, method) in WAYS {
+        let recording = by(fields, formulation, method, CLOSE).run_until(1.0).unwrap();
+        assert_near("acceleration", recording.last("x.acceleration").unwrap(), 6.0 / 2.8, 1e-9);
+    }
+}
+
+#[test]
+fn the_residual_form_leaves_rest_without_acceleration() {
+    // a sliding level that equals stiction at v = 0: on leaving the acceleration is zero
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), inertia: \
+                  Diagonal(0.08, 0.08, 0.08))], joints: [Joint(name: \"h\", parent: \"world\", child: \"p\", kind: Revolute(axis: (0.0, 0.0, \
+                  1.0)), friction: Stribeck(coulomb: 0.4, stiction: 0.8, stribeck_velocity: 0.02), load: Pin(radius: 0.1), drive: \
+                  Effort(Ramp(rate: 1.0, start: 0.0)))]";
+    let ends = WAYS.map(|(formulation, method)| {
+        let recording = by(fields, formulation, method, CLOSE).run_until(3.0).unwrap();
+        recording.last("h.position").unwrap()
+    });
+    ends.iter().for_each(|end| assert_near("angle", *end, ends[0], 1e-7));
+}
+
+#[test]
+fn a_jam_in_the_residual_form_names_its_joint() {
+    let fields = rotor(7.0, 1.0, "drive: Effort(Table([(0.0, 1.0), (2.0, 0.0)]))");
+    for (formulation, method) in [("Implicit", "Dopri5"), ("Residual", "Radau5")] {
+        let error = by(&fields, formulation, method, CLOSE).run_until(2.0).unwrap_err().to_string();
+        assert!(error.contains("`rotor`") && error.contains("jam"), "{formulation}: {error}");
+    }
+}

@@ -725,6 +725,11 @@ fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
         (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
             Error::ModeCycle { t, joint: name(system, system.joint_of_event(index)), burst }
         }
+        (error @ (Integrate::StepTooSmall { .. } | Integrate::Newton { .. }), None) => {
+            // a residual form that cannot be solved has no pivots to tell of a jam by
+            let jam = error.last().and_then(|(t, _, state)| system.near_jam(t, state));
+            jam.unwrap_or(Error::Integrate(error))
+        }
         (error, _) => Error::Integrate(error),
     }
 }

@@ -186,6 +186,7 @@ impl Run {
             }
             Err(error) => {
                 summary.completed = false;
+                summary.take_state(&sim);
                 summary.error = Some(error.to_string());
                 // a file that could not be written has ended, with whole rows
                 if let (Error::Io { .. }, Rows::File(stream)) = (&error, &rows) {
@@ -254,6 +255,7 @@ impl Run {
             eprintln!("error: {error}");
             eprintln!("the simulation stood at t = {} s:", summary.simulated);
             eprint!("{}", summary.state());
+            summary.met().iter().for_each(|warning| eprintln!("{warning}"));
             for (what, path) in &summary.files {
                 let rows = if what == "partial results" {
                     format!("{} rows kept in ", summary.rows)

@@ -196,6 +196,21 @@ impl Summary {
         }
     }
 
+    /// Warnings met on the way.
+    pub fn met(&self) -> &[String] {
+        &self.warnings[self.warnings.len().saturating_sub(self.n_met)..]
+    }
+
+    /// The state a run ended in, where that is no row of its results: joints in model order, positions before velocities.
+    pub fn take_state(&mut self, sim: &Simulation) {
+        let model = &sim.compiled().model;
+        let values = (1..model.n_bodies()).flat_map(|i| {
+            let (q, v) = (&sim.positions()[model.q_range(i)], &sim.velocities()[model.v_range(i)]);
+            q.iter().chain(v).copied()
+        });
+        self.final_state.0.iter_mut().zip(values).for_each(|((_, old), new)| *old = new);
+    }
+
     /// What the scene calls itself, or its file.
     pub fn title(&self) -> String {
         if self.name.is_empty() { self.scene.clone() } else { self.name.clone() }

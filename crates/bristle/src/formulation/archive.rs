@@ -23,8 +23,8 @@ impl Archived for Machine {
             free: _,
             joint_of: _,
             motion_step: _,
+            motion_angle: _,
             kinks: _,
-            leaving: _,
             pressed: _,
             accuracy: _,
             // scratch of one evaluation
@@ -37,6 +37,7 @@ impl Archived for Machine {
             reduction: _,
             failure: _,
             // memory
+            leaving,
             q_ref,
             active,
             ties,
@@ -78,6 +79,7 @@ impl Archived for Machine {
         for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x] {
             list.archive(archive);
         }
+        leaving.archive(archive);
         active.archive(archive);
         ties.archive(archive);
         held.archive(archive);

@@ -107,8 +107,12 @@ impl Machine {
     /// The longest step that lets no break-away pass unseen, and integrates the work of prescribed motions, which no error estimate
     /// looks at while nothing else moves.
     pub(super) fn longest(&self, y: &[f64]) -> f64 {
+        // a led joint that turns makes sines of its speed
+        let turning = self.driven.iter().filter(|driven| self.compiled.model.turns(driven.v));
+        let fastest = turning.map(|driven| self.v[driven.v].abs()).fold(0.0, f64::max);
+        let motion_step = self.motion_step.min(self.motion_angle / fastest);
         if !self.is_stuck {
-            return self.motion_step;
+            return motion_step;
         }
         // what the joints that turn will have turned in a step h: |v| h + ½ |a| h² = TURN, all of them together
         let n = self.active.len();
@@ -123,7 +127,7 @@ impl Machine {
             speed += self.v[driven.v].abs();
             growth += self.a[driven.v].abs();
         }
-        self.motion_step.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()))
+        motion_step.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()))
     }
 
     /// Goes over to what holds after the events at (t, y).

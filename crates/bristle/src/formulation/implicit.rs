@@ -16,6 +16,7 @@
 //! there: κ grows from 0 to its value in steps, D > 0 all the way. Where the branch ends, the joint is jammed.
 
 use super::machine::{Failure, Machine, NearJam, TIGHT};
+use crate::error::Error;
 use crate::scene::Formulation;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
@@ -231,6 +232,22 @@ impl Machine {
         let Some(bearing) = contact.bearing.filter(|_| !self.held[contact.joint]) else { return f64::INFINITY };
         let force = self.work.pivot_force(contact.joint);
         self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.press(&force).0
+    }
+
+    /// The jam at (t, y), if there is one or one is near: where several accelerations are possible, the joint with the least pivot.
+    pub(crate) fn near_jam(&mut self, t: f64, y: &[f64]) -> Option<Error> {
+        if self.pressed.is_empty() {
+            return None;
+        }
+        match self.look(t, y) {
+            Ok(()) => {}
+            Err(jam @ (Error::Jam { .. } | Error::NoAcceleration { .. })) => return Some(jam),
+            Err(_) => return None,
+        }
+        let near = self.pressed.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
+        let share = |joint: usize| self.work.pivot_value(joint) / self.work.pivot_unloaded(joint);
+        let joint = near.min_by(|&a, &b| share(a).total_cmp(&share(b)))?;
+        Some(Error::NoAcceleration { t, joint: self.compiled.model.joint_names[joint].clone() })
     }
 
     /// Notes bearings near jamming, each once.

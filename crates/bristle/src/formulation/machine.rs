@@ -214,6 +214,8 @@ pub struct Machine {
     pub(super) led: Vec<bool>,
     /// No error-controlled step is longer than this, s, for the sake of the work of prescribed motions.
     pub(super) motion_step: f64,
+    /// And none turns a led joint further than this, rad.
+    pub(super) motion_angle: f64,
     /// Of every contact; `Stuck` for those whose law has no modes.
     pub(super) mode: Vec<Mode>,
     /// Of a one-way clutch with bristles: whether they are bent backward.
@@ -307,6 +309,7 @@ impl Machine {
             tie_effort: vec![0.0; compiled.coupled.ties.len()],
             held: vec![false; model.n_bodies()],
             is_stuck: false,
+            motion_angle: tolerances.map_or(f64::INFINITY, |(relative, _)| 2.0 * relative.powf(0.2)),
             motion_step: driven
                 .clone()
                 .map(|driven| compiled.drives[driven.drive].signal().largest_frequency())

@@ -56,6 +56,8 @@ pub(super) struct Rest {
     tried: Vec<Mode>,
     /// Whether a choice has been made.
     is_settled: bool,
+    /// Contacts that could not hold in one of the choices so far: they are not raised again.
+    dropped: Vec<bool>,
     /// Of them, those that break away: places in `contacts`.
     breaking: Vec<usize>,
     delassus: Vec<f64>,
@@ -77,6 +79,7 @@ impl Rest {
             was: Vec::with_capacity(n_contacts),
             tried: Vec::with_capacity(n_contacts),
             is_settled: false,
+            dropped: vec![false; n_contacts],
             breaking: Vec::with_capacity(n_contacts),
             delassus: Vec::with_capacity(n_contacts * n_contacts),
             a0: Vec::with_capacity(n_contacts),
@@ -106,8 +109,9 @@ impl Machine {
     /// Chooses the modes of all joints at rest, locks those that stick, and finds accelerations and reactions that go with it.
     ///
     /// Limits that follow from reactions follow from the choice. It is made with the reactions at hand, those with everything at rest
-    /// locked to begin with, and made again with the reactions that it brings, until it is its own consequence. Choices are finite
-    /// in number but could go round in circles: after [`MOST_ROUNDS`] that is an error with joint and time.
+    /// locked to begin with, and made again with the reactions that it brings, until it is its own consequence. A joint that could not
+    /// hold in one round is not raised in the next, whatever its load has become. Choices are finite in number but could go
+    /// round in circles: after [`MOST_ROUNDS`] that is an error with joint and time.
     pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest();
         if self.rest.contacts.is_empty() || self.pressed.is_empty() {
@@ -132,6 +136,10 @@ impl Machine {
                 return self.take_up(t);
             }
             self.rest.is_settled = true;
+            for k in 0..self.rest.contacts.len() {
+                let c = self.rest.contacts[k];
+                self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
+            }
             self.take_up(t)?;
         }
         let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
@@ -173,6 +181,7 @@ impl Machine {
         }
         self.rest.contacts.clear();
         self.rest.is_settled = false;
+        self.rest.dropped.fill(false);
         for c in 0..self.mode.len() {
             let contact = &self.compiled.contacts[c];
             if !contact.is_event_driven() {
@@ -241,7 +250,7 @@ impl Machine {
             };
             rest.was_free[c] = was_free;
             let is_leaving = rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !was_free;
-            if rest.touched[c] == Touched::BreaksAway || is_leaving {
+            if rest.touched[c] == Touched::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
             rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));

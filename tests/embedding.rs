@@ -47,7 +47,7 @@ fn arm(method: Method, control: Control, formulation: Formulation, with_free: bo
 type Make = fn() -> Simulation;
 
 /// Every stepper, every formulation, with and without a chart.
-const MACHINES: [Make; 8] = [
+const MACHINES: [Make; 9] = [
     || arm(Method::Dopri5, Control::default(), Formulation::Implicit, true),
     || arm(Method::Radau5, Control::default(), Formulation::Implicit, false),
     || arm(Method::Radau5, Control::Error { rtol: 1e-6, atol: 1e-8 }, Formulation::Residual, false),
@@ -59,6 +59,7 @@ const MACHINES: [Make; 8] = [
     },
     || arm(Method::Trapezoidal, Control::Constant { step: 1e-3 }, Formulation::Implicit, false),
     || arm(Method::Radau3, Control::Constant { step: 1e-3 }, Formulation::Implicit, false),
+    || arm(Method::RealTime, Control::Constant { step: 1e-3 }, Formulation::Implicit, true),
 ];
 
 /// What a controller does at step `k`: an effort, a target, friction that wears.
@@ -263,6 +264,16 @@ fn events_of_a_step_are_those_a_recording_sees() {
         // steps are cut at other places: the same instant to the tolerance
         assert!((seen.3 - event.t).abs() < 1e-6, "{} {}", seen.3, event.t);
     }
+    // those of fixed steps are noted at their ends
+    let (mut stepped, mut recorded) = (MACHINES[8](), MACHINES[8]());
+    let mut seen = Vec::new();
+    for _ in 0..1000 {
+        stepped.step(1e-3).unwrap();
+        seen.extend(stepped.events().iter().map(|e| (e.from, e.to, e.t)));
+    }
+    let recording = recorded.run_until(stepped.time()).unwrap();
+    assert!(seen.len() > 4, "{}", seen.len());
+    assert_eq!(seen, recording.events().iter().map(|e| (e.from, e.to, e.t)).collect::<Vec<_>>());
     // a push that breaks a joint away at once is an event, too
     let mut world = World::new();
     let link = world.spawn_link("link", LinkInertia::rod(1.0, [0.0, 0.0, -0.5].into()));

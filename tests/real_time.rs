@@ -332,3 +332,13 @@ fn seven_joint_arm_with_bristles_follows_its_tight_run() {
     let errors = [off(4e-3), off(1e-3), off(2.5e-4)];
     assert!(errors[0] < 5e-2 && errors[1] < 1.5e-2 && errors[2] < 0.4 * errors[1], "{errors:?}");
 }
+
+#[test]
+fn a_body_that_tumbles_keeps_its_energy_to_the_step() {
+    // 10 s free fall at 6 rad/s: 100 m/s in axes that turn
+    let scene = Scene::parse(include_str!("../scenes/tumbling_body.ron"), "tumbling_body.ron").unwrap();
+    let recording = Simulation::new(&Scene { solver: solver(1e-3), ..scene }).unwrap().run_until(10.0).unwrap();
+    let (balance, kinetic) = (recording.last("energy.balance").unwrap(), recording.last("energy.kinetic").unwrap());
+    println!("{balance} of {kinetic}");
+    assert!(balance.abs() < 1e-2 * kinetic, "{balance} of {kinetic}");
+}

@@ -73,6 +73,9 @@ pub mod guide {
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}
 
+#[doc = include_str!("../docs/real_time.md")]
+pub mod real_time {}
+
 /// What most programs need.
 pub mod prelude {
     pub use crate::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};

@@ -1,11 +1,11 @@
 //! `RealTime`: a fixed step that friction cannot make unstable, in bounded time.
 //!
 //! ```text
-//! M (v₁ − v₀) = h (τ(t₁) − c(q₀, v₀) − K (q₀ + h v₁ − rest) − d v₁) − Wᵀ λ(W v₁)                   (1)
+//! M (v₁ − v₀) = h (τ(t₁) − c(q₀, v̄) − K (q₀ + h v₁ − rest) − d v₁) − Wᵀ λ(W v₁)                   (1)
 //! q₁ = q₀ ⊕ h v₁                                                                                 (2)
 //! ```
 //!
-//! c is the bias with gravity; K and d gather springs, dampers, `Pull` and `Pid` drives and the spring-dampers between joints; λ are the
+//! c is the bias with gravity, v̄ = v₀ at first and then, once, the mean of v₀ and the v₁ that was found; K and d gather springs, dampers, `Pull` and `Pid` drives and the spring-dampers between joints; λ are the
 //! impulses of the contacts, a row of W for each. With A = M + h d + h² K, positive definite, (1) is
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals are sampled at t₁,
 //! just before what begins there begins; nothing is located, and changes of mode are noted at ends of steps.
 //!
-//! **Order** 1. **Stability**: (3) and (4) are stable whatever h, stiffness, damping and friction are. Gravity and c are explicit:
+//! **Order** 1. **Stability**: (3) and (4) are stable whatever h, stiffness, damping and friction are. Gravity and c are not implicit:
 //! h has to resolve the swing of pendulums and h |ω| be well below 1 where bodies tumble.
 //!
 //! **Energy.** Work, heat and energies of the ledger are those of (1), at the velocities v₁. What is missing from the balance is what the
@@ -74,8 +74,9 @@ pub(super) struct RealTime {
     /// In reduced coordinates: right-hand side, then change of velocity without and with contacts.
     y: Vec<f64>,
     y1: Vec<f64>,
-    /// Per velocity: efforts, change of velocity that is prescribed, velocities at the end, zeros.
+    /// Per velocity: efforts, the bias in them, change of velocity that is prescribed, velocities at the end, zeros.
     r: Vec<f64>,
+    bias: Vec<f64>,
     u_led: Vec<f64>,
     v1: Vec<f64>,
     zero: Vec<f64>,
@@ -125,6 +126,7 @@ impl RealTime {
             y: vec![0.0; n],
             y1: vec![0.0; n],
             r: vec![0.0; n_v],
+            bias: vec![0.0; n_v],
             u_led: vec![0.0; n_v],
             v1: vec![0.0; n_v],
             zero: vec![0.0; n_v],
@@ -226,7 +228,8 @@ impl Machine {
     fn solve_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
         self.place()?;
         self.assemble_step(rt, h, at)?;
-        self.reduce_step(rt, h)?;
+        self.reduce_step(rt)?;
+        self.free_step(rt, h);
         rt.turned.fill(false);
         for c in 0..self.mode.len() {
             rt.normal[c] = self.normal_loads(c, self.state[c][0] < 0.0, at);
@@ -246,7 +249,15 @@ impl Machine {
             self.counters.n_rounds += rounds;
             self.counters.most_rounds = self.counters.most_rounds.max(rounds);
             self.end_velocities(rt);
-            if round == MOST_LOADS || self.read_loads(rt, h)? & self.sides_agree(rt, h, at) {
+            if round == MOST_LOADS {
+                break;
+            }
+            let mut is_settled = self.read_loads(rt, h)? & self.sides_agree(rt, h, at);
+            if round == 1 && self.correct_bias(rt)? {
+                self.free_step(rt, h);
+                is_settled = false;
+            }
+            if is_settled {
                 break;
             }
         }

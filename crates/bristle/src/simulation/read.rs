@@ -104,6 +104,13 @@ pub struct ModeEvent {
 pub(super) struct Watch(pub Vec<ModeEvent>);
 
 impl Sink<Machine> for Watch {
+    fn step(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
+        if system.is_real_time() {
+            // no events: what has changed in the step is noted at its end
+            self.event(system, t, y, quad, &[]);
+        }
+    }
+
     fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
         let changes = system.changes().iter();
         self.0.extend(changes.map(|change| ModeEvent { t, contact: change.contact, from: change.from, to: change.to }));

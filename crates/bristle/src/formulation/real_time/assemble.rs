@@ -10,10 +10,10 @@ impl Machine {
     /// A, the efforts of (3), and what prescribed velocities do.
     pub(super) fn assemble_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
         let Self { compiled, work, q, v, xi, .. } = self;
-        let RealTime { A, r, u_led, zero, .. } = rt;
+        let RealTime { A, r, bias, u_led, zero, .. } = rt;
         crba(&compiled.model, work, q, A)?;
-        let bias = rnea(&compiled.model, work, q, v, zero)?;
-        r.iter_mut().zip(&compiled.effort).zip(bias).for_each(|((r, effort), bias)| *r = effort - bias);
+        bias.copy_from_slice(rnea(&compiled.model, work, q, v, zero)?);
+        r.iter_mut().zip(&compiled.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
         for d in &compiled.dampers {
             r[d.v] -= d.damping * v[d.v];
             A[(d.v, d.v)] += h * d.damping;
@@ -54,30 +54,34 @@ impl Machine {
         Ok(())
     }
 
-    /// Reduced A and its factor, v* and D.
-    pub(super) fn reduce_step(&mut self, rt: &mut RealTime, h: f64) -> Result<(), Failure> {
-        let RealTime { reduced, balance, A, L, X, y, r, u_led, .. } = rt;
+    /// Bias at the mean of the velocities before and after instead. Whether that makes a difference.
+    pub(super) fn correct_bias(&mut self, rt: &mut RealTime) -> Result<bool, Failure> {
+        let Self { compiled, work, q, v, a, .. } = self;
+        let RealTime { r, bias, zero, v1, .. } = rt;
+        // the mean into `a`, which the results will fill
+        a.iter_mut().zip(&*v).zip(&*v1).for_each(|((a, v), v1)| *a = 0.5 * (v + v1));
+        let mut differs = false;
+        for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(rnea(&compiled.model, work, q, a, zero)?) {
+            *r += *bias - mean;
+            differs |= (*bias - mean).abs() > 1e-14 * (bias.abs() + mean.abs());
+            *bias = mean;
+        }
+        Ok(differs)
+    }
+
+    /// Reduced A and its factor, and D.
+    pub(super) fn reduce_step(&mut self, rt: &mut RealTime) -> Result<(), Failure> {
+        let RealTime { reduced, balance, A, L, X, u_led, .. } = rt;
         let (n, n_contacts) = (reduced.independent.len(), reduced.contacts.len());
-        // prescribed changes, and those of what is tied to them
+        // prescribed changes of what is tied
         for tied in &reduced.tied {
             u_led[tied.v] = dot(&reduced.led[tied.v], u_led);
         }
-        let is_led = u_led.iter().any(|&u| u != 0.0);
-        // Tᵀ A T, lower half, and Tᵀ (h r − A u)
+        // Tᵀ A T, lower half
         L.fill(0.0);
-        y.fill(0.0);
         for (k, row) in reduced.rows.iter().enumerate() {
-            if row.is_empty() {
-                continue;
-            }
-            let column = A.column(k);
-            let mut effort = h * r[k];
-            if is_led {
-                effort -= column.iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
-            }
             for &(i, c) in row {
-                y[i] += c * effort;
-                for (other, &a) in reduced.rows.iter().zip(column.iter()) {
+                for (other, &a) in reduced.rows.iter().zip(A.column(k).iter()) {
                     for &(j, d) in other {
                         if j <= i {
                             L[i * n + j] += c * d * a;
@@ -87,17 +91,12 @@ impl Machine {
             }
         }
         cholesky(L, n).map_err(|k| self.singular(reduced.independent[k], L[k * n + k]))?;
-        // W v* and D
-        forward(L, y, n, 0);
-        backward(L, y, n);
         for c in 0..n_contacts {
             let x = &mut X[c * n..(c + 1) * n];
             x.fill(0.0);
             reduced.contacts[c].iter().for_each(|&(k, coefficient)| x[k] = coefficient);
             let first = reduced.contacts[c].first().map_or(n, |term| term.0);
             forward(L, x, n, first);
-            let now = self.compiled.contacts[c].rate(&self.v);
-            balance.free[c] = now + dot(&reduced.contacts[c], y) + dot(&reduced.contacts_led[c], u_led);
         }
         for c in 0..n_contacts {
             for other in 0..=c {
@@ -107,6 +106,28 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// v* − v₀ in the velocities that are solved for, and W v*.
+    pub(super) fn free_step(&self, rt: &mut RealTime, h: f64) {
+        let RealTime { reduced, balance, A, L, y, r, u_led, .. } = rt;
+        let n = y.len();
+        let is_led = u_led.iter().any(|&u| u != 0.0);
+        // Tᵀ (h r − A u)
+        y.fill(0.0);
+        for (k, row) in reduced.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
+            let mut effort = h * r[k];
+            if is_led {
+                effort -= A.column(k).iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
+            }
+            row.iter().for_each(|&(i, c)| y[i] += c * effort);
+        }
+        forward(L, y, n, 0);
+        backward(L, y, n);
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            let changes = dot(&reduced.contacts[c], y) + dot(&reduced.contacts_led[c], u_led);
+            balance.free[c] = contact.rate(&self.v) + changes;
+        }
     }
 
     fn singular(&self, v: usize, inertia: f64) -> Failure {

@@ -6,6 +6,7 @@ mod complementarity;
 mod couplings;
 mod embedding;
 mod energy;
+mod examples;
 mod lugre;
 mod motion;
 mod reaction_loads;

@@ -32,6 +32,7 @@
 
 #![warn(missing_docs)]
 
+pub mod batch;
 pub mod bearing;
 pub mod builder;
 pub mod compile;
@@ -56,6 +57,7 @@ pub use bristle_integrate as integrate;
 pub use bristle_multibody as multibody;
 pub use hecs;
 
+pub use batch::Batch;
 pub use compile::{Compiled, compile};
 pub use error::{Error, Result};
 pub use record::{Event, Record, Recording};
@@ -78,6 +80,7 @@ pub mod real_time {}
 
 /// What most programs need.
 pub mod prelude {
+    pub use crate::batch::Batch;
     pub use crate::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};
     pub use crate::component::*;
     pub use crate::error::Error;

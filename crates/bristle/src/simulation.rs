@@ -11,9 +11,11 @@
 //! [`Simulation::snapshot`] keeps everything for later.
 
 mod act;
+mod mechanics;
 mod read;
 mod snapshot;
 
+pub use mechanics::Linearization;
 pub use read::{Handle, ModeEvent};
 
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
@@ -364,6 +366,13 @@ impl Simulation {
         recorder.error.map_or(result, Err)
     }
 
+    /// What moves it, for copies.
+    pub(crate) fn parts(&mut self) -> Result<(&Machine, &Driver, &Snapshot)> {
+        self.look_at_world()?;
+        self.reconsider()?;
+        Ok((&self.system, &self.driver, &self.state))
+    }
+
     /// An empty recording with the channels of this simulation.
     pub fn recording(&self) -> Recording {
         Recording::new(self.channels())
@@ -712,7 +721,7 @@ fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> 
 }
 
 /// Names in place of numbers.
-fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
+pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     use bristle_integrate::Error as Integrate;
     let met = error.last().and_then(|(t, ..)| system.take_failure(t));
     let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();

@@ -19,6 +19,7 @@ mod results;
 mod run;
 mod settings;
 mod summary;
+mod sweep;
 mod target;
 
 use clap::{Parser, Subcommand};
@@ -56,6 +57,8 @@ enum Command {
     Compare(Box<compare::Compare>),
     /// Measure what load-dependent friction costs in each formulation
     Bench(bench::Bench),
+    /// Run a scene over a grid of values
+    Sweep(Box<sweep::Sweep>),
     /// List friction laws, loads, steppers and scenes
     List(list::List),
 }
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Import(import) => import.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Bench(bench) => bench.execute(),
+        Command::Sweep(sweep) => sweep.execute(),
         Command::List(list) => list.execute(),
     };
     match outcome {

@@ -1,5 +1,6 @@
 //! Options that change what a scene says: each is an override of the file, checked and refused like the file itself.
 
+use crate::sweep::Range;
 use bristle::Scene;
 use bristle::scene::{Control, SceneError};
 use bristle::urdf::{self, FrictionFile, Import, Options};
@@ -97,6 +98,25 @@ impl Settings {
             // later ones win
             set: others.set.iter().chain(&self.set).cloned().collect(),
         }
+    }
+
+    /// Takes those of `--set` out that are ranges, FROM:TO:N.
+    pub fn take_ranges(&mut self) -> Result<Vec<Range>, String> {
+        let mut ranges = Vec::new();
+        let mut rest = Vec::new();
+        for (path, value) in self.set.drain(..) {
+            match Range::parse(&path, &value) {
+                Some(range) => ranges.push(range?),
+                None => rest.push((path, value)),
+            }
+        }
+        self.set = rest;
+        Ok(ranges)
+    }
+
+    /// Another `--set`.
+    pub fn put(&mut self, path: &str, value: String) {
+        self.set.push((path.to_owned(), value));
     }
 
     fn has_tolerances(&self) -> bool {

@@ -10,6 +10,7 @@
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `jacobian`: derivatives for implicit steppers;
 //! - `real_time`: a fixed-step method of its own, in place of all these;
+//! - `linearize`: the equations in small, friction parameters included;
 //! - `ledger`: where the energy is and where it goes;
 //! - `archive`: what of it lasts from step to step, as bytes;
 //! - `system`: all of it as a stepper asks for it.
@@ -21,6 +22,7 @@ mod implicit;
 mod jacobian;
 mod jerk;
 mod ledger;
+mod linearize;
 mod machine;
 mod real_time;
 mod residual;

@@ -1,4 +1,4 @@
-//! A thousand double pendulums at once, each with a friction of its own: who comes to rest first?
+//! Two hundred double pendulums at once, each with a friction of its own: who comes to rest first?
 
 use bristle::friction::Coulomb;
 use bristle::prelude::*;
@@ -13,7 +13,7 @@ pub fn main() -> Result<(), Error> {
     let elbow = revolute("elbow", axis).from(upper).to(lower).at([0.0, 0.0, -0.5]);
     world.spawn_joint(elbow.position(0.5).friction(dry(0.1).into()));
 
-    let n = 1000;
+    let n = 200;
     let level = |i: usize| 0.05 + 0.5 * i as f64 / n as f64;
     let mut batch = Batch::new(&mut Simulation::from_world(world)?, n)?;
     for i in 0..n {
@@ -21,7 +21,7 @@ pub fn main() -> Result<(), Error> {
         batch.set_friction(i, "elbow", dry(level(i)))?;
     }
     let mut rest = vec![f64::NAN; n];
-    for _ in 0..100 {
+    for _ in 0..400 {
         batch.step(0.05)?;
         let (shoulder, elbow) = batch.velocities().split_at(n);
         for i in 0..n {
@@ -30,10 +30,10 @@ pub fn main() -> Result<(), Error> {
             }
         }
     }
-    for i in (0..n).step_by(100) {
+    for i in (0..n).step_by(20) {
         println!("friction {:.3} N m: at rest after {:.2} s", level(i), rest[i]);
     }
     println!("{} of {n} have come to rest", rest.iter().filter(|t| t.is_finite()).count());
-    assert!(rest[n - 1] < 5.0);
+    assert!(rest[n - 1] < rest[n / 2]);
     Ok(())
 }

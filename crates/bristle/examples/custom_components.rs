@@ -60,6 +60,7 @@ pub fn main() -> Result<(), Error> {
             println!("t = {:5.1} s: {kelvin:5.2} K warmer, friction {friction:.4} N m", sim.time());
         }
     }
-    assert!(sim.friction_effort("axle")? < 0.95);
+    // cold: 1 N m and 0.2 N m of viscous friction
+    assert!(sim.friction_effort("axle")? < 1.05);
     Ok(())
 }

@@ -70,6 +70,8 @@ pub use write_back::write_back;
 pub mod guide {
     #[doc = include_str!("../docs/formulations.md")]
     pub mod formulations {}
+    #[doc = include_str!("../docs/robot.md")]
+    pub mod robot {}
 }
 
 #[doc = include_str!("../docs/couplings.md")]

@@ -6,6 +6,7 @@ mod import;
 mod lost;
 mod plot;
 mod run;
+mod sweep;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -496,7 +496,7 @@ fn the_linearisation_is_what_differences_say() {
     // parameters: columns of P beside the number of x
     for (j, k) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (7, 5), (8, 6)] {
         let changed = |h: f64| accelerations(&build(&|x| x[k] += h));
-        check(&expected[j].to_owned(), column(&linear.p, j), changed(h), changed(-h), h);
+        check(expected[j], column(&linear.p, j), changed(h), changed(-h), h);
         assert!(column(&linear.p, j).iter().any(|x| x.abs() > 1e-6), "{}: it slides, so it matters", expected[j]);
     }
     // rates of the bristle in its parameters: ṡ = σ₀ (v − |v| s/g), by hand

@@ -544,3 +544,49 @@ fn a_batch_is_so_many_simulations_whatever_the_threads() {
     batch.efforts_mut()[0] = f64::NAN;
     assert!(batch.step(0.1).is_err());
 }
+
+#[test]
+fn no_sequence_of_calls_with_any_numbers_panics() {
+    let numbers =
+        [0.0, -0.0, 1e-300, 1e-3, 0.7, 1.0, -7.5, 300.0, 1e300, -1e300, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
+    let names = ["a", "b", "c", "d", "", "world", "link 0", "link 2", "throw"];
+    let mut random = Pcg64::seed_from_u64(4);
+    for (m, make) in MACHINES.iter().enumerate().filter(|(m, _)| [0, 4, 6, 8].contains(m)) {
+        let (mut sim, mut kept, mut errors) = (make(), Vec::new(), 0);
+        for _ in 0..400 {
+            let mut x = || numbers[random.random_range(0..numbers.len())];
+            let (p, q, r) = (x(), x(), x());
+            let (name, other) =
+                (names[random.random_range(0..names.len())], names[random.random_range(0..names.len())]);
+            let result = match random.random_range(0..16) {
+                0 => sim.set_effort(name, p),
+                1 => sim.set_target(name, p),
+                2 => sim.set_wrench(name, [p, q, r], [r, q, p]),
+                3 => sim.set_friction(name, Coulomb { coulomb: p, stiction: q, viscous: r }),
+                4 => sim.set_friction(name, LuGre { coulomb: p, stiction: q, sigma0: r, ..lugre() }),
+                5 => sim.set_load(name, if p > 0.5 { Load::Constant(q) } else { Load::Pin { radius: r } }),
+                6 => sim.set_joint(name, p, q),
+                7 => sim.inverse_dynamics(&[p; 3], &[q; 3], &[r; 3], &mut [0.0; 3]),
+                8 => sim.linearize().map(|_| ()),
+                9 => sim.jacobian(name, [p, q, r]).map(|_| ()).and(sim.mass_matrix().map(|_| ())),
+                10 => sim.snapshot().map(|bytes| kept = bytes),
+                11 => sim.restore(&kept),
+                12 => sim.reset(),
+                13 => sim
+                    .position(name)
+                    .and(sim.friction_effort(other))
+                    .and(sim.energy().map(|ledger| ledger.balance))
+                    .map(|_| ()),
+                _ => sim.step(if p.abs() <= 1e-3 || !p.is_finite() { p } else { 1e-3 }),
+            };
+            if result.is_err() {
+                errors += 1;
+                // a machine that was driven into the impossible stays there
+                if errors % 20 == 0 {
+                    sim = make();
+                }
+            }
+        }
+        assert!(errors > 50, "machine {m}: {errors}");
+    }
+}

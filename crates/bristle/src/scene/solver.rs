@@ -101,23 +101,31 @@ pub enum Control {
     /// Δt = Δt_min + (Δt_max − Δt_min) tanh⁴ ν, ν = |V|/(v_s v̄_min)
     DymoreCoulomb {
         /// Smallest step, s.
+        #[serde(default = "coulomb_min")]
         min: f64,
         /// Largest step, s.
+        #[serde(default = "coulomb_max")]
         max: f64,
         /// Slip speed, in Stribeck velocities, below which steps shrink.
+        #[serde(default = "dymore_v_min")]
         v_min: f64,
         /// Cap on the step, s.
+        #[serde(default = "coulomb_t_s")]
         t_s: f64,
     },
     /// Ω Δt = Δτ_min · max(1, ν)^α, Ω = σ₀ v_s/μ_k
     DymoreLuGre {
         /// Smallest step in units of 1/Ω.
+        #[serde(default = "lugre_min")]
         min: f64,
         /// Slip speed, in Stribeck velocities, above which steps grow.
+        #[serde(default = "dymore_v_min")]
         v_min: f64,
         /// Exponent of growth.
+        #[serde(default = "lugre_alpha")]
         alpha: f64,
         /// Cap on Ω Δt.
+        #[serde(default = "lugre_t_s")]
         t_s: f64,
     },
     /// One step inside a range of |v|/v_s, another outside.
@@ -156,6 +164,34 @@ fn atol() -> f64 {
     1e-10
 }
 
+fn coulomb_min() -> f64 {
+    1e-4
+}
+
+fn coulomb_max() -> f64 {
+    1e-3
+}
+
+fn coulomb_t_s() -> f64 {
+    1.0
+}
+
+fn dymore_v_min() -> f64 {
+    5.0
+}
+
+fn lugre_min() -> f64 {
+    0.02
+}
+
+fn lugre_alpha() -> f64 {
+    1.2
+}
+
+fn lugre_t_s() -> f64 {
+    5.0
+}
+
 fn third() -> f64 {
     0.333
 }
@@ -182,5 +218,22 @@ fn interval() -> f64 {
 impl Default for Output {
     fn default() -> Self {
         Self { interval: interval() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn step_rules_after_dymore_have_the_defaults_of_its_manual() {
+        let coulomb = Control::DymoreCoulomb { min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0 };
+        let lugre = Control::DymoreLuGre { min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0 };
+        assert_eq!(ron::from_str::<Control>("DymoreCoulomb()").unwrap(), coulomb);
+        assert_eq!(ron::from_str::<Control>("DymoreLuGre()").unwrap(), lugre);
+        assert_eq!(
+            ron::from_str::<Control>("DymoreCoulomb(max: 0.01)").unwrap(),
+            Control::DymoreCoulomb { min: 1e-4, max: 0.01, v_min: 5.0, t_s: 1.0 }
+        );
     }
 }

@@ -150,6 +150,12 @@ impl Run {
         for (k, path) in files.iter().enumerate() {
             anyhow::ensure!(!files[..k].contains(path), "{}: two outputs cannot share a file", path.display());
             target::check(path)?;
+            if target::is_same(path, &self.scene) {
+                anyhow::bail!(
+                    "{}: this is the scene itself; name another file for what comes out of it",
+                    path.display()
+                );
+            }
         }
         Ok(ready)
     }

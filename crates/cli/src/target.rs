@@ -27,6 +27,12 @@ pub fn check(path: &Path) -> Result<()> {
     if path.file_name().is_none() {
         bail!("{}: this is not the name of a file", path.display());
     }
+    if fs::metadata(path).is_ok_and(|about| !about.is_file()) {
+        bail!(
+            "{}: this is a device or a pipe, which a file cannot replace; `--out -` writes to standard output",
+            path.display()
+        );
+    }
     let partial = partial_name(path, None);
     let is_new = !partial.exists();
     let opened = File::options().create(true).append(true).open(&partial);
@@ -37,11 +43,21 @@ pub fn check(path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// The file that a link leads to: the link stays one.
+fn destination(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Whether two names are those of one file.
+pub fn is_same(a: &Path, b: &Path) -> bool {
+    destination(a) == destination(b)
+}
+
 /// Writes all of a file at once.
 pub fn write(path: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>) -> Result<()> {
     let partial = partial_name(path, None);
     write_as(&partial, content)
-        .and_then(|()| Ok(fs::rename(&partial, path)?))
+        .and_then(|()| Ok(fs::rename(&partial, destination(path))?))
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
@@ -76,7 +92,8 @@ pub fn stream(path: &Path, extension: Option<&str>, names: &[String]) -> Result<
 pub fn complete(stream: CsvStream, path: &Path) -> Result<()> {
     let partial = stream.path().to_owned();
     sync(&stream.finish()?).with_context(|| format!("cannot write {}", partial.display()))?;
-    fs::rename(&partial, path).with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
+    fs::rename(&partial, destination(path))
+        .with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
 }
 
 /// The table is not needed any more.

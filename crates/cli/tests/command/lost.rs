@@ -161,3 +161,27 @@ fn a_reader_who_closes_the_pipe_ends_the_run_quietly() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
+
+#[test]
+fn scenes_devices_and_links_are_not_replaced() {
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/single_pendulum.ron")).unwrap();
+    let scene = Temporary::with("own.ron", &text);
+    for flag in ["--events", "--stats"] {
+        let output = bristle(&["run", scene.path(), "--until", "0.1", "--out", "-", flag, scene.path()]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("the scene itself"), "{}", stderr(&output));
+        assert_eq!(std::fs::read_to_string(scene.path()).unwrap(), text);
+    }
+    #[cfg(unix)]
+    {
+        let output = bristle(&["run", scene.path(), "--until", "0.1", "--out", "-", "--stats", "/dev/null"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        let (target, link) = (Temporary::with("target.csv", "old"), Temporary::new("link.csv"));
+        std::os::unix::fs::symlink(target.path(), link.path()).unwrap();
+        let output = bristle(&["run", scene.path(), "--until", "0.1", "--out", link.path()]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(std::fs::symlink_metadata(link.path()).unwrap().is_symlink());
+        assert!(std::fs::read_to_string(target.path()).unwrap().starts_with("t,"));
+    }
+}

@@ -1,0 +1,52 @@
+//! A batch of 1,024 double pendulums with dry friction in both joints, 1,000 steps of 1 ms on two threads: the side of this library of
+//! `benches/peers/mujoco_rollout.py`, which runs it and prints the table. One line of JSON: steps per second, final positions, and
+//! those of a tight reference for every 64th pendulum.
+
+use bristle::friction::Coulomb;
+use bristle::prelude::*;
+use bristle::scene::{Control, Method};
+use std::time::Instant;
+
+const N: usize = 1024;
+const STEPS: usize = 1000;
+
+fn pendulum(method: Method, control: Control) -> Result<Simulation, Error> {
+    let mut world = World::new();
+    let link = || LinkInertia::diagonal(1.0, [0.0, 0.0, -0.25].into(), 0.02, 0.02, 0.001);
+    let (upper, lower) = (world.spawn_link("upper", link()), world.spawn_link("lower", link()));
+    let dry = Coulomb { coulomb: 0.1, stiction: 0.1, viscous: 0.0 };
+    let axis = [0.0, 1.0, 0.0];
+    world.spawn_joint(revolute("shoulder", axis).to(upper).friction(dry.into()));
+    world.spawn_joint(revolute("elbow", axis).from(upper).to(lower).at([0.0, 0.0, -0.5]).friction(dry.into()));
+    Simulation::with_settings(world, Settings { method, control, ..Settings::default() })
+}
+
+fn start(i: usize) -> [f64; 2] {
+    [0.5 + 0.5 * i as f64 / N as f64, 0.2]
+}
+
+fn main() -> Result<(), Error> {
+    let mut sim = pendulum(Method::RealTime, Control::Constant { step: 1e-3 })?;
+    let mut batch = Batch::new(&mut sim, N)?.with_threads(2)?;
+    for i in 0..N {
+        batch.set_state(i, &start(i), &[0.0; 2])?;
+    }
+    let clock = Instant::now();
+    for _ in 0..STEPS {
+        batch.step(1e-3)?;
+    }
+    let rate = (N * STEPS) as f64 / clock.elapsed().as_secs_f64();
+    let mut reference = Vec::new();
+    for i in (0..N).step_by(64) {
+        let mut sim = pendulum(Method::Dopri5, Control::Error { rtol: 1e-11, atol: 1e-12 })?;
+        for (name, q) in ["shoulder", "elbow"].into_iter().zip(start(i)) {
+            sim.set_joint(name, q, 0.0)?;
+        }
+        sim.step(1e-3 * STEPS as f64)?;
+        reference.push(sim.positions().to_vec());
+    }
+    let (shoulder, elbow) = batch.positions().split_at(N);
+    let last: Vec<_> = (0..N).map(|i| [shoulder[i], elbow[i]]).collect();
+    println!("{{\"rate\": {rate:?}, \"last\": {last:?}, \"reference\": {reference:?}}}");
+    Ok(())
+}

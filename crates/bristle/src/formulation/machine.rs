@@ -39,7 +39,8 @@
 //!
 //! **Motion.** A joint whose drive prescribes its position is no unknown either: position, velocity and acceleration come from the
 //! signal, and the drive's effort is what (1) requires. Where the signal has a corner the velocity jumps: the others take their part of
-//! the impulse, Δv = −M_ff⁻¹ M_fp Δv_p, and what was stuck is torn loose.
+//! the impulse, Δv = −M_ff⁻¹ M_fp Δv_p, and what was stuck is torn loose. (A bearing whose load is the reaction would have an impulse of
+//! friction as well: it is left out.)
 
 use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};

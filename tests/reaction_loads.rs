@@ -345,3 +345,16 @@ fn a_jam_in_the_residual_form_names_its_joint() {
         assert!(error.contains("`rotor`") && error.contains("jam"), "{formulation}: {error}");
     }
 }
+
+#[test]
+fn generalized_alpha_integrates_the_unsolved_equations_too() {
+    let mut sim =
+        by(&fields_of(SINGLE), "Residual", "GeneralizedAlpha(spectral_radius: 0.8)", "Error(rtol: 1e-8, atol: 1e-9)");
+    let recording = sim.run_until(4.0).unwrap();
+    let worst = compare(&recording, &["hinge"], include_str!("data/single_pendulum_pin.csv"));
+    println!("{worst:?} {:?}", sim.stats());
+    // second order: a thousand times the tolerance after four turns
+    assert!(worst[0] < 1e-4 && worst[1] < 1e-3, "{worst:?}");
+    assert_eq!(recording.events().len(), 4);
+    assert_eq!((sim.stats().n_difference_columns, sim.stats().n_rhs), (0, 0));
+}

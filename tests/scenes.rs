@@ -31,6 +31,7 @@ fn every_scene_runs_and_its_energy_balance_closes() {
         let recording = sim.run_until(scene.duration).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let rows = (scene.duration / scene.output.interval).round() as usize + 1;
         assert_eq!(recording.len(), rows, "{}", path.display());
+        assert_eq!(sim.stats().n_difference_columns, 0, "{}: derivatives are analytic", path.display());
         assert_eq!(recording.last("t").unwrap(), scene.duration);
         assert!(recording.rows().flatten().all(|x| x.is_finite()), "{}", path.display());
         let worst = recording.channel("energy.balance").unwrap().fold(0.0, |worst: f64, e| worst.max(e.abs()));

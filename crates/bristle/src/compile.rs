@@ -15,7 +15,7 @@ use crate::component::{
 use crate::coupled::Coupled;
 use crate::error::{Error, Result};
 use crate::signal::{Sample, Signal};
-use bristle_friction::{FrictionLaw, Law};
+use bristle_friction::{FrictionLaw, Law, Mode};
 use bristle_multibody::spatial::Force;
 use bristle_multibody::{JointKind, JointSpec, Model, ModelBuilder, Placement, State};
 use hecs::{Entity, World};
@@ -187,6 +187,12 @@ impl Contact {
             }
             _ => self.normal(signal),
         }
+    }
+
+    /// Whether it acts against negative slip: by its mode, or, with bristles, by the side to which they are bent.
+    #[inline]
+    pub fn acts_backward(&self, mode: Mode, is_bent_backward: bool) -> bool {
+        if self.is_event_driven() { mode == Mode::Backward } else { is_bent_backward }
     }
 
     /// Rate of its coordinate.

@@ -207,17 +207,18 @@ impl ModeWork {
     }
 }
 
-/// Chooses the modes of all joints at rest by the rule above.
-///
-/// # Panics
-///
-/// If the arrays of `rest` differ in length, or an index is out of range: mistakes of the caller, not of a scene.
+/// Chooses the modes of all joints at rest by the rule above. Arrays that differ in length are refused, with the first joint that is
+/// missing from one of them.
 pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection, ModeError> {
     let n = rest.free_acceleration.len();
-    assert!(
-        rest.delassus.len() == n * n && rest.stiction.len() == n && rest.kinetic.len() == n,
-        "the arrays of AtRest differ in length"
-    );
+    let rows = rest.delassus.len().checked_div(n).unwrap_or(0);
+    let lengths = [rows, rest.stiction.len(), rest.kinetic.len()];
+    if rest.delassus.len() != n * n || lengths != [n; 3] {
+        return Err(ModeError::Unusable { joint: lengths.into_iter().fold(n, usize::min) });
+    }
+    if let Some(&joint) = rest.breaking.iter().find(|&&joint| joint >= n) {
+        return Err(ModeError::Unusable { joint });
+    }
     if let Some(joint) = (0..n).find(|&i| !is_usable(rest, i)) {
         return Err(ModeError::Unusable { joint });
     }
@@ -1008,5 +1009,19 @@ mod tests {
             };
             assert_eq!(select(&rest, &mut work).unwrap().mode, p.select().unwrap().mode);
         }
+    }
+
+    #[test]
+    fn arrays_that_do_not_fit_are_refused() {
+        let (one, two) = ([[1.0; 2]; 1], [[1.0; 2]; 2]);
+        let chosen = |delassus: &[f64], stiction: &[Levels], breaking: &[usize]| {
+            let rest = AtRest { delassus, free_acceleration: &[1.0, 1.0], stiction, kinetic: &two, breaking };
+            select(&rest, &mut ModeWork::default()).map(|selection| selection.mode.len())
+        };
+        let identity = [1.0, 0.0, 0.0, 1.0];
+        assert_eq!(chosen(&identity, &two, &[]), Ok(2));
+        assert_eq!(chosen(&identity, &one, &[]), Err(ModeError::Unusable { joint: 1 }));
+        assert_eq!(chosen(&identity[..2], &two, &[]), Err(ModeError::Unusable { joint: 1 }));
+        assert_eq!(chosen(&identity, &two, &[7]), Err(ModeError::Unusable { joint: 7 }));
     }
 }

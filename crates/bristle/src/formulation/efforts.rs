@@ -7,7 +7,7 @@
 use super::machine::{Failure, Machine};
 use crate::component::Drive;
 use crate::signal::{Piece, Sample, Signal};
-use bristle_friction::{FrictionLaw, Mode};
+use bristle_friction::FrictionLaw;
 use bristle_multibody::rnea;
 
 impl Machine {
@@ -44,7 +44,7 @@ impl Machine {
             };
             self.kappa[c] = contact.arm * per_load;
             if contact.bearing.is_none() {
-                let is_backward = self.mode[c] == Mode::Backward || self.backward[c] && !contact.is_event_driven();
+                let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
                 let (n, _) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 self.load[c] = n;
                 self.friction[c] = self.kappa[c] * n;
@@ -92,7 +92,7 @@ impl Machine {
             };
             contact.take(b, arm * per_load_rate * load[c]);
             if contact.bearing.is_none() {
-                let is_backward = self.mode[c] == Mode::Backward || self.backward[c] && !contact.is_event_driven();
+                let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
                 let (_, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 contact.take(b, self.kappa[c] * n_rate);
             }

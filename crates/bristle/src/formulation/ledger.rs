@@ -18,7 +18,7 @@ use super::machine::{Machine, Snapshot};
 use crate::error::{Error, Result};
 use crate::scene::Formulation;
 use crate::signal::Piece;
-use bristle_friction::{FrictionLaw, Mode};
+use bristle_friction::FrictionLaw;
 use bristle_integrate::Trouble;
 use bristle_multibody::{kinematics, kinetic_energy, point_velocity, poses, potential_energy};
 use nalgebra::Vector3;
@@ -122,7 +122,7 @@ impl Machine {
                 }
                 n
             } else {
-                let is_backward = mode[c] == Mode::Backward || self.backward[c] && !contact.is_event_driven();
+                let is_backward = contact.acts_backward(mode[c], self.backward[c]);
                 let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 rate[1] += n_rate * contact.law.stored_energy(state[c]);
                 n

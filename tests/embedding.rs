@@ -134,7 +134,6 @@ fn machines_with_couplings_go_on_bit_by_bit() {
 }
 
 #[test]
-#[ignore = "ten thousand points"]
 fn a_restored_simulation_goes_on_bit_by_bit_from_anywhere() {
     go_on_from_snapshots(10_000, 2);
 }
@@ -170,12 +169,6 @@ fn refuse_damaged(n: usize) {
 }
 
 #[test]
-fn damaged_snapshots_are_refused() {
-    refuse_damaged(2_000);
-}
-
-#[test]
-#[ignore = "a hundred thousand of them"]
 fn very_many_damaged_snapshots_are_refused() {
     refuse_damaged(100_000);
 }

@@ -12,6 +12,9 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+/// Numbers in a recording at most: they stay in memory, 8 GB of it.
+pub(crate) const MOST_NUMBERS: usize = 1_000_000_000;
+
 /// A joint that stuck, let go or turned round.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
@@ -44,6 +47,15 @@ pub trait Record {
 impl Record for Recording {
     fn row(&mut self, row: &[f64]) -> Result<()> {
         debug_assert_eq!(row.len(), self.names.len());
+        if self.values.len() > MOST_NUMBERS {
+            let (name, what, value) = ("recording".into(), "number of values", self.values.len() as f64);
+            return Err(Error::Number {
+                name,
+                what,
+                value,
+                range: "at most 1e9: write rows as they come, or fewer of them",
+            });
+        }
         self.values.extend_from_slice(row);
         Ok(())
     }
@@ -173,24 +185,31 @@ fn partial_path(path: &Path) -> PathBuf {
     partial.into()
 }
 
-/// Instants at which rows are recorded: multiples of an interval, and the end.
+/// Instants at which rows are recorded: multiples of an interval, and the end; or the ends of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Samples {
     interval: f64,
+    /// Ends of steps instead.
+    is_every_step: bool,
     /// A whole number of samples per second, where there is one: k/100 is a rounder number than k·0.01.
     per_second: Option<f64>,
 }
 
 impl Samples {
-    pub fn new(interval: f64) -> Self {
+    pub fn new(interval: f64, is_every_step: bool) -> Self {
         let rate = (1.0 / interval).round();
         let is_whole = rate >= 1.0 && rate.is_finite() && (rate * interval - 1.0).abs() < 1e-12;
-        Self { interval, per_second: is_whole.then_some(rate) }
+        Self { interval, is_every_step, per_second: is_whole.then_some(rate) }
     }
 
     /// Time between instants, s.
     pub fn interval(&self) -> f64 {
         self.interval
+    }
+
+    /// Whether rows stand at the ends of steps, not at these instants.
+    pub fn is_every_step(&self) -> bool {
+        self.is_every_step
     }
 
     /// Instant number `k`.
@@ -255,14 +274,14 @@ mod tests {
 
     #[test]
     fn samples_are_round_numbers_where_they_can_be() {
-        let samples = Samples::new(0.01);
+        let samples = Samples::new(0.01, false);
         assert_eq!(samples.at(7), 0.07);
         assert_eq!(samples.at(123456), 1234.56);
         assert_eq!(
             (samples.after(0.0), samples.after(0.07), samples.after(0.0699), samples.after(0.075)),
             (1, 8, 7, 8)
         );
-        assert_eq!(Samples::new(0.3).at(2), 0.6);
-        assert_eq!(Samples::new(1000.0).at(3), 3000.0);
+        assert_eq!(Samples::new(0.3, false).at(2), 0.6);
+        assert_eq!(Samples::new(1000.0, false).at(3), 3000.0);
     }
 }

@@ -22,7 +22,7 @@ use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_stat
 use crate::component::{Effort, Friction};
 use crate::error::{Error, Result};
 use crate::formulation::{Counters, Machine, NearJam, Snapshot};
-use crate::record::{Event, Record, Recording, Samples};
+use crate::record::{Event, MOST_NUMBERS, Record, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
 use crate::write_back::write_back;
@@ -31,9 +31,6 @@ use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Fired, Method, Options, Outcome, Sink, Stats, System};
 use bristle_multibody::{JointKind, Placement};
 use hecs::{Entity, World};
-
-/// Numbers in a recording at most: they stay in memory, 8 GB of it.
-const MOST_NUMBERS: f64 = 1e9;
 
 /// How a world is to be simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -44,16 +41,26 @@ pub struct Settings {
     pub control: scene::Control,
     /// What is done about loads that depend on accelerations.
     pub formulation: scene::Formulation,
+    /// What of bristle laws is located as an event under error control.
+    pub kinks: scene::Kinks,
     /// Time between recorded rows, s.
     pub interval: f64,
+    /// Rows at the end of every step of the integration instead.
+    pub steps: bool,
 }
 
 impl Default for Settings {
     /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s.
     fn default() -> Self {
-        let interval = scene::Output::default().interval;
-        let formulation = scene::Formulation::default();
-        Self { method: scene::Method::Dopri5, control: scene::Control::default(), formulation, interval }
+        let scene::Output { interval, steps } = scene::Output::default();
+        Self {
+            method: scene::Method::Dopri5,
+            control: scene::Control::default(),
+            formulation: scene::Formulation::default(),
+            kinks: scene::Kinks::default(),
+            interval,
+            steps,
+        }
     }
 }
 
@@ -100,6 +107,7 @@ pub struct Simulation {
     driver: Driver,
     options: Options,
     formulation: scene::Formulation,
+    kinks: scene::Kinks,
     samples: Samples,
     /// At the driver's time.
     state: Snapshot,
@@ -128,8 +136,9 @@ impl Simulation {
     /// The world of a scene, with its solver settings.
     pub fn new(scene: &Scene) -> Result<Self> {
         refuse_unsupported(scene)?;
-        let (formulation, interval) = (scene.formulation, scene.output.interval);
-        let settings = Settings { method: scene.method(), control: scene.control(), formulation, interval };
+        let (formulation, scene::Output { interval, steps }) = (scene.formulation, scene.output);
+        let (method, control, kinks) = (scene.method(), scene.control(), scene.solver.kinks);
+        let settings = Settings { method, control, formulation, kinks, interval, steps };
         let mut world = World::new();
         spawn(scene, &mut world)?;
         // what the solver refuses has its place in the scene
@@ -165,7 +174,7 @@ impl Simulation {
         let compiled = compile(&world)?;
         let mut state = Snapshot::rest(&compiled);
         read_snapshot(&world, &compiled, &mut state)?;
-        let (mut system, driver) = start(compiled, &state, &options, settings.formulation)?;
+        let (mut system, driver) = start(compiled, &state, &options, (settings.formulation, settings.kinks))?;
         let beginning = snapshot::Beginning::new(&state, system.compiled());
         // joints that are led start where their drives say
         system.look(state.mechanics.t, driver.y())?;
@@ -181,7 +190,8 @@ impl Simulation {
             driver,
             options,
             formulation: settings.formulation,
-            samples: Samples::new(settings.interval),
+            kinks: settings.kinks,
+            samples: Samples::new(settings.interval, settings.steps),
             edited: state.clone(),
             state,
             past,
@@ -327,7 +337,7 @@ impl Simulation {
         }
         let now = self.driver.t();
         let rows = (t - now) / self.samples.interval();
-        if rows * recording.names().len() as f64 > MOST_NUMBERS {
+        if !self.samples.is_every_step() && rows * recording.names().len() as f64 > MOST_NUMBERS as f64 {
             let (name, what, value) = ("output".into(), "interval", self.samples.interval());
             return Err(Error::Number { name, what, value, range: "longer: a recording has room for 1e9 numbers" });
         }
@@ -481,7 +491,7 @@ impl Simulation {
         }
         let heat = so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>();
 
-        let (system, driver) = start(compiled, &state, &self.options, self.formulation)?;
+        let (system, driver) = start(compiled, &state, &self.options, (self.formulation, self.kinks))?;
         let stats = self.stats();
         let counters = self.counters();
         let Past { initial, pressed, .. } = self.past;
@@ -560,14 +570,15 @@ fn start(
     compiled: Compiled,
     state: &Snapshot,
     options: &Options,
-    formulation: scene::Formulation,
+    (formulation, kinks): (scene::Formulation, scene::Kinks),
 ) -> Result<(Machine, Driver)> {
     // kinks of bristle laws matter to those who estimate errors, down to the tolerance
-    let tolerances = match &options.control {
-        Control::Error { atol: Atol::Uniform(atol), rtol, .. } => Some((*rtol, *atol)),
+    let tolerances = match options.control.tolerances() {
+        Some((rtol, Atol::Uniform(atol))) => Some((rtol, *atol)),
         _ => None,
     };
     let mut system = Machine::new(compiled, formulation, tolerances);
+    system.set_kinks(kinks);
     if options.method == Method::Own {
         system.make_real_time();
     }
@@ -598,7 +609,7 @@ struct Recorder<'r> {
 impl Recorder<'_> {
     /// The instant after `next`: the last one is the end, exactly.
     fn plan(&mut self) {
-        if self.next >= self.end {
+        if self.next >= self.end || self.samples.is_every_step() {
             self.next = f64::INFINITY;
             return;
         }
@@ -686,7 +697,10 @@ impl Sink<Machine> for Recorder<'_> {
         self.plan();
     }
 
-    fn step(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64]) {
+    fn step(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
+        if self.samples.is_every_step() && self.error.is_none() {
+            self.error = self.record(system, t, y, quad).err();
+        }
         if system.is_real_time() {
             // no events: what has changed in the step is noted at its end
             self.note_changes(system, t);
@@ -781,6 +795,7 @@ fn control(control: scene::Control) -> Control {
     match control {
         scene::Control::Constant { step } => Control::Constant { step },
         scene::Control::Error { rtol, atol } => Control::error(rtol, atol),
+        scene::Control::Elementary { rtol, atol } => Control::Elementary { rtol, atol: Atol::Uniform(atol) },
         scene::Control::DymoreCoulomb { min, max, v_min, t_s } => Control::DymoreCoulomb { min, max, v_min, t_s },
         scene::Control::DymoreLuGre { min, v_min, alpha, t_s } => Control::DymoreLuGre { min, v_min, alpha, t_s },
         scene::Control::Velocity { inside, outside, range } => Control::Velocity { inside, outside, range },

@@ -61,7 +61,7 @@ fn what_is_left_out_has_the_documented_default() {
     assert_eq!((scene.version, scene.gravity), (1, [0.0, 0.0, -9.81]));
     assert_eq!(scene.formulation, Formulation::Implicit);
     assert_eq!((scene.method(), scene.control()), (Method::Dopri5, Control::Error { rtol: 1e-8, atol: 1e-10 }));
-    assert_eq!(scene.output, Output { interval: 0.01 });
+    assert_eq!(scene.output, Output { interval: 0.01, steps: false });
     assert_eq!(scene.joints[0], Joint::new("j", "world", "a", Kind::Free));
 
     let with = |overrides: &[(&str, &str)]| Scene::parse_with(text, "test.ron", overrides).unwrap();

@@ -131,6 +131,7 @@ const STEPPERS: &[Entry] = &[
 
 const CONTROLLERS: &[Entry] = &[
     ("Error(rtol: 1e-8, atol: 1e-10)", "by the error estimate: the default"),
+    ("Elementary(rtol: 1e-8, atol: 1e-10)", "by the error estimate and the textbook rule, for comparison"),
     ("Constant(step: 1e-3)", "one step size throughout"),
     ("DymoreCoulomb(min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0)", "shorter where slip is slow"),
     ("DymoreLuGre(min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0)", "in units of the bristle's time"),

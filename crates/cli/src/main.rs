@@ -15,6 +15,7 @@ mod list;
 mod plot;
 mod progress;
 mod report;
+mod reproduce;
 mod results;
 mod run;
 mod settings;
@@ -57,6 +58,8 @@ enum Command {
     Compare(Box<compare::Compare>),
     /// Measure what load-dependent friction costs in each formulation
     Bench(bench::Bench),
+    /// Run the experiments of published papers again, each number beside the printed one
+    Reproduce(reproduce::Reproduce),
     /// Run a scene over a grid of values
     Sweep(Box<sweep::Sweep>),
     /// List friction laws, loads, steppers and scenes
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Command::Import(import) => import.execute(),
         Command::Compare(compare) => compare.execute(),
         Command::Bench(bench) => bench.execute(),
+        Command::Reproduce(reproduce) => reproduce.execute(),
         Command::Sweep(sweep) => sweep.execute(),
         Command::List(list) => list.execute(),
     };

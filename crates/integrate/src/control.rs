@@ -10,6 +10,7 @@
 //!
 //! ```text
 //!     PI           h⁺ = fac h err^(−1/k + 0.75 b) err₋^b,   b = 0.04                  [HW II, IV.2; DOPRI5]
+//!     elementary   h⁺ = 0.8 h err^(−1/k)                                             [[`Control::Elementary`], for comparison]
 //!     predictive   h⁺ = h min( fac err^(−1/k), 0.9 (h/h₋) (err₋/err²)^(1/k) )         [Gustafsson 1994; HW II, IV.8; RADAU5]
 //! ```
 //!
@@ -30,6 +31,7 @@
 //!
 //! HW II: Hairer & Wanner, *Solving Ordinary Differential Equations II*, second edition.
 
+use crate::method::Method;
 use crate::{Attempt, Slip};
 
 /// How the step size is chosen.
@@ -42,6 +44,14 @@ pub enum Control {
     },
     /// The largest step whose estimated error stays below the tolerance.
     Error {
+        /// Relative tolerance.
+        rtol: f64,
+        /// Absolute tolerance.
+        atol: Atol,
+    },
+    /// The same by the textbook rule, h⁺ = 0.8 h err^(−1/k), which has no memory. For comparison: where stability bounds the step it
+    /// overshoots, is thrown back, and rings.
+    Elementary {
         /// Relative tolerance.
         rtol: f64,
         /// Absolute tolerance.
@@ -120,6 +130,11 @@ pub struct InvalidControl {
 }
 
 impl Control {
+    /// The memory that error control with this method has.
+    pub fn rule(&self, method: Method) -> Rule {
+        if let Control::Elementary { .. } = self { Rule::Elementary } else { method.rule() }
+    }
+
     /// `Error` with one absolute tolerance for all components.
     pub fn error(rtol: f64, atol: f64) -> Self {
         Control::Error { rtol, atol: Atol::Uniform(atol) }
@@ -134,7 +149,7 @@ impl Control {
     /// Relative and absolute tolerance; `None` for rules.
     pub fn tolerances(&self) -> Option<(f64, &Atol)> {
         match self {
-            Control::Error { rtol, atol } => Some((*rtol, atol)),
+            Control::Error { rtol, atol } | Control::Elementary { rtol, atol } => Some((*rtol, atol)),
             _ => None,
         }
     }
@@ -142,7 +157,7 @@ impl Control {
     /// The step prescribed by a rule, s; `None` for error control. A `DymoreLuGre` that sees no bristles sets no bound: infinite.
     pub fn rule_step(&self, slips: &[Slip]) -> Option<f64> {
         let step = match *self {
-            Control::Error { .. } => return None,
+            Control::Error { .. } | Control::Elementary { .. } => return None,
             Control::Constant { step } => step,
             Control::DymoreCoulomb { min, max, v_min, t_s } => slips
                 .iter()
@@ -173,7 +188,8 @@ impl Control {
         let positive = |value: f64| value > 0.0 && value.is_finite();
         match self {
             Control::Constant { step } => check("Constant", "step", *step, positive(*step), POSITIVE),
-            Control::Error { rtol, atol } => validate_tolerances(*rtol, atol),
+            Control::Error { rtol, atol } => validate_tolerances("Error", *rtol, atol),
+            Control::Elementary { rtol, atol } => validate_tolerances("Elementary", *rtol, atol),
             Control::DymoreCoulomb { min, max, v_min, t_s } => {
                 let control = "DymoreCoulomb";
                 check(control, "min", *min, positive(*min), POSITIVE)?;
@@ -219,13 +235,13 @@ fn check(
     if is_valid { Ok(()) } else { Err(InvalidControl { control, parameter: parameter.to_owned(), value, range }) }
 }
 
-fn validate_tolerances(rtol: f64, atol: &Atol) -> Result<(), InvalidControl> {
+fn validate_tolerances(control: &'static str, rtol: f64, atol: &Atol) -> Result<(), InvalidControl> {
     // a relative error of a few dozen ulps is what the round-off of a step alone leaves
     let is_reachable = rtol == 0.0 || (1e-14..1.0).contains(&rtol);
-    check("Error", "rtol", rtol, is_reachable, "0 or at least 1e-14, and below 1")?;
+    check(control, "rtol", rtol, is_reachable, "0 or at least 1e-14, and below 1")?;
     let check_atol = |name: &str, atol: f64| {
         let is_valid = atol.is_finite() && (atol > 0.0 || atol == 0.0 && rtol > 0.0);
-        check("Error", name, atol, is_valid, "finite and positive, or 0 with a positive `rtol`")
+        check(control, name, atol, is_valid, "finite and positive, or 0 with a positive `rtol`")
     };
     match atol {
         Atol::Uniform(atol) => check_atol("atol", *atol),
@@ -240,6 +256,8 @@ pub enum Rule {
     Pi,
     /// Gustafsson's predictive rule, for implicit steppers.
     Predictive,
+    /// None: the textbook rule.
+    Elementary,
 }
 
 /// Error control: the next step from the error of this one and of the one before.
@@ -255,6 +273,7 @@ crate::archive::archived!(ErrorControl { last, is_after_rejection } without rule
 
 impl ErrorControl {
     const SAFETY: f64 = 0.9;
+    const TEXTBOOK_SAFETY: f64 = 0.8;
     /// b of the PI rule.
     const B: f64 = 0.04;
     /// err₋ is not taken below this: an error that was nearly zero says nothing of the next (DOPRI5 and RADAU5).
@@ -294,6 +313,7 @@ impl ErrorControl {
                 }
                 (factor, Self::PREDICTIVE_FLOOR)
             }
+            Rule::Elementary => (Self::TEXTBOOK_SAFETY * error.powf(-1.0 / k), Self::PI_FLOOR),
         };
         factor = factor.clamp(shrink, grow);
         // a step that follows a rejection does not grow
@@ -323,6 +343,7 @@ impl ErrorControl {
         match self.rule {
             Rule::Pi => (0.2, 10.0),
             Rule::Predictive => (0.2, 8.0),
+            Rule::Elementary => (0.1, 5.0),
         }
     }
 }

@@ -97,7 +97,7 @@ impl Driver {
         state[..n].copy_from_slice(y);
         let mut driver = Driver {
             stepper: AnyStepper::new(options.method, n_max, n_quad),
-            control: ErrorControl::new(options.method.rule()),
+            control: ErrorControl::new(options.control.rule(options.method)),
             tolerance: Tolerance { rtol: options.newton_rtol, atol: vec![options.newton_atol; n_max] },
             t,
             n,

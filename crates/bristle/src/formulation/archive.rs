@@ -25,6 +25,7 @@ impl Archived for Machine {
             motion_step: _,
             motion_angle: _,
             kinks: _,
+            kink: _,
             pressed: _,
             accuracy: _,
             // scratch of one evaluation

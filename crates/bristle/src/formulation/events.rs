@@ -2,6 +2,7 @@
 
 use super::machine::{Failure, Machine, ModeChange};
 use super::rest::Touched;
+use crate::scene::Kinks;
 use crate::signal::{Piece, Sample};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{Fired, Restart, Trouble};
@@ -68,6 +69,23 @@ impl Machine {
         contact.is_event_driven() || (self.kinks.is_some() && contact.law.n_states() > 0)
     }
 
+    /// What changes sign at a kink of the contact's law: its rate, or that of its deflection.
+    pub(super) fn kink_value(&self, c: usize, rate: f64) -> f64 {
+        let contact = &self.compiled.contacts[c];
+        if self.kink != Kinks::Deflection || contact.law.n_states() == 0 {
+            return rate;
+        }
+        contact.law.rates(contact.arm * rate, self.state[c])[0] / contact.law.sigma0()
+    }
+
+    /// Chooses which kinks of bristle laws are events, where any are.
+    pub(crate) fn set_kinks(&mut self, kink: Kinks) {
+        self.kink = kink;
+        if kink == Kinks::Off {
+            self.kinks = None;
+        }
+    }
+
     /// Event functions at (t, y).
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
         self.scatter(t, y);
@@ -86,7 +104,7 @@ impl Machine {
                 (Mode::Stuck, true) => self.limit(c) + self.slack[c] - self.friction[c].abs(),
                 (sliding, true) => sliding.direction() * v + self.leaving,
                 (_, false) => match self.kinks {
-                    Some(theta) if contact.law.n_states() > 0 => self.heading[c] * v + theta,
+                    Some(theta) if contact.law.n_states() > 0 => self.heading[c] * self.kink_value(c, v) + theta,
                     _ => continue,
                 },
             };

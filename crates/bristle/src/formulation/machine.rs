@@ -29,7 +29,7 @@
 //! ```text
 //! sliding   direction · v + ε                   falls through 0: the joint comes to rest
 //! stuck     r N stiction − |τ_f|                falls through 0: it breaks away
-//! bristle   heading · v + θ                     the kink of |v|, only under error control
+//! bristle   heading · v + θ                     the kink of |v|, only under error control; on request ż in place of v
 //! ```
 //!
 //! None of them starts at zero. θ is the absolute tolerance: below it a kink does not matter, and a bristle that trembles about
@@ -51,7 +51,7 @@ use crate::formulation::rest::{Rest, Touched};
 use crate::formulation::ties::Ties;
 use crate::formulation::warm::Warm;
 use crate::modes::ModeError;
-use crate::scene::Formulation;
+use crate::scene::{Formulation, Kinks};
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_multibody::spatial::{Force, Motion};
@@ -227,6 +227,8 @@ pub struct Machine {
     pub(super) heading: Vec<f64>,
     /// θ of the kinks' event functions; `None` where they are no events.
     pub(super) kinks: Option<f64>,
+    /// Which kinks those are.
+    pub(super) kink: Kinks,
     /// ε of joints that slide.
     pub(super) leaving: f64,
     /// Piece of the signals that holds, and the time at which the next begins.
@@ -323,6 +325,7 @@ impl Machine {
             slack: vec![0.0; n_contacts],
             heading: vec![1.0; n_contacts],
             kinks: tolerances.map(|(_, absolute)| absolute),
+            kink: Kinks::Velocity,
             leaving: tolerances.map_or(LEAST_VELOCITY, |(_, absolute)| 1e-3 * absolute),
             piece: Piece::After(0.0),
             next_corner: None,
@@ -413,7 +416,7 @@ impl Machine {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let v = contact.rate(&self.v);
             self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
-            self.heading[c] = if v < 0.0 { -1.0 } else { 1.0 };
+            self.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
             self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
             self.mode[c] = if contact.is_event_driven() { Mode::of_sign(v) } else { Mode::Stuck };
         }

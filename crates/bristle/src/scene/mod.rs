@@ -33,7 +33,7 @@ pub use error::{Level, Problem, SceneError};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;
-pub use solver::{Control, Formulation, Method, Output, Solver};
+pub use solver::{Control, Formulation, Kinks, Method, Output, Solver};
 pub use span::Position;
 
 /// A machine, its initial state, and how to simulate it.

@@ -24,6 +24,28 @@ pub struct Solver {
     /// Step control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
+    /// What of bristle laws is located as an event under error control.
+    #[serde(default, skip_serializing_if = "Kinks::is_default")]
+    pub kinks: Kinks,
+}
+
+/// Where bristle laws bend: what is located as an event under error control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Kinks {
+    /// v = 0, where |v| has its kink.
+    #[default]
+    Velocity,
+    /// ż = 0, as Aberger & Otter (2002) hint at break-away. At rest bristles tremble about it: the more of these there are, the
+    /// tighter the tolerance.
+    Deflection,
+    /// Nothing.
+    Off,
+}
+
+impl Kinks {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Integration methods.
@@ -91,6 +113,15 @@ pub enum Control {
     },
     /// By the error estimate, against rtol·|y| + atol.
     Error {
+        /// Relative tolerance.
+        #[serde(default = "rtol")]
+        rtol: f64,
+        /// Absolute tolerance.
+        #[serde(default = "atol")]
+        atol: f64,
+    },
+    /// By the error estimate and the textbook rule h⁺ = 0.8 h err^(−1/k), for comparison.
+    Elementary {
         /// Relative tolerance.
         #[serde(default = "rtol")]
         rtol: f64,
@@ -209,6 +240,9 @@ pub struct Output {
     /// Time between recorded rows, s.
     #[serde(default = "interval")]
     pub interval: f64,
+    /// Rows at the end of every step of the integration instead, and nowhere else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub steps: bool,
 }
 
 fn interval() -> f64 {
@@ -217,7 +251,7 @@ fn interval() -> f64 {
 
 impl Default for Output {
     fn default() -> Self {
-        Self { interval: interval() }
+        Self { interval: interval(), steps: false }
     }
 }
 

@@ -8,7 +8,9 @@ use nalgebra::Matrix3;
 use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, closest, did_you_mean};
 use super::origin::Step;
 use super::span::OVERRIDE;
-use super::{Control, Coordinate, Coupling, Drive, Formulation, Inertia, Joint, Kind, Link, Load, Method, Output};
+use super::{
+    Control, Coordinate, Coupling, Drive, Formulation, Inertia, Joint, Kind, Kinks, Link, Load, Method, Output,
+};
 use super::{Placement, Rate, Rotation, Scene, Signal, has_bristle};
 
 /// More rows than these in one recording are a mistake in `interval`.
@@ -170,8 +172,8 @@ impl<'s> Check<'s> {
         let long = self.number(At::field("duration"), scene.duration, Must::BePositive);
 
         let output = At::field("output");
-        let Output { interval } = scene.output;
-        if self.number(output.key("interval"), interval, Must::BePositive) && long {
+        let Output { interval, steps } = scene.output;
+        if self.number(output.key("interval"), interval, Must::BePositive) && long && !steps {
             let rows = scene.duration / interval;
             if rows > MAX_ROWS {
                 let reason = format!("this would record {rows:.1e} rows; the limit is {MAX_ROWS:.0e}");
@@ -186,6 +188,11 @@ impl<'s> Check<'s> {
             self.number(method.key("spectral_radius"), spectral_radius, Must::BeWithin(0.0, 1.0));
         }
         self.control(control, scene.control());
+        let is_error_controlled = matches!(scene.control(), Control::Error { .. } | Control::Elementary { .. });
+        if scene.solver.kinks != Kinks::default() && !is_error_controlled {
+            let help = "leave `kinks` out, or write `control: Error(rtol: 1e-8, atol: 1e-10)`";
+            self.report(solver.key("kinks"), "kinks are located only where errors control the steps", help);
+        }
         if scene.method() == Method::RealTime && !matches!(scene.control(), Control::Constant { .. }) {
             let help = "write `control: Constant(step: 1e-3)` with the step of your control loop";
             self.report(control, "`RealTime` takes a constant step", help);
@@ -205,7 +212,7 @@ impl<'s> Check<'s> {
         let mut positive = |key: &str, value: f64| self.number(at.key(key), value, Must::BePositive);
         match control {
             Control::Constant { step } => _ = positive("step", step),
-            Control::Error { rtol, atol } => {
+            Control::Error { rtol, atol } | Control::Elementary { rtol, atol } => {
                 self.number(at.key("rtol"), rtol, Must::NotBeNegative);
                 self.number(at.key("atol"), atol, Must::NotBeNegative);
                 if rtol == 0.0 && atol == 0.0 {

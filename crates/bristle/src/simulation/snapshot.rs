@@ -204,7 +204,7 @@ impl Simulation {
     fn begin_again(&mut self, beginning: &Beginning) -> Result<()> {
         self.act(&beginning.acts);
         let compiled = self.system.compiled().clone();
-        let (mut system, driver) = start(compiled, &beginning.state, &self.options, self.formulation)?;
+        let (mut system, driver) = start(compiled, &beginning.state, &self.options, (self.formulation, self.kinks))?;
         self.state.clone_from(&beginning.state);
         system.look(driver.t(), driver.y())?;
         system.store(driver.t(), &mut self.state);
@@ -322,8 +322,8 @@ impl Simulation {
         // writing into a sum does not fail
         let _ = write!(
             sum,
-            "{:?} {contacts:?} {heated:?} {coupled:?} {:?} {:?}",
-            compiled.model, self.options, self.formulation
+            "{:?} {contacts:?} {heated:?} {coupled:?} {:?} {:?} {:?}",
+            compiled.model, self.options, self.formulation, self.kinks
         );
         self.fingerprint = Some(sum.0);
         sum.0

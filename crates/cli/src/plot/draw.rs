@@ -189,7 +189,7 @@ fn path(curve: &Curve, data: &Data<'_>, time: &Axis, y_of: &dyn Fn(f64) -> f64) 
 }
 
 /// A number of tenths, as short as it can be written: 12 is `1.2`, 30 is `3`, −5 is `-.5`.
-fn tenth(n: i64) -> String {
+pub fn tenth(n: i64) -> String {
     let (sign, whole, rest) = (if n < 0 { "-" } else { "" }, n.abs() / 10, n.abs() % 10);
     match (whole, rest) {
         (_, 0) => format!("{sign}{whole}"),
@@ -292,7 +292,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-fn style() -> String {
+pub fn style() -> String {
     let mut style = String::from(
         "text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',Arial,sans-serif;fill:#444}\
          .title{font-size:16px;font-weight:600;fill:#111}.head{font-weight:600;fill:#111}.n{text-anchor:middle}.v{text-anchor:end}\

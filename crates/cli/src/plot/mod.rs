@@ -14,6 +14,7 @@ pub mod quantity;
 pub mod select;
 pub mod ticks;
 
+pub use draw::{escape, style as picture_style, tenth};
 pub use select::Selection;
 
 use crate::Outcome;

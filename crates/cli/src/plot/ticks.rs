@@ -85,7 +85,7 @@ fn step(length: f64, most: usize) -> f64 {
     digit.unwrap_or(10.0) * power
 }
 
-fn superscript(number: i32) -> String {
+pub fn superscript(number: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digit = |c: char| c.to_digit(10).map_or('⁻', |digit| DIGITS[digit as usize]);
     number.to_string().chars().map(digit).collect()

@@ -31,7 +31,7 @@ pub fn floats(numbers: impl Iterator<Item = f64>) -> String {
     base64(&numbers.flat_map(|x| (x.clamp(-most, most) as f32).to_le_bytes()).collect::<Vec<u8>>())
 }
 
-fn base64(bytes: &[u8]) -> String {
+pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {

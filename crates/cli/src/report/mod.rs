@@ -15,6 +15,8 @@ mod encode;
 mod frames;
 mod tables;
 
+pub use encode::base64;
+
 use crate::plot::quantity::Motions;
 use crate::plot::ticks::Axis;
 use crate::plot::{palette, phases, select};

@@ -37,7 +37,7 @@ fn main() -> Result<(), String> {
     let mut progress = |what: &str| eprintln!("{what}");
     println!("{}", chains::table(if is_quick { 10 } else { 200 }, &mut progress)?);
     let effort = if is_quick { Effort::QUICK } else { Effort::FULL };
-    for pendulum in Pendulum::all() {
+    for pendulum in Pendulum::all().map_err(|error| error.to_string())? {
         let measured = pendulum::measure(&pendulum, effort, &mut progress).map_err(|error| error.to_string())?;
         println!("{}", table::text(&pendulum, &measured));
     }

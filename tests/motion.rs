@@ -134,3 +134,14 @@ fn work_of_a_joint_led_round_and_round_is_integrated() {
     assert_near("heat", recording.last("h.dissipated").unwrap(), heat, 1e-5 * heat);
     assert!(recording.last("energy.balance").unwrap().abs() < 1e-5, "{:?}", recording.last("energy.balance"));
 }
+
+/// A bristle under a joint that is led starts steady at the speed it is led with: friction is that of steady sliding from the first row on.
+#[test]
+fn bristles_start_steady_at_the_prescribed_speed() {
+    let joint = "friction: LuGre(sigma0: 1e5, sigma1: 300.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 1e-3), drive: Motion(Ramp(rate: 0.05))";
+    let mut sim = simulation(&slider(1.0, joint), "Radau5", "Error()");
+    let recording = sim.run_until(0.1).unwrap();
+    for friction in recording.channel("slide.friction").unwrap() {
+        assert!((friction - (1.0 + 0.4 * 0.05)).abs() < 1e-12, "{friction}");
+    }
+}

@@ -100,7 +100,11 @@ fn coulomb_oscillator_stops_with_velocity_zero_and_keeps_every_bit() {
 }
 
 fn solver(h: f64) -> bristle::scene::Solver {
-    bristle::scene::Solver { method: Some(Method::RealTime), control: Some(Control::Constant { step: h }) }
+    bristle::scene::Solver {
+        method: Some(Method::RealTime),
+        control: Some(Control::Constant { step: h }),
+        ..Default::default()
+    }
 }
 
 #[test]

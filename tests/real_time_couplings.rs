@@ -29,7 +29,7 @@ fn real_time(fields: &str, h: f64) -> Simulation {
 /// A scene file with another method.
 fn scene(text: &str, method: Method, control: Control) -> Simulation {
     let scene = Scene::parse(text, "scene").unwrap_or_else(|error| panic!("{error}"));
-    let solver = bristle::scene::Solver { method: Some(method), control: Some(control) };
+    let solver = bristle::scene::Solver { method: Some(method), control: Some(control), ..Default::default() };
     Simulation::new(&Scene { solver, ..scene }).unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -5,10 +5,12 @@ use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 use std::path::{Path, PathBuf};
 
-/// `scenes/*.ron`, sorted.
+/// `scenes/*.ron` and those of the papers below, sorted.
 pub fn scene_files() -> Vec<PathBuf> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let scenes = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
+    let entries = |directory: PathBuf| std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let papers = entries(scenes.join("papers")).flat_map(entries);
+    let mut files: Vec<PathBuf> = entries(scenes).chain(papers).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "ron"));
     files.sort();
     assert!(files.len() >= 5, "{files:?}");

@@ -645,15 +645,28 @@ pub fn read_state(world: &World, compiled: &Compiled, state: &mut State) -> Resu
     Ok(())
 }
 
-/// Reads the bristles of each contact from the entities; those without a state start steady at the velocities `v`.
-pub fn read_bristles(world: &World, compiled: &Compiled, v: &[f64], bristles: &mut [BristleState]) -> Result<()> {
+/// Reads the bristles of each contact from the entities; those without a state start steady at the velocities `v`, or those of
+/// prescribed motions at `t`.
+pub fn read_bristles(
+    world: &World,
+    compiled: &Compiled,
+    t: f64,
+    v: &[f64],
+    bristles: &mut [BristleState],
+) -> Result<()> {
     for (c, (contact, bristle)) in compiled.contacts.iter().zip(bristles).enumerate() {
         let name = || compiled.contact_name(c).to_owned();
         let found = compiled.contact_entity(c).map(|entity| world.get::<&BristleState>(entity));
         *bristle = match found {
             Some(Ok(found)) => *found,
             _ => {
-                let state = contact.law.initial_state(contact.arm * contact.rate(v));
+                let mut v = v.to_vec();
+                for led in &compiled.drives {
+                    if let Drive::Motion(signal) = &led.drive {
+                        v[led.v] = signal.derivative(t);
+                    }
+                }
+                let state = contact.law.initial_state(contact.arm * contact.rate(&v));
                 BristleState { z: contact.law.deflection(state), w: state[1] }
             }
         };

@@ -561,7 +561,7 @@ fn n_heated(compiled: &Compiled) -> usize {
 /// States as the entities carry them.
 fn read_snapshot(world: &World, compiled: &Compiled, into: &mut Snapshot) -> Result<()> {
     read_state(world, compiled, &mut into.mechanics)?;
-    read_bristles(world, compiled, &into.mechanics.v, &mut into.bristles)?;
+    read_bristles(world, compiled, into.mechanics.t, &into.mechanics.v, &mut into.bristles)?;
     read_integrals(world, compiled, &mut into.integrals)
 }
 

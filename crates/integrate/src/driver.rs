@@ -96,7 +96,7 @@ impl Driver {
         let mut state = vec![0.0; n_max];
         state[..n].copy_from_slice(y);
         let mut driver = Driver {
-            stepper: AnyStepper::new(options.method, n_max, n_quad),
+            stepper: AnyStepper::new(options.method, n_max, n_quad, options.control.tolerances().is_none()),
             control: ErrorControl::new(options.control.rule(options.method)),
             tolerance: Tolerance { rtol: options.newton_rtol, atol: vec![options.newton_atol; n_max] },
             t,

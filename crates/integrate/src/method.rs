@@ -60,7 +60,8 @@ pub(crate) enum AnyStepper {
 }
 
 impl AnyStepper {
-    pub fn new(method: Method, n_max: usize, n_quad: usize) -> Self {
+    /// `is_prescribed`: steps are not chosen by their errors.
+    pub fn new(method: Method, n_max: usize, n_quad: usize, is_prescribed: bool) -> Self {
         match method {
             Method::Euler => AnyStepper::Euler(Euler::new(n_max, n_quad)),
             Method::MixedEuler => AnyStepper::MixedEuler(MixedEuler::new(n_max, n_quad)),
@@ -68,6 +69,7 @@ impl AnyStepper {
             Method::Dopri5 => AnyStepper::Dopri5(Dopri5::new(n_max, n_quad)),
             Method::Trapezoidal => AnyStepper::Trapezoidal(Trapezoidal::new(n_max, n_quad)),
             Method::Radau3 => AnyStepper::Radau3(Radau3::new(n_max, n_quad)),
+            Method::Radau5 if is_prescribed => AnyStepper::Radau5(Box::new(Radau5::prescribed(n_max, n_quad))),
             Method::Radau5 => AnyStepper::Radau5(Box::new(Radau5::new(n_max, n_quad))),
             Method::GeneralizedAlpha { spectral_radius } => {
                 AnyStepper::GeneralizedAlpha(Box::new(GeneralizedAlpha::new(n_max, n_quad, spectral_radius)))

@@ -93,7 +93,7 @@ pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &
         return refuse(parameter_name(&invalid.parameter), invalid.value, invalid.range);
     }
     if let Some((rtol, atol)) = options.control.tolerances() {
-        if AnyStepper::new(options.method, 0, 0).error_exponent().is_none() {
+        if AnyStepper::new(options.method, 0, 0, false).error_exponent().is_none() {
             return refuse(
                 "rtol",
                 rtol,

@@ -26,9 +26,12 @@
 //!
 //! L-stable, stiffly accurate. The method to choose for bristles, for stiff drives and for unsolved (residual) equations.
 
+mod all_stages;
+
 use crate::linear::{Complex, ComplexLu, Lu};
 use crate::newton::Linearised;
 use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
+use all_stages::AllStages;
 
 const SQRT6: f64 = 2.449489742783178;
 /// Nodes.
@@ -80,6 +83,12 @@ impl crate::archive::Archived for Last {
     }
 }
 
+const AI: [[f64; 3]; 3] = [
+    [2.0 + SQRT6 / 2.0, -1.2 + 29.0 / 30.0 * SQRT6, 0.4 - 4.0 / 15.0 * SQRT6],
+    [-1.2 - 29.0 / 30.0 * SQRT6, 2.0 - SQRT6 / 2.0, 0.4 + 4.0 / 15.0 * SQRT6],
+    [-1.0 + 8.0 / 3.0 * SQRT6, -1.0 - 8.0 / 3.0 * SQRT6, 5.0],
+];
+
 /// Three-stage Radau IIA. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Radau5 {
@@ -128,6 +137,8 @@ pub struct Radau5 {
     quad: [Vec<f64>; 3],
     /// Quadrature rates at the start of the step; `n_quad`.
     quad0: Vec<f64>,
+    /// For steps that are prescribed.
+    all: Option<Box<AllStages>>,
 }
 
 crate::archive::archived!(Radau5 {
@@ -163,7 +174,7 @@ crate::archive::archived!(Radau5 {
     trial_h,
     quad,
     quad0
-});
+} without all);
 
 impl Radau5 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
@@ -203,7 +214,13 @@ impl Radau5 {
             trial_h: 0.0,
             quad: std::array::from_fn(|_| vec![0.0; n_quad]),
             quad0: vec![0.0; n_quad],
+            all: None,
         }
+    }
+
+    /// The same for steps that are prescribed: where the usual iteration fails, a dearer one is tried.
+    pub fn prescribed(n_max: usize, n_quad: usize) -> Self {
+        Radau5 { all: Some(Box::new(AllStages::new(n_max))), ..Radau5::new(n_max, n_quad) }
     }
 
     /// Weights of the error norm, and κ of the Newton iteration.
@@ -219,6 +236,10 @@ impl Radau5 {
                     _ => {}
                 }
             }
+        }
+        // the tolerance of a prescribed step is Newton's own, and near round-off already
+        if self.all.is_some() {
+            return 1e-2;
         }
         let rtol = if tolerance.rtol > 0.0 { tolerance.rtol } else { tolerance.atol[0] };
         rtol.sqrt().min(0.03).max(10.0 * f64::EPSILON / rtol)
@@ -509,6 +530,14 @@ impl Radau5 {
             self.predict(h);
             result = self.newton(system, kappa, stats);
         }
+        if matches!(result, Err(Failure::Newton { .. } | Failure::NonFinite { .. }))
+            && let Some(found) = self.newton_of_all_stages(system, tolerance, stats)
+        {
+            // a prescribed step has no error to be judged by
+            found?;
+            (0..n).for_each(|i| self.y1[i] = y[i] + self.z[2][i]);
+            return Ok(Attempt { error: 0.0, safety: 0.9 });
+        }
         let n_newton = result?;
         let error = self.estimate(system, stats)?;
         for i in 0..n {
@@ -667,10 +696,5 @@ fn start_rate(h: f64, z1: f64, z2: f64, z3: f64) -> f64 {
 /// (A⁻¹z)ₛ/h, the derivative of the collocation polynomial at cₛ; A of *Solving ODEs II*, table IV.5.6.
 #[inline(always)]
 fn rate(s: usize, h: f64, z1: f64, z2: f64, z3: f64) -> f64 {
-    const AI: [[f64; 3]; 3] = [
-        [2.0 + SQRT6 / 2.0, -1.2 + 29.0 / 30.0 * SQRT6, 0.4 - 4.0 / 15.0 * SQRT6],
-        [-1.2 - 29.0 / 30.0 * SQRT6, 2.0 - SQRT6 / 2.0, 0.4 + 4.0 / 15.0 * SQRT6],
-        [-1.0 + 8.0 / 3.0 * SQRT6, -1.0 - 8.0 / 3.0 * SQRT6, 5.0],
-    ];
     (AI[s][0] * z1 + AI[s][1] * z2 + AI[s][2] * z3) / h
 }

@@ -75,3 +75,14 @@ fn dymore_rules_run_the_slider() {
         assert!(worst < 0.15);
     }
 }
+
+/// A bristle that gives way within one step has another Jacobian at its end than at its start; a prescribed step cannot be shortened.
+#[test]
+fn prescribed_steps_of_radau5_pass_break_away() {
+    for (step, error) in [(1e-2, 0.1), (1e-3, 1e-3)] {
+        let (worst, stats) = friction_error(Slider::without_event(), Method::Radau5, Control::Constant { step });
+        println!("Radau5 at {step}: {} steps, {worst:.1e}", stats.n_accepted);
+        assert!(worst < error, "{step}: {worst:e}");
+        assert_eq!(stats.n_rejected, 0);
+    }
+}

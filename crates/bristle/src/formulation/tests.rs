@@ -63,7 +63,7 @@ fn begun(world: &World) -> (Machine, Snapshot, Vec<f64>) {
     let mut at = Snapshot::rest(&system.compiled);
     read_state(world, &system.compiled, &mut at.mechanics).unwrap();
     let v = at.mechanics.v.clone();
-    read_bristles(world, &system.compiled, &v, &mut at.bristles).unwrap();
+    read_bristles(world, &system.compiled, 0.0, &v, &mut at.bristles).unwrap();
     let mut y = vec![0.0; system.max_dim()];
     system.begin(&at, &mut y).unwrap();
     y.truncate(system.dim());
@@ -301,7 +301,7 @@ fn jerks_of_random_trees_are_rates_of_the_accelerations() {
         let mut at = Snapshot::rest(&differentiated.compiled);
         read_state(&world, &differentiated.compiled, &mut at.mechanics).unwrap();
         let v = at.mechanics.v.clone();
-        read_bristles(&world, &differentiated.compiled, &v, &mut at.bristles).unwrap();
+        read_bristles(&world, &differentiated.compiled, 0.0, &v, &mut at.bristles).unwrap();
         let mut z = vec![0.0; differentiated.max_dim()];
         differentiated.begin(&at, &mut z).unwrap();
         z.truncate(differentiated.dim());

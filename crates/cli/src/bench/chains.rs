@@ -50,7 +50,7 @@ impl System for Noted<'_> {
 impl Chain {
     /// A chain of `n` pins. What goes wrong comes back in words.
     pub fn new(n: usize, way: Way) -> Result<Self, String> {
-        let world = Pendulum::chain_in_motion(n).world(way);
+        let world = Pendulum::chain_in_motion(n).world(way).map_err(|error| error.to_string())?;
         let compiled = compile(&world).map_err(|error| error.to_string())?;
         let mut start = Snapshot::rest(&compiled);
         read_state(&world, &compiled, &mut start.mechanics).map_err(|error| error.to_string())?;
@@ -107,19 +107,38 @@ impl Chain {
     }
 }
 
+/// What evaluations cost on chains of all lengths.
+pub struct Cost {
+    /// Which way.
+    pub way: Way,
+    /// ns per evaluation and joint, for each of [`LENGTHS`].
+    pub times: Vec<f64>,
+    /// Sweeps and substitutions per evaluation.
+    works: Vec<[f64; 2]>,
+}
+
+/// All ways on all lengths. `progress` is told what is being done.
+pub fn measure(repeats: usize, progress: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, String> {
+    let mut costs = Vec::new();
+    for way in WAYS {
+        let mut cost = Cost { way, times: Vec::new(), works: Vec::new() };
+        for n in LENGTHS {
+            progress(&format!("{}: chain of {n}", way.name()));
+            let mut chain = Chain::new(n, way)?;
+            cost.works.push(chain.work());
+            cost.times.push(chain.time(repeats) / n as f64);
+        }
+        costs.push(cost);
+    }
+    Ok(costs)
+}
+
 /// The table, in Markdown: ns per evaluation and joint; below it sweeps and substitutions. `progress` is told what is being done.
 pub fn table(repeats: usize, progress: &mut dyn FnMut(&str)) -> Result<String, String> {
     let mut text = String::from("ns per evaluation and joint\n\n| |");
     LENGTHS.iter().for_each(|n| text += &format!(" {n} |"));
     text += &format!(" 16 to 256 |\n|---|{}---|\n", "---|".repeat(LENGTHS.len()));
-    for way in WAYS {
-        let (mut times, mut works) = (Vec::new(), Vec::new());
-        for n in LENGTHS {
-            progress(&format!("{}: chain of {n}", way.name()));
-            let mut chain = Chain::new(n, way)?;
-            works.push(chain.work());
-            times.push(chain.time(repeats) / n as f64);
-        }
+    for Cost { way, times, works } in measure(repeats, progress)? {
         let at = |n: usize| LENGTHS.iter().position(|length| *length == n).map_or(f64::NAN, |k| times[k]);
         let row: String = times.iter().map(|time| format!(" {time:.0} |")).collect();
         let _ = writeln!(text, "| {} |{row} {:+.0} % |", way.name(), 100.0 * (at(256) / at(16) - 1.0));

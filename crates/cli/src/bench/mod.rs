@@ -1,9 +1,9 @@
 //! `bristle bench`: measurements on this machine.
 
-mod chains;
+pub mod chains;
 mod gearbox;
-mod pendulum;
-mod table;
+pub mod pendulum;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
@@ -61,7 +61,7 @@ impl Bench {
 fn pendulums(is_quick: bool) -> Result<String, String> {
     let effort = if is_quick { Effort::QUICK } else { Effort::FULL };
     let mut text = String::new();
-    for pendulum in Pendulum::all() {
+    for pendulum in Pendulum::all().map_err(|error| error.to_string())? {
         let measured = pendulum::measure(&pendulum, effort, &mut progress).map_err(|error| error.to_string())?;
         if !text.is_empty() {
             text.push('\n');

@@ -10,9 +10,10 @@
 //! Then all ways take turns, and the quickest run of each counts. The motion without friction with its turning points located has
 //! friction of level zero: events, mode choice and restarts are those of the motion with friction, its forces are not.
 
-use bristle::friction::Coulomb;
-use bristle::prelude::*;
-use bristle::scene::{Control, Formulation, Method};
+use bristle::friction::{Coulomb, Law};
+use bristle::hecs::World;
+use bristle::scene::{Control, Coordinate, Formulation, Inertia, Joint, Kind, Link, Load, Method, Rate};
+use bristle::{Error, Scene, Simulation, spawn};
 use std::time::{Duration, Instant};
 
 /// Instants at which errors are looked at.
@@ -29,126 +30,103 @@ const HALVINGS: usize = 14;
 pub struct Pendulum {
     /// For tables.
     pub name: &'static str,
-    links: Vec<PinnedLink>,
-    gravity: f64,
+    scene: Scene,
     /// Time simulated, s: shorter than it takes errors of the motion without friction to grow beyond a thousandfold.
     pub duration: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct PinnedLink {
-    mass: f64,
-    /// From the pin to the centre of mass and to the next pin, m.
-    center: f64,
-    length: f64,
-    /// About the centre of mass, kg·m².
-    inertia: f64,
-    position: f64,
-    velocity: f64,
-    /// Of the pin, m.
-    radius: f64,
-    coulomb: f64,
-    stiction: f64,
+/// The scenes of the paper.
+macro_rules! paper_scene {
+    ($file:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/papers/lee1997/", $file))
+    };
 }
 
 impl Pendulum {
-    /// Lee's single pendulum, with the numbers of `scenes/single_pendulum_pin.ron`.
-    pub fn single() -> Self {
-        let link = PinnedLink {
-            mass: 1.0,
-            center: 0.5,
-            length: 1.0,
-            inertia: 1.0 / 12.0,
-            position: std::f64::consts::FRAC_PI_2,
-            velocity: 0.0,
-            radius: 0.1,
-            coulomb: 0.4,
-            stiction: 0.6,
-        };
-        Self { name: "single", links: vec![link], gravity: 9.81, duration: 5.0 }
+    /// Lee's single pendulum.
+    pub fn single() -> Result<Self, Error> {
+        let scene = Scene::parse(paper_scene!("single.ron"), "scenes/papers/lee1997/single.ron")?;
+        Ok(Self { name: "single", scene, duration: 5.0 })
     }
 
-    /// Lee's double pendulum, with the numbers of `scenes/double_pendulum_pin.ron`.
-    pub fn double() -> Self {
-        let upper = PinnedLink { radius: 0.08, ..Self::single().links[0] };
-        let lower = PinnedLink {
-            mass: 0.5,
-            center: 0.4,
-            length: 0.8,
-            inertia: 0.5 * 0.64 / 12.0,
-            position: 0.5,
-            radius: 0.1,
-            ..upper
-        };
-        Self { name: "double", links: vec![upper, lower], gravity: 9.81, duration: 3.0 }
+    /// Lee's double pendulum.
+    pub fn double() -> Result<Self, Error> {
+        let scene = Scene::parse(paper_scene!("double.ron"), "scenes/papers/lee1997/double.ron")?;
+        Ok(Self { name: "double", scene, duration: 3.0 })
     }
 
     /// A chain of `n` equal rods, let go bent.
     pub fn chain(name: &'static str, n: usize) -> Self {
-        let link = PinnedLink {
-            mass: 1.0,
-            center: 0.15,
-            length: 0.3,
-            inertia: 0.0075,
-            position: 0.1,
-            velocity: 0.0,
-            radius: 0.02,
-            coulomb: 0.2,
-            stiction: 0.25,
-        };
-        let mut links = vec![link; n];
-        links[0].position = 1.2;
-        Self { name, links, gravity: 9.81, duration: 1.5 }
+        let bent = |k: usize| if k == 0 { 1.2 } else { 0.1 };
+        Self { name, scene: rods(n, bent, |_| 0.0), duration: 1.5 }
     }
 
     /// A chain of `n` equal rods that hangs, every joint a little bent and turning. Bent much more it would stretch as it falls, and
     /// parts of it would not be loaded at all.
     pub fn chain_in_motion(n: usize) -> Self {
-        let mut chain = Self::chain("chain", n);
-        for (k, link) in chain.links.iter_mut().enumerate() {
-            link.position = 0.01 * (1.7 * k as f64).sin();
-            link.velocity = if k % 2 == 0 { 0.5 } else { -0.5 };
-        }
-        chain
+        let turning = |k: usize| if k.is_multiple_of(2) { 0.5 } else { -0.5 };
+        Self { name: "chain", scene: rods(n, |k| 0.01 * (1.7 * k as f64).sin(), turning), duration: 1.5 }
     }
 
     /// Those that are compared.
-    pub fn all() -> [Self; 3] {
-        [Self::single(), Self::double(), Self::chain("ten-link", 10)]
+    pub fn all() -> Result<[Self; 3], Error> {
+        Ok([Self::single()?, Self::double()?, Self::chain("ten-link", 10)])
     }
 
     /// Number of links.
     pub fn n_links(&self) -> usize {
-        self.links.len()
+        self.scene.links.len()
     }
 
-    /// The machine, solved in one of the ways.
-    pub fn world(&self, way: Way) -> World {
-        let mut world = World::new();
-        world.set_gravity([0.0, -self.gravity, 0.0]);
-        let mut parent: Option<(Entity, f64)> = None;
-        for (k, link) in self.links.iter().enumerate() {
-            let inertia =
-                LinkInertia::diagonal(link.mass, [0.0, -link.center, 0.0].into(), link.inertia, 0.0, link.inertia);
-            let body = world.spawn_link(&format!("link {k}"), inertia);
-            let mut joint = revolute(&format!("pin {k}"), [0.0, 0.0, 1.0]).to(body);
-            joint = joint.position(link.position).velocity(link.velocity);
-            if let Some((parent, length)) = parent {
-                joint = joint.from(parent).at([0.0, -length, 0.0]);
+    /// The scene with friction as a way of solving it has it.
+    pub fn scene(&self, way: Way) -> Scene {
+        let mut scene = self.scene.clone();
+        for joint in &mut scene.joints {
+            match way {
+                Way::Frictionless => (joint.friction, joint.load) = (None, Load::Unit),
+                Way::Crossings => (joint.friction, joint.load) = (Some(dry(0.0, 0.0)), Load::Unit),
+                Way::Implicit | Way::Jerk | Way::Residual => {}
             }
-            let law = |coulomb, stiction| Coulomb { coulomb, stiction, viscous: 0.0 }.into();
-            let joint = match way {
-                Way::Frictionless => joint,
-                Way::Crossings => joint.friction(law(0.0, 0.0)),
-                Way::Implicit | Way::Jerk | Way::Residual => {
-                    joint.friction(law(link.coulomb, link.stiction)).load(Load::Pin { radius: link.radius })
-                }
-            };
-            world.spawn_joint(joint);
-            parent = Some((body, link.length));
         }
-        world
+        scene.formulation = way.formulation();
+        scene
     }
+
+    /// Its world.
+    pub fn world(&self, way: Way) -> Result<World, Error> {
+        let mut world = World::new();
+        spawn(&self.scene(way), &mut world)?;
+        Ok(world)
+    }
+}
+
+fn dry(coulomb: f64, stiction: f64) -> Law {
+    Law::Coulomb(Coulomb { coulomb, stiction, viscous: 0.0 })
+}
+
+/// Equal rods on pins, one below the other, with the positions and velocities of their joints.
+fn rods(n: usize, position: impl Fn(usize) -> f64, velocity: impl Fn(usize) -> f64) -> Scene {
+    let link = |k: usize| Link {
+        name: format!("link {k}"),
+        mass: 1.0,
+        center_of_mass: [0.0, -0.15, 0.0],
+        inertia: Inertia::Diagonal(0.0075, 0.0, 0.0075),
+    };
+    let joint = |k: usize| {
+        let parent = if k == 0 { "world".to_owned() } else { format!("link {}", k - 1) };
+        let axis = [0.0, 0.0, 1.0];
+        let mut joint = Joint::new(format!("pin {k}"), parent, format!("link {k}"), Kind::Revolute { axis });
+        if k > 0 {
+            joint.placement.translation = [0.0, -0.3, 0.0];
+        }
+        joint.position = Coordinate::Scalar(position(k));
+        joint.velocity = Rate::Scalar(velocity(k));
+        joint.friction = Some(dry(0.2, 0.25));
+        joint.load = Load::Pin { radius: 0.02 };
+        joint
+    };
+    let (links, joints) = ((0..n).map(link).collect(), (0..n).map(joint).collect());
+    Scene { gravity: [0.0, -9.81, 0.0], links, joints, ..Scene::default() }
 }
 
 /// A way of solving a pendulum.
@@ -246,8 +224,9 @@ impl Effort {
 /// A run: time it took, positions at the instants, and the simulation as it was left.
 fn run(pendulum: &Pendulum, way: Way, rtol: f64) -> Result<(Duration, Vec<f64>, Simulation), Error> {
     let control = Control::Error { rtol, atol: 0.01 * rtol };
-    let settings = Settings { method: way.method(), control, formulation: way.formulation(), ..Settings::default() };
-    let mut sim = Simulation::with_settings(pendulum.world(way), settings)?;
+    let mut scene = pendulum.scene(way);
+    (scene.solver.method, scene.solver.control) = (Some(way.method()), Some(control));
+    let mut sim = Simulation::new(&scene)?;
     let mut positions = Vec::with_capacity(INSTANTS * pendulum.n_links());
     let start = Instant::now();
     for _ in 0..INSTANTS {

@@ -4,7 +4,7 @@ use super::pendulum::{Measured, Pendulum, Way};
 use std::fmt::Write;
 
 /// Seconds the paper prints for its single and its double pendulum; it has neither the residual form nor longer chains.
-fn paper(pendulum: &Pendulum, way: Way) -> Option<f64> {
+pub fn paper(pendulum: &Pendulum, way: Way) -> Option<f64> {
     let [frictionless, crossings, implicit, jerk] = match pendulum.n_links() {
         1 => [1.76, 4.40, 58.00, 14.66],
         2 => [2.58, 13.74, 146.76, 38.84],

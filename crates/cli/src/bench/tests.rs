@@ -6,7 +6,7 @@ use super::table;
 
 #[test]
 fn every_way_of_solving_a_pendulum_is_compared_at_the_same_error() {
-    for pendulum in Pendulum::all() {
+    for pendulum in Pendulum::all().unwrap() {
         let measured = measure(&pendulum, Effort { repeats: 1, ..Effort::QUICK }, &mut |_| {}).unwrap();
         assert_eq!(measured.iter().map(|m| m.way).collect::<Vec<_>>(), Way::ALL, "{}", pendulum.name);
         for m in &measured {

@@ -1,6 +1,6 @@
 //! A report: words, tables and figures, as Markdown for a folder and as HTML for the page that shows everything.
 //!
-//! Words may hold `code` and **bold**. Numbers that matter are put down a second time, by name, with what the paper prints: they are
+//! Words may hold `code`, **bold** and *italic*. Numbers that matter are put down a second time, by name, with what the paper prints: they are
 //! what `results.json` holds and what the tests look at.
 
 use crate::plot::escape;
@@ -197,7 +197,7 @@ impl Document {
     }
 }
 
-/// `code` and **bold** as HTML.
+/// `code`, **bold** and *italic* as HTML.
 fn inline(words: &str) -> String {
     let mut html = String::new();
     for (k, part) in words.split('`').enumerate() {
@@ -206,11 +206,13 @@ fn inline(words: &str) -> String {
             continue;
         }
         for (k, part) in part.split("**").enumerate() {
-            let part = escape(part);
             if k % 2 == 1 {
-                let _ = write!(html, "<b>{part}</b>");
-            } else {
-                html.push_str(&part);
+                let _ = write!(html, "<b>{}</b>", escape(part));
+                continue;
+            }
+            for (k, part) in part.split('*').enumerate() {
+                let part = escape(part);
+                html += &if k % 2 == 1 { format!("<i>{part}</i>") } else { part };
             }
         }
     }
@@ -242,7 +244,7 @@ pub fn count(n: usize) -> String {
     let text = n.to_string();
     let mut out = String::new();
     for (k, digit) in text.chars().enumerate() {
-        if k > 0 && (text.len() - k) % 3 == 0 {
+        if k > 0 && (text.len() - k).is_multiple_of(3) {
             out.push(',');
         }
         out.push(digit);
@@ -258,7 +260,7 @@ mod tests {
     fn both_forms_show_the_same() {
         let mut document = Document::new("paper", "A & B");
         document.heading("Table 1");
-        document.words("With `x < 1` and **bold** words.");
+        document.words("With `x < 1` and **bold** *words*.");
         document.table("one", &["a", "b, c"], vec![vec!["1".into(), "**2**".into()]]);
         document.figure("fig1", "<svg/>".into(), "A picture");
         document.compare("one.a", 2.0, 1.0);
@@ -266,7 +268,7 @@ mod tests {
         assert!(markdown.contains("| a | b, c |\n|---|---|\n| 1 | **2** |\n"), "{markdown}");
         assert!(markdown.contains("![A picture](fig1.svg)"));
         let html = document.html();
-        assert!(html.contains("<code>x &lt; 1</code> and <b>bold</b> words."), "{html}");
+        assert!(html.contains("<code>x &lt; 1</code> and <b>bold</b> <i>words</i>."), "{html}");
         assert!(html.contains("A &amp; B") && html.contains("data:image/svg+xml;base64,PHN2Zy8+"));
         assert_eq!(document.data[0].text, "a,\"b, c\"\n1,2\n");
         assert_eq!(document.quantities[0].ratio, Some(0.5));

@@ -3,7 +3,6 @@
 //!
 //! A run that fails is a result too: it keeps what it had and says why it ended.
 
-use bristle::formulation::Counters;
 use bristle::integrate::Stats;
 use bristle::{Error, Event, Record, Scene, Simulation};
 use std::ops::ControlFlow;
@@ -49,8 +48,6 @@ pub struct Found {
     pub events: Vec<Event>,
     /// Costs.
     pub stats: Stats,
-    /// Costs of accelerations that depend on themselves.
-    pub counters: Counters,
     /// Time it took.
     pub wall: Duration,
     /// Shortest and longest step.
@@ -113,11 +110,6 @@ impl Experiment {
         self.set("output.steps", "true")
     }
 
-    /// Until then instead of the scene's duration.
-    pub fn until(self, t: f64) -> Self {
-        self.number("duration", t)
-    }
-
     /// Channels to keep.
     pub fn keep(mut self, channels: &[&str]) -> Self {
         self.channels = channels.iter().map(|name| (*name).to_owned()).collect();
@@ -178,7 +170,7 @@ impl Experiment {
             Err(Error::Stopped { t }) => Some(format!("given up at t = {t:.3} after {} steps", self.most_steps)),
             Err(error) => Some(error.to_string()),
         };
-        Ok(Found { t, columns, events, stats: sim.stats(), counters: sim.counters(), wall, step, failure })
+        Ok(Found { t, columns, events, stats: sim.stats(), wall, step, failure })
     }
 }
 

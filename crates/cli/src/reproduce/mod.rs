@@ -4,11 +4,14 @@
 //! scenes/papers ─Experiment─▶ Found ─series, chart─▶ Document ─▶ report.md, figures, data, results.json ─▶ index.html
 //! ```
 
+mod acho2004;
 mod chart;
 mod do2007;
 mod document;
+mod dymore;
 mod experiment;
 mod index;
+mod lee1997;
 mod series;
 #[cfg(test)]
 mod tests;
@@ -52,6 +55,12 @@ pub struct Reproduce {
 enum Which {
     /// Do, Ferri, Bauchau 2007: LuGre slider, explicit and implicit methods, step rules
     Do2007,
+    /// Lee, Hesterman, Jones 1997: pendulums with load-dependent pin friction
+    Lee1997,
+    /// Acho, Moreno, Guerra 2004: second-order LuGre, five experiments and two bounds
+    Acho2004,
+    /// Dymore manual: regularised Coulomb, LuGre, and two rules for the step against error control
+    Dymore,
     /// All of them, and a page that shows everything
     All,
 }
@@ -69,7 +78,12 @@ pub enum Effort {
 type Reporter = fn(Effort, &Progress) -> Result<Document, bristle::Error>;
 
 /// The papers, in the order of the index.
-const PAPERS: [(Which, Reporter); 1] = [(Which::Do2007, do2007::report)];
+const PAPERS: [(Which, Reporter); 4] = [
+    (Which::Do2007, do2007::report),
+    (Which::Lee1997, lee1997::report),
+    (Which::Acho2004, acho2004::report),
+    (Which::Dymore, dymore::report),
+];
 
 impl Reproduce {
     /// Runs and writes.

@@ -1,6 +1,6 @@
 //! The figures that must hold, from a shortened run.
 
-use super::{Effort, Progress, do2007};
+use super::{Effort, Progress, acho2004, do2007, dymore, lee1997};
 
 const SILENT: Progress = Progress { is_shown: false };
 
@@ -40,4 +40,63 @@ fn do2007_holds() {
     assert_near("largest friction", report.ours("no_kick.largest"), 1.4766, 1e-4);
     assert!(report.ours("gain_over_rk4_constant") > 20.0);
     assert!(report.ours("ringing.loose") > 10.0 * report.ours("ringing.tight"));
+}
+
+#[test]
+fn lee1997_holds() {
+    let report = lee1997::report(Effort::Short, &SILENT).unwrap();
+    assert_eq!(report.ours("single.changes"), 7.0);
+    assert_eq!(report.ours("double.changes"), 20.0);
+    assert!(report.ours("single.worst_event") < 1e-8, "{}", report.ours("single.worst_event"));
+    assert!(report.ours("single.rest_error") < 1e-8, "{}", report.ours("single.rest_error"));
+    assert!(report.ours("double.elbow_error") < 1e-8, "{}", report.ours("double.elbow_error"));
+    for pendulum in ["single", "double"] {
+        for form in ["jerk_dopri5", "residual_radau5", "implicit_radau5"] {
+            let apart = report.ours(&format!("{pendulum}.{form}.apart"));
+            assert!(apart < 1e-7, "{pendulum} {form}: {apart:e}");
+        }
+        // the same motion in all forms, compared at the same error
+        let events = ["explicit", "implicit", "residual"].map(|way| report.ours(&format!("{pendulum}.{way}.events")));
+        assert!(events.iter().all(|n| *n == events[0]), "{events:?}");
+        for way in ["explicit", "implicit", "residual", "frictionless", "crossings"] {
+            assert_near(way, report.ours(&format!("{pendulum}.{way}.error")), 1e-5, 0.7);
+        }
+    }
+}
+
+#[test]
+fn acho2004_holds() {
+    let report = acho2004::report(Effort::Short, &SILENT).unwrap();
+    // both hunt
+    assert_near("swing", report.ours("pid.swing_first"), 0.1278, 0.02);
+    assert!(report.ours("pid.swing_second") > 0.1);
+    assert!(report.ours("stick_slip.position_error") < 1e-8);
+    assert_eq!([report.ours("stick_slip.slips_first"), report.ours("stick_slip.slips_second")], [2.0, 1.0]);
+    // loop over loop at first, one loop in the end
+    for figure in ["figure5", "figure6"] {
+        assert!(report.ours(&format!("{figure}.drift_last_period")) < 1e-9);
+        assert_near("w", report.ours(&format!("{figure}.w_end")), 3f64.sqrt(), 1e-3);
+    }
+    assert_near("first order", report.ours("presliding.span_first"), 54.9, 0.02);
+    assert!(report.ours("presliding.span_second") > 1e5);
+    for b in ["0.01", "0.3", "2"] {
+        let ours = |what: &str| report.ours(&format!("bounds.{b}.{what}"));
+        assert!(ours("w") <= ours("true") && ours("w") > ours("printed"), "{b}");
+        assert!(ours("z_over_bound") <= 1.0, "{b}");
+    }
+    assert_near("printed bound", report.ours("bounds.0.01.printed"), 0.31, 0.01);
+}
+
+#[test]
+fn dymore_holds() {
+    let report = dymore::report(Effort::Short, &SILENT).unwrap();
+    assert!(report.ours("figure1.error") < 1e-12);
+    assert!(report.ours("dahl.apart") < 1e-7);
+    // where dry friction holds, the continuous law creeps
+    assert!(report.ours("creep.rate") > 1e-3);
+    // error control needs fewer steps at equal error, also where the method is the same
+    assert!(report.ours("slider.radau3.gain_in_steps") > 50.0);
+    assert!(report.ours("single_tanh.radau3.gain_in_steps") > 20.0);
+    assert!(report.ours("least_gain_in_steps") > 1.0);
+    assert!(report.ours("slider.radau3.error") < 1e-3);
 }

@@ -17,7 +17,7 @@ use bristle::Error;
 pub const SLIDER: PaperScene = paper_scene!("do2007/slider.ron");
 
 /// α = K V_s/(ω_n F_c) and ε = K/σ₀.
-const ALPHA: f64 = 1.414_213_562_373_095_1e-3;
+const ALPHA: f64 = 1e-3 * std::f64::consts::SQRT_2;
 const EPSILON: f64 = 2e-5;
 
 /// Its run with friction f_L and y₂ kept.

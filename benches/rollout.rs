@@ -2,6 +2,7 @@
 //! `benches/peers/mujoco_rollout.py`, which runs it and prints the table. One line of JSON: steps per second, final positions, and
 //! those of a tight reference for every 64th pendulum.
 
+use bristle::batch::Rollout;
 use bristle::friction::Coulomb;
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
@@ -31,11 +32,26 @@ fn main() -> Result<(), Error> {
     for i in 0..N {
         batch.set_state(i, &start(i), &[0.0; 2])?;
     }
+    // open loop, all states kept, as the other side does; then once more with a call for every step, as a controller has it
+    let states: Vec<_> = (0..N).map(|i| batch.snapshot(i)).collect::<Result<_, _>>()?;
+    let mut rollout = Rollout::default();
+    batch.rollout(1e-3, 10, &[], &mut rollout)?;
+    for (i, state) in states.iter().enumerate() {
+        batch.restore(i, state)?;
+    }
+    let clock = Instant::now();
+    batch.rollout(1e-3, STEPS, &[], &mut rollout)?;
+    let rate = (N * STEPS) as f64 / clock.elapsed().as_secs_f64();
+    let last_rolled = batch.positions().to_vec();
+    for (i, state) in states.iter().enumerate() {
+        batch.restore(i, state)?;
+    }
     let clock = Instant::now();
     for _ in 0..STEPS {
         batch.step(1e-3)?;
     }
-    let rate = (N * STEPS) as f64 / clock.elapsed().as_secs_f64();
+    let stepped = (N * STEPS) as f64 / clock.elapsed().as_secs_f64();
+    assert_eq!(batch.positions(), last_rolled);
     let mut reference = Vec::new();
     for i in (0..N).step_by(64) {
         let mut sim = pendulum(Method::Dopri5, Control::Error { rtol: 1e-11, atol: 1e-12 })?;
@@ -47,6 +63,6 @@ fn main() -> Result<(), Error> {
     }
     let (shoulder, elbow) = batch.positions().split_at(N);
     let last: Vec<_> = (0..N).map(|i| [shoulder[i], elbow[i]]).collect();
-    println!("{{\"rate\": {rate:?}, \"last\": {last:?}, \"reference\": {reference:?}}}");
+    println!("{{\"rate\": {rate:?}, \"stepped\": {stepped:?}, \"last\": {last:?}, \"reference\": {reference:?}}}");
     Ok(())
 }

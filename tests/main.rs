@@ -2,11 +2,13 @@
 
 mod allocation;
 mod analytic;
+mod batch;
 mod complementarity;
 mod couplings;
 mod embedding;
 mod energy;
 mod examples;
+mod linearization;
 mod lugre;
 mod motion;
 mod reaction_loads;

@@ -1,13 +1,29 @@
 //! Many copies of one machine, stepped together over threads.
 //!
 //! Copies share nothing while they are stepped, so the result does not depend on how many threads there are or who gets which copy: the
-//! same bits for one thread and for sixteen. Arrays of the whole batch are laid out by coordinate: entry `k · n + i` is coordinate
-//! k of copy i, in the order of [`Simulation::velocities`] and its like. There is no world here: states and results live in the arrays.
+//! same bits for one thread and for sixteen. There is no world here: states and results live in arrays, laid out by coordinate. With
+//! n copies, entry `k · n + i` belongs to copy i:
+//!
+//! | array | k | |
+//! |---|---|---|
+//! | [`Batch::positions`], [`Batch::velocities`], [`Batch::accelerations`] | as in [`Simulation::positions`] and its like | read |
+//! | [`Batch::friction_efforts`], [`Batch::loads`], [`Batch::modes`], [`Batch::bristles`] | as in [`Simulation::contact_names`] | read |
+//! | [`Batch::efforts_mut`] | velocity | acts from the next step on |
+//! | [`Batch::targets_mut`] | drive, as in [`Batch::drive_names`] | acts from the next step on |
+//! | [`Batch::wrenches_mut`] | link, as in [`Simulation::link_names`] | acts from the next step on |
+//!
+//! Friction laws, loads, drives and states are set copy by copy; [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with
+//! [`Simulation::snapshot`]. [`Batch::rollout`] takes many steps in one call: a copy's memory stays close to its core, which is
+//! worth a factor where copies are small and many.
 
+mod act;
+mod keep;
+
+use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
-use crate::simulation::{Simulation, explain};
-use bristle_friction::{FrictionLaw, Law};
+use crate::simulation::{Ledger, Past, Simulation, explain, ledger};
+use bristle_friction::Mode;
 use bristle_integrate::{Driver, System};
 use rayon::prelude::*;
 
@@ -15,15 +31,55 @@ use rayon::prelude::*;
 pub struct Batch {
     copies: Vec<Copy>,
     pool: Option<rayon::ThreadPool>,
+    /// Of the machine, as snapshots have it.
+    fingerprint: u64,
     n_q: usize,
     n_v: usize,
+    n_contacts: usize,
     position: Vec<f64>,
     velocity: Vec<f64>,
     acceleration: Vec<f64>,
     friction: Vec<f64>,
-    /// As callers want it; and as it is in the copies.
-    effort: Vec<f64>,
-    applied: Vec<f64>,
+    /// Filled when they are asked for.
+    load: Vec<f64>,
+    mode: Vec<Mode>,
+    bristle: Vec<BristleState>,
+    /// As callers want it; and as it is in the copies. Targets and wrenches from the moment they are first asked for.
+    effort: Acting<f64>,
+    target: Acting<Option<f64>>,
+    wrench: Acting<[f64; 6]>,
+}
+
+/// What callers want, and what acts.
+#[derive(Default)]
+struct Acting<T> {
+    wanted: Vec<T>,
+    applied: Vec<T>,
+}
+
+impl<T: Clone + PartialEq> Acting<T> {
+    fn new(values: Vec<T>) -> Self {
+        Self { applied: values.clone(), wanted: values }
+    }
+
+    /// Calls `apply` with the number of each entry that has changed, and its value.
+    fn apply(&mut self, mut apply: impl FnMut(usize, &T)) {
+        for (k, (wanted, applied)) in self.wanted.iter().zip(&mut self.applied).enumerate() {
+            if wanted != applied {
+                applied.clone_from(wanted);
+                apply(k, wanted);
+            }
+        }
+    }
+
+    /// Entry `k` is so, and is wanted so.
+    fn put(&mut self, k: usize, value: T) {
+        for list in [&mut self.wanted, &mut self.applied] {
+            if let Some(place) = list.get_mut(k) {
+                place.clone_from(&value);
+            }
+        }
+    }
 }
 
 /// One of them.
@@ -31,16 +87,26 @@ struct Copy {
     system: Machine,
     driver: Driver,
     state: Snapshot,
+    past: Past,
     /// Scratch: unknowns; `max_dim`.
     y: Vec<f64>,
     is_pushed: bool,
     failure: Option<Error>,
 }
 
+/// Trajectories of a batch, copy after copy: with so many steps, entry `(i · steps + s) · n_q + k` is coordinate k of copy i after step s.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Rollout {
+    /// Positions; n × steps × `n_q`. NaN from where a copy failed.
+    pub position: Vec<f64>,
+    /// Velocities; n × steps × `n_v`.
+    pub velocity: Vec<f64>,
+}
+
 impl Batch {
     /// `n` copies of a simulation as it is now, on as many threads as there are cores.
     pub fn new(sim: &mut Simulation, n: usize) -> Result<Self> {
-        let (system, driver, state) = sim.parts()?;
+        let (fingerprint, system, driver, state, past) = sim.parts()?;
         let (n_q, n_v) = (system.compiled().model.n_q, system.compiled().model.n_v);
         let n_contacts = system.compiled().contacts.len();
         let y = vec![0.0; system.max_dim()];
@@ -48,24 +114,31 @@ impl Batch {
             system: system.clone(),
             driver: driver.clone(),
             state: state.clone(),
+            past: past.clone(),
             y: y.clone(),
             is_pushed: false,
             failure: None,
         };
-        let effort: Vec<f64> = system.compiled().effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
+        let effort = system.compiled().effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
         let mut batch = Self {
             copies: (0..n).map(|_| copy()).collect(),
             pool: None,
+            fingerprint,
             n_q,
             n_v,
+            n_contacts,
             position: vec![0.0; n * n_q],
             velocity: vec![0.0; n * n_v],
             acceleration: vec![0.0; n * n_v],
             friction: vec![0.0; n * n_contacts],
-            applied: effort.clone(),
-            effort,
+            load: Vec::new(),
+            mode: Vec::new(),
+            bristle: Vec::new(),
+            effort: Acting::new(effort),
+            target: Acting::default(),
+            wrench: Acting::default(),
         };
-        batch.gather();
+        (0..n).for_each(|i| batch.gather(i));
         Ok(batch)
     }
 
@@ -92,6 +165,12 @@ impl Batch {
         Ok(self.at(copy)?.driver.t())
     }
 
+    /// The energy ledger of a copy, now.
+    pub fn energy(&mut self, copy: usize) -> Result<Ledger> {
+        let Copy { system, driver, state, past, .. } = self.at_mut(copy)?;
+        ledger(system, state, driver.quadratures(), past)
+    }
+
     /// Positions; `n_q` × n.
     pub fn positions(&self) -> &[f64] {
         &self.position
@@ -112,102 +191,124 @@ impl Batch {
         &self.friction
     }
 
-    /// Efforts that act from the next step on; `n_v` × n.
-    pub fn efforts_mut(&mut self) -> &mut [f64] {
-        &mut self.effort
+    /// Normal loads, one per joint or coupling with friction; × n. Gathered when asked for.
+    pub fn loads(&mut self) -> &[f64] {
+        gather_contacts(&self.copies, &mut self.load, self.n_contacts, |copy| copy.system.loads());
+        &self.load
     }
 
-    /// Puts a copy somewhere: positions and velocities in the order of [`Simulation::positions`]; bristles start steady.
-    pub fn set_state(&mut self, copy: usize, q: &[f64], v: &[f64]) -> Result<()> {
-        let (n_q, n_v) = (self.n_q, self.n_v);
-        for (what, given, n) in [("q", q, n_q), ("v", v, n_v)] {
-            if given.len() != n {
-                let range = "the number of coordinates of the machine";
-                return Err(Error::Number { name: what.into(), what: "length", value: given.len() as f64, range });
-            }
-            if let Some(&value) = given.iter().find(|x| !x.is_finite()) {
-                return Err(Error::Number { name: what.into(), what: "a number", value, range: "finite" });
-            }
-        }
-        let at = self.at_mut(copy)?;
-        at.state.mechanics.q.copy_from_slice(q);
-        at.state.mechanics.v.copy_from_slice(v);
-        for (bristle, contact) in at.state.bristles.iter_mut().zip(&at.system.compiled().contacts) {
-            let state = contact.law.initial_state(contact.arm * contact.rate(v));
-            (bristle.z, bristle.w) = (contact.law.deflection(state), state[1]);
-        }
-        at.begin()?;
-        self.gather();
-        Ok(())
+    /// Modes, `Stuck` where a law has none; × n. Gathered when asked for.
+    pub fn modes(&mut self) -> &[Mode] {
+        gather_contacts(&self.copies, &mut self.mode, self.n_contacts, |copy| copy.system.modes());
+        &self.mode
     }
 
-    /// Gives a joint or coupling of one copy another friction law of the same kind: as many states, with or without modes as before.
-    pub fn set_friction(&mut self, copy: usize, name: &str, law: impl Into<Law>) -> Result<()> {
-        let law = law.into();
-        let at = self.at_mut(copy)?;
-        let compiled = at.system.compiled();
-        let Some(c) = (0..compiled.contacts.len()).find(|&c| compiled.contact_name(c) == name) else {
-            let known: Vec<&str> = (0..compiled.contacts.len().min(8)).map(|c| compiled.contact_name(c)).collect();
-            let (what, name) = ("joint or coupling with friction", name.to_owned());
-            return Err(Error::Unknown { what, name, known: known.join(", ") });
-        };
-        let contact = &compiled.contacts[c];
-        crate::compile::validate_friction(&law, &contact.load, || name.to_owned())?;
-        let is_same_kind = law.n_states() == contact.law.n_states()
-            && law.event_driven().is_some() == contact.law.event_driven().is_some();
-        if !is_same_kind {
-            let what = format!("another kind of law, `{}` for `{}`, in a batch", law.name(), contact.law.name());
-            return Err(Error::Unsupported { name: name.into(), what });
-        }
-        at.system.compiled_mut().contacts[c].law = law;
-        at.begin()
+    /// Bristle states, 0 where a law has none; × n. Gathered when asked for.
+    pub fn bristles(&mut self) -> &[BristleState] {
+        gather_contacts(&self.copies, &mut self.bristle, self.n_contacts, |copy| &copy.state.bristles);
+        &self.bristle
     }
 
     /// Advances every copy by exactly `dt`. Where some fail, the first of them is the error, all others have gone on, and
-    /// the failed ones stay where they got to.
+    /// the failed ones stay where they got to; see [`Batch::failures`].
     pub fn step(&mut self, dt: f64) -> Result<()> {
-        let n = self.copies.len();
-        if let Some(&value) = self.effort.iter().find(|x| !x.is_finite()) {
-            return Err(Error::Number { name: "batch".into(), what: "effort", value, range: "finite" });
-        }
-        for (k, (want, has)) in self.effort.iter().zip(&mut self.applied).enumerate() {
-            if want != has {
-                *has = *want;
-                let copy = &mut self.copies[k % n];
-                copy.system.set_effort(k / n, *want);
-                copy.is_pushed = true;
-            }
-        }
+        self.act()?;
         let copies = &mut self.copies;
         let mut step = || copies.par_iter_mut().for_each(|copy| copy.failure = copy.step(dt).err());
         match &self.pool {
             Some(pool) => pool.install(step),
             None => step(),
         }
-        self.gather();
-        let failed = self.copies.iter_mut().find_map(|copy| copy.failure.take());
-        failed.map_or(Ok(()), Err)
+        self.finish()
+    }
+
+    /// Advances every copy by `steps` times `dt`, and keeps their states after each: the same bits as so many calls of [`Batch::step`].
+    /// `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps × `n_v`; if there are none those that act stay.
+    pub fn rollout(&mut self, dt: f64, steps: usize, efforts: &[f64], into: &mut Rollout) -> Result<()> {
+        let (n_q, n_v, n) = (self.n_q, self.n_v, self.len());
+        let fits =
+            |per: usize| n.checked_mul(steps).and_then(|m| m.checked_mul(per)).filter(|m| *m < isize::MAX as usize / 8);
+        let (Some(qs), Some(vs)) = (fits(n_q), fits(n_v)) else {
+            let (name, what, value) = ("batch".into(), "number of steps", steps as f64);
+            return Err(Error::Number { name, what, value, range: "fewer: their states do not fit into memory" });
+        };
+        if !efforts.is_empty() && efforts.len() != vs {
+            let (name, what, value) = ("batch".into(), "number of efforts", efforts.len() as f64);
+            return Err(Error::Number { name, what, value, range: "copies × steps × velocities, or none" });
+        }
+        refuse_infinite(efforts)?;
+        self.act()?;
+        into.position.resize(qs, f64::NAN);
+        into.velocity.resize(vs, f64::NAN);
+        // copy by copy, whatever the number of coordinates
+        let (mut positions, mut velocities) = (into.position.as_mut_slice(), into.velocity.as_mut_slice());
+        let mut rows = Vec::with_capacity(n);
+        for _ in 0..n {
+            let (position, rest) = std::mem::take(&mut positions).split_at_mut(steps * n_q);
+            positions = rest;
+            let (velocity, rest) = std::mem::take(&mut velocities).split_at_mut(steps * n_v);
+            velocities = rest;
+            rows.push((position, velocity));
+        }
+        let copies = &mut self.copies;
+        let run = || {
+            copies.par_iter_mut().zip(rows).enumerate().for_each(|(i, (copy, (position, velocity)))| {
+                let efforts = efforts.get(i * steps * n_v..(i + 1) * steps * n_v);
+                copy.failure = copy.run(dt, steps, efforts, position, velocity).err();
+            });
+        };
+        match &self.pool {
+            Some(pool) => pool.install(run),
+            None => run(),
+        }
+        if !efforts.is_empty() && steps > 0 {
+            for (i, copy) in self.copies.iter().enumerate() {
+                copy.system.compiled().effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + i, *tau));
+            }
+        }
+        self.finish()
+    }
+
+    /// Copies that failed in the last call of [`Batch::step`] or [`Batch::rollout`], and why.
+    pub fn failures(&self) -> impl Iterator<Item = (usize, &Error)> {
+        self.copies.iter().enumerate().filter_map(|(i, copy)| Some((i, copy.failure.as_ref()?)))
+    }
+
+    /// After a call that advances: results to arrays, the first failure as the error.
+    fn finish(&mut self) -> Result<()> {
+        (0..self.len()).for_each(|i| self.gather(i));
+        let Some((copy, error)) = self.failures().next() else { return Ok(()) };
+        let (is_refused, reason) = (error.is_refusal(), error.to_string());
+        Err(Error::Copy { copy, reason, is_refused })
     }
 
     fn at(&self, copy: usize) -> Result<&Copy> {
-        self.copies.get(copy).ok_or_else(|| no_such(copy))
+        self.copies.get(copy).ok_or_else(|| no_such(copy, self.len()))
     }
 
     fn at_mut(&mut self, copy: usize) -> Result<&mut Copy> {
-        self.copies.get_mut(copy).ok_or_else(|| no_such(copy))
+        let n = self.len();
+        self.copies.get_mut(copy).ok_or_else(|| no_such(copy, n))
     }
 
-    /// Copies to arrays.
-    fn gather(&mut self) {
-        let n = self.copies.len();
-        for (i, copy) in self.copies.iter().enumerate() {
-            let state = &copy.state.mechanics;
-            let spread = |from: &[f64], to: &mut [f64]| from.iter().enumerate().for_each(|(k, x)| to[k * n + i] = *x);
-            spread(&state.q, &mut self.position);
-            spread(&state.v, &mut self.velocity);
-            spread(copy.system.accelerations(), &mut self.acceleration);
-            spread(copy.system.friction(), &mut self.friction);
-        }
+    /// A copy to the arrays.
+    fn gather(&mut self, i: usize) {
+        let (n, copy) = (self.copies.len(), &self.copies[i]);
+        let state = &copy.state.mechanics;
+        let spread = |from: &[f64], to: &mut [f64]| from.iter().enumerate().for_each(|(k, x)| to[k * n + i] = *x);
+        spread(&state.q, &mut self.position);
+        spread(&state.v, &mut self.velocity);
+        spread(copy.system.accelerations(), &mut self.acceleration);
+        spread(copy.system.friction(), &mut self.friction);
+    }
+}
+
+/// One value per contact of every copy, by contact.
+fn gather_contacts<T: Clone + Default>(copies: &[Copy], to: &mut Vec<T>, m: usize, of: impl Fn(&Copy) -> &[T]) {
+    let n = copies.len();
+    to.resize(n * m, T::default());
+    for (i, copy) in copies.iter().enumerate() {
+        of(copy).iter().enumerate().for_each(|(k, x)| to[k * n + i].clone_from(x));
     }
 }
 
@@ -233,6 +334,38 @@ impl Copy {
         result.and(self.look())
     }
 
+    /// Steps with efforts, states after each.
+    fn run(
+        &mut self,
+        dt: f64,
+        steps: usize,
+        efforts: Option<&[f64]>,
+        position: &mut [f64],
+        velocity: &mut [f64],
+    ) -> Result<()> {
+        position.fill(f64::NAN);
+        velocity.fill(f64::NAN);
+        let (n_q, n_v) = (self.state.mechanics.q.len(), self.state.mechanics.v.len());
+        for s in 0..steps {
+            let efforts = efforts.and_then(|efforts| efforts.get(s * n_v..(s + 1) * n_v));
+            for (k, &tau) in efforts.unwrap_or(&[]).iter().enumerate() {
+                self.push(k, tau);
+            }
+            self.step(dt)?;
+            position[s * n_q..(s + 1) * n_q].copy_from_slice(&self.state.mechanics.q);
+            velocity[s * n_v..(s + 1) * n_v].copy_from_slice(&self.state.mechanics.v);
+        }
+        Ok(())
+    }
+
+    /// An effort that acts from the next step on.
+    fn push(&mut self, k: usize, effort: f64) {
+        if self.system.compiled().effort[k] != effort {
+            self.system.set_effort(k, effort);
+            self.is_pushed = true;
+        }
+    }
+
     fn set_unknowns(&mut self) -> Result<()> {
         let n = self.system.dim();
         let set = self.driver.set_state(&mut self.system, &self.y[..n]);
@@ -246,6 +379,14 @@ impl Copy {
     }
 }
 
-fn no_such(copy: usize) -> Error {
-    Error::Unknown { what: "copy", name: copy.to_string(), known: String::new() }
+fn refuse_infinite(efforts: &[f64]) -> Result<()> {
+    match efforts.iter().find(|x| !x.is_finite()) {
+        Some(&value) => Err(Error::Number { name: "batch".into(), what: "effort", value, range: "finite" }),
+        None => Ok(()),
+    }
+}
+
+fn no_such(copy: usize, n: usize) -> Error {
+    let known = if n == 0 { String::new() } else { format!("0 to {}", n - 1) };
+    Error::Unknown { what: "copy", name: copy.to_string(), known }
 }

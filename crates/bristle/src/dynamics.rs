@@ -5,56 +5,44 @@
 //! M a + c + K (q − q₀) + d v + τ_f = τ,   τ_f = r N φ(r v, z)    with friction: law φ, load N, lever r
 //! ```
 //!
-//! Springs belong to the machine and always act; drives do not, since the effort τ takes their place. Dampers act together with friction
-//! or not at all. Bristles are steady at the slip velocity unless the scene gives their state; signals are taken at t = 0.
-//! A joint that sticks or slips by events and stands still: forward dynamics chooses its mode; inverse dynamics takes the level of
+//! Springs belong to the machine and always act; drives do not, since the effort τ takes their place. Dampers, clutches and brakes act
+//! together with friction or not at all. Bristles are steady at the slip velocity unless the scene gives their state; signals are taken at
+//! t = 0. A joint that sticks or slips by events and stands still: forward dynamics chooses its mode; inverse dynamics takes the level of
 //! sliding in the direction of a, and no friction where a = 0.
+//!
+//! Couplings that tie joints hold: of the efforts that a motion takes those are given in which joints that depend on others carry
+//! nothing (see [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling does not allow is refused by its name.
 
-use crate::compile::{Compiled, Contact, compile, placement_of, twist_of};
-use crate::component::{Effort, ExternalWrench, FreeState, JointState};
+use crate::compile::compile;
+use crate::component::BristleState;
 use crate::error::{Error, Result};
+use crate::formulation::{Machine, Snapshot};
 use crate::scene::error::closest;
-use crate::scene::{Bristle, Load, Scene, SceneError};
-use crate::signal::{Piece, Sample};
-use crate::simulation::Simulation;
+use crate::scene::{Bristle, Coupling, Formulation, Load, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
 use bristle_friction::FrictionLaw;
-use bristle_multibody::spatial::Force;
-use bristle_multibody::{
-    JointKind, Model, Reaction, Work, aba, crba, kinetic_energy, potential_energy, reactions, rnea,
-};
+use bristle_integrate::System;
+use bristle_multibody::{Model, Reaction, crba, kinetic_energy, potential_energy, reactions};
 use hecs::World;
-use nalgebra::{DMatrix, Vector3};
+use nalgebra::DMatrix;
 
 /// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the [`Model`].
 pub struct Mechanics {
-    /// The scene without drives, and without friction and dampers where they are not wanted.
-    scene: Scene,
-    compiled: Compiled,
+    /// Of the scene without drives, and without friction and dampers where they are not wanted.
+    machine: Machine,
     /// What the scene says of the bristles of each contact.
     bristles: Vec<Option<Bristle>>,
-    with_friction: bool,
-    work: Work,
+    /// Where it is asked about.
+    state: Snapshot,
+    /// Scratch: unknowns; `max_dim`.
+    y: Vec<f64>,
     reactions: Vec<Reaction>,
     mass: DMatrix<f64>,
 }
 
 impl Mechanics {
-    /// The mechanics of a scene; joints are ideal unless `with_friction`. Couplings are refused.
+    /// The mechanics of a scene; joints are ideal unless `with_friction`.
     pub fn new(scene: &Scene, with_friction: bool) -> Result<Self> {
-        let refused = scene.couplings.iter().map(|coupling| {
-            let reason = format!("coupling `{}`, a `{}`, is not yet supported here", coupling.name(), coupling.kind());
-            scene.problem(
-                &format!("couplings.{}", coupling.name()),
-                reason,
-                "take it out for the mechanics of the rest",
-            )
-        });
-        let problems: Vec<_> = refused.collect();
-        if !problems.is_empty() {
-            return Err(SceneError { problems }.into());
-        }
-
         let mut scene = scene.clone();
         for joint in &mut scene.joints {
             joint.drive = None;
@@ -63,28 +51,39 @@ impl Mechanics {
                 joint.damping = 0.0;
             }
         }
+        if !with_friction {
+            scene.couplings.retain(|coupling| !is_friction(coupling));
+            for coupling in &mut scene.couplings {
+                if let Coupling::SpringDamper { damping, .. } = coupling {
+                    *damping = 0.0;
+                }
+            }
+        }
         refuse_unsupported(&scene)?;
         let mut world = World::new();
         spawn(&scene, &mut world)?;
         let compiled = compile(&world)?;
-        let bristle_of = |contact: &Contact| {
-            let name = &compiled.model.joint_names[contact.joint];
+        let bristle_of = |c: usize| {
+            let name = compiled.contact_name(c);
             scene.joints.iter().find(|joint| joint.name == *name).and_then(|joint| joint.bristle)
         };
+        let bristles = (0..compiled.contacts.len()).map(bristle_of).collect();
+        let state = Snapshot::rest(&compiled);
+        let (n_bodies, n_v) = (compiled.model.n_bodies(), compiled.model.n_v);
+        let machine = Machine::new(compiled, Formulation::Implicit, None);
         Ok(Self {
-            bristles: compiled.contacts.iter().map(bristle_of).collect(),
-            work: Work::new(&compiled.model),
-            reactions: vec![Reaction::ZERO; compiled.model.n_bodies()],
-            mass: DMatrix::zeros(compiled.model.n_v, compiled.model.n_v),
-            scene,
-            compiled,
-            with_friction,
+            bristles,
+            state,
+            y: vec![0.0; machine.max_dim()],
+            reactions: vec![Reaction::ZERO; n_bodies],
+            mass: DMatrix::zeros(n_v, n_v),
+            machine,
         })
     }
 
     /// The machine.
     pub fn model(&self) -> &Model {
-        &self.compiled.model
+        &self.machine.compiled().model
     }
 
     /// The number of a joint by name.
@@ -99,97 +98,105 @@ impl Mechanics {
         })
     }
 
-    /// Accelerations under the efforts `tau`; `n_v`.
+    /// Puts positions, velocities and accelerations of tied joints that are left at 0 where the couplings want them; others that are not
+    /// there are refused.
+    pub fn complete(&mut self, q: &mut [f64], v: &mut [f64], a: Option<&mut [f64]>) -> Result<()> {
+        self.check([("q", q.len()), ("v", v.len()), ("a", a.as_ref().map_or(v.len(), |a| a.len()))])?;
+        self.go_to(q, v)?;
+        self.machine.tell(q, v);
+        if let Some(a) = a {
+            self.machine.complete_accelerations(a);
+        }
+        Ok(())
+    }
+
+    /// Accelerations under the efforts `tau`; `n_v`. As a simulation begins at this state: modes of joints at rest are chosen, loads that
+    /// depend on the motion found.
     pub fn forward(&mut self, q: &[f64], v: &[f64], tau: &[f64]) -> Result<Vec<f64>> {
-        if self.with_friction {
-            return forward_with_friction(&self.scene, &self.compiled.model, q, v, tau);
-        }
-        let mut tau = tau.to_vec();
-        for spring in &self.compiled.springs {
-            tau[spring.v] -= spring.stiffness * (q[spring.q] - spring.rest);
-        }
-        let a = aba(&self.compiled.model, &mut self.work, q, v, &tau).map_err(failed)?;
-        Ok(a.to_vec())
+        self.check([("q", q.len()), ("v", v.len()), ("tau", tau.len())])?;
+        self.remember(q, v);
+        tau.iter().enumerate().for_each(|(k, &tau)| self.machine.set_effort(k, tau));
+        self.machine.begin(&self.state, &mut self.y)?;
+        let n = self.machine.dim();
+        self.machine.look(0.0, &self.y[..n])?;
+        Ok(self.machine.accelerations().to_vec())
     }
 
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
-        let Self { compiled, work, bristles, .. } = self;
-        let mut tau = rnea(&compiled.model, work, q, v, a).map_err(failed)?.to_vec();
-        for spring in &compiled.springs {
-            tau[spring.v] += spring.stiffness * (q[spring.q] - spring.rest);
-        }
-        for damper in &compiled.dampers {
-            tau[damper.v] += damper.damping * v[damper.v];
-        }
-        for (contact, bristle) in compiled.contacts.iter().zip(bristles) {
-            let k = contact.v;
-            tau[k] += friction_effort(contact, *bristle, v[k], a[k], &work.reaction(contact.joint));
-        }
+        self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
+        self.go_to(q, v)?;
+        let mut tau = vec![0.0; a.len()];
+        self.machine.required(0.0, q, v, a, &mut tau)?;
         Ok(tau)
     }
 
-    /// The mass matrix; `n_v` × `n_v`.
+    /// The mass matrix of the tree; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self, q: &[f64]) -> Result<&DMatrix<f64>> {
-        crba(&self.compiled.model, &mut self.work, q, &mut self.mass).map_err(failed)?;
+        let (compiled, work) = self.machine.scratch();
+        crba(&compiled.model, work, q, &mut self.mass).map_err(failed)?;
         Ok(&self.mass)
+    }
+
+    /// Velocities that do not depend on others through couplings, in order.
+    pub fn independent(&self) -> Vec<usize> {
+        self.machine.independent()
+    }
+
+    /// The mass matrix over the [`Mechanics::independent`] velocities, ties of couplings included.
+    pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
+        self.mass_matrix(q)?;
+        Ok(self.machine.reduce_mass(&self.mass))
     }
 
     /// Kinetic energy, armature included, and potential energy of height, zero at the world origin, J.
     pub fn energies(&mut self, q: &[f64], v: &[f64]) -> Result<(f64, f64)> {
-        let Self { compiled, work, .. } = self;
+        let (compiled, work) = self.machine.scratch();
         let kinetic = kinetic_energy(&compiled.model, work, q, v).map_err(failed)?;
         Ok((kinetic, potential_energy(&compiled.model, work, q).map_err(failed)?))
     }
 
     /// Reactions, parent on child, while the machine moves with `a`; `n_bodies`, the first one the world's.
     pub fn reactions(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<&[Reaction]> {
-        reactions(&self.compiled.model, &mut self.work, q, v, a, &mut self.reactions).map_err(failed)?;
+        let (compiled, work) = self.machine.scratch();
+        reactions(&compiled.model, work, q, v, a, &mut self.reactions).map_err(failed)?;
         Ok(&self.reactions)
     }
-}
 
-/// As a simulation begins at this state: modes of joints at rest are chosen, loads that depend on the motion found.
-fn forward_with_friction(scene: &Scene, model: &Model, q: &[f64], v: &[f64], tau: &[f64]) -> Result<Vec<f64>> {
-    let mut world = World::new();
-    spawn(scene, &mut world)?;
-    let index = compile(&world)?.index;
-    for (i, entity) in index.joints() {
-        let (q, v, tau) = (&q[model.q_range(i)], &v[model.v_range(i)], &tau[model.v_range(i)]);
-        let gone = |_| Error::Unknown { what: "joint", name: model.joint_names[i].clone(), known: String::new() };
-        match model.kinds[i] {
-            JointKind::Fixed => {}
-            JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
-                let state = JointState { position: q[0], velocity: v[0] };
-                world.insert(entity, (state, Effort(tau[0]))).map_err(gone)?;
-            }
-            JointKind::Free => {
-                let state = FreeState { position: placement_of(q), velocity: twist_of(v) };
-                world.insert_one(entity, state).map_err(gone)?;
-                // an effort on all six coordinates is a wrench on the link
-                let (moment, force) = (Vector3::new(tau[0], tau[1], tau[2]), Vector3::new(tau[3], tau[4], tau[5]));
-                let link = index.link_entity(i).ok_or_else(|| gone(hecs::NoSuchEntity))?;
-                world.insert_one(link, ExternalWrench { moment, force }).map_err(gone)?;
+    /// Refuses arrays that do not fit.
+    fn check(&self, given: [(&str, usize); 3]) -> Result<()> {
+        for ((what, length), n) in given.into_iter().zip([self.model().n_q, self.model().n_v, self.model().n_v]) {
+            if length != n {
+                let range = "the number of coordinates of the machine";
+                return Err(Error::Number { name: what.into(), what: "length", value: length as f64, range });
             }
         }
+        Ok(())
     }
-    Ok(Simulation::from_world(world)?.accelerations().to_vec())
+
+    /// The state to begin at: bristles steady where the scene says nothing.
+    fn remember(&mut self, q: &[f64], v: &[f64]) {
+        self.state.mechanics.q.copy_from_slice(q);
+        self.state.mechanics.v.copy_from_slice(v);
+        let contacts = self.machine.compiled().contacts.iter().zip(&self.bristles);
+        for (state, (contact, given)) in self.state.bristles.iter_mut().zip(contacts) {
+            let law = &contact.law;
+            let steady = law.initial_state(contact.arm * contact.rate(v));
+            *state = given.map_or(BristleState { z: law.deflection(steady), w: steady[1] }, |Bristle { z, w }| {
+                BristleState { z, w }
+            });
+        }
+    }
+
+    fn go_to(&mut self, q: &[f64], v: &[f64]) -> Result<()> {
+        self.remember(q, v);
+        self.machine.go_to(&self.state)
+    }
 }
 
-/// r N φ(r v, z), while f goes through the joint.
-fn friction_effort(contact: &Contact, bristle: Option<Bristle>, v: f64, a: f64, f: &Force) -> f64 {
-    let (r, law) = (contact.arm, &contact.law);
-    let load = match (contact.bearing, contact.signal()) {
-        (Some(bearing), _) => bearing.press(f).0,
-        (None, Some(signal)) => contact.normal(&signal.sample_clamped(0.0, Piece::After(0.0))).0,
-        (None, None) => contact.normal(&Sample::default()).0,
-    };
-    let state = bristle.map_or_else(|| law.initial_state(r * v), |Bristle { z, w }| law.state_of(z, w));
-    let level = match law.event_driven() {
-        Some(law) if v == 0.0 => law.kinetic_level(0.0).0 * f64::from(i8::from(a > 0.0) - i8::from(a < 0.0)),
-        _ => law.effort(r * v, state),
-    };
-    r * load * level
+/// Whether a coupling is friction and nothing else.
+fn is_friction(coupling: &Coupling) -> bool {
+    matches!(coupling, Coupling::Clutch { .. } | Coupling::Brake { .. } | Coupling::OneWayClutch { .. })
 }
 
 fn failed(source: bristle_multibody::Error) -> Error {
@@ -306,19 +313,105 @@ mod tests {
         assert!((tau - expected).abs() < 1e-13, "{tau} {expected}");
     }
 
+    /// The chain with a gear, a linear tie of three joints, a spring between joints, a clutch and a brake.
+    fn coupled_chain() -> Scene {
+        let mut scene = chain(7);
+        let joints = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
+        let friction: bristle_friction::Law = Coulomb { coulomb: 0.3, stiction: 0.4, viscous: 0.0 }.into();
+        scene.couplings = vec![
+            Coupling::Gear { name: "stage".into(), joints: joints("j0", "j1"), ratio: 3.0, offset: 0.2 },
+            Coupling::Linear {
+                name: "rope".into(),
+                terms: vec![("j3".into(), 1.0), ("j4".into(), -0.5), ("j1".into(), 2.0)],
+                offset: -0.1,
+            },
+            Coupling::SpringDamper {
+                name: "sea".into(),
+                joints: joints("j5", "j6"),
+                stiffness: 30.0,
+                damping: 0.7,
+                rest: 0.1,
+            },
+            Coupling::Clutch {
+                name: "clutch".into(),
+                joints: joints("j4", "j6"),
+                friction: friction.clone(),
+                load: Load::Constant(1.2),
+            },
+            Coupling::Brake { name: "brake".into(), joint: "j5".into(), friction, load: Load::Constant(0.8) },
+        ];
+        scene
+    }
+
     #[test]
-    fn couplings_and_names_that_do_not_exist_are_refused() {
-        let mut scene = chain(2);
-        let mechanics = Mechanics::new(&scene, false).unwrap();
+    fn forward_dynamics_undoes_inverse_dynamics_through_couplings() {
+        let (n, scene) = (7, coupled_chain());
+        for with_friction in [false, true] {
+            let mut mechanics = Mechanics::new(&scene, with_friction).unwrap();
+            // the first joint that each tie names depends
+            assert_eq!(mechanics.independent(), [1, 2, 4, 5, 6]);
+            for s in 0..20 {
+                let wave = |k: usize, phase: f64| (1.3 * k as f64 + phase * s as f64).sin();
+                let fill = |size: f64, phase: f64| -> Vec<f64> {
+                    (0..n).map(|k| if k == 0 || k == 3 { 0.0 } else { size * wave(k, phase) + 0.01 }).collect()
+                };
+                let (mut q, mut v, mut a) = (fill(1.0, 1.0), fill(2.0, 2.0), fill(5.0, 3.0));
+                mechanics.complete(&mut q, &mut v, Some(&mut a)).unwrap();
+                assert!((q[0] - 3.0 * q[1] - 0.2).abs() < 1e-14 && (a[3] - 0.5 * a[4] + 2.0 * a[1]).abs() < 1e-13);
+                let tau = mechanics.inverse(&q, &v, &a).unwrap();
+                assert_eq!((tau[0], tau[3]), (0.0, 0.0), "joints that depend carry nothing");
+                let back = mechanics.forward(&q, &v, &tau).unwrap();
+                // digits are lost with the condition of M, some 1e3 here
+                let worst = a.iter().zip(&back).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+                assert!(worst < 1e-10, "{with_friction}, {s}: {worst:e}");
+                // and what the ties carry makes no difference to the power: τ·v is that of each joint by itself
+                let mut apart = scene.clone();
+                apart.couplings.retain(|c| !matches!(c, Coupling::Gear { .. } | Coupling::Linear { .. }));
+                let alone = Mechanics::new(&apart, with_friction).unwrap().inverse(&q, &v, &a).unwrap();
+                let power = |tau: &[f64]| tau.iter().zip(&v).map(|(tau, v)| tau * v).sum::<f64>();
+                assert!((power(&tau) - power(&alone)).abs() < 1e-10 * (1.0 + power(&tau).abs()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_motor_behind_a_gear_has_its_inertia_squared() {
+        // two wheels on parallel axes, q_m = 20 q_w: as seen from the wheel I + 20² I_m
+        let mut scene = Scene { gravity: [0.0; 3], ..Scene::default() };
+        for (name, inertia) in [("m", 0.001), ("w", 0.3)] {
+            let mut link = Link { name: format!("{name} body"), mass: 1.0, ..Link::default() };
+            link.inertia = crate::scene::Inertia::Diagonal(inertia, inertia, inertia);
+            scene.links.push(link);
+            let axis = Kind::Revolute { axis: [0.0, 0.0, 1.0] };
+            scene.joints.push(Joint::new(name, "world", format!("{name} body"), axis));
+        }
+        let joints = ["m".to_owned(), "w".to_owned()];
+        scene.couplings.push(Coupling::Gear { name: "stage".into(), joints, ratio: 20.0, offset: 0.0 });
+        let mut mechanics = Mechanics::new(&scene, false).unwrap();
+        let whole = mechanics.reduced_mass_matrix(&[0.0; 2]).unwrap();
+        assert!((whole[(0, 0)] - (0.3 + 400.0 * 0.001)).abs() < 1e-14 && whole.len() == 1);
+        assert_eq!(mechanics.mass_matrix(&[0.0; 2]).unwrap()[(0, 1)], 0.0);
+        let w = mechanics.joint("w").unwrap() - 1;
+        let mut a = [0.0; 2];
+        a[w] = 1.5;
+        mechanics.complete(&mut [0.0; 2], &mut [0.0; 2], Some(&mut a)).unwrap();
+        assert_eq!(a[1 - w], 30.0);
+        let tau = mechanics.inverse(&[0.0; 2], &[0.0; 2], &a).unwrap();
+        assert!((tau[w] - 0.7 * 1.5).abs() < 1e-13 && tau[1 - w] == 0.0, "{tau:?}");
+        // what the gear does not allow is refused by its name
+        for (v, a) in [([0.0; 2], [1.0; 2]), ([1.0; 2], a)] {
+            let error = mechanics.inverse(&[0.0; 2], &v, &a).unwrap_err().to_string();
+            assert!(error.contains("`stage`: it ties `m`, `w`") || error.contains("its couplings put it"), "{error}");
+        }
+    }
+
+    #[test]
+    fn names_that_do_not_exist_and_arrays_that_do_not_fit_are_refused() {
+        let mut mechanics = Mechanics::new(&chain(2), false).unwrap();
         let error = mechanics.joint("j9").unwrap_err().to_string();
         assert!(error.contains("there is no joint `j9`; there is j0, j1"), "{error}");
-        scene.couplings.push(crate::scene::Coupling::Gear {
-            name: "stage".into(),
-            joints: ["j0".into(), "j1".into()],
-            ratio: 2.0,
-            offset: 0.0,
-        });
-        let error = Mechanics::new(&scene, false).err().unwrap().to_string();
-        assert!(error.contains("coupling `stage`, a `Gear`, is not yet supported"), "{error}");
+        assert!(mechanics.forward(&[0.0; 3], &[0.0; 2], &[0.0; 2]).is_err());
+        assert!(mechanics.inverse(&[0.0; 2], &[0.0; 2], &[]).is_err());
+        assert!(mechanics.complete(&mut [0.0; 2], &mut [], None).is_err());
     }
 }

@@ -183,6 +183,16 @@ pub enum Error {
         /// Step that failed, s.
         step: f64,
     },
+    /// A copy of a batch could not go on.
+    #[error("copy {copy}: {reason}")]
+    Copy {
+        /// Which one.
+        copy: usize,
+        /// What happened to it.
+        reason: String,
+        /// Whether its input was refused.
+        is_refused: bool,
+    },
     /// Bytes that are no snapshot of this simulation.
     #[error("the snapshot is refused: {reason}")]
     Snapshot {
@@ -221,6 +231,7 @@ impl Error {
             | Self::Diverged { .. }
             | Self::Stopped { .. }
             | Self::Io { .. } => false,
+            Self::Copy { is_refused, .. } => *is_refused,
             Self::Integrate(error) => {
                 use bristle_integrate::Error::{Input, NeedsImplicit};
                 matches!(error, Input { .. } | NeedsImplicit { .. })

@@ -13,7 +13,7 @@
 mod act;
 mod mechanics;
 mod read;
-mod snapshot;
+pub(crate) mod snapshot;
 
 pub use mechanics::Linearization;
 pub use read::{Handle, ModeEvent};
@@ -87,7 +87,7 @@ pub struct Ledger {
 
 /// What the ledger remembers of the time before the present driver began.
 #[derive(Debug, Clone, Default)]
-struct Past {
+pub(crate) struct Past {
     /// Stored energy at the start, and what callers have put in by hand since.
     initial: f64,
     /// The same of bristles whose load is a reaction.
@@ -377,10 +377,10 @@ impl Simulation {
     }
 
     /// What moves it, for copies.
-    pub(crate) fn parts(&mut self) -> Result<(&Machine, &Driver, &Snapshot)> {
+    pub(crate) fn parts(&mut self) -> Result<(u64, &Machine, &Driver, &Snapshot, &Past)> {
         self.look_at_world()?;
         self.reconsider()?;
-        Ok((&self.system, &self.driver, &self.state))
+        Ok((self.fingerprint(), &self.system, &self.driver, &self.state, &self.past))
     }
 
     /// An empty recording with the channels of this simulation.
@@ -717,7 +717,7 @@ impl Sink<Machine> for Recorder<'_> {
     }
 }
 
-fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
+pub(crate) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
     let stored = system.energies(state)?;
     let input = quad[0] + past.quad[0];
     let load = quad[1] + past.quad[1] + (stored.pressed - past.pressed);

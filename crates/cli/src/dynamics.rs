@@ -2,13 +2,14 @@
 //!
 //! One JSON object a line in, one a line out, in the order of `joints`. A free joint has seven positions, x, y, z and the
 //! quaternion w, x, y, z, and six of everything else, angular then linear, in child axes; in `joints` it stands six times,
-//! as NAME.wx … NAME.vz.
+//! as NAME.wx … NAME.vz. Joints that a coupling ties and that are left out go where it puts them.
 
 use crate::Outcome;
 use bristle::dynamics::Mechanics;
 use bristle::multibody::{JointKind, Model, neutral};
 use bristle::urdf::{self, Options};
 use clap::Args;
+use nalgebra::DMatrix;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
@@ -25,6 +26,7 @@ use std::path::{Path, PathBuf};
 One JSON object a line, names that are left out are 0:
   {\"position\": {\"elbow\": 0.1}, \"velocity\": {\"elbow\": 1.0}, \"effort\": {\"elbow\": 2.0}}
 `effort` (or neither) asks for forward dynamics, `acceleration` for inverse dynamics, both for both.
+Joints that couplings tie may be left out too; efforts are then those of `independent`, the others carry nothing.
 Free joints take lists: position [x, y, z, qw, qx, qy, qz], the others [wx, wy, wz, vx, vy, vz] in child axes.
 
 Exit codes: 0 done, 1 a state could not be evaluated, 2 the input was refused.")]
@@ -96,6 +98,11 @@ impl Dynamics {
             }
             let answer = State::read(&line, &mechanics)
                 .map_err(refuse)
+                .and_then(|mut state| {
+                    let State { q, v, a, .. } = &mut state;
+                    let complete = mechanics.complete(q, v, a.as_deref_mut());
+                    complete.map_err(|error| refuse(error.to_string())).map(|()| state)
+                })
                 .and_then(|state| {
                     answer(&mut mechanics, &columns, &state)
                         .map_err(|error| End::Failed(format!("error: {error}\n --> {name}:{number}")))
@@ -124,6 +131,19 @@ impl Dynamics {
         if !self.friction {
             count("friction", joints.iter().filter(|joint| joint.friction.is_some()).count());
             count("damping", joints.iter().filter(|joint| joint.damping != 0.0).count());
+            use bristle::scene::Coupling::{Brake, Clutch, OneWayClutch, SpringDamper};
+            for coupling in &scene.couplings {
+                let name = coupling.name();
+                match coupling {
+                    Clutch { .. } | Brake { .. } | OneWayClutch { .. } => {
+                        eprintln!("note: coupling `{name}` is left out: it is friction");
+                    }
+                    SpringDamper { damping, .. } if *damping != 0.0 => {
+                        eprintln!("note: the damping of coupling `{name}` is left out");
+                    }
+                    _ => {}
+                }
+            }
         }
         count("the drive", joints.iter().filter(|joint| joint.drive.is_some()).count());
     }
@@ -270,6 +290,11 @@ struct Answer<'a> {
     acceleration: Vec<f64>,
     effort: Vec<f64>,
     mass_matrix: Vec<Vec<f64>>,
+    /// Where couplings tie joints: those that do not depend on others, and the inertia over them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    independent: Option<Vec<&'a String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reduced_mass_matrix: Option<Vec<Vec<f64>>>,
     kinetic: f64,
     potential: f64,
     reactions: Reactions,
@@ -303,8 +328,13 @@ fn answer<'a>(
         (None, Some(a)) => (a.clone(), mechanics.inverse(q, v, a)?),
         (Some(tau), Some(a)) => (mechanics.forward(q, v, tau)?, mechanics.inverse(q, v, a)?),
     };
-    let mass = mechanics.mass_matrix(q)?;
-    let mass_matrix = mass.row_iter().map(|row| row.iter().copied().collect()).collect();
+    let rows = |mass: &DMatrix<f64>| mass.row_iter().map(|row| row.iter().copied().collect()).collect();
+    let mass_matrix = rows(mechanics.mass_matrix(q)?);
+    let free = mechanics.independent();
+    let is_tied = free.len() < n_v;
+    let independent = is_tied.then(|| free.iter().map(|&k| &columns[k]).collect());
+    let reduced_mass_matrix =
+        if is_tied { Some(mechanics.reduced_mass_matrix(q)?).map(|mass| rows(&mass)) } else { None };
     let (kinetic, potential) = mechanics.energies(q, v)?;
     let wrenches: Vec<Wrench> = mechanics
         .reactions(q, v, &acceleration)?
@@ -323,5 +353,15 @@ fn answer<'a>(
         });
     }
     let reactions = Reactions(mechanics.model().joint_names.iter().cloned().zip(wrenches).skip(1).collect());
-    Ok(Answer { joints: columns, acceleration, effort, mass_matrix, kinetic, potential, reactions })
+    Ok(Answer {
+        joints: columns,
+        acceleration,
+        effort,
+        mass_matrix,
+        independent,
+        reduced_mass_matrix,
+        kinetic,
+        potential,
+        reactions,
+    })
 }

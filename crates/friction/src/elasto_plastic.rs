@@ -51,6 +51,20 @@ impl ElastoPlastic {
         (b_c + (b - b_c) * e, (b - b_c) * de)
     }
 
+    /// How σ₀ z_ba(v) changes with σ₀ z_ba, with f_c and with the weakening e.
+    pub(crate) fn breakaway_slopes(&self, e: f64) -> (f64, f64, f64) {
+        let (b, b_c) = (self.lugre.sigma0 * self.breakaway, CONSTANT_SHARE * self.lugre.coulomb);
+        if b <= b_c { (1.0, 0.0, 0.0) } else { (e, CONSTANT_SHARE * (1.0 - e), b - b_c) }
+    }
+
+    /// α at a slip velocity and a scaled deflection, and its derivatives in g and σ₀ z_ba.
+    pub(crate) fn plastic_slopes(&self, v: f64, s: f64) -> (f64, f64, f64) {
+        let e = self.weakening(v);
+        let (b, g) = (self.breakaway_at(e).0, self.lugre.level_at(e).0);
+        let of = |db: f64, dg: f64| Self::plastic(v, s, (b, db), (g, dg));
+        (of(0.0, 0.0).a, of(0.0, 1.0).a_v, of(1.0, 0.0).a_v)
+    }
+
     /// α of (3) for a slip velocity and a scaled deflection, between the levels σ₀ z_ba and g with their derivatives.
     fn plastic(v: f64, s: f64, (b, db): (f64, f64), (g, dg): (f64, f64)) -> Plastic {
         let u = s.abs();

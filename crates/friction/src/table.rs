@@ -20,6 +20,16 @@ pub struct Table {
 }
 
 impl Table {
+    /// The first of the two points between which a speed lies, the share of the second in the level there, and the slope.
+    pub(crate) fn shares(&self, speed: f64) -> (usize, f64, f64) {
+        if self.points.len() < 2 {
+            return (0, 0.0, 0.0);
+        }
+        let i = self.points.partition_point(|p| p.0 <= speed).clamp(1, self.points.len() - 1);
+        let (a, b) = (self.points[i - 1], self.points[i]);
+        (i - 1, (speed - a.0) / (b.0 - a.0), (b.1 - a.1) / (b.0 - a.0))
+    }
+
     /// L of (1) and its slope; a negative `speed` lies on the extension of the first segment.
     fn level(&self, speed: f64) -> (f64, f64) {
         let (a, b) = match self.points.as_slice() {

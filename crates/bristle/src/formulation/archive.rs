@@ -23,10 +23,12 @@ impl Archived for Machine {
             free: _,
             joint_of: _,
             motion_step: _,
+            motion_share: _,
             motion_angle: _,
             kinks: _,
             kink: _,
             pressed: _,
+            tied: _,
             accuracy: _,
             // scratch of one evaluation
             work: _,

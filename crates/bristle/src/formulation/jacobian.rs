@@ -17,8 +17,8 @@
 //! Where coordinates depend on others, q = T q_i, columns are taken through T, A = T (Tᵀ M_P T)⁻¹ Tᵀ, and rows of the residual form
 //! are Tᵀ F: what ties carry does no work.
 //!
-//! Rows and columns of joints that are stuck or led are left out. Free joints, whose charts add terms, and the differentiated
-//! equations are left to finite differences.
+//! Rows and columns of joints that are stuck or led are left out. Away from the centre of
+//! their charts free joints, and the differentiated equations, are left to finite differences.
 
 use super::machine::{Failure, Machine};
 use crate::scene::Formulation;
@@ -67,6 +67,16 @@ impl Machine {
         if !self.free.is_empty() || self.formulation == Formulation::Jerk {
             return Ok(false);
         }
+        self.fill_jacobian_at_centre(t, y, jac)?;
+        Ok(true)
+    }
+
+    /// The same at the centre of the charts of free joints. At ξ = 0 their rates change as
+    ///
+    /// ```text
+    /// θ̇ = ω + ½ θ × ω        ẋ = u + θ × u        v = (ω, u)
+    /// ```
+    pub(super) fn fill_jacobian_at_centre(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<(), Trouble> {
         self.scatter(t, y);
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
@@ -76,8 +86,7 @@ impl Machine {
             self.assemble(&derivatives, jac);
         }
         self.derivatives = Some(derivatives);
-        result.map_err(|e| self.trouble(e))?;
-        Ok(true)
+        result.map_err(|e| self.trouble(e))
     }
 
     pub(super) fn take_matrices(&mut self) -> Box<[DMatrix<f64>; 3]> {
@@ -170,6 +179,18 @@ impl Machine {
         for (r, &i) in active.iter().enumerate() {
             jac[(r, n + r)] = 1.0;
             self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), jac.row_mut(n + r));
+        }
+        for &k in &self.free {
+            let Some(first) = self.ties.place(k) else { continue };
+            for (of, share) in [(0, 0.5), (3, 1.0)] {
+                let x: [f64; 3] = std::array::from_fn(|l| share * self.v[k + of + l]);
+                // e_j × x
+                for (j, l) in [(0, 1), (1, 2), (2, 0)] {
+                    let m = 3 - j - l;
+                    jac[(first + of + l, first + j)] -= x[m];
+                    jac[(first + of + m, first + j)] += x[l];
+                }
+            }
         }
         self.slopes(|slope| match slope {
             Slope::Effort { of, v, slope } => self.columns(of, |column, c| {

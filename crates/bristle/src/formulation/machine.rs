@@ -203,6 +203,8 @@ pub struct Machine {
     pub(super) active: Vec<usize>,
     /// Those that depend on them.
     pub(super) ties: Ties,
+    /// The same by the compiled ties alone; see `inverse`.
+    pub(super) tied: Option<Box<Ties>>,
     /// λ of the compiled ties.
     pub(super) tie_effort: Vec<f64>,
     /// Joints that are stuck or whose motion is prescribed; `n_bodies`.
@@ -215,6 +217,8 @@ pub struct Machine {
     pub(super) led: Vec<bool>,
     /// No error-controlled step is longer than this, s, for the sake of the work of prescribed motions.
     pub(super) motion_step: f64,
+    /// The same in radians of its fastest oscillation.
+    pub(super) motion_share: f64,
     /// And none turns a led joint further than this, rad.
     pub(super) motion_angle: f64,
     /// Of every contact; `Stuck` for those whose law has no modes.
@@ -309,15 +313,13 @@ impl Machine {
             joint_of: (0..n_v).map(|k| model.joint_of_velocity(k)).collect(),
             active: (0..n_v).collect(),
             ties: Ties::new(&compiled),
+            tied: super::inverse::tied(&compiled),
             tie_effort: vec![0.0; compiled.coupled.ties.len()],
             held: vec![false; model.n_bodies()],
             is_stuck: false,
             motion_angle: tolerances.map_or(f64::INFINITY, |(relative, _)| 2.0 * relative.powf(0.2)),
-            motion_step: driven
-                .clone()
-                .map(|driven| compiled.drives[driven.drive].signal().largest_frequency())
-                .map(|frequency| 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2) / frequency)
-                .fold(f64::INFINITY, f64::min),
+            motion_step: f64::INFINITY,
+            motion_share: 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2),
             driven: driven.collect(),
             led: vec![false; n_contacts],
             mode: vec![Mode::Stuck; n_contacts],
@@ -364,7 +366,21 @@ impl Machine {
             compiled,
         };
         machine.apply_wrenches();
+        machine.bound_motions();
         machine
+    }
+
+    /// How long steps may be for the prescribed motions there are.
+    fn bound_motions(&mut self) {
+        let frequencies =
+            self.driven.iter().map(|driven| self.compiled.drives[driven.drive].signal().largest_frequency());
+        self.motion_step = frequencies.map(|frequency| self.motion_share / frequency).fold(f64::INFINITY, f64::min);
+    }
+
+    /// Gives drive number `k` other numbers or another signal; its kind stays.
+    pub(crate) fn set_drive(&mut self, k: usize, drive: Drive) {
+        self.compiled.drives[k].drive = drive;
+        self.bound_motions();
     }
 
     /// The machine.
@@ -397,29 +413,8 @@ impl Machine {
 
     /// Starts from a snapshot: chooses the modes and puts the unknowns into `y` (`max_dim`).
     pub fn begin(&mut self, from: &Snapshot, y: &mut [f64]) -> Result<()> {
-        let model = &self.compiled.model;
-        let State { t, q, v } = &from.mechanics;
-        for i in 1..model.n_bodies() {
-            let (q, xi) = (&q[model.q_range(i)], &mut self.xi[model.v_range(i)]);
-            if let [q] = q {
-                xi[0] = *q;
-            } else {
-                self.q_ref[model.q_range(i)].copy_from_slice(q);
-                xi.fill(0.0);
-            }
-        }
-        self.v.copy_from_slice(v);
-        self.integral.copy_from_slice(&from.integrals);
-        self.enter_piece(*t);
-        self.prescribe(*t);
-        self.begin_ties()?;
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let v = contact.rate(&self.v);
-            self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
-            self.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
-            self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
-            self.mode[c] = if contact.is_event_driven() { Mode::of_sign(v) } else { Mode::Stuck };
-        }
+        self.go_to(from)?;
+        let t = &from.mechanics.t;
         if self.is_real_time() {
             return self.begin_real_time(*t, y).map_err(|failure| self.explain(*t, failure));
         }

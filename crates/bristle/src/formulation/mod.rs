@@ -10,6 +10,7 @@
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `jacobian`: derivatives for implicit steppers;
 //! - `real_time`: a fixed-step method of its own, in place of all these;
+//! - `inverse`: the efforts that a motion takes;
 //! - `linearize`: the equations in small, friction parameters included;
 //! - `ledger`: where the energy is and where it goes;
 //! - `archive`: what of it lasts from step to step, as bytes;
@@ -19,6 +20,7 @@ mod archive;
 mod efforts;
 mod events;
 mod implicit;
+mod inverse;
 mod jacobian;
 mod jerk;
 mod ledger;

@@ -9,7 +9,8 @@
 use super::machine::{Failure, Machine};
 use bristle_integrate::Trouble;
 use bristle_integrate::linear::Matrix;
-use bristle_multibody::{Row, mass_rows, rnea, rnea_derivatives_rows};
+use bristle_multibody::spatial::Motion;
+use bristle_multibody::{JointKind, Row, mass_rows, rnea, rnea_derivatives_rows};
 use nalgebra::DMatrix;
 
 impl Machine {
@@ -92,7 +93,11 @@ impl Machine {
         let Self { compiled, work, q, v, a, rows, joint_of, row_list, .. } = self;
         let model = &compiled.model;
         row_list.clear();
-        row_list.extend(joint_of.iter().map(|&body| Row { body, projector: rows[body] }));
+        row_list.extend(joint_of.iter().enumerate().map(|(k, &body)| {
+            // a free joint reads its whole force
+            let is_free = model.kinds[body] == JointKind::Free;
+            Row { body, projector: if is_free { Motion::unit(k - model.v_index[body]) } else { rows[body] } }
+        }));
         rnea_derivatives_rows(model, work, q, v, a, row_list, dq, dv)?;
         mass_rows(model, work, q, rows, mass)?;
         Ok(())

@@ -224,6 +224,14 @@ impl Ties {
         }
     }
 
+    /// Tᵀτ: what dependent joints take is for those that they depend on to give.
+    pub fn gather_efforts(&self, tau: &mut [f64]) {
+        for (d, &v) in self.dependent.iter().enumerate() {
+            let taken = std::mem::take(&mut tau[v]);
+            self.terms_of(d).iter().for_each(|&(i, c)| tau[i] += c * taken);
+        }
+    }
+
     /// Starts an elimination.
     pub fn clear(&mut self) {
         self.pivots.clear();

@@ -1,13 +1,12 @@
 //! The mechanics of the machine where it is: what efforts a motion takes, inertia, Jacobians, and the equations in small.
 //!
 //! ```text
-//! τ = M a + c + K (q − q₀) + d v + τ_f − τ_drives                inverse dynamics, friction by the law with its present bristles
+//! τ = Tᵀ (M a + c + K (q − q₀) + d v + τ_f − τ_drives)           inverse dynamics, friction by the law with its present bristles
 //! δẏ = A δy + B δτ + P δp                                        about the present state
 //! ```
 
 use super::{Handle, Simulation, explain};
 use crate::error::{Error, Result};
-use bristle_friction::FrictionLaw;
 use bristle_integrate::Trouble;
 use bristle_multibody::{crba, jacobian, kinematics, poses};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
@@ -16,13 +15,16 @@ use nalgebra::{DMatrix, Matrix6xX, Vector3};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linearization {
     /// Names of the unknowns: positions and velocities of the joints that can move, `NAME.position`, `NAME.velocity`, then bristle
-    /// states `NAME.s` = σ₀z and `NAME.w`, then integrals of controllers.
+    /// states `NAME.s` = σ₀z and `NAME.w`, then integrals of controllers. A free joint has `NAME.rotation.x` to `.z` and
+    /// `NAME.displacement.x` to `.z`, a small rotation and a small displacement from where it is, in child axes, and `NAME.velocity.wx` to
+    /// `.vz`.
     pub unknowns: Vec<String>,
     /// ∂ẏ/∂y.
     pub a: DMatrix<f64>,
     /// ∂ẏ/∂τ, one column per velocity, in the order of [`Simulation::velocities`].
     pub b: DMatrix<f64>,
-    /// Names of the friction parameters, `NAME.coulomb` and so on.
+    /// Names of the friction parameters, `NAME.coulomb` and so on; of a table `NAME.points[2].level`. What only says when a stuck joint lets
+    /// go, the stiction of `Coulomb` and `peak`, is not among them.
     pub parameters: Vec<String>,
     /// ∂ẏ/∂p, one column per parameter.
     pub p: DMatrix<f64>,
@@ -32,6 +34,9 @@ impl Simulation {
     /// Efforts, `n_v`, that callers would have to apply at positions `q` and velocities `v` for the accelerations `a`: friction,
     /// dampers, springs and drives act as they do now, bristles with their present deflection. A joint with event-driven friction slides
     /// the way it moves, or at v = 0 the way a points; where both are 0 its friction is taken as nothing. `tau` keeps the result.
+    ///
+    /// Where gears, planetary sets or linear couplings tie joints together, those that depend on others carry nothing, and the rest
+    /// carries their part: see [`Simulation::independent`]. A motion that a coupling does not allow is refused by its name.
     pub fn inverse_dynamics(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         let model = &self.compiled().model;
         let lengths = [("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v), ("tau", &*tau, model.n_v)];
@@ -44,10 +49,6 @@ impl Simulation {
         if let Some(&value) = q.iter().chain(v).chain(a).find(|x| !x.is_finite()) {
             return Err(Error::Number { name: "state".into(), what: "a number", value, range: "finite" });
         }
-        if !self.compiled().coupled.ties.is_empty() {
-            let what = "inverse dynamics of coordinates that are tied together".into();
-            return Err(Error::Unsupported { name: "couplings".into(), what });
-        }
         let t = self.driver.t();
         let result = self.system.required(t, q, v, a, tau);
         // back to where the simulation is
@@ -55,7 +56,21 @@ impl Simulation {
         result
     }
 
-    /// Mass matrix at the present positions, armature included; `n_v` × `n_v`.
+    /// Velocities that do not depend on others through couplings, in order; all of them where nothing is tied. Of the joints that a coupling
+    /// ties the one it names first depends: the motor of `Gear(joints: ("motor", "arm"))`, the sun of a `Planetary`, the first term of a
+    /// `Linear`, a joint that mimics; the next one where that joint is led or depends already.
+    pub fn independent(&self) -> Vec<usize> {
+        self.system.independent()
+    }
+
+    /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the couplings' ties, which
+    /// [`Simulation::mass_matrix`] leaves out.
+    pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
+        let mass = self.mass_matrix()?;
+        Ok(self.system.reduce_mass(&mass))
+    }
+
+    /// Mass matrix of the tree at the present positions, armature included; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         let (t, q) = (self.driver.t(), &self.state.mechanics.q);
         let (compiled, work) = self.system.scratch();
@@ -79,36 +94,31 @@ impl Simulation {
         Ok(found)
     }
 
-    /// The equations about the present state, analytic. Free joints and the jerk form are not known in this way and are refused.
+    /// The equations about the present state, analytic: those of motion, whatever the formulation and the method they are solved by.
+    /// Joints that are stuck, led or dependent are no unknowns. A column of `b` is the effort on a velocity, of `p` a parameter of a
+    /// friction law; see [`Linearization`].
+    ///
+    /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side.
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.look_at_world()?;
-        let (t, y) = (self.driver.t(), self.driver.y().to_vec());
-        let linear = match self.system.linear(t, &y) {
+        let t = self.driver.t();
+        let solved = self.system.solved_at(t, self.driver.y());
+        let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;
+        let linear = match system.linear(t, &y) {
             Ok(linear) => linear,
             Err(trouble) => {
                 let code = if let Trouble::Fatal { code } = trouble { Some(code) } else { None };
                 let error = bristle_integrate::Error::System { t, h: 0.0, code, state: y };
-                return Err(explain(error, &mut self.system));
+                return Err(explain(error, &mut system));
             }
         };
-        let Some((a, b, p, names)) = linear else {
-            let what = "linearisation with free joints or in the jerk form".to_owned();
-            return Err(Error::Unsupported { name: "solver".into(), what });
-        };
-        let compiled = self.system.compiled();
-        let n_states: usize = compiled.contacts.iter().map(|contact| contact.law.n_states()).sum();
-        let n_integrals = self.state.integrals.len();
-        let n = (y.len() - n_states - n_integrals) / 2;
-        let of = |k: usize, what: &str| format!("{}.{what}", compiled.model.joint_names[self.system.unknown(k).1]);
-        let mut unknowns: Vec<String> = (0..n).map(|k| of(k, "position")).collect();
-        unknowns.extend((n..2 * n).map(|k| of(k, "velocity")));
-        for (c, contact) in compiled.contacts.iter().enumerate() {
-            let states = &["s", "w"][..contact.law.n_states()];
-            unknowns.extend(states.iter().map(|what| format!("{}.{what}", compiled.contact_name(c))));
-        }
-        unknowns.extend((y.len() - n_integrals..y.len()).map(|k| of(k, "integral")));
-        let parameters = names.iter().map(|(c, name)| format!("{}.{name}", compiled.contact_name(*c))).collect();
-        self.system.look(t, &y)?;
-        Ok(Linearization { unknowns, a, b, parameters, p })
+        let named = |(c, name): &(usize, _)| format!("{}.{name}", system.compiled().contact_name(*c));
+        Ok(Linearization {
+            unknowns: (0..y.len()).map(|k| system.name_unknown(k)).collect(),
+            parameters: linear.parameters.iter().map(named).collect(),
+            a: linear.a,
+            b: linear.b,
+            p: linear.p,
+        })
     }
 }

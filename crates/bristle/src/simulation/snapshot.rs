@@ -17,11 +17,11 @@ use super::{Past, Simulation, start};
 use crate::compile::Compiled;
 use crate::component::{Damping, Drive, Effort, ExternalWrench, Friction, Load, Spring};
 use crate::error::{Error, Result};
-use crate::formulation::Snapshot;
+use crate::formulation::{Machine, Snapshot};
 use crate::write_back::write_back;
 use bristle_friction::{FrictionLaw, Law};
-use bristle_integrate::System;
 use bristle_integrate::archive::{Archive, Archived};
+use bristle_integrate::{Driver, System};
 use bristle_multibody::spatial::Force;
 use nalgebra::Vector3;
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,33 @@ impl Acts {
             && given.drives.iter().zip(&compiled.drives).all(|(drive, at)| same_drive(drive, &at.drive))
     }
 
+    /// Lets them act in the machine. Whether that is a change.
+    fn put(&self, system: &mut Machine) -> bool {
+        if Acts::of(system.compiled()) == *self {
+            return false;
+        }
+        let Self { effort, damping, springs, wrenches, given } = self;
+        let compiled = system.compiled_mut();
+        compiled.effort.clone_from(effort);
+        compiled.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
+        compiled.springs.iter_mut().zip(springs).for_each(|(at, spring)| (at.stiffness, at.rest) = *spring);
+        compiled.wrenches.clear();
+        compiled.wrenches.extend(
+            wrenches
+                .iter()
+                .map(|(body, wrench)| crate::compile::WrenchAt { body: *body, wrench: Force::from_array(*wrench) }),
+        );
+        for (contact, (law, load)) in compiled.contacts.iter_mut().zip(&given.friction) {
+            (contact.law, contact.load) = (law.clone(), load.clone());
+            if let Some((bearing, arm)) = crate::bearing::Bearing::of(load) {
+                (contact.bearing, contact.arm) = (Some(bearing), arm);
+            }
+        }
+        given.drives.iter().enumerate().for_each(|(k, drive)| system.set_drive(k, drive.clone()));
+        system.apply_wrenches();
+        true
+    }
+
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { effort, damping, springs, wrenches, given } = self;
         effort.archive(archive);
@@ -125,35 +152,47 @@ impl Archived for Past {
     }
 }
 
-impl Simulation {
-    /// Everything, as bytes: see the header of this file for their order. What a caller has put into the world is looked at first, as
-    /// the next step would.
-    pub fn snapshot(&mut self) -> Result<Vec<u8>> {
-        self.look_at_world()?;
-        let fingerprint = self.fingerprint();
+/// What of a simulation lasts, in hand to be written or read.
+pub(crate) struct Memory<'a> {
+    pub driver: &'a mut Driver,
+    pub system: &'a mut Machine,
+    pub state: &'a mut Snapshot,
+    pub past: &'a mut Past,
+    pub is_pushed: &'a mut bool,
+}
+
+impl Memory<'_> {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        self.driver.archive(archive);
+        self.system.archive(archive);
+        self.state.archive(archive);
+        self.past.archive(archive);
+        self.is_pushed.archive(archive);
+    }
+
+    /// As bytes: see the header of this file for their order.
+    pub fn write(&mut self, fingerprint: u64) -> Vec<u8> {
         let mut archive = Archive::writing(Vec::with_capacity(4096));
         let mut header = [u64::from_le_bytes(MAGIC), VERSION, fingerprint, 0, 0];
         header.iter_mut().for_each(|word| archive.word(word));
-        Acts::of(self.compiled()).archive(&mut archive);
-        self.archive_memory(&mut archive);
+        Acts::of(self.system.compiled()).archive(&mut archive);
+        self.archive(&mut archive);
         let mut bytes = archive.into_bytes();
         let length = bytes.len() as u64;
         bytes[24..32].copy_from_slice(&length.to_le_bytes());
         let sum = checksum(&bytes);
         bytes[32..40].copy_from_slice(&sum.to_le_bytes());
-        Ok(bytes)
+        bytes
     }
 
-    /// Goes on from a snapshot of this machine, whatever has happened since. Bytes that are no such snapshot are refused, and nothing
-    /// has changed then.
-    pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        self.look_at_world()?;
+    /// From bytes; whether something else acts than before. Bytes that are no such snapshot are refused, and nothing has changed then.
+    pub fn read(&mut self, fingerprint: u64, bytes: &[u8]) -> Result<bool> {
         let refuse = |reason: &str| Err(Error::Snapshot { reason: reason.into() });
         let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else {
             return refuse("it is shorter than its own header");
         };
         let (words, _) = header.as_chunks::<8>();
-        let [magic, version, fingerprint, length, sum] = std::array::from_fn(|k| u64::from_le_bytes(words[k]));
+        let [magic, version, print, length, sum] = std::array::from_fn(|k| u64::from_le_bytes(words[k]));
         if magic != u64::from_le_bytes(MAGIC) {
             return refuse("these bytes are no snapshot");
         }
@@ -164,25 +203,51 @@ impl Simulation {
         if length != bytes.len() as u64 || sum != checksum(bytes) {
             return refuse("its bytes are damaged: the checksum is another");
         }
-        if fingerprint != self.fingerprint() {
+        if print != fingerprint {
             return refuse("it is of another machine, or of another method, tolerance or formulation");
         }
         let mut archive = Archive::reading(body);
         let mut acts = Acts::default();
         acts.archive(&mut archive);
-        if !acts.fit(self.compiled()) {
+        if !acts.fit(self.system.compiled()) {
             return refuse("its friction or drives are of another kind");
         }
-        let before = self.snapshot()?;
-        self.act(&acts);
-        self.archive_memory(&mut archive);
+        let before = self.write(fingerprint);
+        let has_changed = acts.put(self.system);
+        self.archive(&mut archive);
         if !archive.is_good() {
             // checked bytes that cannot be read: back to where it was
             let mut archive = Archive::reading(&before[HEADER..]);
             acts.archive(&mut archive);
-            self.act(&acts);
-            self.archive_memory(&mut archive);
+            acts.put(self.system);
+            self.archive(&mut archive);
             return refuse("its parts do not fit together");
+        }
+        Ok(has_changed)
+    }
+}
+
+impl Simulation {
+    fn memory(&mut self) -> Memory<'_> {
+        let Self { driver, system, state, past, is_pushed, .. } = self;
+        Memory { driver, system, state, past, is_pushed }
+    }
+
+    /// Everything, as bytes: see the header of this file for their order. What a caller has put into the world is looked at first, as
+    /// the next step would.
+    pub fn snapshot(&mut self) -> Result<Vec<u8>> {
+        self.look_at_world()?;
+        let fingerprint = self.fingerprint();
+        Ok(self.memory().write(fingerprint))
+    }
+
+    /// Goes on from a snapshot of this machine, whatever has happened since. Bytes that are no such snapshot are refused, and nothing
+    /// has changed then.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+        self.look_at_world()?;
+        let fingerprint = self.fingerprint();
+        if self.memory().read(fingerprint, bytes)? {
+            self.show_acts();
         }
         self.events.clear();
         self.y.resize(self.system.max_dim(), 0.0);
@@ -202,7 +267,9 @@ impl Simulation {
     }
 
     fn begin_again(&mut self, beginning: &Beginning) -> Result<()> {
-        self.act(&beginning.acts);
+        if beginning.acts.put(&mut self.system) {
+            self.show_acts();
+        }
         let compiled = self.system.compiled().clone();
         let (mut system, driver) = start(compiled, &beginning.state, &self.options, (self.formulation, self.kinks))?;
         self.state.clone_from(&beginning.state);
@@ -219,45 +286,15 @@ impl Simulation {
         Ok(())
     }
 
-    fn archive_memory(&mut self, archive: &mut Archive<'_>) {
-        self.driver.archive(archive);
-        self.system.archive(archive);
-        self.state.archive(archive);
-        self.past.archive(archive);
-        self.is_pushed.archive(archive);
-    }
-
-    /// Lets what is written act, in the machine and in the world.
-    fn act(&mut self, acts: &Acts) {
-        if Acts::of(self.system.compiled()) == *acts {
-            return;
-        }
-        let Acts { effort, damping, springs, wrenches, given } = acts;
-        let compiled = self.system.compiled_mut();
-        compiled.effort.clone_from(effort);
-        compiled.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
-        compiled.springs.iter_mut().zip(springs).for_each(|(at, spring)| (at.stiffness, at.rest) = *spring);
-        compiled.wrenches.clear();
-        compiled.wrenches.extend(
-            wrenches
-                .iter()
-                .map(|(body, wrench)| crate::compile::WrenchAt { body: *body, wrench: Force::from_array(*wrench) }),
-        );
-        for (contact, (law, load)) in compiled.contacts.iter_mut().zip(&given.friction) {
-            (contact.law, contact.load) = (law.clone(), load.clone());
-            if let Some((bearing, arm)) = crate::bearing::Bearing::of(load) {
-                (contact.bearing, contact.arm) = (Some(bearing), arm);
-            }
-        }
-        compiled.drives.iter_mut().zip(&given.drives).for_each(|(at, drive)| at.drive.clone_from(drive));
-        self.system.apply_wrenches();
-
-        // the same on the entities
+    /// What acts in the machine goes onto the entities.
+    fn show_acts(&mut self) {
         let compiled = self.system.compiled().clone();
         for (i, entity) in compiled.index.joints() {
             let range = compiled.model.v_range(i);
-            if range.len() == 1 && self.world.get::<&Effort>(entity).map_or(0.0, |e| e.0) != effort[range.start] {
-                self.put(entity, Effort(effort[range.start]));
+            if range.len() == 1
+                && self.world.get::<&Effort>(entity).map_or(0.0, |e| e.0) != compiled.effort[range.start]
+            {
+                self.put(entity, Effort(compiled.effort[range.start]));
             }
         }
         for at in &compiled.dampers {
@@ -309,7 +346,7 @@ impl Simulation {
         self.keep_poses()
     }
 
-    fn fingerprint(&mut self) -> u64 {
+    pub(super) fn fingerprint(&mut self) -> u64 {
         if let Some(known) = self.fingerprint {
             return known;
         }

@@ -168,6 +168,55 @@ fn a_floating_robot_falls_and_turns() {
     assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-12), "{a:?} {b:?}");
 }
 
+/// A gripper: two fingers on slides, the second does what the first does, at half the pace.
+const GRIPPER: &str = r#"<robot name="gripper"><link name="palm"/>
+<link name="one"><inertial><mass value="0.2"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<link name="two"><inertial><mass value="0.4"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<joint name="leader" type="prismatic"><parent link="palm"/><child link="one"/><axis xyz="0 0 1"/><dynamics damping="3" friction="0.5"/>
+<limit lower="0" upper="1" effort="9" velocity="1"/></joint>
+<joint name="finger" type="prismatic"><parent link="palm"/><child link="two"/><axis xyz="0 0 1"/><mimic joint="leader" multiplier="0.5"/>
+<limit lower="0" upper="1" effort="9" velocity="1"/></joint></robot>"#;
+
+#[test]
+fn a_finger_that_mimics_is_carried_by_its_leader() {
+    let robot = Temporary::with("dynamics-gripper.urdf", GRIPPER);
+    // m₁ a + m₂ a/4 = τ − (m₁ + m₂/2) g − friction; what is left out of the state goes where the leader puts it
+    let (inertia, weight, resistance) = (0.2 + 0.4 * 0.25, (0.2 + 0.4 * 0.5) * 9.81, 3.0 * 0.2 + 0.5);
+    let states = [
+        json!({"velocity": {"leader": 0.2}, "acceleration": {"leader": 2.0}}),
+        json!({"velocity": {"finger": 0.1}, "acceleration": {"finger": 1.0}}),
+        json!({"velocity": {"leader": 0.2}, "effort": {"leader": 7.0}}),
+        json!({"velocity": {"leader": 0.2}, "effort": {"finger": 14.0}}),
+    ];
+    for (options, resistance) in [(vec!["-q"], 0.0), (vec!["-q", "--friction"], resistance)] {
+        let answers = dynamics(&format!("gripper{}", options.len()), robot.path(), &states, &options);
+        let leader = answers[0]["joints"].as_array().unwrap().iter().position(|j| j == "leader").unwrap();
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-13, "{a} {b}");
+        for answer in &answers[..2] {
+            near(answer["effort"][leader].as_f64().unwrap(), inertia * 2.0 + weight + resistance);
+            assert_eq!(answer["effort"][1 - leader], 0.0);
+            near(answer["acceleration"][1 - leader].as_f64().unwrap(), 1.0);
+            assert_eq!(answer["independent"], json!(["leader"]));
+            near(answer["reduced_mass_matrix"][0][0].as_f64().unwrap(), inertia);
+        }
+        for answer in &answers[2..] {
+            near(answer["acceleration"][leader].as_f64().unwrap(), (7.0 - weight - resistance) / inertia);
+            near(answer["acceleration"][1 - leader].as_f64().unwrap(), (7.0 - weight - resistance) / inertia / 2.0);
+        }
+    }
+    // what the pair cannot do is refused by the name of the tie
+    for (k, bad) in
+        [r#"{"acceleration": {"leader": 2.0, "finger": 2.0}}"#, r#"{"position": {"leader": 1.0, "finger": 1.0}}"#]
+            .into_iter()
+            .enumerate()
+    {
+        let states = Temporary::with(&format!("dynamics-gripper-bad{k}.jsonl"), bad);
+        let output = bristle(&["dynamics", robot.path(), "--states", states.path(), "-q"]);
+        assert!(output.status.code() != Some(0) && stderr(&output).contains("finger"), "{}", stderr(&output));
+        assert!(stderr(&output).contains(&format!("{}:1", states.path())), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn refusals_name_the_line_and_the_joint() {
     let scene = Temporary::with("dynamics-bad.ron", PENDULUM);

@@ -1,0 +1,183 @@
+//! The efforts that a motion takes.
+//!
+//! ```text
+//! τ° = M a + c + K (q − q₀) + d v + τ_f − τ_drives        what each joint takes by itself                (7)
+//! τ_i = τ°_i + Σ_d T_di τ°_d,      τ_d = 0                where couplings tie q_d = offset + Σ T_di q_i     (8)
+//! ```
+//!
+//! With ties the efforts of a motion are not unique: a gear takes from one shaft what it gives to the other. (8) is the choice
+//! in which joints that depend on others carry nothing, as a finger that mimics has no motor of its own. The one that depends is the one
+//! a coupling names first: the motor of `Gear(joints: (motor, arm))`, the sun of a `Planetary`, the first term of a
+//! `Linear`, the joint that mimics; the next one where that joint is led or depends already. Forward dynamics makes a of them again.
+//! Inertia over the joints that are left is Tᵀ M T.
+
+use super::machine::{Machine, Snapshot};
+use super::ties::Ties;
+use crate::compile::Compiled;
+use crate::component::Drive;
+use crate::error::{Error, Result};
+use bristle_friction::Mode;
+use bristle_multibody::{State, rnea};
+use nalgebra::DMatrix;
+
+/// What positions, velocities and accelerations may miss a tie by, relative to its terms.
+const MISS: f64 = 1e-9;
+
+/// Who depends on whom by the ties of a machine alone, whatever sticks; `None` where nothing is tied.
+pub(super) fn tied(compiled: &Compiled) -> Option<Box<Ties>> {
+    if compiled.coupled.ties.is_empty() {
+        return None;
+    }
+    let is_led = |v: usize| compiled.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
+    let mut ties = Ties::new(compiled);
+    for tie in &compiled.coupled.ties {
+        // one that says nothing new is refused where the machine begins
+        let _ = ties.add(&tie.terms, 0.0, is_led);
+    }
+    ties.finish(&vec![0.0; compiled.model.n_v], |_| false);
+    ties.fill_active(&mut Vec::new(), |_| false);
+    Some(Box::new(ties))
+}
+
+impl Machine {
+    /// Velocities that do not depend on others through ties, in order.
+    pub(crate) fn independent(&self) -> Vec<usize> {
+        let is_dependent = |v: &usize| self.tied.as_ref().is_some_and(|ties| ties.dependent.contains(v));
+        (0..self.v.len()).filter(|v| !is_dependent(v)).collect()
+    }
+
+    /// Tᵀ M T over the independent velocities.
+    pub(crate) fn reduce_mass(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
+        let Some(ties) = &self.tied else { return mass.clone() };
+        let (n_v, n) = (self.v.len(), self.v.len() - ties.dependent.len());
+        let mut t = DMatrix::zeros(n_v, n);
+        for v in 0..n_v {
+            ties.made_of(v).for_each(|(place, c)| t[(v, place)] += c);
+        }
+        t.transpose() * mass * t
+    }
+
+    /// Efforts that callers would have to apply for `a` at (q, v), into `tau`; joints with modes slide the way they move or are to move.
+    /// Leaves the arrays of the machine there: look somewhere else afterwards.
+    pub(crate) fn required(&mut self, t: f64, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
+        self.refuse_untied(q, v, a)?;
+        // what is stuck keeps its place, its velocity and its mode; a real-time step its results
+        let kept = [&self.v, &self.a, &self.xi, &self.tau, &self.kappa, &self.load, &self.friction].map(Vec::clone);
+        let (modes, rates) = (self.mode.clone(), self.rate.clone());
+        self.known = None;
+        self.q.copy_from_slice(q);
+        self.v.copy_from_slice(v);
+        self.a.copy_from_slice(a);
+        for (k, &i) in self.joint_of.iter().enumerate() {
+            if let [q] = q[self.compiled.model.q_range(i)] {
+                self.xi[k] = q;
+            }
+        }
+        for (mode, contact) in self.mode.iter_mut().zip(&self.compiled.contacts) {
+            let (v, a) = (contact.rate(v), contact.rate(a));
+            *mode = Mode::of_sign(if v == 0.0 { a } else { v });
+        }
+        self.efforts(t);
+        let required =
+            rnea(&self.compiled.model, &mut self.work, q, v, a).map(|required| tau.copy_from_slice(required));
+        for (k, tau) in tau.iter_mut().enumerate() {
+            *tau -= self.tau[k] - self.compiled.effort[k];
+        }
+        for &c in &self.pressed {
+            let contact = &self.compiled.contacts[c];
+            let Some(bearing) = contact.bearing else { continue };
+            tau[contact.v] += self.kappa[c] * bearing.press(&self.work.reaction(contact.joint)).0;
+        }
+        if let Some(ties) = &self.tied {
+            ties.gather_efforts(tau);
+        }
+        [self.v, self.a, self.xi, self.tau, self.kappa, self.load, self.friction] = kept;
+        (self.mode, self.rate) = (modes, rates);
+        required.map_err(|source| Error::Mechanics { t, source })
+    }
+
+    /// Refuses a motion that the ties do not allow, by the name of the first that does not.
+    fn refuse_untied(&self, q: &[f64], v: &[f64], a: &[f64]) -> Result<()> {
+        let coupled = &self.compiled.coupled;
+        let q_of = |v: usize| q[self.compiled.model.q_index[self.joint_of[v]]];
+        for (tie, &offset) in coupled.ties.iter().zip(&self.ties.offset) {
+            let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
+                let (sum, size) = tie.terms.iter().fold((-offset, 1.0 + offset.abs()), |(sum, size), &(v, c)| {
+                    let term = c * x(v);
+                    (sum + term, size + term.abs())
+                });
+                (sum, size)
+            };
+            let sums = [sum(&q_of, offset), sum(&|k| v[k], 0.0), sum(&|k| a[k], 0.0)];
+            for ((miss, size), what) in sums.into_iter().zip(["positions", "velocities", "accelerations"]) {
+                // a NaN does not
+                let fits = miss.abs() <= MISS * size;
+                if !fits {
+                    let names = tie.terms.iter().map(|term| &self.compiled.model.joint_names[self.joint_of[term.0]]);
+                    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+                    let reason = format!(
+                        "it ties {}, and the {what} asked for miss it by {miss:e}: ask for some that it allows",
+                        names.join(", ")
+                    );
+                    return Err(Error::Coupling { name: coupled.elements[tie.element].name.clone(), reason });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts accelerations that are left at 0 where the ties want them, as long as there is a way.
+    pub(crate) fn complete_accelerations(&self, a: &mut [f64]) {
+        let Some(tied) = &self.tied else { return };
+        let mut ties = tied.clone();
+        ties.clear();
+        for tie in &self.compiled.coupled.ties {
+            let is_found = ties.add(&tie.terms, 0.0, |v| a[v] != 0.0).is_ok();
+            if !is_found {
+                let _ = ties.add(&tie.terms, 0.0, |_| false);
+            }
+        }
+        ties.finish(a, |_| false);
+        let mut told = a.to_vec();
+        ties.rates(&mut told);
+        a.iter_mut().zip(told).filter(|(a, _)| **a == 0.0).for_each(|(a, told)| *a = told);
+    }
+
+    /// Goes to a snapshot without choosing modes; joints that ties leave no choice and that are at 0 go where they belong.
+    pub(crate) fn go_to(&mut self, from: &Snapshot) -> Result<()> {
+        let model = &self.compiled.model;
+        let State { t, q, v } = &from.mechanics;
+        for i in 1..model.n_bodies() {
+            let (q, xi) = (&q[model.q_range(i)], &mut self.xi[model.v_range(i)]);
+            if let [q] = q {
+                xi[0] = *q;
+            } else {
+                self.q_ref[model.q_range(i)].copy_from_slice(q);
+                xi.fill(0.0);
+            }
+        }
+        self.v.copy_from_slice(v);
+        self.integral.copy_from_slice(&from.integrals);
+        self.enter_piece(*t);
+        self.prescribe(*t);
+        self.begin_ties()?;
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            let v = contact.rate(&self.v);
+            self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
+            self.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
+            self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
+            self.mode[c] = if contact.is_event_driven() { Mode::of_sign(v) } else { Mode::Stuck };
+        }
+        Ok(())
+    }
+
+    /// Positions and velocities where it went, of one-degree joints.
+    pub(crate) fn tell(&self, q: &mut [f64], v: &mut [f64]) {
+        for (k, &i) in self.joint_of.iter().enumerate() {
+            if let [q] = &mut q[self.compiled.model.q_range(i)] {
+                *q = self.xi[k];
+            }
+        }
+        v.copy_from_slice(&self.v);
+    }
+}

@@ -26,6 +26,14 @@ fn start(i: usize) -> [f64; 2] {
     [0.5 + 0.5 * i as f64 / N as f64, 0.2]
 }
 
+/// Processor time of this program so far, s; the ticks of `/proc/self/stat` are hundredths of a second.
+fn processor_time() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks = after_name.split(' ').skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
+}
+
 fn main() -> Result<(), Error> {
     let mut sim = pendulum(Method::RealTime, Control::Constant { step: 1e-3 })?;
     let mut batch = Batch::new(&mut sim, N)?.with_threads(2)?;
@@ -39,18 +47,20 @@ fn main() -> Result<(), Error> {
     for (i, state) in states.iter().enumerate() {
         batch.restore(i, state)?;
     }
-    let clock = Instant::now();
+    let (clock, processor) = (Instant::now(), processor_time());
     batch.rollout(1e-3, STEPS, &[], &mut rollout)?;
     let rate = (N * STEPS) as f64 / clock.elapsed().as_secs_f64();
+    let rate_processor = (N * STEPS) as f64 / (processor_time() - processor);
     let last_rolled = batch.positions().to_vec();
     for (i, state) in states.iter().enumerate() {
         batch.restore(i, state)?;
     }
-    let clock = Instant::now();
+    let (clock, processor) = (Instant::now(), processor_time());
     for _ in 0..STEPS {
         batch.step(1e-3)?;
     }
     let stepped = (N * STEPS) as f64 / clock.elapsed().as_secs_f64();
+    let stepped_processor = (N * STEPS) as f64 / (processor_time() - processor);
     assert_eq!(batch.positions(), last_rolled);
     let mut reference = Vec::new();
     for i in (0..N).step_by(64) {
@@ -63,6 +73,8 @@ fn main() -> Result<(), Error> {
     }
     let (shoulder, elbow) = batch.positions().split_at(N);
     let last: Vec<_> = (0..N).map(|i| [shoulder[i], elbow[i]]).collect();
-    println!("{{\"rate\": {rate:?}, \"stepped\": {stepped:?}, \"last\": {last:?}, \"reference\": {reference:?}}}");
+    println!(
+        "{{\"rate\": [{rate:?}, {rate_processor:?}], \"stepped\": [{stepped:?}, {stepped_processor:?}], \"last\": {last:?}, \"reference\": {reference:?}}}"
+    );
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! Bristle friction in time, against tables computed independently (Radau with an exact Jacobian, checked with LSODA).
 
 use crate::stick_slip::{assert_near, simulation, slider};
+use bristle::friction::LuGre;
 use bristle::prelude::*;
+use bristle::scene::{Control, Method};
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// The parameters of Canudas de Wit, Olsson, Åström and Lischinsky (1995).
@@ -192,4 +194,43 @@ fn a_controller_hunts_about_its_target() {
     assert!(least < 0.98 && most > 1.02, "a limit cycle about 1: {least} {most}");
     let worst = recording.channel("energy.balance").unwrap().fold(0.0, |worst: f64, e| worst.max(e.abs()));
     assert!(worst < 1e-8, "{worst:e}");
+}
+
+/// A block on a stiff bristle, pushed: what an explicit stepper makes of it.
+fn stiff_block(method: Method, sigma0: f64) -> Simulation {
+    let mut world = World::new();
+    let block = world.spawn_link("block", LinkInertia::diagonal(1.0, [0.0; 3].into(), 0.1, 0.1, 0.1));
+    let law = LuGre {
+        sigma0,
+        sigma1: 0.0,
+        sigma2: 0.4,
+        coulomb: 1.0,
+        stiction: 1.5,
+        stribeck_velocity: Some(0.2),
+        exponent: 2.0,
+        damping_velocity: None,
+    };
+    world.spawn_joint(prismatic("slide", [1.0, 0.0, 0.0]).to(block).velocity(0.3).friction(law.into()));
+    let control = Control::Error { rtol: 1e-6, atol: 1e-8 };
+    Simulation::with_settings(world, Settings { method, control, ..Settings::default() }).unwrap()
+}
+
+#[test]
+fn an_explicit_stepper_that_crawls_on_stiff_bristles_says_so() {
+    let mut sim = stiff_block(Method::Dopri5, 1e9);
+    sim.step(1e-4).unwrap();
+    let [warning] = &sim.warnings()[..] else { panic!("{:?} {:?}", sim.warnings(), sim.stats()) };
+    for part in ["bristles of `slide`", "stability", "Radau5", "RealTime"] {
+        assert!(warning.contains(part), "{warning}");
+    }
+    // the relaxation time is g/(σ₀ |v|), the method stable up to 3.3 of it
+    let (bound, steps) = (3.3 * 1.0 / (1e9 * 0.3), 1e-4 / sim.stats().n_accepted as f64);
+    assert!((0.5 * bound..1.5 * bound).contains(&steps), "{steps:e} {bound:e}");
+    // one that can takes long steps and has nothing to say; neither has the explicit one where bristles are soft
+    let mut implicit = stiff_block(Method::Radau5, 1e9);
+    implicit.step(1e-4).unwrap();
+    assert!(implicit.warnings().is_empty() && implicit.stats().n_accepted < 200, "{:?}", implicit.stats());
+    let mut soft = stiff_block(Method::Dopri5, 1e2);
+    soft.step(2.0).unwrap();
+    assert!(soft.warnings().is_empty() && soft.stats().n_stiff < soft.stats().n_accepted / 2, "{:?}", soft.stats());
 }

@@ -35,6 +35,12 @@ fn every_scene_runs_and_its_energy_balance_closes() {
         let rows = (scene.duration / scene.output.interval - 1e-9).ceil() as usize + 1;
         assert_eq!(recording.len(), rows, "{}", path.display());
         assert_eq!(sim.stats().n_difference_columns, 0, "{}: derivatives are analytic", path.display());
+        assert!(
+            !sim.warnings().iter().any(|warning| warning.contains("stiff")),
+            "{}: {:?}",
+            path.display(),
+            sim.stats()
+        );
         assert_eq!(recording.last("t").unwrap(), scene.duration);
         assert!(recording.rows().flatten().all(|x| x.is_finite()), "{}", path.display());
         let worst = recording.channel("energy.balance").unwrap().fold(0.0, |worst: f64, e| worst.max(e.abs()));

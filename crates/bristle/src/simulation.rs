@@ -21,7 +21,7 @@ pub use read::{Handle, ModeEvent};
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
 use crate::component::{Effort, Friction};
 use crate::error::{Error, Result};
-use crate::formulation::{Counters, Machine, NearJam, Snapshot};
+use crate::formulation::{Counters, Machine, NearJam, Snapshot, Stiff};
 use crate::record::{Event, MOST_NUMBERS, Record, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
@@ -31,6 +31,9 @@ use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Fired, Method, Options, Outcome, Sink, Stats, System};
 use bristle_multibody::{JointKind, Placement};
 use hecs::{Entity, World};
+
+/// Steps that stability holds down before it is worth a word.
+const MANY_STIFF: usize = 1000;
 
 /// How a world is to be simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -259,7 +262,8 @@ impl Simulation {
         self.system.counters().and(self.past.counters)
     }
 
-    /// What a user ought to know although the run goes on: bearings near jamming, each with the time it was first seen.
+    /// What a user ought to know although the run goes on: bearings near jamming, each with the time it was first seen; an explicit
+    /// stepper whose steps stability holds down, most of them.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
         let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
@@ -269,7 +273,25 @@ impl Simulation {
                  the one continuous from no friction is taken"
             )
         });
-        near.collect()
+        near.chain(self.stiffness()).collect()
+    }
+
+    /// A stiff machine in the hands of an explicit stepper.
+    fn stiffness(&self) -> Option<String> {
+        let (Stats { n_stiff, n_accepted, .. }, compiled) = (self.stats(), self.compiled());
+        let Stiff { t, h, joint, contact } = self.system.stiff()?;
+        if n_stiff < MANY_STIFF || 2 * n_stiff < n_accepted {
+            return None;
+        }
+        // a number that a snapshot may have brought
+        let name = match contact.filter(|&c| c < compiled.contacts.len()) {
+            Some(c) => format!("the bristles of `{}`", compiled.contact_name(c)),
+            None => format!("joint `{}`", compiled.model.joint_names.get(joint)?),
+        };
+        Some(format!(
+            "{name}: too stiff for an explicit stepper, which crawls: from t = {t:?} s on steps of {h:.1e} s, {n_stiff} of {n_accepted} \
+             held down by stability and not by the tolerance; take `Radau5`, or `RealTime` for steps of a fixed length"
+        ))
     }
 
     /// The entity of a joint, by name.
@@ -825,6 +847,7 @@ fn add(a: &Stats, b: &Stats) -> Stats {
         (&mut sum.n_event_evaluations, b.n_event_evaluations),
         (&mut sum.n_landings, b.n_landings),
         (&mut sum.n_charts, b.n_charts),
+        (&mut sum.n_stiff, b.n_stiff),
     ] {
         *sum += b;
     }

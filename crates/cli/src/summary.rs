@@ -90,6 +90,7 @@ pub struct Counters {
     n_event_evaluations: usize,
     n_landings: usize,
     n_difference_columns: usize,
+    n_stiff: usize,
     n_acceleration_solves: usize,
     n_sweeps: usize,
     n_substitutions: usize,
@@ -105,6 +106,7 @@ impl Counters {
         let (s, of_loads) = (sim.stats(), sim.counters());
         Self {
             n_difference_columns: s.n_difference_columns,
+            n_stiff: s.n_stiff,
             n_acceleration_solves: of_loads.n_acceleration_solves,
             n_sweeps: of_loads.n_sweeps,
             n_substitutions: of_loads.n_substitutions,
@@ -128,7 +130,7 @@ impl Counters {
     }
 
     /// Names and values.
-    fn entries(&self) -> [(&'static str, usize); 19] {
+    fn entries(&self) -> [(&'static str, usize); 20] {
         [
             ("steps accepted", self.n_accepted),
             ("rejected by the error estimate", self.n_rejected),
@@ -144,6 +146,7 @@ impl Counters {
             ("evaluations of event functions", self.n_event_evaluations),
             ("steps taken again to land on an event", self.n_landings),
             ("columns of Jacobians by finite differences", self.n_difference_columns),
+            ("steps held down by stability", self.n_stiff),
             ("solutions for accelerations that depend on themselves", self.n_acceleration_solves),
             ("sweeps of the friction-loaded recursion", self.n_sweeps),
             ("substitutions with them", self.n_substitutions),

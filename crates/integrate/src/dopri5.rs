@@ -9,6 +9,10 @@
 //!
 //! Order 5 with local extrapolation, six evaluations a step; the interpolant has local error O(h⁵). Stable for hλ in (−3.3, 0).
 //! The method to choose where nothing is stiff: frictionless motion, Coulomb friction with located events.
+//!
+//! **Stiff?** Stages 6 and 7 are both at t + h, so |k₇ − k₆|/|Y₇ − Y₆| is a lower bound of the largest |λ| (*Solving ODEs II*, section IV.2). Where
+//! h|λ| exceeds 3.25 step after step, fifteen times without six calm ones in between, it is stability that holds the steps down, not
+//! the tolerance: [`Stepper::stiff_component`].
 
 use crate::rk4::evaluate;
 use crate::stepper::check_finite;
@@ -39,6 +43,11 @@ const D: [f64; 7] = [
     69997945.0 / 29380423.0,
 ];
 
+/// h|λ| beyond which a step is at the border of stability, and how many such steps make a stiff phase and how many others end it.
+const BORDER: f64 = 3.25;
+const MANY: usize = 15;
+const FEW: usize = 6;
+
 /// Dormand–Prince 5(4). See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Dopri5 {
@@ -55,9 +64,14 @@ pub struct Dopri5 {
     r: [Vec<f64>; 7],
     /// h Σ dₛ kₛ, filled by `finish`.
     top: Vec<f64>,
+    /// Steps at the border of stability, and others since the last of them.
+    at_border: usize,
+    calm: usize,
+    /// Where the last accepted step was stiff: the unknown whose rate differs most between stages 6 and 7.
+    stiff: Option<usize>,
 }
 
-crate::archive::archived!(Dopri5 { n, h, fresh, y0, y1, stage, k, r, top });
+crate::archive::archived!(Dopri5 { n, h, fresh, y0, y1, stage, k, r, top, at_border, calm } without stiff);
 
 impl Dopri5 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
@@ -73,7 +87,37 @@ impl Dopri5 {
             k: std::array::from_fn(|_| zeros()),
             r: std::array::from_fn(|_| vec![0.0; n_quad]),
             top: zeros(),
+            at_border: 0,
+            calm: 0,
+            stiff: None,
         }
+    }
+
+    /// Whether the step just made was at the border of stability, and a stiff phase is on.
+    fn look_for_stiffness(&mut self) {
+        let (mut rate, mut way, mut most, mut component) = (0.0, 0.0, 0.0, 0);
+        for i in 0..self.n {
+            let difference = self.k[6][i] - self.k[5][i];
+            // Y₇ − Y₆
+            let apart = (0..6).map(|j| (A[6][j] - A[5][j]) * self.k[j][i]).sum::<f64>();
+            rate += difference * difference;
+            way += apart * apart;
+            if difference.abs() > most {
+                (most, component) = (difference.abs(), i);
+            }
+        }
+        // h|λ| = h |k₇ − k₆|/(h |Σ …|)
+        let is_at_border = rate > BORDER * BORDER * way;
+        if is_at_border {
+            self.calm = 0;
+            self.at_border = self.at_border.saturating_add(1);
+        } else {
+            self.calm = self.calm.saturating_add(1);
+            if self.calm >= FEW {
+                self.at_border = 0;
+            }
+        }
+        self.stiff = (is_at_border && self.at_border >= MANY).then_some(component);
     }
 }
 
@@ -159,7 +203,12 @@ impl Stepper for Dopri5 {
         }
     }
 
+    fn stiff_component(&self) -> Option<usize> {
+        self.stiff
+    }
+
     fn accept(&mut self) {
+        self.look_for_stiffness();
         self.k.swap(0, 6);
         self.r.swap(0, 6);
         self.fresh = true;

@@ -305,6 +305,10 @@ impl Driver {
             self.h_next = if lands { proposed.max(wanted) } else { self.stepper.settle(h, proposed) };
         }
         self.stepper.accept();
+        if let Some(component) = self.stepper.stiff_component() {
+            self.stats.n_stiff += 1;
+            system.note_stiff(self.t, h_taken, component);
+        }
         sink.step(system, self.t, &self.y[..n], &self.quad);
 
         if !self.fired.is_empty() {

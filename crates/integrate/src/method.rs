@@ -131,6 +131,10 @@ impl Stepper for AnyStepper {
         whichever!(self, stepper => stepper.finish(system, stats))
     }
 
+    fn stiff_component(&self) -> Option<usize> {
+        whichever!(self, stepper => stepper.stiff_component())
+    }
+
     fn y_new(&self) -> &[f64] {
         whichever!(self, stepper => stepper.y_new())
     }

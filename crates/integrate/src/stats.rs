@@ -35,6 +35,8 @@ pub struct Stats {
     pub n_landings: usize,
     /// Times y was changed by `accepted`.
     pub n_charts: usize,
+    /// Steps of an explicit method that stability held down, not accuracy.
+    pub n_stiff: usize,
 }
 
 crate::archive::archived!(Stats {
@@ -53,5 +55,6 @@ crate::archive::archived!(Stats {
     n_time_events,
     n_event_evaluations,
     n_landings,
-    n_charts
+    n_charts,
+    n_stiff
 });

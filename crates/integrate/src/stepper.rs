@@ -125,6 +125,11 @@ pub trait Stepper {
     /// Increments of the quadratures from t to t + θh; at θ = 1 with the method's weights.
     fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]);
 
+    /// The stiffest unknown, where the last accepted step was held down by stability rather than by accuracy, as far as the method can tell.
+    fn stiff_component(&self) -> Option<usize> {
+        None
+    }
+
     /// The last step stands: remember what helps the next.
     fn accept(&mut self);
 

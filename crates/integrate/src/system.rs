@@ -283,6 +283,9 @@ pub trait System {
         Ok(false)
     }
 
+    /// Called after an accepted step to `t` of length `h` that stability held down, not accuracy: unknown `component` is the stiffest.
+    fn note_stiff(&mut self, _t: f64, _h: f64, _component: usize) {}
+
     /// Number of slipping contacts a step rule may look at; constant.
     fn n_slips(&self) -> usize {
         0

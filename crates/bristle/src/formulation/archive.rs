@@ -3,7 +3,7 @@
 //! Every field of [`Machine`] is named here: what a step finds in place from the step before belongs into the archive, what
 //! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
 
-use super::machine::{Counters, Driven, Machine, ModeChange, NearJam};
+use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff};
 use super::rest::Touched;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
@@ -74,6 +74,7 @@ impl Archived for Machine {
             known,
             counters,
             near_jams,
+            stiff,
             rest,
             before,
             changes,
@@ -116,6 +117,17 @@ impl Archived for Machine {
         known.archive(archive);
         counters.archive(archive);
         near_jams.archive(archive);
+        let mut is_stiff = stiff.is_some();
+        is_stiff.archive(archive);
+        *stiff = is_stiff.then_some(stiff.unwrap_or_default());
+        if let Some(Stiff { t, h, joint, contact }) = stiff {
+            t.archive(archive);
+            h.archive(archive);
+            joint.archive(archive);
+            let mut number = contact.map_or(0, |c| c + 1);
+            number.archive(archive);
+            *contact = number.checked_sub(1);
+        }
         for touched in &mut rest.touched {
             archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
         }

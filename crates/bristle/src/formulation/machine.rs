@@ -145,6 +145,19 @@ pub struct NearJam {
     pub margin: f64,
 }
 
+/// Where an explicit stepper was first held down by stability.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Stiff {
+    /// Time, s.
+    pub t: f64,
+    /// Length of the steps there, s.
+    pub h: f64,
+    /// Joint of the stiffest unknown.
+    pub joint: usize,
+    /// The contact whose bristles it is, if it is that.
+    pub contact: Option<usize>,
+}
+
 /// What an evaluation met, for the error that follows.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Failure {
@@ -276,6 +289,7 @@ pub struct Machine {
     pub(super) accuracy: f64,
     pub(super) counters: Counters,
     pub(super) near_jams: Vec<NearJam>,
+    pub(super) stiff: Option<Stiff>,
 
     pub(super) poses: Poses,
     pub(super) reactions: Vec<Reaction>,
@@ -354,6 +368,7 @@ impl Machine {
             accuracy: tolerances.map_or(1e-12, |(relative, _)| (0.01 * relative).max(TIGHT)),
             counters: Counters::default(),
             near_jams: Vec::with_capacity(n_contacts),
+            stiff: None,
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
             rest: Rest::new(n_contacts, n_v),
@@ -520,6 +535,11 @@ impl Machine {
     /// Bearings that came near jamming, in order of time.
     pub fn near_jams(&self) -> &[NearJam] {
         &self.near_jams
+    }
+
+    /// Where an explicit stepper was first held down by stability, if it was.
+    pub fn stiff(&self) -> Option<Stiff> {
+        self.stiff
     }
 
     /// Link poses and joint reactions where it was looked at last.

@@ -1,6 +1,6 @@
 //! The machine as a stepper sees it.
 
-use super::machine::Machine;
+use super::machine::{Machine, Stiff};
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
@@ -120,6 +120,13 @@ impl System for Machine {
             self.gather(y);
         }
         Ok(moved)
+    }
+
+    fn note_stiff(&mut self, t: f64, h: f64, component: usize) {
+        if self.stiff.is_none() {
+            let (joint, contact) = self.owner(component);
+            self.stiff = Some(Stiff { t, h, joint, contact });
+        }
     }
 
     fn n_slips(&self) -> usize {

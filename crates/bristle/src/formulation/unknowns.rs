@@ -31,6 +31,18 @@ impl Machine {
         joints.nth(k - self.per_velocity() * n).unwrap_or(("unknown", 0))
     }
 
+    /// The joint of unknown number `k`, and the contact if it is a state of one.
+    pub(super) fn owner(&self, k: usize) -> (usize, Option<usize>) {
+        let mut next = self.per_velocity() * self.active.len();
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            if (next..next + contact.law.n_states()).contains(&k) {
+                return (contact.joint, Some(c));
+            }
+            next += contact.law.n_states();
+        }
+        (self.unknown(k).1, None)
+    }
+
     /// Unknowns to arrays; what is stuck keeps its place, what is driven goes where it is told.
     pub(super) fn scatter(&mut self, t: f64, y: &[f64]) {
         self.known = None;

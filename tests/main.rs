@@ -2,6 +2,7 @@
 
 mod allocation;
 mod analytic;
+mod any_calls;
 mod batch;
 mod complementarity;
 mod couplings;

@@ -159,6 +159,16 @@ impl Simulation {
         Self::new(&crate::urdf::load(path, &crate::urdf::Options::default())?.scene)
     }
 
+    /// The same with friction put on its joints: the URDF stays as it came, a friction file says law and load by joint name. See
+    /// [`urdf`](crate::urdf) for how it is written.
+    pub fn from_urdf_with_friction(
+        robot: impl AsRef<std::path::Path>,
+        friction: impl AsRef<std::path::Path>,
+    ) -> Result<Self> {
+        let friction = Some(crate::urdf::FrictionFile::load(friction)?);
+        Self::new(&crate::urdf::load(robot, &crate::urdf::Options { friction, ..Default::default() })?.scene)
+    }
+
     /// A world built in code, with default [`Settings`]; `Radau5` where a friction law has bristles.
     pub fn from_world(world: World) -> Result<Self> {
         let has_bristles = world.query::<&Friction>().iter().any(|friction| friction.0.n_states() > 0);
@@ -330,6 +340,31 @@ impl Simulation {
         }
         self.system.set_effort(k, effort);
         self.is_pushed = true;
+        Ok(())
+    }
+
+    /// Sets the efforts on all joints at once, in the order of [`Simulation::velocities`]; those of free joints, which take wrenches, must be 0.
+    pub fn set_efforts(&mut self, efforts: &[f64]) -> Result<()> {
+        let model = &self.compiled().model;
+        if efforts.len() != model.n_v {
+            let (value, range) = (efforts.len() as f64, "the number of velocities of the machine");
+            return Err(Error::Number { name: "efforts".into(), what: "length", value, range });
+        }
+        for i in 1..model.n_bodies() {
+            let range =
+                if model.v_range(i).len() == 1 { "finite" } else { "0: a free joint takes wrenches on its link" };
+            let is_refused = |x: &f64| !(x.is_finite() && (model.v_range(i).len() == 1 || *x == 0.0));
+            if let Some(&value) = efforts[model.v_range(i)].iter().find(|x| is_refused(x)) {
+                return Err(Error::Number { name: model.joint_names[i].clone(), what: "effort", value, range });
+            }
+        }
+        for i in 1..self.compiled().model.n_bodies() {
+            let compiled = self.compiled();
+            let (range, entity) = (compiled.model.v_range(i), compiled.index.joint_entity(i));
+            if let (1, Some(entity)) = (range.len(), entity) {
+                self.set_effort(entity, efforts[range.start])?;
+            }
+        }
         Ok(())
     }
 

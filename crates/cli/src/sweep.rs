@@ -89,7 +89,9 @@ impl Sweep {
                 Outcome::Failed
             }
             Err(reason) => {
-                eprintln!("error: {reason}");
+                // a scene that is refused has said so itself
+                let reason = reason.to_string();
+                eprintln!("error: {}", reason.strip_prefix("error: ").unwrap_or(&reason));
                 Outcome::Refused
             }
         }

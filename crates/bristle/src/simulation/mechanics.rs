@@ -8,7 +8,7 @@
 use super::{Handle, Simulation, explain};
 use crate::error::{Error, Result};
 use bristle_integrate::Trouble;
-use bristle_multibody::{crba, jacobian, kinematics, poses};
+use bristle_multibody::{State, crba, jacobian, kinematics, poses};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
 
 /// Equations of motion about a state, linear in what is small.
@@ -53,6 +53,16 @@ impl Simulation {
         let result = self.system.required(t, q, v, a, tau);
         // back to where the simulation is
         self.system.look(t, self.driver.y())?;
+        result
+    }
+
+    /// [`Simulation::inverse_dynamics`] where the simulation is: the efforts for the accelerations `a`, into `tau`.
+    pub fn efforts_for(&mut self, a: &[f64], tau: &mut [f64]) -> Result<()> {
+        // the state is lent, and comes back whatever happens
+        let State { q, v, .. } = &mut self.state.mechanics;
+        let (q, v) = (std::mem::take(q), std::mem::take(v));
+        let result = self.inverse_dynamics(&q, &v, a, tau);
+        (self.state.mechanics.q, self.state.mechanics.v) = (q, v);
         result
     }
 

@@ -72,6 +72,10 @@ pub mod guide {
     pub mod formulations {}
     #[doc = include_str!("../docs/robot.md")]
     pub mod robot {}
+    // the first definition of a picture counts: here as data, in the repository as files
+    #[doc = include_str!("../docs/papers/pictures.md")]
+    #[doc = include_str!("../docs/papers.md")]
+    pub mod papers {}
 }
 
 #[doc = include_str!("../docs/couplings.md")]

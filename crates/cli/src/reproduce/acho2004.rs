@@ -276,7 +276,7 @@ fn bounds(document: &mut Document, effort: Effort, progress: &Progress) -> Resul
             let most = |k: usize| found.column(k).iter().fold(0.0_f64, |most, x| most.max(x.abs()));
             beyond += usize::from(most(1) > printed);
             (most_z, most_w, fastest) = (most_z.max(most(0)), most_w.max(most(1)), fastest.max(most(2)));
-            if k < 12 {
+            if k < 6 {
                 panel = panel.colored("", &found.t, found.column(1), Style::Line, 0);
             }
         }

@@ -7,13 +7,14 @@ use bristle::{Scene, Simulation};
 use std::fmt::Write;
 use std::time::Instant;
 
-const SCENE: &str = include_str!("../../../../scenes/gearbox_three_speed_lugre.ron");
+/// The box.
+pub const SCENE: &str = include_str!("../../../../scenes/gearbox_three_speed_lugre.ron");
 
 /// Friction of the clutches.
-struct Set {
-    sigma0: f64,
-    sigma1: f64,
-    coulomb: f64,
+pub struct Set {
+    pub sigma0: f64,
+    pub sigma1: f64,
+    pub coulomb: f64,
     stiction: f64,
     stribeck_velocity: f64,
     /// Largest normal force: all boxes carry the same torque.
@@ -29,7 +30,7 @@ const fn table7(sigma0: f64, sigma1: f64) -> Set {
 }
 
 /// Tables 6 and 7 of the paper and their variants.
-const SETS: [Set; 7] = [
+pub const SETS: [Set; 7] = [
     printed(1e5, 300.0),
     printed(1e4, 300.0),
     printed(1e5, 30.0),
@@ -39,9 +40,12 @@ const SETS: [Set; 7] = [
     table7(1e4, 3.0),
 ];
 
-const INERTIAS: [f64; 3] = [1.0, 0.1, 0.01];
-const STEPS: [f64; 3] = [4e-3, 1e-3, 0.25e-3];
-const OTHERS: [&str; 3] = ["Rk4", "MixedEuler", "Radau3"];
+/// Inertias of the small shafts, kg·m².
+pub const INERTIAS: [f64; 3] = [1.0, 0.1, 0.01];
+/// Fixed steps, s.
+pub const STEPS: [f64; 3] = [4e-3, 1e-3, 0.25e-3];
+/// Methods beside `RealTime`.
+pub const OTHERS: [&str; 3] = ["Rk4", "MixedEuler", "Radau3"];
 
 /// Two tables: errors at fixed steps, and the time that steps take.
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {
@@ -99,7 +103,8 @@ fn times(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, Stri
     ))
 }
 
-fn simulation(set: &Set, inertia: f64, method: &str, control: &str) -> bristle::Result<Simulation> {
+/// Where the values of a set stand in the scene.
+pub fn values(set: &Set, inertia: f64) -> Vec<(String, String)> {
     let mut given: Vec<(String, String)> = Vec::new();
     for clutch in ["c1", "c2", "b1", "b2"] {
         let place = |field: &str| format!("couplings.{clutch}.{field}");
@@ -115,6 +120,11 @@ fn simulation(set: &Set, inertia: f64, method: &str, control: &str) -> bristle::
     for link in ["sun shaft", "ring shaft", "sun wheel"] {
         given.push((format!("links.{link}.inertia"), format!("Diagonal({inertia:?}, {inertia:?}, {inertia:?})")));
     }
+    given
+}
+
+fn simulation(set: &Set, inertia: f64, method: &str, control: &str) -> bristle::Result<Simulation> {
+    let mut given = values(set, inertia);
     given.push(("solver.method".into(), method.into()));
     given.push(("solver.control".into(), control.into()));
     let given: Vec<(&str, &str)> = given.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
@@ -122,12 +132,13 @@ fn simulation(set: &Set, inertia: f64, method: &str, control: &str) -> bristle::
 }
 
 /// The output speed over time.
-fn speeds(set: &Set, inertia: f64, method: &str, control: &str) -> bristle::Result<Vec<f64>> {
+pub fn speeds(set: &Set, inertia: f64, method: &str, control: &str) -> bristle::Result<Vec<f64>> {
     let mut sim = simulation(set, inertia, method, control)?;
     Ok(sim.run_until(4.0)?.channel("output.velocity")?.collect())
 }
 
-fn difference(found: &[f64], reference: &[f64]) -> f64 {
+/// Largest difference of a speed from the reference, relative to the largest speed there.
+pub fn difference(found: &[f64], reference: &[f64]) -> f64 {
     let largest = reference.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
     // a NaN is as wrong as can be
     found.iter().zip(reference).fold(0.0_f64, |worst, (a, b)| {

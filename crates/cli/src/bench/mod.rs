@@ -1,7 +1,7 @@
 //! `bristle bench`: measurements on this machine.
 
 pub mod chains;
-mod gearbox;
+pub mod gearbox;
 pub mod pendulum;
 pub mod table;
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub struct Experiment {
     set: Vec<(String, String)>,
     channels: Vec<String>,
     most_steps: usize,
+    stops: Option<f64>,
 }
 
 /// What came out of a run.
@@ -71,7 +72,7 @@ impl Found {
 impl Experiment {
     /// A scene as it stands.
     pub fn new(scene: PaperScene) -> Self {
-        Self { scene, set: Vec::new(), channels: Vec::new(), most_steps: usize::MAX }
+        Self { scene, set: Vec::new(), channels: Vec::new(), most_steps: usize::MAX, stops: None }
     }
 
     /// Another value in place of the file's.
@@ -122,6 +123,12 @@ impl Experiment {
         self
     }
 
+    /// Ends a step at every multiple of this time, as programs do that call an integrator from one output point to the next.
+    pub fn stop_every(mut self, interval: f64) -> Self {
+        self.stops = Some(interval);
+        self
+    }
+
     /// The scene with the values in place.
     pub fn scene(&self) -> Result<Scene, Error> {
         let set: Vec<(&str, &str)> = self.set.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
@@ -160,9 +167,18 @@ impl Experiment {
             last: sim.time(),
             step: (f64::INFINITY, 0.0),
             left: self.most_steps,
+            is_again: false,
         };
         let start = Instant::now();
-        let result = sim.run_with(end, &mut kept);
+        let result = match self.stops {
+            None => sim.run_with(end, &mut kept),
+            Some(interval) => (1..=(end / interval).ceil() as usize).try_for_each(|k| {
+                sim.run_with((k as f64 * interval).min(end), &mut kept)?;
+                // the next piece begins with the row that this one ended with
+                kept.is_again = true;
+                Ok(())
+            }),
+        };
         let wall = start.elapsed();
         let Kept { t, columns, events, step, .. } = kept;
         let failure = match result {
@@ -185,10 +201,15 @@ struct Kept {
     step: (f64, f64),
     /// Steps that may still be taken.
     left: usize,
+    /// Whether the next row has been kept already.
+    is_again: bool,
 }
 
 impl Record for Kept {
     fn row(&mut self, row: &[f64]) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_again) {
+            return Ok(());
+        }
         self.t.push(row[0]);
         for (column, &k) in self.columns.iter_mut().zip(&self.picked) {
             column.push(row[k]);

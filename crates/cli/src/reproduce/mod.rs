@@ -4,6 +4,7 @@
 //! scenes/papers ─Experiment─▶ Found ─series, chart─▶ Document ─▶ report.md, figures, data, results.json ─▶ index.html
 //! ```
 
+mod aberger2002;
 mod acho2004;
 mod chart;
 mod do2007;
@@ -57,6 +58,8 @@ enum Which {
     Do2007,
     /// Lee, Hesterman, Jones 1997: pendulums with load-dependent pin friction
     Lee1997,
+    /// Aberger, Otter 2002: LuGre bearing, clutches and one-way clutch, and a gearbox
+    Aberger2002,
     /// Acho, Moreno, Guerra 2004: second-order LuGre, five experiments and two bounds
     Acho2004,
     /// Dymore manual: regularised Coulomb, LuGre, and two rules for the step against error control
@@ -78,9 +81,10 @@ pub enum Effort {
 type Reporter = fn(Effort, &Progress) -> Result<Document, bristle::Error>;
 
 /// The papers, in the order of the index.
-const PAPERS: [(Which, Reporter); 4] = [
+const PAPERS: [(Which, Reporter); 5] = [
     (Which::Do2007, do2007::report),
     (Which::Lee1997, lee1997::report),
+    (Which::Aberger2002, aberger2002::report),
     (Which::Acho2004, acho2004::report),
     (Which::Dymore, dymore::report),
 ];

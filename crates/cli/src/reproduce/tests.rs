@@ -1,6 +1,6 @@
 //! The figures that must hold, from a shortened run.
 
-use super::{Effort, Progress, acho2004, do2007, dymore, lee1997};
+use super::{Effort, Progress, aberger2002, acho2004, do2007, dymore, lee1997};
 
 const SILENT: Progress = Progress { is_shown: false };
 
@@ -99,4 +99,58 @@ fn dymore_holds() {
     assert!(report.ours("single_tanh.radau3.gain_in_steps") > 20.0);
     assert!(report.ours("least_gain_in_steps") > 1.0);
     assert!(report.ours("slider.radau3.error") < 1e-3);
+}
+
+#[test]
+fn aberger2002_holds() {
+    let report = aberger2002::report(Effort::Short, &SILENT).unwrap();
+    let ours = |name: &str| report.ours(name);
+    // fixed steps end at output points as in the paper, so their numbers are the paper's
+    for (row, steps) in [("rk4", 25_000.0), ("euler", 30_000.0), ("mixed", 12_500.0)] {
+        assert_eq!(ours(&format!("lugre.{row}.steps")), steps, "{row}");
+    }
+    assert_near("shortest step of Euler", ours("lugre.euler.shortest_step"), 0.1e-3, 1e-6);
+    // three slips, two events each, three each in the Modelica library: the printed 9
+    for row in ["radau5", "rk4", "euler", "dopri5", "alpha"] {
+        assert_eq!(ours(&format!("classic.{row}.events")), 6.0, "{row}");
+    }
+    assert_eq!(3.0 * ours("classic.slips"), 9.0);
+    assert_eq!(ours("lugre.radau5_velocity.events"), ours("lugre.dopri5.events"));
+    // break-away, known from a tight run of another code, and at the peak of the classic table
+    for row in ["radau5", "radau5_velocity", "dopri5", "rk4", "alpha_1e-7"] {
+        let found = ours(&format!("lugre.{row}.break_away"));
+        assert!((found - 1.4765).abs() < 1e-3, "{row}: {found}");
+    }
+    assert_near("classic break-away", ours("classic.radau5.break_away"), 1.5, 1e-6);
+    assert!(ours("lugre.radau5.angle_error") < 1e-5 && ours("classic.radau5.angle_error") < 1e-5);
+
+    // one unit in the last place: explicit methods fall back to their limit, the rest does not mind
+    assert!(ours("longest.euler") >= 0.9 && ours("longest.euler_kicked") < 0.1);
+    assert!(ours("longest.rk4_kicked") <= 0.15 && ours("longest.rk4") > ours("longest.rk4_kicked"));
+    assert!(ours("longest.mixed") >= 2.0 && ours("longest.real_time") == 10.0);
+    assert!(ours("longest.classic_rk4") >= 7.0 && ours("longest.classic_euler") >= 4.0);
+
+    // scaling: nothing less than the motion itself to an explicit method, digits to an implicit one
+    assert!(ours("scaling.dopri5.1e-4.unscaled.off.angle") > 10.0 * ours("scaling.dopri5.1e-4.scaled.off.angle"));
+    for kinks in ["off", "velocity", "deflection"] {
+        let angle = |scale: &str| ours(&format!("scaling.radau5.1e-6.{scale}.{kinks}.angle"));
+        assert!(angle("unscaled") > 3.0 * angle("scaled"), "{kinks}");
+    }
+    assert_eq!(ours("scaling.radau5.1e-6.scaled.off.events"), 0.0);
+    assert!(ours("scaling.radau5.1e-6.scaled.deflection.events") > ours("scaling.radau5.1e-6.scaled.velocity.events"));
+
+    // the gearbox
+    assert_eq!([ours("fixed.realtime.failed"), ours("fixed.realtime.wrong")], [0.0, 0.0]);
+    assert!(ours("fixed.realtime.worst") < 4e-3 && ours("fixed.rk4.failed") > 0.0);
+    assert!(ours("gearbox.speed_difference") < 1e-3);
+    assert!(ours("peaks.soft.c1") > ours("peaks.printed.c1") && ours("peaks.printed.c1") > 5.05);
+    assert!(ours("gearbox.little_damped.acceleration.least") < ours("gearbox.printed.acceleration.least") - 0.1);
+    // N g + N σ₁g/(σ₀h) and N σ₁g/σ₀ at 1 ms; nothing where bristles are bent as the slip asks
+    assert_near("peak", ours("engagement.peak_1ms"), 20.0, 1e-3);
+    assert_near("momentum", ours("engagement.momentum_1ms"), 0.015, 1e-3);
+    assert!(ours("engagement.peak_finest") > 2e4);
+    assert_near("no peak", ours("engagement.bent"), 5.0, 1e-9);
+    // locks and lets go three times each
+    assert_eq!(ours("one_way.jumps"), 6.0);
+    assert!(ours("one_way.softness") < 0.01 && ours("one_way.real_time") < 0.005);
 }

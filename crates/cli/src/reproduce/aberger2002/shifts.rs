@@ -1,0 +1,215 @@
+//! The gearbox through its shifts: figures 9 to 14, with ideal clutches and with the three printed sets of bristles.
+
+use super::super::chart::{self, Panel, Style};
+use super::super::document::{Document, digits};
+use super::super::experiment::{Experiment, Found, PaperScene};
+use super::super::series::difference;
+use super::super::{Effort, Progress};
+use super::{CLUTCHES, GEARBOX};
+use crate::bench::gearbox::{INERTIAS, SETS, values};
+use bristle::Error;
+use rayon::prelude::*;
+
+/// The box with ideal clutches.
+const IDEAL: PaperScene = PaperScene {
+    path: "scenes/gearbox_three_speed.ron",
+    text: include_str!("../../../../../scenes/gearbox_three_speed.ron"),
+};
+
+/// What is kept: speed and acceleration of the load, then torque and slip of each clutch.
+const CHANNELS: [&str; 10] = [
+    "output.velocity",
+    "output.acceleration",
+    "c1.friction",
+    "c2.friction",
+    "b1.friction",
+    "b2.friction",
+    "c1.velocity",
+    "c2.velocity",
+    "b1.velocity",
+    "b2.velocity",
+];
+const SPEED: usize = 0;
+const ACCELERATION: usize = 1;
+const TORQUE: usize = 2;
+const SLIP: usize = 6;
+
+/// A box that is run.
+struct Run {
+    name: &'static str,
+    label: String,
+    found: Found,
+}
+
+/// Ideal, then the printed sets, at the paper's tolerance and output points.
+fn boxes() -> Result<Vec<Run>, Error> {
+    let interval = 1e-3;
+    let ideal = Experiment::new(IDEAL).tolerance("Dopri5", 1e-6, 1e-6);
+    let mut runs = vec![("ideal", "ideal clutches".to_owned(), ideal)];
+    for (name, set) in ["printed", "soft", "little_damped"].into_iter().zip(&SETS) {
+        let label = format!("σ₀ = {:.0e}, σ₁ = {}", set.sigma0, set.sigma1);
+        let run = values(set, INERTIAS[1])
+            .into_iter()
+            .fold(Experiment::new(GEARBOX), |run, (path, value)| run.set(&path, value))
+            .tolerance("Radau5", 1e-6, 1e-6);
+        runs.push((name, label, run));
+    }
+    runs.into_par_iter()
+        .map(|(name, label, run)| Ok(Run { name, label, found: run.every(interval).keep(&CHANNELS).run()? }))
+        .collect()
+}
+
+/// When the slip of clutch `k` is over for the first time after `from`: it changes sign or is below 10⁻³ rad/s.
+fn caught(found: &Found, k: usize, from: f64) -> f64 {
+    let slip = found.column(SLIP + k);
+    let is_over = |i: &usize| found.t[*i] > from && (slip[*i].abs() < 1e-3 || slip[*i] * slip[*i - 1] < 0.0);
+    (1..found.t.len()).find(is_over).map_or(f64::NAN, |i| found.t[i])
+}
+
+/// Largest magnitude of a channel.
+fn most(found: &Found, k: usize) -> f64 {
+    found.column(k).iter().fold(0.0, |most: f64, x| most.max(x.abs()))
+}
+
+/// Puts the figures into the report.
+pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Result<(), Error> {
+    progress.say("aberger2002: gearbox");
+    let boxes = boxes()?;
+    document.heading("The gearbox: figures 9 to 14");
+    let mut rows = Vec::new();
+    for Run { name, label, found } in &boxes {
+        let acceleration = found.column(ACCELERATION);
+        let least = acceleration.iter().fold(f64::INFINITY, |least, &a| least.min(a));
+        let (second, third) = (caught(found, 3, 1.5), caught(found, 1, 2.75));
+        let mut row = vec![label.clone(), digits(1e3 * (second - 1.5), 4), digits(1e3 * (third - 2.75), 4)];
+        row.extend((0..CLUTCHES.len()).map(|k| digits(most(found, TORQUE + k), 4)));
+        row.extend([digits(found.largest(ACCELERATION), 3), digits(least, 3)]);
+        rows.push(row);
+        document.note(format!("gearbox.{name}.second"), second);
+        document.note(format!("gearbox.{name}.third"), third);
+        for (k, clutch) in CLUTCHES.iter().enumerate() {
+            document.note(format!("gearbox.{name}.{clutch}"), most(found, TORQUE + k));
+        }
+        document.note(format!("gearbox.{name}.acceleration.most"), found.largest(ACCELERATION));
+        document.note(format!("gearbox.{name}.acceleration.least"), least);
+    }
+    let head = [
+        "clutches",
+        "2nd gear after, ms",
+        "3rd gear after, ms",
+        "C1, N·m",
+        "C2, N·m",
+        "B1, N·m",
+        "B2, N·m",
+        "largest acceleration, rad/s²",
+        "least, rad/s²",
+    ];
+    document.table("gearbox", &head, rows);
+
+    let (ideal, printed) = (&boxes[0], &boxes[1]);
+    let speed = |b: &Run| (b.found.t.clone(), b.found.column(SPEED).to_vec());
+    let mut panel = Panel::new("", "t, s", "speed of the load, rad/s");
+    for (b, style) in [(ideal, Style::Line), (printed, Style::Dashed)] {
+        let (t, v) = speed(b);
+        panel = panel.curve(&b.label, &t, &v, style);
+    }
+    document.figure(
+        "figure9",
+        chart::draw("Figure 9: angular velocity of the load", 1, &[panel]),
+        "Figure 9: speed of the load with ideal and with LuGre clutches.",
+    );
+
+    // torques of two clutches, LuGre over ideal
+    let pair = |first: usize| -> Vec<Panel> {
+        [printed, ideal]
+            .iter()
+            .flat_map(|b| {
+                (first..first + 2).map(move |k| {
+                    let title = format!("{}, {}", CLUTCHES[k].to_uppercase(), b.label);
+                    Panel::new(&title, "t, s", "torque, N·m").curve(
+                        "",
+                        &b.found.t,
+                        b.found.column(TORQUE + k),
+                        Style::Line,
+                    )
+                })
+            })
+            .collect()
+    };
+    document.figure(
+        "figure10",
+        chart::draw("Figure 10: torques of the clutches", 2, &pair(0)),
+        "Figure 10: torques of C1 and C2, LuGre above, ideal below.",
+    );
+    document.figure(
+        "figure11",
+        chart::draw("Figure 11: torques of the brakes", 2, &pair(2)),
+        "Figure 11: torques of B1 and B2, LuGre above, ideal below.",
+    );
+    for (figure, b) in [("12", &boxes[2]), ("13", &boxes[3])] {
+        let panels: Vec<Panel> = (0..4)
+            .map(|k| {
+                let title = CLUTCHES[k].to_uppercase();
+                Panel::new(&title, "t, s", "torque, N·m").curve("", &b.found.t, b.found.column(TORQUE + k), Style::Line)
+            })
+            .collect();
+        document.figure(
+            &format!("figure{figure}"),
+            chart::draw(&format!("Figure {figure}: torques with {}", b.label), 2, &panels),
+            format!("Figure {figure}: torques of C1, C2, B1 and B2 with {}.", b.label),
+        );
+    }
+    let panels: Vec<Panel> = boxes
+        .iter()
+        .map(|b| {
+            Panel::new(&b.label, "t, s", "acceleration, rad/s²").curve(
+                "",
+                &b.found.t,
+                b.found.column(ACCELERATION),
+                Style::Line,
+            )
+        })
+        .collect();
+    document.figure(
+        "figure14",
+        chart::draw("Figure 14: acceleration of the load", 2, &panels),
+        "Figure 14: acceleration of the load with ideal clutches and with the three sets.",
+    );
+    let differences: Vec<f64> = boxes[1..]
+        .iter()
+        .map(|b| {
+            let speed = (&b.found.t[..], b.found.column(SPEED));
+            difference(speed, (&ideal.found.t, ideal.found.column(SPEED))).max / ideal.found.largest(SPEED)
+        })
+        .collect();
+    document.note("gearbox.speed_difference", differences[0]);
+    let second = |b: &Run| digits(1e3 * (caught(&b.found, 3, 1.5) - 1.5), 3);
+    let peak = |b: &Run| digits(most(&b.found, TORQUE), 4);
+    let least = |b: &Run| digits(b.found.column(ACCELERATION).iter().fold(f64::INFINITY, |least, &a| least.min(a)), 2);
+    document.words(format!(
+        "Rows every 1 ms, as in the paper; `Radau5` and `Dopri5` at 1e-6. The speed of the load differs from that with ideal clutches by {} % of its largest value with the data of table 6, \
+         {} % with σ₀ = 1e4, {} % with σ₁ = 30. What the paper says of its box holds here too: C2 never exceeds N μ = 5 N·m; C1 does with σ₁ = 300 ({}), more so with σ₀ = 1e4 ({}), and not \
+         with σ₁ = 30 ({}); with less damping the torques swing when a clutch catches, and the acceleration of the load goes down to {} rad/s² ({} with table 6). Not found here: the \
+         paper's shift is over slightly sooner with LuGre clutches, and sooner still with σ₀ = 1e4; in this box second gear takes {} ms with ideal clutches, {} with the data of table 6 and {} with σ₀ = 1e4. \
+         B1 has its large peak at 1.5 s with ideal clutches as well: for 50 ms B1 and B2 hold at once.",
+        digits(100.0 * differences[0], 2),
+        digits(100.0 * differences[1], 2),
+        digits(100.0 * differences[2], 2),
+        peak(&boxes[1]),
+        peak(&boxes[2]),
+        peak(&boxes[3]),
+        least(&boxes[3]),
+        least(&boxes[1]),
+        second(&boxes[0]),
+        second(&boxes[1]),
+        second(&boxes[2]),
+    ));
+    if effort == Effort::Full {
+        for b in &boxes {
+            let mut columns: Vec<(&str, &[f64])> = vec![("t", &b.found.t)];
+            columns.extend(CHANNELS.iter().enumerate().map(|(k, &name)| (name, b.found.column(k))));
+            document.columns(&format!("gearbox_{}", b.name), &columns);
+        }
+    }
+    Ok(())
+}

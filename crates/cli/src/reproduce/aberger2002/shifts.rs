@@ -113,10 +113,16 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         let (t, v) = speed(b);
         panel = panel.curve(&b.label, &t, &v, style);
     }
+    let mut apart = Panel::new("difference from ideal clutches", "t, s", "rad/s");
+    for b in &boxes[1..] {
+        let difference: Vec<f64> =
+            b.found.column(SPEED).iter().zip(ideal.found.column(SPEED)).map(|(a, b)| a - b).collect();
+        apart = apart.curve(&b.label, &b.found.t, &difference, Style::Line);
+    }
     document.figure(
         "figure9",
-        chart::draw("Figure 9: angular velocity of the load", 1, &[panel]),
-        "Figure 9: speed of the load with ideal and with LuGre clutches.",
+        chart::draw("Figure 9: angular velocity of the load", 1, &[panel, apart]),
+        "Figure 9: speed of the load with ideal and with LuGre clutches; below, the difference, with all three sets.",
     );
 
     // torques of two clutches, LuGre over ideal

@@ -18,7 +18,7 @@ pub struct Set {
     stiction: f64,
     stribeck_velocity: f64,
     /// Largest normal force: all boxes carry the same torque.
-    pub(crate) load: f64,
+    pub load: f64,
 }
 
 const fn printed(sigma0: f64, sigma1: f64) -> Set {

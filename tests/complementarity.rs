@@ -97,6 +97,36 @@ fn stuck_joints_could_hold_and_sliding_ones_are_opposed() {
     assert!(n_changes > 5000, "{n_changes}");
 }
 
+/// More joints than are decided from one dense matrix: each holds or slides for a reason from the first instant on.
+#[test]
+fn many_joints_at_rest_are_settled_together() {
+    let (mut n_stuck, mut n_sliding) = (0, 0);
+    for seed in 0..6 {
+        let (world, levels) = random_world(2000 + seed, 60 + 20 * seed as usize);
+        let mut sim = Simulation::with_settings(world, Settings::default()).unwrap();
+        let start = sim.run_until(0.0).unwrap();
+        for (name, stiction, coulomb) in levels {
+            let value = |what: &str| start.channel(&format!("{name}.{what}")).unwrap().next().unwrap();
+            let (mode, v, a, f) = (value("mode"), value("velocity"), value("acceleration"), value("friction"));
+            let place =
+                || format!("seed {seed}, {name}: mode {mode}, v {v:e}, a {a:e}, f {f}, {coulomb} to {stiction}");
+            if v != 0.0 {
+                continue;
+            }
+            if mode == 0.0 {
+                n_stuck += 1;
+                assert!(a == 0.0 && f.abs() <= stiction * (1.0 + 1e-9), "{}", place());
+            } else {
+                n_sliding += 1;
+                let level = (coulomb * (1.0 - 1e-9))..=(stiction * (1.0 + 1e-9));
+                assert!(mode * a >= -1e-9 && level.contains(&(mode * f)), "{}", place());
+            }
+        }
+    }
+    println!("{n_stuck} stuck, {n_sliding} sliding");
+    assert!(n_stuck > 20 && n_sliding > 20, "{n_stuck} stuck, {n_sliding} sliding");
+}
+
 #[test]
 fn inverse_dynamics_with_friction_returns_the_efforts_applied() {
     let mut n_stuck = 0;

@@ -153,6 +153,17 @@ fn second_order_lugre_stick_slip() {
     }
 }
 
+/// In fast slip the bristle relaxes in 30 µs, a fraction of these steps: Newton must get through break-away without smaller ones.
+#[test]
+fn fixed_steps_of_radau_get_through_break_away() {
+    let joint = format!("friction: LuGre({PARAMETERS}), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))");
+    for (step, tolerance) in [(1e-3, 1e-6), (3e-4, 1e-7)] {
+        let mut sim = simulation(&slider(1.0, &joint), "Radau5", &format!("Constant(step: {step:?})"));
+        let end = sim.run_until(20.0).unwrap_or_else(|error| panic!("{step}: {error}"));
+        assert_near("x at 20 s", end.last("slide.position").unwrap(), 1.2725964123237923, tolerance);
+    }
+}
+
 #[test]
 fn step_rules_take_slip_and_time_constants_from_the_laws() {
     let joint = format!("friction: LuGre({PARAMETERS}), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))");

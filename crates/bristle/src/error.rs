@@ -172,7 +172,10 @@ pub enum Error {
         burst: usize,
     },
     /// A coordinate ran out of the numbers there are.
-    #[error("{quantity} of joint `{joint}` is no longer a finite number after t = {t}, with steps of {step:e} s")]
+    #[error(
+        "{quantity} of joint `{joint}` runs away after t = {t}{}, until it is no finite number; try a smaller step or step \
+         control by error, and look at what acts in this joint", with_steps(*step)
+    )]
     Diverged {
         /// "position", "velocity" …
         quantity: &'static str,
@@ -180,7 +183,7 @@ pub enum Error {
         joint: String,
         /// Last accepted time, s.
         t: f64,
-        /// Step that failed, s.
+        /// Step that failed, s; 0 where that is not known.
         step: f64,
     },
     /// A copy of a batch could not go on.
@@ -216,6 +219,11 @@ pub enum Error {
         /// What happened.
         source: std::io::Error,
     },
+}
+
+/// How large steps were, if that is known.
+fn with_steps(step: f64) -> String {
+    if step == 0.0 { String::new() } else { format!(", with steps of {step:e} s") }
 }
 
 impl Error {

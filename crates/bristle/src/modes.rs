@@ -26,7 +26,8 @@
 //! with one solution. It is found by an active-set method, exact and finite: the efforts of the stuck joints solve W_SS f_S = a₀_S −
 //! W_SB f_B; a step towards them ends at the first limit it meets, where the joint lets go; a joint at its limit that
 //! accelerates the wrong way is caught again. Each round lowers (3), so no set of stuck joints comes back. Many joints are first
-//! exchanged all at once as long as that helps, which settles hundreds of them in a few factorisations.
+//! exchanged all at once as long as that helps. The efforts of the stuck joints come from a factorisation of W_SS, O(n³) in each
+//! round, or from whoever knows the machine: in a tree, two sweeps with these joints locked, O(n).
 //!
 //! **Stiction above the sliding level** has several answers in general. The selection rule:
 //!
@@ -67,7 +68,7 @@ fn level(levels: Levels, f: f64) -> f64 {
 }
 
 /// More joints than this are first exchanged together, in so many rounds at most.
-const MANY: usize = 16;
+pub(crate) const MANY: usize = 16;
 const MOST_EXCHANGES: usize = 40;
 
 /// The joints at rest, n of them. Efforts are N·m or N, loads and lever arms included.
@@ -96,7 +97,7 @@ pub struct Selection {
     pub acceleration: Vec<f64>,
     /// How many convex problems were solved.
     pub n_problems: usize,
-    /// How many factorisations that took.
+    /// How often efforts that hold were asked for in that: factorisations, or sweeps.
     pub n_factor: usize,
 }
 
@@ -125,9 +126,35 @@ pub enum ModeError {
     },
 }
 
+/// What it takes to hold joints.
+pub(crate) trait Hold {
+    /// The change of the efforts of `stuck` (increasing indices) that makes their accelerations vanish, `f` being all efforts.
+    fn hold(&mut self, rest: &AtRest, stuck: &[usize], f: &[f64], step: &mut [f64]) -> Result<(), ModeError>;
+}
+
+/// From W alone.
+#[derive(Debug, Clone, Default)]
+struct Dense {
+    /// Factors of W_SS, see [`factorise`]; n × n.
+    factor: Vec<f64>,
+}
+
+impl Hold for Dense {
+    fn hold(&mut self, rest: &AtRest, stuck: &[usize], f: &[f64], step: &mut [f64]) -> Result<(), ModeError> {
+        let (m, n) = (stuck.len(), f.len());
+        factorise(m, &mut self.factor, |r, c| rest.delassus[stuck[r] * n + stuck[c]])
+            .map_err(|k| ModeError::Dependent { joint: stuck[k] })?;
+        for (step, &i) in step.iter_mut().zip(stuck) {
+            *step = acceleration(rest, f, i).0;
+        }
+        solve_factorised(m, &self.factor, &mut step[..m]);
+        Ok(())
+    }
+}
+
 /// What the active-set method knows of a joint.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Hold {
+enum Side {
     /// Held: a = 0, f unknown.
     Stuck,
     /// At its limit, f given: on this side, ±1.
@@ -143,15 +170,14 @@ pub struct ModeWork {
     /// Direction (±1) in which a dropped joint, or one at its event, leaves; 0 for all others; n.
     leaving: Vec<f64>,
     /// n.
-    hold: Vec<Hold>,
+    hold: Vec<Side>,
     /// Who changes sides; n.
     leaves: Vec<bool>,
     /// Indices of the stuck joints, increasing.
     stuck: Vec<usize>,
-    /// Factors of W_SS, see [`factorise`]; n × n.
-    factor: Vec<f64>,
     /// Residual a_S, then the change of f_S that makes it vanish; n.
     step: Vec<f64>,
+    dense: Dense,
 }
 
 impl ModeWork {
@@ -159,6 +185,7 @@ impl ModeWork {
     pub fn new(n: usize) -> ModeWork {
         let mut work = ModeWork::default();
         work.resize(n);
+        work.dense.factor.resize(n * n, 0.0);
         work
     }
 
@@ -173,11 +200,10 @@ impl ModeWork {
         self.selection.acceleration.resize(n, 0.0);
         self.limit.resize(n, [0.0; 2]);
         self.leaving.resize(n, 0.0);
-        self.hold.resize(n, Hold::Stuck);
+        self.hold.resize(n, Side::Stuck);
         self.leaves.resize(n, false);
         self.stuck.clear();
         self.stuck.reserve(n);
-        self.factor.resize(n * n, 0.0);
         self.step.resize(n, 0.0);
     }
 
@@ -190,7 +216,7 @@ impl ModeWork {
             // a joint that carries nothing is at no limit, whatever the caller says
             if self.leaving[i] != 0.0 || self.limit[i] == [0.0; 2] {
                 self.selection.friction[i] = self.leaving[i] * level(rest.kinetic[i], self.leaving[i]);
-                self.hold[i] = Hold::AtLimit(if self.leaving[i] < 0.0 { -1.0 } else { 1.0 });
+                self.hold[i] = Side::AtLimit(if self.leaving[i] < 0.0 { -1.0 } else { 1.0 });
             }
         }
     }
@@ -210,6 +236,19 @@ impl ModeWork {
 /// Chooses the modes of all joints at rest by the rule above. Arrays that differ in length are refused, with the first joint that is
 /// missing from one of them.
 pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection, ModeError> {
+    let mut dense = std::mem::take(&mut work.dense);
+    dense.factor.resize(rest.free_acceleration.len() * rest.free_acceleration.len(), 0.0);
+    let result = select_with(rest, work, &mut dense).map(|_| ());
+    work.dense = dense;
+    result.map(|()| &work.selection)
+}
+
+/// The same, with another way to find what it takes to hold joints.
+pub(crate) fn select_with<'w, H: Hold>(
+    rest: &AtRest,
+    work: &'w mut ModeWork,
+    holding: &mut H,
+) -> Result<&'w Selection, ModeError> {
     let n = rest.free_acceleration.len();
     let rows = rest.delassus.len().checked_div(n).unwrap_or(0);
     let lengths = [rows, rest.stiction.len(), rest.kinetic.len()];
@@ -231,10 +270,10 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
         let is_equal = (0..2).all(|side| rest.stiction[i][side] <= rest.kinetic[i][side] * (1.0 + ROUNDING));
         work.limit[i] = if is_equal { rest.kinetic[i] } else { [f64::INFINITY; 2] };
         work.leaving[i] = 0.0;
-        work.hold[i] = if work.limit[i] == [0.0; 2] { Hold::AtLimit(1.0) } else { Hold::Stuck };
+        work.hold[i] = if work.limit[i] == [0.0; 2] { Side::AtLimit(1.0) } else { Side::Stuck };
         work.selection.friction[i] = 0.0;
     }
-    solve_convex(rest, work)?;
+    solve_convex(rest, work, holding)?;
 
     // 2. the event's joint drops first, and 4. whatever ties with it; `step` keeps the ratios before any of them drops
     if !rest.breaking.is_empty() {
@@ -246,7 +285,7 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
                 work.drop_joint(rest, i);
             }
         }
-        solve_convex(rest, work)?;
+        solve_convex(rest, work, holding)?;
     }
 
     // 3. the largest violation drops, and 4. whatever ties with it
@@ -260,7 +299,7 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
                 work.drop_joint(rest, i);
             }
         }
-        solve_convex(rest, work)?;
+        solve_convex(rest, work, holding)?;
     }
 
     // 5., 6. modes, all from the same efforts; `step` keeps the sizes of the terms
@@ -296,30 +335,25 @@ fn acceleration(rest: &AtRest, f: &[f64], i: usize) -> (f64, f64) {
 
 /// Exchanges all joints that are on the wrong side at once, while that leaves fewer of them: many joints are settled in a few
 /// factorisations. Where it does not get to the end the exchange one by one goes on from there.
-fn exchange_all(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
+fn exchange_all<H: Hold>(rest: &AtRest, work: &mut ModeWork, holding: &mut H) -> Result<(), ModeError> {
     let n = rest.free_acceleration.len();
     let (mut fewest, mut patience) = (usize::MAX, 3);
     for _ in 0..MOST_EXCHANGES {
         work.stuck.clear();
-        work.stuck.extend((0..n).filter(|&i| work.hold[i] == Hold::Stuck));
-        let (m, stuck, f) = (work.stuck.len(), &work.stuck, &mut work.selection.friction);
+        work.stuck.extend((0..n).filter(|&i| work.hold[i] == Side::Stuck));
+        let (stuck, f) = (&work.stuck, &mut work.selection.friction);
         work.selection.n_factor += 1;
-        factorise(m, &mut work.factor, |r, c| rest.delassus[stuck[r] * n + stuck[c]])
-            .map_err(|k| ModeError::Dependent { joint: stuck[k] })?;
-        for (step, &i) in work.step.iter_mut().zip(stuck) {
-            *step = acceleration(rest, f, i).0;
-        }
-        solve_factorised(m, &work.factor, &mut work.step[..m]);
+        holding.hold(rest, stuck, f, &mut work.step)?;
         stuck.iter().zip(&work.step).for_each(|(&i, step)| f[i] += step);
 
         let mut wrong = 0;
         for i in 0..n {
             match work.hold[i] {
-                Hold::Stuck if f[i].abs() > level(work.limit[i], f[i]) => {
+                Side::Stuck if f[i].abs() > level(work.limit[i], f[i]) => {
                     wrong += 1;
                     work.leaves[i] = true;
                 }
-                Hold::AtLimit(side) if work.limit[i] != [0.0; 2] => {
+                Side::AtLimit(side) if work.limit[i] != [0.0; 2] => {
                     let (a, size) = acceleration(rest, f, i);
                     work.leaves[i] = -a * side > ROUNDING * size;
                     wrong += usize::from(work.leaves[i]);
@@ -339,12 +373,12 @@ fn exchange_all(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
                 continue;
             }
             work.hold[i] = match work.hold[i] {
-                Hold::Stuck => {
+                Side::Stuck => {
                     let side = f[i].signum();
                     f[i] = side * level(work.limit[i], side);
-                    Hold::AtLimit(side)
+                    Side::AtLimit(side)
                 }
-                Hold::AtLimit(_) => Hold::Stuck,
+                Side::AtLimit(_) => Side::Stuck,
             };
         }
         if wrong == 0 {
@@ -354,21 +388,21 @@ fn exchange_all(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
     // whoever holds more than its limit is at it: the exchange one by one starts inside
     for i in 0..n {
         let f = &mut work.selection.friction[i];
-        if work.hold[i] == Hold::Stuck && f.abs() > level(work.limit[i], *f) {
+        if work.hold[i] == Side::Stuck && f.abs() > level(work.limit[i], *f) {
             let side = f.signum();
             *f = side * level(work.limit[i], side);
-            work.hold[i] = Hold::AtLimit(side);
+            work.hold[i] = Side::AtLimit(side);
         }
     }
     Ok(())
 }
 
 /// Solves (3) with `work.limit` by the active-set method, starting from the efforts and holds in `work`.
-fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
+fn solve_convex<H: Hold>(rest: &AtRest, work: &mut ModeWork, holding: &mut H) -> Result<(), ModeError> {
     let n = rest.free_acceleration.len();
     work.selection.n_problems += 1;
     if n > MANY {
-        exchange_all(rest, work)?;
+        exchange_all(rest, work, holding)?;
     }
     // a joint is exchanged once or twice as a rule; should rounding send them in circles, the lowest index breaks the pattern
     let (patience, end) = (10 + 10 * n, 100 + 100 * n);
@@ -378,16 +412,10 @@ fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
 
         // stuck joints: the change of their efforts that makes their accelerations vanish
         work.stuck.clear();
-        work.stuck.extend((0..n).filter(|&i| work.hold[i] == Hold::Stuck));
-        let m = work.stuck.len();
+        work.stuck.extend((0..n).filter(|&i| work.hold[i] == Side::Stuck));
         let stuck = &work.stuck;
         work.selection.n_factor += 1;
-        factorise(m, &mut work.factor, |r, c| rest.delassus[stuck[r] * n + stuck[c]])
-            .map_err(|k| ModeError::Dependent { joint: stuck[k] })?;
-        for (step, &i) in work.step.iter_mut().zip(stuck) {
-            *step = acceleration(rest, f, i).0;
-        }
-        solve_factorised(m, &work.factor, &mut work.step[..m]);
+        holding.hold(rest, stuck, f, &mut work.step)?;
 
         // go there, but not beyond the first limit; who meets it lets go
         let reach = |limit: Levels, f: f64, step: f64| (level(limit, step) - f * step.signum()).max(0.0) / step.abs();
@@ -397,7 +425,7 @@ fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
             for (&i, &step) in stuck.iter().zip(&work.step) {
                 if reach(work.limit[i], f[i], step) <= share {
                     f[i] = level(work.limit[i], step) * step.signum();
-                    work.hold[i] = Hold::AtLimit(step.signum());
+                    work.hold[i] = Side::AtLimit(step.signum());
                     last = i;
                 } else {
                     f[i] += share * step;
@@ -413,7 +441,7 @@ fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
         let mut caught = None;
         let mut most = 0.0;
         for i in (0..n).filter(|&i| work.limit[i] != [0.0; 2]) {
-            let Hold::AtLimit(side) = work.hold[i] else { continue };
+            let Side::AtLimit(side) = work.hold[i] else { continue };
             let (a, size) = acceleration(rest, f, i);
             let wrong = -a * side;
             // what catching it alone would take off (3)
@@ -426,7 +454,7 @@ fn solve_convex(rest: &AtRest, work: &mut ModeWork) -> Result<(), ModeError> {
             }
         }
         let Some(i) = caught else { return Ok(()) };
-        work.hold[i] = Hold::Stuck;
+        work.hold[i] = Side::Stuck;
         last = i;
     }
     Err(ModeError::Cycle { joint: last })
@@ -438,9 +466,9 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
     let (limit, leaving) = (work.limit[i], work.leaving[i]);
     let (direction, a) = match work.hold[i] {
         // a break-away located a little early, or caught on the spot
-        Hold::Stuck if leaving != 0.0 && f.abs() >= level(limit, f) * (1.0 - LOCATED) => (f.signum(), 0.0),
-        Hold::Stuck => (0.0, 0.0),
-        Hold::AtLimit(side) => {
+        Side::Stuck if leaving != 0.0 && f.abs() >= level(limit, f) * (1.0 - LOCATED) => (f.signum(), 0.0),
+        Side::Stuck => (0.0, 0.0),
+        Side::AtLimit(side) => {
             let moves = a.abs() > ROUNDING * size;
             let direction = if limit != [0.0; 2] {
                 side
@@ -476,12 +504,14 @@ pub fn delassus(
     out: &mut [f64],
 ) -> Result<(), ModeError> {
     work.resize(n.max(at_rest.len()));
-    factorise(n, &mut work.factor, |r, c| mass_matrix[r * n + c]).map_err(|joint| ModeError::Dependent { joint })?;
+    let factor = &mut work.dense.factor;
+    factor.resize(n * n, 0.0);
+    factorise(n, factor, |r, c| mass_matrix[r * n + c]).map_err(|joint| ModeError::Dependent { joint })?;
     for (c, &j) in at_rest.iter().enumerate() {
         let column = &mut work.step[..n];
         column.fill(0.0);
         column[j] = 1.0;
-        solve_factorised(n, &work.factor, column);
+        solve_factorised(n, factor, column);
         for (r, &i) in at_rest.iter().enumerate() {
             out[r * at_rest.len() + c] = column[i];
         }
@@ -497,8 +527,7 @@ pub(crate) fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64
         let mut pivot = diagonal;
         // row r of L D, then of L
         for c in 0..r {
-            let dot: f64 = (0..c).map(|k| l[r * m + k] * l[c * m + k]).sum();
-            l[r * m + c] = a(r, c) - dot;
+            l[r * m + c] = a(r, c) - dot(&l[r * m..r * m + c], &l[c * m..c * m + c]);
         }
         for c in 0..r {
             let entry = l[r * m + c] / l[c * m + c];
@@ -512,6 +541,19 @@ pub(crate) fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64
         l[r * m + r] = pivot;
     }
     Ok(())
+}
+
+/// Σ aᵢ bᵢ; long ones in four sums at a time, which need not wait for one another.
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let (fours_a, fours_b) = (a.chunks_exact(4), b.chunks_exact(4));
+    let rest: f64 = fours_a.remainder().iter().zip(fours_b.remainder()).map(|(a, b)| a * b).sum();
+    let mut sums = [0.0; 4];
+    for (a, b) in fours_a.zip(fours_b) {
+        for k in 0..4 {
+            sums[k] += a[k] * b[k];
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
 }
 
 /// Solves L D Lᵀ x = b in place.

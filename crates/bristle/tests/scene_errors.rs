@@ -62,7 +62,7 @@ fn files_that_cannot_be_read_are_refused_by_name() {
     fs::write(&path, b"Scene(\n  name: \"caf\xe9\")").unwrap();
     let error = Scene::load(&path).unwrap_err().to_string();
     fs::remove_file(&path).unwrap();
-    assert!(error.contains("line 2 is not UTF-8"), "{error}");
+    assert!(error.contains("latin1.ron:2:13") && error.contains("this is not UTF-8 text"), "{error}");
 }
 
 #[test]

@@ -80,7 +80,7 @@ fn read(bytes: &[u8], path: &str, value: &str) -> bool {
     let _ = Scene::parse_with(&text, "damaged.ron", &[(path, value)]).map_err(|error| error.to_string());
     match Scene::parse(&text, "damaged.ron") {
         Ok(scene) => {
-            let saved = scene.to_ron();
+            let saved = scene.to_ron().unwrap();
             let again = Scene::parse(&saved, "saved.ron").unwrap_or_else(|error| panic!("saved and refused: {error}"));
             assert_eq!(again, scene, "saving changed what the scene says");
             let _: Vec<String> = scene.warnings().iter().map(ToString::to_string).collect();

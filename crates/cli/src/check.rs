@@ -1,52 +1,91 @@
-//! `bristle check`: read scenes, build their machines, say what is wrong.
+//! `bristle check`: read scenes, build their machines, say what is wrong; on request, save a scene as it was understood.
 
 use crate::Outcome;
-use bristle::Simulation;
-use bristle::urdf::{self, Options};
+use crate::progress::count;
+use crate::run::explained;
+use crate::settings::Settings;
+use crate::target;
+use anyhow::{Result, ensure};
 use clap::Args;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Check scenes without running them.
 #[derive(Args)]
 #[command(after_help = "Examples:
   bristle check scenes/double_pendulum.ron
   bristle check scenes/*.ron
+  bristle check scenes/double_pendulum.ron --set joints.elbow.damping=0.1 --method Radau5 --save stiff.ron
 
 Every problem of every file is reported: file, line, column, the line itself, the reason and what to write instead.
-Exit codes: 0 all can be used, 2 at least one was refused.")]
+--save writes the scene as it was read, other values in their places: reading that file gives the same scene. Comments are not kept.
+Exit codes: 0 all can be used, 1 the scene could not be saved, 2 at least one was refused.")]
 pub struct Check {
     /// Scenes (RON) or robots (URDF)
     #[arg(required = true, value_name = "SCENE")]
     scenes: Vec<PathBuf>,
+    /// Write the scene, with what is put in its place, as a scene file
+    #[arg(long, value_name = "FILE.ron")]
+    save: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
 }
 
 impl Check {
     pub fn execute(self) -> Outcome {
+        if let Some(path) = &self.save
+            && let Err(error) = self.check_name(path)
+        {
+            eprintln!("error: {error:#}");
+            return Outcome::Refused;
+        }
         let mut outcome = Outcome::Done;
         for path in &self.scenes {
-            let import = urdf::load_scene(path, &Options::default());
-            let checked = import.map_err(bristle::Error::from).and_then(|import| {
-                import.lines.iter().for_each(|line| eprintln!("{line}"));
-                let scene = import.scene;
-                scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
-                Simulation::new(&scene)
-            });
-            match checked {
-                Ok(sim) => {
-                    let model = &sim.compiled().model;
-                    let (joints, freedom) = (count(model.n_joints(), "joint"), count(model.n_v, "degree"));
-                    crate::print(&format!("{}: {joints}, {freedom} of freedom\n", path.display()));
+            match self.check(path) {
+                Ok(None) => {}
+                Ok(Some(text)) => {
+                    let Some(save) = &self.save else { continue };
+                    match target::write(save, |file| Ok(file.write_all(text.as_bytes())?)) {
+                        Ok(()) => crate::print(&format!("  saved as {}\n", save.display())),
+                        Err(error) => {
+                            eprintln!("error: {error:#}");
+                            outcome = Outcome::Failed;
+                        }
+                    }
                 }
                 Err(error) => {
-                    eprintln!("{}", crate::run::message(&error, path));
+                    eprintln!("{}", explained(&error, path));
                     outcome = Outcome::Refused;
                 }
             }
         }
         outcome
     }
-}
 
-fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+    /// What is in a scene; its text if it is to be saved.
+    fn check(&self, path: &Path) -> Result<Option<String>> {
+        let import = self.settings.import(path)?;
+        import.lines.iter().for_each(|line| eprintln!("{line}"));
+        let scene = import.scene;
+        scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+        let sim = self.settings.simulation(&scene)?;
+        let model = &sim.compiled().model;
+        let (joints, freedom) = (count(model.n_joints(), "joint"), count(model.n_v, "degree"));
+        crate::print(&format!("{}: {joints}, {freedom} of freedom\n", path.display()));
+        Ok(if self.save.is_some() { Some(scene.to_ron()?) } else { None })
+    }
+
+    /// Refuses a name under which no scene can be saved.
+    fn check_name(&self, path: &Path) -> Result<()> {
+        ensure!(self.scenes.len() == 1, "--save takes one scene; {} are named", self.scenes.len());
+        let is_ron = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ron"));
+        ensure!(is_ron, "{}: a scene is saved as `.ron`", path.display());
+        let is_itself = target::is_same(path, &self.scenes[0]);
+        ensure!(
+            !is_itself,
+            "{}: this is the scene itself, whose comments would be lost; name another file",
+            path.display()
+        );
+        target::check(path)
+    }
 }

@@ -1,11 +1,13 @@
 //! `bristle compare`: two tables of results, two scenes, or one scene solved in two ways.
 
 use crate::Outcome;
+use crate::collect::{Collector, Rows};
 use crate::difference::{Difference, difference};
+use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 use crate::results::Results;
 use crate::run::explained;
 use crate::settings::Settings;
-use bristle::Simulation;
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -68,11 +70,13 @@ impl Compare {
         if self.tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance < 0.0) {
             return Err(Trouble::Refused("error: --tolerance must not be negative".into()));
         }
+        let interrupt = Interrupt::listen().map_err(|error| Trouble::Failed(format!("error: {error:#}")))?;
+        let side = |path: &Path, settings: &Settings| self.side(path, settings, &interrupt);
         let own = |k: usize| self.with.get(k).map_or_else(|| self.common.clone(), |with| with.or(&self.common));
         let (a, b) = match (&self.second, self.with.len()) {
-            (Some(second), _) => (self.side(&self.first, &self.common)?, self.side(second, &self.common)?),
-            (None, 1) => (self.side(&self.first, &self.common)?, self.side(&self.first, &own(0))?),
-            (None, 2) => (self.side(&self.first, &own(0))?, self.side(&self.first, &own(1))?),
+            (Some(second), _) => (side(&self.first, &self.common)?, side(second, &self.common)?),
+            (None, 1) => (side(&self.first, &self.common)?, side(&self.first, &own(0))?),
+            (None, 2) => (side(&self.first, &own(0))?, side(&self.first, &own(1))?),
             (None, n) => {
                 let reason = if n == 0 { "there is nothing to compare with" } else { "two --with at most" };
                 let help = "name a second file, or settings: --with method=Rk4,step=1e-3";
@@ -83,7 +87,7 @@ impl Compare {
     }
 
     /// The results in a file, or of a run.
-    fn side(&self, path: &Path, settings: &Settings) -> Result<Results, Trouble> {
+    fn side(&self, path: &Path, settings: &Settings, interrupt: &Interrupt) -> Result<Results, Trouble> {
         let refused = |error: anyhow::Error| Trouble::Refused(explained(&error, path));
         if !is_scene(path) {
             if !self.with.is_empty() {
@@ -92,12 +96,20 @@ impl Compare {
             return Results::read(path).map_err(refused);
         }
         let scene = settings.load(path).map_err(|error| refused(error.into()))?;
-        let mut sim = Simulation::new(&scene).map_err(|error| refused(error.into()))?;
-        let recording = sim.run_until(scene.duration).map_err(|error| match error.is_refusal() {
+        let mut sim = settings.simulation(&scene).map_err(|error| refused(error.into()))?;
+        let names = sim.recording().names().to_vec();
+        let failed =
+            |error: &dyn std::fmt::Display| Trouble::Failed(format!("error: {error}\n --> {}", path.display()));
+        let progress = Progress::new(scene.duration, false);
+        let collector = Collector::new(&names, Rows::None, true, progress, interrupt.clone());
+        let mut collector = collector.map_err(|error| failed(&error))?;
+        let result = sim.run_with(scene.duration, &mut collector);
+        let (_, kept) = collector.finish();
+        result.map_err(|error| match error.is_refusal() {
             true => refused(error.into()),
-            false => Trouble::Failed(format!("error: {error}\n --> {}", path.display())),
+            false => failed(&error),
         })?;
-        Ok(Results::from_recording(&recording))
+        Ok(kept.as_ref().map(Results::from_recording).unwrap_or_default())
     }
 
     fn report(&self, found: &Difference) -> Outcome {

@@ -51,7 +51,14 @@ impl ImportRobot {
             lines.iter().for_each(|line| eprintln!("{line}"));
             scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
         }
-        match write(&scene.to_ron(), self.out.as_deref()) {
+        let text = match scene.to_ron() {
+            Ok(text) => text,
+            Err(error) => {
+                eprintln!("{error}");
+                return Outcome::Failed;
+            }
+        };
+        match write(&text, self.out.as_deref()) {
             Ok(()) => Outcome::Done,
             // the reader has seen enough
             Err(error) if self.out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => Outcome::Done,

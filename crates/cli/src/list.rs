@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// List friction laws, loads, steppers and scenes.
+/// List joints, friction laws, loads, steppers and scenes.
 #[derive(Args)]
 #[command(after_help = "Examples:
   bristle list
@@ -26,6 +26,7 @@ pub struct List {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
+    Joints,
     Laws,
     Loads,
     Drives,
@@ -40,6 +41,13 @@ enum What {
 /// How it is written, and what it is.
 type Entry = (&'static str, &'static str);
 
+const JOINTS: &[Entry] = &[
+    ("Revolute(axis: (0.0, 0.0, 1.0))", "turns about an axis through the joint origin; rad"),
+    ("Prismatic(axis: (1.0, 0.0, 0.0))", "slides along an axis; m"),
+    ("Fixed", "does not move"),
+    ("Free", "moves in all six directions; `position: Placement(…)`, `velocity: Twist(…)`"),
+];
+
 const LAWS: &[Entry] = &[
     ("Coulomb(coulomb: 0.4, stiction: 0.6, viscous: 0.0)", "dry friction; stuck below stiction, exactly"),
     (
@@ -50,16 +58,16 @@ const LAWS: &[Entry] = &[
     ("Tanh(coulomb: 0.4, stribeck_velocity: 0.01, viscous: 0.0)", "smooth approximation; creeps under load"),
     ("Dahl(coulomb: 0.4, sigma0: 1.0e4)", "bristle: a spring that yields at the Coulomb level"),
     (
-        "LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001)",
-        "bristle with Stribeck effect and damping (Canudas de Wit et al. 1995)",
+        "LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, exponent: 2.0, damping_velocity: 0.1)",
+        "bristle with Stribeck effect and damping (Canudas de Wit et al. 1995); damping fades with speed if `damping_velocity` is given",
     ),
     (
-        "LuGre2(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, alpha: 3.0, beta: 1.0)",
-        "LuGre with a second internal state (Acho et al. 2004)",
+        "LuGre2(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, exponent: 2.0, alpha: 3.0, beta: 1.0)",
+        "LuGre with a second internal state (Acho et al. 2004); may have `damping_velocity`",
     ),
     (
-        "ElastoPlastic(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, breakaway: 7.0e-6)",
-        "LuGre without drift: purely elastic below break-away (Dupont et al. 2002)",
+        "ElastoPlastic(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, exponent: 2.0, breakaway: 7.0e-6)",
+        "LuGre without drift: purely elastic below break-away (Dupont et al. 2002); may have `damping_velocity`",
     ),
 ];
 
@@ -164,16 +172,23 @@ impl List {
         let parts = if self.what.is_empty() { What::value_variants() } else { &self.what[..] };
         let mut text = String::new();
         let mut outcome = Outcome::Done;
-        for (k, part) in parts.iter().enumerate() {
-            if k > 0 {
+        for part in parts {
+            if !text.is_empty() && !text.ends_with("\n\n") {
                 text.push('\n');
             }
             if *part == What::Scenes {
                 match scenes(&self.folder) {
                     Ok(scenes) => text += &scenes,
                     Err(error) => {
-                        eprintln!("error: {}: {error}; name another folder with --folder", self.folder.display());
-                        outcome = Outcome::Refused;
+                        // everything was asked for, and there is everything but scenes
+                        let (level, there) = if self.what.is_empty() {
+                            ("note", "no scenes here")
+                        } else {
+                            outcome = Outcome::Refused;
+                            ("error", "no scenes to list")
+                        };
+                        let folder = self.folder.display();
+                        eprintln!("{level}: {there}, {folder}: {error}; name their folder with --folder");
                     }
                 }
                 continue;
@@ -185,7 +200,7 @@ impl List {
                 let _ = writeln!(text, "  {written}\n      {what}{yet}");
             }
         }
-        crate::print(&text);
+        crate::print(&format!("{}\n", text.trim_end()));
         outcome
     }
 }
@@ -193,6 +208,7 @@ impl List {
 impl What {
     fn entries(self) -> (&'static str, &'static [Entry]) {
         match self {
+            Self::Joints => ("Kinds of joints, `kind: …` of a joint", JOINTS),
             Self::Laws => ("Friction laws, `friction: …` of a joint; effort per unit load", LAWS),
             Self::Loads => ("Loads, `load: …` of a joint: the normal force N that scales its law", LOADS),
             Self::Drives => ("Drives, `drive: …` of a joint", DRIVES),
@@ -210,6 +226,8 @@ impl What {
 fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
     let one = |path| vec![(path, written.to_owned())];
     match part {
+        // nothing acts in a joint without an axis
+        What::Joints => one("joints.k.kind"),
         What::Laws => one("joints.j.friction"),
         // a slider has lateral forces only
         What::Loads if written.starts_with("Guide") => {
@@ -263,11 +281,22 @@ fn scenes(folder: &Path) -> std::io::Result<String> {
 fn first_sentence(text: &str) -> String {
     let lines = text.lines().map_while(|line| line.trim_start().strip_prefix("//")).map(str::trim);
     let comment = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
-    match comment.find(". ") {
+    // a full stop after an abbreviation, or within a name, ends nothing
+    let is_end = |at: &usize| {
+        let (before, after) = (&comment[..*at], comment[at + 2..].chars().next());
+        let word = before.rsplit([' ', '(']).next().unwrap_or("");
+        let is_initial = word.len() == 1 && word.chars().all(char::is_alphabetic);
+        let is_short = is_initial || ABBREVIATIONS.contains(&word);
+        !is_short && after.is_none_or(|c| !c.is_lowercase())
+    };
+    match comment.match_indices(". ").map(|found| found.0).find(is_end) {
         Some(end) => comment[..=end].to_owned(),
         None => comment,
     }
 }
+
+/// Words that are written with a full stop.
+const ABBREVIATIONS: [&str; 9] = ["al", "e.g", "i.e", "cf", "Fig", "fig", "eq", "Eq", "vol"];
 
 #[cfg(test)]
 mod tests {
@@ -291,5 +320,7 @@ mod tests {
         let text = "// A pendulum,\n// with friction. Look for its end.\n//\n// More.\nScene(";
         assert_eq!(first_sentence(text), "A pendulum, with friction.");
         assert_eq!(first_sentence("Scene()"), "");
+        let text = "// The belt of Canudas de Wit et al. 1995, fig. 3. It sticks.\nScene(";
+        assert_eq!(first_sentence(text), "The belt of Canudas de Wit et al. 1995, fig. 3.");
     }
 }

@@ -26,6 +26,7 @@ mod target;
 use clap::{Parser, Subcommand};
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Multibody dynamics in which joint friction is a first-class citizen.
 #[derive(Parser)]
@@ -73,19 +74,36 @@ pub(crate) enum Outcome {
     Refused,
 }
 
-/// Prints data on standard output. A reader who has seen enough and closes it is no error.
+/// Whether something could not be printed.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Prints data on standard output. A reader who has seen enough and closes it is no error; a full disk behind it is, and
+/// the program ends with 1.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
-    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    note_loss(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+}
+
+fn note_loss(printed: io::Result<()>) {
+    if let Err(error) = printed
         && error.kind() != io::ErrorKind::BrokenPipe
     {
         eprintln!("error: standard output: {error}");
+        IS_LOST.store(true, Ordering::Relaxed);
     }
 }
 
 fn main() -> ExitCode {
-    // clap leaves with 2 where it refuses arguments
-    let outcome = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // help and version are no errors; arguments that are refused leave with 2
+        Err(error) => {
+            note_loss(error.print().and_then(|()| io::stdout().flush()));
+            let code = if IS_LOST.load(Ordering::Relaxed) { 1 } else { error.exit_code() };
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    let outcome = match arguments.command {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),
         Command::Plot(plot) => plot.execute(),
@@ -98,6 +116,7 @@ fn main() -> ExitCode {
         Command::List(list) => list.execute(),
     };
     match outcome {
+        Outcome::Done if IS_LOST.load(Ordering::Relaxed) => ExitCode::from(1),
         Outcome::Done => ExitCode::SUCCESS,
         Outcome::Failed => ExitCode::from(1),
         Outcome::Refused => ExitCode::from(2),

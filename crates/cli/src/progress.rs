@@ -54,13 +54,18 @@ fn line(t: f64, end: f64, elapsed: f64, n_events: usize) -> String {
         line += &format!("  {} × real time", significant(t / elapsed));
     }
     if n_events > 0 {
-        line += &format!("  {n_events} mode changes");
+        line += &format!("  {}", count(n_events, "mode change"));
     }
     // too early to tell in the first moments
     if elapsed > 0.5 && part > 0.0 {
         line += &format!("  {} left", clock(elapsed * (1.0 - part) / part));
     }
     line
+}
+
+/// `1 joint`, `2 joints`
+pub fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Three digits, for people.

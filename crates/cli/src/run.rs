@@ -121,7 +121,7 @@ impl Run {
     /// Everything that can be refused is refused here: better now than after an hour.
     fn prepare(&self) -> Result<Ready> {
         let Import { scene, lines } = self.settings.import(&self.scene)?;
-        let sim = Simulation::new(&scene)?;
+        let sim = self.settings.simulation(&scene)?;
         let names = sim.recording().names().to_vec();
         let out = match &self.out {
             Some(path) if path.as_os_str() == "-" => None,
@@ -216,7 +216,8 @@ impl Run {
         if let Some(results) = &results {
             let title = summary.title();
             let drawn = plot.as_deref().map_or(Ok(()), |path| {
-                let selection = Selection { motions: Motions::of(&scene), title, ..Selection::default() };
+                let (motions, bristles) = (Motions::of(&scene), crate::plot::phases::bristles(&scene));
+                let selection = Selection { motions, bristles, title, ..Selection::default() };
                 write_text(path, &crate::plot::svg(results, &selection)?, "plot", &mut summary)
             });
             let shown = report.as_deref().map_or(Ok(()), |path| {
@@ -249,8 +250,7 @@ impl Run {
         }
         if let Some(path) = &self.stats {
             let json = serde_json::to_string_pretty(&summary)? + "\n";
-            target::write(path, |file| Ok(file.write_all(json.as_bytes())?))?;
-            summary.files.push(("statistics".into(), path.display().to_string()));
+            write_text(path, &json, "statistics", summary)?;
         }
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Options that change what a scene says: each is an override of the file, checked and refused like the file itself.
 
 use crate::sweep::Range;
-use bristle::Scene;
 use bristle::scene::{Control, SceneError};
 use bristle::urdf::{self, FrictionFile, Import, Options};
+use bristle::{Scene, Simulation};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -123,6 +123,43 @@ impl Settings {
         self.rtol.is_some() || self.atol.is_some()
     }
 
+    /// A scene error in the words of the command line: an override goes by the option it came from, and what to write
+    /// instead by the option to give.
+    pub fn in_options(&self, mut error: SceneError) -> SceneError {
+        for problem in error.problems.iter_mut().filter(|problem| problem.file == "override") {
+            let path = problem.line.split('=').next().unwrap_or("").trim_start_matches('…');
+            let is_set = self.set.iter().any(|(set, _)| set == path);
+            problem.file = match path {
+                _ if is_set => "--set",
+                "duration" => "--until",
+                "solver.method" => "--method",
+                "formulation" => "--formulation",
+                "solver.control" if self.step.is_some() => "--step",
+                "solver.control" if self.control.is_some() => "--control",
+                "solver.control" if self.rtol.is_none() || problem.reason.contains("atol") => "--atol",
+                "solver.control" => "--rtol",
+                _ => "--set",
+            }
+            .into();
+            for (path, option) in [
+                ("set `solver.method=Radau5`", "give `--method Radau5`"),
+                ("set `solver.control=Constant(step: 1e-3)`", "give `--step 1e-3`"),
+                ("set `formulation=Implicit`", "give `--formulation Implicit`"),
+            ] {
+                problem.help = problem.help.replace(path, option);
+            }
+        }
+        error
+    }
+
+    /// The machine of a scene with these values; its errors in the words of the command line.
+    pub fn simulation(&self, scene: &Scene) -> bristle::Result<Simulation> {
+        Simulation::new(scene).map_err(|error| match error {
+            bristle::Error::Scene(error) => self.in_options(error).into(),
+            error => error,
+        })
+    }
+
     /// The scene with these values in their places, from RON or URDF.
     pub fn load(&self, path: &Path) -> Result<Scene, SceneError> {
         self.import(path).map(|import| import.scene)
@@ -130,7 +167,7 @@ impl Settings {
 
     /// The same, with what was understood of a robot.
     pub fn import(&self, path: &Path) -> Result<Import, SceneError> {
-        self.import_with(path, self.overrides(path))
+        self.import_with(path, self.overrides(path)).map_err(|error| self.in_options(error))
     }
 
     fn import_with(&self, path: &Path, overrides: Vec<(String, String)>) -> Result<Import, SceneError> {

@@ -1,7 +1,7 @@
 //! What a run did, for people and for programs.
 
 use crate::collect::Collector;
-use crate::progress::significant;
+use crate::progress::{count, significant};
 use bristle::{Scene, Simulation};
 use serde::ser::{Serialize, Serializer};
 use std::fmt::Write as _;
@@ -224,7 +224,10 @@ impl Summary {
         let mut text = String::new();
         let states = &self.final_state.0;
         for (name, value) in states.iter().take(MOST_STATES) {
-            let _ = writeln!(text, "    {name:<30} {value:>20.12}");
+            let _ = match value.abs() {
+                size if size < 1e6 => writeln!(text, "    {name:<30} {value:>20.12}"),
+                _ => writeln!(text, "    {name:<30} {value:>20.12e}"),
+            };
         }
         if states.len() > MOST_STATES {
             let _ = writeln!(text, "    … and {} more: --json has them all", states.len() - MOST_STATES);
@@ -254,8 +257,10 @@ impl Summary {
         );
         let _ = writeln!(
             text,
-            "  events          {} changes of mode ({} events located, {} time events)",
-            self.mode_changes, s.n_events, s.n_time_events
+            "  events          {} of mode ({} located, {})",
+            count(self.mode_changes, "change"),
+            count(s.n_events, "event"),
+            count(s.n_time_events, "time event")
         );
         if is_verbose {
             let _ = writeln!(text, "  formulation     {}", self.formulation);

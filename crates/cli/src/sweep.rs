@@ -185,8 +185,7 @@ impl Sweep {
     }
 
     fn simulation(&self, ranges: &[Range], k: usize) -> bristle::Result<Simulation> {
-        let scene = self.scene_at(ranges, k)?;
-        Simulation::new(&scene)
+        self.settings.simulation(&self.scene_at(ranges, k)?)
     }
 
     fn scene_at(&self, ranges: &[Range], k: usize) -> Result<bristle::Scene, SceneError> {
@@ -222,7 +221,7 @@ impl Sweep {
     /// Every channel at the end of the run.
     fn finish(&self, ranges: &[Range], k: usize) -> bristle::Result<Vec<f64>> {
         let scene = self.scene_at(ranges, k)?;
-        let mut sim = Simulation::new(&scene)?;
+        let mut sim = self.settings.simulation(&scene)?;
         if scene.duration > 0.0 {
             sim.step(scene.duration)?;
         }

@@ -33,7 +33,9 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// Newton's iteration does not converge, with no smaller step to try.
-    #[error("Newton does not converge at t = {t:?} with step {h:e}")]
+    #[error(
+        "Newton does not converge at t = {t:?} with step {h:e}: try a smaller step, or let an error estimate choose it"
+    )]
     Newton {
         /// Last accepted time.
         t: f64,

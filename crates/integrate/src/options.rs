@@ -97,7 +97,7 @@ pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &
             return refuse(
                 "rtol",
                 rtol,
-                "a stepper with an error estimate (Dopri5, Radau5, GeneralizedAlpha), or a fixed step for this one (`--step H`)",
+                "a stepper with an error estimate (Dopri5, Radau5, GeneralizedAlpha), or a constant step for this one",
             );
         }
         if let Atol::Each(each) = atol

@@ -20,7 +20,7 @@ use crate::scene::Formulation;
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::Trouble;
-use bristle_multibody::{kinematics, kinetic_energy, point_velocity, poses, potential_energy};
+use bristle_multibody::{Model, kinematics, kinetic_energy, point_velocity, poses, potential_energy};
 use nalgebra::Vector3;
 
 /// Stored energies, J.
@@ -45,12 +45,22 @@ impl Energies {
     }
 }
 
+/// Numbers too large to be squared: those of the fastest joint say where.
+fn diverged(model: &Model, t: f64, v: &[f64]) -> Error {
+    let fastest = v.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |v| v.0);
+    let joint = model.joint_names[model.joint_of_velocity(fastest)].clone();
+    Error::Diverged { quantity: "velocity", joint, t, step: 0.0 }
+}
+
 impl Machine {
     /// Stored energies at a snapshot. Loads that are reactions are those found last: look there first.
     pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
         let Self { compiled, work, piece, load, .. } = self;
         let state = &at.mechanics;
-        let failed = |source| Error::Mechanics { t: state.t, source };
+        let failed = |source| match source {
+            bristle_multibody::Error::NonFinite { .. } => diverged(&compiled.model, state.t, &state.v),
+            source => Error::Mechanics { t: state.t, source },
+        };
         let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
         let model = &compiled.model;
         let at_velocity = |v: usize| state.q[model.q_index[model.joint_of_velocity(v)]];

@@ -371,7 +371,7 @@ impl Machine {
             stiff: None,
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
-            rest: Rest::new(n_contacts, n_v),
+            rest: Rest::new(n_contacts, n_v, compiled.model.n_bodies()),
             before: vec![Mode::Stuck; n_contacts],
             changes: Vec::with_capacity(n_contacts),
             derivatives: None,

@@ -8,11 +8,11 @@
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine};
-use crate::modes::{AtRest, Levels, ModeError, ModeWork, select};
+use crate::modes::{AtRest, Hold, Levels, MANY, ModeError, ModeWork, select, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
-use bristle_multibody::{aba, axis_row, factor_rows_at, rnea, solve, solve_rows};
+use bristle_multibody::{Model, Work, aba, aba_hybrid, axis_row, factor_rows_at, rnea, solve, solve_rows};
 
 /// A load that begins at nothing is taken for what it is this much later, s: enough to decide who holds, too little to hold anything.
 const BEGINNING: f64 = 1e-9;
@@ -66,11 +66,56 @@ pub(super) struct Rest {
     kinetic: Vec<Levels>,
     /// A unit effort; `n_v`.
     unit: Vec<f64>,
+    /// For [`Tree`]: who is locked, `n_bodies`; efforts with friction, and accelerations, `n_v`.
+    locked: Vec<bool>,
+    pushed: Vec<f64>,
+    a: Vec<f64>,
+    /// Joint and place in `v` of those at rest.
+    place: Vec<(usize, usize)>,
     work: ModeWork,
 }
 
+/// What it takes to hold joints of a tree, in O(n): their accelerations are locked and the efforts read off,
+///
+/// ```text
+/// a = M⁻¹(τ − f_B − c) with a_S = 0 (aba, S locked)        f_S = τ_S − (M a + c)_S (rnea)
+/// ```
+struct Tree<'a> {
+    model: &'a Model,
+    work: &'a mut Work,
+    q: &'a [f64],
+    v: &'a [f64],
+    /// Without the friction of those at rest.
+    tau: &'a [f64],
+    /// Joint and place in `v` of those at rest.
+    place: &'a [(usize, usize)],
+    locked: &'a mut [bool],
+    pushed: &'a mut [f64],
+    a: &'a mut [f64],
+}
+
+impl Hold for Tree<'_> {
+    fn hold(&mut self, _: &AtRest, stuck: &[usize], f: &[f64], step: &mut [f64]) -> Result<(), ModeError> {
+        let Self { model, work, q, v, tau, place, locked, pushed, a } = self;
+        locked.fill(false);
+        pushed.copy_from_slice(tau);
+        for (&(_, k), f) in place.iter().zip(f) {
+            pushed[k] -= f;
+        }
+        stuck.iter().for_each(|&i| locked[place[i].0] = true);
+        let failed = |_| ModeError::Unusable { joint: stuck.first().copied().unwrap_or(0) };
+        a.copy_from_slice(aba_hybrid(model, work, q, v, pushed, locked).map_err(failed)?);
+        let required = rnea(model, work, q, v, a).map_err(failed)?;
+        for (step, &i) in step.iter_mut().zip(stuck) {
+            let k = place[i].1;
+            *step = tau[k] - required[k] - f[i];
+        }
+        Ok(())
+    }
+}
+
 impl Rest {
-    pub fn new(n_contacts: usize, n_v: usize) -> Self {
+    pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
         Self {
             touched: vec![Touched::No; n_contacts],
             free: vec![false; n_contacts],
@@ -86,6 +131,10 @@ impl Rest {
             stiction: Vec::with_capacity(n_contacts),
             kinetic: Vec::with_capacity(n_contacts),
             unit: vec![0.0; n_v],
+            locked: vec![false; n_bodies],
+            pushed: vec![0.0; n_v],
+            a: vec![0.0; n_v],
+            place: Vec::with_capacity(n_contacts),
             work: ModeWork::new(n_contacts),
         }
     }
@@ -272,7 +321,12 @@ impl Machine {
         } else {
             self.weigh_coupled()?;
         }
-        let Self { rest, mode, .. } = self;
+        let is_tree = self.driven.is_empty() && !self.ties.is_coupled();
+        if is_tree && self.rest.contacts.len() > MANY {
+            let chosen = self.select_in_tree();
+            return self.take_choice(chosen);
+        }
+        let Self { rest, .. } = self;
         let mut chosen = rest.select();
         if matches!(chosen, Err(ModeError::Dependent { .. })) && self.ties.is_coupled() {
             // some hold what others hold already: let them share
@@ -285,6 +339,24 @@ impl Machine {
             }
             chosen = rest.select();
         }
+        self.take_choice(chosen)
+    }
+
+    /// The choice among many joints of a tree.
+    fn select_in_tree(&mut self) -> Result<(), ModeError> {
+        let Self { compiled, work, rest, q, v, tau, .. } = self;
+        let Rest { contacts, delassus, a0, stiction, kinetic, breaking, locked, pushed, a, place, work: modes, .. } =
+            rest;
+        place.clear();
+        place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
+        let at_rest = AtRest { delassus, free_acceleration: a0, stiction, kinetic, breaking };
+        let mut tree = Tree { model: &compiled.model, work, q, v, tau, place, locked, pushed, a };
+        select_with(&at_rest, modes, &mut tree).map(|_| ())
+    }
+
+    /// Sets the modes that were chosen.
+    fn take_choice(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
+        let Self { rest, mode, .. } = self;
         if let Err(source) = chosen {
             let (ModeError::Unusable { joint } | ModeError::Dependent { joint } | ModeError::Cycle { joint }) = source;
             let contact = rest.contacts.get(joint).copied().unwrap_or(0);

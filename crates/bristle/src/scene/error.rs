@@ -200,13 +200,16 @@ fn edit_distance(a: &str, b: &str) -> usize {
 
 /// "did you mean `x`?", or the names there are, or nothing.
 pub(crate) fn did_you_mean(name: &str, what: &str, candidates: &[&str]) -> String {
+    // a name that is there twice is suggested once
+    let mut seen = std::collections::HashSet::new();
+    let candidates: Vec<&str> = candidates.iter().copied().filter(|candidate| seen.insert(*candidate)).collect();
     match &closest(name, candidates.iter().copied())[..] {
         [] => {}
         [one] => return format!("did you mean `{one}`?"),
         [one, other] => return format!("did you mean `{one}` or `{other}`?"),
         [one, other, ..] => return format!("did you mean `{one}`, `{other}`, …?"),
     }
-    match candidates {
+    match candidates[..] {
         [] => String::new(),
         _ if candidates.len() > 20 => String::new(),
         _ => format!("{what}: {}", candidates.iter().map(|c| format!("`{c}`")).collect::<Vec<_>>().join(", ")),
@@ -227,6 +230,8 @@ mod tests {
         assert_eq!(closest("stribeck", names), ["stribeck_velocity"]);
         assert_eq!(closest("sigma2", names), ["sigma0", "sigma1"]);
         assert_eq!(closest("iyx", ["ixx", "iyy", "ixy"]), ["ixy"]);
+        assert_eq!(did_you_mean("mas", "there are", &["mass", "mass"]), "did you mean `mass`?");
+        assert_eq!(did_you_mean("wheel", "there are", &["arm", "arm", "leg"]), "there are: `arm`, `leg`");
         assert!(closest("wheel", names).is_empty() && closest("x", ["z", "w"]).is_empty());
     }
 }

@@ -5,11 +5,11 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{Problem, SceneError};
+use super::error::{MAX_PROBLEMS, Problem, SceneError};
 use super::origin::{Document, Origin};
 use super::overrides;
-use super::read::Reader;
-use super::span::{OVERRIDE, Source, Sources};
+use super::read::{Findings, Reader};
+use super::span::{OVERRIDE, Source, Sources, Span};
 use super::syntax::{self, Node, SyntaxError};
 use super::{Joint, Link, Scene};
 
@@ -72,14 +72,18 @@ impl Scene {
         // typed data, then what the types cannot say; of another version only that it is one
         let reader = Reader::new(&sources);
         let mut scene = read(&reader, &root);
-        let mut problems = reader.into_problems();
-        if !problems.is_empty() && scene.version == 1 {
-            problems.sort_by_key(|p| (p.file != sources.0[0].name, p.position));
-            return Err(SceneError { problems });
-        }
+        let Findings { mut problems, damage, has_gaps } = reader.into_findings();
         scene.origin = Origin(Some(Arc::new(Document { sources, root })));
-        scene.validate()?;
-        Ok(scene)
+        if problems.is_empty() || scene.version != 1 {
+            scene.validate()?;
+            return Ok(scene);
+        }
+        if !has_gaps {
+            problems.extend(scene.problems_of_meaning(&damage));
+        }
+        problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
+        problems.truncate(MAX_PROBLEMS);
+        Err(SceneError { problems })
     }
 }
 
@@ -101,9 +105,11 @@ pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(Strin
         return Err(too_large(&file, about.len().max(MAX_BYTES + 1)).into());
     }
     let text = String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..valid].iter().filter(|&&b| b == b'\n').count() + 1;
-        refuse(format!("line {line} is not UTF-8 text"), format!("{what}; save it as UTF-8"))
+        // up to the first wrong byte the text is what it was; a mark stands for that byte
+        let start = error.utf8_error().valid_up_to();
+        let sources = Sources(vec![Source::new(file.clone(), String::from_utf8_lossy(error.as_bytes()).into_owned())]);
+        let span = Span { source: 0, start: start as u32, end: (start + '\u{fffd}'.len_utf8()) as u32 };
+        Problem::at(&sources, span, "this is not UTF-8 text".into(), format!("{what}; save it as UTF-8"))
     })?;
     Ok((text, file))
 }

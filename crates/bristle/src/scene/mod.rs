@@ -11,6 +11,7 @@
 //! Files are RON: `Scene(links: […], joints: […])`; field order is free, defaults may be left out.
 
 mod coupling;
+mod damage;
 pub(crate) mod error;
 mod joint;
 mod link;
@@ -22,6 +23,7 @@ pub(crate) mod read;
 mod save;
 mod solver;
 pub(crate) mod span;
+mod stand_in;
 pub(crate) mod syntax;
 mod validate;
 

@@ -149,19 +149,23 @@ pub(crate) enum Step<'a> {
 }
 
 impl Document {
+    /// One step from a node.
+    pub fn next<'n>(&self, node: &'n Node, step: Step) -> Option<&'n Node> {
+        match (step, &node.value) {
+            (Step::Key(key), Value::Fields { fields, .. }) => {
+                fields.iter().find(|f| self.sources.text(f.key) == key).map(|f| &f.value)
+            }
+            (Step::Key(_), _) => None,
+            (Step::Index(i), Value::List(items) | Value::Tuple { items, .. }) => items.get(i),
+            (Step::Index(_), _) => None,
+        }
+    }
+
     /// The place of the deepest node along a path of steps.
     pub fn place(&self, steps: &[Step]) -> Span {
         let mut node = &self.root;
         for step in steps {
-            let next = match (step, &node.value) {
-                (Step::Key(key), Value::Fields { fields, .. }) => {
-                    fields.iter().find(|f| self.sources.text(f.key) == *key).map(|f| &f.value)
-                }
-                (Step::Key(_), _) => None,
-                (Step::Index(i), Value::List(items) | Value::Tuple { items, .. }) => items.get(*i),
-                (Step::Index(_), _) => None,
-            };
-            match next {
+            match self.next(node, *step) {
                 Some(next) => node = next,
                 None => break,
             }

@@ -1,26 +1,40 @@
 //! From the tree of values to typed data, through serde: every mismatch becomes a problem at its place.
 //!
-//! The reader goes on after a problem wherever it can (an unknown field is left out, a wrong value replaced by a stand-in),
-//! so that one pass finds what there is to find. Data read with problems is not to be used.
+//! The reader goes on after a problem: an unknown field is left out, a wrong value or a missing field replaced by a
+//! stand-in, and the places of those are kept, so that one pass finds what there is to find and nothing that is not.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 
-use serde::de::{self, Deserialize, DeserializeSeed, Expected, IntoDeserializer, Visitor};
+use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, Expected, IntoDeserializer, Visitor};
 
+use super::damage::Damage;
 use super::error::{MAX_PROBLEMS, Problem, closest, did_you_mean};
 use super::span::{Sources, Span};
+use super::stand_in::StandIn;
 use super::syntax::{Field, Node, Value};
 
 /// Reads typed data and gathers problems.
 pub(crate) struct Reader<'a> {
     sources: &'a Sources,
     problems: RefCell<Vec<Problem>>,
+    damage: RefCell<Damage>,
+    /// Something could not be read even with stand-ins: elements are missing from lists.
+    has_gaps: Cell<bool>,
+}
+
+/// What was found wrong, and where nothing is to be concluded from.
+pub(crate) struct Findings {
+    pub problems: Vec<Problem>,
+    pub damage: Damage,
+    /// Elements are missing from lists.
+    pub has_gaps: bool,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(sources: &'a Sources) -> Self {
-        Self { sources, problems: RefCell::default() }
+        Self { sources, problems: RefCell::default(), damage: RefCell::default(), has_gaps: Cell::new(false) }
     }
 
     /// What was found wrong.
@@ -28,9 +42,27 @@ impl<'a> Reader<'a> {
         self.problems.into_inner()
     }
 
+    /// What was found wrong, and where.
+    pub fn into_findings(self) -> Findings {
+        let (problems, damage) = (self.problems.into_inner(), self.damage.into_inner());
+        Findings { problems, damage, has_gaps: self.has_gaps.get() }
+    }
+
     /// One value; `None` if it could not be read, which is then a problem.
     pub fn value<T: Deserialize<'a>>(&'a self, key: &'a str, node: &'a Node) -> Option<T> {
-        T::deserialize(Cursor { reader: self, node, key }).ok()
+        // a field that is found to be missing has a stand-in the next time
+        loop {
+            let before = self.damage.borrow().n_fields();
+            match T::deserialize(Cursor { reader: self, node, key }) {
+                Ok(value) => return Some(value),
+                Err(_) if self.damage.borrow().n_fields() > before && !self.is_full() => {}
+                Err(_) => {
+                    self.damage.borrow_mut().node(node);
+                    self.has_gaps.set(true);
+                    return None;
+                }
+            }
+        }
     }
 
     /// The elements of a list that could be read.
@@ -38,7 +70,7 @@ impl<'a> Reader<'a> {
         match &node.value {
             Value::List(items) => items.iter().filter_map(|item| self.value(key, item)).collect(),
             _ => {
-                let _ = Cursor { reader: self, node, key }.mismatch::<()>("a list in brackets, `[…]`");
+                Cursor { reader: self, node, key }.mismatch("a list in brackets, `[…]`");
                 Vec::new()
             }
         }
@@ -49,10 +81,10 @@ impl<'a> Reader<'a> {
         let cursor = Cursor { reader: self, node, key: "" };
         match cursor.content(name) {
             Some(Content::Named(fields)) => {
-                self.known(name, known, fields).0.iter().map(|f| (self.sources.text(f.0), f.1)).collect()
+                self.known(node, name, known, fields).0.iter().map(|f| (self.sources.text(f.0), f.1)).collect()
             }
             _ => {
-                let _ = cursor.mismatch::<()>(&format!("`{name}(…)`"));
+                cursor.mismatch(&format!("`{name}(…)`"));
                 Vec::new()
             }
         }
@@ -65,13 +97,24 @@ impl<'a> Reader<'a> {
 
     fn report(&self, span: Span, reason: String, help: String) -> ReadError {
         if !self.is_full() {
-            self.problems.borrow_mut().push(Problem::at(self.sources, span, reason, help));
+            let problem = Problem::at(self.sources, span, reason, help);
+            // what is read again has the same problems again
+            let mut problems = self.problems.borrow_mut();
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
         }
         ReadError::Reported
     }
 
     /// Fields that exist and stand there once; the others are problems. Also the names the unknown ones were meant to be.
-    fn known<'k>(&self, owner: &str, known: &[&'k str], fields: &'a [Field]) -> (Vec<(Span, &'a Node)>, Vec<&'k str>) {
+    fn known<'k>(
+        &self,
+        node: &Node,
+        owner: &str,
+        known: &[&'k str],
+        fields: &'a [Field],
+    ) -> (Vec<(Span, &'a Node)>, Vec<&'k str>) {
         let mut kept: Vec<(Span, &Node)> = Vec::with_capacity(fields.len());
         let mut meant = Vec::new();
         for field in fields {
@@ -85,10 +128,12 @@ impl<'a> Reader<'a> {
                 self.report(field.key, format!("unknown field `{key}` in `{owner}`"), help);
             } else if kept.iter().any(|k| self.sources.text(k.0) == key) {
                 self.report(field.key, format!("`{key}` is given twice in `{owner}`"), "keep one of them".into());
+                self.damage.borrow_mut().doubt(node, key);
             } else {
                 kept.push((field.key, &field.value));
             }
         }
+        meant.iter().for_each(|field| self.damage.borrow_mut().doubt(node, field));
         (kept, meant)
     }
 }
@@ -179,7 +224,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Report that something else was expected here.
-    fn mismatch<T>(&self, expected: &str) -> Result<T, ReadError> {
+    fn mismatch(&self, expected: &str) -> StandIn {
         let found = self.node.describe(self.reader.sources);
         let reason = if self.key.is_empty() {
             format!("expected {expected}, found {found}")
@@ -200,16 +245,29 @@ impl<'a> Cursor<'a> {
             Value::Tuple { name: None, .. } if expected.contains("brackets") => "write `[…]` instead of `(…)`".into(),
             _ => String::new(),
         };
-        Err(self.reader.report(self.node.head(), reason, help))
+        self.refuse(self.node.head(), reason, help)
+    }
+
+    /// Report something about the value; a stand-in takes its place.
+    fn refuse(&self, span: Span, reason: String, help: String) -> StandIn {
+        self.reader.report(span, reason, help);
+        self.reader.damage.borrow_mut().node(self.node);
+        StandIn
     }
 
     /// Give an error that has no place yet this one.
     fn placed<T>(&self, result: Result<T, ReadError>) -> Result<T, ReadError> {
-        result.or_else(|error| match error {
-            ReadError::Reported => Err(ReadError::Reported),
-            ReadError::Type(expected) => self.mismatch(&expected),
-            ReadError::Missing(field) => Err(self.missing(field, "this")),
-            ReadError::Other(reason, help) => Err(self.reader.report(self.node.head(), reason, help)),
+        result.map_err(|error| match error {
+            ReadError::Reported => ReadError::Reported,
+            ReadError::Type(expected) => {
+                self.mismatch(&expected);
+                ReadError::Reported
+            }
+            ReadError::Missing(field) => self.missing(field, "this"),
+            ReadError::Other(reason, help) => {
+                self.refuse(self.node.head(), reason, help);
+                ReadError::Reported
+            }
         })
     }
 
@@ -248,22 +306,34 @@ impl<'a> Cursor<'a> {
         fields: &'a [Field],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
-        let (fields, meant) = self.reader.known(owner, known, fields);
+        let (fields, meant) = self.reader.known(self.node, owner, known, fields);
         let keyed = fields.into_iter().map(|(key, node)| (self.text(key), node));
-        self.entries(owner, visitor, keyed, &meant)
+        self.entries(owner, known, visitor, keyed, &meant)
     }
 
     fn entries<V: Visitor<'a>>(
         &self,
         owner: &str,
+        known: &'static [&'static str],
         visitor: V,
         entries: impl Iterator<Item = (&'a str, &'a Node)>,
         meant: &[&str],
     ) -> Result<V::Value, ReadError> {
+        let lacking: Vec<&str> = {
+            let damage = self.reader.damage.borrow();
+            known.iter().copied().filter(|field| damage.lacks(self.node, field)).collect()
+        };
+        let stand_ins = lacking.into_iter().map(|field| (field, None));
+        let entries = entries.map(|(key, node)| (key, Some(node))).chain(stand_ins);
         match visitor.visit_map(Entries { reader: self.reader, entries, value: None }) {
-            // a field missing because it is misspelt has been reported as such
-            Err(ReadError::Missing(field)) if meant.contains(&field) => Err(ReadError::Reported),
-            Err(ReadError::Missing(field)) => Err(self.missing(field, owner)),
+            Err(ReadError::Missing(field)) => {
+                // a field missing because it is misspelt has been reported as such
+                if !meant.contains(&field) {
+                    self.missing(field, owner);
+                }
+                self.reader.damage.borrow_mut().field(self.node, field);
+                Err(ReadError::Reported)
+            }
             result => self.placed(result),
         }
     }
@@ -276,9 +346,9 @@ impl<'a> Cursor<'a> {
                 let written = self.text(self.node.span);
                 let name = if self.key.is_empty() { "this number".into() } else { format!("`{}`", self.key) };
                 let reason = format!("{name} is {written}: numbers must be finite");
-                self.reader.report(self.node.span, reason, String::new());
+                self.refuse(self.node.span, reason, String::new());
             }
-            _ => _ = self.mismatch::<()>(expected),
+            _ => _ = self.mismatch(expected),
         }
         0.0
     }
@@ -292,7 +362,7 @@ impl<'a> Cursor<'a> {
             Value::Number(x) if x.fract() == 0.0 && (-9.0e15..0.0).contains(&x) => {
                 self.placed(visitor.visit_i64(x as i64))
             }
-            _ => self.mismatch("a whole number"),
+            _ => self.mismatch("a whole number").deserialize_u64(visitor),
         }
     }
 }
@@ -317,10 +387,10 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
                 word => self.placed(visitor.visit_borrowed_str(word)),
             },
             Value::List(items) | Value::Tuple { items, .. } => {
-                self.placed(visitor.visit_seq(Items { reader: self.reader, key: self.key, items: items.iter() }))
+                self.placed(visitor.visit_seq(Items::new(self.reader, self.key, items)))
             }
             Value::Fields { fields, .. } => {
-                let entries = fields.iter().map(|f| (self.text(f.key), &f.value));
+                let entries = fields.iter().map(|f| (self.text(f.key), Some(&f.value)));
                 self.placed(visitor.visit_map(Entries { reader: self.reader, entries, value: None }))
             }
         }
@@ -341,7 +411,7 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
         match self.node.value {
             Value::Word if self.text(self.node.span) == "true" => self.placed(visitor.visit_bool(true)),
             Value::Word if self.text(self.node.span) == "false" => self.placed(visitor.visit_bool(false)),
-            _ => self.mismatch("`true` or `false`"),
+            _ => self.mismatch("`true` or `false`").deserialize_bool(visitor),
         }
     }
 
@@ -352,10 +422,7 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
             Value::Word if self.reader.sources.is_override(self.node.span) => {
                 self.placed(visitor.visit_borrowed_str(self.text(self.node.span)))
             }
-            _ => {
-                let _ = self.mismatch::<()>("text in double quotes");
-                self.placed(visitor.visit_str(""))
-            }
+            _ => self.mismatch("text in double quotes").deserialize_str(visitor),
         }
     }
 
@@ -379,19 +446,17 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
 
     fn deserialize_seq<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match &self.node.value {
-            Value::List(items) => {
-                self.placed(visitor.visit_seq(Items { reader: self.reader, key: self.key, items: items.iter() }))
-            }
-            _ => self.mismatch("a list in brackets, `[…]`"),
+            Value::List(items) => self.placed(visitor.visit_seq(Items::new(self.reader, self.key, items))),
+            _ => self.mismatch("a list in brackets, `[…]`").deserialize_seq(visitor),
         }
     }
 
     fn deserialize_tuple<V: Visitor<'a>>(self, n: usize, visitor: V) -> Result<V::Value, ReadError> {
         match &self.node.value {
             Value::Tuple { name: None, items } if items.len() == n => {
-                self.placed(visitor.visit_seq(Items { reader: self.reader, key: self.key, items: items.iter() }))
+                self.placed(visitor.visit_seq(Items::new(self.reader, self.key, items)))
             }
-            _ => self.mismatch(&format!("{n} values in parentheses")),
+            _ => self.mismatch(&format!("{n} values in parentheses")).deserialize_tuple(n, visitor),
         }
     }
 
@@ -416,11 +481,17 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
                 let reason = format!("the fields of `{name}` must be named");
                 let list: Vec<_> = known.iter().take(4).map(|k| format!("{k}: …")).collect();
                 let more = if known.len() > 4 { ", …" } else { "" };
-                Err(self.reader.report(items[0].head(), reason, format!("write `{name}({}{more})`", list.join(", "))))
+                let help = format!("write `{name}({}{more})`", list.join(", "));
+                self.refuse(items[0].head(), reason, help).deserialize_struct(name, known, visitor)
             }
-            // some structs may be given as a number instead: their visitors say whether this one may
-            None if matches!(self.node.value, Value::Number(_)) => self.deserialize_f64(visitor),
-            None => self.mismatch(&spelled(&visitor)),
+            None => {
+                // some structs may be given as a number instead: their visitors say whether this one may
+                let expected = spelled(&visitor);
+                if matches!(self.node.value, Value::Number(_)) && expected.starts_with("a number") {
+                    return self.deserialize_f64(visitor);
+                }
+                self.mismatch(&expected).deserialize_struct(name, known, visitor)
+            }
         }
     }
 
@@ -435,14 +506,16 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
             Value::Tuple { name: Some(name), .. } | Value::Fields { name: Some(name), .. } => *name,
             _ => {
                 let list: Vec<_> = variants.iter().map(|v| format!("`{v}`")).collect();
-                return self.mismatch(&format!("one of {}", list.join(", ")));
+                let stand_in = self.mismatch(&format!("one of {}", list.join(", ")));
+                return stand_in.deserialize_enum(name, variants, visitor);
             }
         };
         let variant = self.text(word);
         if !variants.contains(&variant) {
             if (name, variant) == ("Coupling", "LoopJoint") {
                 let help = "closed chains are not supported yet: leave this one out".to_owned();
-                return Err(self.reader.report(word, "`LoopJoint` is not supported yet".into(), help));
+                let stand_in = self.refuse(word, "`LoopJoint` is not supported yet".into(), help);
+                return stand_in.deserialize_enum(name, variants, visitor);
             }
             let what = match name {
                 "Law" => "friction law".into(),
@@ -451,7 +524,8 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
                 _ => name.to_lowercase(),
             };
             let help = did_you_mean(variant, "there are", variants);
-            return Err(self.reader.report(word, format!("unknown {what} `{variant}`"), help));
+            let stand_in = self.refuse(word, format!("unknown {what} `{variant}`"), help);
+            return stand_in.deserialize_enum(name, variants, visitor);
         }
         self.placed(visitor.visit_enum(Variant { cursor: self, owner: name, name: variant }))
     }
@@ -472,6 +546,14 @@ struct Items<'a> {
     reader: &'a Reader<'a>,
     key: &'a str,
     items: std::slice::Iter<'a, Node>,
+    /// An element that could not be read: others of its kind cannot either, which is said once.
+    refused: Option<Discriminant<Value>>,
+}
+
+impl<'a> Items<'a> {
+    fn new(reader: &'a Reader<'a>, key: &'a str, items: &'a [Node]) -> Self {
+        Self { reader, key, items: items.iter(), refused: None }
+    }
 }
 
 impl<'a> de::SeqAccess<'a> for Items<'a> {
@@ -479,7 +561,20 @@ impl<'a> de::SeqAccess<'a> for Items<'a> {
 
     fn next_element_seed<T: DeserializeSeed<'a>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
         let Some(node) = self.items.next() else { return Ok(None) };
-        seed.deserialize(Cursor { reader: self.reader, node, key: self.key }).map(Some)
+        let kind = discriminant(&node.value);
+        if self.refused == Some(kind) {
+            self.reader.damage.borrow_mut().node(node);
+            return seed.deserialize(StandIn).map(Some);
+        }
+        let value = seed.deserialize(Cursor { reader: self.reader, node, key: self.key })?;
+        let is_plain = matches!(node.value, Value::Number(_) | Value::Text(_) | Value::Word);
+        if is_plain
+            && self.reader.damage.borrow().is_at(node)
+            && !matches!(node.value, Value::Number(x) if !x.is_finite())
+        {
+            self.refused = Some(kind);
+        }
+        Ok(Some(value))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -487,14 +582,14 @@ impl<'a> de::SeqAccess<'a> for Items<'a> {
     }
 }
 
-/// The fields of a struct.
+/// The fields of a struct; those without a value have a stand-in.
 struct Entries<'a, I> {
     reader: &'a Reader<'a>,
     entries: I,
-    value: Option<(&'a str, &'a Node)>,
+    value: Option<(&'a str, Option<&'a Node>)>,
 }
 
-impl<'a, I: Iterator<Item = (&'a str, &'a Node)>> de::MapAccess<'a> for Entries<'a, I> {
+impl<'a, I: Iterator<Item = (&'a str, Option<&'a Node>)>> de::MapAccess<'a> for Entries<'a, I> {
     type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'a>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
@@ -504,7 +599,10 @@ impl<'a, I: Iterator<Item = (&'a str, &'a Node)>> de::MapAccess<'a> for Entries<
 
     fn next_value_seed<T: DeserializeSeed<'a>>(&mut self, seed: T) -> Result<T::Value, ReadError> {
         let (key, node) = self.value.take().ok_or(ReadError::Other("a value without a key".into(), String::new()))?;
-        seed.deserialize(Cursor { reader: self.reader, node, key })
+        match node {
+            Some(node) => seed.deserialize(Cursor { reader: self.reader, node, key }),
+            None => seed.deserialize(StandIn),
+        }
     }
 }
 
@@ -522,8 +620,8 @@ impl<'a> Variant<'a> {
         self.cursor.content(self.name).unwrap_or(Content::Named(&[]))
     }
 
-    fn refuse<T>(&self, reason: String, help: String) -> Result<T, ReadError> {
-        Err(self.cursor.reader.report(self.cursor.node.head(), reason, help))
+    fn refuse(&self, reason: String, help: String) -> StandIn {
+        self.cursor.refuse(self.cursor.node.head(), reason, help)
     }
 }
 
@@ -541,9 +639,10 @@ impl<'a> de::VariantAccess<'a> for Variant<'a> {
 
     fn unit_variant(self) -> Result<(), ReadError> {
         match self.content() {
-            Content::Named([]) => Ok(()),
-            _ => self.refuse(format!("`{}` takes no values", self.name), format!("write `{}` alone", self.name)),
+            Content::Named([]) => {}
+            _ => _ = self.refuse(format!("`{}` takes no values", self.name), format!("write `{}` alone", self.name)),
         }
+        Ok(())
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'a>>(self, seed: T) -> Result<T::Value, ReadError> {
@@ -553,7 +652,10 @@ impl<'a> de::VariantAccess<'a> for Variant<'a> {
             Content::Named([field]) if NAMED_VALUE.contains(&cursor.text(field.key)) => {
                 seed.deserialize(Cursor { node: &field.value, ..cursor })
             }
-            _ => self.refuse(format!("`{}(…)` takes one value", self.name), format!("write `{}(value)`", self.name)),
+            _ => {
+                let reason = format!("`{}(…)` takes one value", self.name);
+                seed.deserialize(self.refuse(reason, format!("write `{}(value)`", self.name)))
+            }
         }
     }
 
@@ -561,14 +663,16 @@ impl<'a> de::VariantAccess<'a> for Variant<'a> {
         let Cursor { reader, key, .. } = self.cursor;
         match self.content() {
             Content::Values(items) if items.len() == n => {
-                self.cursor.placed(visitor.visit_seq(Items { reader, key, items: items.iter() }))
+                self.cursor.placed(visitor.visit_seq(Items::new(reader, key, items)))
             }
             Content::Values(items) => {
                 let found = items.len();
-                self.refuse(format!("`{}(…)` takes {n} values, found {found}", self.name), String::new())
+                let reason = format!("`{}(…)` takes {n} values, found {found}", self.name);
+                self.refuse(reason, String::new()).deserialize_tuple(n, visitor)
             }
             Content::Named(_) => {
-                self.refuse(format!("`{}(…)` takes {n} values without names", self.name), String::new())
+                let reason = format!("`{}(…)` takes {n} values without names", self.name);
+                self.refuse(reason, String::new()).deserialize_tuple(n, visitor)
             }
         }
     }
@@ -578,14 +682,13 @@ impl<'a> de::VariantAccess<'a> for Variant<'a> {
             Content::Named(fields) => self.cursor.named(self.name, known, fields, visitor),
             Content::Values(items) if POSITIONAL.contains(&self.owner) && items.len() <= known.len() => {
                 let entries = known.iter().copied().zip(items);
-                self.cursor.entries(self.name, visitor, entries, &[])
+                self.cursor.entries(self.name, known, visitor, entries, &[])
             }
             Content::Values(_) => {
                 let list: Vec<_> = known.iter().map(|k| format!("`{k}`")).collect();
-                self.refuse(
-                    format!("the values of `{}(…)` must be named", self.name),
-                    format!("its fields are {}", list.join(", ")),
-                )
+                let reason = format!("the values of `{}(…)` must be named", self.name);
+                let help = format!("its fields are {}", list.join(", "));
+                self.refuse(reason, help).deserialize_struct(self.owner, known, visitor)
             }
         }
     }

@@ -100,6 +100,11 @@ impl Method {
     pub fn is_implicit(&self) -> bool {
         !matches!(self, Self::Rk4 | Self::Dopri5 | Self::Euler | Self::MixedEuler)
     }
+
+    /// Whether it estimates its error, so that steps can be chosen by it.
+    pub fn has_error_estimate(&self) -> bool {
+        matches!(self, Self::Dopri5 | Self::Radau5 | Self::GeneralizedAlpha { .. })
+    }
 }
 
 /// How step sizes are chosen.
@@ -225,6 +230,13 @@ fn lugre_t_s() -> f64 {
 
 fn third() -> f64 {
     0.333
+}
+
+impl Control {
+    /// Whether steps are chosen by the error estimate.
+    pub fn is_by_error(&self) -> bool {
+        matches!(self, Self::Error { .. } | Self::Elementary { .. })
+    }
 }
 
 impl Default for Control {

@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 /// A range of bytes in one of the texts a scene was read from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
     /// Index into [`Sources`]: 0 is the file, the others are what was put on top of it.
     pub source: u32,

@@ -1,20 +1,23 @@
 //! What the types cannot say: ranges, names, and that the joints make a tree.
 
+mod couplings;
+mod settings;
+mod tree;
+
 use std::collections::HashMap;
 
 use bristle_friction::{FrictionLaw, Law};
 use nalgebra::Matrix3;
 
-use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, closest, did_you_mean};
-use super::origin::Step;
+use super::damage::Damage;
+use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, did_you_mean};
+use super::origin::{Document, Step};
 use super::span::OVERRIDE;
-use super::{
-    Control, Coordinate, Coupling, Drive, Formulation, Inertia, Joint, Kind, Kinks, Link, Load, Method, Output,
-};
+use super::{Coordinate, Coupling, Drive, Inertia, Joint, Kind, Link, Load};
 use super::{Placement, Rate, Rotation, Scene, Signal, has_bristle};
 
-/// More rows than these in one recording are a mistake in `interval`.
-const MAX_ROWS: f64 = 1e8;
+/// What is said once for the whole scene, and judged together.
+const SETTINGS: [&str; 6] = ["version", "gravity", "formulation", "solver", "duration", "output"];
 
 /// Principal moments may break their inequalities by this part of their sum: data are rounded.
 const INERTIA_SLACK: f64 = 1e-9;
@@ -26,21 +29,25 @@ impl Scene {
             let reason = format!("version {} of the format is not known", self.version);
             return Err(self.problem("version", reason, "this program reads version 1").into());
         }
-        let mut check = Check { scene: self, problems: Vec::new() };
+        let problems = self.problems_of_meaning(&Damage::default());
+        if problems.is_empty() { Ok(()) } else { Err(SceneError { problems }) }
+    }
+
+    /// What is wrong with a scene of which some values are stand-ins, leaving out what may follow from these.
+    pub(crate) fn problems_of_meaning(&self, damage: &Damage) -> Vec<Problem> {
+        let mut check = Check { scene: self, damage, problems: Vec::new() };
         check.settings();
         check.names();
         check.links();
         check.joints();
         check.tree();
         check.couplings();
-
-        let problems = check.into_problems();
-        if problems.is_empty() { Ok(()) } else { Err(SceneError { problems }) }
+        check.into_problems()
     }
 
     /// What a valid scene says that its author may not mean: laws that can feed energy in, loads that scale nothing.
     pub fn warnings(&self) -> Vec<Problem> {
-        let mut check = Check { scene: self, problems: Vec::new() };
+        let mut check = Check { scene: self, damage: &Damage::default(), problems: Vec::new() };
         check.doubts();
         let mut problems = check.into_problems();
         problems.iter_mut().for_each(|problem| problem.level = Level::Warning);
@@ -96,11 +103,61 @@ enum Must {
 
 struct Check<'s> {
     scene: &'s Scene,
+    damage: &'s Damage,
     problems: Vec<Problem>,
 }
 
 impl<'s> Check<'s> {
+    /// What is wrong with something beside the other fields of its link, joint, coupling, or of the settings.
     fn report(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+        if self.is_sound(|damage, document| {
+            let steps = at.steps();
+            let around = match steps[..] {
+                [Step::Key("links" | "joints" | "couplings"), element @ Step::Index(_), ..] => vec![steps[0], element],
+                [Step::Key("links" | "joints" | "couplings"), ..] => vec![steps[0]],
+                _ => Vec::new(),
+            };
+            match around[..] {
+                [] => SETTINGS.iter().any(|key| damage.touches(document, &[Step::Key(key)])),
+                _ => damage.touches(document, &around),
+            }
+        }) {
+            self.push(at, reason, help);
+        }
+    }
+
+    /// What is wrong with something by itself.
+    fn report_alone(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+        if self.is_sound(|damage, document| damage.touches(document, &at.steps())) {
+            self.push(at, reason, help);
+        }
+    }
+
+    /// What is wrong with one part of something, judged with the other parts.
+    fn report_part(&mut self, whole: At, part: &str, reason: impl Into<String>) {
+        if self.is_sound(|damage, document| damage.touches(document, &whole.steps())) {
+            self.push(whole.key(part), reason, "");
+        }
+    }
+
+    /// Whether all names of the elements of a list are what the file says.
+    fn knows(&self, list: &str, field: &str) -> bool {
+        self.is_sound(|damage, document| damage.hides(document, list, field))
+    }
+
+    /// Whether a value is given on top of the file.
+    fn is_override(&self, at: At) -> bool {
+        let document = self.scene.origin.0.as_deref();
+        document.is_some_and(|document| document.sources.is_override(document.place(&at.steps())))
+    }
+
+    /// Whether no stand-in is where a question asks for one.
+    fn is_sound(&self, is_damaged: impl Fn(&Damage, &Document) -> bool) -> bool {
+        let document = self.scene.origin.0.as_deref();
+        self.damage.is_empty() || !document.is_some_and(|document| is_damaged(self.damage, document))
+    }
+
+    fn push(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
         if self.problems.len() >= MAX_PROBLEMS {
             return;
         }
@@ -155,102 +212,15 @@ impl<'s> Check<'s> {
             Must::BeWithin(low, high) => ((low..=high).contains(&value), format!("from {low} to {high}")),
         };
         if !value.is_finite() {
-            self.report(at, format!("`{}` is {value}: numbers must be finite", at.name()), "");
+            self.report_alone(at, format!("`{}` is {value}: numbers must be finite", at.name()), "");
         } else if !fine {
-            self.report(at, format!("`{}` is {value:?}; it must be {range}", at.name()), "");
+            self.report_alone(at, format!("`{}` is {value:?}; it must be {range}", at.name()), "");
         }
         fine && value.is_finite()
     }
 
     fn finite(&mut self, at: At, values: &[f64]) -> bool {
         values.iter().enumerate().all(|(i, &value)| self.number(at.index(i), value, Must::BeFinite))
-    }
-
-    fn settings(&mut self) {
-        let scene = self.scene;
-        self.finite(At::field("gravity"), &scene.gravity);
-        let long = self.number(At::field("duration"), scene.duration, Must::BePositive);
-
-        let output = At::field("output");
-        let Output { interval, steps } = scene.output;
-        if self.number(output.key("interval"), interval, Must::BePositive) && long && !steps {
-            let rows = scene.duration / interval;
-            if rows > MAX_ROWS {
-                let reason = format!("this would record {rows:.1e} rows; the limit is {MAX_ROWS:.0e}");
-                self.report(output.key("interval"), reason, "a larger `interval`, or a shorter `duration`");
-            }
-        }
-
-        // method and control, and whether they fit
-        let solver = At::field("solver");
-        let (method, control) = (solver.key("method"), solver.key("control"));
-        if let Some(Method::GeneralizedAlpha { spectral_radius }) = scene.solver.method {
-            self.number(method.key("spectral_radius"), spectral_radius, Must::BeWithin(0.0, 1.0));
-        }
-        self.control(control, scene.control());
-        let is_error_controlled = matches!(scene.control(), Control::Error { .. } | Control::Elementary { .. });
-        if scene.solver.kinks != Kinks::default() && !is_error_controlled {
-            let help = "leave `kinks` out, or write `control: Error(rtol: 1e-8, atol: 1e-10)`";
-            self.report(solver.key("kinks"), "kinks are located only where errors control the steps", help);
-        }
-        if scene.method() == Method::RealTime && !matches!(scene.control(), Control::Constant { .. }) {
-            let help = "write `control: Constant(step: 1e-3)` with the step of your control loop";
-            self.report(control, "`RealTime` takes a constant step", help);
-        }
-        if scene.method() == Method::RealTime && scene.formulation != Formulation::Implicit {
-            let help = "leave it out, or write `formulation: Implicit`";
-            self.report(At::field("formulation"), "`RealTime` has its own way with loads", help);
-        } else if scene.formulation == Formulation::Residual && !scene.method().is_implicit() {
-            let chosen = if scene.solver.method.is_some() { "" } else { ", the default," };
-            let reason =
-                format!("`Residual` needs an implicit method; `{}`{chosen} is explicit", scene.method().name());
-            self.report(At::field("formulation"), reason, "write `solver: Solver(method: Radau5)`");
-        }
-    }
-
-    fn control(&mut self, at: At, control: Control) {
-        let mut positive = |key: &str, value: f64| self.number(at.key(key), value, Must::BePositive);
-        match control {
-            Control::Constant { step } => _ = positive("step", step),
-            Control::Error { rtol, atol } | Control::Elementary { rtol, atol } => {
-                self.number(at.key("rtol"), rtol, Must::NotBeNegative);
-                self.number(at.key("atol"), atol, Must::NotBeNegative);
-                if rtol == 0.0 && atol == 0.0 {
-                    self.report(at, "`rtol` and `atol` are both 0", "write `Error(rtol: 1e-8, atol: 1e-10)`");
-                }
-            }
-            Control::DymoreCoulomb { min, max, v_min, t_s } => {
-                positive("v_min", v_min);
-                positive("t_s", t_s);
-                if positive("min", min) && positive("max", max) && min > max {
-                    self.report(at.key("min"), format!("`min` is {min}, more than `max`, {max}"), "");
-                }
-            }
-            Control::DymoreLuGre { min, v_min, alpha, t_s } => {
-                positive("min", min);
-                positive("v_min", v_min);
-                positive("t_s", t_s);
-                self.number(at.key("alpha"), alpha, Must::NotBeNegative);
-            }
-            Control::Velocity { inside, outside, range: (from, to) } => {
-                positive("inside", inside);
-                positive("outside", outside);
-                let range = at.key("range");
-                self.number(range.index(0), from, Must::NotBeNegative);
-                if self.number(range.index(1), to, Must::BePositive) && from >= to {
-                    self.report(range, format!("the range from {from} to {to} is empty"), "write it as (from, to)");
-                }
-            }
-            Control::TimeConstant { max, fraction } => {
-                positive("max", max);
-                positive("fraction", fraction);
-            }
-            Control::TimeConstantSwitch { threshold, below, above } => {
-                positive("threshold", threshold);
-                positive("below", below);
-                positive("above", above);
-            }
-        }
     }
 
     /// Names are there, and unique: links among links, joints and couplings together since both name channels.
@@ -262,25 +232,27 @@ impl<'s> Check<'s> {
         let joints = list("joints", scene.joints.iter().map(|joint| joint.name.as_str()).collect());
         let couplings = list("couplings", scene.couplings.iter().map(Coupling::name).collect());
 
-        self.unique(links, "world", "`world` is what links hang from; it has no mass");
-        self.unique(joints.chain(couplings), "energy", "`energy.…` are the columns of the energy balance");
+        let world = "`world` is what links and joints hang from";
+        let energy = "`energy.…` are the columns of the energy balance";
+        self.unique(links, &[("world", world)]);
+        self.unique(joints.chain(couplings), &[("energy", energy), ("world", world)]);
     }
 
-    fn unique(&mut self, names: impl Iterator<Item = (&'static str, usize, &'s str)>, reserved: &str, why: &str) {
+    fn unique(&mut self, names: impl Iterator<Item = (&'static str, usize, &'s str)>, reserved: &[(&str, &str)]) {
         let mut seen: HashMap<&str, (&str, usize)> = HashMap::new();
         for (list, i, name) in names {
             let (list, what) = (At::field(list), list.trim_end_matches('s'));
             let element = list.index(i);
             let at = element.key("name");
             if name.trim().is_empty() {
-                self.report(at, format!("this {what} has no name"), "results are named after it");
+                self.report_alone(at, format!("this {what} has no name"), "results are named after it");
             } else if name.chars().any(char::is_control) {
-                self.report(at, "a name cannot hold line ends or control characters", "");
-            } else if name == reserved {
-                self.report(at, format!("`{reserved}` cannot be the name of a {what}"), why);
+                self.report_alone(at, "a name cannot hold line ends or control characters", "");
+            } else if let Some((_, why)) = reserved.iter().find(|reserved| reserved.0 == name) {
+                self.report_alone(at, format!("`{name}` cannot be the name of a {what}"), *why);
             } else if let Some((other, _)) = seen.insert(name, (what, i)) {
                 let by = if other == what { format!("another {what}") } else { format!("a {other}") };
-                self.report(at, format!("the name `{name}` is taken by {by}"), "names must be unique");
+                self.report_alone(at, format!("the name `{name}` is taken by {by}"), "names must be unique");
             }
         }
     }
@@ -288,7 +260,7 @@ impl<'s> Check<'s> {
     fn links(&mut self) {
         let scene = self.scene;
         if scene.links.is_empty() {
-            self.report(
+            self.report_alone(
                 At::field("links"),
                 "a scene needs at least one link",
                 "write `links: [Link(name: …, mass: …)]`",
@@ -333,7 +305,11 @@ impl<'s> Check<'s> {
         if a < -slack {
             let reason =
                 format!("the inertia of `{}` has a negative principal moment, {} kg·m²", link.name, rounded(low));
-            self.report(inertia, reason, "moments of inertia are 0 or more; a large product of inertia also does this");
+            self.report_alone(
+                inertia,
+                reason,
+                "moments of inertia are 0 or more; a large product of inertia also does this",
+            );
         } else if c > a + b + slack {
             let reason = format!(
                 "no body has the inertia of `{}`: its largest principal moment, {}, exceeds the sum of the others, {}",
@@ -341,7 +317,7 @@ impl<'s> Check<'s> {
                 rounded(high),
                 rounded(rest)
             );
-            self.report(inertia, reason, "is it about the centre of mass, and in kg·m²?");
+            self.report_alone(inertia, reason, "is it about the centre of mass, and in kg·m²?");
         } else if heavy && link.mass == 0.0 {
             let reason = format!("`{}` has rotational inertia but no mass", link.name);
             self.report(inertia, reason, "give it a `mass`; a rotor without one is `armature` on its joint");
@@ -360,7 +336,7 @@ impl<'s> Check<'s> {
         if let Some(axis) = joint.kind.axis() {
             let kind = at.key("kind");
             if self.finite(kind.key("axis"), &axis) && axis == [0.0; 3] {
-                self.report(
+                self.report_alone(
                     kind.key("axis"),
                     format!("the axis of `{}` is zero", joint.name),
                     "write a direction, such as (0, 0, 1)",
@@ -426,7 +402,7 @@ impl<'s> Check<'s> {
                 let parts = [("w", w), ("x", x), ("y", y), ("z", z)];
                 let finite = parts.iter().all(|(key, value)| self.number(rotation.key(key), *value, Must::BeFinite));
                 if finite && parts.iter().all(|part| part.1 == 0.0) {
-                    self.report(
+                    self.report_alone(
                         rotation,
                         "a quaternion of zeros is no rotation",
                         "no rotation is Quaternion(w: 1, x: 0, y: 0, z: 0)",
@@ -499,7 +475,7 @@ impl<'s> Check<'s> {
 
     fn law(&mut self, at: At, law: &Law) {
         for finding in law.validate() {
-            self.report(at.key(finding.parameter), finding.reason, "");
+            self.report_part(at, finding.parameter, finding.reason);
         }
     }
 
@@ -568,7 +544,7 @@ impl<'s> Check<'s> {
             }
             Signal::Sum(terms) => {
                 if terms.is_empty() {
-                    self.report(list, "a sum needs at least one signal", "");
+                    self.report_alone(list, "a sum needs at least one signal", "");
                 }
                 for (i, term) in terms.iter().enumerate() {
                     self.signal(list.index(i), term);
@@ -580,212 +556,16 @@ impl<'s> Check<'s> {
     /// The times of a list increase, and there are some.
     fn times(&mut self, at: At, times: impl ExactSizeIterator<Item = f64>, help: &str) {
         if times.len() == 0 {
-            self.report(at, "this list needs at least one entry", "write `[(time, value), …]`");
+            self.report_alone(at, "this list needs at least one entry", "write `[(time, value), …]`");
         }
         let mut before = f64::NEG_INFINITY;
         for (i, t) in times.enumerate() {
             let entry = at.index(i);
             if self.number(entry.index(0), t, Must::BeFinite) && t <= before {
                 let reason = format!("times must increase: {t:?} comes after {before:?}");
-                self.report(entry.index(0), reason, help);
+                self.report_alone(entry.index(0), reason, help);
             }
             before = t;
-        }
-    }
-
-    /// Every link is carried by exactly one joint, and the way up from it ends at the world.
-    fn tree(&mut self) {
-        let scene = self.scene;
-        let joints = At::field("joints");
-        let index: HashMap<&str, usize> = scene.links.iter().enumerate().map(|(i, l)| (l.name.as_str(), i)).collect();
-        let names = || scene.links.iter().map(|link| link.name.as_str());
-
-        // the joint that carries each link; links that a mistake elsewhere leaves without one are excused
-        let mut carrier: Vec<Option<usize>> = vec![None; scene.links.len()];
-        let mut excused = vec![false; scene.links.len()];
-        for (j, joint) in scene.joints.iter().enumerate() {
-            let at = joints.index(j);
-            if joint.parent != "world" && !index.contains_key(joint.parent.as_str()) {
-                let help = self.suggest(&joint.parent, std::iter::once("world").chain(names()));
-                self.report(at.key("parent"), format!("there is no link `{}`", joint.parent), help);
-            }
-            let Some(&child) = index.get(joint.child.as_str()) else {
-                let (reason, help, meant) = if joint.child == "world" {
-                    let reason = "`world` cannot be carried by a joint".to_owned();
-                    (reason, "swap `parent` and `child`".to_owned(), vec![joint.parent.as_str()])
-                } else {
-                    let help = self.suggest(&joint.child, names());
-                    let meant = if help.is_empty() { Vec::new() } else { closest(&joint.child, names()) };
-                    (format!("there is no link `{}`", joint.child), help, meant)
-                };
-                self.report(at.key("child"), reason, help);
-                for link in meant.into_iter().filter_map(|name| index.get(name)) {
-                    excused[*link] = true;
-                }
-                continue;
-            };
-            if joint.parent == joint.child {
-                self.report(at.key("child"), format!("`{}` joins `{}` to itself", joint.name, joint.child), "");
-            } else if let Some(other) = carrier[child] {
-                let reason = format!("`{}` is already the child of `{}`", joint.child, scene.joints[other].name);
-                self.report(at.key("child"), reason, "a link has one parent; closed chains are not supported yet");
-                continue;
-            }
-            carrier[child] = Some(j);
-        }
-
-        // up from every link; those on the way of an earlier walk are known
-        const NEW: usize = usize::MAX;
-        let mut walk = vec![NEW; scene.links.len()];
-        let links = At::field("links");
-        for start in 0..scene.links.len() {
-            let Some(first) = carrier[start] else {
-                let name = &scene.links[start].name;
-                let counts = index[name.as_str()] == start; // of links with the same name, one does
-                if counts && !excused[start] && !name.trim().is_empty() {
-                    let help = format!("add a joint with `child: \"{name}\"`; `kind: Free` lets it float");
-                    let element = links.index(start);
-                    self.report(element.key("name"), format!("no joint carries the link `{name}`"), help);
-                }
-                continue;
-            };
-            let (mut link, mut joint) = (start, first);
-            while walk[link] == NEW {
-                walk[link] = start;
-                let parent = scene.joints[joint].parent.as_str();
-                let Some(&up) = index.get(parent) else { break };
-                let Some(next) = carrier[up] else { break };
-                (link, joint) = (up, next);
-                if walk[link] == start && scene.joints[joint].parent != scene.joints[joint].child {
-                    self.cycle(&carrier, &index, link, joint);
-                }
-            }
-        }
-    }
-
-    /// Report the loop through a link.
-    fn cycle(&mut self, carrier: &[Option<usize>], index: &HashMap<&str, usize>, link: usize, joint: usize) {
-        let scene = self.scene;
-        let mut around = vec![scene.links[link].name.as_str()];
-        let mut at = link;
-        while let Some(j) = carrier[at] {
-            let parent = scene.joints[j].parent.as_str();
-            around.push(parent);
-            match index.get(parent) {
-                Some(&up) if up != link && around.len() <= 8 => at = up,
-                Some(&up) if up != link => {
-                    around.push("…");
-                    break;
-                }
-                _ => break,
-            }
-        }
-        around.reverse();
-        let joints = At::field("joints");
-        let element = joints.index(joint);
-        let reason = format!("the joints make a loop: {}", around.join(" → "));
-        self.report(
-            element.key("parent"),
-            reason,
-            "one of these links must hang from outside the loop, in the end from \"world\"",
-        );
-    }
-
-    fn couplings(&mut self) {
-        let scene = self.scene;
-        let index: HashMap<&str, usize> = scene.joints.iter().enumerate().map(|(i, j)| (j.name.as_str(), i)).collect();
-        let couplings = At::field("couplings");
-        for (i, coupling) in scene.couplings.iter().enumerate() {
-            let at = couplings.index(i);
-            match coupling {
-                Coupling::Gear { joints, ratio, offset, .. } => {
-                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
-                    self.number(at.key("ratio"), *ratio, Must::NotBeZero);
-                    self.number(at.key("offset"), *offset, Must::BeFinite);
-                }
-                Coupling::Planetary { sun, ring, carrier, ratio, .. } => {
-                    let named = [("sun", sun), ("ring", ring), ("carrier", carrier)];
-                    for (n, (key, name)) in named.into_iter().enumerate() {
-                        self.joint_name(&index, at.key(key), name);
-                        if named[..n].iter().any(|other| other.1 == name) {
-                            self.report(at.key(key), format!("`{name}` is named twice"), "");
-                        }
-                    }
-                    self.number(at.key("ratio"), *ratio, Must::NotBeZero);
-                }
-                Coupling::Linear { terms, offset, .. } => {
-                    let at_terms = at.key("terms");
-                    if terms.is_empty() {
-                        self.report(
-                            at_terms,
-                            "a linear coupling needs terms",
-                            "write `terms: [(\"a\", 1.0), (\"b\", -2.0)]`",
-                        );
-                    }
-                    for (t, (name, coefficient)) in terms.iter().enumerate() {
-                        let term = at_terms.index(t);
-                        self.joint_name(&index, term.index(0), name);
-                        if terms[..t].iter().any(|other| other.0 == *name) {
-                            self.report(term.index(0), format!("`{name}` is named twice"), "add up its coefficients");
-                        }
-                        if self.number(term.index(1), *coefficient, Must::BeFinite) && *coefficient == 0.0 {
-                            self.report(
-                                term.index(1),
-                                format!("the coefficient of `{name}` is 0"),
-                                "leave the term out",
-                            );
-                        }
-                    }
-                    self.number(at.key("offset"), *offset, Must::BeFinite);
-                }
-                Coupling::SpringDamper { joints, stiffness, damping, rest, .. } => {
-                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
-                    self.number(at.key("stiffness"), *stiffness, Must::NotBeNegative);
-                    self.number(at.key("damping"), *damping, Must::NotBeNegative);
-                    self.number(at.key("rest"), *rest, Must::BeFinite);
-                }
-                Coupling::Clutch { joints, .. } => {
-                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
-                }
-                Coupling::Brake { joint, .. } => self.joint_name(&index, at.key("joint"), joint),
-                Coupling::OneWayClutch { joints, lock_factor, .. } => {
-                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
-                    self.number(at.key("lock_factor"), *lock_factor, Must::BeAtLeast(1.0));
-                }
-            }
-            if let Some((law, load)) = coupling.friction() {
-                self.law(at.key("friction"), law);
-                self.load(at.key("load"), load);
-                if !matches!(load, Load::Unit | Load::Constant(_) | Load::Signal { .. }) {
-                    let reason = format!("`{}` has no reaction to take its load from", coupling.name());
-                    self.report(at.key("load"), reason, "write `Unit`, `Constant(…)` or `Signal(max: …, signal: …)`");
-                }
-            }
-        }
-    }
-
-    /// Two different joints with one coordinate each.
-    fn joint_names(&mut self, index: &HashMap<&str, usize>, at: At, names: &[&str; 2]) {
-        for (i, name) in names.iter().enumerate() {
-            self.joint_name(index, at.index(i), name);
-        }
-        if names[0] == names[1] {
-            self.report(at.index(1), format!("`{}` is coupled to itself", names[1]), "name two different joints");
-        }
-    }
-
-    fn joint_name(&mut self, index: &HashMap<&str, usize>, at: At, name: &str) {
-        let joints = &self.scene.joints;
-        match index.get(name) {
-            Some(&j) if joints[j].kind.is_single() => {}
-            Some(&j) => {
-                let reason = format!("`{name}` is `{}`: it has no coordinate to couple", kind_name(&joints[j].kind));
-                self.report(at, reason, "name a `Revolute` or `Prismatic` joint");
-            }
-            None => {
-                let help = self.suggest(name, joints.iter().map(|joint| joint.name.as_str()));
-                self.report(at, format!("there is no joint `{name}`"), help);
-            }
         }
     }
 }

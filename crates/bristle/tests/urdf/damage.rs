@@ -150,7 +150,7 @@ fn damaged_robots_never_panic() {
             Ok(import) => {
                 accepted += 1;
                 // what is read can be saved, and is the same when read again
-                let saved = import.scene.to_ron();
+                let saved = import.scene.to_ron().unwrap();
                 let again =
                     bristle::Scene::parse(&saved, "saved.ron").unwrap_or_else(|error| panic!("{text}\n{error}"));
                 assert_eq!(again, import.scene, "{text}");

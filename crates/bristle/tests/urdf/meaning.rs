@@ -169,7 +169,7 @@ fn scenes_take_friction_files_too() {
     let folder = std::env::temp_dir();
     let path = folder.join(format!("bristle-{}-pendulum.ron", std::process::id()));
     let plain = urdf::read(PENDULUM, "pendulum.urdf").unwrap().scene;
-    std::fs::write(&path, plain.to_ron()).unwrap();
+    std::fs::write(&path, plain.to_ron().unwrap()).unwrap();
     let file = FrictionFile::new("friction.ron", "{ \"*\": (friction: Dahl(coulomb: 1.0, sigma0: 100.0)) }");
     let options =
         Options { friction: Some(file), overrides: vec![("duration".into(), "3".into())], ..Options::default() };

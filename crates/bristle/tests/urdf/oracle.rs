@@ -24,7 +24,7 @@ fn sixteen_trees_from_their_files_agree_with_three_other_engines() {
         let path = format!("{}/tests/urdf/trees/{name}.urdf", env!("CARGO_MANIFEST_DIR"));
         let scene = bristle::urdf::load(&path, &Default::default()).unwrap().scene;
         // the world is the one of the scene saved and read again
-        assert_eq!(bristle::Scene::parse(&scene.to_ron(), "saved.ron").unwrap(), scene, "{name}");
+        assert_eq!(bristle::Scene::parse(&scene.to_ron().unwrap(), "saved.ron").unwrap(), scene, "{name}");
         let mut world = hecs::World::new();
         spawn(&scene, &mut world).unwrap();
         let model = compile(&world).unwrap().model;

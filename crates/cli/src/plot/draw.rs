@@ -102,6 +102,13 @@ fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data:
     }
     let _ = writeln!(out, r#"<rect class="frame" x="{LEFT}" y="{top:.1}" width="{PLOT}" height="{HEIGHT}"/>"#);
 
+    // a window cuts through curves: nothing is drawn beyond the frame, but for half the width of a line
+    let clip = format!("panel-{top:.0}");
+    let (above, high) = (top - 1.0, HEIGHT + 2.0);
+    let _ = writeln!(
+        out,
+        r#"<clipPath id="{clip}"><rect x="{LEFT}" y="{above:.1}" width="{PLOT}" height="{high:.1}"/></clipPath><g clip-path="url(#{clip})">"#
+    );
     // changes of mode, as marks on the lower edge
     for phases in data.phases.iter().filter(|phases| of_panel(phases)) {
         let path = marks(&phases.changes, time, bottom);
@@ -112,6 +119,7 @@ fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data:
         let path = path(curve, data, time, &y_of);
         let _ = writeln!(out, r#"<path class="{}" d="{path}"/>"#, classes(curve.color));
     }
+    out.push_str("</g>\n");
     bottom
 }
 

@@ -14,7 +14,9 @@ pub fn read(path: &Path) -> Result<Vec<ResultEvent>> {
 fn parse(input: impl Read) -> Result<Vec<ResultEvent>> {
     let mut reader = csv::Reader::from_reader(input);
     if reader.headers()?.iter().ne(["t", "joint", "from", "to"]) {
-        bail!("this is not a file of events: it begins with `t,joint,from,to`");
+        bail!(
+            "this is not a file of events, which `bristle run --events FILE.csv` writes: its first line must be `t,joint,from,to`"
+        );
     }
     let mut events: Vec<ResultEvent> = Vec::new();
     for record in reader.deserialize() {

@@ -24,7 +24,7 @@ use anyhow::{Context, Result, bail};
 use bristle::Scene;
 use clap::Args;
 use quantity::Motions;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Draw results as curves over time.
@@ -88,22 +88,16 @@ impl Plot {
             Some(Err(error)) => return refuse(error),
         }
         if self.list {
-            let mut out = io::stdout().lock();
-            for name in &results.names {
-                // a reader that has seen enough is no error
-                if writeln!(out, "{name}").is_err() {
-                    break;
-                }
-            }
+            crate::print(&(results.names.join("\n") + "\n"));
             return Outcome::Done;
         }
         let out = self.out.clone().unwrap_or_else(|| self.result.with_extension("svg"));
         if let Err(error) = check_picture_name(&out) {
             return refuse(error);
         }
-        let motions = match self.scene.as_ref().map(Scene::load) {
-            None => Motions::default(),
-            Some(Ok(scene)) => Motions::of(&scene),
+        let (motions, bristles) = match self.scene.as_ref().map(Scene::load) {
+            None => (Motions::default(), Vec::new()),
+            Some(Ok(scene)) => (Motions::of(&scene), phases::bristles(&scene)),
             Some(Err(error)) => {
                 eprintln!("{error}");
                 return Outcome::Refused;
@@ -111,7 +105,7 @@ impl Plot {
         };
         let name = self.result.file_name().map(|name| name.to_string_lossy().into_owned());
         let title = self.title.or(name).unwrap_or_default();
-        let selection = Selection { patterns: self.channels, motions, title, from: self.from, to: self.to };
+        let selection = Selection { patterns: self.channels, motions, bristles, title, from: self.from, to: self.to };
         match svg(&results, &selection) {
             Err(error) => refuse(error.context(self.result.display().to_string())),
             Ok(picture) => match target::write(&out, |file| Ok(file.write_all(picture.as_bytes())?)) {
@@ -150,7 +144,8 @@ pub fn svg(results: &Results, selection: &Selection) -> Result<String> {
     }
     // one instant has no extent
     let window = if from < to { (from, to) } else { (from - 0.5, to + 0.5) };
-    let phases = phases::phases(results, t);
+    let mut phases = phases::phases(results, t);
+    phases.extend(phases::slow(results, t, &selection.bristles));
     let data = draw::Data { t, columns: &results.columns, phases: &phases, window };
     Ok(draw::draw(&selection.title, &panels, &data))
 }

@@ -1,8 +1,17 @@
 //! When joints were stuck.
 //!
-//! Events have the instants themselves; where there are none, the mode channel has them to a row.
+//! Events have the instants themselves; where there are none, the mode channel has them to a row. A bristle has no modes and never
+//! quite stops: it counts as stuck while it slips more slowly than a hundredth of its Stribeck velocity.
 
 use crate::results::Results;
+use bristle::Scene;
+use bristle::friction::Law;
+use bristle::scene::Load;
+
+/// The part of the Stribeck velocity below which a bristle counts as stuck.
+const SLOW: f64 = 1e-2;
+/// The same, of the largest velocity of a run, where a law has no Stribeck velocity.
+const SLOW_OF_FASTEST: f64 = 1e-4;
 
 /// What became of one joint with stick-slip friction.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +71,60 @@ pub fn phases(results: &Results, t: &[f64]) -> Vec<Phases> {
     all
 }
 
+/// A joint or coupling with bristles, and the velocity below which it counts as stuck; `None` if the law does not say.
+pub type Slow = (String, Option<f64>);
+
+/// Joints and couplings of a scene that have bristles.
+pub fn bristles(scene: &Scene) -> Vec<Slow> {
+    let joints = scene.joints.iter().filter_map(|joint| Some((&joint.name[..], joint.friction.as_ref()?, &joint.load)));
+    let couplings = scene.couplings.iter().filter_map(|coupling| {
+        let (law, load) = coupling.friction()?;
+        Some((coupling.name(), law, load))
+    });
+    let mut all = Vec::new();
+    for (name, law, load) in joints.chain(couplings) {
+        let velocity = match law {
+            Law::Dahl(_) => None,
+            Law::LuGre(law) => law.stribeck_velocity,
+            Law::LuGre2(law) => law.lugre.stribeck_velocity,
+            Law::ElastoPlastic(law) => law.lugre.stribeck_velocity,
+            _ => continue,
+        };
+        // slip is joint rate times lever
+        let arm = if let Load::Pin { radius } | Load::Thrust { radius } = load { *radius } else { 1.0 };
+        all.push((name.to_owned(), velocity.map(|velocity| SLOW * velocity / arm)));
+    }
+    all
+}
+
+/// When bristles hardly slipped, over three rows and more, with a load on them.
+pub fn slow(results: &Results, t: &[f64], bristles: &[Slow]) -> Vec<Phases> {
+    let mut all = Vec::new();
+    for (name, velocity) in bristles {
+        let Some(v) = results.channel(&format!("{name}.velocity")) else { continue };
+        let load = results.channel(&format!("{name}.load"));
+        let fastest = v.iter().fold(0.0_f64, |fastest, v| fastest.max(v.abs()));
+        let limit = velocity.unwrap_or(SLOW_OF_FASTEST * fastest);
+        let is_stuck = |k: usize| v[k].abs() <= limit && load.is_none_or(|load| load.get(k).is_some_and(|n| *n > 0.0));
+        let mut phases = Phases { joint: name.clone(), stuck: Vec::new(), changes: Vec::new() };
+        let mut since = None;
+        for k in 0..=v.len().min(t.len()) {
+            match (since, k < v.len().min(t.len()) && is_stuck(k)) {
+                (None, true) => since = Some(k),
+                (Some(first), false) => {
+                    if k - first >= 3 {
+                        phases.stuck.push((t[first], t[k - 1]));
+                    }
+                    since = None;
+                }
+                _ => {}
+            }
+        }
+        all.push(phases);
+    }
+    all
+}
+
 /// Spans that touch, or come nearer to one another than `gap`, as one: a picture shows no more.
 pub fn merged(spans: &[(f64, f64)], gap: f64) -> Vec<(f64, f64)> {
     let mut merged: Vec<(f64, f64)> = Vec::new();
@@ -81,6 +144,23 @@ mod tests {
 
     fn event(t: f64, joint: &str, from: i8, to: i8) -> ResultEvent {
         ResultEvent { t, joint: joint.into(), from, to }
+    }
+
+    #[test]
+    fn bristles_are_stuck_while_they_hardly_slip_under_load() {
+        let text = r#"Scene(links: [Link(name: "a", mass: 1.0)], joints: [Joint(name: "j", parent: "world", child: "a",
+            kind: Revolute(axis: (0, 0, 1)), load: Pin(radius: 0.1),
+            friction: LuGre(sigma0: 1e5, sigma1: 300, coulomb: 1, stiction: 1.5, stribeck_velocity: 0.01))])"#;
+        let bristles = bristles(&Scene::parse(text, "pin").unwrap());
+        // a hundredth of 0.01 m/s at 0.1 m
+        assert_eq!(bristles, [("j".to_owned(), Some(1e-3))]);
+        let t: Vec<f64> = (0..12).map(f64::from).collect();
+        let v = vec![0.0, 5e-4, 0.0, 0.5, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let load = vec![1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0];
+        let names = ["j.velocity", "j.load"].map(String::from).to_vec();
+        let results = Results { names, columns: vec![v, load], events: Vec::new() };
+        // one row alone is a turn; without load there is nothing to be stuck to
+        assert_eq!(slow(&results, &t, &bristles)[0].stuck, [(0.0, 2.0), (8.0, 11.0)]);
     }
 
     #[test]

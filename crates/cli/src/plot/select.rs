@@ -3,6 +3,7 @@
 //! In a pattern `*` stands for any characters, `?` for one, everything else for itself.
 
 use super::decimate::is_drawable;
+use super::phases::Slow;
 use super::quantity::{Channel, Motions, Quantity};
 use crate::results::Results;
 use anyhow::{Result, bail};
@@ -17,6 +18,8 @@ pub struct Selection {
     pub patterns: Vec<String>,
     /// Kinds of the joints, for units, where they are known.
     pub motions: Motions,
+    /// Joints and couplings with bristles, for stick phases, where they are known.
+    pub bristles: Vec<Slow>,
     /// Stands over the picture; nothing does if it is empty.
     pub title: String,
     /// Times between which to show, s; all of them where `None`.

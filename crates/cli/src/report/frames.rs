@@ -6,7 +6,8 @@
 //!
 //!     s₁² = 6 (I₂ + I₃ − I₁) / m    and so on round.
 //!
-//! A thin rod is its own box.
+//! A thin rod is its own box. What turns about an axis through its centre of mass and carries nothing is a wheel or the end of a
+//! shaft: with I about its axis it is drawn as the uniform disc of radius √(2 I/m).
 
 use super::encode::{extent, quantize, shorts};
 use crate::results::Results;
@@ -95,7 +96,7 @@ impl Animation {
             json!({
                 "name": model.link_names[i], "joint": model.joint_names[i], "kind": kind, "parent": parent as i64 - 1,
                 "axis": axis.map(list), "at": list(joint), "rail": rail, "mass": mass, "center": list(center),
-                "box": solid(model, i, mass),
+                "box": solid(model, i, mass), "disc": disc(model, i, mass, &center),
             })
         };
         Value::Array((1..model.n_bodies()).map(link).collect())
@@ -179,6 +180,16 @@ fn solid(model: &Model, i: usize, mass: f64) -> Option<[[f64; 3]; 3]> {
     let edges = [edge(0), edge(1), edge(2)];
     let is_solid = edges.iter().all(|edge| edge.is_finite()) && edges.iter().any(|edge| *edge > 1e-9);
     is_solid.then(|| [0, 1, 2].map(|k| list(eigen.eigenvectors.column(k) * (0.5 * edges[k]))))
+}
+
+/// Radius of the uniform disc with the inertia of a balanced link about the axis it turns on; `None` for other links.
+fn disc(model: &Model, i: usize, mass: f64, center: &Vector3<f64>) -> Option<f64> {
+    let JointKind::Revolute { axis } = model.kinds[i] else { return None };
+    let axis = axis.normalize();
+    let radius = (2.0 * axis.dot(&(model.inertia_about_center(i) * axis)) / mass).sqrt();
+    let is_balanced = center.cross(&axis).norm() <= 1e-6 * radius;
+    let carries = (1..model.n_bodies()).any(|child| model.parent[child] == i);
+    (radius.is_finite() && radius > 0.0 && is_balanced && !carries).then_some(radius)
 }
 
 fn list(v: Vector3<f64>) -> [f64; 3] {

@@ -25,6 +25,7 @@ use anyhow::{Result, bail};
 use bristle::Scene;
 use bristle::integrate::Stats;
 use bristle::multibody::Model;
+use bristle::scene::Coupling;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -84,7 +85,7 @@ pub fn html(facts: &Facts<'_>) -> Result<String> {
         ("summary", tables::escape(&summary)),
         ("style", STYLE.to_owned()),
         ("warnings", tables::warnings(facts)),
-        ("ledger", tables::ledger(results)),
+        ("ledger", tables::ledger(facts.scene, results)),
         ("statistics", tables::statistics(facts, end - start)),
         ("source", tables::source(facts)),
         ("data", data),
@@ -108,6 +109,8 @@ fn data(facts: &Facts<'_>, t: &[f64]) -> Result<Value> {
     let selection = select::Selection { motions: Motions::of(facts.scene), ..select::Selection::default() };
     let panels = select::panels(results, &selection)?;
     let animation = frames::Animation::new(model, results)?;
+    let mut stuck = phases::phases(results, t);
+    stuck.extend(phases::slow(results, t, &phases::bristles(facts.scene)));
     let (start, end) = (t[0], t[t.len() - 1]);
     // one instant has no extent
     let window = if start < end { (start, end) } else { (start - 0.5, end + 0.5) };
@@ -122,9 +125,28 @@ fn data(facts: &Facts<'_>, t: &[f64]) -> Result<Value> {
         "light": palette::LIGHT, "dark": palette::DARK,
         "dashes": palette::DASHES.map(|dash| dash.split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<f64>>()),
         "links": animation.links(model, results), "frames": animation.frames(t), "view": animation.view(model),
-        "phases": curves::phases(&phases::phases(results, t), t),
+        "phases": curves::phases(&stuck, t), "couplings": couplings(facts),
         "panels": curves::curves(&panels, results, t),
     }))
+}
+
+/// What ties joints together, by the places of their links.
+fn couplings(facts: &Facts<'_>) -> Value {
+    let model = facts.model;
+    let of = |coupling: &Coupling| {
+        let joints: Vec<&str> = match coupling {
+            Coupling::Gear { joints, .. }
+            | Coupling::SpringDamper { joints, .. }
+            | Coupling::Clutch { joints, .. }
+            | Coupling::OneWayClutch { joints, .. } => joints.iter().map(String::as_str).collect(),
+            Coupling::Planetary { sun, ring, carrier, .. } => vec![sun, carrier, ring],
+            Coupling::Linear { terms, .. } => terms.iter().map(|term| term.0.as_str()).collect(),
+            Coupling::Brake { joint, .. } => vec![joint],
+        };
+        let links: Vec<usize> = joints.iter().filter_map(|name| Some(model.joint(name)? - 1)).collect();
+        json!({ "name": coupling.name(), "kind": coupling.kind(), "links": links })
+    };
+    Value::Array(facts.scene.couplings.iter().map(of).collect())
 }
 
 /// A page with every `{{name}}` replaced; the parts themselves are left alone.

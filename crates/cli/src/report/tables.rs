@@ -3,6 +3,7 @@
 use super::Facts;
 use crate::results::Results;
 use crate::summary::written;
+use bristle::Scene;
 use std::fmt::Write;
 
 /// Characters of a scene that are shown.
@@ -11,7 +12,7 @@ const MOST_SOURCE: usize = 60_000;
 const MOST_ROWS: usize = 40;
 
 /// Where the energy was at the start and at the end, what it was at worst off by, and the heat of each joint.
-pub fn ledger(results: &Results) -> String {
+pub fn ledger(scene: &Scene, results: &Results) -> String {
     let mut rows = String::new();
     let row = |rows: &mut String, name: &str, what: &str, values: &[f64]| {
         if let (Some(first), Some(last)) = (values.first(), values.last()) {
@@ -38,11 +39,13 @@ pub fn ledger(results: &Results) -> String {
     let heats: Vec<&String> =
         results.names.iter().filter(|name| name.ends_with(".dissipated") && !name.starts_with("energy.")).collect();
     for name in heats.iter().take(MOST_ROWS) {
-        let joint = name.strip_suffix(".dissipated").unwrap_or(name);
-        row(&mut rows, joint, "heat of the joint", results.channel(name).unwrap_or(&[]));
+        let owner = name.strip_suffix(".dissipated").unwrap_or(name);
+        let kind = scene.couplings.iter().find(|coupling| coupling.name() == owner).map(|coupling| coupling.kind());
+        let what = format!("heat of the {}", kind.map_or("joint", in_words));
+        row(&mut rows, owner, &what, results.channel(name).unwrap_or(&[]));
     }
     if heats.len() > MOST_ROWS {
-        let _ = writeln!(rows, "<tr><th>… and {} joints more</th></tr>", heats.len() - MOST_ROWS);
+        let _ = writeln!(rows, "<tr><th>… and {} more</th></tr>", heats.len() - MOST_ROWS);
     }
     let balance = results.channel("energy.balance").unwrap_or(&[]);
     let worst = balance.iter().fold(0.0_f64, |worst, x| worst.max(x.abs()));
@@ -51,6 +54,17 @@ pub fn ledger(results: &Results) -> String {
          <tbody>\n{rows}</tbody></table></div>\n<p>The balance is off by {} J at worst.</p>",
         joules(worst)
     )
+}
+
+/// A kind of coupling as people say it.
+fn in_words(kind: &'static str) -> &'static str {
+    match kind {
+        "Clutch" => "clutch",
+        "Brake" => "brake",
+        "OneWayClutch" => "one-way clutch",
+        "SpringDamper" => "damper",
+        kind => kind,
+    }
 }
 
 /// How the run went.

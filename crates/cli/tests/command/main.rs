@@ -6,6 +6,7 @@ mod import;
 mod lost;
 mod plot;
 mod run;
+mod said;
 mod sweep;
 
 use std::path::{Path, PathBuf};

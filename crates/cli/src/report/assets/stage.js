@@ -101,8 +101,16 @@ const stage = (() => {
     return out;
   };
   const isFrame = (link) => link.kind === "free";
+  const planar = data.view.planar;
   links.forEach((link, i) => {
-    link.corners = corners(link);
+    // seen along its axis, a wheel is a disc
+    link.isDisc = planar && link.disc > 0;
+    link.corners = link.isDisc ? [] : corners(link);
+    if (link.isDisc) {
+      const side = cross(link.axis, Math.abs(link.axis[0]) < 0.9 ? [1, 0, 0] : [0, 1, 0]);
+      link.spoke = times3(side, link.disc / (Math.hypot(...side) || 1));
+      link.rim = [1, -1].flatMap((s) => [times3(link.spoke, s), times3(cross(link.axis, link.spoke), s)]).map((v) => add(link.center, v));
+    }
     link.children = links.filter((other) => other.parent === i && !isFrame(other)).map((other) => other.at);
     // a rod ends at the far end of its longest edge; what nothing hangs on draws a trail with its end or centre
     const edges = (link.box || []).slice().sort((a, b) => Math.hypot(...b) - Math.hypot(...a));
@@ -110,11 +118,14 @@ const stage = (() => {
     link.isRod = edges.length > 0 && link.thick < 0.08 * Math.hypot(...edges[0]);
     const ends = link.isRod ? [add(link.center, edges[0]), sub(link.center, edges[0])] : [link.center];
     const end = ends.reduce((a, b) => (dot(b, b) > dot(a, a) ? b : a));
-    link.tip = link.children.length ? null : end;
+    link.tip = link.children.length || link.isDisc ? null : end;
     const curve = data.panels.filter((panel) => panel.ofJoints).flatMap((panel) => panel.curves)
       .find((c) => c.owner === link.joint);
     link.color = curve && !isFrame(link) ? curve.color : i;
   });
+  // A drivetrain: wheels in one place, told apart by standing side by side, with what ties them between.
+  const isTrain = links.length > 1 && links.every((link) => link.isDisc && link.parent < 0 &&
+    Math.hypot(...sub(link.at, links[0].at)) < 0.5 * Math.min(...links.map((other) => other.disc)));
   const middle = (poses) =>
     times3(links.map((link, i) => place(poses[i], link.center)).reduce(add, [0, 0, 0]), 1 / Math.max(links.length, 1));
 
@@ -122,12 +133,12 @@ const stage = (() => {
   const pointsOf = (poses) => links.flatMap((link, i) => [
     place(poses[i], link.center), poses[i].p,
     ...link.corners.map((c) => place(poses[i], c)),
+    ...(link.rim || []).map((c) => place(poses[i], c)),
     ...(isFrame(link) ? [] : [place(parentOf(poses, i), link.at)]),
     ...(link.rail || []).map((c) => place(parentOf(poses, i), c)),
   ]);
 
   // Camera: turned by yaw and pitch from the first view.
-  const planar = data.view.planar;
   const camera = { yaw: 0, pitch: 0, zoom: 1 };
   const home = () => Object.assign(camera, { yaw: planar ? 0 : -0.65, pitch: planar ? 0 : 0.38, zoom: 1 });
   home();
@@ -164,6 +175,7 @@ const stage = (() => {
     const bone = lengths[lengths.length >> 1] || Infinity;
     return { bone, center, half: [(whole[0][1] - whole[0][0]) / 2, (whole[1][1] - whole[1][0]) / 2], around, roams: size > 0 && far > 8 * size };
   })();
+  if (isTrain) $("viewbar").hidden = true;
   $("follow").checked = extents.roams && links.some(isFrame);
   $("follow").parentElement.hidden = !extents.roams && !links.some(isFrame);
 
@@ -181,9 +193,64 @@ const stage = (() => {
     return `${Number((x / scale).toPrecision(3))} ${name}`;
   };
 
+  const drawTrain = (t) => {
+    const { pen, width, height } = fitted(canvas);
+    if (!width) return;
+    const poses = posesAt(t), { right, up } = axes();
+    const ink = css("--text"), soft = css("--soft"), paper = css("--raised"), held = css("--stuck");
+    const columns = clamp(Math.floor(width / 96), 1, links.length), rows = Math.ceil(links.length / columns);
+    const cell = [width / columns, (height - 24) / rows], most = Math.max(...links.map((link) => link.disc));
+    const full = Math.min(0.3 * cell[0], 0.28 * cell[1]);
+    const at = links.map((_, i) => [(i % columns + 0.5) * cell[0], 12 + (Math.floor(i / columns) + 0.5) * cell[1]]);
+    const radius = links.map((link) => full * clamp(Math.sqrt(link.disc / most), 0.45, 1));
+    const stroke = (style, thickness, path) => { pen.strokeStyle = style; pen.lineWidth = thickness; pen.beginPath(); path(); pen.stroke(); };
+    pen.lineCap = pen.lineJoin = "round"; pen.font = "12px system-ui, sans-serif"; pen.textAlign = "center";
+    for (const coupling of data.couplings) {
+      const stuck = isStuck(coupling.name, t), slips = /Clutch|Brake/.test(coupling.kind);
+      if (coupling.links.length < 2) {
+        // a brake: a shoe under its wheel
+        const [i] = coupling.links;
+        if (i === undefined) continue;
+        stroke(stuck ? held : soft, 7, () => pen.arc(at[i][0], at[i][1], radius[i] + (stuck ? 5 : 9), 0.3 * Math.PI, 0.7 * Math.PI));
+        continue;
+      }
+      for (let k = 1; k < coupling.links.length; k++) {
+        const [a, b] = [coupling.links[k - 1], coupling.links[k]].map((i) => at[i]);
+        const far = Math.abs(a[0] - b[0]) > 1.5 * cell[0] || a[1] !== b[1];
+        const top = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2 - (far ? 1.25 * full + 6 : 0)];
+        stroke(soft, slips ? 2 : 3, () => { pen.moveTo(...a); if (far) pen.quadraticCurveTo(top[0], 2 * top[1] - (a[1] + b[1]) / 2, ...b); else pen.lineTo(...b); });
+        if (slips) {
+          // two plates, together while stuck
+          const gap = stuck ? 3 : 6;
+          pen.fillStyle = paper; pen.fillRect(top[0] - gap, top[1] - 14, 2 * gap, 28);
+          for (const s of [-1, 1]) stroke(stuck ? held : ink, 4, () => { pen.moveTo(top[0] + s * gap, top[1] - 13); pen.lineTo(top[0] + s * gap, top[1] + 13); });
+        }
+        pen.fillStyle = soft; pen.textBaseline = "bottom"; pen.fillText(coupling.name, top[0], top[1] - 17);
+      }
+    }
+    links.forEach((link, i) => {
+      const hue = color(link.color), [x, y] = at[i], spoke = turn(poses[i], link.spoke);
+      const d = [dot(spoke, right) / link.disc * radius[i], -dot(spoke, up) / link.disc * radius[i]];
+      pen.beginPath(); pen.arc(x, y, radius[i], 0, 7);
+      pen.fillStyle = paper; pen.fill(); pen.globalAlpha = 0.22; pen.fillStyle = hue; pen.fill(); pen.globalAlpha = 1;
+      stroke(hue, 2, () => pen.arc(x, y, radius[i], 0, 7));
+      stroke(hue, 4, () => { pen.moveTo(x, y); pen.lineTo(x + d[0], y + d[1]); });
+      disc(pen, at[i], 5, isStuck(link.joint, t) ? held : paper, ink);
+      pen.fillStyle = ink; pen.textBaseline = "top"; pen.fillText(link.joint, x, y + radius[i] + 14);
+    });
+    sayStuck(t);
+  };
+  const sayStuck = (t) => {
+    const now = $("now");
+    if (!now) return;
+    const stuck = data.phases.filter((phase) => isStuck(phase.joint, t)).map((phase) => phase.joint);
+    now.textContent = stuck.length ? `stuck now: ${stuck.slice(0, 4).join(", ")}${stuck.length > 4 ? ", …" : ""}` : "";
+  };
+
   let shown = data.start;
   const draw = (t) => {
     shown = t;
+    if (isTrain) return drawTrain(t);
     const { pen, width, height } = fitted(canvas);
     if (!links.length || !width) return;
     const poses = posesAt(t), { right, up, toward } = axes();
@@ -273,6 +340,14 @@ const stage = (() => {
         pen.fillStyle = hue; pen.globalAlpha = 0.9; pen.fillRect(-24, -15, 48, 30);
         pen.restore(); pen.globalAlpha = 1;
       }
+      if (link.isDisc) {
+        const rim = see(place(pose, add(link.center, link.spoke)));
+        pen.beginPath(); pen.arc(center[0], center[1], link.disc * scale, 0, 7);
+        pen.globalAlpha = 0.22; pen.fillStyle = hue; pen.fill(); pen.globalAlpha = 1;
+        pen.strokeStyle = hue; pen.lineWidth = 2; pen.stroke();
+        line([center, rim], hue, 4);
+        continue;
+      }
       for (const child of link.children) line([origin, see(place(pose, child))], hue, 5);
       if (link.isRod && !link.children.length) line([origin, see(place(pose, link.tip))], hue, 5);
       if (!link.corners.length || link.children.length) line([origin, center], hue, link.children.length ? 1.5 : 4);
@@ -316,11 +391,7 @@ const stage = (() => {
     line([[bx - bar * scale, by - 4], [bx - bar * scale, by], [bx, by], [bx, by - 4]], soft, 1.5);
     pen.fillStyle = soft; pen.textAlign = "right"; pen.textBaseline = "bottom";
     pen.fillText(lengthLabel(bar), bx, by - 6);
-    const now = $("now");
-    if (now) {
-      const stuck = data.phases.filter((phase) => isStuck(phase.joint, t)).map((phase) => phase.joint);
-      now.textContent = stuck.length ? `stuck now: ${stuck.slice(0, 4).join(", ")}${stuck.length > 4 ? ", …" : ""}` : "";
-    }
+    sayStuck(t);
   };
 
   // Convex outline of points (Andrew 1979).

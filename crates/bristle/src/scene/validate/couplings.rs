@@ -1,0 +1,112 @@
+//! Couplings: the joints they name exist, and their numbers are what they must be.
+
+use std::collections::HashMap;
+
+use super::{At, Check, Must, kind_name};
+use crate::scene::{Coupling, Load};
+
+impl Check<'_> {
+    pub(super) fn couplings(&mut self) {
+        let scene = self.scene;
+        let index: HashMap<&str, usize> = scene.joints.iter().enumerate().map(|(i, j)| (j.name.as_str(), i)).collect();
+        let couplings = At::field("couplings");
+        for (i, coupling) in scene.couplings.iter().enumerate() {
+            let at = couplings.index(i);
+            match coupling {
+                Coupling::Gear { joints, ratio, offset, .. } => {
+                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
+                    self.number(at.key("ratio"), *ratio, Must::NotBeZero);
+                    self.number(at.key("offset"), *offset, Must::BeFinite);
+                }
+                Coupling::Planetary { sun, ring, carrier, ratio, .. } => {
+                    let named = [("sun", sun), ("ring", ring), ("carrier", carrier)];
+                    for (n, (key, name)) in named.into_iter().enumerate() {
+                        self.joint_name(&index, at.key(key), name);
+                        if named[..n].iter().any(|other| other.1 == name) {
+                            self.report_alone(at.key(key), format!("`{name}` is named twice"), "");
+                        }
+                    }
+                    self.number(at.key("ratio"), *ratio, Must::NotBeZero);
+                }
+                Coupling::Linear { terms, offset, .. } => {
+                    let at_terms = at.key("terms");
+                    if terms.is_empty() {
+                        self.report_alone(
+                            at_terms,
+                            "a linear coupling needs terms",
+                            "write `terms: [(\"a\", 1.0), (\"b\", -2.0)]`",
+                        );
+                    }
+                    for (t, (name, coefficient)) in terms.iter().enumerate() {
+                        let term = at_terms.index(t);
+                        self.joint_name(&index, term.index(0), name);
+                        if terms[..t].iter().any(|other| other.0 == *name) {
+                            self.report_alone(
+                                term.index(0),
+                                format!("`{name}` is named twice"),
+                                "add up its coefficients",
+                            );
+                        }
+                        if self.number(term.index(1), *coefficient, Must::BeFinite) && *coefficient == 0.0 {
+                            self.report_alone(
+                                term.index(1),
+                                format!("the coefficient of `{name}` is 0"),
+                                "leave the term out",
+                            );
+                        }
+                    }
+                    self.number(at.key("offset"), *offset, Must::BeFinite);
+                }
+                Coupling::SpringDamper { joints, stiffness, damping, rest, .. } => {
+                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
+                    self.number(at.key("stiffness"), *stiffness, Must::NotBeNegative);
+                    self.number(at.key("damping"), *damping, Must::NotBeNegative);
+                    self.number(at.key("rest"), *rest, Must::BeFinite);
+                }
+                Coupling::Clutch { joints, .. } => {
+                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
+                }
+                Coupling::Brake { joint, .. } => self.joint_name(&index, at.key("joint"), joint),
+                Coupling::OneWayClutch { joints, lock_factor, .. } => {
+                    self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
+                    self.number(at.key("lock_factor"), *lock_factor, Must::BeAtLeast(1.0));
+                }
+            }
+            if let Some((law, load)) = coupling.friction() {
+                self.law(at.key("friction"), law);
+                self.load(at.key("load"), load);
+                if !matches!(load, Load::Unit | Load::Constant(_) | Load::Signal { .. }) {
+                    let reason = format!("`{}` has no reaction to take its load from", coupling.name());
+                    self.report(at.key("load"), reason, "write `Unit`, `Constant(…)` or `Signal(max: …, signal: …)`");
+                }
+            }
+        }
+    }
+
+    /// Two different joints with one coordinate each.
+    fn joint_names(&mut self, index: &HashMap<&str, usize>, at: At, names: &[&str; 2]) {
+        for (i, name) in names.iter().enumerate() {
+            self.joint_name(index, at.index(i), name);
+        }
+        if names[0] == names[1] {
+            self.report_alone(at.index(1), format!("`{}` is coupled to itself", names[1]), "name two different joints");
+        }
+    }
+
+    fn joint_name(&mut self, index: &HashMap<&str, usize>, at: At, name: &str) {
+        let joints = &self.scene.joints;
+        match index.get(name) {
+            Some(&j) if joints[j].kind.is_single() => {}
+            Some(&j) => {
+                let reason = format!("`{name}` is `{}`: it has no coordinate to couple", kind_name(&joints[j].kind));
+                self.report_alone(at, reason, "name a `Revolute` or `Prismatic` joint");
+            }
+            None => {
+                let help = self.suggest(name, joints.iter().map(|joint| joint.name.as_str()));
+                if self.knows("joints", "name") {
+                    self.report_alone(at, format!("there is no joint `{name}`"), help);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Settings: duration, output, method, step control and formulation, and whether they fit together.
+
+use super::{At, Check, Must};
+use crate::scene::{Control, Formulation, Kinks, Method, Output};
+
+/// More rows than these in one recording are a mistake in `interval`.
+const MAX_ROWS: f64 = 1e8;
+
+impl Check<'_> {
+    pub(super) fn settings(&mut self) {
+        let scene = self.scene;
+        self.finite(At::field("gravity"), &scene.gravity);
+        let long = self.number(At::field("duration"), scene.duration, Must::BePositive);
+
+        let output = At::field("output");
+        let Output { interval, steps } = scene.output;
+        if self.number(output.key("interval"), interval, Must::BePositive) && long && !steps {
+            let rows = scene.duration / interval;
+            if rows > MAX_ROWS {
+                let reason = format!("this would record {rows:.1e} rows; the limit is {MAX_ROWS:.0e}");
+                self.report(output.key("interval"), reason, "a larger `interval`, or a shorter `duration`");
+            }
+        }
+
+        // method and control, and whether they fit
+        let solver = At::field("solver");
+        let (method, control) = (solver.key("method"), solver.key("control"));
+        if let Some(Method::GeneralizedAlpha { spectral_radius }) = scene.solver.method {
+            self.number(method.key("spectral_radius"), spectral_radius, Must::BeWithin(0.0, 1.0));
+        }
+        self.control(control, scene.control());
+        if scene.solver.kinks != Kinks::default() && !scene.control().is_by_error() {
+            let help = "leave `kinks` out, or write `control: Error(rtol: 1e-8, atol: 1e-10)`";
+            self.report(solver.key("kinks"), "kinks are located only where errors control the steps", help);
+        }
+        self.control_fits(method, control);
+        let formulation = At::field("formulation");
+        // point at what was said last, and answer in its language
+        let at = if self.is_override(method) && !self.is_override(formulation) { method } else { formulation };
+        if scene.method() == Method::RealTime && scene.formulation != Formulation::Implicit {
+            let help = if self.is_override(at) {
+                "leave it out, or set `formulation=Implicit`"
+            } else {
+                "leave it out, or write `formulation: Implicit`"
+            };
+            self.report(at, "`RealTime` has its own way with loads", help);
+        } else if scene.formulation == Formulation::Residual && !scene.method().is_implicit() {
+            let chosen = if scene.solver.method.is_some() { "" } else { ", the default," };
+            let reason =
+                format!("`Residual` needs an implicit method; `{}`{chosen} is explicit", scene.method().name());
+            // which method is the default depends on every friction law
+            if self.damage.is_empty() || scene.solver.method.is_some() {
+                let help = if self.is_override(at) {
+                    "set `solver.method=Radau5`"
+                } else {
+                    "write `solver: Solver(method: Radau5)`"
+                };
+                self.report(at, reason, help);
+            }
+        }
+    }
+
+    /// Steps by error need an error estimate, `RealTime` one step, and rules of bristles a bristle.
+    fn control_fits(&mut self, method: At, control: At) {
+        let scene = self.scene;
+        let name = scene.method().name();
+        // point at what was said last
+        let is_method = scene.solver.control.is_none() || self.is_override(method) && !self.is_override(control);
+        let at = if is_method { method } else { control };
+        let is_constant = matches!(scene.control(), Control::Constant { .. });
+        let step = if self.is_override(at) {
+            "set `solver.control=Constant(step: 1e-3)`"
+        } else {
+            "write `control: Constant(step: 1e-3)`"
+        };
+        if scene.method() == Method::RealTime && !is_constant {
+            self.report(at, "`RealTime` takes a constant step", format!("{step} with the step of your control loop"));
+        } else if scene.control().is_by_error() && !scene.method().has_error_estimate() {
+            let reason = format!("`{name}` has no error estimate to choose its steps by");
+            self.report(at, reason, format!("{step}, or use `Dopri5`, `Radau5` or `GeneralizedAlpha`"));
+        }
+        // without a bristle there is no time constant, and steps would have no limit
+        if matches!(scene.control(), Control::DymoreLuGre { .. }) && !scene.has_bristles() && self.damage.is_empty() {
+            let reason = "`DymoreLuGre` takes its steps from bristles, and no friction law here has one";
+            self.report(control, reason, "`DymoreCoulomb` or `Error` are for laws without bristles");
+        }
+    }
+
+    fn control(&mut self, at: At, control: Control) {
+        let mut positive = |key: &str, value: f64| self.number(at.key(key), value, Must::BePositive);
+        match control {
+            Control::Constant { step } => _ = positive("step", step),
+            Control::Error { rtol, atol } | Control::Elementary { rtol, atol } => {
+                self.number(at.key("rtol"), rtol, Must::NotBeNegative);
+                self.number(at.key("atol"), atol, Must::NotBeNegative);
+                if rtol == 0.0 && atol == 0.0 {
+                    self.report_alone(at, "`rtol` and `atol` are both 0", "write `Error(rtol: 1e-8, atol: 1e-10)`");
+                }
+            }
+            Control::DymoreCoulomb { min, max, v_min, t_s } => {
+                positive("v_min", v_min);
+                positive("t_s", t_s);
+                if positive("min", min) && positive("max", max) && min > max {
+                    self.report_alone(at.key("min"), format!("`min` is {min}, more than `max`, {max}"), "");
+                }
+            }
+            Control::DymoreLuGre { min, v_min, alpha, t_s } => {
+                positive("min", min);
+                positive("v_min", v_min);
+                positive("t_s", t_s);
+                self.number(at.key("alpha"), alpha, Must::NotBeNegative);
+            }
+            Control::Velocity { inside, outside, range: (from, to) } => {
+                positive("inside", inside);
+                positive("outside", outside);
+                let range = at.key("range");
+                self.number(range.index(0), from, Must::NotBeNegative);
+                if self.number(range.index(1), to, Must::BePositive) && from >= to {
+                    self.report_alone(
+                        range,
+                        format!("the range from {from} to {to} is empty"),
+                        "write it as (from, to)",
+                    );
+                }
+            }
+            Control::TimeConstant { max, fraction } => {
+                positive("max", max);
+                positive("fraction", fraction);
+            }
+            Control::TimeConstantSwitch { threshold, below, above } => {
+                positive("threshold", threshold);
+                positive("below", below);
+                positive("above", above);
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What the command says, where it says it, and the code it leaves with.
+
+use super::{Temporary, bristle, bristle_in, root, stderr};
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+const PENDULUM: &str = "scenes/single_pendulum.ron";
+
+/// The command with its data going to a file or device.
+#[cfg(target_os = "linux")]
+fn onto_full_disk(arguments: &[&str]) -> (Option<i32>, String) {
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bristle"));
+    let output = command.args(arguments).current_dir(root()).stdout(full).output().unwrap();
+    (output.status.code(), stderr(&output))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn data_that_cannot_be_printed_are_an_error() {
+    let out = Temporary::new("full.csv");
+    for arguments in [
+        &["run", PENDULUM, "--until", "0.1", "--json", "--out", out.path()][..],
+        &["list"],
+        &["check", PENDULUM],
+        &["compare", PENDULUM, "--with", "method=Radau5", "--until", "0.1"],
+        &["plot", "--help"],
+        &["--help"],
+        &["--version"],
+    ] {
+        let (code, said) = onto_full_disk(arguments);
+        assert!(code == Some(1) && said.contains("standard output"), "{arguments:?}: {code:?} {said}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    for arguments in [&["list"][..], &["--help"], &["check", PENDULUM]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bristle"));
+        let child = command.args(arguments).current_dir(root()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let mut child = child.unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn lists_without_scenes_are_lists_all_the_same() {
+    let folder = Temporary::folder("nothing-here");
+    let output = bristle_in(&folder.0, &["list"]);
+    let listed = String::from_utf8(output.stdout.clone()).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for word in ["Revolute(axis", "exponent: 2.0", "damping_velocity", "RealTime", "OneWayClutch"] {
+        assert!(listed.contains(word), "{word}: {listed}");
+    }
+    assert!(stderr(&output).starts_with("note: no scenes here"), "{}", stderr(&output));
+    // who asks for scenes alone is told that there are none
+    assert_eq!(bristle_in(&folder.0, &["list", "scenes"]).status.code(), Some(2));
+}
+
+#[test]
+fn errors_of_options_name_the_option_and_answer_with_options() {
+    let said = |arguments: &[&str]| {
+        let output = bristle(&[&["run", PENDULUM, "--out", "never.csv"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        stderr(&output)
+    };
+    for (arguments, wanted) in [
+        (&["--method", "Rk4"][..], &["--> --method:1:15", "give `--step 1e-3`"][..]),
+        (&["--method", "Rk5"], &["--> --method:1:15", "did you mean `Rk4`?"]),
+        (&["--formulation", "Residual"], &["--> --formulation:", "give `--method Radau5`"]),
+        (&["--formulation", "Jerk", "--method", "RealTime"], &["--formulation", "give `--formulation Implicit`"]),
+        (&["--rtol", "1e-30"], &["--> --rtol:", "at least 1e-14"]),
+        (&["--atol", "-1"], &["--> --atol:", "`atol` is -1.0"]),
+        (&["--step", "-1"], &["--> --step:", "`step` is -1.0"]),
+        (&["--control", "Eror()"], &["--> --control:", "did you mean `Error`?"]),
+        (&["--until", "0"], &["--> --until:", "`duration` is 0.0"]),
+        (&["--set", "joints.nope.damping=1"], &["--> --set:", "there is no `nope`"]),
+    ] {
+        let said = said(arguments);
+        assert!(wanted.iter().all(|wanted| said.contains(wanted)), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn what_keeps_a_scene_from_starting_has_its_place() {
+    let joint = |more: &str| {
+        format!(
+            "Scene(\n    links: [Link(name: \"a\", mass: 1.0, center_of_mass: (0.0, 1.0, 0.0))],\n    joints: [Joint(name: \"j\", \
+             parent: \"world\", child: \"a\", kind: Prismatic(axis: (1.0, 0.0, 0.0)),\n        {more})],\n)"
+        )
+    };
+    let text = joint("friction: Coulomb(coulomb: 0.9), load: Guide(length: 0.1), velocity: 1.0");
+    let jam = Temporary::with("jam.ron", &text);
+    let output = bristle(&["check", jam.path()]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("jam.ron:4:") && stderr(&output).contains("joint `j`"), "{}", stderr(&output));
+
+    let text = joint("").replace("\n)", "\n    solver: Solver(control: Error(rtol: 1e-30)),\n)");
+    let small = Temporary::with("small.ron", &text);
+    let output = bristle(&["check", small.path()]);
+    assert!(stderr(&output).contains("small.ron:5:41"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_scene_is_saved_as_it_was_read_with_other_values_in_place() {
+    let saved = Temporary::new("saved.ron");
+    let arguments =
+        ["check", "scenes/double_pendulum_lugre.ron", "--set", "joints.elbow.damping=0.25", "--rtol", "1e-9"];
+    let output = bristle(&[&arguments[..], &["--save", saved.path()]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let again = bristle::Scene::load(saved.path()).unwrap();
+    let file = root().join("scenes/double_pendulum_lugre.ron");
+    let mut scene = bristle::Scene::load(file).unwrap();
+    assert_ne!(again, scene);
+    scene.joints.iter_mut().find(|joint| joint.name == "elbow").unwrap().damping = 0.25;
+    let bristle::scene::Control::Error { atol, .. } = scene.control() else { panic!("by error") };
+    scene.solver.control = Some(bristle::scene::Control::Error { rtol: 1e-9, atol });
+    assert_eq!(again, scene);
+    // never over the scene itself, and one at a time
+    for more in
+        [&["scenes/chain_10.ron", "--save", "scenes/chain_10.ron"][..], &[PENDULUM, PENDULUM, "--save", "x.ron"]]
+    {
+        assert_eq!(bristle(&[&["check"], more].concat()).status.code(), Some(2), "{more:?}");
+    }
+}
+
+#[test]
+fn numbers_of_a_failed_run_have_a_name_that_says_so() {
+    let scene = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"a\", kind: \
+                 Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: Euler, \
+                 control: Constant(step: 0.1)), duration: 1000.0, output: Output(interval: 0.1))";
+    let folder = Temporary::folder("failed-stats");
+    std::fs::write(folder.0.join("stiff.ron"), scene).unwrap();
+    let output = bristle_in(&folder.0, &["run", "stiff.ron", "--out", "out.csv", "--stats", "stats.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(folder.0.join("stats.partial.json").exists() && !folder.0.join("stats.json").exists());
+    let said = stderr(&output);
+    assert!(said.contains("of joint `slide` runs away after t = ") && said.contains("smaller step"), "{said}");
+}

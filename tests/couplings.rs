@@ -196,6 +196,12 @@ fn couplings_that_cannot_be_are_refused_by_name() {
     assert!(message.contains("`g3`") && message.contains("`g1`") && message.contains("`g2`"), "{message}");
     let message = refused(&none, &(gear("g1", 1, 2, 2.0, 0.0) + &gear("g2", 1, 2, 2.0, 1.0)));
     assert!(message.contains("contradicts `g1`"), "{message}");
+    // two ratios at once: only standing still satisfies them
+    let message = refused(&none, &(gear("g1", 1, 2, 2.0, 0.0) + &gear("g2", 1, 2, 3.0, 0.0)));
+    assert!(message.contains("`g2`: it contradicts `g1`") && message.contains("`j1` and `j2`"), "{message}");
+    let message =
+        refused(&none, &(gear("g1", 1, 2, 2.0, 0.0) + &gear("g2", 2, 3, 3.0, 0.0) + &gear("g3", 1, 3, 5.0, 0.0)));
+    assert!(message.contains("`g3`: it contradicts `g1` and `g2`"), "{message}");
     let message = refused(&["position: 1.0", "position: 1.0", ""], &gear("g1", 1, 2, 2.0, 0.0));
     assert!(message.contains("`j1`") && message.contains("2.0"), "{message}");
     let message =

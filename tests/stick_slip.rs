@@ -101,6 +101,7 @@ fn every_stepper_lands_on_the_events() {
         ("GeneralizedAlpha()", 1e-4, 1e-4),
         ("Euler", 1e-5, 1e-2),
         ("MixedEuler", 1e-5, 1e-2),
+        ("LinearlyImplicitEuler", 1e-5, 1e-2),
     ] {
         let mut sim = simulation(&slider(1.0, OSCILLATOR), method, &format!("Constant(step: {step:?})"));
         let recording = sim.run_until(2.0).unwrap_or_else(|error| panic!("{method}: {error}"));

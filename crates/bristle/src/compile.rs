@@ -53,12 +53,12 @@ impl Index {
     }
 
     /// Joints with their numbers, in order.
-    pub fn joints(&self) -> impl ExactSizeIterator<Item = (usize, Entity)> + '_ {
+    pub fn joints(&self) -> impl ExactSizeIterator<Item = (usize, Entity)> + Clone + '_ {
         self.joints.iter().enumerate().map(|(k, &e)| (k + 1, e))
     }
 
     /// Links with their numbers, in order.
-    pub fn links(&self) -> impl ExactSizeIterator<Item = (usize, Entity)> + '_ {
+    pub fn links(&self) -> impl ExactSizeIterator<Item = (usize, Entity)> + Clone + '_ {
         self.links.iter().enumerate().map(|(k, &e)| (k + 1, e))
     }
 }

@@ -1,7 +1,7 @@
 //! Components: what the entities of a world carry.
 //!
 //! A machine is one entity per link and one per joint. What describes it is read by [`compile`](crate::compile()); what
-//! is marked *result* is put there by [`write_back`](crate::write_back()) after every step.
+//! is marked *result* is put there by [`WriteBack`](crate::WriteBack) after every step.
 //!
 //! | entity | describes | acts | state | result |
 //! |---|---|---|---|---|

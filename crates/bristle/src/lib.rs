@@ -64,7 +64,7 @@ pub use record::{Event, Record, Recording};
 pub use scene::Scene;
 pub use simulation::{Settings, Simulation};
 pub use spawn::spawn;
-pub use write_back::write_back;
+pub use write_back::WriteBack;
 
 #[doc = include_str!("../docs/friction.md")]
 pub mod guide {

@@ -21,15 +21,15 @@ pub use read::{Handle, ModeEvent};
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
 use crate::component::{Effort, Friction};
 use crate::error::{Error, Result};
-use crate::formulation::{Counters, Machine, NearJam, Snapshot, Stiff};
+use crate::formulation::{Counters, Machine, NearJam, Snapshot, Stiff, Unsettled};
 use crate::record::{Event, MOST_NUMBERS, Record, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
-use crate::write_back::write_back;
+use crate::write_back::WriteBack;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Fired, Method, Options, Outcome, Sink, Stats, System};
-use bristle_multibody::{JointKind, Placement};
+use bristle_multibody::JointKind;
 use hecs::{Entity, World};
 
 /// Steps that stability holds down before it is worth a word.
@@ -121,7 +121,7 @@ pub struct Simulation {
     heat: Vec<f64>,
     past: Past,
     /// Poses of the links; `n_bodies`, the first of them the world's.
-    poses: Vec<Placement>,
+    results: WriteBack,
     /// Mode changes since the last call to `step`, and scratch for them: modes before.
     events: Vec<ModeEvent>,
     modes: Vec<Mode>,
@@ -202,7 +202,7 @@ impl Simulation {
             edited: state.clone(),
             state,
             past,
-            poses: Vec::new(),
+            results: WriteBack::default(),
             // room for the changes of most steps: one that has more grows it, once
             events: Vec::with_capacity(64),
             modes: Vec::new(),
@@ -266,8 +266,8 @@ impl Simulation {
         self.system.counters().and(self.past.counters)
     }
 
-    /// What a user ought to know although the run goes on: bearings near jamming, each with the time it was first seen; an explicit
-    /// stepper whose steps stability holds down, most of them.
+    /// What a user ought to know although the run goes on: bearings near jamming, and bearings whose load had not settled when the rounds of
+    /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
         let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
@@ -277,7 +277,14 @@ impl Simulation {
                  the one continuous from no friction is taken"
             )
         });
-        near.chain(self.stiffness()).collect()
+        let unsettled = self.system.unsettled().iter().map(|Unsettled { contact, t, largest }| {
+            let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
+            format!(
+                "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
+                 {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
+            )
+        });
+        near.chain(unsettled).chain(self.stiffness()).collect()
     }
 
     /// A stiff machine in the hands of an explicit stepper.
@@ -482,14 +489,13 @@ impl Simulation {
     }
 
     fn write_back(&mut self) -> Result<()> {
-        let Self { world, system, driver, state, heat, past, .. } = self;
+        let Self { world, system, driver, state, heat, past, results, .. } = self;
         system.look(driver.t(), driver.y())?;
         system.store(driver.t(), state);
         for (k, heat) in heat.iter_mut().enumerate() {
             *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
         }
-        write_back(world, system, state, heat)?;
-        self.keep_poses()
+        results.put(world, system, state, heat)
     }
 
     /// Reads what a caller may have changed.
@@ -862,6 +868,7 @@ fn method(method: scene::Method) -> Method {
     match method {
         scene::Method::Euler => Method::Euler,
         scene::Method::MixedEuler => Method::MixedEuler,
+        scene::Method::LinearlyImplicitEuler => Method::LinearlyImplicitEuler,
         scene::Method::Rk4 => Method::Rk4,
         scene::Method::Dopri5 => Method::Dopri5,
         scene::Method::Trapezoidal => Method::Trapezoidal,

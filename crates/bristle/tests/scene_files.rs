@@ -353,7 +353,7 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
         6 => Some(Control::TimeConstantSwitch { threshold: t_s, below: min, above: max }),
         _ => None,
     };
-    scene.solver.method = match rng.random_range(0..9) {
+    scene.solver.method = match rng.random_range(0..10) {
         0 => Some(Method::Rk4),
         1 => Some(Method::Dopri5),
         2 => Some(Method::Trapezoidal),
@@ -362,6 +362,7 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
         5 => Some(Method::GeneralizedAlpha { spectral_radius: rng.random_range(0.0..1.0) }),
         6 => Some(Method::Euler),
         7 => Some(Method::MixedEuler),
+        8 => Some(Method::LinearlyImplicitEuler),
         _ => None,
     };
     // what does not fit together is refused

@@ -135,6 +135,7 @@ const STEPPERS: &[Entry] = &[
     ("RealTime", "order 1, fixed step, bounded work, stable with any friction law"),
     ("Euler", "explicit, order 1, for comparison"),
     ("MixedEuler", "bristles implicit, the rest explicit, for comparison"),
+    ("LinearlyImplicitEuler", "one Newton step of backward Euler, for comparison"),
 ];
 
 const CONTROLLERS: &[Entry] = &[

@@ -96,6 +96,8 @@ pub struct Counters {
     n_substitutions: usize,
     n_jerks: usize,
     n_projections: usize,
+    n_rounds: usize,
+    n_unsettled: usize,
     /// Largest residual of the equations of motion, relative to their terms, where accelerations are integrated.
     drift: f64,
 }
@@ -112,6 +114,8 @@ impl Counters {
             n_substitutions: of_loads.n_substitutions,
             n_jerks: of_loads.n_jerks,
             n_projections: of_loads.n_projections,
+            n_rounds: of_loads.n_rounds,
+            n_unsettled: of_loads.n_unsettled,
             drift: of_loads.drift,
             n_accepted: s.n_accepted,
             n_rejected: s.n_rejected,
@@ -130,7 +134,7 @@ impl Counters {
     }
 
     /// Names and values.
-    fn entries(&self) -> [(&'static str, usize); 20] {
+    fn entries(&self) -> [(&'static str, usize); 22] {
         [
             ("steps accepted", self.n_accepted),
             ("rejected by the error estimate", self.n_rejected),
@@ -152,6 +156,8 @@ impl Counters {
             ("substitutions with them", self.n_substitutions),
             ("evaluations of jerks", self.n_jerks),
             ("times their drift was projected away", self.n_projections),
+            ("rounds of contacts in real-time steps", self.n_rounds),
+            ("real-time steps with unsettled loads", self.n_unsettled),
         ]
     }
 }

@@ -8,8 +8,7 @@
 //! f_c `coulomb`. In the scaled state s = σ₀ z: ṡ = σ₀ (v − |v| s/f_c). Rate-independent: s depends on the path alone,
 //! ds/dx = σ₀ (1 − sign(v) s/f_c). It creeps under any load: there is no stiction. LuGre with σ₁ = σ₂ = 0 and f_s = f_c.
 
-use crate::lugre::bristle_step;
-use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, State, check, sign};
+use crate::{BristleStep, Evaluation, Finding, FrictionLaw, ImplicitStep, State, check, sign};
 
 /// One elastic bristle, constant level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -18,6 +17,13 @@ pub struct Dahl {
     pub coulomb: f64,
     /// Bristle stiffness σ₀, friction per unit load and deflection; > 0.
     pub sigma0: f64,
+}
+
+impl Dahl {
+    /// The bristle over an implicit step of length `h` from `state`.
+    pub(crate) fn bristle(&self, h: f64, v_level: f64, state: State) -> BristleStep {
+        BristleStep::new(h * self.sigma0, v_level, self.coulomb, state[0], 0.0, 0.0)
+    }
 }
 
 impl FrictionLaw for Dahl {
@@ -62,9 +68,8 @@ impl FrictionLaw for Dahl {
         s * (s / self.coulomb) * v.abs()
     }
 
-    fn implicit_step(&self, h: f64, v: f64, v_level: f64, [s, w]: State) -> ImplicitStep {
-        let (s1, ds1) = bristle_step(h * self.sigma0, v, v_level, self.coulomb, s);
-        ImplicitStep { state: [s1, w], effort: s1, effort_v: ds1 }
+    fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
+        self.bristle(h, v_level, state).end(v, state[1])
     }
 }
 

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::written::Written;
 use crate::{
-    Coulomb, Dahl, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, LuGre, LuGre2, State,
-    Stribeck, Table, Tanh,
+    BristleStep, Coulomb, Dahl, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, LuGre,
+    LuGre2, State, Stribeck, Table, Tanh,
 };
 
 /// Any one of the laws; reads and writes as `Coulomb(coulomb: 0.4, stiction: 0.6)`, `LuGre(sigma0: 1.0e5, …)`.
@@ -67,6 +67,16 @@ impl Law {
             Law::Coulomb(law) => Some(law),
             Law::Stribeck(law) => Some(law),
             Law::Table(law) => Some(law),
+            _ => None,
+        }
+    }
+
+    /// The law over a step of length `h` from `state` where it is one bristle in closed form (`Dahl`, `LuGre`), with what depends on the
+    /// slip velocity `v_level` at the start worked out once: the same step as [`FrictionLaw::implicit_step`].
+    pub fn bristle(&self, h: f64, v_level: f64, state: State) -> Option<BristleStep> {
+        match self {
+            Law::Dahl(law) => Some(law.bristle(h, v_level, state)),
+            Law::LuGre(law) => Some(law.bristle(h, v_level, state)),
             _ => None,
         }
     }

@@ -18,6 +18,7 @@
 
 #![warn(missing_docs)]
 
+mod bristle;
 mod check;
 mod coulomb;
 mod dahl;
@@ -33,6 +34,7 @@ mod tanh;
 mod transition;
 mod written;
 
+pub use bristle::BristleStep;
 pub use check::Finding;
 pub use coulomb::Coulomb;
 pub use dahl::Dahl;
@@ -48,6 +50,7 @@ pub use tanh::Tanh;
 pub use transition::{Mode, SlipEvent};
 
 /// −1, 0 or 1. The laws are odd functions of slip, so sign(0) = 0.
+#[inline]
 pub(crate) fn sign(v: f64) -> f64 {
     f64::from(i8::from(v > 0.0) - i8::from(v < 0.0))
 }

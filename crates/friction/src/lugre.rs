@@ -14,7 +14,7 @@
 //! σ₁ ≤ f_c σ₂/(f_s − f_c) (Barabanov, Ortega 2000); the classic parameters (1e5, √1e5, 0.4, 1, 1.5) break this by far.
 
 use crate::stribeck::weakening;
-use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, State, check, sign};
+use crate::{BristleStep, Evaluation, Finding, FrictionLaw, ImplicitStep, State, check, sign};
 
 /// One elastic bristle with damping, weakening with speed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,6 +96,12 @@ impl LuGre {
         a * s * r * v.abs() + self.damping(v).0 * z_dot * v + self.sigma2 * v * v
     }
 
+    /// The bristle over an implicit step of length `h` from `state`, g and σ₁ being those at `v_level`.
+    pub(crate) fn bristle(&self, h: f64, v_level: f64, state: State) -> BristleStep {
+        let (g, sigma1) = (self.level(v_level).0, self.damping(v_level).0);
+        BristleStep::new(h * self.sigma0, v_level, g, state[0], sigma1, self.sigma2)
+    }
+
     /// Effort over an implicit step from s to s₁(v), with ds₁/dv given: s₁ + σ₁ (s₁ − s)/(h σ₀) + σ₂ v.
     pub(crate) fn finish_step(&self, h: f64, v: f64, v_level: f64, [s, w]: State, s1: f64, ds1: f64) -> ImplicitStep {
         // σ₁/k with k = h σ₀: as h → 0 the quotient is σ₁ v
@@ -106,19 +112,6 @@ impl LuGre {
             effort_v: ds1 + per_k * ds1 + self.sigma2,
         }
     }
-}
-
-/// Backward Euler step of ṡ = σ₀ (v − |v| s/g), k = h σ₀: s₁ and ds₁/dv ≥ 0.
-///
-/// The equation is linear in s. What lies within ±g is implicit in v, s₁ = (s₀ + k v)/(1 + k|v|/g); what lies beyond, e, only decays,
-/// and a fall with v would spoil the step of a whole machine: it decays at the speed of `v_level`, e₁ = e/(1 + k|v_level|/g).
-pub(crate) fn bristle_step(k: f64, v: f64, v_level: f64, g: f64, s: f64) -> (f64, f64) {
-    // not `clamp`, which would not take a level that is no number
-    let within = s.max(-g).min(g);
-    let beyond = (s - within) / (1.0 + k * v_level.abs() / g);
-    // the slope in the form that cannot round below zero
-    let denominator = 1.0 + k * v.abs() / g;
-    ((within + k * v) / denominator + beyond, k * (1.0 - sign(v) * within / g) / (denominator * denominator))
 }
 
 impl FrictionLaw for LuGre {
@@ -175,8 +168,7 @@ impl FrictionLaw for LuGre {
     }
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
-        let (s1, ds1) = bristle_step(h * self.sigma0, v, v_level, self.level(v_level).0, state[0]);
-        self.finish_step(h, v, v_level, state, s1, ds1)
+        self.bristle(h, v_level, state).end(v, state[1])
     }
 }
 

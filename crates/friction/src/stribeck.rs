@@ -29,6 +29,9 @@ pub struct Stribeck {
     pub peak: f64,
 }
 
+/// exp(−x) is 0.0 for any x greater than this: less than half of the smallest number, 2⁻¹⁰⁷⁵ = exp(−745.13…).
+const NOTHING_LEFT: f64 = 745.2;
+
 /// exp(−|v/v_s|ⁿ) and its derivative in v, which at v = 0 is the mean of both sides.
 ///
 /// Without v_s there is nothing to weaken: 1 at any speed.
@@ -45,8 +48,13 @@ pub(crate) fn weakening(v_s: Option<f64>, n: f64, v: f64) -> (f64, f64) {
     } else {
         0.0
     };
+    let power = x * x_n1;
+    // at speed nothing is left, which `exp` takes long to find out
+    if power > NOTHING_LEFT {
+        return (0.0, 0.0);
+    }
     // a power beyond f64 is an exponential of zero, and so is its slope
-    let e = (-x * x_n1).exp();
+    let e = (-power).exp();
     let slope = if e > 0.0 { -n * x_n1 * e / v_s * sign(v) } else { 0.0 };
     (e, slope)
 }

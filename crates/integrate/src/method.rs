@@ -2,8 +2,8 @@
 
 use crate::control::Rule;
 use crate::{
-    Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, MixedEuler, Own, Radau3, Radau5, Rk4, Stats, Stepper, System,
-    Tolerance, Trapezoidal,
+    Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, LinearlyImplicitEuler, MixedEuler, Own, Radau3, Radau5, Rk4,
+    Stats, Stepper, System, Tolerance, Trapezoidal,
 };
 
 /// Which stepper.
@@ -13,6 +13,8 @@ pub enum Method {
     Euler,
     /// Bristles implicit, the rest explicit; fixed or rule-driven steps.
     MixedEuler,
+    /// One Newton step of backward Euler, fixed or rule-driven steps.
+    LinearlyImplicitEuler,
     /// Classical Runge–Kutta, fixed or rule-driven steps.
     Rk4,
     /// Dormand–Prince 5(4).
@@ -50,6 +52,7 @@ impl Method {
 pub(crate) enum AnyStepper {
     Euler(Euler),
     MixedEuler(MixedEuler),
+    LinearlyImplicitEuler(LinearlyImplicitEuler),
     Rk4(Rk4),
     Dopri5(Dopri5),
     Trapezoidal(Trapezoidal),
@@ -65,6 +68,9 @@ impl AnyStepper {
         match method {
             Method::Euler => AnyStepper::Euler(Euler::new(n_max, n_quad)),
             Method::MixedEuler => AnyStepper::MixedEuler(MixedEuler::new(n_max, n_quad)),
+            Method::LinearlyImplicitEuler => {
+                AnyStepper::LinearlyImplicitEuler(LinearlyImplicitEuler::new(n_max, n_quad))
+            }
             Method::Rk4 => AnyStepper::Rk4(Rk4::new(n_max, n_quad)),
             Method::Dopri5 => AnyStepper::Dopri5(Dopri5::new(n_max, n_quad)),
             Method::Trapezoidal => AnyStepper::Trapezoidal(Trapezoidal::new(n_max, n_quad)),
@@ -85,6 +91,7 @@ macro_rules! whichever {
         match $any {
             AnyStepper::Euler($stepper) => $result,
             AnyStepper::MixedEuler($stepper) => $result,
+            AnyStepper::LinearlyImplicitEuler($stepper) => $result,
             AnyStepper::Rk4($stepper) => $result,
             AnyStepper::Dopri5($stepper) => $result,
             AnyStepper::Trapezoidal($stepper) => $result,

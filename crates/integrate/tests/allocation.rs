@@ -173,6 +173,7 @@ fn a_step_does_not_allocate() {
     let choices = [
         (Method::Euler, &constant),
         (Method::MixedEuler, &constant),
+        (Method::LinearlyImplicitEuler, &constant),
         (Method::Rk4, &constant),
         (Method::Trapezoidal, &constant),
         (Method::Radau3, &constant),

@@ -5,9 +5,10 @@ use bristle_integrate::{
 };
 use std::f64::consts::PI;
 
-const ALL: [Method; 8] = [
+const ALL: [Method; 9] = [
     Method::Euler,
     Method::MixedEuler,
+    Method::LinearlyImplicitEuler,
     Method::Rk4,
     Method::Trapezoidal,
     Method::Radau3,

@@ -54,7 +54,15 @@ fn values_that_are_not_finite_are_named_and_the_state_before_them_kept() {
         assert!(t <= 0.5 && t > 0.499, "{method:?}: {t}");
         assert!((y[0] - (-t).exp()).abs() < 1e-7);
     }
-    for method in [Method::Euler, Method::Rk4, Method::Trapezoidal, Method::Radau3, Method::MixedEuler, ALPHA] {
+    for method in [
+        Method::Euler,
+        Method::Rk4,
+        Method::Trapezoidal,
+        Method::Radau3,
+        Method::MixedEuler,
+        Method::LinearlyImplicitEuler,
+        ALPHA,
+    ] {
         let options = Options::new(method, Control::Constant { step: 0.1 });
         let (error, t, _) = fail(Scalar(wall), &[1.0], options, 1.0);
         assert!(matches!(error, Error::NonFinite { component: 0, .. }), "{method:?}: {error}");

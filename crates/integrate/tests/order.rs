@@ -75,6 +75,11 @@ fn mixed_euler_converges_with_order_one() {
 }
 
 #[test]
+fn linearly_implicit_euler_converges_with_order_one() {
+    check(Method::LinearlyImplicitEuler, 256, [1.0; 4]);
+}
+
+#[test]
 fn trapezoidal_converges_with_order_two() {
     check(Method::Trapezoidal, 64, [2.0; 4]);
 }

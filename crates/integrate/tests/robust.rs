@@ -155,6 +155,7 @@ fn nothing_panics_and_nothing_hangs() {
     let methods = [
         Method::Euler,
         Method::MixedEuler,
+        Method::LinearlyImplicitEuler,
         Method::Rk4,
         Method::Dopri5,
         Method::Trapezoidal,

@@ -3,7 +3,7 @@
 //! Every field of [`Machine`] is named here: what a step finds in place from the step before belongs into the archive, what
 //! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
 
-use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff};
+use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff, Unsettled};
 use super::rest::Touched;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
@@ -75,6 +75,7 @@ impl Archived for Machine {
             counters,
             near_jams,
             stiff,
+            unsettled,
             rest,
             before,
             changes,
@@ -128,6 +129,7 @@ impl Archived for Machine {
             number.archive(archive);
             *contact = number.checked_sub(1);
         }
+        unsettled.archive(archive);
         for touched in &mut rest.touched {
             archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
         }
@@ -151,9 +153,18 @@ impl Archived for Counters {
             n_projections,
             n_rounds,
             most_rounds,
+            n_unsettled,
         } = self;
-        let counts = [n_acceleration_solves, n_sweeps, n_substitutions, n_jerks, n_projections, n_rounds, most_rounds];
-        for count in counts {
+        for count in [
+            n_acceleration_solves,
+            n_sweeps,
+            n_substitutions,
+            n_jerks,
+            n_projections,
+            n_rounds,
+            most_rounds,
+            n_unsettled,
+        ] {
             count.archive(archive);
         }
         drift.archive(archive);
@@ -166,6 +177,15 @@ impl Archived for NearJam {
         contact.archive(archive);
         t.archive(archive);
         margin.archive(archive);
+    }
+}
+
+impl Archived for Unsettled {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { contact, t, largest } = self;
+        contact.archive(archive);
+        t.archive(archive);
+        largest.archive(archive);
     }
 }
 

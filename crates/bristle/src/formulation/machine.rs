@@ -55,7 +55,7 @@ use crate::scene::{Formulation, Kinks};
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_multibody::spatial::{Force, Motion};
-use bristle_multibody::{JointKind, Placement, Poses, Reaction, Row, State, Work, axis_row, neutral, poses, reactions};
+use bristle_multibody::{JointKind, Poses, Reaction, Row, State, Work, axis_row, neutral, poses, reactions};
 use nalgebra::DMatrix;
 
 /// ε where steps are not error-controlled, rad/s or m/s.
@@ -116,6 +116,8 @@ pub struct Counters {
     pub n_rounds: usize,
     /// See `n_rounds`.
     pub most_rounds: usize,
+    /// Real-time steps in which loads that are reactions had not settled: see [`Unsettled`].
+    pub n_unsettled: usize,
 }
 
 impl Counters {
@@ -130,6 +132,7 @@ impl Counters {
             n_projections: self.n_projections + other.n_projections,
             n_rounds: self.n_rounds + other.n_rounds,
             most_rounds: self.most_rounds.max(other.most_rounds),
+            n_unsettled: self.n_unsettled + other.n_unsettled,
         }
     }
 }
@@ -156,6 +159,17 @@ pub struct Stiff {
     pub joint: usize,
     /// The contact whose bristles it is, if it is that.
     pub contact: Option<usize>,
+}
+
+/// A bearing whose load still changed when the rounds of a real-time step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Unsettled {
+    /// Which contact.
+    pub contact: usize,
+    /// End of the first such step, s.
+    pub t: f64,
+    /// Largest change of the load in the last round of any step, relative to it.
+    pub largest: f64,
 }
 
 /// What an evaluation met, for the error that follows.
@@ -290,6 +304,8 @@ pub struct Machine {
     pub(super) counters: Counters,
     pub(super) near_jams: Vec<NearJam>,
     pub(super) stiff: Option<Stiff>,
+    /// Bearings whose loads had not settled in some real-time step, each once.
+    pub(super) unsettled: Vec<Unsettled>,
 
     pub(super) poses: Poses,
     pub(super) reactions: Vec<Reaction>,
@@ -369,6 +385,7 @@ impl Machine {
             counters: Counters::default(),
             near_jams: Vec::with_capacity(n_contacts),
             stiff: None,
+            unsettled: Vec::with_capacity(n_contacts),
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
             rest: Rest::new(n_contacts, n_v, compiled.model.n_bodies()),
@@ -542,6 +559,11 @@ impl Machine {
         self.stiff
     }
 
+    /// Bearings whose loads had not settled in some real-time step so far, each with the first.
+    pub fn unsettled(&self) -> &[Unsettled] {
+        &self.unsettled
+    }
+
     /// Link poses and joint reactions where it was looked at last.
     pub(crate) fn poses_and_reactions(&mut self, t: f64) -> Result<(&Compiled, &Poses, &[Reaction])> {
         let Self { compiled, work, poses: places, reactions: forces, q, v, a, .. } = self;
@@ -549,11 +571,6 @@ impl Machine {
             .and_then(|()| poses(&compiled.model, work, places))
             .map_err(|source| Error::Mechanics { t, source })?;
         Ok((compiled, places, forces))
-    }
-
-    /// Pose of link `i` where poses and reactions were asked for last.
-    pub(crate) fn pose(&self, i: usize) -> std::result::Result<Placement, bristle_multibody::Error> {
-        self.poses.link(&self.compiled.model, i)
     }
 
     /// Joint reactions where poses and reactions were asked for last; `n_bodies`, the first of them the world's.

@@ -37,4 +37,4 @@ mod unknowns;
 mod warm;
 
 pub use ledger::Energies;
-pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff};
+pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff, Unsettled};

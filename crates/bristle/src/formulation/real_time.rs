@@ -37,8 +37,8 @@ mod ledger;
 mod reduced;
 
 use super::efforts::load_signal;
-use super::machine::{Failure, Machine, ModeChange};
-use crate::signal::Piece;
+use super::machine::{Failure, Machine, ModeChange, Unsettled};
+use crate::signal::{Piece, Sample};
 use balance::Balance;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::Trouble;
@@ -51,10 +51,13 @@ use nalgebra::DMatrix;
 use reduced::{Reduced, dot};
 
 /// Solutions of (4) in a step at most, each with the reactions of the one before.
-const MOST_LOADS: usize = 5;
+const MOST_LOADS: usize = 10;
 
 /// Change of a load, relative, at which it is settled.
 const SETTLED: f64 = 1e-9;
+
+/// Change of a load in the last solution, relative, that is worth a word.
+const UNSETTLED: f64 = 1e-6;
 
 /// The step, s, whose accelerations and friction stand for those at the start.
 const FIRST_LOOK: f64 = 1e-6;
@@ -69,7 +72,7 @@ pub(super) struct RealTime {
     /// A, then its Cholesky factor in the reduced coordinates.
     A: DMatrix<f64>,
     L: Vec<f64>,
-    /// Rows L⁻¹ (W T)ᵀ of the contacts.
+    /// L⁻¹ (W T)ᵀ, a column for each contact, rows one after the other.
     X: Vec<f64>,
     /// In reduced coordinates: right-hand side, then change of velocity without and with contacts.
     y: Vec<f64>,
@@ -82,8 +85,11 @@ pub(super) struct RealTime {
     zero: Vec<f64>,
     xi1: Vec<f64>,
     q1: Vec<f64>,
-    /// Of each contact: loads forwards and backwards in the present solution, and that of its bent bristles after the last step.
+    /// Signals of the drives at the end of the step.
+    samples: Vec<Sample>,
+    /// Of each contact: loads forwards and backwards in the present solution, those that its grip was made with, and that of its bent bristles after the last step.
     normal: Vec<[f64; 2]>,
+    gripped: Vec<[f64; 2]>,
     bent: Vec<f64>,
     /// Of one-way clutches with bristles: whether they have changed sides within the step.
     turned: Vec<bool>,
@@ -132,7 +138,9 @@ impl RealTime {
             zero: vec![0.0; n_v],
             xi1: vec![0.0; n_v],
             q1: machine.q.clone(),
+            samples: vec![Sample::default(); compiled.drives.len()],
             normal: vec![[0.0; 2]; n_contacts],
+            gripped: vec![[0.0; 2]; n_contacts],
             bent: vec![0.0; n_contacts],
             turned: vec![false; n_contacts],
             reduced,
@@ -236,12 +244,16 @@ impl Machine {
         }
         for round in 1..=MOST_LOADS {
             for (c, contact) in self.compiled.contacts.iter().enumerate() {
-                let slip = contact.arm * contact.rate(&self.v);
-                rt.grips[c] = Grip::new(contact, h, self.mode[c], slip, self.state[c], rt.normal[c]);
+                if round == 1 || rt.normal[c] != rt.gripped[c] {
+                    let slip = contact.arm * contact.rate(&self.v);
+                    rt.grips[c] = Grip::new(contact, h, self.mode[c], slip, self.state[c], rt.normal[c]);
+                    rt.gripped[c] = rt.normal[c];
+                }
             }
             let RealTime { balance, grips, .. } = &mut *rt;
             let contacts = &self.compiled.contacts;
             let solved = balance.solve(
+                round > 1,
                 |c, y, d, guess| grips[c].meet(&contacts[c].law, y, d, guess),
                 |c, omega, sticking| grips[c].softened(&contacts[c].law, omega, sticking),
             );
@@ -249,10 +261,12 @@ impl Machine {
             self.counters.n_rounds += rounds;
             self.counters.most_rounds = self.counters.most_rounds.max(rounds);
             self.end_velocities(rt);
-            if round == MOST_LOADS {
+            let is_last = round == MOST_LOADS;
+            let mut is_settled = self.read_loads(rt, h, is_last.then_some(at.t))?;
+            if is_last {
                 break;
             }
-            let mut is_settled = self.read_loads(rt, h)? & self.sides_agree(rt, h, at);
+            is_settled &= self.sides_agree(rt, at);
             if round == 1 && self.correct_bias(rt)? {
                 self.free_step(rt, h);
                 is_settled = false;
@@ -279,13 +293,13 @@ impl Machine {
     ///
     /// Bent backward, with the greater load, and let go forward: with the smaller load it goes further forward. Bent forward and pushed
     /// back: the greater load may stop it short of the turn, and the step ends within rounding of the side it is given.
-    fn sides_agree(&self, rt: &mut RealTime, h: f64, at: At) -> bool {
+    fn sides_agree(&self, rt: &mut RealTime, at: At) -> bool {
         let mut agree = true;
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             if !contact.bends_two_ways() || rt.turned[c] {
                 continue;
             }
-            let is_backward = self.bristles_after(rt, c, h)[0] < 0.0;
+            let is_backward = self.bristles_after(rt, c)[0] < 0.0;
             if is_backward != (self.state[c][0] < 0.0) {
                 rt.turned[c] = true;
                 rt.normal[c] = self.normal_loads(c, is_backward, at);
@@ -296,10 +310,8 @@ impl Machine {
     }
 
     /// States of contact c at the end of the step.
-    fn bristles_after(&self, rt: &RealTime, c: usize, h: f64) -> bristle_friction::State {
-        let contact = &self.compiled.contacts[c];
-        let (slip, level) = (contact.arm * rt.balance.met[c].omega, contact.arm * contact.rate(&self.v));
-        contact.law.implicit_step(h, slip, level, self.state[c]).state
+    fn bristles_after(&self, rt: &RealTime, c: usize) -> bristle_friction::State {
+        rt.grips[c].state_after(&self.compiled.contacts[c].law, rt.balance.met[c].omega, self.state[c])
     }
 
     /// v₁ with the contacts as they are met; what is stuck exactly so.
@@ -307,8 +319,8 @@ impl Machine {
         let RealTime { reduced, balance, hold, L, X, y, y1, u_led, v1, .. } = rt;
         let n = y.len();
         y1.fill(0.0);
-        for (x, met) in X.chunks_exact(n.max(1)).zip(&balance.met) {
-            y1.iter_mut().zip(x).for_each(|(y1, x)| *y1 -= met.lambda * x);
+        for (y1, x) in y1.iter_mut().zip(X.chunks_exact(balance.met.len().max(1))) {
+            *y1 = x.iter().zip(&balance.met).fold(0.0, |sum, (x, met)| sum - met.lambda * x);
         }
         backward(L, y1, n);
         for ((y1, y), &k) in y1.iter_mut().zip(&*y).zip(&reduced.independent) {
@@ -330,22 +342,37 @@ impl Machine {
         reduced.velocities(v1);
     }
 
-    /// Loads that are reactions, from the accelerations of the step. Whether they are those it was made with.
-    fn read_loads(&mut self, rt: &mut RealTime, h: f64) -> Result<bool, Failure> {
+    /// Loads that are reactions, from the accelerations of the step. Whether they are those it was made with. After the `last` solution, at
+    /// that time, they stay what it was made with, and those that had not settled are noted.
+    fn read_loads(&mut self, rt: &mut RealTime, h: f64, last: Option<f64>) -> Result<bool, Failure> {
         if self.pressed.is_empty() {
             return Ok(true);
         }
-        let Self { compiled, work, q, v, a, .. } = self;
+        let Self { compiled, work, q, v, a, pressed, unsettled, counters, .. } = self;
         a.iter_mut().zip(&rt.v1).zip(&*v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
         rnea(&compiled.model, work, q, v, a)?;
-        let mut is_settled = true;
-        for &c in &self.pressed {
+        let (mut is_settled, mut is_noted) = (true, false);
+        for &c in &*pressed {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             let n = bearing.press(&work.reaction(contact.joint)).0;
-            is_settled &= (n - rt.normal[c][0]).abs() <= SETTLED * n;
-            rt.normal[c] = [n; 2];
+            let off = (n - rt.normal[c][0]).abs();
+            // NaN is not settled
+            is_settled &= off <= SETTLED * n;
+            let Some(t) = last else {
+                rt.normal[c] = [n; 2];
+                continue;
+            };
+            if off > UNSETTLED * n.max(rt.normal[c][0]) {
+                is_noted = true;
+                let change = off / n.max(rt.normal[c][0]);
+                match unsettled.iter_mut().find(|seen| seen.contact == c) {
+                    Some(seen) => seen.largest = seen.largest.max(change),
+                    None => unsettled.push(Unsettled { contact: c, t, largest: change }),
+                }
+            }
         }
+        counters.n_unsettled += usize::from(is_noted);
         Ok(is_settled)
     }
 
@@ -370,7 +397,7 @@ impl Machine {
     fn finish_step(&mut self, rt: &mut RealTime, h: f64, t1: f64, quad: &mut [f64]) -> Result<(), Failure> {
         self.carried_efforts(rt, h);
         self.book(rt, h, t1, quad)?;
-        let RealTime { reduced, u_led, v1, xi1, q1, .. } = &mut *rt;
+        let RealTime { reduced, u_led, v1, xi1, q1, samples, .. } = &mut *rt;
         let Self { compiled, xi, q, .. } = self;
         // (2)
         if self.free.is_empty() {
@@ -381,16 +408,16 @@ impl Machine {
             configuration_difference(&compiled.model, &self.q_ref, q1, xi1)?;
         }
         for driven in &self.driven {
-            xi1[driven.v] = compiled.drives[driven.drive].signal().sample(t1, self.piece).value;
+            xi1[driven.v] = samples[driven.drive].value;
         }
         reduced.positions(xi1);
-        let pids = compiled.drives.iter().filter(|drive| drive.has_integral());
-        for (integral, drive) in self.integral.iter_mut().zip(pids) {
-            *integral += h * (drive.signal().sample(t1, self.piece).value - xi1[drive.v]);
+        let pids = compiled.drives.iter().zip(&*samples).filter(|(drive, _)| drive.has_integral());
+        for (integral, (drive, signal)) in self.integral.iter_mut().zip(pids) {
+            *integral += h * (signal.value - xi1[drive.v]);
         }
         for c in 0..self.mode.len() {
             if self.compiled.contacts[c].law.n_states() > 0 {
-                self.state[c] = self.bristles_after(rt, c, h);
+                self.state[c] = self.bristles_after(rt, c);
                 self.backward[c] = self.state[c][0] < 0.0;
             }
         }

@@ -185,6 +185,11 @@ impl Ties {
         Some(self.place[v]).filter(|&place| place != NOWHERE)
     }
 
+    /// Velocities that depend on nothing: joints that ties leave no motion.
+    pub fn immovable(&self) -> impl Iterator<Item = usize> + '_ {
+        self.dependent.iter().enumerate().filter(|&(d, _)| self.terms_of(d).is_empty()).map(|(_, &v)| v)
+    }
+
     /// The unknowns that velocity `v` is made of, with their coefficients: itself, or what it depends on, or nothing.
     pub fn made_of(&self, v: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let own = self.place(v).map(|place| (place, 1.0));

@@ -238,7 +238,8 @@ impl Machine {
                 let with: Vec<&str> = others.into_iter().chain(led).collect();
                 let is_consistent = tie.offset.is_none() || left.abs() <= 1e-9 * (1.0 + ties.offset[k].abs());
                 let reason = if is_consistent {
-                    format!("it ties what {} tie already: take one of them out", list(&with))
+                    let tie = if with.len() == 1 { "ties" } else { "tie" };
+                    format!("it ties what {} {tie} already: take one of them out", list(&with))
                 } else {
                     format!("it contradicts {}: no positions satisfy them together", list(&with))
                 };
@@ -246,7 +247,25 @@ impl Machine {
             }
         }
         ties.finish(xi, |_| false);
-        Ok(())
+        self.refuse_locked()
+    }
+
+    /// Ties that leave a joint no motion at all (two gears of different ratio between the same joints) contradict one another, unless one of them
+    /// is of that joint alone and means it.
+    fn refuse_locked(&self) -> Result<(), Error> {
+        let Self { compiled, ties, joint_of, .. } = self;
+        let locked: Vec<usize> = ties.immovable().collect();
+        let touches = |tie: &&crate::coupled::Tie| tie.terms.iter().any(|term| locked.contains(&term.0));
+        let mut of_them: Vec<_> = compiled.coupled.ties.iter().filter(touches).collect();
+        if of_them.iter().any(|tie| tie.terms.len() < 2) {
+            return Ok(());
+        }
+        let Some(last) = of_them.pop() else { return Ok(()) };
+        let name = |tie: &crate::coupled::Tie| compiled.coupled.elements[tie.element].name.as_str();
+        let others: Vec<&str> = of_them.into_iter().map(name).collect();
+        let joints: Vec<&str> = locked.iter().map(|&v| compiled.model.joint_names[joint_of[v]].as_str()).collect();
+        let reason = format!("it contradicts {}: together they let {} not move at all", list(&others), list(&joints));
+        Err(Error::Coupling { name: name(last).to_owned(), reason })
     }
 
     /// Whether a contact is stuck: locked by its own friction.

@@ -74,6 +74,8 @@ pub enum Method {
     Euler,
     /// Bristles implicit, the rest explicit, for comparison.
     MixedEuler,
+    /// One Newton step of backward Euler, for comparison.
+    LinearlyImplicitEuler,
 }
 
 fn spectral_radius() -> f64 {
@@ -93,12 +95,13 @@ impl Method {
             Self::RealTime => "RealTime",
             Self::Euler => "Euler",
             Self::MixedEuler => "MixedEuler",
+            Self::LinearlyImplicitEuler => "LinearlyImplicitEuler",
         }
     }
 
     /// Whether it solves for the end of the step.
     pub fn is_implicit(&self) -> bool {
-        !matches!(self, Self::Rk4 | Self::Dopri5 | Self::Euler | Self::MixedEuler)
+        !matches!(self, Self::Rk4 | Self::Dopri5 | Self::Euler | Self::MixedEuler | Self::LinearlyImplicitEuler)
     }
 
     /// Whether it estimates its error, so that steps can be chosen by it.

@@ -161,7 +161,7 @@ impl Simulation {
 
     /// Link frames in the world.
     pub fn poses(&self) -> &[Placement] {
-        self.poses.get(1..).unwrap_or(&[])
+        self.results.poses.get(1..).unwrap_or(&[])
     }
 
     /// What stuck, let go or turned round since the last call to [`Simulation::step`], in order of time.
@@ -217,7 +217,7 @@ impl Simulation {
 
     /// A link's frame in the world.
     pub fn pose(&self, link: impl Handle) -> Result<Placement> {
-        Ok(self.poses[self.link_number(link)?.0])
+        Ok(self.results.poses[self.link_number(link)?.0])
     }
 }
 
@@ -263,16 +263,5 @@ impl Simulation {
         let t = self.driver.t();
         let changed = self.modes.iter().zip(self.system.modes()).enumerate().filter(|(_, (from, to))| from != to);
         self.events.extend(changed.map(|(contact, (&from, &to))| ModeEvent { t, contact, from, to }));
-    }
-
-    /// Poses as the machine has them.
-    pub(super) fn keep_poses(&mut self) -> Result<()> {
-        let t = self.driver.t();
-        let model = &self.system.compiled().model;
-        self.poses.resize(model.n_bodies(), Placement::identity());
-        for (i, pose) in self.poses.iter_mut().enumerate().skip(1) {
-            *pose = self.system.pose(i).map_err(|source| Error::Mechanics { t, source })?;
-        }
-        Ok(())
     }
 }

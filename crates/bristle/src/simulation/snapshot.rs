@@ -18,7 +18,6 @@ use crate::compile::Compiled;
 use crate::component::{Damping, Drive, Effort, ExternalWrench, Friction, Load, Spring};
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
-use crate::write_back::write_back;
 use bristle_friction::{FrictionLaw, Law};
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_integrate::{Driver, System};
@@ -338,12 +337,11 @@ impl Simulation {
 
     /// What the machine has found goes onto the entities as it is, without another look.
     fn show(&mut self) -> Result<()> {
-        let Self { world, system, driver, state, heat, past, .. } = self;
+        let Self { world, system, driver, state, heat, past, results, .. } = self;
         for (k, heat) in heat.iter_mut().enumerate() {
             *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
         }
-        write_back(world, system, state, heat)?;
-        self.keep_poses()
+        results.put(world, system, state, heat)
     }
 
     pub(super) fn fingerprint(&mut self) -> u64 {

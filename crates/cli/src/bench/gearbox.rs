@@ -45,7 +45,7 @@ pub const INERTIAS: [f64; 3] = [1.0, 0.1, 0.01];
 /// Fixed steps, s.
 pub const STEPS: [f64; 3] = [4e-3, 1e-3, 0.25e-3];
 /// Methods beside `RealTime`.
-pub const OTHERS: [&str; 3] = ["Rk4", "MixedEuler", "Radau3"];
+pub const OTHERS: [&str; 4] = ["Rk4", "MixedEuler", "LinearlyImplicitEuler", "Radau3"];
 
 /// Two tables: errors at fixed steps, and the time that steps take.
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {

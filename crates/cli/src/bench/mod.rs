@@ -1,8 +1,10 @@
 //! `bristle bench`: measurements on this machine.
 
+mod arm;
 pub mod chains;
 pub mod gearbox;
 pub mod pendulum;
+mod slider;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -12,7 +14,7 @@ use clap::{Args, Subcommand};
 use pendulum::{Effort, Pendulum};
 use std::io::{self, IsTerminal, Write};
 
-/// Measure what load-dependent friction costs
+/// Measure what friction costs on this machine, and what fixed steps make of it
 #[derive(Args)]
 pub struct Bench {
     #[command(subcommand)]
@@ -27,6 +29,10 @@ enum What {
     Chains(Options),
     /// A gearbox with LuGre clutches at fixed steps: errors, and the time of a step
     Gearbox(Options),
+    /// A seven-joint arm with controllers, 1 ms at a time: the time of a call with LuGre and with dry friction, and errors
+    Arm(Options),
+    /// The largest fixed step of each stepper on a LuGre slider
+    Slider(Options),
 }
 
 #[derive(Args)]
@@ -42,6 +48,8 @@ impl Bench {
         let result = match self.what {
             What::Pendulum(options) => pendulums(options.quick),
             What::Gearbox(options) => gearbox::table(options.quick, &mut progress),
+            What::Arm(options) => arm::table(options.quick, &mut progress),
+            What::Slider(options) => slider::table(options.quick, &mut progress),
             What::Chains(options) => chains::table(if options.quick { 10 } else { 200 }, &mut progress),
         };
         progress("");

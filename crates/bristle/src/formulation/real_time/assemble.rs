@@ -1,18 +1,18 @@
 //! The matrices of a step: A and its factor in the velocities that are solved for, v* and D.
 
-use super::cholesky::{backward, cholesky, forward};
+use super::cholesky::{backward, cholesky, forward, forward_all};
 use super::reduced::dot;
 use super::{At, Failure, Machine, RealTime};
 use crate::component::Drive;
-use bristle_multibody::{crba, rnea};
+use bristle_multibody::{bias_efforts, crba};
 
 impl Machine {
     /// A, the efforts of (3), and what prescribed velocities do.
     pub(super) fn assemble_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
         let Self { compiled, work, q, v, xi, .. } = self;
-        let RealTime { A, r, bias, u_led, zero, .. } = rt;
+        let RealTime { A, r, bias, u_led, samples, .. } = rt;
         crba(&compiled.model, work, q, A)?;
-        bias.copy_from_slice(rnea(&compiled.model, work, q, v, zero)?);
+        bias.copy_from_slice(bias_efforts(&compiled.model, work, q, v)?);
         r.iter_mut().zip(&compiled.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
         for d in &compiled.dampers {
             r[d.v] -= d.damping * v[d.v];
@@ -35,8 +35,9 @@ impl Machine {
         }
         u_led.fill(0.0);
         let mut integrals = self.integral.iter();
-        for drive in &compiled.drives {
+        for (drive, sample) in compiled.drives.iter().zip(samples) {
             let signal = drive.signal().sample(at.t, at.piece);
+            *sample = signal;
             let (k, ahead) = (drive.v, q[drive.q] + h * v[drive.v]);
             match drive.drive {
                 Drive::Motion(_) if at.is_first => u_led[k] = h * signal.second_derivative,
@@ -57,11 +58,11 @@ impl Machine {
     /// Bias at the mean of the velocities before and after instead. Whether that makes a difference.
     pub(super) fn correct_bias(&mut self, rt: &mut RealTime) -> Result<bool, Failure> {
         let Self { compiled, work, q, v, a, .. } = self;
-        let RealTime { r, bias, zero, v1, .. } = rt;
+        let RealTime { r, bias, v1, .. } = rt;
         // the mean into `a`, which the results will fill
         a.iter_mut().zip(&*v).zip(&*v1).for_each(|((a, v), v1)| *a = 0.5 * (v + v1));
         let mut differs = false;
-        for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(rnea(&compiled.model, work, q, a, zero)?) {
+        for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(bias_efforts(&compiled.model, work, q, a)?) {
             *r += *bias - mean;
             differs |= (*bias - mean).abs() > 1e-14 * (bias.abs() + mean.abs());
             *bias = mean;
@@ -78,31 +79,42 @@ impl Machine {
             u_led[tied.v] = dot(&reduced.led[tied.v], u_led);
         }
         // Tᵀ A T, lower half
-        L.fill(0.0);
-        for (k, row) in reduced.rows.iter().enumerate() {
-            for &(i, c) in row {
-                for (other, &a) in reduced.rows.iter().zip(A.column(k).iter()) {
-                    for &(j, d) in other {
-                        if j <= i {
-                            L[i * n + j] += c * d * a;
+        if reduced.is_whole {
+            // T = 1, and columns of A are its rows
+            for (i, (row, column)) in L.chunks_exact_mut(n.max(1)).zip(A.as_slice().chunks_exact(n.max(1))).enumerate()
+            {
+                row[..=i].copy_from_slice(&column[..=i]);
+            }
+        } else {
+            L.fill(0.0);
+            for (k, row) in reduced.rows.iter().enumerate() {
+                for &(i, c) in row {
+                    for (other, &a) in reduced.rows.iter().zip(A.column(k).iter()) {
+                        for &(j, d) in other {
+                            if j <= i {
+                                L[i * n + j] += c * d * a;
+                            }
                         }
                     }
                 }
             }
         }
         cholesky(L, n).map_err(|k| self.singular(reduced.independent[k], L[k * n + k]))?;
-        for c in 0..n_contacts {
-            let x = &mut X[c * n..(c + 1) * n];
-            x.fill(0.0);
-            reduced.contacts[c].iter().for_each(|&(k, coefficient)| x[k] = coefficient);
-            let first = reduced.contacts[c].first().map_or(n, |term| term.0);
-            forward(L, x, n, first);
+        // X = L⁻¹ (W T)ᵀ, D = Xᵀ X
+        let m = n_contacts;
+        X.fill(0.0);
+        for (c, contact) in reduced.contacts.iter().enumerate() {
+            contact.iter().for_each(|&(k, coefficient)| X[k * m + c] = coefficient);
         }
-        for c in 0..n_contacts {
-            for other in 0..=c {
-                let d = X[c * n..(c + 1) * n].iter().zip(&X[other * n..(other + 1) * n]).map(|(a, b)| a * b).sum();
-                balance.delassus[c * n_contacts + other] = d;
-                balance.delassus[other * n_contacts + c] = d;
+        if m > 0 {
+            forward_all(L, X, n, m);
+            balance.delassus.fill(0.0);
+            for x in X.chunks_exact(m) {
+                for (row, &a) in balance.delassus.chunks_exact_mut(m).zip(x) {
+                    if a != 0.0 {
+                        row.iter_mut().zip(x).for_each(|(d, b)| *d += a * b);
+                    }
+                }
             }
         }
         Ok(())
@@ -114,15 +126,19 @@ impl Machine {
         let n = y.len();
         let is_led = u_led.iter().any(|&u| u != 0.0);
         // Tᵀ (h r − A u)
-        y.fill(0.0);
-        for (k, row) in reduced.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
-            let mut effort = h * r[k];
-            if is_led {
-                effort -= A.column(k).iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
+        if reduced.is_whole {
+            y.iter_mut().zip(&*r).for_each(|(y, r)| *y = h * r);
+        } else {
+            y.fill(0.0);
+            for (k, row) in reduced.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
+                let mut effort = h * r[k];
+                if is_led {
+                    effort -= A.column(k).iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
+                }
+                row.iter().for_each(|&(i, c)| y[i] += c * effort);
             }
-            row.iter().for_each(|&(i, c)| y[i] += c * effort);
         }
-        forward(L, y, n, 0);
+        forward(L, y, n);
         backward(L, y, n);
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let changes = dot(&reduced.contacts[c], y) + dot(&reduced.contacts_led[c], u_led);

@@ -10,7 +10,8 @@
 //! (1 + S (D − diag D)) δ = met(y) − λ,            S_cc = d met_c/dy = λ'/(1 + D_cc λ')             (2)
 //! ```
 //!
-//! S_cc = 1/D_cc for a contact that is stuck. Every λ_c(ω) rises, so (1) is the optimality condition of a convex problem: its
+//! S_cc = 1/D_cc for a contact that is stuck. Where ω* alone has changed since the last solution, (2) with S (ω* − ω*_before) on its right is where to
+//! start. Every λ_c(ω) rises, so (1) is the optimality condition of a convex problem: its
 //! solution ω is unique. Where a Newton step brings no progress the problem itself is descended on,
 //!
 //! ```text
@@ -45,14 +46,18 @@ const MOST_HALVINGS: usize = 60;
 /// What of 1/D_cc a stuck contact may count for in (2): the rest keeps the matrix regular where contacts do the same work.
 const NEARLY: f64 = 1.0 - 1e-9;
 
+/// A pivot in place is taken unless it is smaller than this.
+const SMALL_PIVOT: f64 = 1e-4;
+
 /// Contacts of a step and their impulses; arrays are made once. See the [module](self).
 #[derive(Debug, Clone, Default)]
 pub(super) struct Balance {
     n: usize,
     /// D, n × n.
     pub delassus: Vec<f64>,
-    /// ω*.
+    /// ω*, and that of the last solution.
     pub free: Vec<f64>,
+    free_before: Vec<f64>,
     /// Where each contact stands; λ of the last call to begin with.
     pub met: Vec<Met>,
     /// λ of which `met` is the image.
@@ -74,6 +79,7 @@ impl Balance {
             n,
             delassus: vec![0.0; n * n],
             free: vec![0.0; n],
+            free_before: vec![0.0; n],
             met: vec![Met::default(); n],
             lambda: vec![0.0; n],
             gap: vec![0.0; n],
@@ -85,19 +91,30 @@ impl Balance {
         }
     }
 
-    /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c, `soften(c, ω, stiffness)` its λ for (3). Rounds it took, or the
-    /// contact furthest from balance.
+    /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c, `soften(c, ω, stiffness)` its λ for (3). With `is_again` D is that of
+    /// the last solution. Rounds it took, or the contact furthest from balance.
     pub fn solve(
         &mut self,
+        is_again: bool,
         meet: impl Fn(usize, f64, f64, f64) -> Met,
         soften: impl Fn(usize, f64, f64) -> Met,
     ) -> Result<usize, usize> {
-        let Self { n, delassus, free, met, lambda, gap, trial, trial_met, trial_gap, matrix, step } = self;
+        let Self { n, delassus, free, free_before, met, lambda, gap, trial, trial_met, trial_gap, matrix, step } = self;
         let n = *n;
         if n == 0 {
             return Ok(0);
         }
         lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);
+        if is_again && free != free_before {
+            fill_matrix(matrix, delassus, met);
+            for c in 0..n {
+                step[c] = share(met[c].slope, delassus[c * n + c]) * (free[c] - free_before[c]);
+            }
+            if eliminate(matrix, step, n) {
+                lambda.iter_mut().zip(&*step).for_each(|(lambda, step)| *lambda += step);
+            }
+        }
+        free_before.copy_from_slice(free);
         let evaluate = |lambda: &[f64], met: &mut [Met], gap: &mut [f64]| {
             let mut worst = (0.0, 0);
             for c in 0..n {
@@ -217,66 +234,79 @@ impl Descent<'_> {
     }
 }
 
+/// S_cc of (2).
+#[inline]
+fn share(slope: f64, d: f64) -> f64 {
+    match slope {
+        _ if d == 0.0 => 0.0,
+        f64::INFINITY => NEARLY / d,
+        slope => slope / (1.0 + d * slope),
+    }
+}
+
 /// The matrix of (2).
 fn fill_matrix(matrix: &mut [f64], delassus: &[f64], met: &[Met]) {
     let n = met.len();
-    for c in 0..n {
-        let d = delassus[c * n + c];
-        let s = match met[c].slope {
-            _ if d == 0.0 => 0.0,
-            f64::INFINITY => NEARLY / d,
-            slope => slope / (1.0 + d * slope),
-        };
-        for other in 0..n {
-            matrix[c * n + other] = if other == c { 1.0 } else { s * delassus[c * n + other] };
-        }
+    for (c, (row, d)) in matrix.chunks_exact_mut(n).zip(delassus.chunks_exact(n)).enumerate() {
+        let s = share(met[c].slope, d[c]);
+        row.iter_mut().zip(d).for_each(|(m, d)| *m = s * d);
+        row[c] = 1.0;
     }
 }
 
 /// y_c, and the size of its terms.
+#[inline]
 fn felt(delassus: &[f64], free: &[f64], lambda: &[f64], c: usize) -> (f64, f64) {
     let n = free.len();
+    let row = &delassus[c * n..(c + 1) * n];
     let (mut y, mut size) = (free[c], free[c].abs());
-    for (other, lambda) in lambda.iter().enumerate() {
-        if other != c {
-            let part = delassus[c * n + other] * lambda;
-            y -= part;
-            size += part.abs();
-        }
-    }
+    let others = row[..c].iter().zip(&lambda[..c]).chain(row[c + 1..].iter().zip(&lambda[c + 1..]));
+    others.for_each(|(d, lambda)| {
+        let part = d * lambda;
+        y -= part;
+        size += part.abs();
+    });
     (y, size)
 }
 
-/// Gaussian elimination with row pivoting, in place; `false` where a pivot vanishes.
+/// Gaussian elimination, in place; `false` where a pivot vanishes.
+///
+/// Up to the scale of its rows the matrix of (2) is symmetric and positive definite with a diagonal of ones, so that pivots in place, from 1 down, are as
+/// good as any. Where contacts do the same work, and one is all but nothing, a row is looked for.
 fn eliminate(matrix: &mut [f64], x: &mut [f64], n: usize) -> bool {
     for k in 0..n {
         let mut p = k;
-        for i in k + 1..n {
-            if matrix[i * n + k].abs() > matrix[p * n + k].abs() {
-                p = i;
+        if matrix[k * n + k].abs() < SMALL_PIVOT {
+            for i in k + 1..n {
+                if matrix[i * n + k].abs() > matrix[p * n + k].abs() {
+                    p = i;
+                }
             }
         }
-        let pivot = matrix[p * n + k];
+        if p != k {
+            let (above, below) = matrix.split_at_mut(p * n);
+            above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
+            x.swap(k, p);
+        }
+        let (above, below) = matrix.split_at_mut((k + 1) * n);
+        let row = &above[k * n..];
+        let (pivot, xk) = (row[k], x[k]);
         if pivot == 0.0 || pivot.is_nan() {
             return false;
         }
-        if p != k {
-            (0..n).for_each(|j| matrix.swap(k * n + j, p * n + j));
-            x.swap(k, p);
-        }
-        for i in k + 1..n {
-            let factor = matrix[i * n + k] / pivot;
+        let inverse = 1.0 / pivot;
+        for (other, xi) in below.chunks_exact_mut(n).zip(&mut x[k + 1..]) {
+            let factor = other[k] * inverse;
             if factor != 0.0 {
-                for j in k + 1..n {
-                    matrix[i * n + j] -= factor * matrix[k * n + j];
-                }
-                x[i] -= factor * x[k];
+                other[k + 1..].iter_mut().zip(&row[k + 1..]).for_each(|(o, r)| *o -= factor * r);
+                *xi -= factor * xk;
             }
         }
     }
     for k in (0..n).rev() {
-        let sum: f64 = (k + 1..n).map(|j| matrix[k * n + j] * x[j]).sum();
-        x[k] = (x[k] - sum) / matrix[k * n + k];
+        let row = &matrix[k * n..(k + 1) * n];
+        let sum: f64 = row[k + 1..].iter().zip(&x[k + 1..]).map(|(m, x)| m * x).sum();
+        x[k] = (x[k] - sum) / row[k];
     }
     x.iter().all(|x| x.is_finite())
 }

@@ -1,7 +1,8 @@
 //! One contact in one step: its impulse λ as a function of the rate ω of its coordinate, which never falls.
 //!
 //! ```text
-//! bristles, smooth laws   λ(ω) = h r N law(r ω), the states of the law eliminated: one backward Euler step from where they are
+//! bristles, smooth laws   λ(ω) = h r N law(r ω), the states of the law eliminated: one backward Euler step from where they are;
+//!                         a quadratic equation for one bristle (Dahl, LuGre), Newton in a bracket for the others
 //! dry friction            λ(ω) = up + k ω for ω > 0,   −down + k ω for ω < 0,   anything from −down to up at ω = 0
 //! ```
 //!
@@ -13,7 +14,7 @@
 //! map of the contact.
 
 use crate::compile::Contact;
-use bristle_friction::{FrictionLaw, Law, Mode, State};
+use bristle_friction::{BristleStep, FrictionLaw, Law, Mode, State};
 
 /// Rounds of bisection and Newton together; each halves the bracket at worst, and 53 of them reach the last bit.
 const MOST_ROUNDS: usize = 120;
@@ -21,6 +22,15 @@ const MOST_ROUNDS: usize = 120;
 /// Impulse of one contact over a step. See the [module](self).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Grip {
+    /// λ = scale · bristle(arm · ω).
+    Bristle {
+        /// From where it is at the start.
+        bristle: BristleStep,
+        /// Lever r.
+        arm: f64,
+        /// h r N.
+        scale: f64,
+    },
     /// λ = scale · law(arm · ω).
     Smooth {
         /// Length of the step, s.
@@ -61,6 +71,9 @@ impl Grip {
     pub fn new(contact: &Contact, h: f64, mode: Mode, v_level: f64, state: State, normal: [f64; 2]) -> Self {
         let arm = contact.arm;
         let Some(law) = contact.law.event_driven() else {
+            if let Some(bristle) = contact.law.bristle(h, v_level, state) {
+                return Self::Bristle { bristle, arm, scale: h * arm * normal[0] };
+            }
             return Self::Smooth { h, v_level, state, arm, scale: normal.map(|n| h * arm * n) };
         };
         let speed = v_level.abs();
@@ -84,6 +97,11 @@ impl Grip {
     /// ω + D λ(ω) = y, one solution. `guess` is a rate near it.
     pub fn meet(&self, law: &Law, y: f64, d: f64, guess: f64) -> Met {
         match *self {
+            Self::Bristle { ref bristle, arm, scale } => {
+                let omega = bristle.meet(y, d * scale, arm);
+                let (effort, slope) = bristle.effort(arm * omega);
+                Met { omega, lambda: scale * effort, slope: scale * arm * slope, size: scale * bristle.size() }
+            }
             Self::Dry { up, down } => {
                 let slide = |[level, slope]: [f64; 2], direction: f64| {
                     let omega = (y - direction * d * level) / (1.0 + d * slope);
@@ -117,9 +135,22 @@ impl Grip {
 }
 
 impl Grip {
+    /// States at the end of a step with rate ω.
+    pub fn state_after(&self, law: &Law, omega: f64, start: State) -> State {
+        match *self {
+            Self::Bristle { ref bristle, arm, .. } => [bristle.deflection(arm * omega).0, start[1]],
+            Self::Smooth { h, v_level, state, arm, .. } => law.implicit_step(h, arm * omega, v_level, state).state,
+            Self::Dry { .. } => start,
+        }
+    }
+
     /// λ and its slope at ω, where a dry contact that is stuck gives way a little: with stiffness `sticking`.
     pub fn softened(&self, law: &Law, omega: f64, sticking: f64) -> Met {
         match *self {
+            Self::Bristle { ref bristle, arm, scale } => {
+                let (effort, slope) = bristle.effort(arm * omega);
+                Met { omega, lambda: scale * effort, slope: scale * arm * slope, size: 0.0 }
+            }
             Self::Smooth { h, v_level, state, arm, scale } => {
                 let step = law.implicit_step(h, arm * omega, v_level, state);
                 let scale = scale[usize::from(omega < 0.0)];

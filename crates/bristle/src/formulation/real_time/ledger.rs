@@ -53,12 +53,11 @@ impl Machine {
         quad[0] += h * dot_all(&compiled.effort, v1);
         quad[0] += h * self.driven.iter().map(|driven| driven.effort * v1[driven.v]).sum::<f64>();
         let mut integrals = self.integral.iter();
-        for drive in &compiled.drives {
-            let signal = drive.signal().sample(t1, self.piece);
+        for (drive, signal) in compiled.drives.iter().zip(&rt.samples) {
             let (v, q) = (v1[drive.v], xi[drive.v] + h * v1[drive.v]);
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };
             let integral = integral.map_or(0.0, |integral| integral + h * (signal.value - q));
-            quad[0] += h * drive.effort(&signal, q, v, integral) * v;
+            quad[0] += h * drive.effort(signal, q, v, integral) * v;
         }
         let heat = &mut quad[2..];
         for d in &compiled.dampers {
@@ -73,7 +72,7 @@ impl Machine {
             let (met, n) = (rt.balance.met[c], rt.normal[c][0]);
             let mut warm = met.lambda * met.omega;
             if contact.law.n_states() > 0 {
-                let end = self.bristles_after(rt, c, h);
+                let end = self.bristles_after(rt, c);
                 let (before, after) = (contact.law.stored_energy(state[c]), contact.law.stored_energy(end));
                 let stored = n * (after - before);
                 warm -= stored;

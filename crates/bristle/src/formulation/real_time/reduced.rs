@@ -31,6 +31,8 @@ pub(super) struct Tied {
 /// T and P. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Reduced {
+    /// Whether every velocity is solved for: T = 1.
+    pub is_whole: bool,
     /// Velocities that are solved for, in order.
     pub independent: Vec<usize>,
     /// Rows of T, by velocity, with columns by place in `independent`.
@@ -70,7 +72,8 @@ impl Reduced {
             compiled.contacts.iter().map(row).collect()
         };
         let (contacts, contacts_led) = (contact_rows(&rows), contact_rows(&led));
-        Self { independent, rows, led, tied, contacts, contacts_led }
+        let is_whole = independent.len() == n_v;
+        Self { is_whole, independent, rows, led, tied, contacts, contacts_led }
     }
 
     /// Takes the constants of tied positions from where they are.

@@ -189,7 +189,7 @@ impl Contact {
         }
     }
 
-    /// Whether it acts against negative slip: by its mode, or, with bristles, by the side to which they are bent.
+    /// Whether it acts against negative slip: by its mode, or by the side to which its bristles are bent or a smooth law slips.
     #[inline]
     pub fn acts_backward(&self, mode: Mode, is_bent_backward: bool) -> bool {
         if self.is_event_driven() { mode == Mode::Backward } else { is_bent_backward }
@@ -216,6 +216,11 @@ impl Contact {
     /// What the load follows over time.
     pub fn signal(&self) -> Option<&Signal> {
         if let Load::Signal { signal, .. } = &self.load { Some(signal) } else { None }
+    }
+
+    /// Whether its load depends on a side that modes do not tell: that to which its bristles are bent, or to which a smooth law slips.
+    pub fn has_two_sides(&self) -> bool {
+        self.reverse.is_some() && !self.is_event_driven()
     }
 
     /// Whether its load depends on the side to which its bristles are bent.

@@ -51,10 +51,10 @@ impl BristleStep {
     /// Deflection (1) at slip velocity `v`, and its slope, never negative.
     #[inline]
     pub fn deflection(&self, v: f64) -> (f64, f64) {
-        let denominator = 1.0 + self.k_g * v.abs();
+        let decay = 1.0 / (1.0 + self.k_g * v.abs());
         // the slope in the form that cannot round below zero
-        let slope = self.k * (1.0 - sign(v) * self.share) / (denominator * denominator);
-        ((self.within + self.k * v) / denominator + self.beyond, slope)
+        let slope = self.k * (1.0 - sign(v) * self.share) * (decay * decay);
+        ((self.within + self.k * v) * decay + self.beyond, slope)
     }
 
     /// Effort (2) and its slope.

@@ -46,16 +46,16 @@ impl Machine {
         }
     }
 
-    /// The contact of an event function: all with modes, and those with kinks if they are events; then one-way clutches with bristles,
-    /// whose load changes where they bend the other way.
+    /// The contact of an event function: all with modes, and those with kinks if they are events; then one-way clutches without modes,
+    /// whose load changes where their bristles bend, or a smooth law slips, the other way.
     fn contact_of_event(&self, index: usize) -> Option<usize> {
-        let bends = (0..self.mode.len()).filter(|&c| self.compiled.contacts[c].bends_two_ways());
+        let bends = (0..self.mode.len()).filter(|&c| self.compiled.contacts[c].has_two_sides());
         (0..self.mode.len()).filter(|&c| self.has_event(c)).chain(bends).nth(index)
     }
 
     /// Number of event functions.
     pub(super) fn count_events(&self) -> usize {
-        let bends = self.compiled.contacts.iter().filter(|contact| contact.bends_two_ways()).count();
+        let bends = self.compiled.contacts.iter().filter(|contact| contact.has_two_sides()).count();
         (0..self.mode.len()).filter(|&c| self.has_event(c)).count() + bends
     }
 
@@ -113,10 +113,13 @@ impl Machine {
             }
         }
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            if contact.bends_two_ways()
+            if contact.has_two_sides()
                 && let Some(g) = g.next()
             {
-                *g = if self.backward[c] { -self.state[c][0] } else { self.state[c][0] } + LEAST_BEND;
+                let has_bristles = contact.law.n_states() > 0;
+                let effort = || contact.law.effort(contact.arm * contact.rate(&self.v), self.state[c]);
+                let side = if has_bristles { self.state[c][0] } else { effort() };
+                *g = if self.backward[c] { -side } else { side } + LEAST_BEND;
             }
         }
         Ok(())

@@ -250,7 +250,7 @@ pub struct Machine {
     pub(super) motion_angle: f64,
     /// Of every contact; `Stuck` for those whose law has no modes.
     pub(super) mode: Vec<Mode>,
-    /// Of a one-way clutch with bristles: whether they are bent backward.
+    /// Of a one-way clutch without modes: whether its bristles are bent, or a smooth law slips, backward.
     pub(super) backward: Vec<bool>,
     /// What a stuck contact holds beyond its limit: rounding only.
     pub(super) slack: Vec<f64>,

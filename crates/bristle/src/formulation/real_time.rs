@@ -39,7 +39,7 @@ mod reduced;
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine, ModeChange, Unsettled};
 use crate::signal::{Piece, Sample};
-use balance::Balance;
+use balance::{Balance, Found};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::Trouble;
 use bristle_integrate::archive::{Archive, Archived};
@@ -242,6 +242,8 @@ impl Machine {
         for c in 0..self.mode.len() {
             rt.normal[c] = self.normal_loads(c, self.state[c][0] < 0.0, at);
         }
+        // the first solution serves to correct the bias: a draft will do, unless loads or sides are read from it
+        let is_plain = self.pressed.is_empty() && !self.compiled.contacts.iter().any(|c| c.bends_two_ways());
         for round in 1..=MOST_LOADS {
             for (c, contact) in self.compiled.contacts.iter().enumerate() {
                 if round == 1 || rt.normal[c] != rt.gripped[c] {
@@ -254,10 +256,11 @@ impl Machine {
             let contacts = &self.compiled.contacts;
             let solved = balance.solve(
                 round > 1,
+                round == 1 && is_plain,
                 |c, y, d, guess| grips[c].meet(&contacts[c].law, y, d, guess),
                 |c, omega, sticking| grips[c].softened(&contacts[c].law, omega, sticking),
             );
-            let rounds = solved.map_err(|contact| Failure::Unbalanced { contact })?;
+            let (rounds, found) = solved.map_err(|contact| Failure::Unbalanced { contact })?;
             self.counters.n_rounds += rounds;
             self.counters.most_rounds = self.counters.most_rounds.max(rounds);
             self.end_velocities(rt);
@@ -266,6 +269,7 @@ impl Machine {
             if is_last {
                 break;
             }
+            is_settled &= found == Found::Balanced;
             is_settled &= self.sides_agree(rt, at);
             if round == 1 && self.correct_bias(rt)? {
                 self.free_step(rt, h);

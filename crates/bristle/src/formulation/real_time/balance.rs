@@ -22,6 +22,7 @@
 //! the slope of P. What it ends with is where (2) starts again. Contacts that do the same work twice (two stuck clutches side by
 //! side) share it in one of many ways; ω is the same in all of them.
 
+use super::cholesky::dot_all;
 use super::grip::Met;
 
 /// Rounds in all. Two or three are usual.
@@ -32,6 +33,9 @@ const BALANCED: f64 = 1e-12;
 
 /// The same where rounding allows no more: contacts that are stiff and do the same work many times over.
 const ROUNDED: f64 = 1e-8;
+
+/// The same from which one Newton step is as good as any.
+const NEARBY: f64 = 1e-3;
 
 /// Velocities smaller than this, rad/s or m/s, are none: motion that dies out must not be followed to the smallest number there is.
 const NO_VELOCITY: f64 = 1e-60;
@@ -68,9 +72,21 @@ pub(super) struct Balance {
     trial: Vec<f64>,
     trial_met: Vec<Met>,
     trial_gap: Vec<f64>,
-    /// (2) and its right-hand side, then its solution.
+    /// (2), then its factors; rows that changed places; its right-hand side, then its solution.
     matrix: Vec<f64>,
+    swaps: Vec<usize>,
     step: Vec<f64>,
+    /// Whether the factors are those of the last solution.
+    is_factored: bool,
+}
+
+/// How a solution was wanted, and how it was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Found {
+    /// Balanced.
+    Balanced,
+    /// One Newton step from nearby, which nobody has looked at.
+    Draft,
 }
 
 impl Balance {
@@ -87,34 +103,57 @@ impl Balance {
             trial_met: vec![Met::default(); n],
             trial_gap: vec![0.0; n],
             matrix: vec![0.0; n * n],
+            swaps: vec![0; n],
             step: vec![0.0; n],
+            is_factored: false,
         }
     }
 
     /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c, `soften(c, ω, stiffness)` its λ for (3). With `is_again` D is that of
-    /// the last solution. Rounds it took, or the contact furthest from balance.
+    /// the last solution; where a `draft` will do, one Newton step from nearby is not checked. Rounds it took, or the contact furthest from
+    /// balance.
     pub fn solve(
         &mut self,
         is_again: bool,
+        draft: bool,
         meet: impl Fn(usize, f64, f64, f64) -> Met,
         soften: impl Fn(usize, f64, f64) -> Met,
-    ) -> Result<usize, usize> {
-        let Self { n, delassus, free, free_before, met, lambda, gap, trial, trial_met, trial_gap, matrix, step } = self;
+    ) -> Result<(usize, Found), usize> {
+        let Self {
+            n,
+            delassus,
+            free,
+            free_before,
+            met,
+            lambda,
+            gap,
+            trial,
+            trial_met,
+            trial_gap,
+            matrix,
+            swaps,
+            step,
+            ..
+        } = self;
         let n = *n;
         if n == 0 {
-            return Ok(0);
+            return Ok((0, Found::Balanced));
         }
         lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);
         if is_again && free != free_before {
-            fill_matrix(matrix, delassus, met);
+            if !self.is_factored {
+                fill_matrix(matrix, delassus, met);
+                self.is_factored = factor(matrix, swaps, n);
+            }
             for c in 0..n {
                 step[c] = share(met[c].slope, delassus[c * n + c]) * (free[c] - free_before[c]);
             }
-            if eliminate(matrix, step, n) {
+            if self.is_factored && substitute(matrix, swaps, step) {
                 lambda.iter_mut().zip(&*step).for_each(|(lambda, step)| *lambda += step);
             }
         }
         free_before.copy_from_slice(free);
+        self.is_factored = false;
         let evaluate = |lambda: &[f64], met: &mut [Met], gap: &mut [f64]| {
             let mut worst = (0.0, 0);
             for c in 0..n {
@@ -134,12 +173,20 @@ impl Balance {
         let mut round = 1;
         while round <= MOST_ROUNDS {
             if worst.0 <= BALANCED {
-                return Ok(round);
+                return Ok((round, Found::Balanced));
             }
             fill_matrix(matrix, delassus, met);
             step.copy_from_slice(gap);
+            let is_solved = factor(matrix, swaps, n) && substitute(matrix, swaps, step);
+            if draft && round == 1 && worst.0 <= NEARBY && is_solved {
+                for (met, (lambda, step)) in met.iter_mut().zip(lambda.iter().zip(&*step)) {
+                    met.lambda = lambda + step;
+                }
+                self.is_factored = true;
+                return Ok((round, Found::Draft));
+            }
             round += 1;
-            if eliminate(matrix, step, n) {
+            if is_solved {
                 (0..n).for_each(|c| trial[c] = lambda[c] + step[c]);
                 trial_met.copy_from_slice(met);
                 let reached = evaluate(trial, trial_met, trial_gap);
@@ -152,15 +199,15 @@ impl Balance {
                 }
             }
             if worst.0 <= ROUNDED {
-                return Ok(round);
+                return Ok((round, Found::Balanced));
             }
             // (3), from the impulses that the contacts answer with
             lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);
-            let scratch = Descent { delassus, free, met, matrix, step, rate: trial };
+            let scratch = Descent { delassus, free, met, matrix, swaps, step, rate: trial };
             round += scratch.descend(lambda, &soften, MOST_ROUNDS.saturating_sub(round));
             worst = evaluate(lambda, met, gap);
         }
-        if worst.0 <= BALANCED { Ok(MOST_ROUNDS) } else { Err(worst.1) }
+        if worst.0 <= BALANCED { Ok((MOST_ROUNDS, Found::Balanced)) } else { Err(worst.1) }
     }
 }
 
@@ -170,6 +217,7 @@ struct Descent<'a> {
     free: &'a [f64],
     met: &'a mut [Met],
     matrix: &'a mut [f64],
+    swaps: &'a mut [usize],
     step: &'a mut [f64],
     /// dω along the step.
     rate: &'a mut [f64],
@@ -178,7 +226,7 @@ struct Descent<'a> {
 impl Descent<'_> {
     /// Descends on (3) from `mu`, in at most `most` rounds, and leaves λ there. The rounds it took.
     fn descend(self, mu: &mut [f64], soften: &impl Fn(usize, f64, f64) -> Met, most: usize) -> usize {
-        let Self { delassus, free, met, matrix, step, rate } = self;
+        let Self { delassus, free, met, matrix, swaps, step, rate } = self;
         let n = free.len();
         let soft = |c: usize, omega: f64| {
             let d = delassus[c * n + c];
@@ -197,7 +245,7 @@ impl Descent<'_> {
                 worst = worst.max(d * step[c].abs() / (size + d * mu[c].abs() + NO_VELOCITY));
             }
             fill_matrix(matrix, delassus, met);
-            if worst <= DESCENDED || !eliminate(matrix, step, n) {
+            if worst <= DESCENDED || !(factor(matrix, swaps, n) && substitute(matrix, swaps, step)) {
                 break;
             }
             for (c, rate) in rate.iter_mut().enumerate() {
@@ -269,12 +317,12 @@ fn felt(delassus: &[f64], free: &[f64], lambda: &[f64], c: usize) -> (f64, f64) 
     (y, size)
 }
 
-/// Gaussian elimination, in place; `false` where a pivot vanishes.
+/// Gaussian elimination, in place, factors below the diagonal; `false` where a pivot vanishes.
 ///
 /// Up to the scale of its rows the matrix of (2) is symmetric and positive definite with a diagonal of ones, so that pivots in place, from 1 down, are as
 /// good as any. Where contacts do the same work, and one is all but nothing, a row is looked for.
-fn eliminate(matrix: &mut [f64], x: &mut [f64], n: usize) -> bool {
-    for k in 0..n {
+fn factor(matrix: &mut [f64], swaps: &mut [usize], n: usize) -> bool {
+    for (k, swap) in swaps.iter_mut().enumerate() {
         let mut p = k;
         if matrix[k * n + k].abs() < SMALL_PIVOT {
             for i in k + 1..n {
@@ -283,30 +331,42 @@ fn eliminate(matrix: &mut [f64], x: &mut [f64], n: usize) -> bool {
                 }
             }
         }
+        *swap = p;
         if p != k {
             let (above, below) = matrix.split_at_mut(p * n);
             above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
-            x.swap(k, p);
         }
         let (above, below) = matrix.split_at_mut((k + 1) * n);
         let row = &above[k * n..];
-        let (pivot, xk) = (row[k], x[k]);
+        let pivot = row[k];
         if pivot == 0.0 || pivot.is_nan() {
             return false;
         }
         let inverse = 1.0 / pivot;
-        for (other, xi) in below.chunks_exact_mut(n).zip(&mut x[k + 1..]) {
+        for other in below.chunks_exact_mut(n) {
             let factor = other[k] * inverse;
+            other[k] = factor;
             if factor != 0.0 {
                 other[k + 1..].iter_mut().zip(&row[k + 1..]).for_each(|(o, r)| *o -= factor * r);
-                *xi -= factor * xk;
             }
         }
     }
-    for k in (0..n).rev() {
-        let row = &matrix[k * n..(k + 1) * n];
-        let sum: f64 = row[k + 1..].iter().zip(&x[k + 1..]).map(|(m, x)| m * x).sum();
-        x[k] = (x[k] - sum) / row[k];
+    true
+}
+
+/// Solves with the factors, in place; `false` where the solution is not finite.
+fn substitute(matrix: &[f64], swaps: &[usize], x: &mut [f64]) -> bool {
+    let n = x.len();
+    for (k, &p) in swaps.iter().enumerate() {
+        x.swap(k, p);
+    }
+    for (k, row) in matrix.chunks_exact(n).enumerate() {
+        let (before, rest) = x.split_at_mut(k);
+        rest[0] -= dot_all(&row[..k], before);
+    }
+    for (k, row) in matrix.chunks_exact(n).enumerate().rev() {
+        let (before, after) = x.split_at_mut(k + 1);
+        before[k] = (before[k] - dot_all(&row[k + 1..], after)) / row[k];
     }
     x.iter().all(|x| x.is_finite())
 }

@@ -200,11 +200,17 @@ const stage = (() => {
     const ink = css("--text"), soft = css("--soft"), paper = css("--raised"), held = css("--stuck");
     const columns = clamp(Math.floor(width / 96), 1, links.length), rows = Math.ceil(links.length / columns);
     const cell = [width / columns, (height - 24) / rows], most = Math.max(...links.map((link) => link.disc));
-    const full = Math.min(0.3 * cell[0], 0.28 * cell[1]);
-    const at = links.map((_, i) => [(i % columns + 0.5) * cell[0], 12 + (Math.floor(i / columns) + 0.5) * cell[1]]);
+    // what ties wheels that are no neighbours passes over the others, which leave it room
+    const passes = (i, j) => Math.abs(i - j) !== 1 || Math.floor(i / columns) !== Math.floor(j / columns);
+    const passing = data.couplings.some((coupling) => coupling.links.some((j, k) => k > 0 && passes(coupling.links[k - 1], j)));
+    const full = Math.min(0.3 * cell[0], (passing ? 0.22 : 0.28) * cell[1]), low = passing ? 0.66 : 0.5;
+    const at = links.map((_, i) => [(i % columns + 0.5) * cell[0], 12 + (Math.floor(i / columns) + low) * cell[1]]);
     const radius = links.map((link) => full * clamp(Math.sqrt(link.disc / most), 0.45, 1));
     const stroke = (style, thickness, path) => { pen.strokeStyle = style; pen.lineWidth = thickness; pen.beginPath(); path(); pen.stroke(); };
     pen.lineCap = pen.lineJoin = "round"; pen.font = "12px system-ui, sans-serif"; pen.textAlign = "center";
+    // arcs that pass over wheels rise one above the other, named once where they are highest
+    const rise = clamp((at[0][1] - 1.25 * full - 52) / 4, 4, 26);
+    let arcs = 0;
     for (const coupling of data.couplings) {
       const stuck = isStuck(coupling.name, t), slips = /Clutch|Brake/.test(coupling.kind);
       if (coupling.links.length < 2) {
@@ -216,8 +222,8 @@ const stage = (() => {
       }
       for (let k = 1; k < coupling.links.length; k++) {
         const [a, b] = [coupling.links[k - 1], coupling.links[k]].map((i) => at[i]);
-        const far = Math.abs(a[0] - b[0]) > 1.5 * cell[0] || a[1] !== b[1];
-        const top = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2 - (far ? 1.25 * full + 6 : 0)];
+        const far = passes(coupling.links[k - 1], coupling.links[k]);
+        const top = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2 - (far ? 1.25 * full + 6 + rise * (arcs++ % 5) : 0)];
         stroke(soft, slips ? 2 : 3, () => { pen.moveTo(...a); if (far) pen.quadraticCurveTo(top[0], 2 * top[1] - (a[1] + b[1]) / 2, ...b); else pen.lineTo(...b); });
         if (slips) {
           // two plates, together while stuck
@@ -225,7 +231,8 @@ const stage = (() => {
           pen.fillStyle = paper; pen.fillRect(top[0] - gap, top[1] - 14, 2 * gap, 28);
           for (const s of [-1, 1]) stroke(stuck ? held : ink, 4, () => { pen.moveTo(top[0] + s * gap, top[1] - 13); pen.lineTo(top[0] + s * gap, top[1] + 13); });
         }
-        pen.fillStyle = soft; pen.textBaseline = "bottom"; pen.fillText(coupling.name, top[0], top[1] - 17);
+        if (k > 1 && !slips) continue;
+        pen.fillStyle = soft; pen.textBaseline = "bottom"; pen.fillText(coupling.name, top[0], top[1] - (slips ? 17 : 4));
       }
     }
     links.forEach((link, i) => {

@@ -277,12 +277,12 @@ impl Simulation {
                  the one continuous from no friction is taken"
             )
         });
-        let unsettled = self.system.unsettled().iter().map(|Unsettled { contact, t, largest }| {
-            let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
-            format!(
+        let unsettled = self.system.unsettled().iter().filter_map(|Unsettled { contact, t, largest }| {
+            let joint = compiled.model.joint_names.get(compiled.contacts.get(*contact)?.joint)?;
+            Some(format!(
                 "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
                  {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
-            )
+            ))
         });
         near.chain(unsettled).chain(self.stiffness()).collect()
     }

@@ -149,7 +149,8 @@ fn unbalanced_rotor_without_a_solution_jams() {
         let text = format!("Scene({})", rotor(c, 40.0, ""));
         let scene = Scene::parse(&text, "test").unwrap();
         let error = Simulation::new(&scene).err().expect("there is no solution");
-        assert!(!error.is_refusal());
+        // a machine that cannot begin is refused, with its place in the scene
+        assert!(error.is_refusal());
         let message = error.to_string();
         assert!(message.contains("`rotor`") && message.contains("jam"), "{message}");
     }

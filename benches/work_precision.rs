@@ -4,10 +4,10 @@
 //!     cargo bench -p bristle-integrate --bench work_precision -- [--quick] [--csv FILE]     (FILE as seen from crates/integrate)
 //! ```
 //!
-//! The first tables give, for every stepper on every problem of `tests/problems`, the relative error of the end values and what it
+//! The first tables give, for every stepper on every problem of `tests/steppers/problems`, the relative error of the end values and what it
 //! cost; the last one the friction force of the LuGre slider at the stepper's own step points. Times are the shortest of several runs.
 
-#[path = "../crates/integrate/tests/problems/mod.rs"]
+#[path = "../crates/integrate/tests/steppers/problems/mod.rs"]
 mod problems;
 
 use std::io::Write;

@@ -21,7 +21,7 @@
 
 use crate::{ImplicitStep, sign};
 
-/// See the [module](self).
+/// What the module says, for one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BristleStep {
     /// k = h σ₀, and k/g.

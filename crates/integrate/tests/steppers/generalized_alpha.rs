@@ -1,9 +1,7 @@
 //! Generalized-α under the driver: the simple pendulum (A01), events, error control, a stiff bristle.
 
-mod problems;
-
+use crate::problems::{Pendulum, Problem, Slider};
 use bristle_integrate::{Control, Driver, Form, Method, Options, System, Trace, Trouble};
-use problems::{Pendulum, Problem, Slider};
 
 fn method(spectral_radius: f64) -> Method {
     Method::GeneralizedAlpha { spectral_radius }

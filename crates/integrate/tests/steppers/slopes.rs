@@ -1,9 +1,7 @@
 //! Work-precision slopes: under error control the error falls with the number of steps as the order says, within a fifth.
 
-mod problems;
-
+use crate::problems::{CarAxis, Hires, Pendulum, Pleiades, Problem, VanDerPol};
 use bristle_integrate::{Control, Driver, Form, Method, Options, Trace};
-use problems::{CarAxis, Hires, Pendulum, Pleiades, Problem, VanDerPol};
 
 /// Steps and end error.
 fn run<P: Problem>(mut problem: P, method: Method, tol: f64) -> (f64, f64) {

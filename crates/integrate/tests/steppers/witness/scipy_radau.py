@@ -5,7 +5,7 @@
     python3 scipy_radau.py [--slider]
 
 Prints, for rtol = atol = 1e-4 … 1e-8 and an analytic Jacobian: accepted steps, calls of f, Jacobians, factorisations (scipy
-counts the real and the complex one separately: half of its number is printed) and the error of the end values. `tests/witness.rs`
+counts the real and the complex one separately: half of its number is printed) and the error of the end values. `tests/steppers/witness.rs`
 holds the table this printed and compares Radau5 with it.
 
 With --slider the LuGre slider of Do, Ferri & Bauchau with restarts at v = 0: steps and largest friction-force error at own step points.

@@ -1,10 +1,8 @@
 //! The open integrator set: published end values at rtol = atol = 10⁻¹⁰.
 
-mod problems;
-
+use crate::problems::{CarAxis, Hires, Pleiades, Problem, Robertson, VanDerPol};
 use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Method, Options, Stats};
-use problems::{CarAxis, Hires, Pleiades, Problem, Robertson, VanDerPol};
 
 /// Largest relative error of the reference components at the end, and the work.
 fn run<P: Problem>(mut problem: P, method: Method, tolerance: f64) -> (f64, Stats) {

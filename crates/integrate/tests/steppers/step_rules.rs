@@ -1,9 +1,7 @@
 //! Step rules on the stick-slip slider of Do, Ferri & Bauchau (2007): step counts and friction-force errors at the stepper's own points.
 
-mod problems;
-
+use crate::problems::{Problem, Slider};
 use bristle_integrate::{Control, Driver, Method, Options, Sink, Stats, Trace};
-use problems::{Problem, Slider};
 
 /// Compares friction forces at the times of a trace.
 struct Comparison<'a> {

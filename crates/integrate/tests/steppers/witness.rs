@@ -1,9 +1,7 @@
 //! Work of Radau5 beside another translation of Hairer's RADAU5: scipy's `Radau`, run by `witness/scipy_radau.py`.
 
-mod problems;
-
+use crate::problems::{Hires, Problem, VanDerPol};
 use bristle_integrate::{Control, Driver, Method, Options, Stats};
-use problems::{Hires, Problem, VanDerPol};
 
 /// What scipy 1.17.1 (numpy 2.4.6) needed at rtol = atol = `tol`: accepted steps, calls of f, Jacobians, factorisations
 /// (the real and the complex one counted once), relative error at the end.

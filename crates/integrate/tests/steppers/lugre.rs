@@ -6,11 +6,9 @@
 //! At loose tolerances a run is off by 0.15 now and then: coming to a stop from y₂ ≈ 11 a step ends on the kink with no stage inside
 //! the Stribeck range |y₂| < 3. No error estimate can see what no stage has seen; an event at the edge of that range would.
 
-mod problems;
-
+use crate::problems::Slider;
 use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Method, Options, Trace};
-use problems::Slider;
 
 struct Run {
     trace: Trace,

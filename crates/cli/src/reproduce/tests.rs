@@ -75,6 +75,7 @@ fn acho2004_holds() {
     // loop over loop at first, one loop in the end
     for figure in ["figure5", "figure6"] {
         assert!(report.ours(&format!("{figure}.drift_last_period")) < 1e-9);
+        assert_near("climb", report.ours(&format!("{figure}.climb")), 0.4 * 3f64.sqrt(), 0.02);
         assert_near("w", report.ours(&format!("{figure}.w_end")), 3f64.sqrt(), 1e-3);
     }
     assert_near("first order", report.ours("presliding.span_first"), 54.9, 0.02);

@@ -134,7 +134,7 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
             "runs",
             "failed or off by more than the speed",
             "off by more than a tenth",
-            "largest error of the others",
+            "largest error where not failed",
         ],
         counted,
     );

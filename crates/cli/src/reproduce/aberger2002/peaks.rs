@@ -203,7 +203,7 @@ fn remaining(document: &mut Document, effort: Effort) -> Result<(), Error> {
     }
     document.words(format!(
         "These peaks stay as the step shrinks and as the tolerance tightens, so they belong to the model: C1 carries up to {} N·m with σ₀ = 1e5 and {} with σ₀ = 1e4, more than \
-         N μ = {} N·m, because σ₁ż adds to the bristles while they are still bending; with σ₁ = 30 it is {}. A fixed step of 1 ms shows them within {} %. The paper finds the same order: larger peaks of C1 with \
+         N μ = {} N·m, because σ₁ż adds to the bristles while they are still bending; with σ₁ = 30 it is {}. A fixed step of 1 ms shows those of C1 within {} %. The paper finds the same order: larger peaks of C1 with \
          the softer bristles, smaller ones with less damping, and torques that are not always below 5 N·m.",
         digits(printed.0[0], 4),
         digits(soft.0[0], 4),

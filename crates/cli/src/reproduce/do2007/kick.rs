@@ -117,7 +117,7 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
         "kick",
         chart::draw("do2007: what one unit in the last place does", 1, &[panel]),
         "Difference of the friction force from the run without the kick, step by step: it grows by the factor that Runge–Kutta's stability \
-         polynomial has at h λ until the run overflows.",
+         polynomial has at h λ; the last step, far beyond anything linear, overflows.",
     );
     document.words(format!(
         "The run that was not touched stays below {}, the kicked one ends: {}. At 10⁻⁴ (h λ ≤ 2.6, stable) and with Radau-IIA the same kick does nothing. \

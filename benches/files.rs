@@ -5,7 +5,7 @@
 //! Each figure is the least of several runs: what it takes when nothing interferes. Writing is set against the same run with
 //! rows that go nowhere.
 //!
-//! On two shared, busy cores (2026-11-16): file to simulation 8 to 17 ms; 4.6 ms without writing, 5.15 ms with CSV, 12 % more,
+//! On two cores at rest (2026-11-16): file to simulation 10.4 ms; 5.65 ms without writing, 6.12 ms with CSV, 8.3 % more (12 % on busy cores),
 //! about half of it digits (18 ns a number) and half of it the file system.
 
 use bristle::prelude::*;

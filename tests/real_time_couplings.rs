@@ -276,3 +276,25 @@ fn drivetrains_never_gain_energy_whatever_the_step() {
     // half of what a step may take; drivetrains without four stiff contacts side by side take ten
     assert!(most <= 100, "{most}");
 }
+
+/// Rows that fall on ends of steps, rounding aside, are of the step that ends there: load and mode are those of the velocity beside them.
+#[test]
+fn rows_belong_to_the_step_that_ends_with_them() {
+    let text = "Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"b\", \
+        mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))], joints: [Joint(name: \"a\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, \
+        0.0, 1.0)), drive: Effort(Constant(1.0))), Joint(name: \"b\", parent: \"world\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, \
+        1.0)))], couplings: [Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 10.0, signal: \
+        Table([(0.0, 1.0), (0.5, 1.0), (0.6, 0.0), (1.2, 0.0), (1.3, 1.0)])))], solver: Solver(method: RealTime, control: \
+        Constant(step: 1e-3)), duration: 2.0, output: Output(interval: 0.01))";
+    let scene = Scene::parse(text, "test").unwrap();
+    let recording = Simulation::new(&scene).unwrap().run_until(2.0).unwrap();
+    let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
+    let (t, load, mode, velocity) = (channel("t"), channel("k.load"), channel("k.mode"), channel("k.velocity"));
+    for k in 0..t.len() {
+        let expected =
+            10.0 * if t[k] < 0.9 { (6.0 - 10.0 * t[k]).clamp(0.0, 1.0) } else { (10.0 * t[k] - 12.0).clamp(0.0, 1.0) };
+        assert!((load[k] - expected).abs() < 1e-9, "load {} at {}, not {expected}", load[k], t[k]);
+        assert!(mode[k] != 0.0 || velocity[k].abs() < 1e-12, "stuck at {} with {}", t[k], velocity[k]);
+    }
+    assert!(mode.contains(&0.0) && mode.iter().any(|mode| *mode != 0.0));
+}

@@ -272,8 +272,11 @@ impl Driver {
             self.fired.push(Fired::Time);
         }
 
-        // output from the interpolant, then the end of the step
-        while sink.next_sample() <= t_new {
+        // output from the interpolant, then the end of the step. A system that makes its own steps knows its loads and modes at their ends
+        // only: a sample that rounding has put just behind the end belongs to it
+        let is_own = self.options.method == crate::Method::Own;
+        let reach = if is_own { t_new + 1e-9 * h_taken } else { t_new };
+        while sink.next_sample() <= reach {
             let at = sink.next_sample();
             let theta = ((at - t) / h_taken).clamp(0.0, 1.0);
             if at >= t_new {

@@ -6,6 +6,7 @@
 //!
 //! Order 1, stable for hλ in (−2, 0), linear interpolant. For comparison only.
 
+use crate::chord::{Chord, order_one};
 use crate::rk4::evaluate;
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
@@ -13,36 +14,27 @@ use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 /// Explicit Euler. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Euler {
-    n: usize,
-    h: f64,
+    chord: Chord,
     fresh: bool,
-    y0: Vec<f64>,
-    y1: Vec<f64>,
     k: Vec<f64>,
+    /// Rates of the quadratures.
     r: Vec<f64>,
 }
 
-crate::archive::archived!(Euler { n, h, fresh, y0, y1, k, r });
+crate::archive::archived!(Euler { chord, fresh, k, r });
 
 impl Euler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
-        let zeros = || vec![0.0; n_max];
-        Euler { n: n_max, h: 0.0, fresh: false, y0: zeros(), y1: zeros(), k: zeros(), r: vec![0.0; n_quad] }
+        Euler { chord: Chord::new(n_max, n_quad), fresh: false, k: vec![0.0; n_max], r: vec![0.0; n_quad] }
     }
 }
 
 impl Stepper for Euler {
-    fn order(&self) -> usize {
-        1
-    }
-
-    fn error_exponent(&self) -> Option<f64> {
-        None
-    }
+    order_one!();
 
     fn restart(&mut self, n: usize) {
-        self.n = n;
+        self.chord.restart(n);
         self.fresh = false;
     }
 
@@ -55,38 +47,24 @@ impl Stepper for Euler {
         _tolerance: &Tolerance,
         stats: &mut Stats,
     ) -> Result<Attempt, Failure> {
-        let n = self.n;
-        self.h = h;
-        self.y0[..n].copy_from_slice(y);
+        let n = self.chord.n();
+        self.chord.begin(t, h, y);
         if !self.fresh {
             evaluate(system, t, y, &mut self.k[..n], &mut self.r, stats)?;
             self.fresh = true;
         }
-        for i in 0..n {
-            self.y1[i] = y[i] + h * self.k[i];
+        for (y1, (y, k)) in self.chord.y1.iter_mut().zip(y.iter().zip(&self.k)) {
+            *y1 = y + h * k;
         }
-        check_finite(&self.y1[..n])?;
+        for (rise, rate) in self.chord.quad.iter_mut().zip(&self.r) {
+            *rise = h * rate;
+        }
+        check_finite(self.chord.end())?;
         Ok(Attempt::explicit(0.0))
     }
 
     fn finish<S: System>(&mut self, _system: &mut S, _stats: &mut Stats) -> Result<(), Failure> {
         Ok(())
-    }
-
-    fn y_new(&self) -> &[f64] {
-        &self.y1[..self.n]
-    }
-
-    fn interpolate(&self, theta: f64, y: &mut [f64]) {
-        for (i, y) in y.iter_mut().enumerate() {
-            *y = self.y0[i] + theta * (self.y1[i] - self.y0[i]);
-        }
-    }
-
-    fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
-        for (i, quad) in quad.iter_mut().enumerate() {
-            *quad = theta * self.h * self.r[i];
-        }
     }
 
     fn accept(&mut self) {

@@ -49,6 +49,7 @@
 #![allow(clippy::needless_range_loop, reason = "formulas over several vectors are read by index")]
 
 pub mod archive;
+mod chord;
 pub mod control;
 pub mod driver;
 pub mod error;

@@ -25,6 +25,7 @@ impl Archived for Machine {
             motion_step: _,
             motion_share: _,
             motion_angle: _,
+            is_controlled: _,
             kinks: _,
             kink: _,
             pressed: _,

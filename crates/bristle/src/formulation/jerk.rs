@@ -89,7 +89,7 @@ impl Machine {
     pub(super) fn correct_drift(&mut self, t: f64) -> Result<bool, Failure> {
         let drift = self.drift(t)?;
         self.counters.drift = self.counters.drift.max(drift);
-        let most = if self.kinks.is_some() { DRIFT * 100.0 * self.accuracy } else { 1e-6 };
+        let most = if self.is_controlled { DRIFT * 100.0 * self.accuracy } else { 1e-6 };
         if drift <= most {
             return Ok(false);
         }

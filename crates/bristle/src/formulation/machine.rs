@@ -256,6 +256,8 @@ pub struct Machine {
     pub(super) slack: Vec<f64>,
     /// Direction of slip of a bristle since its last kink, ±1.
     pub(super) heading: Vec<f64>,
+    /// Whether errors control the steps.
+    pub(super) is_controlled: bool,
     /// θ of the kinks' event functions; `None` where they are no events.
     pub(super) kinks: Option<f64>,
     /// Which kinks those are.
@@ -356,6 +358,7 @@ impl Machine {
             backward: vec![false; n_contacts],
             slack: vec![0.0; n_contacts],
             heading: vec![1.0; n_contacts],
+            is_controlled: tolerances.is_some(),
             kinks: tolerances.map(|(_, absolute)| absolute),
             kink: Kinks::Velocity,
             leaving: tolerances.map_or(LEAST_VELOCITY, |(_, absolute)| 1e-3 * absolute),

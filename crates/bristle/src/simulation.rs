@@ -11,97 +11,36 @@
 //! [`Simulation::snapshot`] keeps everything for later.
 
 mod act;
+mod explain;
+mod ledger;
 mod mechanics;
 mod read;
+mod rows;
+mod settings;
 pub(crate) mod snapshot;
+mod warnings;
 
+pub(crate) use explain::explain;
+pub use ledger::Ledger;
+pub(crate) use ledger::{Past, ledger};
 pub use mechanics::Linearization;
 pub use read::{Handle, ModeEvent};
+pub use settings::Settings;
 
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
-use crate::component::{Effort, Friction};
+use crate::component::Friction;
 use crate::error::{Error, Result};
-use crate::formulation::{Counters, Machine, NearJam, Snapshot, Stiff, Unsettled};
-use crate::record::{Event, MOST_NUMBERS, Record, Recording, Samples};
+use crate::formulation::{Counters, Machine, Snapshot};
+use crate::record::{MOST_NUMBERS, Record, Recording, Samples};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
 use crate::write_back::WriteBack;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::control::Atol;
-use bristle_integrate::{Control, Driver, Fired, Method, Options, Outcome, Sink, Stats, System};
-use bristle_multibody::JointKind;
+use bristle_integrate::{Driver, Method, Options, Outcome, Sink, Stats, System};
+use explain::{placed, unknown};
 use hecs::{Entity, World};
-
-/// Steps that stability holds down before it is worth a word.
-const MANY_STIFF: usize = 1000;
-
-/// How a world is to be simulated.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Settings {
-    /// Integration method.
-    pub method: scene::Method,
-    /// Step control.
-    pub control: scene::Control,
-    /// What is done about loads that depend on accelerations.
-    pub formulation: scene::Formulation,
-    /// What of bristle laws is located as an event under error control.
-    pub kinks: scene::Kinks,
-    /// Time between recorded rows, s.
-    pub interval: f64,
-    /// Rows at the end of every step of the integration instead.
-    pub steps: bool,
-}
-
-impl Default for Settings {
-    /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s.
-    fn default() -> Self {
-        let scene::Output { interval, steps } = scene::Output::default();
-        Self {
-            method: scene::Method::Dopri5,
-            control: scene::Control::default(),
-            formulation: scene::Formulation::default(),
-            kinks: scene::Kinks::default(),
-            interval,
-            steps,
-        }
-    }
-}
-
-/// Where the energy is and where it went, J.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Ledger {
-    /// Of motion, armature included.
-    pub kinetic: f64,
-    /// Of height, zero at the world origin.
-    pub potential: f64,
-    /// Of springs.
-    pub elastic: f64,
-    /// Of bristles.
-    pub bristle: f64,
-    /// Put into bristles by changing loads.
-    pub load: f64,
-    /// Work of efforts, drives and external wrenches.
-    pub input: f64,
-    /// Heat of dampers and friction.
-    pub dissipated: f64,
-    /// Stored + dissipated − input − load − stored at the start: 0 but for errors of integration.
-    pub balance: f64,
-}
-
-/// What the ledger remembers of the time before the present driver began.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Past {
-    /// Stored energy at the start, and what callers have put in by hand since.
-    initial: f64,
-    /// The same of bristles whose load is a reaction.
-    pressed: f64,
-    /// Quadratures, laid out like the system's.
-    quad: Vec<f64>,
-    /// Heat of joints that are gone.
-    heat: f64,
-    stats: Stats,
-    counters: Counters,
-}
+use rows::{Recorder, channels};
 
 /// A world in motion. See the [module](self).
 pub struct Simulation {
@@ -172,12 +111,7 @@ impl Simulation {
 
     /// A world built in code.
     pub fn with_settings(world: World, settings: Settings) -> Result<Self> {
-        if !(settings.interval.is_finite() && settings.interval > 0.0) {
-            let (name, what, value) = ("output".into(), "interval", settings.interval);
-            return Err(Error::Number { name, what, value, range: "positive and finite" });
-        }
-        let options = Options::new(method(settings.method), control(settings.control));
-        refuse_settings(&settings)?;
+        let options = settings.options()?;
         let compiled = compile(&world)?;
         let mut state = Snapshot::rest(&compiled);
         read_snapshot(&world, &compiled, &mut state)?;
@@ -258,53 +192,13 @@ impl Simulation {
 
     /// What the run cost so far.
     pub fn stats(&self) -> Stats {
-        add(self.driver.stats(), &self.past.stats)
+        *self.driver.stats() + self.past.stats
     }
 
     /// What accelerations that depend on themselves have cost so far, and how well an integrated acceleration keeps to its equation.
     pub fn counters(&self) -> Counters {
         self.system.counters().and(self.past.counters)
     }
-
-    /// What a user ought to know although the run goes on: bearings near jamming, and bearings whose load had not settled when the rounds of
-    /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them.
-    pub fn warnings(&self) -> Vec<String> {
-        let compiled = self.compiled();
-        let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
-            let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
-            format!(
-                "joint `{joint}` is near jamming at t = {t:?} s (margin {margin:.3e}): several accelerations are possible, \
-                 the one continuous from no friction is taken"
-            )
-        });
-        let unsettled = self.system.unsettled().iter().filter_map(|Unsettled { contact, t, largest }| {
-            let joint = compiled.model.joint_names.get(compiled.contacts.get(*contact)?.joint)?;
-            Some(format!(
-                "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
-                 {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
-            ))
-        });
-        near.chain(unsettled).chain(self.stiffness()).collect()
-    }
-
-    /// A stiff machine in the hands of an explicit stepper.
-    fn stiffness(&self) -> Option<String> {
-        let (Stats { n_stiff, n_accepted, .. }, compiled) = (self.stats(), self.compiled());
-        let Stiff { t, h, joint, contact } = self.system.stiff()?;
-        if n_stiff < MANY_STIFF || 2 * n_stiff < n_accepted {
-            return None;
-        }
-        // a number that a snapshot may have brought
-        let name = match contact.filter(|&c| c < compiled.contacts.len()) {
-            Some(c) => format!("the bristles of `{}`", compiled.contact_name(c)),
-            None => format!("joint `{}`", compiled.model.joint_names.get(joint)?),
-        };
-        Some(format!(
-            "{name}: too stiff for an explicit stepper, which crawls: from t = {t:?} s on steps of {h:.1e} s, {n_stiff} of {n_accepted} \
-             held down by stability and not by the tolerance; take `Radau5`, or `RealTime` for steps of a fixed length"
-        ))
-    }
-
     /// The entity of a joint, by name.
     pub fn joint(&self, name: &str) -> Result<Entity> {
         let compiled = self.compiled();
@@ -317,56 +211,6 @@ impl Simulation {
         let compiled = self.compiled();
         let found = compiled.model.body(name).and_then(|i| compiled.index.link_entity(i));
         found.ok_or_else(|| unknown("link", name, &compiled.model.link_names))
-    }
-
-    /// Sets the effort on a revolute or prismatic joint, N·m or N: the same as its [`Effort`] component, without a look
-    /// at the rest of the world.
-    pub fn set_effort(&mut self, joint: impl Handle, effort: f64) -> Result<()> {
-        let (i, joint) = self.joint_number(joint)?;
-        let model = &self.system.compiled().model;
-        let name = || model.joint_names[i].clone();
-        if !effort.is_finite() {
-            return Err(Error::Number { name: name(), what: "effort", value: effort, range: "finite" });
-        }
-        let (JointKind::Revolute { .. } | JointKind::Prismatic { .. }) = model.kinds[i] else {
-            let reason = "which belongs on revolute and prismatic joints";
-            return Err(Error::Misplaced { name: name(), component: "Effort", reason });
-        };
-        let k = model.v_index[i];
-        if let Ok(place) = self.world.query_one_mut::<&mut Effort>(joint) {
-            place.0 = effort;
-        } else {
-            // a joint that is gone meanwhile is found out when the world is looked at
-            let _ = self.world.insert_one(joint, Effort(effort));
-        }
-        self.system.set_effort(k, effort);
-        self.is_pushed = true;
-        Ok(())
-    }
-
-    /// Sets the efforts on all joints at once, in the order of [`Simulation::velocities`]; those of free joints, which take wrenches, must be 0.
-    pub fn set_efforts(&mut self, efforts: &[f64]) -> Result<()> {
-        let model = &self.compiled().model;
-        if efforts.len() != model.n_v {
-            let (value, range) = (efforts.len() as f64, "the number of velocities of the machine");
-            return Err(Error::Number { name: "efforts".into(), what: "length", value, range });
-        }
-        for i in 1..model.n_bodies() {
-            let range =
-                if model.v_range(i).len() == 1 { "finite" } else { "0: a free joint takes wrenches on its link" };
-            let is_refused = |x: &f64| !(x.is_finite() && (model.v_range(i).len() == 1 || *x == 0.0));
-            if let Some(&value) = efforts[model.v_range(i)].iter().find(|x| is_refused(x)) {
-                return Err(Error::Number { name: model.joint_names[i].clone(), what: "effort", value, range });
-            }
-        }
-        for i in 1..self.compiled().model.n_bodies() {
-            let compiled = self.compiled();
-            let (range, entity) = (compiled.model.v_range(i), compiled.index.joint_entity(i));
-            if let (1, Some(entity)) = (range.len(), entity) {
-                self.set_effort(entity, efforts[range.start])?;
-            }
-        }
-        Ok(())
     }
 
     /// Advances by exactly `dt`, in as many internal steps as it takes. [`Simulation::events`] are those on the way.
@@ -390,7 +234,7 @@ impl Simulation {
     /// The same into a recording made by [`Simulation::recording`], which keeps what was reached if the run fails.
     pub fn run_into(&mut self, t: f64, recording: &mut Recording) -> Result<()> {
         self.look_at_world()?;
-        if recording.names() != self.channels() {
+        if recording.names() != channels(self.compiled()) {
             *recording = self.recording();
         }
         let now = self.driver.t();
@@ -414,24 +258,13 @@ impl Simulation {
     /// Records from now, or from the next instant if now is recorded already, to `t`.
     fn run_recorder(&mut self, t: f64, output: &mut dyn Record, is_continued: bool) -> Result<()> {
         let now = self.driver.t();
-        let mut recorder = Recorder {
-            past: self.past.clone(),
-            samples: self.samples,
-            k: self.samples.after(now),
-            next: now,
-            end: t,
-            state: self.state.clone(),
-            row: Vec::new(),
-            output,
-            is_stopped: false,
-            error: None,
-        };
+        let mut recorder = Recorder::new(output, self.past.clone(), self.samples, &self.state, now..t);
         if is_continued {
             recorder.plan();
         }
         let result = self.advance(t, &mut recorder);
         // what could not be recorded came first
-        recorder.error.map_or(result, Err)
+        recorder.into_error().map_or(result, Err)
     }
 
     /// What moves it, for copies.
@@ -443,7 +276,7 @@ impl Simulation {
 
     /// An empty recording with the channels of this simulation.
     pub fn recording(&self) -> Recording {
-        Recording::new(self.channels())
+        Recording::new(channels(self.compiled()))
     }
 
     /// The energy ledger, now.
@@ -560,54 +393,6 @@ impl Simulation {
         (self.beginning, self.fingerprint) = (None, None);
         Ok(())
     }
-
-    fn channels(&self) -> Vec<String> {
-        let compiled = self.compiled();
-        let mut names = vec!["t".to_owned()];
-        let mut contacts = compiled.contacts.iter().peekable();
-        let mut heated = compiled.heated.iter().peekable();
-        for i in 1..compiled.model.n_bodies() {
-            let joint = &compiled.model.joint_names[i];
-            let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
-            match compiled.model.kinds[i] {
-                JointKind::Fixed => {}
-                JointKind::Free => {
-                    channels(&["position.x", "position.y", "position.z"]);
-                    channels(&["position.qw", "position.qx", "position.qy", "position.qz"]);
-                    for what in ["velocity", "acceleration"] {
-                        for part in ["wx", "wy", "wz", "vx", "vy", "vz"] {
-                            channels(&[&format!("{what}.{part}")]);
-                        }
-                    }
-                }
-                JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
-                    channels(&["position", "velocity", "acceleration"]);
-                    if let Some(contact) = contacts.next_if(|c| c.joint == i && c.element.is_none()) {
-                        channels(&["friction", "load"]);
-                        channels(if contact.is_event_driven() { &["mode"] } else { &[] });
-                        channels(&["z", "w"][..contact.law.n_states()]);
-                    }
-                    channels(if heated.next_if_eq(&&i).is_some() { &["dissipated"] } else { &[] });
-                }
-            }
-        }
-        for (k, element) in compiled.coupled.elements.iter().enumerate() {
-            let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{}.{what}", element.name)));
-            if compiled.coupled.ties.iter().any(|tie| tie.element == k) {
-                channels(&["effort"]);
-            } else if let Some(contact) = compiled.contacts.iter().find(|contact| contact.element == Some(k)) {
-                channels(&["position", "velocity", "friction", "load"]);
-                channels(if contact.is_event_driven() { &["mode"] } else { &[] });
-                channels(&["z", "w"][..contact.law.n_states()]);
-                channels(&["dissipated"]);
-            } else {
-                channels(&["position", "velocity", "effort", "dissipated"]);
-            }
-        }
-        let energies = ["kinetic", "potential", "elastic", "bristle", "load", "input", "dissipated", "balance"];
-        names.extend(energies.map(|energy| format!("energy.{energy}")));
-        names
-    }
 }
 
 /// Joints and couplings that have their heat in the ledger.
@@ -645,277 +430,4 @@ fn start(
     let driver = Driver::new(&mut system, state.mechanics.t, &y[..n], options.clone());
     let driver = driver.map_err(|error| explain(error, &mut system))?;
     Ok((system, driver))
-}
-
-/// Makes rows from the interpolant.
-struct Recorder<'r> {
-    output: &'r mut dyn Record,
-    past: Past,
-    samples: Samples,
-    /// Number of the instant after `next`.
-    k: u64,
-    next: f64,
-    end: f64,
-    state: Snapshot,
-    row: Vec<f64>,
-    /// The output has had enough.
-    is_stopped: bool,
-    error: Option<Error>,
-}
-
-impl Recorder<'_> {
-    /// The instant after `next`: the last one is the end, exactly.
-    fn plan(&mut self) {
-        if self.next >= self.end || self.samples.is_every_step() {
-            self.next = f64::INFINITY;
-            return;
-        }
-        let at = self.samples.at(self.k);
-        self.k = self.k.saturating_add(1);
-        self.next = if at >= self.end || self.samples.coincide(at, self.end) { self.end } else { at };
-    }
-
-    fn record(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) -> Result<()> {
-        let Self { state, row, past, .. } = self;
-        system.look(t, y)?;
-        system.store(t, state);
-        let ledger = ledger(system, state, quad, past)?;
-        let compiled = system.compiled();
-        let (model, a) = (&compiled.model, system.accelerations());
-        row.clear();
-        row.push(t);
-        let mut contacts = compiled.contacts.iter().enumerate().peekable();
-        let mut heats = compiled.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
-        for i in 1..model.n_bodies() {
-            row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
-            row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
-            row.extend_from_slice(&a[model.v_range(i)]);
-            if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
-                row.extend([system.friction()[c], system.loads()[c]]);
-                if contact.is_event_driven() {
-                    row.push(system.modes()[c].direction());
-                }
-                let bristle = state.bristles[c];
-                row.extend_from_slice(&[bristle.z, bristle.w][..contact.law.n_states()]);
-            }
-            if let Some((_, (now, past))) = heats.next_if(|heat| *heat.0 == i) {
-                row.push(now + past);
-            }
-        }
-        let heat = |k: usize| {
-            let k = 2 + compiled.heat_of_element(k);
-            quad[k] + past.quad[k]
-        };
-        let coupled = &compiled.coupled;
-        for k in 0..coupled.elements.len() {
-            if let Some(tie) = coupled.ties.iter().position(|tie| tie.element == k) {
-                row.push(system.tie_efforts()[tie]);
-            } else if let Some(c) = compiled.contacts.iter().position(|contact| contact.element == Some(k)) {
-                let contact = &compiled.contacts[c];
-                row.extend(system.relative(contact.v, contact.b));
-                row.extend([system.friction()[c], system.loads()[c]]);
-                if contact.is_event_driven() {
-                    row.push(system.modes()[c].direction());
-                }
-                let bristle = state.bristles[c];
-                row.extend_from_slice(&[bristle.z, bristle.w][..contact.law.n_states()]);
-                row.push(heat(k));
-            } else if let Some(s) = coupled.springs.iter().position(|spring| spring.element == k) {
-                row.extend(system.relative(coupled.springs[s].a, Some(coupled.springs[s].b)));
-                row.extend([system.spring_effort(s), heat(k)]);
-            }
-        }
-        let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
-        row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
-        self.output.row(row)
-    }
-}
-
-impl Recorder<'_> {
-    fn note_changes(&mut self, system: &Machine, t: f64) {
-        let compiled = system.compiled();
-        for change in system.changes() {
-            let joint = compiled.contact_name(change.contact).to_owned();
-            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to });
-            self.error = self.error.take().or(recorded.err());
-        }
-    }
-}
-
-impl Sink<Machine> for Recorder<'_> {
-    fn next_sample(&self) -> f64 {
-        self.next
-    }
-
-    fn sample(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
-        if self.error.is_none() {
-            self.error = self.record(system, t, y, quad).err();
-        }
-        self.plan();
-    }
-
-    fn step(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
-        if self.samples.is_every_step() && self.error.is_none() {
-            self.error = self.record(system, t, y, quad).err();
-        }
-        if system.is_real_time() {
-            // no events: what has changed in the step is noted at its end
-            self.note_changes(system, t);
-        }
-        self.is_stopped |= self.output.step(t).is_break();
-    }
-
-    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
-        self.note_changes(system, t);
-    }
-
-    fn is_stopped(&self) -> bool {
-        self.is_stopped || self.error.is_some()
-    }
-}
-
-pub(crate) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
-    let stored = system.energies(state)?;
-    let input = quad[0] + past.quad[0];
-    let load = quad[1] + past.quad[1] + (stored.pressed - past.pressed);
-    let dissipated = past.heat + quad[2..].iter().chain(&past.quad[2..]).sum::<f64>();
-    Ok(Ledger {
-        kinetic: stored.kinetic,
-        potential: stored.potential,
-        elastic: stored.elastic,
-        bristle: stored.bristle,
-        load,
-        input,
-        dissipated,
-        balance: stored.stored() + dissipated - input - load - past.initial,
-    })
-}
-
-/// Names in place of numbers.
-pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
-    use bristle_integrate::Error as Integrate;
-    let met = error.last().and_then(|(t, ..)| system.take_failure(t));
-    let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();
-    match (error, met) {
-        // numbers ran away on the way to the next step: that of the largest one says where
-        (error, Some(Error::Mechanics { t, source: bristle_multibody::Error::NonFinite { .. } }))
-            if error.last().is_some_and(|last| !last.2.is_empty()) =>
-        {
-            let (_, h, state) = error.last().unwrap_or((t, 0.0, &[]));
-            let largest = state.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |y| y.0);
-            let (quantity, joint) = system.unknown(largest);
-            Error::Diverged { quantity, joint: name(system, joint), t, step: h }
-        }
-        (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
-        (Integrate::NonFinite { t, h, component, .. }, _) => {
-            let (quantity, joint) = system.unknown(component);
-            Error::Diverged { quantity, joint: name(system, joint), t, step: h }
-        }
-        (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
-            Error::ModeCycle { t, joint: name(system, system.joint_of_event(index)), burst }
-        }
-        (error @ (Integrate::StepTooSmall { .. } | Integrate::Newton { .. }), None) => {
-            // a residual form that cannot be solved has no pivots to tell of a jam by
-            let jam = error.last().and_then(|(t, _, state)| system.near_jam(t, state));
-            jam.unwrap_or(Error::Integrate(error))
-        }
-        (error, _) => Error::Integrate(error),
-    }
-}
-
-fn unknown(what: &'static str, name: &str, names: &[String]) -> Error {
-    let known: Vec<&str> = names.iter().skip(1).take(8).map(String::as_str).collect();
-    Error::Unknown { what, name: name.into(), known: known.join(", ") }
-}
-
-/// What keeps a scene from starting has its place there.
-fn placed(scene: &Scene, error: Error) -> Error {
-    let path = match &error {
-        Error::Unsupported { .. } => "solver.method".into(),
-        Error::Integrate(bristle_integrate::Error::Input { what, .. }) => format!("solver.control.{what}"),
-        Error::Jam { joint, .. } | Error::NoAcceleration { joint, .. } => format!("joints.{joint}.load"),
-        Error::Mechanics { source: bristle_multibody::Error::Singular { joint, .. }, .. } => format!("joints.{joint}"),
-        Error::Modes { joint: name, .. } | Error::Friction { joint: name, .. } => of_element(scene, name, "friction"),
-        Error::Signal { joint, .. } => format!("joints.{joint}.drive"),
-        Error::Coupling { name, .. } => of_element(scene, name, ""),
-        _ => return error,
-    };
-    Error::Scene(scene.problem(&path, error.to_string(), "").into())
-}
-
-/// The path of a joint or coupling, or of a field of it.
-fn of_element(scene: &Scene, name: &str, field: &str) -> String {
-    let list = if scene.joints.iter().any(|joint| joint.name == name) { "joints" } else { "couplings" };
-    format!("{list}.{name}{}{field}", if field.is_empty() { "" } else { "." })
-}
-
-/// Refuses what `RealTime` cannot be told: it has one step, and its own way with loads.
-fn refuse_settings(settings: &Settings) -> Result<()> {
-    let is_constant = matches!(settings.control, scene::Control::Constant { .. });
-    if settings.method != scene::Method::RealTime || is_constant && settings.formulation == scene::Formulation::Implicit
-    {
-        return Ok(());
-    }
-    let what = if is_constant {
-        "a formulation other than `Implicit` with `RealTime`, which has its own way with loads,"
-    } else {
-        "step control other than `Constant(step: …)` with `RealTime`"
-    };
-    Err(Error::Unsupported { name: "solver".into(), what: what.into() })
-}
-
-fn method(method: scene::Method) -> Method {
-    match method {
-        scene::Method::Euler => Method::Euler,
-        scene::Method::MixedEuler => Method::MixedEuler,
-        scene::Method::LinearlyImplicitEuler => Method::LinearlyImplicitEuler,
-        scene::Method::Rk4 => Method::Rk4,
-        scene::Method::Dopri5 => Method::Dopri5,
-        scene::Method::Trapezoidal => Method::Trapezoidal,
-        scene::Method::Radau3 => Method::Radau3,
-        scene::Method::Radau5 => Method::Radau5,
-        scene::Method::GeneralizedAlpha { spectral_radius } => Method::GeneralizedAlpha { spectral_radius },
-        scene::Method::RealTime => Method::Own,
-    }
-}
-
-fn control(control: scene::Control) -> Control {
-    match control {
-        scene::Control::Constant { step } => Control::Constant { step },
-        scene::Control::Error { rtol, atol } => Control::error(rtol, atol),
-        scene::Control::Elementary { rtol, atol } => Control::Elementary { rtol, atol: Atol::Uniform(atol) },
-        scene::Control::DymoreCoulomb { min, max, v_min, t_s } => Control::DymoreCoulomb { min, max, v_min, t_s },
-        scene::Control::DymoreLuGre { min, v_min, alpha, t_s } => Control::DymoreLuGre { min, v_min, alpha, t_s },
-        scene::Control::Velocity { inside, outside, range } => Control::Velocity { inside, outside, range },
-        scene::Control::TimeConstant { max, fraction } => Control::TimeConstant { max, fraction },
-        scene::Control::TimeConstantSwitch { threshold, below, above } => {
-            Control::TimeConstantSwitch { threshold, below, above }
-        }
-    }
-}
-
-fn add(a: &Stats, b: &Stats) -> Stats {
-    let mut sum = *a;
-    for (sum, b) in [
-        (&mut sum.n_accepted, b.n_accepted),
-        (&mut sum.n_rejected, b.n_rejected),
-        (&mut sum.n_failed, b.n_failed),
-        (&mut sum.n_rhs, b.n_rhs),
-        (&mut sum.n_residual, b.n_residual),
-        (&mut sum.n_jacobian, b.n_jacobian),
-        (&mut sum.n_difference_columns, b.n_difference_columns),
-        (&mut sum.n_factor, b.n_factor),
-        (&mut sum.n_solve, b.n_solve),
-        (&mut sum.n_newton, b.n_newton),
-        (&mut sum.n_quadrature, b.n_quadrature),
-        (&mut sum.n_events, b.n_events),
-        (&mut sum.n_time_events, b.n_time_events),
-        (&mut sum.n_event_evaluations, b.n_event_evaluations),
-        (&mut sum.n_landings, b.n_landings),
-        (&mut sum.n_charts, b.n_charts),
-        (&mut sum.n_stiff, b.n_stiff),
-    ] {
-        *sum += b;
-    }
-    sum
 }

@@ -58,3 +58,54 @@ crate::archive::archived!(Stats {
     n_charts,
     n_stiff
 });
+
+impl std::ops::AddAssign for Stats {
+    fn add_assign(&mut self, other: Self) {
+        // a counter that is forgotten here does not compile
+        let Stats {
+            n_accepted,
+            n_rejected,
+            n_failed,
+            n_rhs,
+            n_residual,
+            n_jacobian,
+            n_difference_columns,
+            n_factor,
+            n_solve,
+            n_newton,
+            n_quadrature,
+            n_events,
+            n_time_events,
+            n_event_evaluations,
+            n_landings,
+            n_charts,
+            n_stiff,
+        } = other;
+        self.n_accepted += n_accepted;
+        self.n_rejected += n_rejected;
+        self.n_failed += n_failed;
+        self.n_rhs += n_rhs;
+        self.n_residual += n_residual;
+        self.n_jacobian += n_jacobian;
+        self.n_difference_columns += n_difference_columns;
+        self.n_factor += n_factor;
+        self.n_solve += n_solve;
+        self.n_newton += n_newton;
+        self.n_quadrature += n_quadrature;
+        self.n_events += n_events;
+        self.n_time_events += n_time_events;
+        self.n_event_evaluations += n_event_evaluations;
+        self.n_landings += n_landings;
+        self.n_charts += n_charts;
+        self.n_stiff += n_stiff;
+    }
+}
+
+impl std::ops::Add for Stats {
+    type Output = Self;
+
+    fn add(mut self, other: Self) -> Self {
+        self += other;
+        self
+    }
+}

@@ -8,7 +8,7 @@
 use super::{Handle, Simulation};
 use crate::bearing::Bearing;
 use crate::compile::validate_friction;
-use crate::component::{Drive, ExternalWrench, Friction, JointState, Load};
+use crate::component::{Drive, Effort, ExternalWrench, Friction, JointState, Load};
 use crate::error::{Error, Result};
 use crate::signal::Signal;
 use bristle_friction::{FrictionLaw, Law};
@@ -17,6 +17,56 @@ use hecs::{Component, Entity};
 use nalgebra::Vector3;
 
 impl Simulation {
+    /// Sets the effort on a revolute or prismatic joint, N·m or N: the same as its [`Effort`] component, without a look
+    /// at the rest of the world.
+    pub fn set_effort(&mut self, joint: impl Handle, effort: f64) -> Result<()> {
+        let (i, joint) = self.joint_number(joint)?;
+        let model = &self.system.compiled().model;
+        let name = || model.joint_names[i].clone();
+        if !effort.is_finite() {
+            return Err(Error::Number { name: name(), what: "effort", value: effort, range: "finite" });
+        }
+        let (JointKind::Revolute { .. } | JointKind::Prismatic { .. }) = model.kinds[i] else {
+            let reason = "which belongs on revolute and prismatic joints";
+            return Err(Error::Misplaced { name: name(), component: "Effort", reason });
+        };
+        let k = model.v_index[i];
+        if let Ok(place) = self.world.query_one_mut::<&mut Effort>(joint) {
+            place.0 = effort;
+        } else {
+            // a joint that is gone meanwhile is found out when the world is looked at
+            let _ = self.world.insert_one(joint, Effort(effort));
+        }
+        self.system.set_effort(k, effort);
+        self.is_pushed = true;
+        Ok(())
+    }
+
+    /// Sets the efforts on all joints at once, in the order of [`Simulation::velocities`]; those of free joints, which take wrenches, must be 0.
+    pub fn set_efforts(&mut self, efforts: &[f64]) -> Result<()> {
+        let model = &self.compiled().model;
+        if efforts.len() != model.n_v {
+            let (value, range) = (efforts.len() as f64, "the number of velocities of the machine");
+            return Err(Error::Number { name: "efforts".into(), what: "length", value, range });
+        }
+        for i in 1..model.n_bodies() {
+            let range =
+                if model.v_range(i).len() == 1 { "finite" } else { "0: a free joint takes wrenches on its link" };
+            let is_refused = |x: &f64| !(x.is_finite() && (model.v_range(i).len() == 1 || *x == 0.0));
+            if let Some(&value) = efforts[model.v_range(i)].iter().find(|x| is_refused(x)) {
+                return Err(Error::Number { name: model.joint_names[i].clone(), what: "effort", value, range });
+            }
+        }
+        for i in 1..self.compiled().model.n_bodies() {
+            let compiled = self.compiled();
+            let (range, entity) = (compiled.model.v_range(i), compiled.index.joint_entity(i));
+            if let (1, Some(entity)) = (range.len(), entity) {
+                self.set_effort(entity, efforts[range.start])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an `Effort`.
     /// A prescribed `Motion` cannot jump and is refused.
     pub fn set_target(&mut self, joint: impl Handle, target: f64) -> Result<()> {

@@ -11,7 +11,8 @@
 //! Joints stand parent before child, and by name where the tree leaves a choice, whatever the order of spawning. Arrays change with
 //! [`Simulation::step`], its like, and setters; their order only when the machine becomes another.
 
-use super::{Simulation, unknown};
+use super::Simulation;
+use super::explain::unknown;
 use crate::compile::Compiled;
 use crate::component::BristleState;
 use crate::error::{Error, Result};

@@ -1,0 +1,65 @@
+//! Errors in the user's words: names in place of numbers, places in the scene.
+
+use crate::error::Error;
+use crate::formulation::Machine;
+use crate::scene::Scene;
+use bristle_integrate::Fired;
+
+/// Names in place of numbers.
+pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
+    use bristle_integrate::Error as Integrate;
+    let met = error.last().and_then(|(t, ..)| system.take_failure(t));
+    let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();
+    match (error, met) {
+        // numbers ran away on the way to the next step: that of the largest one says where
+        (error, Some(Error::Mechanics { t, source: bristle_multibody::Error::NonFinite { .. } }))
+            if error.last().is_some_and(|last| !last.2.is_empty()) =>
+        {
+            let (_, h, state) = error.last().unwrap_or((t, 0.0, &[]));
+            let largest = state.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |y| y.0);
+            let (quantity, joint) = system.unknown(largest);
+            Error::Diverged { quantity, joint: name(system, joint), t, step: h }
+        }
+        (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
+        (Integrate::NonFinite { t, h, component, .. }, _) => {
+            let (quantity, joint) = system.unknown(component);
+            Error::Diverged { quantity, joint: name(system, joint), t, step: h }
+        }
+        (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
+            Error::ModeCycle { t, joint: name(system, system.joint_of_event(index)), burst }
+        }
+        (error @ (Integrate::StepTooSmall { .. } | Integrate::Newton { .. }), None) => {
+            // a residual form that cannot be solved has no pivots to tell of a jam by
+            let jam = error.last().and_then(|(t, _, state)| system.near_jam(t, state));
+            jam.unwrap_or(Error::Integrate(error))
+        }
+        (error, _) => Error::Integrate(error),
+    }
+}
+
+/// A name that is none, beside some that are.
+pub(super) fn unknown(what: &'static str, name: &str, names: &[String]) -> Error {
+    let known: Vec<&str> = names.iter().skip(1).take(8).map(String::as_str).collect();
+    Error::Unknown { what, name: name.into(), known: known.join(", ") }
+}
+
+/// What keeps a scene from starting has its place there.
+pub(super) fn placed(scene: &Scene, error: Error) -> Error {
+    let path = match &error {
+        Error::Unsupported { .. } => "solver.method".into(),
+        Error::Integrate(bristle_integrate::Error::Input { what, .. }) => format!("solver.control.{what}"),
+        Error::Jam { joint, .. } | Error::NoAcceleration { joint, .. } => format!("joints.{joint}.load"),
+        Error::Mechanics { source: bristle_multibody::Error::Singular { joint, .. }, .. } => format!("joints.{joint}"),
+        Error::Modes { joint: name, .. } | Error::Friction { joint: name, .. } => of_element(scene, name, "friction"),
+        Error::Signal { joint, .. } => format!("joints.{joint}.drive"),
+        Error::Coupling { name, .. } => of_element(scene, name, ""),
+        _ => return error,
+    };
+    Error::Scene(scene.problem(&path, error.to_string(), "").into())
+}
+
+/// The path of a joint or coupling, or of a field of it.
+fn of_element(scene: &Scene, name: &str, field: &str) -> String {
+    let list = if scene.joints.iter().any(|joint| joint.name == name) { "joints" } else { "couplings" };
+    format!("{list}.{name}{}{field}", if field.is_empty() { "" } else { "." })
+}

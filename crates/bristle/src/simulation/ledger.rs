@@ -1,0 +1,63 @@
+//! Where the energy is and where it went.
+//!
+//! ```text
+//!     balance = E(t) + heat − input − load − E(0),     E = kinetic + potential + elastic + bristle
+//! ```
+
+use crate::error::Result;
+use crate::formulation::{Counters, Machine, Snapshot};
+use bristle_integrate::Stats;
+
+/// Where the energy is and where it went, J.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Ledger {
+    /// Of motion, armature included.
+    pub kinetic: f64,
+    /// Of height, zero at the world origin.
+    pub potential: f64,
+    /// Of springs.
+    pub elastic: f64,
+    /// Of bristles.
+    pub bristle: f64,
+    /// Put into bristles by changing loads.
+    pub load: f64,
+    /// Work of efforts, drives and external wrenches.
+    pub input: f64,
+    /// Heat of dampers and friction.
+    pub dissipated: f64,
+    /// Stored + dissipated − input − load − stored at the start: 0 but for errors of integration.
+    pub balance: f64,
+}
+
+/// What the ledger remembers of the time before the present driver began.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Past {
+    /// Stored energy at the start, and what callers have put in by hand since.
+    pub initial: f64,
+    /// The same of bristles whose load is a reaction.
+    pub pressed: f64,
+    /// Quadratures, laid out like the system's.
+    pub quad: Vec<f64>,
+    /// Heat of joints that are gone.
+    pub heat: f64,
+    pub stats: Stats,
+    pub counters: Counters,
+}
+
+/// The ledger of a state, with the quadratures that led there.
+pub(crate) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
+    let stored = system.energies(state)?;
+    let input = quad[0] + past.quad[0];
+    let load = quad[1] + past.quad[1] + (stored.pressed - past.pressed);
+    let dissipated = past.heat + quad[2..].iter().chain(&past.quad[2..]).sum::<f64>();
+    Ok(Ledger {
+        kinetic: stored.kinetic,
+        potential: stored.potential,
+        elastic: stored.elastic,
+        bristle: stored.bristle,
+        load,
+        input,
+        dissipated,
+        balance: stored.stored() + dissipated - input - load - past.initial,
+    })
+}

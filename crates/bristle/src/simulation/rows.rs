@@ -1,0 +1,211 @@
+//! Rows of a recording: their columns, and what fills them on the way.
+
+use super::ledger::{Ledger, Past, ledger};
+use crate::compile::{Compiled, Contact};
+use crate::error::{Error, Result};
+use crate::formulation::{Machine, Snapshot};
+use crate::record::{Event, Record, Samples};
+use bristle_friction::FrictionLaw;
+use bristle_integrate::{Fired, Sink};
+use bristle_multibody::JointKind;
+
+/// Names of the columns.
+pub(super) fn channels(compiled: &Compiled) -> Vec<String> {
+    let mut names = vec!["t".to_owned()];
+    let mut contacts = compiled.contacts.iter().peekable();
+    let mut heated = compiled.heated.iter().peekable();
+    for i in 1..compiled.model.n_bodies() {
+        let joint = &compiled.model.joint_names[i];
+        let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
+        match compiled.model.kinds[i] {
+            JointKind::Fixed => {}
+            JointKind::Free => {
+                channels(&["position.x", "position.y", "position.z"]);
+                channels(&["position.qw", "position.qx", "position.qy", "position.qz"]);
+                for what in ["velocity", "acceleration"] {
+                    for part in ["wx", "wy", "wz", "vx", "vy", "vz"] {
+                        channels(&[&format!("{what}.{part}")]);
+                    }
+                }
+            }
+            JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
+                channels(&["position", "velocity", "acceleration"]);
+                if let Some(contact) = contacts.next_if(|c| c.joint == i && c.element.is_none()) {
+                    channels(&["friction", "load"]);
+                    channels(if contact.is_event_driven() { &["mode"] } else { &[] });
+                    channels(&["z", "w"][..contact.law.n_states()]);
+                }
+                channels(if heated.next_if_eq(&&i).is_some() { &["dissipated"] } else { &[] });
+            }
+        }
+    }
+    for (k, element) in compiled.coupled.elements.iter().enumerate() {
+        let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{}.{what}", element.name)));
+        if compiled.coupled.ties.iter().any(|tie| tie.element == k) {
+            channels(&["effort"]);
+        } else if let Some(contact) = compiled.contacts.iter().find(|contact| contact.element == Some(k)) {
+            channels(&["position", "velocity", "friction", "load"]);
+            channels(if contact.is_event_driven() { &["mode"] } else { &[] });
+            channels(&["z", "w"][..contact.law.n_states()]);
+            channels(&["dissipated"]);
+        } else {
+            channels(&["position", "velocity", "effort", "dissipated"]);
+        }
+    }
+    let energies = ["kinetic", "potential", "elastic", "bristle", "load", "input", "dissipated", "balance"];
+    names.extend(energies.map(|energy| format!("energy.{energy}")));
+    names
+}
+
+/// Friction and load of a contact, its mode where it has one, its bristles.
+fn push_contact(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, c: usize, contact: &Contact) {
+    row.extend([system.friction()[c], system.loads()[c]]);
+    if contact.is_event_driven() {
+        row.push(system.modes()[c].direction());
+    }
+    let bristle = state.bristles[c];
+    row.extend_from_slice(&[bristle.z, bristle.w][..contact.law.n_states()]);
+}
+
+/// Makes rows from the interpolant.
+pub(super) struct Recorder<'r> {
+    output: &'r mut dyn Record,
+    past: Past,
+    samples: Samples,
+    /// Number of the instant after `next`.
+    k: u64,
+    next: f64,
+    end: f64,
+    state: Snapshot,
+    row: Vec<f64>,
+    /// The output has had enough.
+    is_stopped: bool,
+    error: Option<Error>,
+}
+
+impl<'r> Recorder<'r> {
+    /// Rows over a span of time, its start included.
+    pub fn new(
+        output: &'r mut dyn Record,
+        past: Past,
+        samples: Samples,
+        state: &Snapshot,
+        span: std::ops::Range<f64>,
+    ) -> Self {
+        let (k, next, end) = (samples.after(span.start), span.start, span.end);
+        Recorder {
+            output,
+            past,
+            samples,
+            k,
+            next,
+            end,
+            state: state.clone(),
+            row: vec![],
+            is_stopped: false,
+            error: None,
+        }
+    }
+
+    /// What could not be recorded.
+    pub fn into_error(self) -> Option<Error> {
+        self.error
+    }
+
+    /// The instant after `next`: the last one is the end, exactly.
+    pub fn plan(&mut self) {
+        if self.next >= self.end || self.samples.is_every_step() {
+            self.next = f64::INFINITY;
+            return;
+        }
+        let at = self.samples.at(self.k);
+        self.k = self.k.saturating_add(1);
+        self.next = if at >= self.end || self.samples.coincide(at, self.end) { self.end } else { at };
+    }
+
+    fn record(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) -> Result<()> {
+        let Self { state, row, past, .. } = self;
+        system.look(t, y)?;
+        system.store(t, state);
+        let ledger = ledger(system, state, quad, past)?;
+        let compiled = system.compiled();
+        let (model, a) = (&compiled.model, system.accelerations());
+        row.clear();
+        row.push(t);
+        let mut contacts = compiled.contacts.iter().enumerate().peekable();
+        let mut heats = compiled.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
+        for i in 1..model.n_bodies() {
+            row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
+            row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
+            row.extend_from_slice(&a[model.v_range(i)]);
+            if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
+                push_contact(row, system, state, c, contact);
+            }
+            if let Some((_, (now, past))) = heats.next_if(|heat| *heat.0 == i) {
+                row.push(now + past);
+            }
+        }
+        let heat = |k: usize| {
+            let k = 2 + compiled.heat_of_element(k);
+            quad[k] + past.quad[k]
+        };
+        let coupled = &compiled.coupled;
+        for k in 0..coupled.elements.len() {
+            if let Some(tie) = coupled.ties.iter().position(|tie| tie.element == k) {
+                row.push(system.tie_efforts()[tie]);
+            } else if let Some(c) = compiled.contacts.iter().position(|contact| contact.element == Some(k)) {
+                let contact = &compiled.contacts[c];
+                row.extend(system.relative(contact.v, contact.b));
+                push_contact(row, system, state, c, contact);
+                row.push(heat(k));
+            } else if let Some(s) = coupled.springs.iter().position(|spring| spring.element == k) {
+                row.extend(system.relative(coupled.springs[s].a, Some(coupled.springs[s].b)));
+                row.extend([system.spring_effort(s), heat(k)]);
+            }
+        }
+        let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
+        row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
+        self.output.row(row)
+    }
+
+    fn note_changes(&mut self, system: &Machine, t: f64) {
+        let compiled = system.compiled();
+        for change in system.changes() {
+            let joint = compiled.contact_name(change.contact).to_owned();
+            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to });
+            self.error = self.error.take().or(recorded.err());
+        }
+    }
+}
+
+impl Sink<Machine> for Recorder<'_> {
+    fn next_sample(&self) -> f64 {
+        self.next
+    }
+
+    fn sample(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
+        if self.error.is_none() {
+            self.error = self.record(system, t, y, quad).err();
+        }
+        self.plan();
+    }
+
+    fn step(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
+        if self.samples.is_every_step() && self.error.is_none() {
+            self.error = self.record(system, t, y, quad).err();
+        }
+        if system.is_real_time() {
+            // no events: what has changed in the step is noted at its end
+            self.note_changes(system, t);
+        }
+        self.is_stopped |= self.output.step(t).is_break();
+    }
+
+    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
+        self.note_changes(system, t);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped || self.error.is_some()
+    }
+}

@@ -1,0 +1,95 @@
+//! How a world is to be simulated, in the words of a scene, and what the integrators are told.
+
+use crate::error::{Error, Result};
+use crate::scene;
+use bristle_integrate::control::Atol;
+use bristle_integrate::{Control, Method, Options};
+
+/// How a world is to be simulated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Integration method.
+    pub method: scene::Method,
+    /// Step control.
+    pub control: scene::Control,
+    /// What is done about loads that depend on accelerations.
+    pub formulation: scene::Formulation,
+    /// What of bristle laws is located as an event under error control.
+    pub kinks: scene::Kinks,
+    /// Time between recorded rows, s.
+    pub interval: f64,
+    /// Rows at the end of every step of the integration instead.
+    pub steps: bool,
+}
+
+impl Default for Settings {
+    /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s.
+    fn default() -> Self {
+        let scene::Output { interval, steps } = scene::Output::default();
+        Self {
+            method: scene::Method::Dopri5,
+            control: scene::Control::default(),
+            formulation: scene::Formulation::default(),
+            kinks: scene::Kinks::default(),
+            interval,
+            steps,
+        }
+    }
+}
+
+impl Settings {
+    /// What the integrators are told; refused where it cannot be.
+    pub(super) fn options(&self) -> Result<Options> {
+        if !(self.interval.is_finite() && self.interval > 0.0) {
+            let (name, what, value) = ("output".into(), "interval", self.interval);
+            return Err(Error::Number { name, what, value, range: "positive and finite" });
+        }
+        refuse_settings(self)?;
+        Ok(Options::new(method(self.method), control(self.control)))
+    }
+}
+
+/// Refuses what `RealTime` cannot be told: it has one step, and its own way with loads.
+fn refuse_settings(settings: &Settings) -> Result<()> {
+    let is_constant = matches!(settings.control, scene::Control::Constant { .. });
+    if settings.method != scene::Method::RealTime || is_constant && settings.formulation == scene::Formulation::Implicit
+    {
+        return Ok(());
+    }
+    let what = if is_constant {
+        "a formulation other than `Implicit` with `RealTime`, which has its own way with loads,"
+    } else {
+        "step control other than `Constant(step: …)` with `RealTime`"
+    };
+    Err(Error::Unsupported { name: "solver".into(), what: what.into() })
+}
+
+fn method(method: scene::Method) -> Method {
+    match method {
+        scene::Method::Euler => Method::Euler,
+        scene::Method::MixedEuler => Method::MixedEuler,
+        scene::Method::LinearlyImplicitEuler => Method::LinearlyImplicitEuler,
+        scene::Method::Rk4 => Method::Rk4,
+        scene::Method::Dopri5 => Method::Dopri5,
+        scene::Method::Trapezoidal => Method::Trapezoidal,
+        scene::Method::Radau3 => Method::Radau3,
+        scene::Method::Radau5 => Method::Radau5,
+        scene::Method::GeneralizedAlpha { spectral_radius } => Method::GeneralizedAlpha { spectral_radius },
+        scene::Method::RealTime => Method::Own,
+    }
+}
+
+fn control(control: scene::Control) -> Control {
+    match control {
+        scene::Control::Constant { step } => Control::Constant { step },
+        scene::Control::Error { rtol, atol } => Control::error(rtol, atol),
+        scene::Control::Elementary { rtol, atol } => Control::Elementary { rtol, atol: Atol::Uniform(atol) },
+        scene::Control::DymoreCoulomb { min, max, v_min, t_s } => Control::DymoreCoulomb { min, max, v_min, t_s },
+        scene::Control::DymoreLuGre { min, v_min, alpha, t_s } => Control::DymoreLuGre { min, v_min, alpha, t_s },
+        scene::Control::Velocity { inside, outside, range } => Control::Velocity { inside, outside, range },
+        scene::Control::TimeConstant { max, fraction } => Control::TimeConstant { max, fraction },
+        scene::Control::TimeConstantSwitch { threshold, below, above } => {
+            Control::TimeConstantSwitch { threshold, below, above }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a user ought to know although the run goes on.
+
+use super::Simulation;
+use crate::formulation::{NearJam, Stiff, Unsettled};
+use bristle_integrate::Stats;
+
+/// Steps that stability holds down before it is worth a word.
+const MANY_STIFF: usize = 1000;
+
+impl Simulation {
+    /// What a user ought to know although the run goes on: bearings near jamming, and bearings whose load had not settled when the rounds of
+    /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them.
+    pub fn warnings(&self) -> Vec<String> {
+        let compiled = self.compiled();
+        let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
+            let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
+            format!(
+                "joint `{joint}` is near jamming at t = {t:?} s (margin {margin:.3e}): several accelerations are possible, \
+                 the one continuous from no friction is taken"
+            )
+        });
+        let unsettled = self.system.unsettled().iter().filter_map(|Unsettled { contact, t, largest }| {
+            let joint = compiled.model.joint_names.get(compiled.contacts.get(*contact)?.joint)?;
+            Some(format!(
+                "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
+                 {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
+            ))
+        });
+        near.chain(unsettled).chain(self.stiffness()).collect()
+    }
+
+    /// A stiff machine in the hands of an explicit stepper.
+    fn stiffness(&self) -> Option<String> {
+        let (Stats { n_stiff, n_accepted, .. }, compiled) = (self.stats(), self.compiled());
+        let Stiff { t, h, joint, contact } = self.system.stiff()?;
+        if n_stiff < MANY_STIFF || 2 * n_stiff < n_accepted {
+            return None;
+        }
+        // a number that a snapshot may have brought
+        let name = match contact.filter(|&c| c < compiled.contacts.len()) {
+            Some(c) => format!("the bristles of `{}`", compiled.contact_name(c)),
+            None => format!("joint `{}`", compiled.model.joint_names.get(joint)?),
+        };
+        Some(format!(
+            "{name}: too stiff for an explicit stepper, which crawls: from t = {t:?} s on steps of {h:.1e} s, {n_stiff} of {n_accepted} \
+             held down by stability and not by the tolerance; take `Radau5`, or `RealTime` for steps of a fixed length"
+        ))
+    }
+}

@@ -1,24 +1,12 @@
 //! Linearisations against differences of whole simulations.
 
+use crate::embedding::lugre;
 use bristle::component::{BristleState, FreeState};
 use bristle::friction::{Coulomb, ElastoPlastic, Law, LuGre, Table};
 use bristle::multibody::{advance, chart_rate};
 use bristle::prelude::*;
 use bristle::scene::{Control, Formulation, Method};
 use bristle::simulation::Linearization;
-
-fn lugre() -> LuGre {
-    LuGre {
-        sigma0: 1e3,
-        sigma1: 3.0,
-        sigma2: 0.1,
-        coulomb: 0.2,
-        stiction: 0.3,
-        stribeck_velocity: Some(0.1),
-        exponent: 2.0,
-        damping_velocity: None,
-    }
-}
 
 /// ẏ about the state of `sim`, by differences of whole simulations: y moved, an effort or a parameter changed.
 #[test]

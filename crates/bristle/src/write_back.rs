@@ -1,6 +1,6 @@
 //! Arrays to world: states and results as components, for a user's own systems to read.
 
-use crate::compile::{placement_of, twist_of};
+use crate::compile::{Contact, placement_of, twist_of};
 use crate::component::{
     Acceleration, BristleState, CouplingEffort, Dissipated, FreeAcceleration, FreeState, FrictionEffort, JointState,
     NormalLoad, PidState, Pose, SlipMode,
@@ -9,26 +9,24 @@ use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{JointKind, Placement, Reaction};
-use hecs::{Component, Entity, PreparedQuery, World};
+use hecs::{Component, DynamicBundle, Entity, PreparedQuery, Query, World};
 
-/// Where results go in a world; made once, so that components are not looked up for every entity in every step.
+/// Where results go in a world; made once, so that components are not looked up for every entity in every step. What an entity gets
+/// together is put there together.
 #[derive(Default)]
 pub struct WriteBack {
     /// Poses of all bodies, as they were put on the links last.
     pub poses: Vec<Placement>,
-    pose: Places<Pose>,
-    reaction: Places<Reaction>,
-    joint_state: Places<JointState>,
-    acceleration: Places<Acceleration>,
-    free_state: Places<FreeState>,
-    free_acceleration: Places<FreeAcceleration>,
-    friction: Places<FrictionEffort>,
-    load: Places<NormalLoad>,
-    mode: Places<SlipMode>,
-    bristle: Places<BristleState>,
-    heat: Places<Dissipated>,
-    coupling: Places<CouplingEffort>,
-    pid: Places<PidState>,
+    links: Places<(&'static mut Pose,)>,
+    joints: Places<(&'static mut JointState, &'static mut Acceleration, &'static mut Reaction)>,
+    free: Places<(&'static mut FreeState, &'static mut FreeAcceleration, &'static mut Reaction)>,
+    fixed: Places<(&'static mut Reaction,)>,
+    smooth: Places<(&'static mut FrictionEffort, &'static mut NormalLoad)>,
+    dry: Places<(&'static mut FrictionEffort, &'static mut NormalLoad, &'static mut SlipMode)>,
+    bristles: Places<(&'static mut FrictionEffort, &'static mut NormalLoad, &'static mut BristleState)>,
+    heat: Places<(&'static mut Dissipated,)>,
+    couplings: Places<(&'static mut CouplingEffort,)>,
+    pids: Places<(&'static mut PidState,)>,
 }
 
 impl WriteBack {
@@ -45,74 +43,112 @@ impl WriteBack {
         for (i, pose) in poses.iter_mut().enumerate().skip(1) {
             *pose = places.link(model, i).map_err(|source| Error::Mechanics { t: state.t, source })?;
         }
-        self.pose.put(world, compiled.index.links().map(|(i, entity)| (entity, Pose(poses[i]))));
+        self.links.put(world, compiled.index.links().map(|(i, entity)| (entity, (Pose(poses[i]),))));
 
         let (compiled, a, forces) = (machine.compiled(), machine.accelerations(), machine.reactions());
         let (model, index, coupled) = (&compiled.model, &compiled.index, &compiled.coupled);
-        self.reaction.put(world, index.joints().map(|(i, entity)| (entity, forces[i])));
-        let scalar = || {
-            let is_scalar = |kind| matches!(kind, JointKind::Revolute { .. } | JointKind::Prismatic { .. });
-            index.joints().filter(move |(i, _)| is_scalar(model.kinds[*i]))
-        };
-        let states = scalar().map(|(i, entity)| {
-            (entity, JointState { position: state.q[model.q_index[i]], velocity: state.v[model.v_index[i]] })
+        let scalar = index.joints().filter_map(|(i, entity)| {
+            let (JointKind::Revolute { .. } | JointKind::Prismatic { .. }) = model.kinds[i] else { return None };
+            let (q, v) = (model.q_index[i], model.v_index[i]);
+            let moving = JointState { position: state.q[q], velocity: state.v[v] };
+            Some((entity, (moving, Acceleration(a[v]), forces[i])))
         });
-        self.joint_state.put(world, states);
-        self.acceleration.put(world, scalar().map(|(i, entity)| (entity, Acceleration(a[model.v_index[i]]))));
-        let free = || index.joints().filter(|(i, _)| matches!(model.kinds[*i], JointKind::Free));
-        let states = free().map(|(i, entity)| {
-            let (q, v) = (&state.q[model.q_range(i)], &state.v[model.v_range(i)]);
-            (entity, FreeState { position: placement_of(q), velocity: twist_of(v) })
+        self.joints.put(world, scalar);
+        let free = index.joints().filter(|(i, _)| matches!(model.kinds[*i], JointKind::Free)).map(|(i, entity)| {
+            let (q, v) = (&state.q[model.q_range(i)], model.v_range(i));
+            let moving = FreeState { position: placement_of(q), velocity: twist_of(&state.v[v.clone()]) };
+            (entity, (moving, FreeAcceleration(twist_of(&a[v])), forces[i]))
         });
-        self.free_state.put(world, states);
-        let of_free = free().map(|(i, entity)| (entity, FreeAcceleration(twist_of(&a[model.v_range(i)]))));
-        self.free_acceleration.put(world, of_free);
+        self.free.put(world, free);
+        let fixed = index.joints().filter(|(i, _)| matches!(model.kinds[*i], JointKind::Fixed));
+        self.fixed.put(world, fixed.map(|(i, entity)| (entity, (forces[i],))));
 
         let (friction, loads, modes) = (machine.friction(), machine.loads(), machine.modes());
-        let contacts =
-            || (0..compiled.contacts.len()).filter_map(|c| compiled.contact_entity(c).map(|entity| (c, entity)));
-        self.friction.put(world, contacts().map(|(c, entity)| (entity, FrictionEffort(friction[c]))));
-        self.load.put(world, contacts().map(|(c, entity)| (entity, NormalLoad(loads[c]))));
-        let dry = contacts().filter(|(c, _)| compiled.contacts[*c].is_event_driven());
-        self.mode.put(world, dry.map(|(c, entity)| (entity, SlipMode(modes[c]))));
-        let with_bristles = contacts().filter(|(c, _)| compiled.contacts[*c].law.n_states() > 0);
-        self.bristle.put(world, with_bristles.map(|(c, entity)| (entity, at.bristles[c])));
+        let contacts = |wanted: Kind| {
+            let of_kind = move |&c: &usize| Kind::of(&compiled.contacts[c]) == wanted;
+            (0..compiled.contacts.len()).filter(of_kind).filter_map(|c| {
+                let pressed = (FrictionEffort(friction[c]), NormalLoad(loads[c]));
+                compiled.contact_entity(c).map(|entity| (c, entity, pressed))
+            })
+        };
+        self.smooth.put(world, contacts(Kind::Smooth).map(|(_, entity, pressed)| (entity, pressed)));
+        self.dry.put(world, contacts(Kind::Dry).map(|(c, entity, (f, n))| (entity, (f, n, SlipMode(modes[c])))));
+        let bristles = contacts(Kind::Bristles).map(|(c, entity, (f, n))| (entity, (f, n, at.bristles[c])));
+        self.bristles.put(world, bristles);
 
         let of_joints = compiled.heated.iter().map(|&joint| index.joint_entity(joint));
         let of_elements = compiled.heated_elements.iter().map(|&k| Some(coupled.elements[k].entity));
         let heats = of_joints.chain(of_elements).zip(heat);
-        self.heat.put(world, heats.filter_map(|(entity, &heat)| Some((entity?, Dissipated(heat)))));
+        self.heat.put(world, heats.filter_map(|(entity, &heat)| Some((entity?, (Dissipated(heat),)))));
         let of_ties = coupled.ties.iter().map(|tie| tie.element).zip(machine.tie_efforts().iter().copied());
         let of_springs = coupled.springs.iter().enumerate().map(|(k, s)| (s.element, machine.spring_effort(k)));
         let efforts = of_ties.chain(of_springs);
-        self.coupling.put(world, efforts.map(|(k, effort)| (coupled.elements[k].entity, CouplingEffort(effort))));
+        self.couplings.put(world, efforts.map(|(k, effort)| (coupled.elements[k].entity, (CouplingEffort(effort),))));
         let pids = compiled.drives.iter().filter(|drive| drive.has_integral()).zip(&at.integrals);
         let integrals = pids.filter_map(|(drive, &integral)| {
-            index.joint_entity(drive.joint).map(|entity| (entity, PidState { integral }))
+            index.joint_entity(drive.joint).map(|entity| (entity, (PidState { integral },)))
         });
-        self.pid.put(world, integrals);
+        self.pids.put(world, integrals);
         Ok(())
     }
 }
 
-/// Where components of one kind are.
-struct Places<T: Component>(PreparedQuery<&'static mut T>);
+/// What a contact has besides friction and load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Kind {
+    Smooth,
+    Dry,
+    Bristles,
+}
+
+impl Kind {
+    fn of(contact: &Contact) -> Self {
+        match contact.law.n_states() {
+            0 if contact.is_event_driven() => Self::Dry,
+            0 => Self::Smooth,
+            _ => Self::Bristles,
+        }
+    }
+}
+
+/// Where components that go together are.
+struct Places<Q: Query>(PreparedQuery<Q>);
 
 // SAFETY: a prepared query keeps pointers into the world it was used on last, which is why it is neither; they are made anew from the
 // world at hand, borrowed as a whole, whenever it is used, and never read before. Components are `Send` and `Sync`.
-unsafe impl<T: Component> Send for Places<T> {}
+unsafe impl<Q: Query> Send for Places<Q> {}
 // SAFETY: as above; besides, nothing can be done with a shared one.
-unsafe impl<T: Component> Sync for Places<T> {}
+unsafe impl<Q: Query> Sync for Places<Q> {}
 
-impl<T: Component> Default for Places<T> {
+impl<Q: Query> Default for Places<Q> {
     fn default() -> Self {
         Self(PreparedQuery::new())
     }
 }
 
-impl<T: Component + Copy> Places<T> {
+/// Components that go together.
+trait Together<Q: Query>: DynamicBundle + Copy {
+    fn set(self, places: Q::Item<'_>);
+}
+
+/// A tuple of components goes where a tuple of borrows of them says.
+macro_rules! together {
+    ($($kind:ident $number:tt),+) => {
+        impl<$($kind: Component + Copy),+> Together<($(&'static mut $kind,)+)> for ($($kind,)+) {
+            #[inline]
+            fn set(self, places: <($(&'static mut $kind,)+) as Query>::Item<'_>) {
+                $(*places.$number = self.$number;)+
+            }
+        }
+    };
+}
+together!(A 0);
+together!(A 0, B 1);
+together!(A 0, B 1, C 2);
+
+impl<Q: Query> Places<Q> {
     /// Replaces components, or adds them. Entities that have gone meanwhile are left alone.
-    fn put(&mut self, world: &mut World, values: impl Iterator<Item = (Entity, T)> + Clone) {
+    fn put<B: Together<Q>>(&mut self, world: &mut World, values: impl Iterator<Item = (Entity, B)> + Clone) {
         // nothing to put: not even a look
         if values.clone().next().is_none() {
             return;
@@ -121,13 +157,13 @@ impl<T: Component + Copy> Places<T> {
         let mut is_missing = false;
         for (entity, value) in values.clone() {
             match view.get_mut(entity) {
-                Some(place) => *place = value,
+                Some(places) => value.set(places),
                 None => is_missing = true,
             }
         }
         if is_missing {
             for (entity, value) in values {
-                let _ = world.insert_one(entity, value);
+                let _ = world.insert(entity, value);
             }
         }
     }

@@ -110,10 +110,15 @@ impl Machine {
             forward_all(L, X, n, m);
             balance.delassus.fill(0.0);
             for x in X.chunks_exact(m) {
-                for (row, &a) in balance.delassus.chunks_exact_mut(m).zip(x) {
+                for (c, (row, &a)) in balance.delassus.chunks_exact_mut(m).zip(x).enumerate() {
                     if a != 0.0 {
-                        row.iter_mut().zip(x).for_each(|(d, b)| *d += a * b);
+                        row[..=c].iter_mut().zip(x).for_each(|(d, b)| *d += a * b);
                     }
+                }
+            }
+            for c in 1..m {
+                for other in 0..c {
+                    balance.delassus[other * m + c] = balance.delassus[c * m + other];
                 }
             }
         }

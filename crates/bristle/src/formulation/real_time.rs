@@ -31,6 +31,7 @@
 mod assemble;
 mod balance;
 mod cholesky;
+mod glide;
 mod grip;
 mod hold;
 mod ledger;
@@ -38,6 +39,7 @@ mod reduced;
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine, ModeChange, Unsettled};
+use crate::compile::Contact;
 use crate::signal::{Piece, Sample};
 use balance::{Balance, Found};
 use bristle_friction::{FrictionLaw, Mode};
@@ -45,7 +47,7 @@ use bristle_integrate::Trouble;
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_multibody::{advance, configuration_difference, rnea};
 use cholesky::backward;
-use grip::Grip;
+use grip::{Grip, Met};
 use hold::Hold;
 use nalgebra::DMatrix;
 use reduced::{Reduced, dot};
@@ -69,12 +71,19 @@ pub(super) struct RealTime {
     balance: Balance,
     hold: Hold,
     grips: Vec<Grip>,
-    /// A, then its Cholesky factor in the reduced coordinates.
+    /// Where contacts stand in a step without `balance`.
+    met: Vec<Met>,
+    /// A; the same in the reduced coordinates, rows one after the other; a Cholesky factor, of that or with contacts.
     A: DMatrix<f64>,
+    R: Vec<f64>,
     L: Vec<f64>,
     /// L⁻¹ (W T)ᵀ, a column for each contact, rows one after the other.
     X: Vec<f64>,
-    /// In reduced coordinates: right-hand side, then change of velocity without and with contacts.
+    /// In reduced coordinates: efforts times h, change of velocity, that of the last step by its length; scratch for changes without and with
+    /// contacts.
+    b: Vec<f64>,
+    u: Vec<f64>,
+    pace: Vec<f64>,
     y: Vec<f64>,
     y1: Vec<f64>,
     /// Per velocity: efforts, the bias in them, change of velocity that is prescribed, velocities at the end, zeros.
@@ -96,12 +105,14 @@ pub(super) struct RealTime {
 }
 
 impl Archived for RealTime {
-    /// What a step finds from the one before: where the contacts were met, the loads of bent bristles, the places of tied joints.
+    /// What a step finds from the one before: where the contacts were met, how velocities changed, the loads of bent bristles, the places
+    /// of tied joints.
     fn archive(&mut self, archive: &mut Archive<'_>) {
         for met in &mut self.balance.met {
             met.omega.archive(archive);
             met.lambda.archive(archive);
         }
+        self.pace.archive(archive);
         self.bent.archive(archive);
         self.reduced.tied.iter_mut().for_each(|tied| tied.offset.archive(archive));
     }
@@ -126,9 +137,14 @@ impl RealTime {
             balance: Balance::new(n_contacts),
             hold: Hold::new(n, n_contacts),
             grips: vec![Grip::Dry { up: [0.0; 2], down: [0.0; 2] }; n_contacts],
+            met: vec![Met::default(); n_contacts],
             A: DMatrix::zeros(n_v, n_v),
+            R: vec![0.0; n * n],
             L: vec![0.0; n * n],
             X: vec![0.0; n * n_contacts],
+            b: vec![0.0; n],
+            u: vec![0.0; n],
+            pace: vec![0.0; n],
             y: vec![0.0; n],
             y1: vec![0.0; n],
             r: vec![0.0; n_v],
@@ -166,7 +182,8 @@ impl Machine {
         self.changes.clear();
         let Some(mut rt) = self.real_time.take() else { return Ok(()) };
         rt.reduced.begin(&self.xi);
-        rt.balance.met.fill(grip::Met::default());
+        rt.balance.met.fill(Met::default());
+        rt.pace.fill(0.0);
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let signal = load_signal(contact.signal(), t, self.piece);
             rt.bent[c] = contact.normal_towards(self.state[c][0] < 0.0, &signal).0;
@@ -234,22 +251,38 @@ impl Machine {
 
     /// (3) and (4): velocities at the end of the step into `rt.v1`, contacts into `rt.balance`.
     fn solve_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
+        self.prepare_step(rt, h, at)?;
+        if self.glide(rt, h, at)? { Ok(()) } else { self.balance_step(rt, h, at) }
+    }
+
+    /// Matrices, efforts and grips.
+    fn prepare_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
         self.place()?;
         self.assemble_step(rt, h, at)?;
-        self.reduce_step(rt)?;
-        self.free_step(rt, h);
+        self.reduce_step(rt);
         rt.turned.fill(false);
-        for c in 0..self.mode.len() {
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
             rt.normal[c] = self.normal_loads(c, self.state[c][0] < 0.0, at);
+            self.grip(rt, c, contact, h);
         }
-        // the first solution serves to correct the bias: a draft will do, unless loads or sides are read from it
-        let is_plain = self.pressed.is_empty() && !self.compiled.contacts.iter().any(|c| c.bends_two_ways());
+        Ok(())
+    }
+
+    /// Whether neither loads nor sides are read from a solution.
+    fn is_plain(&self) -> bool {
+        self.pressed.is_empty() && !self.compiled.contacts.iter().any(|c| c.bends_two_ways())
+    }
+
+    /// All contacts in balance, with the loads and on the sides that come of it.
+    fn balance_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
+        // the first solution serves to correct the bias: a draft will do, unless more is read from it
+        let is_plain = self.is_plain();
+        self.factor_step(rt)?;
+        self.free_step(rt, h);
         for round in 1..=MOST_LOADS {
             for (c, contact) in self.compiled.contacts.iter().enumerate() {
-                if round == 1 || rt.normal[c] != rt.gripped[c] {
-                    let slip = contact.arm * contact.rate(&self.v);
-                    rt.grips[c] = Grip::new(contact, h, self.mode[c], slip, self.state[c], rt.normal[c]);
-                    rt.gripped[c] = rt.normal[c];
+                if rt.normal[c] != rt.gripped[c] {
+                    self.grip(rt, c, contact, h);
                 }
             }
             let RealTime { balance, grips, .. } = &mut *rt;
@@ -280,6 +313,13 @@ impl Machine {
             }
         }
         Ok(())
+    }
+
+    /// The grip of contact c under its loads.
+    fn grip(&self, rt: &mut RealTime, c: usize, contact: &Contact, h: f64) {
+        let slip = contact.arm * contact.rate(&self.v);
+        rt.grips[c] = Grip::new(contact, h, self.mode[c], slip, self.state[c], rt.normal[c]);
+        rt.gripped[c] = rt.normal[c];
     }
 
     /// Loads of contact c forwards and backwards; its bristles, if it has any, bent backward or not.
@@ -424,6 +464,9 @@ impl Machine {
                 self.state[c] = self.bristles_after(rt, c);
                 self.backward[c] = self.state[c][0] < 0.0;
             }
+        }
+        for (pace, &k) in rt.pace.iter_mut().zip(&rt.reduced.independent) {
+            *pace = (rt.v1[k] - self.v[k]) / h;
         }
         self.take_results(rt, h);
         self.xi.copy_from_slice(&rt.xi1);

@@ -70,35 +70,37 @@ impl Machine {
         Ok(differs)
     }
 
-    /// Reduced A and its factor, and D.
-    pub(super) fn reduce_step(&mut self, rt: &mut RealTime) -> Result<(), Failure> {
-        let RealTime { reduced, balance, A, L, X, u_led, .. } = rt;
-        let (n, n_contacts) = (reduced.independent.len(), reduced.contacts.len());
+    /// A in the velocities that are solved for.
+    pub(super) fn reduce_step(&self, rt: &mut RealTime) {
+        let RealTime { reduced, A, R, u_led, .. } = rt;
+        let n = reduced.independent.len();
         // prescribed changes of what is tied
         for tied in &reduced.tied {
             u_led[tied.v] = dot(&reduced.led[tied.v], u_led);
         }
-        // Tᵀ A T, lower half
+        // Tᵀ A T
         if reduced.is_whole {
             // T = 1, and columns of A are its rows
-            for (i, (row, column)) in L.chunks_exact_mut(n.max(1)).zip(A.as_slice().chunks_exact(n.max(1))).enumerate()
-            {
-                row[..=i].copy_from_slice(&column[..=i]);
-            }
-        } else {
-            L.fill(0.0);
-            for (k, row) in reduced.rows.iter().enumerate() {
-                for &(i, c) in row {
-                    for (other, &a) in reduced.rows.iter().zip(A.column(k).iter()) {
-                        for &(j, d) in other {
-                            if j <= i {
-                                L[i * n + j] += c * d * a;
-                            }
-                        }
+            R.copy_from_slice(A.as_slice());
+            return;
+        }
+        R.fill(0.0);
+        for (k, row) in reduced.rows.iter().enumerate() {
+            for &(i, c) in row {
+                for (other, &a) in reduced.rows.iter().zip(A.column(k).iter()) {
+                    for &(j, d) in other {
+                        R[i * n + j] += c * d * a;
                     }
                 }
             }
         }
+    }
+
+    /// Its factor, and D.
+    pub(super) fn factor_step(&self, rt: &mut RealTime) -> Result<(), Failure> {
+        let RealTime { reduced, balance, R, L, X, .. } = rt;
+        let (n, n_contacts) = (reduced.independent.len(), reduced.contacts.len());
+        L.copy_from_slice(R);
         cholesky(L, n).map_err(|k| self.singular(reduced.independent[k], L[k * n + k]))?;
         // X = L⁻¹ (W T)ᵀ, D = Xᵀ X
         let m = n_contacts;
@@ -127,22 +129,10 @@ impl Machine {
 
     /// v* − v₀ in the velocities that are solved for, and W v*.
     pub(super) fn free_step(&self, rt: &mut RealTime, h: f64) {
-        let RealTime { reduced, balance, A, L, y, r, u_led, .. } = rt;
+        self.pull(rt, h);
+        let RealTime { reduced, balance, L, b, y, u_led, .. } = rt;
         let n = y.len();
-        let is_led = u_led.iter().any(|&u| u != 0.0);
-        // Tᵀ (h r − A u)
-        if reduced.is_whole {
-            y.iter_mut().zip(&*r).for_each(|(y, r)| *y = h * r);
-        } else {
-            y.fill(0.0);
-            for (k, row) in reduced.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
-                let mut effort = h * r[k];
-                if is_led {
-                    effort -= A.column(k).iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
-                }
-                row.iter().for_each(|&(i, c)| y[i] += c * effort);
-            }
-        }
+        y.copy_from_slice(b);
         forward(L, y, n);
         backward(L, y, n);
         for (c, contact) in self.compiled.contacts.iter().enumerate() {

@@ -135,6 +135,23 @@ impl Grip {
 }
 
 impl Grip {
+    /// λ and its slope at ω; `None` for a dry contact at 0, which has many.
+    pub fn at(&self, law: &Law, omega: f64) -> Option<Met> {
+        match *self {
+            Self::Bristle { ref bristle, scale, .. } => {
+                Some(Met { size: scale * bristle.size(), ..self.softened(law, omega, 0.0) })
+            }
+            Self::Smooth { .. } => Some(self.softened(law, omega, 0.0)),
+            Self::Dry { up, .. } if omega > 0.0 => {
+                Some(Met { omega, lambda: up[0] + up[1] * omega, slope: up[1], size: 0.0 })
+            }
+            Self::Dry { down, .. } if omega < 0.0 => {
+                Some(Met { omega, lambda: down[1] * omega - down[0], slope: down[1], size: 0.0 })
+            }
+            Self::Dry { .. } => None,
+        }
+    }
+
     /// States at the end of a step with rate ω.
     pub fn state_after(&self, law: &Law, omega: f64, start: State) -> State {
         match *self {

@@ -15,6 +15,7 @@ mod motion;
 mod reaction_loads;
 mod real_time;
 mod real_time_couplings;
+mod real_time_held;
 mod real_time_limits;
 mod recording;
 mod scene_checks;

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 /// Inertias on one axis, each on its own bearing, joints `j1`, `j2`, …: inertia and what the joint has besides.
-fn shafts(shafts: &[(f64, &str)], couplings: &str) -> String {
+pub(crate) fn shafts(shafts: &[(f64, &str)], couplings: &str) -> String {
     let mut text = String::from("gravity: (0.0, 0.0, 0.0), links: [");
     for (k, (j, _)) in shafts.iter().enumerate() {
         text += &format!("Link(name: \"i{}\", mass: 1.0, inertia: Diagonal({j:?}, {j:?}, {j:?})), ", k + 1);
@@ -22,7 +22,7 @@ fn shafts(shafts: &[(f64, &str)], couplings: &str) -> String {
     format!("{text}], couplings: [{couplings}]")
 }
 
-fn real_time(fields: &str, h: f64) -> Simulation {
+pub(crate) fn real_time(fields: &str, h: f64) -> Simulation {
     simulation(fields, "RealTime", &format!("Constant(step: {h:?})"))
 }
 

@@ -273,13 +273,14 @@ impl Driver {
         }
 
         // output from the interpolant, then the end of the step. A system that makes its own steps knows its loads and modes at their ends
-        // only: a sample that rounding has put just behind the end belongs to it
+        // only: a sample that rounding has put just before or behind the end is taken there
         let is_own = self.options.method == crate::Method::Own;
-        let reach = if is_own { t_new + 1e-9 * h_taken } else { t_new };
-        while sink.next_sample() <= reach {
+        let near = if is_own { 1e-9 * h_taken } else { 0.0 };
+        while sink.next_sample() <= t_new + near {
             let at = sink.next_sample();
-            let theta = ((at - t) / h_taken).clamp(0.0, 1.0);
-            if at >= t_new {
+            let is_end = at >= t_new - near;
+            let theta = if is_end { 1.0 } else { ((at - t) / h_taken).clamp(0.0, 1.0) };
+            if is_end {
                 self.y_at[..n].copy_from_slice(self.stepper.y_new());
             } else {
                 self.stepper.interpolate(theta, &mut self.y_at[..n]);

@@ -475,6 +475,9 @@ impl Machine {
     /// Evaluates everything at (t, y), for results.
     pub fn look(&mut self, t: f64, y: &[f64]) -> Result<()> {
         self.scatter(t, y);
+        if let Some(rt) = &self.real_time {
+            rt.hold_together(&mut self.v);
+        }
         let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
             if self.is_real_time() {
                 // the rest is as the last step left it

@@ -50,7 +50,7 @@ use cholesky::backward;
 use grip::{Grip, Met};
 use hold::Hold;
 use nalgebra::DMatrix;
-use reduced::{Reduced, dot};
+use reduced::Reduced;
 
 /// Solutions of (4) in a step at most, each with the reactions of the one before.
 const MOST_LOADS: usize = 10;
@@ -106,7 +106,7 @@ pub(super) struct RealTime {
 
 impl Archived for RealTime {
     /// What a step finds from the one before: where the contacts were met, how velocities changed, the loads of bent bristles, the places
-    /// of tied joints.
+    /// of tied joints, who holds whom.
     fn archive(&mut self, archive: &mut Archive<'_>) {
         for met in &mut self.balance.met {
             met.omega.archive(archive);
@@ -115,6 +115,7 @@ impl Archived for RealTime {
         self.pace.archive(archive);
         self.bent.archive(archive);
         self.reduced.tied.iter_mut().for_each(|tied| tied.offset.archive(archive));
+        self.hold.archive(archive);
     }
 }
 
@@ -135,7 +136,7 @@ impl RealTime {
         let n = reduced.independent.len();
         Self {
             balance: Balance::new(n_contacts),
-            hold: Hold::new(n, n_contacts),
+            hold: Hold::new(compiled, |v| machine.driven.iter().any(|driven| driven.v == v)),
             grips: vec![Grip::Dry { up: [0.0; 2], down: [0.0; 2] }; n_contacts],
             met: vec![Met::default(); n_contacts],
             A: DMatrix::zeros(n_v, n_v),
@@ -161,6 +162,11 @@ impl RealTime {
             turned: vec![false; n_contacts],
             reduced,
         }
+    }
+
+    /// Velocities between the ends of a step, or with prescribed ones as their signals have them: what the step holds moves alike.
+    pub fn hold_together(&self, v: &mut [f64]) {
+        self.hold.apply(v);
     }
 }
 
@@ -191,6 +197,7 @@ impl Machine {
         let at = At { t, piece: Piece::After(t), is_first: true };
         let solved = self.solve_step(&mut rt, FIRST_LOOK, at);
         if solved.is_ok() {
+            self.carried_efforts(&mut rt, FIRST_LOOK);
             self.take_results(&rt, FIRST_LOOK);
         }
         self.real_time = Some(rt);
@@ -285,7 +292,10 @@ impl Machine {
                     self.grip(rt, c, contact, h);
                 }
             }
-            let RealTime { balance, grips, .. } = &mut *rt;
+            let RealTime { balance, grips, reduced, .. } = &mut *rt;
+            if round == 1 {
+                balance.share_by(&reduced.shares, |c| grips[c].strength());
+            }
             let contacts = &self.compiled.contacts;
             let solved = balance.solve(
                 round > 1,
@@ -373,17 +383,18 @@ impl Machine {
         for driven in &self.driven {
             v1[driven.v] = self.v[driven.v] + u_led[driven.v];
         }
-        hold.clear();
-        for (c, met) in balance.met.iter().enumerate() {
-            if met.slope == f64::INFINITY {
-                hold.add(&reduced.contacts[c], dot(&reduced.contacts_led[c], v1));
-            }
-        }
-        hold.apply(y1);
         for (&k, y1) in reduced.independent.iter().zip(&*y1) {
             v1[k] = *y1;
         }
         reduced.velocities(v1);
+        hold.stick(|c| balance.met[c].slope == f64::INFINITY);
+        hold.apply(v1);
+        // at its limit, and held by others
+        for (c, met) in balance.met.iter_mut().enumerate() {
+            if hold.is_held(c) && self.compiled.contacts[c].is_event_driven() {
+                met.omega = 0.0;
+            }
+        }
     }
 
     /// Loads that are reactions, from the accelerations of the step. Whether they are those it was made with. After the `last` solution, at

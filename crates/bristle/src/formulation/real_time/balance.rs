@@ -19,8 +19,17 @@
 //! ```
 //!
 //! stuck contacts giving way a little so that P is smooth: Newton on μ = λ(ω), which has the matrix of (2), with a line search by the sign of
-//! the slope of P. What it ends with is where (2) starts again. Contacts that do the same work twice (two stuck clutches side by
-//! side) share it in one of many ways; ω is the same in all of them.
+//! the slope of P. What it ends with is where (2) starts again.
+//!
+//! **Sharing.** Contacts that may do the same work (two stuck clutches side by side) have the same ω however they share it. They share by
+//! strength, as everywhere: of all λ that with the least Σ λ²/strength. Each of them yields a little, E = ε D_max · strongest/strength, which
+//! decides the sharing, and what they yield is taken back by going on from there,
+//!
+//! ```text
+//! ω = ω* − D λ − E (λ − λ_before),        λ_before = 0 at first, then the λ that was found                  (4)
+//! ```
+//!
+//! until the last term is rounding. Who is at its limit while others hold has ω = 0 in the end like them, and is stuck.
 
 use super::cholesky::dot_all;
 use super::grip::Met;
@@ -50,6 +59,13 @@ const MOST_HALVINGS: usize = 60;
 /// What of 1/D_cc a stuck contact may count for in (2): the rest keeps the matrix regular where contacts do the same work.
 const NEARLY: f64 = 1.0 - 1e-9;
 
+/// What contacts that share yield, relative to the largest of D; and how often that is taken back, each time leaving this part of it.
+const YIELDING: f64 = 1e-6;
+const TAKEN_BACK: usize = 2;
+
+/// Strength below which a contact counts as this strong, relative to the strongest.
+const WEAKEST: f64 = 1e-6;
+
 /// A pivot in place is taken unless it is smaller than this.
 const SMALL_PIVOT: f64 = 1e-4;
 
@@ -78,6 +94,11 @@ pub(super) struct Balance {
     step: Vec<f64>,
     /// Whether the factors are those of the last solution.
     is_factored: bool,
+    /// E of the contacts that share, 0 for the others; whether there is any.
+    yields: Vec<f64>,
+    is_shared: bool,
+    /// ω* while E λ is in `free`.
+    apart: Vec<f64>,
 }
 
 /// How a solution was wanted, and how it was found.
@@ -106,12 +127,30 @@ impl Balance {
             swaps: vec![0; n],
             step: vec![0.0; n],
             is_factored: false,
+            yields: vec![0.0; n],
+            is_shared: false,
+            apart: vec![0.0; n],
         }
     }
 
-    /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c, `soften(c, ω, stiffness)` its λ for (3). With `is_again` D is that of
-    /// the last solution; where a `draft` will do, one Newton step from nearby is not checked. Rounds it took, or the contact furthest from
-    /// balance.
+    /// Lets the contacts that `shares` says share by their strengths, in D as it is filled.
+    pub fn share_by(&mut self, shares: &[bool], strength: impl Fn(usize) -> f64) {
+        let (n, mut strongest, mut largest) = (self.n, 0.0_f64, 0.0_f64);
+        self.is_shared = false;
+        for c in (0..n).filter(|&c| shares[c]) {
+            strongest = strongest.max(strength(c));
+            largest = largest.max(self.delassus[c * n + c]);
+        }
+        for (c, &shares) in shares.iter().enumerate() {
+            let is_one = shares && strongest > 0.0;
+            self.yields[c] =
+                if is_one { YIELDING * largest * strongest / strength(c).max(WEAKEST * strongest) } else { 0.0 };
+            self.delassus[c * n + c] += self.yields[c];
+            self.is_shared |= is_one;
+        }
+    }
+
+    /// Solves (1), and (4) where contacts share. See [`Balance::solve_once`].
     pub fn solve(
         &mut self,
         is_again: bool,
@@ -119,6 +158,33 @@ impl Balance {
         meet: impl Fn(usize, f64, f64, f64) -> Met,
         soften: impl Fn(usize, f64, f64) -> Met,
     ) -> Result<(usize, Found), usize> {
+        if !self.is_shared {
+            return self.solve_once(is_again, draft, meet, soften);
+        }
+        let mut rounds = self.solve_once(is_again, false, &meet, &soften)?.0;
+        self.apart.copy_from_slice(&self.free);
+        for _ in 0..TAKEN_BACK {
+            for (c, met) in self.met.iter().enumerate() {
+                self.free[c] = self.apart[c] + self.yields[c] * met.lambda;
+            }
+            let again = self.solve_once(true, false, &meet, &soften);
+            self.free.copy_from_slice(&self.apart);
+            rounds += again?.0;
+        }
+        Ok((rounds, Found::Balanced))
+    }
+
+    /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c, `soften(c, ω, stiffness)` its λ for (3). With `is_again` D is that of
+    /// the last solution; where a `draft` will do, one Newton step from nearby is not checked. Rounds it took, or the contact furthest from
+    /// balance.
+    fn solve_once(
+        &mut self,
+        is_again: bool,
+        draft: bool,
+        meet: impl Fn(usize, f64, f64, f64) -> Met,
+        soften: impl Fn(usize, f64, f64) -> Met,
+    ) -> Result<(usize, Found), usize> {
+        let nearly = if self.is_shared { 1.0 } else { NEARLY };
         let Self {
             n,
             delassus,
@@ -133,20 +199,21 @@ impl Balance {
             matrix,
             swaps,
             step,
+            is_shared,
             ..
         } = self;
-        let n = *n;
+        let (n, is_shared) = (*n, *is_shared);
         if n == 0 {
             return Ok((0, Found::Balanced));
         }
         lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);
         if is_again && free != free_before {
             if !self.is_factored {
-                fill_matrix(matrix, delassus, met);
+                fill_matrix(matrix, delassus, met, nearly);
                 self.is_factored = factor(matrix, swaps, n);
             }
             for c in 0..n {
-                step[c] = share(met[c].slope, delassus[c * n + c]) * (free[c] - free_before[c]);
+                step[c] = share(met[c].slope, delassus[c * n + c], nearly) * (free[c] - free_before[c]);
             }
             if self.is_factored && substitute(matrix, swaps, step) {
                 lambda.iter_mut().zip(&*step).for_each(|(lambda, step)| *lambda += step);
@@ -172,10 +239,11 @@ impl Balance {
         let mut worst = evaluate(lambda, met, gap);
         let mut round = 1;
         while round <= MOST_ROUNDS {
-            if worst.0 <= BALANCED {
+            // how contacts share hardly shows in the balance: one step at least
+            if worst.0 <= BALANCED && (round > 1 || !is_shared) {
                 return Ok((round, Found::Balanced));
             }
-            fill_matrix(matrix, delassus, met);
+            fill_matrix(matrix, delassus, met, nearly);
             step.copy_from_slice(gap);
             let is_solved = factor(matrix, swaps, n) && substitute(matrix, swaps, step);
             if draft && round == 1 && worst.0 <= NEARBY && is_solved {
@@ -190,7 +258,7 @@ impl Balance {
                 (0..n).for_each(|c| trial[c] = lambda[c] + step[c]);
                 trial_met.copy_from_slice(met);
                 let reached = evaluate(trial, trial_met, trial_gap);
-                if reached.0 <= 0.9 * worst.0 {
+                if reached.0 <= 0.9 * worst.0 || reached.0 <= BALANCED {
                     worst = reached;
                     std::mem::swap(lambda, trial);
                     std::mem::swap(met, trial_met);
@@ -244,7 +312,7 @@ impl Descent<'_> {
                 step[c] = (met[c].lambda - mu[c]) / (1.0 + d * met[c].slope);
                 worst = worst.max(d * step[c].abs() / (size + d * mu[c].abs() + NO_VELOCITY));
             }
-            fill_matrix(matrix, delassus, met);
+            fill_matrix(matrix, delassus, met, NEARLY);
             if worst <= DESCENDED || !(factor(matrix, swaps, n) && substitute(matrix, swaps, step)) {
                 break;
             }
@@ -284,19 +352,19 @@ impl Descent<'_> {
 
 /// S_cc of (2).
 #[inline]
-fn share(slope: f64, d: f64) -> f64 {
+fn share(slope: f64, d: f64, nearly: f64) -> f64 {
     match slope {
         _ if d == 0.0 => 0.0,
-        f64::INFINITY => NEARLY / d,
+        f64::INFINITY => nearly / d,
         slope => slope / (1.0 + d * slope),
     }
 }
 
 /// The matrix of (2).
-fn fill_matrix(matrix: &mut [f64], delassus: &[f64], met: &[Met]) {
+fn fill_matrix(matrix: &mut [f64], delassus: &[f64], met: &[Met], nearly: f64) {
     let n = met.len();
     for (c, (row, d)) in matrix.chunks_exact_mut(n).zip(delassus.chunks_exact(n)).enumerate() {
-        let s = share(met[c].slope, d[c]);
+        let s = share(met[c].slope, d[c], nearly);
         row.iter_mut().zip(d).for_each(|(m, d)| *m = s * d);
         row[c] = 1.0;
     }

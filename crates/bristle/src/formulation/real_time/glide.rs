@@ -113,7 +113,7 @@ impl Machine {
 
     /// v₁ from the change of velocities.
     fn spread(&self, rt: &mut RealTime) {
-        let RealTime { reduced, u, u_led, v1, .. } = rt;
+        let RealTime { reduced, hold, u, u_led, v1, .. } = rt;
         for (u, &k) in u.iter().zip(&reduced.independent) {
             v1[k] = self.v[k] + u;
         }
@@ -121,6 +121,9 @@ impl Machine {
             v1[driven.v] = self.v[driven.v] + u_led[driven.v];
         }
         reduced.velocities(v1);
+        // gears to the last bit
+        hold.stick(|_| false);
+        hold.apply(v1);
     }
 }
 

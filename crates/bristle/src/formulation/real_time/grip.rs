@@ -161,6 +161,11 @@ impl Grip {
         }
     }
 
+    /// Impulse that a dry contact can hold at most, in the direction in which it holds more.
+    pub fn strength(&self) -> f64 {
+        if let Self::Dry { up, down } = self { up[0].max(down[0]) } else { 0.0 }
+    }
+
     /// λ and its slope at ω, where a dry contact that is stuck gives way a little: with stiffness `sticking`.
     pub fn softened(&self, law: &Law, omega: f64, sticking: f64) -> Met {
         match *self {

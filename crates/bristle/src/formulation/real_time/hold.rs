@@ -1,65 +1,192 @@
 //! Velocities made exact where contacts are stuck: what a linear solve leaves of zero becomes 0.0.
 //!
-//! Rows Σ c y + p = 0 of the stuck contacts, p from prescribed motions, are brought to reduced form, and each gives one velocity by others.
+//! Joints that stuck contacts hold together are one group with one velocity, copied to all of them, so that v_a − v_b is 0.0 whatever the
+//! ratios of the gears around; what is held to the ground has velocity 0.0. The ties are eliminated over the groups,
+//!
+//! ```text
+//! v_g = Σ T_gi v_i          i groups that no tie gives, or joints that are led                              (1)
+//! ```
+//!
+//! A contact whose joints move alike by what the others hold is stuck too, though it may be at its limit: it is put into the groups.
 
-/// Coefficients below this are what rounding has left of zero; rows begin with 1 and gear ratios.
-const ROUNDING: f64 = 1e-12;
+use super::reduced::{ROUNDING, Sparse};
+use crate::compile::Compiled;
+use bristle_integrate::archive::{Archive, Archived};
 
-/// Scratch for rows; made once.
+/// Who moves with whom; arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Hold {
+    /// Velocities; the place after the last of them is the ground.
     n: usize,
-    /// Rows in use, n + 1 numbers each, the last one −p.
+    /// The two ends of each contact.
+    ends: Vec<[usize; 2]>,
+    /// Rows of the ties, and which velocities are prescribed.
+    ties: Vec<Sparse>,
+    led: Vec<bool>,
+    /// Contacts that were to be held last, and those that are.
+    wanted: Vec<bool>,
+    held: Vec<bool>,
+    /// The velocity that speaks for the group of each, ground included.
+    leader: Vec<usize>,
+    /// Rows in use, n numbers each, brought to reduced form, and the group that each gives.
     rows: Vec<f64>,
-    /// Pivot of each.
     pivots: Vec<usize>,
 }
 
-impl Hold {
-    /// For `n` velocities and up to `n_contacts` rows.
-    pub fn new(n: usize, n_contacts: usize) -> Self {
-        Self { n, rows: vec![0.0; (n + 1) * n_contacts], pivots: Vec::with_capacity(n_contacts) }
-    }
-
-    /// No rows.
-    pub fn clear(&mut self) {
-        self.pivots.clear();
-    }
-
-    /// Adds a row; one that follows from those before is dropped.
-    pub fn add(&mut self, terms: &[(usize, f64)], led: f64) {
-        let (width, used) = (self.n + 1, self.pivots.len());
-        let (before, after) = self.rows.split_at_mut(width * used);
-        let row = &mut after[..width];
-        row.fill(0.0);
-        terms.iter().for_each(|&(k, c)| row[k] = c);
-        row[self.n] = -led;
-        // what is given already is put in
-        for (other, &pivot) in before.chunks_exact(width).zip(&self.pivots) {
-            subtract(row, other, pivot);
+impl Archived for Hold {
+    /// Who was to be held; the rest follows.
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        self.wanted.iter_mut().for_each(|wanted| wanted.archive(archive));
+        if archive.is_reading() {
+            self.gather();
         }
-        let mut pivot = 0;
-        for k in 1..self.n {
-            if row[k].abs() > row[pivot].abs() {
-                pivot = k;
+    }
+}
+
+impl Hold {
+    /// For a machine in which `is_led` says which velocities are prescribed; nothing is held.
+    pub fn new(compiled: &Compiled, is_led: impl Fn(usize) -> bool) -> Self {
+        let n = compiled.model.n_v;
+        let ends = compiled.contacts.iter().map(|contact| [contact.v, contact.b.unwrap_or(n)]).collect();
+        let ties = compiled.coupled.ties.iter().map(|tie| tie.terms.clone()).collect();
+        Self::of(n, ends, ties, (0..n).map(is_led).collect())
+    }
+
+    fn of(n: usize, ends: Vec<[usize; 2]>, ties: Vec<Sparse>, led: Vec<bool>) -> Self {
+        let mut hold = Self {
+            wanted: vec![false; ends.len()],
+            held: vec![false; ends.len()],
+            leader: (0..=n).collect(),
+            rows: vec![0.0; n * ties.len()],
+            pivots: Vec::with_capacity(ties.len()),
+            n,
+            ends,
+            ties,
+            led,
+        };
+        hold.gather();
+        hold
+    }
+
+    /// Whether contact c is held, by itself or by others.
+    pub fn is_held(&self, c: usize) -> bool {
+        self.held[c]
+    }
+
+    /// Holds the contacts that `is_stuck` says, and what moves alike because of them.
+    pub fn stick(&mut self, is_stuck: impl Fn(usize) -> bool) {
+        let mut is_new = false;
+        for (c, wanted) in self.wanted.iter_mut().enumerate() {
+            let now = is_stuck(c);
+            is_new |= now != *wanted;
+            *wanted = now;
+        }
+        if is_new {
+            self.gather();
+        }
+    }
+
+    /// Groups and (1), for the contacts that are wanted.
+    fn gather(&mut self) {
+        self.held.copy_from_slice(&self.wanted);
+        loop {
+            self.group();
+            self.eliminate();
+            let mut is_complete = true;
+            for c in 0..self.ends.len() {
+                if !self.held[c] && self.moves_alike(self.ends[c]) {
+                    self.held[c] = true;
+                    is_complete = false;
+                }
+            }
+            if is_complete {
+                return;
             }
         }
-        let c = row[pivot];
-        if self.n == 0 || c.abs() <= ROUNDING {
-            return;
-        }
-        row.iter_mut().for_each(|x| *x /= c);
-        for other in before.chunks_exact_mut(width) {
-            subtract(other, row, pivot);
-        }
-        self.pivots.push(pivot);
     }
 
-    /// Puts the held velocities where the rows say.
-    pub fn apply(&self, y: &mut [f64]) {
-        for (row, &pivot) in self.rows.chunks_exact(self.n + 1).zip(&self.pivots) {
-            let others = row[..self.n].iter().zip(&*y).enumerate().filter(|(k, (c, _))| *k != pivot && **c != 0.0);
-            y[pivot] = others.fold(row[self.n], |sum, (_, (c, y))| sum - c * y) + 0.0;
+    /// Who speaks for whom: the ground, a joint that is led, or the first of a group.
+    fn group(&mut self) {
+        let Self { n, ends, led, held, leader, .. } = self;
+        leader.iter_mut().enumerate().for_each(|(v, leader)| *leader = v);
+        for (&[a, b], _) in ends.iter().zip(&*held).filter(|(_, held)| **held) {
+            let (a, b) = (leader[a], leader[b]);
+            // a prescribed motion is not to be changed, not even by the ground
+            let rank = |v: usize| if v == *n { 1 } else { 2 * usize::from(led[v]) };
+            let (first, other) = if (rank(b), a) > (rank(a), b) { (b, a) } else { (a, b) };
+            leader.iter_mut().filter(|leader| **leader == other).for_each(|leader| *leader = first);
+        }
+    }
+
+    /// (1): each tie gives the first of its groups that is free to be given.
+    fn eliminate(&mut self) {
+        let Self { n, ties, led, leader, rows, pivots, .. } = self;
+        let n = *n;
+        pivots.clear();
+        for tie in ties {
+            let (before, after) = rows.split_at_mut(n * pivots.len());
+            let row = &mut after[..n];
+            row.fill(0.0);
+            for &(v, c) in tie.iter().filter(|(v, _)| leader[*v] < n) {
+                row[leader[v]] += c;
+            }
+            for (other, &pivot) in before.chunks_exact(n).zip(&*pivots) {
+                subtract(row, other, pivot);
+            }
+            let largest = row.iter().fold(0.0_f64, |most, c| most.max(c.abs()));
+            let own = tie.iter().map(|term| leader[term.0]).filter(|&v| v < n);
+            let can_be = |&v: &usize| row[v].abs() > ROUNDING.max(1e-3 * largest) && !led[v];
+            let Some(pivot) = own.chain(0..n).find(can_be) else { continue };
+            let c = row[pivot];
+            row.iter_mut().for_each(|x| *x /= c);
+            for other in before.chunks_exact_mut(n) {
+                subtract(other, row, pivot);
+            }
+            pivots.push(pivot);
+        }
+    }
+
+    /// Whether the velocities of both are the same, whatever the others are.
+    fn moves_alike(&self, [a, b]: [usize; 2]) -> bool {
+        let (a, b) = (self.leader[a], self.leader[b]);
+        if a == b {
+            return true;
+        }
+        let row = |v: usize| self.pivots.iter().position(|&pivot| pivot == v).map(|k| &self.rows[k * self.n..]);
+        let coefficient = |row: Option<&[f64]>, v: usize, k: usize| match row {
+            Some(row) => {
+                if k == v {
+                    0.0
+                } else {
+                    -row[k]
+                }
+            }
+            None => {
+                if k == v {
+                    1.0
+                } else {
+                    0.0
+                }
+            }
+        };
+        let rows = (row(a), row(b));
+        (0..self.n).all(|k| {
+            let (a, b) = (coefficient(rows.0, a, k), coefficient(rows.1, b, k));
+            (a - b).abs() <= ROUNDING * (a.abs() + b.abs())
+        })
+    }
+
+    /// Makes velocities obey (1) and their groups, to the last bit.
+    pub fn apply(&self, v: &mut [f64]) {
+        for (row, &pivot) in self.rows.chunks_exact(self.n.max(1)).zip(&self.pivots) {
+            let others = row.iter().zip(&*v).enumerate().filter(|(k, (c, _))| *k != pivot && **c != 0.0);
+            v[pivot] = others.fold(0.0, |sum, (_, (c, v))| sum - c * v);
+        }
+        for k in 0..self.n {
+            match self.leader[k] {
+                leader if leader == k => {}
+                leader => v[k] = v.get(leader).copied().unwrap_or(0.0),
+            }
         }
     }
 }
@@ -68,13 +195,14 @@ impl Hold {
 fn subtract(row: &mut [f64], other: &[f64], pivot: usize) {
     let factor = row[pivot];
     if factor != 0.0 {
-        row.iter_mut().zip(other).for_each(|(x, o)| *x -= factor * o);
-        row[pivot] = 0.0;
-        row.iter_mut().for_each(|x| {
-            if x.abs() <= ROUNDING {
+        for (x, o) in row.iter_mut().zip(other).filter(|(_, o)| **o != 0.0) {
+            let size = x.abs() + (factor * o).abs();
+            *x -= factor * o;
+            if x.abs() <= ROUNDING * size {
                 *x = 0.0;
             }
-        });
+        }
+        row[pivot] = 0.0;
     }
 }
 
@@ -82,27 +210,57 @@ fn subtract(row: &mut [f64], other: &[f64], pivot: usize) {
 mod tests {
     use super::*;
 
+    const GROUND: usize = 4;
+
     #[test]
     fn chains_of_stuck_contacts_end_in_zeros() {
-        // y0 = y1, y1 = y2 and y2 = 0, twice over; y3 geared to y0
-        let mut hold = Hold::new(4, 5);
-        for terms in [vec![(0, 1.0), (1, -1.0)], vec![(1, 1.0), (2, -1.0)], vec![(2, 1.0)], vec![(0, 1.0), (2, -1.0)]] {
-            hold.add(&terms, 0.0);
-        }
-        hold.add(&[(3, 1.0), (0, -7.0)], 0.0);
-        let mut y = [1e-17, -3e-16, 2e-18, 5e-15];
-        hold.apply(&mut y);
-        assert_eq!(y, [0.0; 4]);
-        assert!(y.iter().all(|y| y.is_sign_positive()));
+        // v0 = v1, v1 = v2 and v2 = 0, and v0 = v2 once more; v3 geared to v0
+        let ends = vec![[0, 1], [1, 2], [2, GROUND], [0, 2]];
+        let mut hold = Hold::of(4, ends, vec![vec![(3, 1.0), (0, -7.0)]], vec![false; 4]);
+        hold.stick(|_| true);
+        let mut v = [1e-17, -3e-16, 2e-18, 5e-15];
+        hold.apply(&mut v);
+        assert_eq!(v, [0.0; 4]);
+        assert!(v.iter().all(|v| v.is_sign_positive()));
     }
 
     #[test]
     fn what_is_led_leads() {
-        let mut hold = Hold::new(2, 2);
-        hold.add(&[(0, 1.0), (1, -1.0)], 0.0);
-        hold.add(&[(1, 1.0)], -0.25);
-        let mut y = [0.1, 0.2];
-        hold.apply(&mut y);
-        assert_eq!(y, [0.25, 0.25]);
+        let mut hold =
+            Hold::of(4, vec![[0, 1], [2, 1]], vec![vec![(0, 1.0), (3, -3.0)]], vec![false, false, true, false]);
+        hold.stick(|_| true);
+        let mut v = [0.1, 0.2, 0.7, 0.3];
+        hold.apply(&mut v);
+        assert_eq!(v[..3], [0.7; 3]);
+        assert!((v[3] - 0.7 / 3.0).abs() < 1e-16);
+    }
+
+    #[test]
+    fn clutches_between_gears_of_any_ratio_do_not_slip() {
+        // v0 = 3 v1, v2 = 0.7 v3, and a clutch between 0 and 2
+        let ties = vec![vec![(0, 1.0), (1, -3.0)], vec![(2, 1.0), (3, -0.7)]];
+        let mut hold = Hold::of(4, vec![[0, 2]], ties, vec![false; 4]);
+        hold.stick(|_| true);
+        for k in 1..200 {
+            let x = (f64::from(k) * 0.377).sin();
+            let mut v = [3.0 * x, x, 3.0 * x, 3.0 / 0.7 * x];
+            hold.apply(&mut v);
+            assert_eq!(v[0], v[2]);
+            assert!((v[0] - 3.0 * v[1]).abs() < 1e-15 && (v[2] - 0.7 * v[3]).abs() < 1e-15);
+        }
+    }
+
+    #[test]
+    fn what_others_hold_is_held() {
+        // v0 = 2 v1 with v0 and v1 held together: nothing moves; a brake on v0 holds nothing more
+        let ends = vec![[0, 1], [0, GROUND], [2, 3]];
+        let mut hold = Hold::of(4, ends, vec![vec![(0, 1.0), (1, -2.0)]], vec![false; 4]);
+        hold.stick(|c| c == 0);
+        assert!(hold.is_held(0) && hold.is_held(1) && !hold.is_held(2));
+        hold.stick(|_| false);
+        assert!((0..3).all(|c| !hold.is_held(c)));
+        // a gear of 1 : 1 made of two others
+        let ties = vec![vec![(0, 1.0), (1, -0.7)], vec![(1, 1.0), (2, -1.0 / 0.7)]];
+        assert!(Hold::of(4, vec![[0, 2]], ties, vec![false; 4]).is_held(0));
     }
 }

@@ -10,7 +10,7 @@
 use crate::compile::Compiled;
 
 /// Coefficients below this part of a row's largest are what rounding has left of zero.
-const ROUNDING: f64 = 1e-12;
+pub(super) const ROUNDING: f64 = 1e-12;
 
 /// Few numbers of many.
 pub(super) type Sparse = Vec<(usize, f64)>;
@@ -43,6 +43,8 @@ pub(super) struct Reduced {
     /// Rows W T of the contacts, and W P.
     pub contacts: Vec<Sparse>,
     pub contacts_led: Vec<Sparse>,
+    /// Of each contact: whether it is dry and may hold what other dry ones hold, its row being made of theirs.
+    pub shares: Vec<bool>,
 }
 
 impl Reduced {
@@ -71,9 +73,11 @@ impl Reduced {
             };
             compiled.contacts.iter().map(row).collect()
         };
-        let (contacts, contacts_led) = (contact_rows(&rows), contact_rows(&led));
+        let (contacts, contacts_led): (Vec<Sparse>, Vec<Sparse>) = (contact_rows(&rows), contact_rows(&led));
         let is_whole = independent.len() == n_v;
-        Self { is_whole, independent, rows, led, tied, contacts, contacts_led }
+        let dry = compiled.contacts.iter().map(|contact| contact.is_event_driven());
+        let shares = sharing(independent.len(), &contacts, &dry.collect::<Vec<bool>>());
+        Self { is_whole, independent, rows, led, tied, contacts, contacts_led, shares }
     }
 
     /// Takes the constants of tied positions from where they are.
@@ -131,8 +135,11 @@ fn eliminate(compiled: &Compiled, is_led: &impl Fn(usize) -> bool) -> Vec<Tied> 
                 None => add(&mut row, &[(v, c)], 1.0),
             }
         }
-        let pivot = row.iter().copied().filter(|&(v, _)| !is_led(v)).max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
-        let Some((v, c)) = pivot else { continue };
+        // the first of its own that can be given, so that q_a is ratio · q_b and not q_b the quotient
+        let largest = row.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
+        let own = tie.terms.iter().filter_map(|term| row.iter().find(|(v, _)| *v == term.0));
+        let can_be = |&(v, c): &(usize, f64)| !is_led(v) && c.abs() > 1e-3 * largest;
+        let Some((v, c)) = own.chain(&row).copied().find(can_be) else { continue };
         let of: Sparse = row.iter().filter(|term| term.0 != v).map(|&(other, d)| (other, -d / c)).collect();
         from.iter_mut().for_each(|(_, part)| *part /= c);
         // and the new one into those before
@@ -146,4 +153,29 @@ fn eliminate(compiled: &Compiled, is_led: &impl Fn(usize) -> bool) -> Vec<Tied> 
         tied.push(Tied { v, of, offset: 0.0, from });
     }
     tied
+}
+
+/// Of each contact: whether its row, being one of those that are `dry`, is made of other such rows.
+fn sharing(n: usize, contacts: &[Sparse], dry: &[bool]) -> Vec<bool> {
+    let rank = |left_out: Option<usize>| {
+        let mut basis: Vec<(usize, Vec<f64>)> = Vec::new();
+        for (_, terms) in contacts.iter().enumerate().filter(|&(c, _)| dry[c] && Some(c) != left_out) {
+            let mut row = vec![0.0; n];
+            terms.iter().for_each(|&(k, x)| row[k] = x);
+            for (pivot, other) in &basis {
+                let factor = row[*pivot];
+                row.iter_mut().zip(other).for_each(|(x, o)| *x -= factor * o);
+            }
+            let largest = terms.iter().fold(0.0_f64, |most, (_, x)| most.max(x.abs()));
+            let pivot = (0..n).max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs()));
+            if let Some(pivot) = pivot.filter(|&pivot| row[pivot].abs() > 1e3 * ROUNDING * largest) {
+                let c = row[pivot];
+                row.iter_mut().for_each(|x| *x /= c);
+                basis.push((pivot, row));
+            }
+        }
+        basis.len()
+    };
+    let all = rank(None);
+    (0..contacts.len()).map(|c| dry[c] && !contacts[c].is_empty() && rank(Some(c)) == all).collect()
 }

@@ -9,6 +9,7 @@ mod couplings;
 mod embedding;
 mod energy;
 mod examples;
+mod lent_inertia;
 mod linearization;
 mod lugre;
 mod motion;

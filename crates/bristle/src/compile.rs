@@ -14,6 +14,7 @@ use crate::component::{
 };
 use crate::coupled::Coupled;
 use crate::error::{Error, Result};
+pub use crate::lend::Lent;
 use crate::signal::{Sample, Signal};
 use bristle_friction::{FrictionLaw, Law, Mode};
 use bristle_multibody::spatial::Force;
@@ -264,6 +265,8 @@ pub struct Compiled {
     pub contacts: Vec<Contact>,
     /// What ties coordinates together.
     pub coupled: Coupled,
+    /// Inertia that joints without any have from those they are tied to.
+    pub lent: Vec<Lent>,
     /// Joints with a damper or friction, in order: each has its heat in the ledger.
     pub heated: Vec<usize>,
     /// Couplings with a damper or friction, in order: theirs come after the joints'.
@@ -341,6 +344,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
         drives: Vec::new(),
         contacts: Vec::new(),
         coupled: Coupled::default(),
+        lent: Vec::new(),
         heated: Vec::new(),
         heated_elements: Vec::new(),
         links,
@@ -357,6 +361,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
     let springs = compiled.coupled.springs.iter().map(|spring| spring.element);
     compiled.heated_elements = springs.chain(compiled.contacts.iter().filter_map(|contact| contact.element)).collect();
     compiled.heated_elements.sort_unstable();
+    compiled.lend_inertia();
     Ok(compiled)
 }
 

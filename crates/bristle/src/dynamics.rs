@@ -135,6 +135,7 @@ impl Mechanics {
     pub fn mass_matrix(&mut self, q: &[f64]) -> Result<&DMatrix<f64>> {
         let (compiled, work) = self.machine.scratch();
         crba(&compiled.model, work, q, &mut self.mass).map_err(failed)?;
+        compiled.without_lent(&mut self.mass);
         Ok(&self.mass)
     }
 

@@ -42,6 +42,7 @@ pub mod csv;
 pub mod dynamics;
 pub mod error;
 pub mod formulation;
+mod lend;
 pub mod modes;
 pub mod record;
 pub mod scene;

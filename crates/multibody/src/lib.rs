@@ -75,6 +75,7 @@
 #![warn(missing_docs)]
 
 mod aba;
+mod armature;
 mod chart;
 mod columns;
 mod crba;

@@ -387,3 +387,24 @@ fn a_chain_of_ten_thousand_links_takes_little_memory() {
     let whole = potential_energy(&model, &mut work, &q).unwrap();
     assert!(whole < 0.0);
 }
+
+#[test]
+fn own_inertia_is_what_a_joint_feels_of_its_body_alone() {
+    let mut random = Random::new(23);
+    for k in 0..50 {
+        let (axis, inertia) = (random.vector(1.0), random.inertia(1.3));
+        let kind = if k % 2 == 0 { JointKind::Revolute { axis } } else { JointKind::Prismatic { axis } };
+        let mut builder = ModelBuilder::new();
+        builder.link("body", inertia).joint(JointSpec::new("joint", "world", "body", kind).with_armature(0.2));
+        // what hangs on it makes no difference
+        builder.link("tip", random.inertia(0.4)).joint(JointSpec::revolute("elbow", "body", "tip", random.vector(1.0)));
+        let mut model = builder.build().unwrap();
+        let (mut alone, mut mass) = (ModelBuilder::new(), nalgebra::DMatrix::zeros(1, 1));
+        alone.link("body", inertia).joint(JointSpec::new("joint", "world", "body", kind).with_armature(0.2));
+        let alone = alone.build().unwrap();
+        crba(&alone, &mut Work::new(&alone), &[0.7], &mut mass).unwrap();
+        assert!((model.own_inertia(0) - mass[(0, 0)]).abs() < 1e-14);
+        model.shift_armature(0, -0.2);
+        assert!((model.own_inertia(0) + 0.2 - mass[(0, 0)]).abs() < 1e-14);
+    }
+}

@@ -594,10 +594,27 @@ impl Machine {
         self.failure.take().map(|failure| self.explain(t, failure))
     }
 
+    /// A joint without inertia in a tie that cannot lend it any.
+    fn unlent(&self, joint: &str) -> Option<Error> {
+        let Compiled { model, coupled, .. } = &self.compiled;
+        let is_its = |term: &(usize, f64)| model.joint_names[self.joint_of[term.0]] == joint;
+        let tie = coupled.ties.iter().find(|tie| tie.terms.len() > 2 && tie.terms.iter().any(is_its))?;
+        if self.is_real_time() {
+            return None;
+        }
+        let reason = format!(
+            "joint `{joint}` has no inertia of its own, and only couplings of two joints can lend it any: give it `armature`, or take `RealTime`"
+        );
+        Some(Error::Coupling { name: coupled.elements[tie.element].name.clone(), reason })
+    }
+
     pub(super) fn explain(&self, t: f64, failure: Failure) -> Error {
         let name = |joint: usize| self.compiled.model.joint_names[joint].clone();
         match failure {
             Failure::Mechanics(bristle_multibody::Error::Jam { joint, inertia }) => Error::Jam { t, joint, inertia },
+            Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
+                .unlent(&joint)
+                .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {
                 Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: source.to_string() }

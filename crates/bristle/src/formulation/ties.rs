@@ -428,6 +428,7 @@ impl Machine {
         for effort in &mut self.tie_effort {
             *effort = carried.next().copied().unwrap_or(0.0);
         }
+        self.compiled.without_passed(&self.a, &mut self.tie_effort);
         for c in 0..self.mode.len() {
             if self.sticks(c) {
                 self.friction[c] = carried.next().copied().unwrap_or(0.0);

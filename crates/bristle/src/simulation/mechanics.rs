@@ -86,6 +86,7 @@ impl Simulation {
         let (compiled, work) = self.system.scratch();
         let mut mass = DMatrix::zeros(compiled.model.n_v, compiled.model.n_v);
         crba(&compiled.model, work, q, &mut mass).map_err(|source| Error::Mechanics { t, source })?;
+        compiled.without_lent(&mut mass);
         Ok(mass)
     }
 

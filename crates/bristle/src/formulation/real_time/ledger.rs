@@ -42,6 +42,8 @@ impl Machine {
             });
             *effort = carried.sum::<f64>() / h;
         }
+        left.iter_mut().zip(&*v1).zip(&self.v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
+        self.compiled.without_passed(left, &mut self.tie_effort);
         left.fill(0.0);
     }
 

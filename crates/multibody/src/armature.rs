@@ -1,0 +1,28 @@
+//! Inertia along a joint: that of its own body, and what is added to it.
+//!
+//! ```text
+//! D_i = S_iᵀ IA_i S_i + armature_i ≥ S_iᵀ I_i S_i + armature_i
+//! ```
+//!
+//! for a joint whose parent stands still: what lies beyond it only adds.
+
+use crate::{Model, axis_row};
+
+impl Model {
+    /// Sᵀ I S + armature of the body that velocity `k` of a joint of one degree moves, kg·m² or kg: without what lies beyond it. 0 for
+    /// a free joint.
+    pub fn own_inertia(&self, k: usize) -> f64 {
+        let i = self.joint_of_velocity(k);
+        if self.v_range(i).len() != 1 {
+            return 0.0;
+        }
+        let axis = axis_row(self, i);
+        axis.dot(&self.node[i].I.times(&axis)) + self.armature[k]
+    }
+
+    /// Adds to the armature of velocity `k`, also what is negative: for callers whose couplings make what two joints feel of it together
+    /// what it was. Scratch has to be made after.
+    pub fn shift_armature(&mut self, k: usize, by: f64) {
+        self.armature[k] += by;
+    }
+}

@@ -69,9 +69,9 @@ pub enum Error {
         reason: String,
     },
     /// A friction law whose parameters cannot be used.
-    #[error("friction of joint `{joint}`, {law}: {reason}")]
+    #[error("friction of `{joint}`, {law}: {reason}")]
     Friction {
-        /// The joint.
+        /// The joint or coupling.
         joint: String,
         /// The law.
         law: &'static str,
@@ -119,11 +119,11 @@ pub enum Error {
         source: bristle_multibody::Error,
     },
     /// No modes of the joints at rest could be chosen.
-    #[error("at t = {t}, joint `{joint}`: {reason}")]
+    #[error("at t = {t}, `{joint}`: {reason}")]
     Modes {
         /// Time, s.
         t: f64,
-        /// The joint.
+        /// The joint or coupling.
         joint: String,
         /// What happened.
         reason: String,
@@ -162,11 +162,11 @@ pub enum Error {
         contact: String,
     },
     /// A joint changes between sticking and slipping without end.
-    #[error("joint `{joint}` sticks and slips without end at t = {t}: more than {burst} events in no time")]
+    #[error("`{joint}` sticks and slips without end at t = {t}: more than {burst} events in no time")]
     ModeCycle {
         /// Time, s.
         t: f64,
-        /// The joint.
+        /// The joint or coupling.
         joint: String,
         /// How many events were allowed in quick succession.
         burst: usize,

@@ -129,7 +129,7 @@ fn what_may_not_be_meant_is_a_warning_at_its_place() {
     let scene = parse(&everything());
     let warnings = scene.warnings();
     let places: Vec<_> = warnings.iter().map(|w| w.path.as_str()).collect();
-    assert_eq!(places, ["joints.elbow.friction.sigma1"]);
+    assert_eq!(places, ["joints.elbow.friction.sigma1", "couplings.free.friction"]);
     let said = warnings[0].to_string();
     assert!(said.starts_with("warning: not passive") && said.contains("test.ron:23:52"), "{said}");
 
@@ -337,8 +337,14 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
             2 => Coupling::SpringDamper { name, joints, stiffness: positive(rng), damping: 0.0, rest: number(rng) },
             3 => Coupling::Clutch { name, joints, friction, load },
             4 => Coupling::Brake { name, joint: b.name.clone(), friction, load },
+            _ if matches!(friction, friction::Law::LuGre2(_)) => Coupling::Clutch { name, joints, friction, load },
             _ => Coupling::OneWayClutch { name, joints, friction, load, lock_factor: 100.0 },
         });
+    }
+    // a tie needs a joint that it can move
+    if let Some(Coupling::Gear { .. } | Coupling::Linear { .. }) = scene.couplings.first() {
+        let first = scene.joints.iter_mut().find(|joint| joint.kind.is_single());
+        first.into_iter().for_each(|joint| joint.drive = None);
     }
 
     scene.formulation = if rng.random() { Formulation::Jerk } else { Formulation::Implicit };
@@ -374,4 +380,37 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
     scene.duration = rng.random_range(0.1..100.0);
     scene.output.interval = rng.random_range(0.001..0.1);
     scene
+}
+
+#[test]
+fn couplings_that_may_not_be_meant_are_warned_of_by_name() {
+    let scene = |formulation: &str, coupling: &str| {
+        let text = format!(
+            "Scene(links: [Link(name: \"la\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"lb\", mass: 1.0, inertia: Diagonal(1.0, 1.0, \
+             1.0))], joints: [Joint(name: \"a\", parent: \"world\", child: \"la\", kind: Revolute(axis: (0, 0, 1))), Joint(name: \"b\", parent: \
+             \"world\", child: \"lb\", kind: Revolute(axis: (0, 0, 1)))],\ncouplings: [{coupling}], formulation: {formulation})"
+        );
+        Scene::parse(&text, "test.ron").unwrap_or_else(|error| panic!("{error}")).warnings()
+    };
+    let one_way = |load: &str| {
+        scene(
+            "Implicit",
+            &format!(
+                "OneWayClutch(name: \"f\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5), load: {load})"
+            ),
+        )
+    };
+    // free both ways, whatever the signal does
+    for load in ["Constant(0.0)", "Signal(max: 0.0, signal: Constant(1.0))"] {
+        let warnings = one_way(load);
+        assert_eq!(warnings.len(), 1, "{warnings:?}");
+        let said = warnings[0].to_string();
+        assert!(said.contains("`f` is free both ways") && said.contains("test.ron:2:"), "{said}");
+    }
+    // a freewheel
+    assert!(one_way("Signal(max: 2.0, signal: Constant(0.0))").is_empty() && one_way("Unit").is_empty());
+    let clutch = "Clutch(name: \"c\", joints: (\"a\", \"b\"), friction: Dahl(coulomb: 0.5, sigma0: 100.0))";
+    assert!(scene("Implicit", clutch).is_empty());
+    let said = scene("Jerk", clutch)[0].to_string();
+    assert!(said.contains("`c`") && said.contains("Implicit") && said.contains("test.ron:2:"), "{said}");
 }

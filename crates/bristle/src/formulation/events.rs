@@ -59,9 +59,9 @@ impl Machine {
         (0..self.mode.len()).filter(|&c| self.has_event(c)).count() + bends
     }
 
-    /// The joint of event function `index`.
-    pub(crate) fn joint_of_event(&self, index: usize) -> usize {
-        self.contact_of_event(index).map_or(0, |c| self.compiled.contacts[c].joint)
+    /// The joint or coupling whose friction an event is of.
+    pub(crate) fn name_of_event(&self, index: usize) -> String {
+        self.contact_of_event(index).map_or("", |c| self.compiled.contact_name(c)).to_owned()
     }
 
     pub(super) fn has_event(&self, c: usize) -> bool {

@@ -125,6 +125,7 @@ impl System for Machine {
     fn note_stiff(&mut self, t: f64, h: f64, component: usize) {
         if self.stiff.is_none() {
             let (joint, contact) = self.owner(component);
+            let contact = contact.or_else(|| self.steepest(component));
             self.stiff = Some(Stiff { t, h, joint, contact });
         }
     }

@@ -43,6 +43,24 @@ impl Machine {
         (self.unknown(k).1, None)
     }
 
+    /// Of the smooth laws that act on the velocity of unknown `k`, the one whose effort rises most with it.
+    pub(super) fn steepest(&self, k: usize) -> Option<usize> {
+        let place = k.checked_rem(self.active.len())?;
+        let rise = |c: usize| {
+            let contact = &self.compiled.contacts[c];
+            if contact.is_event_driven() || contact.law.n_states() > 0 {
+                return 0.0;
+            }
+            let own = |v: usize| self.ties.made_of(v).find(|made| made.0 == place).map_or(0.0, |made| made.1);
+            let share = own(contact.v) - contact.b.map_or(0.0, own);
+            let slip = contact.arm * contact.rate(&self.v);
+            let slope = contact.law.implicit_step(0.0, slip, slip, self.state[c]).effort_v;
+            share * share * contact.arm * contact.arm * self.load[c] * slope
+        };
+        let steepest = (0..self.compiled.contacts.len()).max_by(|&a, &b| rise(a).total_cmp(&rise(b)))?;
+        (rise(steepest) > 0.0).then_some(steepest)
+    }
+
     /// Unknowns to arrays; what is stuck keeps its place, what is driven goes where it is told.
     pub(super) fn scatter(&mut self, t: f64, y: &[f64]) {
         self.known = None;
@@ -235,6 +253,12 @@ impl Machine {
                     .iter()
                     .filter(|term| is_led(term.0))
                     .map(|term| compiled.model.joint_names[joint_of[term.0]].as_str());
+                let led: Vec<&str> = led.collect();
+                if led.len() == tie.terms.len() {
+                    let have = if led.len() == 1 { "has" } else { "have" };
+                    let reason = format!("{} {have} a `Motion` already, which leaves it nothing to move", list(&led));
+                    return Err(Error::Coupling { name, reason });
+                }
                 let with: Vec<&str> = others.into_iter().chain(led).collect();
                 let is_consistent = tie.offset.is_none() || left.abs() <= 1e-9 * (1.0 + ties.offset[k].abs());
                 let reason = if is_consistent {

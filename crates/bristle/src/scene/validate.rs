@@ -13,7 +13,7 @@ use super::damage::Damage;
 use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, did_you_mean};
 use super::origin::{Document, Step};
 use super::span::OVERRIDE;
-use super::{Coordinate, Coupling, Drive, Inertia, Joint, Kind, Link, Load};
+use super::{Coordinate, Coupling, Drive, Formulation, Inertia, Joint, Kind, Link, Load};
 use super::{Placement, Rate, Rotation, Scene, Signal, has_bristle};
 
 /// What is said once for the whole scene, and judged together.
@@ -587,8 +587,28 @@ impl Check<'_> {
         }
         for (i, coupling) in scene.couplings.iter().enumerate() {
             let at = couplings.index(i);
-            if let Some((law, _)) = coupling.friction() {
+            if let Some((law, load)) = coupling.friction() {
                 self.doubtful_law(at.key("friction"), law);
+                if scene.formulation == Formulation::Jerk && has_bristle(law) {
+                    let reason = format!(
+                        "`formulation: Jerk` takes very short steps with the bristles of `{}`, whose load is no reaction and gains nothing by it",
+                        coupling.name()
+                    );
+                    self.report(at.key("friction"), reason, "write `Implicit` or `Residual`: the motion is the same");
+                }
+                let largest = match load {
+                    Load::Constant(n) => *n,
+                    Load::Signal { max, geometry, .. } => max * geometry,
+                    _ => 1.0,
+                };
+                if matches!(coupling, Coupling::OneWayClutch { .. }) && largest == 0.0 {
+                    let reason = format!(
+                        "one-way clutch `{}` is free both ways: it locks with `lock_factor` times its largest load, which is 0",
+                        coupling.name()
+                    );
+                    let help = "for a freewheel that drags nothing forward, write `load: Signal(max: …, signal: Constant(0.0))`";
+                    self.report(at.key("load"), reason, help);
+                }
             }
         }
     }

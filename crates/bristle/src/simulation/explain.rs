@@ -26,7 +26,7 @@ pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
             Error::Diverged { quantity, joint: name(system, joint), t, step: h }
         }
         (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
-            Error::ModeCycle { t, joint: name(system, system.joint_of_event(index)), burst }
+            Error::ModeCycle { t, joint: system.name_of_event(index), burst }
         }
         (error @ (Integrate::StepTooSmall { .. } | Integrate::Newton { .. }), None) => {
             // a residual form that cannot be solved has no pivots to tell of a jam by

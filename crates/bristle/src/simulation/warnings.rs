@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use crate::formulation::{NearJam, Stiff, Unsettled};
+use bristle_friction::FrictionLaw;
 use bristle_integrate::Stats;
 
 /// Steps that stability holds down before it is worth a word.
@@ -38,7 +39,10 @@ impl Simulation {
         }
         // a number that a snapshot may have brought
         let name = match contact.filter(|&c| c < compiled.contacts.len()) {
-            Some(c) => format!("the bristles of `{}`", compiled.contact_name(c)),
+            Some(c) if compiled.contacts[c].law.n_states() > 0 => {
+                format!("the bristles of `{}`", compiled.contact_name(c))
+            }
+            Some(c) => format!("the friction of `{}`", compiled.contact_name(c)),
             None => format!("joint `{}`", compiled.model.joint_names.get(joint)?),
         };
         Some(format!(

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use super::{At, Check, Must, kind_name};
-use crate::scene::{Coupling, Load};
+use crate::scene::{Coupling, Drive, Load};
+use bristle_friction::Law;
 
 impl Check<'_> {
     pub(super) fn couplings(&mut self) {
@@ -26,7 +27,8 @@ impl Check<'_> {
                             self.report_alone(at.key(key), format!("`{name}` is named twice"), "");
                         }
                     }
-                    self.number(at.key("ratio"), *ratio, Must::NotBeZero);
+                    // teeth of the ring over teeth of the sun
+                    self.number(at.key("ratio"), *ratio, Must::BePositive);
                 }
                 Coupling::Linear { terms, offset, .. } => {
                     let at_terms = at.key("terms");
@@ -72,6 +74,14 @@ impl Check<'_> {
                     self.number(at.key("lock_factor"), *lock_factor, Must::BeAtLeast(1.0));
                 }
             }
+            self.all_led(at, coupling);
+            if let Coupling::OneWayClutch { name, friction: law @ Law::LuGre2(_), .. } = coupling {
+                let reason = format!(
+                    "one-way clutch `{name}`: which side `{}` holds is not known, it has two states",
+                    law.name()
+                );
+                self.report_alone(at.key("friction"), reason, "any other law will do, `LuGre` for one");
+            }
             if let Some((law, load)) = coupling.friction() {
                 self.law(at.key("friction"), law);
                 self.load(at.key("load"), load);
@@ -80,6 +90,26 @@ impl Check<'_> {
                     self.report(at.key("load"), reason, "write `Unit`, `Constant(…)` or `Signal(max: …, signal: …)`");
                 }
             }
+        }
+    }
+
+    /// A tie needs a joint that it can move.
+    fn all_led(&mut self, at: At, coupling: &Coupling) {
+        let (at_joints, joints): (&str, Vec<&str>) = match coupling {
+            Coupling::Gear { joints, .. } => ("joints", joints.iter().map(String::as_str).collect()),
+            Coupling::Planetary { sun, ring, carrier, .. } => ("sun", vec![sun, ring, carrier]),
+            Coupling::Linear { terms, .. } => ("terms", terms.iter().map(|term| term.0.as_str()).collect()),
+            _ => return,
+        };
+        let is_led = |name: &&str| {
+            self.scene.joints.iter().any(|joint| joint.name == *name && matches!(joint.drive, Some(Drive::Motion(_))))
+        };
+        if joints.iter().all(is_led) && !joints.is_empty() {
+            let named: Vec<String> = joints.iter().map(|name| format!("`{name}`")).collect();
+            let (named, all) = (named.join(" and "), if joints.len() == 1 { "has" } else { "have" });
+            let reason =
+                format!("`{}`: {named} {all} a `Motion` already, which leaves it nothing to move", coupling.name());
+            self.report(at.key(at_joints), reason, "take a `Motion` out: that joint follows by the coupling");
         }
     }
 

@@ -210,14 +210,28 @@ impl Summary {
         &self.warnings[self.warnings.len().saturating_sub(self.n_met)..]
     }
 
-    /// The state a run ended in, where that is no row of its results: joints in model order, positions before velocities.
+    /// The state a run ended in, where that is no row of its results: joints in model order, positions before velocities, then what lies
+    /// between two of them.
     pub fn take_state(&mut self, sim: &Simulation) {
-        let model = &sim.compiled().model;
+        let compiled = sim.compiled();
+        let model = &compiled.model;
         let values = (1..model.n_bodies()).flat_map(|i| {
             let (q, v) = (&sim.positions()[model.q_range(i)], &sim.velocities()[model.v_range(i)]);
             q.iter().chain(v).copied()
         });
         self.final_state.0.iter_mut().zip(values).for_each(|((_, old), new)| *old = new);
+        let contacts = compiled.contacts.iter().filter_map(|contact| Some((contact.element?, contact.v, contact.b)));
+        let springs = compiled.coupled.springs.iter().map(|spring| (spring.element, spring.a, Some(spring.b)));
+        let at = |v: usize| sim.positions()[model.q_range(model.joint_of_velocity(v)).start];
+        for (element, a, b) in contacts.chain(springs) {
+            let name = &compiled.coupled.elements[element].name;
+            let position = at(a) - b.map_or(0.0, at);
+            let velocity = sim.velocities()[a] - b.map_or(0.0, |b| sim.velocities()[b]);
+            for (channel, value) in [(format!("{name}.position"), position), (format!("{name}.velocity"), velocity)] {
+                let kept = self.final_state.0.iter_mut().filter(|(kept, _)| *kept == channel);
+                kept.for_each(|(_, old)| *old = value);
+            }
+        }
     }
 
     /// What the scene calls itself, or its file.

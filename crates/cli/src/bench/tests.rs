@@ -38,3 +38,15 @@ fn chains_of_every_length_can_be_evaluated() {
         }
     }
 }
+
+#[test]
+fn a_slider_that_stays_bounded_is_not_yet_right() {
+    use super::slider::{END, bounded};
+    // first order: half the step, half the error
+    let [coarse, fine] = [1e-3, 5e-4].map(|h| bounded("RealTime", h).unwrap() - END);
+    assert!(fine.abs() < 1e-3 && (coarse / fine - 2.0).abs() < 0.3, "{coarse:e} {fine:e}");
+    // beyond its limit of stability by far
+    assert_eq!(bounded("Rk4", 1e-2), None);
+    // bristles implicit, the rest explicit: bounded, and somewhere else
+    assert!((bounded("MixedEuler", 0.2).unwrap() - END).abs() > END / 38.0);
+}

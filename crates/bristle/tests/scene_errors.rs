@@ -73,3 +73,46 @@ fn junk_nested_deeply_is_refused_without_overflow() {
         assert!(error.contains("nested more than 64 deep"), "{error}");
     }
 }
+
+/// `old` after the first or last `mark` replaced: the new text and the line.
+fn planted(text: &str, mark: &str, is_last: bool, old: &str, new: &str) -> Option<(String, usize)> {
+    let at = if is_last { text.rfind(mark)? } else { text.find(mark)? };
+    let from = at + text[at..].find(old)?;
+    let line = text[..from].matches('\n').count() + 1;
+    Some((format!("{}{new}{}", &text[..from], &text[from + old.len()..]), line))
+}
+
+#[test]
+fn every_planted_error_is_named_once_and_nothing_else() {
+    let scenes = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes"));
+    let mut paths: Vec<PathBuf> = fs::read_dir(&scenes).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.extend(fs::read_dir(scenes.join("papers")).unwrap().map(|entry| entry.unwrap().path()));
+    let (mut n_scenes, mut n_planted) = (0, 0);
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "ron")) {
+        let mut text = fs::read_to_string(path).unwrap();
+        let mut lines = Vec::new();
+        let damage: [(&str, bool, &str, &str); 7] = [
+            ("Link(", true, "mass: ", "mass: -"),                            // a negative mass
+            ("Link(", false, "name: \"", "name \""),                         // a forgotten colon
+            ("Joint(", false, " kind:", " knd:"),                            // a misspelt field
+            ("Joint(", true, ", child:", " child:"),                         // a forgotten comma
+            ("parent: \"", true, "parent: \"", "parent: \"no"),              // a link that is not there
+            ("duration: ", true, "duration: ", "duration: !"),               // no value
+            ("output: ", true, "interval: ", "interval: None, interval_: "), // a wrong type, and an unknown field
+        ];
+        for (mark, is_last, old, new) in damage {
+            let Some((damaged, line)) = planted(&text, mark, is_last, old, new) else { continue };
+            text = damaged;
+            lines.push(line);
+            // two in one
+            lines.extend(new.contains("interval_").then_some(line));
+        }
+        let error = Scene::parse(&text, "damaged.ron").unwrap_err();
+        let mut said: Vec<usize> = error.problems.iter().map(|problem| problem.position.unwrap().line).collect();
+        said.sort_unstable();
+        lines.sort_unstable();
+        assert_eq!(said, lines, "{}:\n{error}", path.display());
+        (n_scenes, n_planted) = (n_scenes + 1, n_planted + lines.len());
+    }
+    assert!(n_scenes >= 25 && n_planted >= 6 * n_scenes, "{n_planted} errors in {n_scenes} scenes");
+}

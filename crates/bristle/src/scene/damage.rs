@@ -18,9 +18,21 @@ pub(crate) struct Damage {
     fields: HashSet<(Span, String)>,
     /// Fields that are given twice, or were meant to be there under a name that does not exist.
     doubtful: HashSet<(Span, String)>,
+    /// Lists and parentheses that could be read only in part: what they do not say, the file may.
+    incomplete: HashSet<Span>,
 }
 
 impl Damage {
+    /// Of these something is missing.
+    pub fn incomplete(spans: Vec<Span>) -> Self {
+        Self { incomplete: spans.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Whether something of a value is missing.
+    pub fn is_incomplete(&self, node: &Node) -> bool {
+        self.incomplete.contains(&node.span)
+    }
+
     /// A value could not be read.
     pub fn node(&mut self, node: &Node) {
         self.nodes.insert(node.span);
@@ -37,7 +49,8 @@ impl Damage {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty() && self.fields.is_empty() && self.doubtful.is_empty()
+        [&self.nodes, &self.incomplete].iter().all(|set| set.is_empty())
+            && [&self.fields, &self.doubtful].iter().all(|set| set.is_empty())
     }
 
     /// Whether a value itself could not be read.
@@ -64,6 +77,7 @@ impl Damage {
             }
             match document.next(node, *step) {
                 Some(next) => node = next,
+                None if self.is_incomplete(node) => return true,
                 None => {
                     let Step::Key(key) = step else { return false };
                     let field = (node.span, (*key).to_owned());
@@ -97,18 +111,20 @@ impl Damage {
         }
         let Some(node) = document.next(&document.root, steps[0]) else { return false };
         let Value::List(items) = &node.value else { return false };
-        (0..items.len()).any(|i| self.is_on(document, &[steps[0], Step::Index(i), Step::Key(field)]))
+        self.is_incomplete(node)
+            || (0..items.len()).any(|i| self.is_on(document, &[steps[0], Step::Index(i), Step::Key(field)]))
     }
 
     fn is_in(&self, node: &Node) -> bool {
         let mut fields = self.fields.iter().chain(&self.doubtful);
-        if self.nodes.contains(&node.span) || fields.any(|field| field.0 == node.span) {
+        if self.nodes.contains(&node.span) || self.is_incomplete(node) || fields.any(|field| field.0 == node.span) {
             return true;
         }
         match &node.value {
             Value::List(items) | Value::Tuple { items, .. } => items.iter().any(|item| self.is_in(item)),
             Value::Fields { fields, .. } => fields.iter().any(|field| self.is_in(&field.value)),
             Value::Number(_) | Value::Text(_) | Value::Word => false,
+            Value::Lost => true,
         }
     }
 }

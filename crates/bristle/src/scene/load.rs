@@ -5,12 +5,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::damage::Damage;
 use super::error::{MAX_PROBLEMS, Problem, SceneError};
 use super::origin::{Document, Origin};
 use super::overrides;
 use super::read::{Findings, Reader};
 use super::span::{OVERRIDE, Source, Sources, Span};
-use super::syntax::{self, Node, SyntaxError};
+use super::syntax::{self, Node, SyntaxError, Value};
 use super::{Joint, Link, Scene};
 
 /// Larger files are refused, bytes: a 10,000-link chain takes about 3 MB.
@@ -42,49 +43,87 @@ impl Scene {
     /// `("joints.elbow.friction.coulomb", "0.3")`, `("solver.method", "Radau5")`, `("gravity.2", "-1.62")`.
     /// Elements of lists go by name or by number from 0; fields that the file leaves out are added.
     pub fn parse_with(text: &str, file: &str, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
-        let (sources, root) = Self::tree(text, file)?;
-        Self::assemble(sources, root, overrides)
-    }
-
-    /// The tree of values of a text.
-    pub(crate) fn tree(text: &str, file: &str) -> Result<(Sources, Node), SceneError> {
-        if text.len() as u64 > MAX_BYTES {
-            return Err(too_large(file, text.len() as u64).into());
-        }
-        let sources = Sources(vec![Source::new(file.to_owned(), text.to_owned())]);
-        let root = parsed(&sources, 0, 0)?;
-        Ok((sources, root))
+        Self::assemble(Draft::read(text, file)?, overrides)
     }
 
     /// The scene that a tree of values describes, with other values in the places named, checked.
-    pub(crate) fn assemble(
-        mut sources: Sources,
-        mut root: Node,
-        overrides: &[(&str, &str)],
-    ) -> Result<Scene, SceneError> {
+    pub(crate) fn assemble(draft: Draft, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
+        let Draft { mut sources, mut root, problems: mut of_syntax, damage } = draft;
         for (path, value) in overrides {
             let source = sources.0.len() as u32;
             sources.0.push(Source::new(OVERRIDE.into(), format!("{path}={value}")));
-            let node = parsed(&sources, source, path.len() + 1)?;
-            overrides::set(&mut root, &sources, source, path, node)?;
+            let tree = syntax::parse(&sources.0[source as usize].text, source, path.len() + 1);
+            if !tree.problems.is_empty() {
+                of_syntax.extend(placed(&sources, tree.problems));
+                continue;
+            }
+            // in a file that could not be read whole, what is named may be there
+            match overrides::set(&mut root, &sources, source, path, tree.root) {
+                Err(error) if of_syntax.is_empty() => return Err(error),
+                Err(_) | Ok(()) => {}
+            }
+        }
+        if matches!(root.value, Value::Lost) {
+            return Err(refusal(of_syntax));
         }
 
         // typed data, then what the types cannot say; of another version only that it is one
-        let reader = Reader::new(&sources);
+        let reader = Reader::new(&sources, damage);
         let mut scene = read(&reader, &root);
         let Findings { mut problems, damage, has_gaps } = reader.into_findings();
         scene.origin = Origin(Some(Arc::new(Document { sources, root })));
-        if problems.is_empty() || scene.version != 1 {
+        if of_syntax.is_empty() && (problems.is_empty() || scene.version != 1) {
             scene.validate()?;
             return Ok(scene);
         }
         if !has_gaps {
             problems.extend(scene.problems_of_meaning(&damage));
         }
-        problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
-        problems.truncate(MAX_PROBLEMS);
-        Err(SceneError { problems })
+        problems.extend(of_syntax);
+        Err(refusal(problems))
     }
+}
+
+/// A file as a tree of values, before it is known what they say.
+pub(crate) struct Draft {
+    /// The texts.
+    pub sources: Sources,
+    /// The tree.
+    pub root: Node,
+    /// What is wrong with the text itself.
+    problems: Vec<Problem>,
+    /// Where something is missing.
+    damage: Damage,
+}
+
+impl Draft {
+    /// The tree of values of a text. What is wrong with the text is said together with what is wrong with the scene.
+    pub fn read(text: &str, file: &str) -> Result<Self, SceneError> {
+        if text.len() as u64 > MAX_BYTES {
+            return Err(too_large(file, text.len() as u64).into());
+        }
+        let sources = Sources(vec![Source::new(file.to_owned(), text.to_owned())]);
+        let tree = syntax::parse(text, 0, 0);
+        let problems = placed(&sources, tree.problems);
+        Ok(Self { problems, damage: Damage::incomplete(tree.incomplete), root: tree.root, sources })
+    }
+
+    /// A tree that was not read from a text of its own.
+    pub fn new(sources: Sources, root: Node) -> Self {
+        Self { sources, root, problems: Vec::new(), damage: Damage::default() }
+    }
+
+    /// An error if the text could not be read whole.
+    pub fn whole(self) -> Result<Self, SceneError> {
+        if self.problems.is_empty() { Ok(self) } else { Err(refusal(self.problems)) }
+    }
+}
+
+/// Problems in the order of the file, overrides last, not too many.
+fn refusal(mut problems: Vec<Problem>) -> SceneError {
+    problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
+    problems.truncate(MAX_PROBLEMS);
+    SceneError { problems }
 }
 
 /// The text of a file and its name for messages. `what` says what such files are, `such_as` names one.
@@ -114,9 +153,10 @@ pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(Strin
     Ok((text, file))
 }
 
-fn parsed(sources: &Sources, source: u32, from: usize) -> Result<Node, SceneError> {
-    syntax::parse(&sources.0[source as usize].text, source, from)
-        .map_err(|SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help).into())
+/// What is wrong with a text, with its lines.
+pub(crate) fn placed(sources: &Sources, errors: Vec<SyntaxError>) -> Vec<Problem> {
+    let problem = |SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help);
+    errors.into_iter().map(problem).collect()
 }
 
 pub(crate) fn too_large(file: &str, bytes: u64) -> Problem {

@@ -11,7 +11,7 @@
 //! Files are RON: `Scene(links: […], joints: […])`; field order is free, defaults may be left out.
 
 mod coupling;
-mod damage;
+pub(crate) mod damage;
 pub(crate) mod error;
 mod joint;
 mod link;

@@ -60,7 +60,7 @@ pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, v
                     );
                 }
             },
-            Value::Number(_) | Value::Text(_) | Value::Word => {
+            Value::Number(_) | Value::Text(_) | Value::Word | Value::Lost => {
                 return refuse(format!("there is no `{segment}` here: this is a plain value"), "set it whole".into());
             }
         };

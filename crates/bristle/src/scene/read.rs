@@ -33,8 +33,8 @@ pub(crate) struct Findings {
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(sources: &'a Sources) -> Self {
-        Self { sources, problems: RefCell::default(), damage: RefCell::default(), has_gaps: Cell::new(false) }
+    pub fn new(sources: &'a Sources, damage: Damage) -> Self {
+        Self { sources, problems: RefCell::default(), damage: RefCell::new(damage), has_gaps: Cell::new(false) }
     }
 
     /// What was found wrong.
@@ -250,7 +250,10 @@ impl<'a> Cursor<'a> {
 
     /// Report something about the value; a stand-in takes its place.
     fn refuse(&self, span: Span, reason: String, help: String) -> StandIn {
-        self.reader.report(span, reason, help);
+        // what is wrong with something lost has been said
+        if !matches!(self.node.value, Value::Lost) {
+            self.reader.report(span, reason, help);
+        }
         self.reader.damage.borrow_mut().node(self.node);
         StandIn
     }
@@ -327,8 +330,8 @@ impl<'a> Cursor<'a> {
         let entries = entries.map(|(key, node)| (key, Some(node))).chain(stand_ins);
         match visitor.visit_map(Entries { reader: self.reader, entries, value: None }) {
             Err(ReadError::Missing(field)) => {
-                // a field missing because it is misspelt has been reported as such
-                if !meant.contains(&field) {
+                // a field missing because it is misspelt, or could not be read, has been reported as such
+                if !meant.contains(&field) && !self.reader.damage.borrow().is_incomplete(self.node) {
                     self.missing(field, owner);
                 }
                 self.reader.damage.borrow_mut().field(self.node, field);
@@ -393,6 +396,7 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
                 let entries = fields.iter().map(|f| (self.text(f.key), Some(&f.value)));
                 self.placed(visitor.visit_map(Entries { reader: self.reader, entries, value: None }))
             }
+            Value::Lost => self.mismatch("a value").deserialize_any(visitor),
         }
     }
 

@@ -14,13 +14,14 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use crate::scene::SceneError;
+use crate::scene::damage::Damage;
 use crate::scene::error::{MAX_PROBLEMS, Problem, did_you_mean};
-use crate::scene::load::{MAX_BYTES, read_text, too_large};
+use crate::scene::load::{MAX_BYTES, placed, read_text, too_large};
 use crate::scene::map::{self, Entry};
 use crate::scene::origin::name_of;
 use crate::scene::read::Reader;
 use crate::scene::span::{Source, Sources, Span};
-use crate::scene::syntax::{Field, Node, SyntaxError, Value};
+use crate::scene::syntax::{Field, Node, Value};
 
 /// The name that stands for every joint that moves and is not named itself.
 const EVERY: &str = "*";
@@ -64,8 +65,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
     }
     let source = sources.0.len() as u32;
     sources.0.push(Source::new(file.file.clone(), file.text.clone()));
-    let entries = map::parse(&file.text, source)
-        .map_err(|SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help))?;
+    let entries = map::parse(&file.text, source).map_err(|errors| SceneError { problems: placed(sources, errors) })?;
 
     // the joints there are, and whether they have an axis
     let mut none = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
     }
 
     // what they say, by name; values are looked at with the whole scene
-    let reader = Reader::new(sources);
+    let reader = Reader::new(sources, Damage::default());
     let said: Vec<Vec<(&str, &Node)>> = entries.iter().map(|entry| fields_of(&reader, entry)).collect();
     let mut given = Vec::new();
     let mut fields_for: Vec<Vec<Field>> = Vec::new();

@@ -83,7 +83,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
-use crate::scene::load::read_text;
+use crate::scene::load::{Draft, read_text};
 use crate::scene::span::{Source, Sources, Span};
 use crate::scene::{Position, Problem, Scene, SceneError};
 pub use friction::FrictionFile;
@@ -165,7 +165,7 @@ pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, Sc
     sources.0.push(words.into_source());
     let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.0).collect();
     put_friction(&mut root, &mut sources, options, &mut lines)?;
-    finish(sources, root, lines, options)
+    finish(Draft::new(sources, root), lines, options)
 }
 
 /// Reads and checks a URDF file.
@@ -187,10 +187,13 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
         let reason = "a scene says itself which of its links float".to_owned();
         return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint".into()).into());
     }
-    let (mut sources, mut root) = Scene::tree(&text, &file)?;
+    let mut draft = Draft::read(&text, &file)?;
     let mut lines = Vec::new();
-    put_friction(&mut root, &mut sources, options, &mut lines)?;
-    finish(sources, root, lines, options)
+    if options.friction.is_some() {
+        draft = draft.whole()?;
+        put_friction(&mut draft.root, &mut draft.sources, options, &mut lines)?;
+    }
+    finish(draft, lines, options)
 }
 
 fn leftover(sources: &Sources, line: &Understood, (unused, place): (&Unused, &Span)) -> Problem {
@@ -219,15 +222,10 @@ fn put_friction(
 }
 
 /// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
-fn finish(
-    sources: Sources,
-    root: crate::scene::syntax::Node,
-    lines: Vec<Understood>,
-    options: &Options,
-) -> Result<Import, SceneError> {
+fn finish(draft: Draft, lines: Vec<Understood>, options: &Options) -> Result<Import, SceneError> {
     let overrides: Vec<(&str, &str)> =
         options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
-    let scene = Scene::assemble(sources, root, &overrides).map_err(|mut error| {
+    let scene = Scene::assemble(draft, &overrides).map_err(|mut error| {
         error.problems.dedup_by(|b, a| (&a.file, a.position, &a.reason) == (&b.file, b.position, &b.reason));
         error
     })?;

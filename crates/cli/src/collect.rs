@@ -3,6 +3,7 @@
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::run::MOST_KEPT;
 use bristle::csv;
 use bristle::stream::CsvStream;
 use bristle::{Error, Event, Record, Recording};
@@ -23,7 +24,7 @@ pub enum Rows {
 /// Takes rows and events from a run.
 pub struct Collector {
     rows: Rows,
-    /// All of them, where something needs them together.
+    /// All of them, where something needs them together and they are not too many.
     kept: Option<Recording>,
     /// Changes of mode.
     pub events: Vec<Event>,
@@ -82,6 +83,10 @@ impl Record for Collector {
                 let written = out.write_all(&self.line);
                 written.map_err(|source| Error::Io { path: PathBuf::from("standard output"), source })?;
             }
+        }
+        // rows at every step are not counted beforehand
+        if (self.n_rows + 1) * row.len() > MOST_KEPT {
+            self.kept = None;
         }
         if let Some(kept) = &mut self.kept {
             kept.row(row)?;

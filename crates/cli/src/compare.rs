@@ -6,7 +6,7 @@ use crate::difference::{Difference, difference};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::results::Results;
-use crate::run::explained;
+use crate::run::{MOST_KEPT, explained};
 use crate::settings::Settings;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 #[command(after_help = "\
 A and B are results (.csv, .npz, .json) or scenes, which are then run. One scene alone is run with the settings of each --with;
 a single --with is compared with the scene as it is. Differences are shown per channel: the largest and where it is, the root mean
-square, and the largest as a part of the channel's range.
+square, and the largest as a part of the channel's range. Ctrl-C ends a run and with it the comparison: nothing is printed, and the
+exit code is 1.
 
 Examples:
   bristle compare old.csv new.npz
@@ -71,12 +72,13 @@ impl Compare {
             return Err(Trouble::Refused("error: --tolerance must not be negative".into()));
         }
         let interrupt = Interrupt::listen().map_err(|error| Trouble::Failed(format!("error: {error:#}")))?;
-        let side = |path: &Path, settings: &Settings| self.side(path, settings, &interrupt);
+        let [one, two] = ["1 of 2", "2 of 2"];
+        let side = |which, path: &Path, settings: &Settings| self.side(which, path, settings, &interrupt);
         let own = |k: usize| self.with.get(k).map_or_else(|| self.common.clone(), |with| with.or(&self.common));
         let (a, b) = match (&self.second, self.with.len()) {
-            (Some(second), _) => (side(&self.first, &self.common)?, side(second, &self.common)?),
-            (None, 1) => (side(&self.first, &self.common)?, side(&self.first, &own(0))?),
-            (None, 2) => (side(&self.first, &own(0))?, side(&self.first, &own(1))?),
+            (Some(second), _) => (side(one, &self.first, &self.common)?, side(two, second, &self.common)?),
+            (None, 1) => (side(one, &self.first, &self.common)?, side(two, &self.first, &own(0))?),
+            (None, 2) => (side(one, &self.first, &own(0))?, side(two, &self.first, &own(1))?),
             (None, n) => {
                 let reason = if n == 0 { "there is nothing to compare with" } else { "two --with at most" };
                 let help = "name a second file, or settings: --with method=Rk4,step=1e-3";
@@ -87,7 +89,13 @@ impl Compare {
     }
 
     /// The results in a file, or of a run.
-    fn side(&self, path: &Path, settings: &Settings, interrupt: &Interrupt) -> Result<Results, Trouble> {
+    fn side(
+        &self,
+        which: &'static str,
+        path: &Path,
+        settings: &Settings,
+        interrupt: &Interrupt,
+    ) -> Result<Results, Trouble> {
         let refused = |error: anyhow::Error| Trouble::Refused(explained(&error, path));
         if !is_scene(path) {
             if !self.with.is_empty() {
@@ -98,9 +106,19 @@ impl Compare {
         let scene = settings.load(path).map_err(|error| refused(error.into()))?;
         let mut sim = settings.simulation(&scene).map_err(|error| refused(error.into()))?;
         let names = sim.recording().names().to_vec();
-        let failed =
-            |error: &dyn std::fmt::Display| Trouble::Failed(format!("error: {error}\n --> {}", path.display()));
-        let progress = Progress::new(scene.duration, false);
+        let failed = |error: &dyn std::fmt::Display| {
+            let place = path.display();
+            Trouble::Failed(format!("error: {error}\n --> {place}, run {which}\nnothing was compared"))
+        };
+        // both tables are held in memory
+        let numbers = scene.duration / scene.output.interval * names.len() as f64;
+        let too_many = || {
+            anyhow::anyhow!("{}: too many rows to compare in memory; choose a larger `output.interval`", path.display())
+        };
+        if numbers >= MOST_KEPT as f64 / 2.0 {
+            return Err(refused(too_many()));
+        }
+        let progress = Progress::of(which, scene.duration);
         let collector = Collector::new(&names, Rows::None, true, progress, interrupt.clone());
         let mut collector = collector.map_err(|error| failed(&error))?;
         let result = sim.run_with(scene.duration, &mut collector);
@@ -109,7 +127,8 @@ impl Compare {
             true => refused(error.into()),
             false => failed(&error),
         })?;
-        Ok(kept.as_ref().map(Results::from_recording).unwrap_or_default())
+        let kept = kept.ok_or_else(|| failed(&too_many()))?;
+        Ok(Results::from_recording(&kept))
     }
 
     fn report(&self, found: &Difference) -> Outcome {

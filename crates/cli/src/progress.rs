@@ -9,6 +9,8 @@ const BAR: usize = 24;
 
 /// A line that is written over and over, on a terminal; nothing elsewhere.
 pub struct Progress {
+    /// Which of several runs, such as `1 of 2`; may be empty.
+    which: &'static str,
     end: f64,
     start: Instant,
     next: Instant,
@@ -19,7 +21,12 @@ impl Progress {
     /// From now to simulated time `end`.
     pub fn new(end: f64, is_quiet: bool) -> Self {
         let start = Instant::now();
-        Self { end, start, next: start, is_shown: !is_quiet && io::stderr().is_terminal() }
+        Self { which: "", end, start, next: start, is_shown: !is_quiet && io::stderr().is_terminal() }
+    }
+
+    /// The same for one of several runs.
+    pub fn of(which: &'static str, end: f64) -> Self {
+        Self { which, ..Self::new(end, false) }
     }
 
     /// Simulated time is `t`; true if it was time to say so, which is ten times a second.
@@ -32,7 +39,8 @@ impl Progress {
         if self.is_shown {
             // the rest of the line is wiped: it may have been longer
             let line = line(t, self.end, (now - self.start).as_secs_f64(), n_events);
-            let _ = write!(io::stderr().lock(), "\r{line}\x1b[K");
+            let gap = if self.which.is_empty() { "" } else { "  " };
+            let _ = write!(io::stderr().lock(), "\r{}{gap}{line}\x1b[K", self.which);
         }
         true
     }

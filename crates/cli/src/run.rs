@@ -7,20 +7,20 @@ use crate::plot::Selection;
 use crate::plot::quantity::Motions;
 use crate::progress::Progress;
 use crate::report::Facts;
-use crate::results::{Format, Results};
+use crate::results::{self, Columns, Format, ResultEvent, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target;
 use anyhow::{Context, Result};
 use bristle::urdf::{Import, Understood};
-use bristle::{Error, Scene, Simulation};
+use bristle::{Error, Event, Scene, Simulation};
 use clap::Args;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Numbers in memory at most, 8 GB of them; and where nobody asked for a picture.
-const MOST_KEPT: f64 = 1e9;
+/// Numbers in memory for pictures at most: twice 8 bytes each are 4 GB; and where nobody asked for a picture.
+pub const MOST_KEPT: usize = 250_000_000;
 const MOST_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.
@@ -29,6 +29,8 @@ const MOST_DRAWN: f64 = 2e7;
 Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and shown in motion in
 NAME.report.html, with NAME the name of the scene file; the summary says so. While a run is under way its results grow in a file
 beside, OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file.
+Tables may be as long as the disk allows: .npz and .json are put together there from OUT.partial.csv and OUT.partial.columns.
+Pictures need all rows in memory: --plot and --report take up to 250 million numbers (rows × channels).
 
 Examples:
   bristle run scenes/double_pendulum.ron
@@ -91,8 +93,7 @@ struct Ready {
 impl Ready {
     /// Whether all rows are needed together.
     fn keeps_rows(&self) -> bool {
-        let is_csv = self.out.as_ref().is_none_or(|(_, format)| *format == Format::Csv);
-        self.plot.is_some() || self.report.is_some() || !is_csv
+        self.plot.is_some() || self.report.is_some()
     }
 }
 
@@ -141,8 +142,9 @@ impl Run {
         report.as_deref().map_or(Ok(()), crate::report::check_name)?;
         let ready = Ready { scene, lines, sim, names, out, plot, report };
         anyhow::ensure!(
-            !ready.keeps_rows() || numbers < MOST_KEPT,
-            "{numbers:.1e} numbers are too many to hold in memory; a .csv file alone takes them as they come"
+            !ready.keeps_rows() || numbers < MOST_KEPT as f64,
+            "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they go to the file as \
+             they come, or choose a larger `output.interval`"
         );
         let out = ready.out.iter().map(|(path, _)| path);
         let files: Vec<&PathBuf> =
@@ -166,7 +168,7 @@ impl Run {
         let rows = match &out {
             None => Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())),
             Some((path, Format::Csv)) => Rows::File(target::stream(path, None, &names)?),
-            // rows in memory would be lost with the process
+            // columns come of rows, at the end
             Some((path, _)) => Rows::File(target::stream(path, Some("csv"), &names)?),
         };
         let progress = Progress::new(scene.duration, self.quiet);
@@ -204,13 +206,17 @@ impl Run {
 
         let results = kept.as_ref().map(Results::from_recording);
         let is_complete = summary.completed;
-        let written = write_rows(rows, results.as_ref(), out.as_ref(), is_complete);
+        let written = write_rows(rows, &names, &collector.events, out.as_ref(), is_complete);
         let mut troubles: Vec<anyhow::Error> = Vec::new();
         match written {
             Ok(Some(path)) if is_complete => summary.files.push(("results".into(), path.display().to_string())),
             Ok(Some(path)) => summary.files.push(("partial results".into(), path.display().to_string())),
             Ok(None) => {}
             Err(error) => troubles.push(error),
+        }
+        if is_kept && results.is_none() {
+            let reason = format!("more than {MOST_KEPT} numbers: too many to draw; choose a larger `output.interval`");
+            troubles.push(anyhow::anyhow!(reason));
         }
         // what one of the others cannot do must not keep back the rest
         if let Some(results) = &results {
@@ -283,34 +289,38 @@ impl Run {
 /// Ends the file of results: under its name if the run is complete. Returns where the results are.
 fn write_rows(
     rows: Rows,
-    results: Option<&Results>,
+    names: &[String],
+    events: &[Event],
     out: Option<&(PathBuf, Format)>,
     is_complete: bool,
 ) -> Result<Option<PathBuf>> {
     match (rows, out) {
-        (Rows::File(stream), Some((path, format))) => {
+        (Rows::File(stream), Some((path, Format::Csv))) => {
             let partial = stream.path().to_owned();
-            let (Some(results), Format::Npz | Format::Json) = (results, format) else {
-                if is_complete {
-                    target::complete(stream, path)?;
-                    return Ok(Some(path.clone()));
-                }
-                stream.finish()?;
-                return Ok(Some(partial));
-            };
-            let write = |file: &mut io::BufWriter<_>| results.write(*format, file);
-            let written = if is_complete {
-                target::write(path, write).map(|()| path.clone())
-            } else {
-                target::write_partial(path, write)
-            };
+            if is_complete {
+                target::complete(stream, path)?;
+                return Ok(Some(path.clone()));
+            }
+            stream.finish()?;
+            Ok(Some(partial))
+        }
+        (Rows::File(stream), Some((path, format))) => {
+            let csv = stream.path().to_owned();
+            stream.finish()?;
+            let beside = target::partial_name(path, Some("columns"));
+            let written = Columns::of_csv(&csv, names, events.iter().map(ResultEvent::from).collect(), beside)
+                .and_then(|columns| {
+                    let write = |file: &mut io::BufWriter<_>| results::write(&columns, *format, file);
+                    if is_complete {
+                        target::write(path, write).map(|()| path.clone())
+                    } else {
+                        target::write_partial(path, write)
+                    }
+                });
             // the rows are safe elsewhere, or this is where they are
             match &written {
-                Ok(_) => target::discard(stream),
-                Err(_) => {
-                    stream.finish()?;
-                    eprintln!("{} rows kept in {}", results.len(), partial.display());
-                }
+                Ok(_) => target::remove(&csv),
+                Err(_) => eprintln!("the rows are kept in {}", csv.display()),
             }
             written.map(Some)
         }

@@ -101,7 +101,12 @@ pub fn discard(stream: CsvStream) {
     let partial = stream.path().to_owned();
     // what could not be written is not wanted either
     let _ = stream.finish();
-    let _ = fs::remove_file(partial);
+    remove(&partial);
+}
+
+/// A file that was made on the way is not needed any more.
+pub fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
 }
 
 #[cfg(test)]

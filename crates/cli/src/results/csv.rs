@@ -1,18 +1,25 @@
 //! Results as comma-separated text: a header of names, then a row per instant. Numbers have the fewest digits that read
 //! back as the same `f64`; names with commas or quotes stand in quotes.
 
-use super::Results;
+use super::{Results, Table};
 use anyhow::{Context, Result, bail};
 use bristle::csv::{push_row, write_header};
 use std::io::{BufRead, Write};
 
-/// Writes the table.
-pub fn write(results: &Results, mut out: impl Write) -> Result<()> {
-    write_header(&results.names, &mut out)?;
-    let (mut row, mut line) = (Vec::with_capacity(results.names.len()), Vec::new());
-    for k in 0..results.len() {
+/// Writes the table; its columns are held together for that. A run writes its rows as they come instead.
+pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
+    write_header(table.names(), &mut out)?;
+    let mut columns = vec![Vec::with_capacity(table.n_rows()); table.names().len()];
+    for (k, column) in columns.iter_mut().enumerate() {
+        table.column(k, &mut |piece| {
+            column.extend_from_slice(piece);
+            Ok(())
+        })?;
+    }
+    let (mut row, mut line) = (Vec::with_capacity(columns.len()), Vec::new());
+    for k in 0..table.n_rows() {
         row.clear();
-        row.extend(results.columns.iter().map(|column| column[k]));
+        row.extend(columns.iter().map(|column| column[k]));
         line.clear();
         push_row(&row, &mut line);
         out.write_all(&line)?;

@@ -1,19 +1,12 @@
 //! Results as one JSON object: `{"channels": {"t": […], …}, "events": [{"t": …, "joint": …, "from": …, "to": …}, …]}`,
 //! channels in their order.
 
-use super::{ResultEvent, Results};
+use super::{ResultEvent, Results, Table};
 use anyhow::{Result, bail};
 use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::io::{BufRead, Write};
-
-#[derive(Serialize)]
-struct Written<'r> {
-    #[serde(serialize_with = "in_order")]
-    channels: &'r Results,
-    events: &'r [ResultEvent],
-}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,10 +18,6 @@ struct Read {
 
 /// Names and values, in the order of the file.
 struct Channels(Vec<String>, Vec<Vec<f64>>);
-
-fn in_order<S: Serializer>(results: &&Results, to: S) -> std::result::Result<S::Ok, S::Error> {
-    to.collect_map(results.names.iter().zip(&results.columns))
-}
 
 impl<'de> Deserialize<'de> for Channels {
     fn deserialize<D: Deserializer<'de>>(from: D) -> std::result::Result<Self, D::Error> {
@@ -54,14 +43,33 @@ impl<'de> Deserialize<'de> for Channels {
 }
 
 /// Writes the table. JSON has no word for what is not finite: such a table is refused.
-pub fn write(results: &Results, mut out: impl Write) -> Result<()> {
-    for (name, column) in results.names.iter().zip(&results.columns) {
-        if let Some(value) = column.iter().find(|value| !value.is_finite()) {
-            bail!("channel `{name}` has the value {value}, which JSON cannot express");
+pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
+    out.write_all(b"{\"channels\":{")?;
+    for (k, name) in table.names().iter().enumerate() {
+        if k > 0 {
+            out.write_all(b",")?;
         }
+        serde_json::to_writer(&mut out, name)?;
+        out.write_all(b":[")?;
+        let mut is_first = true;
+        table.column(k, &mut |piece| {
+            for value in piece {
+                if !value.is_finite() {
+                    bail!("channel `{name}` has the value {value}, which JSON cannot express");
+                }
+                if !is_first {
+                    out.write_all(b",")?;
+                }
+                is_first = false;
+                serde_json::to_writer(&mut out, value)?;
+            }
+            Ok(())
+        })?;
+        out.write_all(b"]")?;
     }
-    serde_json::to_writer(&mut out, &Written { channels: results, events: &results.events })?;
-    writeln!(out)?;
+    out.write_all(b"},\"events\":")?;
+    serde_json::to_writer(&mut out, table.events())?;
+    writeln!(out, "}}")?;
     Ok(out.flush()?)
 }
 

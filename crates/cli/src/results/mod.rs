@@ -8,12 +8,15 @@
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.
 
+mod columns;
 mod csv;
 mod json;
 mod npz;
 
+pub use columns::Columns;
+
 use anyhow::{Context, Result, bail};
-use bristle::Recording;
+use bristle::{Event, Recording};
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
@@ -31,6 +34,13 @@ pub struct ResultEvent {
     pub to: i8,
 }
 
+impl From<&Event> for ResultEvent {
+    fn from(event: &Event) -> Self {
+        let (from, to) = (event.from.direction() as i8, event.to.direction() as i8);
+        Self { t: event.t, joint: event.joint.clone(), from, to }
+    }
+}
+
 /// A table of results read back from, or on its way to, a file.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Results {
@@ -40,6 +50,48 @@ pub struct Results {
     pub columns: Vec<Vec<f64>>,
     /// Changes of mode in order of time, where the file has them.
     pub events: Vec<ResultEvent>,
+}
+
+/// What can be written as a file: columns that come piece by piece.
+pub trait Table {
+    /// Names of the channels.
+    fn names(&self) -> &[String];
+
+    /// Values in each channel.
+    fn n_rows(&self) -> usize;
+
+    /// Changes of mode.
+    fn events(&self) -> &[ResultEvent];
+
+    /// The values of a channel, in order, as many at a time as there are at hand.
+    fn column(&self, k: usize, piece: &mut dyn FnMut(&[f64]) -> Result<()>) -> Result<()>;
+}
+
+impl Table for Results {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn n_rows(&self) -> usize {
+        self.len()
+    }
+
+    fn events(&self) -> &[ResultEvent] {
+        &self.events
+    }
+
+    fn column(&self, k: usize, piece: &mut dyn FnMut(&[f64]) -> Result<()>) -> Result<()> {
+        piece(&self.columns[k])
+    }
+}
+
+/// Writes a table in a format made of columns.
+pub fn write(table: &impl Table, format: Format, out: impl Write) -> Result<()> {
+    match format {
+        Format::Csv => csv::write(table, out),
+        Format::Npz => npz::write(table, out),
+        Format::Json => json::write(table, out),
+    }
 }
 
 /// How results are written down, by the extension of the file.
@@ -75,13 +127,8 @@ impl Results {
         for row in recording.rows() {
             columns.iter_mut().zip(row).for_each(|(column, &value)| column.push(value));
         }
-        let events = recording.events().iter().map(|event| ResultEvent {
-            t: event.t,
-            joint: event.joint.clone(),
-            from: event.from.direction() as i8,
-            to: event.to.direction() as i8,
-        });
-        Self { names, columns, events: events.collect() }
+        let events = recording.events().iter().map(ResultEvent::from).collect();
+        Self { names, columns, events }
     }
 
     /// Reads a file in the format of its extension.
@@ -94,15 +141,6 @@ impl Results {
             Format::Json => json::read(BufReader::new(file)),
         };
         read.and_then(Self::checked).with_context(|| path.display().to_string())
-    }
-
-    /// Writes the table.
-    pub fn write(&self, format: Format, out: impl Write) -> Result<()> {
-        match format {
-            Format::Csv => csv::write(self, out),
-            Format::Npz => npz::write(self, out),
-            Format::Json => json::write(self, out),
-        }
     }
 
     /// A channel by name.
@@ -160,7 +198,7 @@ mod tests {
 
     fn back(format: Format, table: &Results) -> Results {
         let mut file = Vec::new();
-        table.write(format, &mut file).unwrap();
+        write(table, format, &mut file).unwrap();
         let read = match format {
             Format::Csv => csv::read(&file[..]),
             Format::Npz => npz::read(std::io::Cursor::new(file)),

@@ -4,32 +4,44 @@
 //! An `.npy` file is a magic number, a version, the length of a header, the header (a Python dictionary, padded so that
 //! the data start at a multiple of 64 bytes) and the data, little-endian here (NumPy Enhancement Proposal 1).
 
-use super::{ResultEvent, Results};
+use super::{ResultEvent, Results, Table};
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Seek, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// Values turned into bytes at a time.
+const PIECE: usize = 8192;
 /// Arrays that hold the events, beside those of the channels.
 const EVENTS: [&str; 4] = ["events.t", "events.joint", "events.from", "events.to"];
 
 /// Writes the table, uncompressed as `numpy.savez` does.
-pub fn write(results: &Results, mut out: impl Write) -> Result<()> {
+pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     let mut zip = ZipWriter::new_stream(&mut out);
     // sizes beyond 4 GB where they may be needed; the date is that of the format, so that equal results give equal files
-    let large = results.len() > (1 << 28);
+    let large = table.n_rows() > (1 << 28);
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
     let options = options.last_modified_time(zip::DateTime::default());
+    let mut bytes = Vec::new();
+    for (k, name) in table.names().iter().enumerate() {
+        zip.start_file(format!("{name}.npy"), options)?;
+        zip.write_all(&header("<f8", table.n_rows())?)?;
+        table.column(k, &mut |piece| {
+            for values in piece.chunks(PIECE) {
+                bytes.clear();
+                bytes.extend(values.iter().flat_map(|x| x.to_le_bytes()));
+                zip.write_all(&bytes)?;
+            }
+            Ok(())
+        })?;
+    }
     let mut array = |name: &str, kind: &str, n: usize, data: &[u8]| -> Result<()> {
         zip.start_file(format!("{name}.npy"), options)?;
         zip.write_all(&header(kind, n)?)?;
         Ok(zip.write_all(data)?)
     };
-    for (name, column) in results.names.iter().zip(&results.columns) {
-        array(name, "<f8", column.len(), &column.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
-    }
-    let (events, n) = (&results.events, results.events.len());
+    let (events, n) = (table.events(), table.events().len());
     array(EVENTS[0], "<f8", n, &events.iter().flat_map(|event| event.t.to_le_bytes()).collect::<Vec<u8>>())?;
     // names as NumPy keeps strings: UTF-32, all of one length
     let width = events.iter().map(|event| event.joint.chars().count()).max().unwrap_or(0).max(1);

@@ -83,3 +83,33 @@ fn what_cannot_be_compared_is_refused() {
         assert!(stderr(&output).contains(expected), "{arguments:?}: {}", stderr(&output));
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_comparison_says_where_it_stood_and_leaves_with_one() {
+    use std::process::{Command, Stdio};
+    let folder = Temporary::folder("compared");
+    let scene = super::root().join("scenes/double_pendulum_coulomb.ron");
+    // the second run would take for ever; the first is over at once
+    let second = "duration=1e7,output.interval=5,solver.method=Rk4,solver.control=Constant(step: 1e-3)";
+    for (signal, settings, run) in [
+        ("-INT", ["duration=1e7,output.interval=5", "method=Rk4,step=1e-3"], "1 of 2"),
+        ("-TERM", ["duration=0.1", second], "2 of 2"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bristle"));
+        command.args(["compare", scene.to_str().unwrap(), "--with", settings[0], "--with", settings[1]]);
+        let child = command.current_dir(&folder.0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // time enough to load, run the short one and be under way with the long one
+        std::thread::sleep(std::time::Duration::from_millis(1000));
+        Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains("stopped at t = ") && said.contains(run) && said.contains("nothing was compared"),
+            "{said}"
+        );
+        assert!(output.stdout.is_empty());
+        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "files were left");
+    }
+}

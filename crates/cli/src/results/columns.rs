@@ -1,0 +1,134 @@
+//! Columns of a table that grew row by row in a file, without holding it in memory.
+//!
+//! A table of rows is turned over once, block by block, into a file beside it: the first rows of every column, then the next
+//! rows of every column, and so on. A column is then read piece by piece.
+
+use super::{ResultEvent, Table};
+use anyhow::{Context, Result, ensure};
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Rows in a block: pieces of 64 kB.
+const BLOCK: usize = 8192;
+
+/// A table on disk, by columns. The file is gone when this is dropped.
+pub struct Columns {
+    names: Vec<String>,
+    events: Vec<ResultEvent>,
+    n_rows: usize,
+    file: File,
+    path: PathBuf,
+}
+
+impl Columns {
+    /// Turns over the rows of a CSV file whose first line is a header.
+    pub fn of_csv(csv: &Path, names: &[String], events: Vec<ResultEvent>, path: PathBuf) -> Result<Self> {
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        let mut columns = Self { names: names.to_vec(), events, n_rows: 0, file, path };
+        columns.fill(csv).with_context(|| format!("cannot turn over {}", csv.display()))?;
+        Ok(columns)
+    }
+
+    fn fill(&mut self, csv: &Path) -> Result<()> {
+        let mut rows = BufReader::with_capacity(1 << 16, File::open(csv)?);
+        let mut out = BufWriter::with_capacity(1 << 16, &self.file);
+        let mut block = vec![Vec::with_capacity(BLOCK); self.names.len()];
+        let mut line = String::new();
+        // the header
+        rows.read_line(&mut line)?;
+        loop {
+            line.clear();
+            let is_over = rows.read_line(&mut line)? == 0;
+            if is_over || block.first().is_some_and(|column| column.len() == BLOCK) {
+                for column in &mut block {
+                    for value in column.drain(..) {
+                        out.write_all(&f64::to_le_bytes(value))?;
+                    }
+                }
+            }
+            if is_over {
+                break;
+            }
+            let mut n = 0;
+            for (text, column) in line.trim_end().split(',').zip(&mut block) {
+                column.push(text.parse::<f64>().with_context(|| format!("`{text}` is not a number"))?);
+                n += 1;
+            }
+            ensure!(n == self.names.len(), "{n} values for {} channels", self.names.len());
+            self.n_rows += 1;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+impl Table for Columns {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    fn events(&self) -> &[ResultEvent] {
+        &self.events
+    }
+
+    fn column(&self, k: usize, piece: &mut dyn FnMut(&[f64]) -> Result<()>) -> Result<()> {
+        let (n, mut file) = (self.names.len(), &self.file);
+        let mut bytes = Vec::with_capacity(8 * BLOCK);
+        let mut values = Vec::with_capacity(BLOCK);
+        for first in (0..self.n_rows).step_by(BLOCK) {
+            let rows = BLOCK.min(self.n_rows - first);
+            // all columns of the blocks before, and the columns before in this one
+            file.seek(SeekFrom::Start(8 * (n as u64 * first as u64 + k as u64 * rows as u64)))?;
+            bytes.clear();
+            file.take(8 * rows as u64).read_to_end(&mut bytes)?;
+            ensure!(bytes.len() == 8 * rows, "{}: the file is cut short", self.path.display());
+            values.clear();
+            values.extend(bytes.as_chunks::<8>().0.iter().map(|value| f64::from_le_bytes(*value)));
+            piece(&values)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Columns {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Format, Results, write};
+
+    /// More rows than a block, and not a multiple of it.
+    #[test]
+    fn a_table_turned_over_on_disk_is_the_one_in_memory() {
+        let n = 2 * BLOCK + 17;
+        let t = (0..n).map(|k| k as f64 * 0.01).collect();
+        let x: Vec<f64> = (0..n).map(|k| (k as f64).sin() / 3.0).collect();
+        let events = vec![ResultEvent { t: 0.25, joint: "a".into(), from: -1, to: 0 }];
+        let names = ["t", "a, b", "c"].map(str::to_owned).to_vec();
+        let table = Results { names, columns: vec![t, x.clone(), x.iter().map(|x| -x).collect()], events };
+
+        let folder = std::env::temp_dir();
+        let [csv, own] = ["csv", "own"].map(|end| folder.join(format!("bristle-columns-{}.{end}", std::process::id())));
+        write(&table, Format::Csv, File::create(&csv).unwrap()).unwrap();
+        let columns = Columns::of_csv(&csv, &table.names, table.events.clone(), own.clone()).unwrap();
+        assert_eq!(columns.n_rows(), n);
+        for format in [Format::Npz, Format::Json] {
+            let (mut one, mut other) = (Vec::new(), Vec::new());
+            write(&table, format, &mut one).unwrap();
+            write(&columns, format, &mut other).unwrap();
+            assert!(one == other, "{format:?}");
+        }
+        drop(columns);
+        assert!(!own.exists());
+        fs::remove_file(csv).unwrap();
+    }
+}

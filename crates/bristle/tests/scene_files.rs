@@ -373,8 +373,12 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
     };
     // what does not fit together is refused
     let is_by_error = scene.control().is_by_error();
-    let is_by_bristle = matches!(scene.control(), Control::DymoreLuGre { .. });
-    if is_by_error && !scene.method().has_error_estimate() || is_by_bristle && !scene.has_bristles() {
+    let is_by_friction = !is_by_error && !matches!(scene.control(), Control::Constant { .. });
+    let has_lugre = scene
+        .joints
+        .iter()
+        .any(|joint| matches!(&joint.friction, Some(friction::Law::LuGre(law)) if law.stribeck_velocity.is_some()));
+    if is_by_error && !scene.method().has_error_estimate() || is_by_friction && !has_lugre {
         scene.solver.control = Some(Control::Constant { step: positive(rng) });
     }
     scene.duration = rng.random_range(0.1..100.0);

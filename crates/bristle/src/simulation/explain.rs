@@ -48,9 +48,13 @@ pub(super) fn placed(scene: &Scene, error: Error) -> Error {
     let path = match &error {
         Error::Unsupported { .. } => "solver.method".into(),
         Error::Integrate(bristle_integrate::Error::Input { what, .. }) => format!("solver.control.{what}"),
-        Error::Jam { joint, .. } | Error::NoAcceleration { joint, .. } => format!("joints.{joint}.load"),
+        Error::Jam { joint, .. } | Error::NoAcceleration { joint, .. } => of_element(scene, joint, "load"),
         Error::Mechanics { source: bristle_multibody::Error::Singular { joint, .. }, .. } => format!("joints.{joint}"),
-        Error::Modes { joint: name, .. } | Error::Friction { joint: name, .. } => of_element(scene, name, "friction"),
+        Error::Diverged { joint, .. } => format!("joints.{joint}"),
+        Error::Modes { joint: name, .. }
+        | Error::ModeCycle { joint: name, .. }
+        | Error::Unbalanced { contact: name, .. }
+        | Error::Friction { joint: name, .. } => of_element(scene, name, "friction"),
         Error::Signal { joint, .. } => format!("joints.{joint}.drive"),
         Error::Coupling { name, .. } => of_element(scene, name, ""),
         _ => return error,

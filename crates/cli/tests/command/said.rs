@@ -104,6 +104,64 @@ fn what_keeps_a_scene_from_starting_has_its_place() {
     assert!(stderr(&output).contains("small.ron:5:41"), "{}", stderr(&output));
 }
 
+/// Two wheels on shafts of their own; what is said of the shafts, and of what couples them.
+fn wheels(shafts: [&str; 2], couplings: &str) -> String {
+    let link = |name: &str| format!("Link(name: \"{name}\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))");
+    let joint = |name: &str, child: &str, more: &str| {
+        let kind = "kind: Revolute(axis: (0.0, 0.0, 1.0))";
+        format!(
+            "\n        Joint(name: \"{name}\", parent: \"world\", child: \"{child}\", {kind},\n            {more}),"
+        )
+    };
+    let joints = [joint("one", "a", shafts[0]), joint("two", "b", shafts[1])].concat();
+    format!(
+        "Scene(\n    links: [{}, {}],\n    joints: [{joints}\n    ],\n    couplings: [\n        {couplings}\n    ],\n)",
+        link("a"),
+        link("b")
+    )
+}
+
+#[test]
+fn contradictions_at_the_start_have_the_place_of_a_joint_or_coupling() {
+    let gear = "Gear(name: \"g\", joints: (\"one\", \"two\"), ratio: 3.0),";
+    let two = format!("{gear}\n        Gear(name: \"h\", joints: (\"one\", \"two\"), ratio: 2.0),");
+    let sum = "Linear(name: \"l\", terms: [(\"one\", 1.0), (\"two\", -2.0)]),";
+    let led = "drive: Motion(Sine(amplitude: 1.0, frequency: 1.0))";
+    let rubs = "friction: Coulomb(coulomb: 1.0)";
+    for (shafts, couplings, place, words) in [
+        // start velocities and positions that the ratio forbids
+        (
+            ["velocity: 1.0", "velocity: 1.0"],
+            gear,
+            "4:9",
+            "`one`: its velocity is 1.0, but its couplings put it at 3.0",
+        ),
+        (
+            ["position: 1.0", "position: 1.0"],
+            gear,
+            "4:9",
+            "`one`: its position is 1.0, but its couplings put it at 3.0",
+        ),
+        (["velocity: 1.0", "velocity: 1.0"], sum, "4:9", "`one`: its velocity is 1.0, but its couplings put it at 2.0"),
+        // two joints led on one gear; a joint led and tied to the ground
+        ([led, led], gear, "10:9", "`g`: it ties what `one` and `two` tie already"),
+        ([led, ""], "Linear(name: \"l\", terms: [(\"one\", 1.0)]),", "10:9", "`l`: it ties what `one` ties already"),
+        // two ratios of the same wheels
+        ([rubs, rubs], &two, "11:9", "`h`: it contradicts `g`"),
+        // a drive that begins elsewhere
+        (["velocity: 2.0, drive: Motion(Constant(0.0))", ""], gear, "5:23", "joint `one` starts at velocity 2.0"),
+    ] {
+        let scene = Temporary::with("contradiction.ron", &wheels(shafts, couplings));
+        for command in ["check", "run"] {
+            let output = bristle(&[command, scene.path()]);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{command}: {said}");
+            let at = format!("contradiction.ron:{place}\n");
+            assert!(said.contains(&at) && said.contains(words), "{command}, {at}: {said}");
+        }
+    }
+}
+
 #[test]
 fn a_scene_is_saved_as_it_was_read_with_other_values_in_place() {
     let saved = Temporary::new("saved.ron");

@@ -1,7 +1,8 @@
 //! Settings: duration, output, method, step control and formulation, and whether they fit together.
 
 use super::{At, Check, Must};
-use crate::scene::{Control, Formulation, Kinks, Method, Output};
+use crate::scene::{Control, Formulation, Kinks, Method, Output, has_bristle};
+use bristle_friction::Law;
 
 /// More rows than these in one recording are a mistake in `interval`.
 const MAX_ROWS: f64 = 1e8;
@@ -79,11 +80,38 @@ impl Check<'_> {
             let reason = format!("`{name}` has no error estimate to choose its steps by");
             self.report(at, reason, format!("{step}, or use `Dopri5`, `Radau5` or `GeneralizedAlpha`"));
         }
-        // without a bristle there is no time constant, and steps would have no limit
-        if matches!(scene.control(), Control::DymoreLuGre { .. }) && !scene.has_bristles() && self.damage.is_empty() {
-            let reason = "`DymoreLuGre` takes its steps from bristles, and no friction law here has one";
-            self.report(control, reason, "`DymoreCoulomb` or `Error` are for laws without bristles");
+        self.rule_has_something_to_watch(control);
+    }
+
+    /// Rules that follow friction need friction they can follow: a rule that sees none would set no step, or always the largest.
+    fn rule_has_something_to_watch(&mut self, control: At) {
+        let scene = self.scene;
+        let joints = scene.joints.iter().filter_map(|joint| joint.friction.as_ref());
+        let laws: Vec<&Law> = joints.chain(scene.couplings.iter().filter_map(|c| c.friction().map(|f| f.0))).collect();
+        let has_speed = |law: &&Law| law.stribeck_velocity().is_some();
+        let (name, is_watching, what) = match scene.control() {
+            Control::Constant { .. } | Control::Error { .. } | Control::Elementary { .. } => return,
+            Control::DymoreCoulomb { .. } => ("DymoreCoulomb", laws.iter().any(has_speed), "slip speeds"),
+            Control::Velocity { .. } => ("Velocity", laws.iter().any(has_speed), "slip speeds"),
+            Control::DymoreLuGre { .. } => {
+                ("DymoreLuGre", laws.iter().any(|law| has_bristle(law) && has_speed(law)), "bristles and slip speeds")
+            }
+            Control::TimeConstant { .. } => ("TimeConstant", laws.iter().any(|law| has_bristle(law)), "bristles"),
+            Control::TimeConstantSwitch { .. } => {
+                ("TimeConstantSwitch", laws.iter().any(|law| has_bristle(law)), "bristles")
+            }
+        };
+        if is_watching || !self.damage.is_empty() {
+            return;
         }
+        let lack = match what {
+            "bristles" => "no friction law here has a bristle",
+            "slip speeds" => "no friction law here has a `stribeck_velocity` to measure them by",
+            _ => "no friction law here has a bristle and a `stribeck_velocity`",
+        };
+        let set = if self.is_override(control) { "set `solver.control=" } else { "write `control: " };
+        let help = format!("{set}Constant(step: 1e-3)`, or `Error(rtol: 1e-8, atol: 1e-10)`");
+        self.report(control, format!("`{name}` takes its steps from {what}, and {lack}"), help);
     }
 
     fn control(&mut self, at: At, control: Control) {

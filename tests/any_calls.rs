@@ -10,7 +10,7 @@ use bristle::signal::Signal;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-const NUMBERS: [f64; 15] = [
+const NUMBERS: [f64; 16] = [
     0.0,
     -0.0,
     1e-300,
@@ -21,6 +21,7 @@ const NUMBERS: [f64; 15] = [
     -7.5,
     300.0,
     1e12,
+    1e200,
     1e300,
     -1e300,
     f64::NAN,

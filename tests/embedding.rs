@@ -308,6 +308,14 @@ fn friction_that_is_set_acts_as_if_it_had_been_there() {
     sim.set_friction("spin", lugre()).unwrap();
     sim.step(0.1).unwrap();
     assert!((sim.velocity("spin").unwrap() - 2.6).abs() < 0.2);
+    // the law that was put on stays when it begins again; another joint is another machine
+    sim.reset().unwrap();
+    assert_eq!((sim.time(), sim.velocity("spin").unwrap()), (0.0, 3.0));
+    assert_eq!(sim.world().get::<&Friction>(sim.joint("spin").unwrap()).unwrap().0, Law::from(lugre()));
+    let disc = sim.link("disc").unwrap();
+    let more = sim.world_mut().spawn_link("more", LinkInertia::diagonal(1.0, [0.0; 3].into(), 1.0, 0.5, 1.0));
+    sim.world_mut().spawn_joint(revolute("another", [0.0, 1.0, 0.0]).from(disc).to(more));
+    sim.step(0.1).unwrap();
     assert!(sim.reset().unwrap_err().to_string().contains("not the one it began as"));
 }
 

@@ -1,5 +1,6 @@
 //! Physics tests: correctness argued by independent routes.
 
+mod after_errors;
 mod allocation;
 mod analytic;
 mod any_calls;

@@ -22,10 +22,13 @@ mod keep;
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
-use crate::simulation::{Ledger, Past, Simulation, explain, ledger};
+use crate::simulation::{Ledger, Past, Simulation, explain, ledger, restart};
 use bristle_friction::Mode;
 use bristle_integrate::{Driver, System};
 use rayon::prelude::*;
+
+/// Copies that a batch may have.
+const MOST_COPIES: usize = 10_000_000;
 
 /// Copies of a machine in motion. See the [module](self).
 pub struct Batch {
@@ -62,12 +65,11 @@ impl<T: Clone + PartialEq> Acting<T> {
         Self { applied: values.clone(), wanted: values }
     }
 
-    /// Calls `apply` with the number of each entry that has changed, and its value.
-    fn apply(&mut self, mut apply: impl FnMut(usize, &T)) {
+    /// Calls `apply` with the number of each entry that has changed, and its value; it says whether that acts now.
+    fn apply(&mut self, mut apply: impl FnMut(usize, &T) -> bool) {
         for (k, (wanted, applied)) in self.wanted.iter().zip(&mut self.applied).enumerate() {
-            if wanted != applied {
+            if wanted != applied && apply(k, wanted) {
                 applied.clone_from(wanted);
-                apply(k, wanted);
             }
         }
     }
@@ -91,7 +93,11 @@ struct Copy {
     /// Scratch: unknowns; `max_dim`.
     y: Vec<f64>,
     is_pushed: bool,
+    /// Something failed or was refused: the next step begins anew where it stands.
+    must_begin: bool,
     failure: Option<Error>,
+    /// A number in the arrays of the batch that cannot act.
+    refused: Option<Error>,
 }
 
 /// Trajectories of a batch, copy after copy: with so many steps, entry `(i · steps + s) · n_q + k` is coordinate k of copy i after step s.
@@ -110,6 +116,11 @@ impl Batch {
         let (n_q, n_v) = (system.compiled().model.n_q, system.compiled().model.n_v);
         let n_contacts = system.compiled().contacts.len();
         let y = vec![0.0; system.max_dim()];
+        // a copy is some kilobytes
+        if n > MOST_COPIES {
+            let (name, what, value) = ("batch".into(), "number of copies", n as f64);
+            return Err(Error::Number { name, what, value, range: "at most 10 million" });
+        }
         let copy = || Copy {
             system: system.clone(),
             driver: driver.clone(),
@@ -117,7 +128,9 @@ impl Batch {
             past: past.clone(),
             y: y.clone(),
             is_pushed: false,
+            must_begin: false,
             failure: None,
+            refused: None,
         };
         let effort = system.compiled().effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
         let mut batch = Self {
@@ -209,7 +222,7 @@ impl Batch {
         &self.bristle
     }
 
-    /// Advances every copy by exactly `dt`. Where some fail, the first of them is the error, all others have gone on, and
+    /// Advances every copy by exactly `dt`. Where some fail, or are refused a number that was put into the arrays, the first of them is the error, all others have gone on, and
     /// the failed ones stay where they got to; see [`Batch::failures`].
     pub fn step(&mut self, dt: f64) -> Result<()> {
         self.act()?;
@@ -236,7 +249,7 @@ impl Batch {
             let (name, what, value) = ("batch".into(), "number of efforts", efforts.len() as f64);
             return Err(Error::Number { name, what, value, range: "copies × steps × velocities, or none" });
         }
-        refuse_infinite(efforts)?;
+        refuse_infinite(efforts, steps, n_v)?;
         self.act()?;
         into.position.resize(qs, f64::NAN);
         into.velocity.resize(vs, f64::NAN);
@@ -316,20 +329,36 @@ impl Copy {
     /// Starts from `state`, at the driver's time.
     fn begin(&mut self) -> Result<()> {
         self.state.mechanics.t = self.driver.t();
-        self.system.begin(&self.state, &mut self.y)?;
-        self.set_unknowns()?;
+        self.must_begin = true;
+        restart::begin(&mut self.system, &mut self.driver, &self.state, &mut self.y)?;
+        self.must_begin = false;
         self.look()
     }
 
-    fn step(&mut self, dt: f64) -> Result<()> {
-        if self.is_pushed {
-            self.is_pushed = false;
-            let n = self.driver.y().len();
-            self.y[..n].copy_from_slice(self.driver.y());
-            self.system.reconsider(self.driver.t(), &mut self.y)?;
-            self.set_unknowns()?;
+    /// The same, or what it was where that is refused.
+    fn begin_at(&mut self, state: Snapshot) -> Result<()> {
+        let before = std::mem::replace(&mut self.state, state);
+        let begun = self.begin();
+        if begun.is_err() {
+            self.state = before;
         }
+        begun
+    }
+
+    fn step(&mut self, dt: f64) -> Result<()> {
+        if let Some(refused) = self.refused.take() {
+            return Err(refused);
+        }
+        if self.must_begin {
+            self.begin()?;
+        } else if self.is_pushed {
+            self.must_begin = true;
+            restart::reconsider(&mut self.system, &mut self.driver, &mut self.y)?;
+            self.must_begin = false;
+        }
+        self.is_pushed = false;
         let result = self.driver.advance(&mut self.system, self.driver.t() + dt, &mut ());
+        self.must_begin = result.is_err();
         let result = result.map(|_| ()).map_err(|error| explain(error, &mut self.system));
         result.and(self.look())
     }
@@ -366,24 +395,19 @@ impl Copy {
         }
     }
 
-    fn set_unknowns(&mut self) -> Result<()> {
-        let n = self.system.dim();
-        let set = self.driver.set_state(&mut self.system, &self.y[..n]);
-        set.map_err(|error| explain(error, &mut self.system))
-    }
-
     fn look(&mut self) -> Result<()> {
-        self.system.look(self.driver.t(), self.driver.y())?;
+        let looked = self.system.look(self.driver.t(), self.driver.y());
         self.system.store(self.driver.t(), &mut self.state);
-        Ok(())
+        looked
     }
 }
 
-fn refuse_infinite(efforts: &[f64]) -> Result<()> {
-    match efforts.iter().find(|x| !x.is_finite()) {
-        Some(&value) => Err(Error::Number { name: "batch".into(), what: "effort", value, range: "finite" }),
-        None => Ok(()),
-    }
+/// Efforts of a rollout: which copy, which step.
+fn refuse_infinite(efforts: &[f64], steps: usize, n_v: usize) -> Result<()> {
+    let Some(at) = efforts.iter().position(|x| !x.is_finite()) else { return Ok(()) };
+    let (copy, step) = (at / (steps * n_v).max(1), at / n_v.max(1) % steps.max(1));
+    let name = format!("copy {copy}, step {step}");
+    Err(Error::Number { name, what: "effort", value: efforts[at], range: "finite" })
 }
 
 fn no_such(copy: usize, n: usize) -> Error {

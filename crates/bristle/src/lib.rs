@@ -61,6 +61,7 @@ pub use hecs;
 pub use batch::Batch;
 pub use compile::{Compiled, compile};
 pub use error::{Error, Result};
+pub use nalgebra;
 pub use record::{Event, Record, Recording};
 pub use scene::Scene;
 pub use simulation::{Settings, Simulation};

@@ -15,6 +15,7 @@ mod explain;
 mod ledger;
 mod mechanics;
 mod read;
+pub(crate) mod restart;
 mod rows;
 mod settings;
 pub(crate) mod snapshot;
@@ -72,6 +73,12 @@ pub struct Simulation {
     is_touched: bool,
     /// A caller changed an effort.
     is_pushed: bool,
+    /// Something failed or was refused: the next step begins anew where it stands.
+    must_begin: bool,
+    /// Internal steps that one call of [`Simulation::step`] may take.
+    most_steps: usize,
+    /// What was noticed when the scene was read.
+    notes: Vec<String>,
 }
 
 impl Simulation {
@@ -80,10 +87,12 @@ impl Simulation {
         refuse_unsupported(scene)?;
         let (formulation, scene::Output { interval, steps }) = (scene.formulation, scene.output);
         let (method, control, kinks) = (scene.method(), scene.control(), scene.solver.kinks);
-        let settings = Settings { method, control, formulation, kinks, interval, steps };
+        let settings = Settings { method, control, formulation, kinks, interval, steps, ..Settings::default() };
         let mut world = World::new();
         spawn(scene, &mut world)?;
-        Self::with_settings(world, settings).map_err(|error| placed(scene, error))
+        let mut sim = Self::with_settings(world, settings).map_err(|error| placed(scene, error))?;
+        sim.notes = scene.warnings().iter().map(|note| format!("{}: {}", note.path, note.reason)).collect();
+        Ok(sim)
     }
 
     /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction on its
@@ -144,7 +153,11 @@ impl Simulation {
             fingerprint: None,
             is_touched: false,
             is_pushed: false,
+            must_begin: false,
+            most_steps: settings.most_steps,
+            notes: Vec::new(),
         };
+        sim.system.keep();
         sim.write_back()?;
         Ok(sim)
     }
@@ -213,15 +226,31 @@ impl Simulation {
         found.ok_or_else(|| unknown("link", name, &compiled.model.link_names))
     }
 
-    /// Advances by exactly `dt`, in as many internal steps as it takes. [`Simulation::events`] are those on the way.
+    /// Advances by exactly `dt`, in as many internal steps as it takes, up to [`Settings::most_steps`]. [`Simulation::events`] are those on the
+    /// way.
+    ///
+    /// What is refused has not happened: a state, effort or parameter that cannot be leaves the motion where it was, and the next call
+    /// says so again until it is mended. A step that fails half-way, as when numbers run away, leaves the simulation where it got to, and the next call
+    /// begins anew from there. [`Simulation::restore`], [`Simulation::reset`] and setting the state get it out of anything; by the last
+    /// of these the energy ledger begins anew where it has run away.
     pub fn step(&mut self, dt: f64) -> Result<()> {
+        if !(dt.is_finite() && dt >= 0.0) {
+            return Err(Error::Number { name: "step".into(), what: "dt", value: dt, range: "finite and not negative" });
+        }
         self.events.clear();
         self.look_at_world()?;
         self.reconsider()?;
         let mut watch = read::Watch(std::mem::take(&mut self.events));
+        self.driver.set_most_steps(self.most_steps);
         let result = self.advance(self.driver.t() + dt, &mut watch);
+        self.driver.set_most_steps(usize::MAX);
         self.events = watch.0;
         result
+    }
+
+    /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see [`Settings::most_steps`].
+    pub fn set_most_steps(&mut self, steps: usize) {
+        self.most_steps = steps;
     }
 
     /// Runs to time `t` and records on the way: the present state, every output interval, and the end.
@@ -293,7 +322,10 @@ impl Simulation {
             Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
             // a time that is none, or in the past: nothing has happened
             Err(error @ bristle_integrate::Error::Input { .. }) => return Err(Error::Integrate(error)),
-            Err(error) => Err(explain(error, &mut self.system)),
+            Err(error) => {
+                self.must_begin = true;
+                Err(explain(error, &mut self.system))
+            }
         };
         let written = self.write_back();
         result.and(written)
@@ -301,30 +333,38 @@ impl Simulation {
 
     /// After a push, what was stuck may have to let go at once.
     fn reconsider(&mut self) -> Result<()> {
-        if !self.is_pushed {
+        if !(self.is_pushed || self.must_begin) {
             return Ok(());
         }
-        self.is_pushed = false;
-        let n = self.driver.y().len();
-        self.y[..n].copy_from_slice(self.driver.y());
         self.modes.clear();
         self.modes.extend_from_slice(self.system.modes());
-        self.system.reconsider(self.driver.t(), &mut self.y)?;
+        if self.must_begin {
+            self.begin()?;
+        } else {
+            // refused, it is to be tried again
+            self.must_begin = true;
+            restart::reconsider(&mut self.system, &mut self.driver, &mut self.y)?;
+            self.must_begin = false;
+        }
+        self.is_pushed = false;
         self.note_changes();
-        self.set_unknowns()
+        Ok(())
     }
 
-    /// Gives the driver the unknowns in `self.y`.
-    fn set_unknowns(&mut self) -> Result<()> {
-        let n = self.system.dim();
-        let set = self.driver.set_state(&mut self.system, &self.y[..n]);
-        set.map_err(|error| explain(error, &mut self.system))
+    /// From the state at hand.
+    fn begin(&mut self) -> Result<()> {
+        self.must_begin = true;
+        restart::begin(&mut self.system, &mut self.driver, &self.state, &mut self.y)?;
+        self.must_begin = false;
+        Ok(())
     }
 
     fn write_back(&mut self) -> Result<()> {
         let Self { world, system, driver, state, heat, past, results, .. } = self;
-        system.look(driver.t(), driver.y())?;
+        // accelerations may be more than can be said; where it is, is not
+        let looked = system.look(driver.t(), driver.y());
         system.store(driver.t(), state);
+        looked?;
         for (k, heat) in heat.iter_mut().enumerate() {
             *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
         }
@@ -336,24 +376,32 @@ impl Simulation {
         if !self.is_touched {
             return Ok(());
         }
-        let before = self.system.energies(&self.state)?;
-        let is_adopted = self.adopt_parameters()?;
+        // none where numbers have run away
+        let before = self.system.energies(&self.state).ok();
+        self.must_begin |= self.adopt_parameters()?;
         if self.compiled().is_current(&self.world) {
             self.system.read_actions(&self.world)?;
-            self.edited.mechanics.t = self.state.mechanics.t;
+            self.edited.mechanics.t = self.driver.t();
             read_snapshot(&self.world, self.system.compiled(), &mut self.edited)?;
-            if self.edited != self.state || is_adopted {
+            if self.edited != self.state || self.must_begin {
                 std::mem::swap(&mut self.edited, &mut self.state);
-                self.system.begin(&self.state, &mut self.y)?;
-                self.set_unknowns()?;
+                if let Err(error) = self.begin() {
+                    std::mem::swap(&mut self.edited, &mut self.state);
+                    return Err(error);
+                }
             }
             self.is_pushed = true;
         } else {
             self.compile_again()?;
         }
         let after = self.system.energies(&self.state)?;
-        self.past.initial += after.stored() - before.stored();
-        self.past.pressed += after.pressed - before.pressed;
+        match before {
+            Some(before) if !self.past.is_drowned(&self.driver, &before, &after) => {
+                self.past.initial += after.stored() - before.stored();
+                self.past.pressed += after.pressed - before.pressed;
+            }
+            _ => self.past.begin_again(&mut self.driver, &after),
+        }
         self.is_touched = false;
         Ok(())
     }
@@ -381,6 +429,7 @@ impl Simulation {
         }
         let heat = so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>();
 
+        let beginning = self.beginning.as_ref().and_then(|beginning| beginning.of_another(old, &compiled));
         let (system, driver) = start(compiled, &state, &self.options, (self.formulation, self.kinks))?;
         let stats = self.stats();
         let counters = self.counters();
@@ -390,7 +439,9 @@ impl Simulation {
         self.heat = vec![0.0; n_heated(system.compiled())];
         self.edited = state.clone();
         (self.system, self.driver, self.state) = (system, driver, state);
-        (self.beginning, self.fingerprint) = (None, None);
+        self.beginning = beginning.map(Box::new);
+        self.fingerprint = None;
+        self.must_begin = false;
         Ok(())
     }
 }

@@ -180,7 +180,7 @@ impl Summary {
         let is_energy = |name: &str| name.starts_with("energy.");
         let mut energy = named(&is_energy);
         energy.0.iter_mut().for_each(|(name, _)| *name = name.replace("energy.", ""));
-        let met = sim.warnings().into_iter().map(|warning| format!("warning: {warning}"));
+        let met = sim.warnings().into_iter().skip(sim.notes().len()).map(|warning| format!("warning: {warning}"));
         Self {
             n_met: met.len(),
             scene: path.display().to_string(),

@@ -154,17 +154,36 @@ impl Driver {
         self.restart(system)
     }
 
-    /// Replaces the state (and the dimension, if the system's has changed), keeping time and statistics.
+    /// Steps that one call of [`Driver::advance`] may take: [`Options::max_steps`](crate::Options::max_steps), from now on.
+    pub fn set_most_steps(&mut self, steps: usize) {
+        self.options.max_steps = steps;
+    }
+
+    /// The quadratures begin at zero again.
+    pub fn forget_quadratures(&mut self) {
+        self.quad.fill(0.0);
+    }
+
+    /// Replaces the state (and the dimension, if the system's has changed), keeping time and statistics. Where that is refused the state is
+    /// what it was; a state has to be set, this one or another, before the next step.
     pub fn set_state<S: System>(&mut self, system: &mut S, y: &[f64]) -> Result<(), Error> {
         check_state(system, self.t, y)?;
         let n = y.len();
         if n > self.y.len() {
             return Err(Error::Input { what: "dimension", value: n as f64, reason: "at most max_dim at construction" });
         }
+        let before = self.n;
+        self.y_at[..before].copy_from_slice(&self.y[..before]);
         self.n = n;
         self.y[..n].copy_from_slice(y);
         self.is_terminated = false;
-        self.restart(system)
+        let restarted = self.restart(system);
+        if restarted.is_err() {
+            // refused: the state is what it was, for a system that is
+            self.n = before;
+            self.y[..before].copy_from_slice(&self.y_at[..before]);
+        }
+        restarted
     }
 
     /// Advances to `t_end`, exactly, or to an event that terminates.

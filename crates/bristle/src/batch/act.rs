@@ -1,6 +1,6 @@
 //! What a caller changes in the copies: it holds from the next step on, and nothing is compiled anew.
 
-use super::{Batch, Copy, refuse_infinite};
+use super::{Batch, Copy};
 use crate::bearing::Bearing;
 use crate::compile::{WrenchAt, validate_friction};
 use crate::component::{Drive, Load};
@@ -52,17 +52,9 @@ impl Batch {
         &mut self.wrench.wanted
     }
 
-    /// What was put into the arrays acts.
+    /// What was put into the arrays acts. A number that is none does not, and its copy is refused until it is mended.
     pub(super) fn act(&mut self) -> Result<()> {
         let n = self.copies.len();
-        let refuse = |what, value| Err(Error::Number { name: "batch".into(), what, value, range: "finite" });
-        refuse_infinite(&self.effort.wanted)?;
-        if let Some(&value) = self.target.wanted.iter().flatten().find(|x| !x.is_finite()) {
-            return refuse("target", value);
-        }
-        if let Some(&value) = self.wrench.wanted.iter().flatten().find(|x| !x.is_finite()) {
-            return refuse("external wrench", value);
-        }
         if let Some(copy) = self.copies.first() {
             let compiled = copy.system.compiled();
             for (k, at) in compiled.drives.iter().enumerate().filter(|(_, at)| matches!(at.drive, Drive::Motion(_))) {
@@ -74,13 +66,40 @@ impl Batch {
             }
         }
         let copies = &mut self.copies;
-        self.effort.apply(|k, &tau| copies[k % n].push(k / n, tau));
+        copies.iter_mut().for_each(|copy| copy.refused = None);
+        self.effort.apply(|k, &tau| {
+            let is_fine = tau.is_finite();
+            if is_fine {
+                copies[k % n].push(k / n, tau);
+            } else {
+                let model = &copies[k % n].system.compiled().model;
+                let name = model.joint_names[model.joint_of_velocity(k / n)].clone();
+                copies[k % n].refuse(name, "effort", tau);
+            }
+            is_fine
+        });
         self.target.apply(|k, &target| {
-            if let Some(target) = target {
+            let Some(target) = target else { return true };
+            if target.is_finite() {
                 copies[k % n].follow(k / n, Signal::Constant(target));
+            } else {
+                let compiled = copies[k % n].system.compiled();
+                let name = compiled.model.joint_names[compiled.drives[k / n].joint].clone();
+                copies[k % n].refuse(name, "target", target);
+            }
+            target.is_finite()
+        });
+        self.wrench.apply(|k, &wrench| match wrench.iter().find(|x| !x.is_finite()) {
+            None => {
+                copies[k % n].pull(k / n + 1, wrench);
+                true
+            }
+            Some(&value) => {
+                let name = copies[k % n].system.compiled().model.link_names[k / n + 1].clone();
+                copies[k % n].refuse(name, "external wrench", value);
+                false
             }
         });
-        self.wrench.apply(|k, &wrench| copies[k % n].pull(k / n + 1, wrench));
         Ok(())
     }
 
@@ -98,13 +117,14 @@ impl Batch {
             }
         }
         let at = self.at_mut(copy)?;
-        at.state.mechanics.q.copy_from_slice(q);
-        at.state.mechanics.v.copy_from_slice(v);
-        for (bristle, contact) in at.state.bristles.iter_mut().zip(&at.system.compiled().contacts) {
+        let mut state = at.state.clone();
+        state.mechanics.q.copy_from_slice(q);
+        state.mechanics.v.copy_from_slice(v);
+        for (bristle, contact) in state.bristles.iter_mut().zip(&at.system.compiled().contacts) {
             let state = contact.law.initial_state(contact.arm * contact.rate(v));
             (bristle.z, bristle.w) = (contact.law.deflection(state), state[1]);
         }
-        at.begin()?;
+        at.begin_at(state)?;
         self.gather(copy);
         Ok(())
     }
@@ -219,6 +239,11 @@ impl Batch {
 }
 
 impl Copy {
+    /// The first number that cannot act.
+    fn refuse(&mut self, name: String, what: &'static str, value: f64) {
+        self.refused.get_or_insert(Error::Number { name, what, value, range: "finite" });
+    }
+
     /// The number of the contact of a joint or coupling.
     fn contact(&self, name: &str) -> Result<usize> {
         let compiled = self.system.compiled();

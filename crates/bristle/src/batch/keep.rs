@@ -29,7 +29,7 @@ impl Batch {
         let at = self.at_mut(copy)?;
         at.memory().read(fingerprint, bytes)?;
         at.y.resize(at.system.max_dim(), 0.0);
-        at.failure = None;
+        (at.failure, at.must_begin) = (None, false);
         // the arrays say what acts now
         let compiled = self.copies[copy].system.compiled();
         compiled.effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + copy, *tau));

@@ -40,6 +40,7 @@ impl Archived for Machine {
             derivatives: _,
             reduction: _,
             failure: _,
+            kept: _,
             // memory
             leaving,
             q_ref,
@@ -140,6 +141,24 @@ impl Archived for Machine {
         if let Some(real_time) = real_time {
             real_time.archive(archive);
         }
+    }
+}
+
+impl Machine {
+    /// Remembers what it is, for [`Machine::put_back`].
+    pub(crate) fn keep(&mut self) {
+        let mut bytes = std::mem::take(&mut self.kept);
+        bytes.clear();
+        let mut archive = Archive::writing(bytes);
+        self.archive(&mut archive);
+        self.kept = archive.into_bytes();
+    }
+
+    /// What has begun since [`Machine::keep`] was refused: the machine is what it was.
+    pub(crate) fn put_back(&mut self) {
+        let bytes = std::mem::take(&mut self.kept);
+        self.archive(&mut Archive::reading(&bytes));
+        self.kept = bytes;
     }
 }
 

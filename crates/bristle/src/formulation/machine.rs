@@ -320,6 +320,8 @@ pub struct Machine {
     /// The same taken through ties.
     pub(super) reduction: Option<Box<Reduction>>,
     pub(super) failure: Option<Failure>,
+    /// What it was before something that may be refused: see `keep`.
+    pub(super) kept: Vec<u8>,
     /// Its own method, where it makes its own steps.
     pub(super) real_time: Option<Box<RealTime>>,
 }
@@ -397,6 +399,7 @@ impl Machine {
             derivatives: None,
             reduction: None,
             failure: None,
+            kept: Vec::new(),
             real_time: None,
             compiled,
         };

@@ -94,7 +94,10 @@ impl System for Machine {
     }
 
     fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+        self.keep();
         self.pass_events(t, y, quad, fired).map_err(|failure| {
+            // with as many unknowns as the driver has
+            self.put_back();
             self.failure = Some(failure);
             Trouble::Fatal { code: 0 }
         })

@@ -76,8 +76,16 @@ impl Simulation {
         if !target.is_finite() {
             return Err(Error::Number { name: name(), what: "target", value: target, range: "finite" });
         }
+        let with_drive: Vec<String> =
+            compiled.drives.iter().take(8).map(|drive| compiled.model.joint_names[drive.joint].clone()).collect();
         let Some(at) = compiled.drives.iter_mut().find(|drive| drive.joint == i) else {
-            return Err(Error::Unknown { what: "drive on joint", name: name(), known: String::new() });
+            let with_drive: Vec<&str> = with_drive.iter().map(String::as_str).collect();
+            let known = if with_drive.is_empty() {
+                "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the `Drive` component".into()
+            } else {
+                with_drive.join(", ")
+            };
+            return Err(Error::Unknown { what: "drive on joint", name: name(), known });
         };
         let signal = match &mut at.drive {
             Drive::Effort(signal) | Drive::Pull { target: signal, .. } | Drive::Pid { target: signal, .. } => signal,
@@ -137,7 +145,9 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts a revolute or prismatic joint somewhere, with a velocity. The energy this takes is the caller's.
+    /// Puts a revolute or prismatic joint somewhere, with a velocity. The energy this takes is the caller's. Joints that gears and mimics tie to
+    /// it go along; those of a coupling of three or more are set one by one, to values that it allows. Bristles keep their deflection; it is
+    /// the [`BristleState`](crate::component::BristleState) of the joint.
     pub fn set_joint(&mut self, joint: impl Handle, position: f64, velocity: f64) -> Result<()> {
         let i = self.one_degree(joint)?;
         for (value, what) in [(position, "position"), (velocity, "velocity")] {
@@ -148,7 +158,35 @@ impl Simulation {
         }
         let (_, entity) = self.joint_number(joint)?;
         self.put(entity, JointState { position, velocity });
+        self.carry_along(i, position, velocity);
         Ok(())
+    }
+
+    /// Puts what two-joint ties tie to joint `i` where they say.
+    fn carry_along(&mut self, i: usize, position: f64, velocity: f64) {
+        let compiled = self.system.compiled();
+        let mut placed = vec![(compiled.model.v_index[i], position, velocity)];
+        let mut next = 0;
+        while let Some(&(from, q, v)) = placed.get(next) {
+            next += 1;
+            for tie in &compiled.coupled.ties {
+                // a q_a + b q_b = offset
+                let ([(a, c), (b, d)], Some(offset)) = (tie.terms[..].as_array().unwrap_or(&[(0, 0.0); 2]), tie.offset)
+                else {
+                    continue;
+                };
+                let (own, other, to) = if *a == from { (c, d, *b) } else { (d, c, *a) };
+                let is_tied = tie.terms.len() == 2 && (*a == from || *b == from) && *other != 0.0;
+                if is_tied && placed.iter().all(|done| done.0 != to) {
+                    placed.push((to, (offset - own * q) / other, -own * v / other));
+                }
+            }
+        }
+        let joint_of = |v: usize| compiled.index.joint_entity(compiled.model.joint_of_velocity(v));
+        let carried: Vec<_> = placed[1..].iter().filter_map(|&(k, q, v)| Some((joint_of(k)?, q, v))).collect();
+        for (entity, position, velocity) in carried {
+            self.put(entity, JointState { position, velocity });
+        }
     }
 
     /// Name and entity of a joint, or of a coupling with friction.

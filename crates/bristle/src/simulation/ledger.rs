@@ -5,8 +5,8 @@
 //! ```
 
 use crate::error::Result;
-use crate::formulation::{Counters, Machine, Snapshot};
-use bristle_integrate::Stats;
+use crate::formulation::{Counters, Energies, Machine, Snapshot};
+use bristle_integrate::{Driver, Stats};
 
 /// Where the energy is and where it went, J.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -42,6 +42,23 @@ pub(crate) struct Past {
     pub heat: f64,
     pub stats: Stats,
     pub counters: Counters,
+}
+
+impl Past {
+    /// Whether the energies so far are such that their rounding is no smaller than what is stored `now`.
+    pub fn is_drowned(&self, driver: &Driver, before: &Energies, now: &Energies) -> bool {
+        let booked = driver.quadratures().iter().chain(&self.quad).map(|x| x.abs()).sum::<f64>();
+        let size = before.stored().abs() + self.initial.abs() + booked;
+        // not finite is drowned
+        !(f64::EPSILON * size <= 1e-3 * (1.0 + now.stored().abs()))
+    }
+
+    /// A ledger that begins here: what was booked is not finite, drowns all that follows, or led to what is not finite.
+    pub fn begin_again(&mut self, driver: &mut Driver, stored: &Energies) {
+        driver.forget_quadratures();
+        self.quad.fill(0.0);
+        (self.initial, self.pressed, self.heat) = (stored.stored(), stored.pressed, 0.0);
+    }
 }
 
 /// The ledger of a state, with the quadratures that led there.

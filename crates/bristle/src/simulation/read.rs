@@ -8,7 +8,7 @@
 //! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::joint_names`] |
 //! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
 //!
-//! Joints stand parent before child, and by name where the tree leaves a choice, whatever the order of spawning. Arrays change with
+//! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the order of spawning. Arrays change with
 //! [`Simulation::step`], its like, and setters; their order only when the machine becomes another.
 
 use super::Simulation;

@@ -42,6 +42,23 @@ impl Beginning {
     pub fn new(state: &Snapshot, compiled: &Compiled) -> Self {
         Self { state: state.clone(), acts: Acts::of(compiled) }
     }
+
+    /// The same for a machine of the same joints that has got other friction or drives: these stay.
+    pub fn of_another(&self, old: &Compiled, new: &Compiled) -> Option<Self> {
+        if old.model.joint_names != new.model.joint_names || old.model.kinds != new.model.kinds {
+            return None;
+        }
+        let mut state = Snapshot::rest(new);
+        state.mechanics.clone_from(&self.state.mechanics);
+        for (c, bristle) in state.bristles.iter_mut().enumerate() {
+            let same = (0..old.contacts.len()).find(|&k| old.contact_name(k) == new.contact_name(c));
+            if let Some(before) = same.and_then(|k| self.state.bristles.get(k)) {
+                *bristle = *before;
+            }
+        }
+        let acts = Acts { effort: self.acts.effort.clone(), ..Acts::of(new) };
+        Some(Self { state, acts })
+    }
 }
 
 /// What acts in a machine and may change between steps.
@@ -243,20 +260,30 @@ impl Simulation {
     /// Goes on from a snapshot of this machine, whatever has happened since. Bytes that are no such snapshot are refused, and nothing
     /// has changed then.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
-        self.look_at_world()?;
+        self.look_at_machine()?;
         let fingerprint = self.fingerprint();
-        if self.memory().read(fingerprint, bytes)? {
+        if self.memory().read(fingerprint, bytes)? || self.is_touched {
             self.show_acts();
         }
         self.events.clear();
         self.y.resize(self.system.max_dim(), 0.0);
+        self.must_begin = false;
         self.show()
     }
 
+    /// A machine that a caller has changed is compiled again; states and what acts are not looked at, whatever they are.
+    fn look_at_machine(&mut self) -> Result<()> {
+        if self.is_touched && !self.compiled().is_current(&self.world) {
+            // laws and drives of the same kind are no other machine
+            self.look_at_world()?;
+        }
+        Ok(())
+    }
+
     /// Back to where it was made, with everything that acted then: states, time, energies, costs. Refused where the machine has been
-    /// given other links, joints or kinds of friction since.
+    /// given other links or joints since; friction and drives that were put on it stay.
     pub fn reset(&mut self) -> Result<()> {
-        self.look_at_world()?;
+        self.look_at_machine()?;
         let Some(beginning) = self.beginning.take() else {
             return Err(Error::Snapshot { reason: "the machine is not the one it began as".into() });
         };
@@ -266,7 +293,7 @@ impl Simulation {
     }
 
     fn begin_again(&mut self, beginning: &Beginning) -> Result<()> {
-        if beginning.acts.put(&mut self.system) {
+        if beginning.acts.put(&mut self.system) || self.is_touched {
             self.show_acts();
         }
         let compiled = self.system.compiled().clone();
@@ -278,8 +305,9 @@ impl Simulation {
         let quad = vec![0.0; system.n_quadratures()];
         self.past = Past { initial: stored.stored(), pressed: stored.pressed, quad, ..Past::default() };
         (self.system, self.driver) = (system, driver);
-        self.is_pushed = false;
+        (self.is_pushed, self.must_begin) = (false, false);
         self.events.clear();
+        self.y.resize(self.system.max_dim(), 0.0);
         self.write_back()?;
         self.is_touched = false;
         Ok(())

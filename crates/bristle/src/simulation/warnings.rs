@@ -9,7 +9,12 @@ use bristle_integrate::Stats;
 const MANY_STIFF: usize = 1000;
 
 impl Simulation {
-    /// What a user ought to know although the run goes on: bearings near jamming, and bearings whose load had not settled when the rounds of
+    /// What was noticed in the scene when the simulation was made, such as a law that is not passive: the first of [`Simulation::warnings`].
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and bearings whose load had not settled when the rounds of
     /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
@@ -27,7 +32,7 @@ impl Simulation {
                  {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
             ))
         });
-        near.chain(unsettled).chain(self.stiffness()).collect()
+        self.notes.iter().cloned().chain(near).chain(unsettled).chain(self.stiffness()).collect()
     }
 
     /// A stiff machine in the hands of an explicit stepper.

@@ -74,48 +74,70 @@ fn random_box(rng: &mut Pcg64) -> String {
     shafts(&kept, &couplings)
 }
 
-/// Largest difference of any velocity, and of the heat of all couplings together, from a run at 1e-9; what is missing in the balance.
-fn off(fields: &str, h: &[f64], until: f64) -> Vec<[f64; 3]> {
+/// How far a run is from one at 1e-9.
+#[derive(Debug, Clone, Copy)]
+struct Off {
+    /// Largest difference of any velocity, rad/s, and of any position, rad, in any row.
+    velocity: f64,
+    position: f64,
+    /// Heat of all couplings together, and what is missing in the balance, J, at the end.
+    heat: f64,
+    balance: f64,
+}
+
+/// At each of the steps `h`.
+fn off(fields: &str, h: &[f64; 3], until: f64) -> [Off; 3] {
     let heat = |recording: &Recording| recording.last("energy.dissipated").unwrap();
     let expected = simulation(fields, "Radau5", "Error(rtol: 1e-9, atol: 1e-11)").run_until(until);
     let expected = expected.unwrap_or_else(|error| panic!("{error}\n{fields}"));
-    let mut found = Vec::new();
-    for &h in h {
+    h.map(|h| {
         let recording = simulation(fields, "RealTime", &format!("Constant(step: {h:?})")).run_until(until);
         let recording = recording.unwrap_or_else(|error| panic!("{error}\n{fields}"));
-        let mut worst = 0.0_f64;
-        for name in recording.names().iter().filter(|name| name.ends_with(".velocity")) {
-            let pairs = recording.channel(name).unwrap().zip(expected.channel(name).unwrap());
-            worst = pairs.map(|(a, b)| (a - b).abs()).fold(worst, f64::max);
+        let worst = |ending: &str| {
+            let names = recording.names().iter().filter(|name| name.ends_with(ending));
+            let pairs = names.flat_map(|name| recording.channel(name).unwrap().zip(expected.channel(name).unwrap()));
+            pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        Off {
+            velocity: worst(".velocity"),
+            position: worst(".position"),
+            heat: (heat(&recording) - heat(&expected)).abs(),
+            balance: recording.last("energy.balance").unwrap().abs(),
         }
-        let off_heat = (heat(&recording) - heat(&expected)).abs();
-        found.push([worst, off_heat, recording.last("energy.balance").unwrap().abs()]);
-    }
-    found
+    })
+}
+
+/// A quarter of the step leaves a quarter of what `of` tells, in the last of three steps.
+#[track_caller]
+fn assert_first_order(found: &[Off; 3], of: fn(&Off) -> f64, range: std::ops::Range<f64>, what: &str) {
+    let ratio = of(&found[1]) / of(&found[2]);
+    assert!(range.contains(&ratio), "{what}: a quarter of the step leaves 1/{ratio}: {found:?}");
 }
 
 #[test]
 fn random_gearboxes_converge_with_first_order() {
-    let mut ratios = Vec::new();
     for seed in 0..12 {
         let fields = random_box(&mut Pcg64::seed_from_u64(seed));
-        let found = off(&fields, &[1e-3, 2.5e-4], 0.8);
+        let found = off(&fields, &[1e-3, 2.5e-4, 6.25e-5], 0.8);
         println!("seed {seed}: {found:?}");
-        // speeds are of the order of 5 rad/s; where Dahl's bristles ring, undamped, 1 ms does not yet resolve them
-        assert!(found[0][0] < 0.3 && found[1][0] < 0.7 * found[0][0] + 1e-3, "seed {seed}: {found:?}\n{fields}");
-        assert!(found[1][2] < 0.5 * found[0][2] + 1e-6, "seed {seed}: {found:?}");
-        ratios.push(found[0][0] / found[1][0]);
+        // speeds are of the order of 5 rad/s, ways of 2 rad
+        assert!(found[0].velocity < 0.1 && found[0].position < 0.012, "seed {seed}: {found:?}\n{fields}");
+        assert_first_order(&found, |off| off.position, 3.4..4.6, &format!("positions of seed {seed}"));
+        assert_first_order(&found, |off| off.heat, 3.7..4.3, &format!("heat of seed {seed}"));
+        assert_first_order(&found, |off| off.balance, 3.7..4.3, &format!("balance of seed {seed}"));
+        // Dahl's bristles have no damping: what they ring with, at up to 500 rad/s, the method damps with ω² h/2, in 0.1 s at 60 µs. It
+        // is in the velocities of every row, of no account in the positions, and takes steps of 4 µs to be right
+        if !fields.contains("Dahl") {
+            assert_first_order(&found, |off| off.velocity, 3.6..4.4, &format!("velocities of seed {seed}"));
+        }
     }
-    ratios.sort_by(f64::total_cmp);
-    println!("{ratios:?}");
-    let middle = ratios[ratios.len() / 2];
-    assert!((3.0..5.5).contains(&middle), "a quarter of the step leaves 1/{middle} of the error");
 }
 
 #[test]
 fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
-    // Dahl's bristles ring, at 80 rad/s and undamped: it takes shorter steps until that is resolved
-    let (fine, coarse) = ([2.5e-4, 3.125e-5], [1e-3, 2.5e-4]);
+    // Dahl's bristles ring, at 80 rad/s and undamped: ω² h/2 is to be small beside 1/s before the rings are there that the load finds
+    // when it returns, and steps are a quarter of what the others need
+    let (fine, coarse) = ([2.5e-4, 6.25e-5, 1.5625e-5], [1e-3, 2.5e-4, 6.25e-5]);
     for (law, steps) in [
         ("Dahl(coulomb: 0.8, sigma0: 50.0)", fine),
         ("Tanh(coulomb: 0.8, stribeck_velocity: 0.05)", coarse),
@@ -135,11 +157,16 @@ fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
                 ),
             );
             let found = off(&fields, &steps, 2.0);
-            println!("{law} {load}: {found:?}");
-            // 4 N·m on 0.1 kg·m² in a step of 1 ms: 0.04 rad/s, and what has rung before the load returns
-            assert!(found[0][0] < 0.25 && found[1][0] < 0.4 * found[0][0], "{law} {load}: {found:?}");
-            assert!(found[1][1] < 0.45 * found[0][1] + 1e-4, "{law} {load}: {found:?}");
-            assert!(found[0][2] < 0.3 && found[1][2] < 0.35 * found[0][2], "{law} {load}: {found:?}");
+            let what = |quantity: &str| format!("{quantity}, {law} {load}");
+            println!("{}: {found:?}", what("all"));
+            // 4 N·m on 0.1 kg·m² in a step of 1 ms: 0.04 rad/s; a quarter of that in one of 0.25 ms
+            let [_, Off { velocity, .. }, _] = found;
+            let bound = if law.starts_with("Dahl") { 0.04 } else { 0.01 };
+            assert!(velocity < bound, "{}: {found:?}", what("velocity"));
+            assert_first_order(&found, |off| off.velocity, 3.6..4.4, &what("velocity"));
+            assert_first_order(&found, |off| off.balance, 3.7..4.3, &what("balance"));
+            // the heat is a tenth of the work, what the coarse steps miss in it of either sign
+            assert_first_order(&found, |off| off.heat, 2.8..5.2, &what("heat"));
         }
     }
 }

@@ -32,7 +32,7 @@ pub const END: f64 = 1.2726;
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {
     let steps = if is_quick { &STEPS[7..9] } else { &STEPS };
     let mut text = String::from(
-        "Largest fixed step on the LuGre slider, s: bounded, and right at the end; what the paper used on its bearing\n\n\
+        "Largest fixed step on the LuGre slider, s: bounded, and right at the end; in the paper, on its bearing, the largest that converged\n\n\
          | | bounded | right | aberger2002 |\n|---|---|---|---|\n",
     );
     for (method, published) in METHODS {

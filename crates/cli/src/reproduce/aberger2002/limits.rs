@@ -200,7 +200,7 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
         up_to("euler_kicked"),
     ));
     document.words(format!(
-        "`MixedEuler`, with the bristle implicit, is right up to {} ms; the print, 2 ms, is the step that the paper used, and it does not say what came of longer ones. It stays *bounded* far beyond (`bristle bench slider` asks for both, on a slider: 0.2 s and 4 ms): no limit of stability, but of accuracy. `RealTime` is right at every step tried, up to {} ms, with the same kick. With classic friction there is nothing stiff between events, and both explicit methods do with steps \
+        "`MixedEuler`, with the bristle implicit, is right up to {} ms; the print, 2 ms, is the largest that gave \"a converging result\", and what counts as one is not said. It stays *bounded* far beyond (`bristle bench slider` asks for both, on a slider: 0.2 s and 4 ms): no limit of stability, but of accuracy. `RealTime` is right at every step tried, up to {} ms, with the same kick. With classic friction there is nothing stiff between events, and both explicit methods do with steps \
          longer than printed ({} and {} ms; print 7 and 4 ms): no stability limit of these equations is near the printed steps. Presumably they come from how events were handled at fixed steps, of which the paper says nothing.",
         up_to("mixed"),
         up_to("real_time"),

@@ -195,10 +195,17 @@ impl Machine {
             rt.bent[c] = contact.normal_towards(self.state[c][0] < 0.0, &signal).0;
         }
         let at = At { t, piece: Piece::After(t), is_first: true };
-        let solved = self.solve_step(&mut rt, FIRST_LOOK, at);
+        let mut solved = self.solve_step(&mut rt, FIRST_LOOK, at);
         if solved.is_ok() {
             self.carried_efforts(&mut rt, FIRST_LOOK);
             self.take_results(&rt, FIRST_LOOK);
+            // what breaks away at once slides from the first row on
+            if !self.changes.is_empty() {
+                solved = self.solve_step(&mut rt, FIRST_LOOK, at);
+                self.carried_efforts(&mut rt, FIRST_LOOK);
+                self.take_results(&rt, FIRST_LOOK);
+                self.changes.clear();
+            }
         }
         self.real_time = Some(rt);
         self.gather(y);

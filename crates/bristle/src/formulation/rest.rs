@@ -23,6 +23,9 @@ const NEAR: f64 = 1e-11;
 /// Efforts beyond the limit by less than this, relative to it, are held.
 const HOLDING: f64 = 1e-10;
 
+/// Efforts below the limit by less than this, relative to it, have reached it: what event location leaves.
+const AT_LIMIT: f64 = 1e-6;
+
 /// How much contacts that hold the same thing yield, relative to the largest acceleration per effort: enough to share, too little to move.
 const YIELDING: f64 = 1e-9;
 
@@ -228,6 +231,9 @@ impl Machine {
             // relative velocities are differences: rounding must not call back what has just left
             self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
         }
+        if is_coupled && self.rest.touched.contains(&Touched::BreaksAway) {
+            self.break_together();
+        }
         self.rest.contacts.clear();
         self.rest.is_settled = false;
         self.rest.dropped.fill(false);
@@ -265,6 +271,17 @@ impl Machine {
         let Self { rest, mode, .. } = self;
         rest.was.clear();
         rest.was.extend(rest.contacts.iter().map(|&c| mode[c]));
+    }
+
+    /// Those that share hold until none of them can hold more: where one breaks away, so do the others that are at their limits.
+    fn break_together(&mut self) {
+        for c in 0..self.mode.len() {
+            let limit = self.limit(c);
+            let is_at_limit = limit > 0.0 && self.friction[c].abs() >= (1.0 - AT_LIMIT) * limit;
+            if self.sticks(c) && self.rest.touched[c] == Touched::No && is_at_limit {
+                self.rest.touched[c] = Touched::BreaksAway;
+            }
+        }
     }
 
     /// Efforts that those at rest can hold, and that they slide with; and who of them breaks away.
@@ -366,7 +383,23 @@ impl Machine {
         for (&c, &chosen) in rest.contacts.iter().zip(&selection.mode) {
             mode[c] = chosen;
         }
+        if self.ties.is_coupled() {
+            self.catch_held();
+        }
         Ok(())
+    }
+
+    /// One that is at its limit and cannot move, because others hold what it holds, is stuck with them.
+    fn catch_held(&mut self) {
+        self.lock();
+        for (k, &c) in self.rest.contacts.iter().enumerate() {
+            let contact = &self.compiled.contacts[c];
+            let has_strength = self.rest.stiction[k].iter().any(|level| *level > 0.0);
+            let is_held = |v: usize| self.held[self.joint_of[v]] && !self.driven.iter().any(|driven| driven.v == v);
+            if self.mode[c] != Mode::Stuck && has_strength && self.ties.is_still(contact.v, contact.b, is_held) {
+                self.mode[c] = Mode::Stuck;
+            }
+        }
     }
 
     /// a₀ and W of a tree.

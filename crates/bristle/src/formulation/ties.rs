@@ -18,22 +18,17 @@
 //!
 //! one substitution per dependent coordinate, with the factorisation at hand.
 //!
-//! **Who carries what.** What inverse dynamics asks for beyond the efforts given is carried by ties (λ), stuck contacts (f) and led joints
-//! (u): e = Gᵀλ − Rᵀf + u. Where several may carry the same, stuck contacts share in proportion to what they can hold: of all solutions
-//! the one with the least Σ f²/limit, so that they reach their limits together.
+//! **Groups.** Joints that stuck clutches hold together have the same row in (5), to the last bit: v_a − v_b is 0.0.
 
-use super::machine::{Failure, Machine};
+mod sharing;
+
 use crate::compile::Compiled;
-use crate::modes::{factorise, solve_factorised};
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_integrate::linear::Lu;
 use bristle_multibody::{Error, Model, Work, solve_rows};
 
 /// Coefficients smaller than this, relative to the largest of their row, are none.
 const NOTHING: f64 = 1e-12;
-
-/// Weight of sharing among stuck contacts that may carry the same, relative to the balance of efforts.
-const SHARING: f64 = 1e-9;
 
 /// Not among the unknowns.
 const NOWHERE: usize = usize::MAX;
@@ -81,11 +76,19 @@ pub(super) struct Ties {
     correction: Vec<f64>,
     left: Vec<f64>,
     weight: Vec<f64>,
+    /// What is to be carried, by column; what was carried before the last contacts reached their limits.
+    wanted: Vec<f64>,
+    before: Vec<f64>,
+    /// Carriers at their limits: what they carry, NaN where nobody carries the rest. A row of them.
+    given: Vec<Option<f64>>,
+    row: Vec<f64>,
+    /// Who speaks for the group of each velocity.
+    leader: Vec<usize>,
 }
 
 impl Archived for Ties {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        // which columns there are follows from the description
+        // which columns there are follows from the description; others are scratch
         let Self {
             columns: _,
             column_of: _,
@@ -109,6 +112,11 @@ impl Archived for Ties {
             correction,
             left,
             weight,
+            wanted: _,
+            before: _,
+            given: _,
+            row: _,
+            leader,
         } = self;
         for list in [offset, constant, matrix, reach, lambda, unit, carriers, normal, factor, carried, correction] {
             list.archive(archive);
@@ -121,6 +129,7 @@ impl Archived for Ties {
         delassus.archive(archive);
         left.archive(archive);
         weight.archive(archive);
+        leader.archive(archive);
     }
 }
 
@@ -170,6 +179,11 @@ impl Ties {
             correction: vec![0.0; n_carriers],
             left: vec![0.0; columns.len()],
             weight: vec![0.0; n_carriers],
+            wanted: vec![0.0; columns.len()],
+            before: vec![0.0; n_carriers],
+            given: vec![None; n_carriers],
+            row: vec![0.0; columns.len()],
+            leader: (0..n_v).collect(),
             columns,
             column_of,
         }
@@ -211,6 +225,18 @@ impl Ties {
         unknown.abs() <= NOTHING && led.abs() > NOTHING
     }
 
+    /// Whether q_a − q_b cannot change: what it is made of is held, `is_held` says, or cancels.
+    pub fn is_still(&self, a: usize, b: Option<usize>, is_held: impl Fn(usize) -> bool) -> bool {
+        let part = |v: usize, i: usize| match self.number[v] {
+            NOWHERE => f64::from(u8::from(v == i)),
+            d => self.terms_of(d).iter().filter(|term| term.0 == i).map(|term| term.1).sum(),
+        };
+        self.columns.iter().filter(|&&i| !is_held(i)).all(|&i| {
+            let (a, b) = (part(a, i), b.map_or(0.0, |b| part(b, i)));
+            (a - b).abs() <= NOTHING * (a.abs() + b.abs())
+        })
+    }
+
     fn terms_of(&self, d: usize) -> &[(usize, f64)] {
         &self.terms[self.start[d]..self.start[d + 1]]
     }
@@ -240,6 +266,25 @@ impl Ties {
     /// Starts an elimination.
     pub fn clear(&mut self) {
         self.pivots.clear();
+        self.leader.iter_mut().enumerate().for_each(|(v, leader)| *leader = v);
+    }
+
+    /// Velocities a and b are held together: their rows of (5) are to be the same.
+    pub fn group(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.leader[a], self.leader[b]);
+        self.leader.iter_mut().filter(|leader| **leader == b).for_each(|leader| *leader = a);
+    }
+
+    /// Makes those speak for their groups that depend on nobody, where there are any.
+    fn choose_leaders(&mut self) {
+        for k in 0..self.columns.len() {
+            let v = self.columns[k];
+            let depends = self.pivots.iter().any(|pivot| pivot.column == k);
+            let old = self.leader[v];
+            if !depends && old != v {
+                self.leader.iter_mut().filter(|leader| **leader == old).for_each(|leader| *leader = v);
+            }
+        }
     }
 
     /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. `false` if the rows before imply it, and
@@ -286,6 +331,7 @@ impl Ties {
     /// Ends an elimination: who depends on whom. `held` are constant at `q`; `led` are known but move.
     pub fn finish(&mut self, q: &[f64], held: impl Fn(usize) -> bool) {
         let n = self.columns.len();
+        self.choose_leaders();
         self.number.fill(NOWHERE);
         self.dependent.clear();
         self.start.clear();
@@ -297,6 +343,9 @@ impl Ties {
             self.dependent.push(self.columns[*column]);
             self.start.push(self.terms.len());
             let mut constant = row[n];
+            let leader = self.leader[self.columns[*column]];
+            let leads = self.pivots.iter().find(|pivot| self.columns[pivot.column] == leader);
+            let leads = leads.map(|pivot| &self.matrix[pivot.row * (n + 1)..(pivot.row + 1) * (n + 1)]);
             for (k, &c) in row[..n].iter().enumerate() {
                 let v = self.columns[k];
                 if k == *column || c == 0.0 {
@@ -304,9 +353,17 @@ impl Ties {
                 }
                 if held(v) {
                     constant -= c * q[v];
-                } else {
+                }
+            }
+            // what its group depends on, or the one that its group follows
+            for (k, &c) in leads.unwrap_or(&[])[..leads.map_or(0, |_| n)].iter().enumerate() {
+                let v = self.columns[k];
+                if v != leader && c != 0.0 && !held(v) {
                     self.terms.push((v, -c));
                 }
+            }
+            if leads.is_none() && !held(leader) {
+                self.terms.push((leader, 1.0));
             }
             self.constant.push(constant);
         }
@@ -384,63 +441,6 @@ impl Ties {
     }
 }
 
-impl Machine {
-    /// Efforts of ties, stuck contacts and led joints, from what is missing at the accelerations in `a`: `b` holds what inverse
-    /// dynamics asks for beyond the efforts given.
-    pub(super) fn share_out(&mut self) -> Result<(), Failure> {
-        let n = self.ties.columns.len();
-        let mut count = 0;
-        // ties
-        for tie in &self.compiled.coupled.ties {
-            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
-            row.fill(0.0);
-            tie.terms.iter().for_each(|&(v, c)| row[self.ties.column_of[v]] = c);
-            self.ties.weight[count] = 0.0;
-            count += 1;
-        }
-        // stuck contacts
-        for c in 0..self.mode.len() {
-            if !self.sticks(c) {
-                continue;
-            }
-            let limit = self.limit(c);
-            let contact = &self.compiled.contacts[c];
-            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
-            row.fill(0.0);
-            row[self.ties.column_of[contact.v]] = -1.0;
-            if let Some(b) = contact.b {
-                row[self.ties.column_of[b]] = 1.0;
-            }
-            self.ties.weight[count] = 1.0 / limit.max(1e-300);
-            count += 1;
-        }
-        // led joints
-        for driven in &self.driven {
-            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
-            row.fill(0.0);
-            row[self.ties.column_of[driven.v]] = 1.0;
-            self.ties.weight[count] = 0.0;
-            count += 1;
-        }
-        self.ties.carry(count, &self.b).map_err(|_| Failure::Mechanics(Error::NonFinite { function: "couplings" }))?;
-
-        let mut carried = self.ties.carried.iter();
-        for effort in &mut self.tie_effort {
-            *effort = carried.next().copied().unwrap_or(0.0);
-        }
-        self.compiled.without_passed(&self.a, &mut self.tie_effort);
-        for c in 0..self.mode.len() {
-            if self.sticks(c) {
-                self.friction[c] = carried.next().copied().unwrap_or(0.0);
-            }
-        }
-        for driven in &mut self.driven {
-            driven.effort = carried.next().copied().unwrap_or(0.0);
-        }
-        Ok(())
-    }
-}
-
 impl Ties {
     /// G_d x over the joints that can move; x is 0 for the others.
     fn across(&self, d: usize, x: &[f64]) -> f64 {
@@ -453,40 +453,5 @@ impl Ties {
             let moving = self.terms_of(d).iter().filter(|&&(i, _)| !is_known(i));
             x[v] = moving.fold(0.0, |sum, &(i, c)| sum + c * x[i]);
         }
-    }
-
-    /// Finds what `count` carriers carry of `e`, by velocity.
-    fn carry(&mut self, count: usize, e: &[f64]) -> Result<(), usize> {
-        let n = self.columns.len();
-        for r in 0..count {
-            for c in 0..count {
-                let (a, b) = (&self.carriers[r * n..(r + 1) * n], &self.carriers[c * n..(c + 1) * n]);
-                self.normal[r * count + c] = a.iter().zip(b).map(|(a, b)| a * b).sum();
-            }
-        }
-        let normal = &self.normal;
-        let is_unique = factorise(count, &mut self.factor, |r, c| normal[r * count + c]).is_ok();
-        if !is_unique {
-            let scale = (0..count).map(|k| normal[k * count + k]).fold(0.0, f64::max);
-            let heaviest = self.weight[..count].iter().fold(f64::MIN_POSITIVE, |most, w| most.max(*w));
-            let weight = &self.weight;
-            let share = |k: usize| SHARING * scale * weight[k] / heaviest;
-            factorise(count, &mut self.factor, |r, c| normal[r * count + c] + if r == c { share(r) } else { 0.0 })?;
-        }
-        self.carried[..count].fill(0.0);
-        // what sharing keeps from being balanced is balanced by going on from there
-        for _ in 0..if is_unique { 2 } else { 4 } {
-            for (k, &v) in self.columns.iter().enumerate() {
-                let done: f64 = (0..count).map(|r| self.carriers[r * n + k] * self.carried[r]).sum();
-                self.left[k] = e[v] - done;
-            }
-            for r in 0..count {
-                let row = &self.carriers[r * n..(r + 1) * n];
-                self.correction[r] = row.iter().zip(&self.left).map(|(a, b)| a * b).sum();
-            }
-            solve_factorised(count, &self.factor, &mut self.correction[..count]);
-            self.carried[..count].iter_mut().zip(&self.correction).for_each(|(x, dx)| *x += dx);
-        }
-        Ok(())
     }
 }

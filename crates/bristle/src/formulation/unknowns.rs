@@ -186,6 +186,7 @@ impl Machine {
                 let Some(b) = contact.b else { continue };
                 if may_stick && contact.is_event_driven() && *mode == Mode::Stuck && !led {
                     let _ = ties.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
+                    ties.group(contact.v, b);
                 }
             }
             ties.finish(xi, |v| is_known(v) && !driven.iter().any(|driven| driven.v == v));

@@ -3,10 +3,10 @@
 //! The picture takes its colours from classes, with another set for dark ground, so that it can stand in any page.
 //! Curves are cut down to what their columns of pixels can show ([`super::decimate`]).
 
-use super::decimate::{is_drawable, runs};
+use super::decimate::runs;
 use super::palette::{DARK, DASHES, LIGHT};
 use super::phases::{Phases, merged};
-use super::select::{Curve, Panel};
+use super::select::Panel;
 use super::ticks::Axis;
 use std::fmt::Write;
 
@@ -19,7 +19,8 @@ const HEIGHT: f64 = 150.0;
 /// Of a line of the legend, and of a row of stick phases.
 const LINE: f64 = 18.0;
 const ROW: f64 = 16.0;
-/// Joints whose stick phases are shaded over the whole height of a panel; with more of them nothing could be told apart.
+/// Joints whose stick phases are shaded over the whole height of a panel. With more of them nothing could be told apart: then
+/// each curve is shaded along itself.
 const MOST_SHADED: usize = 3;
 
 /// The times and values that the panels draw from.
@@ -44,7 +45,8 @@ pub fn draw(title: &str, panels: &[Panel], data: &Data<'_>) -> String {
         let _ = writeln!(body, r#"<text class="title" x="{LEFT}" y="{y:.1}">{}</text>"#, escape(title));
         y += 12.0;
     }
-    let shown: Vec<&Phases> = data.phases.iter().filter(|phases| !phases.stuck.is_empty()).collect();
+    let is_shown = |span: &(f64, f64)| span.1 >= data.window.0 && span.0 <= data.window.1;
+    let shown: Vec<&Phases> = data.phases.iter().filter(|phases| phases.stuck.iter().any(is_shown)).collect();
     for panel in panels {
         y = draw_panel(&mut body, y, panel, &shown, data, &time) + 16.0;
     }
@@ -54,8 +56,10 @@ pub fn draw(title: &str, panels: &[Panel], data: &Data<'_>) -> String {
     // the labels of time, once
     y += 2.0;
     for &tick in &time.ticks {
-        let _ =
-            writeln!(body, r#"<text class="n" x="{:.1}" y="{y:.1}">{}</text>"#, x_of(&time, tick), time.label(tick));
+        let label = time.label(tick);
+        // the last one stays within the picture
+        let x = x_of(&time, tick).min(WIDTH - 2.0 - width_of(&label) / 2.0);
+        let _ = writeln!(body, r#"<text class="n" x="{x:.1}" y="{y:.1}">{label}</text>"#);
     }
     y += 20.0;
     let unit = if time.factor().is_empty() { "s".to_owned() } else { format!("{} s", time.factor()) };
@@ -74,18 +78,19 @@ pub fn draw(title: &str, panels: &[Panel], data: &Data<'_>) -> String {
 
 /// One panel from `y` downwards; gives where it ends.
 fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data: &Data<'_>, time: &Axis) -> f64 {
-    let (low, high) = extent(panel, data);
+    let drawn: Vec<Vec<Vec<(f64, f64)>>> = panel.curves.iter().map(|c| points(data, &data.columns[c.column])).collect();
+    let (low, high) = extent(drawn.iter().flatten().flatten().map(|point| point.1));
     let axis = Axis::around(low, high, 6);
     let top = legend(out, y, panel, &axis);
     let bottom = top + HEIGHT;
-    // a window cuts through curves; what lies beyond it is kept near
-    let y_of = |value: f64| bottom - HEIGHT * axis.place(value).clamp(-0.02, 1.02);
+    let y_of = |value: f64| bottom - HEIGHT * axis.place(value);
 
     // ground: stick phases, then the grid
     let of_panel = |phases: &&Phases| panel.is_of_joints && panel.curves.iter().any(|c| c.owner == phases.joint);
     let shaded: Vec<&Phases> = phases.iter().copied().filter(of_panel).collect();
-    if shaded.len() <= MOST_SHADED {
-        for phases in shaded {
+    let is_along = shaded.len() > MOST_SHADED;
+    if !is_along {
+        for phases in &shaded {
             let color = color_of(panel, &phases.joint).unwrap_or(0);
             let path = bars(&phases.stuck, time, top, HEIGHT);
             let _ = writeln!(out, r#"<path class="stuck f{}" d="{path}"/>"#, color % LIGHT.len());
@@ -102,7 +107,7 @@ fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data:
     }
     let _ = writeln!(out, r#"<rect class="frame" x="{LEFT}" y="{top:.1}" width="{PLOT}" height="{HEIGHT}"/>"#);
 
-    // a window cuts through curves: nothing is drawn beyond the frame, but for half the width of a line
+    // nothing is drawn beyond the frame, but for half the width of a line
     let clip = format!("panel-{top:.0}");
     let (above, high) = (top - 1.0, HEIGHT + 2.0);
     let _ = writeln!(
@@ -115,8 +120,15 @@ fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data:
         let color = color_of(panel, &phases.joint).unwrap_or(0);
         let _ = writeln!(out, r#"<path class="c{} event" d="{path}"/>"#, color % LIGHT.len());
     }
-    for curve in &panel.curves {
-        let path = path(curve, data, time, &y_of);
+    if is_along {
+        for (curve, drawn) in panel.curves.iter().zip(&drawn) {
+            let Some(phases) = shaded.iter().find(|phases| phases.joint == curve.owner) else { continue };
+            let path = path(drawn, time, &y_of, Some(&phases.stuck));
+            let _ = writeln!(out, r#"<path class="c{} along" d="{path}"/>"#, curve.color % LIGHT.len());
+        }
+    }
+    for (curve, drawn) in panel.curves.iter().zip(&drawn) {
+        let path = path(drawn, time, &y_of, None);
         let _ = writeln!(out, r#"<path class="{}" d="{path}"/>"#, classes(curve.color));
     }
     out.push_str("</g>\n");
@@ -169,16 +181,62 @@ fn draw_rows(out: &mut String, y: f64, phases: &[&Phases], panels: &[Panel], tim
     y
 }
 
-/// A curve as path data: tenths of a pixel, each point relative to the one before.
-fn path(curve: &Curve, data: &Data<'_>, time: &Axis, y_of: &dyn Fn(f64) -> f64) -> String {
-    let values = &data.columns[curve.column];
+/// What is drawn of a curve, as runs of points (time, value): rows within the window, and where a line to a row beyond it
+/// leaves it.
+fn points(data: &Data<'_>, values: &[f64]) -> Vec<Vec<(f64, f64)>> {
+    let (from, to) = data.window;
+    let at = |a: (f64, f64), b: (f64, f64), t: f64| (t, a.1 + (b.1 - a.1) * ((t - a.0) / (b.0 - a.0)));
+    let mut all = Vec::new();
+    for run in runs(data.t, values, from, to, PLOT as usize) {
+        let mut points: Vec<(f64, f64)> = run.into_iter().map(|row| (data.t[row], values[row])).collect();
+        // the rows beside the window are one before and one after
+        match points[..] {
+            [first, second, ..] if first.0 < from => points[0] = at(first, second, from),
+            [first] if first.0 < from => points.clear(),
+            _ => {}
+        }
+        let n = points.len();
+        match points[..] {
+            [.., before, last] if last.0 > to => points[n - 1] = at(before, last, to),
+            [last] if last.0 > to => points.clear(),
+            _ => {}
+        }
+        if !points.is_empty() {
+            all.push(points);
+        }
+    }
+    all
+}
+
+/// Runs of points as path data: tenths of a pixel, each relative to the one before. With `spans`, what lies in these alone.
+fn path(drawn: &[Vec<(f64, f64)>], time: &Axis, y_of: &dyn Fn(f64) -> f64, spans: Option<&[(f64, f64)]>) -> String {
+    // a row of the table is at an end of a span, give or take a rounding
+    let slack = 1e-9 * (time.high - time.low).abs();
+    let span_of = |t: f64| -> Option<usize> {
+        let Some(spans) = spans else { return Some(0) };
+        let next = spans.partition_point(|span| span.1 + slack < t);
+        spans.get(next).filter(|span| span.0 - slack <= t).map(|_| next)
+    };
     let mut path = String::new();
-    for run in runs(data.t, values, data.window.0, data.window.1, PLOT as usize) {
-        let mut at = (0, 0);
-        for (k, &row) in run.iter().enumerate() {
-            let x = x_of(time, data.t[row]).clamp(LEFT - 4.0, LEFT + PLOT + 4.0);
-            let to = ((10.0 * x).round() as i64, (10.0 * y_of(values[row])).round() as i64);
-            path.push(if k == 0 { 'M' } else { 'l' });
+    for run in drawn {
+        let (mut at, mut within, mut n) = ((0, 0), None, 0);
+        // a lonely point is a dot: round ends draw it
+        let end = |path: &mut String, n: usize| {
+            if n == 1 {
+                path.push_str("h0")
+            }
+        };
+        for &(t, x) in run {
+            let now = span_of(t);
+            if now != within {
+                end(&mut path, n);
+                (at, within, n) = ((0, 0), now, 0);
+            }
+            if now.is_none() {
+                continue;
+            }
+            let to = ((10.0 * x_of(time, t)).round() as i64, (10.0 * y_of(x)).round() as i64);
+            path.push(if n == 0 { 'M' } else { 'l' });
             path.push_str(&tenth(to.0 - at.0));
             // a sign separates as well as a space
             let y = tenth(to.1 - at.1);
@@ -187,11 +245,9 @@ fn path(curve: &Curve, data: &Data<'_>, time: &Axis, y_of: &dyn Fn(f64) -> f64) 
             }
             path.push_str(&y);
             at = to;
+            n += 1;
         }
-        if run.len() == 1 {
-            // a lonely point is a dot: round ends draw it
-            path.push_str("h0");
-        }
+        end(&mut path, n);
     }
     path
 }
@@ -236,17 +292,9 @@ fn marks(times: &[f64], time: &Axis, bottom: f64) -> String {
     path
 }
 
-/// Lowest and highest value of a panel within the window.
-fn extent(panel: &Panel, data: &Data<'_>) -> (f64, f64) {
-    let (from, to) = data.window;
-    let mut extent = (f64::INFINITY, f64::NEG_INFINITY);
-    for curve in &panel.curves {
-        for (&t, &x) in data.t.iter().zip(&data.columns[curve.column]) {
-            if is_drawable(x) && from <= t && t <= to {
-                extent = (extent.0.min(x), extent.1.max(x));
-            }
-        }
-    }
+/// Lowest and highest value.
+fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    let extent = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     if extent.0 <= extent.1 { extent } else { (0.0, 0.0) }
 }
 
@@ -305,7 +353,7 @@ pub fn style() -> String {
         "text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',Arial,sans-serif;fill:#444}\
          .title{font-size:16px;font-weight:600;fill:#111}.head{font-weight:600;fill:#111}.n{text-anchor:middle}.v{text-anchor:end}\
          path{fill:none}.ground{fill:#fff}.grid{stroke:#e4e4e4}.frame{fill:none;stroke:#999}.row{fill:#efefef}\
-         .stuck{opacity:.13}.held{opacity:.85}.event.event{stroke-width:1}\
+         .stuck{opacity:.13}.held{opacity:.85}.event.event{stroke-width:1}.along.along{stroke-width:8;opacity:.2;stroke-linecap:butt}\
          [class^=c]{stroke-width:1.5;stroke-linejoin:round;stroke-linecap:round}",
     );
     let colors = |style: &mut String, colors: &[&str]| {
@@ -319,7 +367,7 @@ pub fn style() -> String {
     }
     style.push_str(
         "@media (prefers-color-scheme:dark){text{fill:#bbb}.title,.head{fill:#eee}.ground{fill:#15171b}\
-         .grid{stroke:#2b2e34}.frame{stroke:#666}.row{fill:#24272d}.stuck{opacity:.2}",
+         .grid{stroke:#2b2e34}.frame{stroke:#666}.row{fill:#24272d}.stuck{opacity:.2}.along.along{opacity:.3}",
     );
     colors(&mut style, &DARK);
     style.push('}');
@@ -343,8 +391,7 @@ mod tests {
         let columns = vec![t.iter().map(|t| (7.0 * t).sin()).collect::<Vec<f64>>()];
         let data = Data { t: &t, columns: &columns, phases: &[], window: (0.0, 2.999) };
         let time = Axis::exact(0.0, 2.999, 10);
-        let curve = Curve { column: 0, label: String::new(), owner: String::new(), color: 0 };
-        let path = path(&curve, &data, &time, &|x| 100.0 - 50.0 * x);
+        let path = path(&points(&data, &columns[0]), &time, &|x| 100.0 - 50.0 * x, None);
         let (mut x, mut y) = (0.0, 0.0);
         for step in path[1..].split('l') {
             let gap = step.find(' ').or_else(|| step[1..].find('-').map(|k| k + 1)).unwrap();
@@ -352,5 +399,32 @@ mod tests {
             y += step[gap..].trim().parse::<f64>().unwrap();
         }
         assert!((x - (LEFT + PLOT)).abs() < 0.06 && (y - (100.0 - 50.0 * columns[0][2999])).abs() < 0.06, "{x} {y}");
+    }
+
+    /// A window cuts through lines: between two rows, past an end, beside a gap.
+    #[test]
+    fn a_window_cuts_lines_where_they_are() {
+        let t = [0.0, 1.0, 2.0, 3.0];
+        let columns = vec![vec![0.0, 10.0, 30.0, f64::NAN]];
+        let drawn = |from, to| {
+            let data = Data { t: &t, columns: &columns, phases: &[], window: (from, to) };
+            points(&data, &columns[0])
+        };
+        assert_eq!(drawn(0.25, 0.75), [[(0.25, 2.5), (0.75, 7.5)]]);
+        assert_eq!(drawn(0.5, 1.5), [[(0.5, 5.0), (1.0, 10.0), (1.5, 20.0)]]);
+        assert_eq!(drawn(1.5, 4.0), [[(1.5, 20.0), (2.0, 30.0)]]);
+        assert_eq!(drawn(2.5, 2.75), Vec::<Vec<(f64, f64)>>::new());
+        assert_eq!(drawn(-1.0, 5.0), [[(0.0, 0.0), (1.0, 10.0), (2.0, 30.0)]]);
+    }
+
+    /// Of more joints than can be shaded one over the other, each curve is shaded along itself.
+    #[test]
+    fn a_curve_is_shaded_along_its_stick_phases() {
+        let run = vec![(0.0, 1.0), (1.0, 1.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0)];
+        let time = Axis::exact(0.0, 4.0, 5);
+        let along = path(&[run], &time, &|x| 10.0 * x, Some(&[(0.0, 1.0), (3.0, 4.0)]));
+        assert_eq!(along.matches('M').count(), 2);
+        let begin = tenths(x_of(&time, 3.0));
+        assert!(along.starts_with(&format!("M{LEFT} 10l")) && along.contains(&format!("M{begin} 0l")), "{along}");
     }
 }

@@ -85,7 +85,26 @@ const curves = (() => {
       for (const t of phase.changes) { pen.moveTo(xOf(t), bottom); pen.lineTo(xOf(t), bottom - 6); }
       pen.stroke();
     }
-    pen.lineWidth = 1.6; pen.lineJoin = pen.lineCap = "round";
+    pen.lineJoin = "round";
+    // of many joints, each curve has its own shade while its joint is stuck
+    if (shaded.length > MOST_SHADED) {
+      pen.lineWidth = 8; pen.lineCap = "butt"; pen.globalAlpha = darkness.matches ? 0.3 : 0.2;
+      for (const curve of panel.curves) {
+        const phase = shaded.find((phase) => phase.joint === curve.owner);
+        if (!curve.isOn || !phase) continue;
+        pen.strokeStyle = color(curve.color); pen.beginPath();
+        for (const [a, b] of phase.stuck) {
+          const [first, last] = [valueAt(curve, a), valueAt(curve, b)];
+          if (first === null || last === null) continue;
+          pen.moveTo(xOf(a), yOf(first));
+          for (let k = lastBefore(curve.t, a) + 1; k < curve.t.length && curve.t[k] < b; k++) pen.lineTo(xOf(curve.t[k]), yOf(curve.x[k]));
+          pen.lineTo(xOf(b), yOf(last));
+        }
+        pen.stroke();
+      }
+      pen.globalAlpha = 1;
+    }
+    pen.lineWidth = 1.6; pen.lineCap = "round";
     for (const curve of panel.curves) {
       if (!curve.isOn) continue;
       pen.strokeStyle = color(curve.color); pen.setLineDash(dashOf(curve.color)); pen.beginPath();

@@ -211,6 +211,16 @@ const stage = (() => {
     // arcs that pass over wheels rise one above the other, named once where they are highest
     const rise = clamp((at[0][1] - 1.25 * full - 52) / 4, 4, 26);
     let arcs = 0;
+    // names stand where no wheel and no other name is, on a ground of their own
+    const boxes = [], labels = [];
+    const boxOf = (text, x, y) => { const half = pen.measureText(text).width / 2 + 2; return [x - half, y - 8, x + half, y + 8]; };
+    const isFree = (box) => boxes.every((b) => box[2] < b[0] || b[2] < box[0] || box[3] < b[1] || b[3] < box[1]);
+    const nameAt = (text, x, y, style) => { boxes.push(boxOf(text, x, y)); labels.push([text, x, y, style]); };
+    links.forEach((link, i) => {
+      const [x, y] = at[i];
+      boxes.push([x - radius[i], y - radius[i], x + radius[i], y + radius[i] + 12]);
+      nameAt(link.joint, x, y + radius[i] + 23, ink);
+    });
     for (const coupling of data.couplings) {
       const stuck = isStuck(coupling.name, t), slips = /Clutch|Brake/.test(coupling.kind);
       if (coupling.links.length < 2) {
@@ -224,15 +234,20 @@ const stage = (() => {
         const [a, b] = [coupling.links[k - 1], coupling.links[k]].map((i) => at[i]);
         const far = passes(coupling.links[k - 1], coupling.links[k]);
         const top = [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2 - (far ? 1.25 * full + 6 + rise * (arcs++ % 5) : 0)];
-        stroke(soft, slips ? 2 : 3, () => { pen.moveTo(...a); if (far) pen.quadraticCurveTo(top[0], 2 * top[1] - (a[1] + b[1]) / 2, ...b); else pen.lineTo(...b); });
+        const bend = [top[0], 2 * top[1] - (a[1] + b[1]) / 2];
+        const along = (u) => [0, 1].map((d) => (1 - u) ** 2 * a[d] + 2 * u * (1 - u) * bend[d] + u * u * b[d]);
+        stroke(soft, slips ? 2 : 3, () => { pen.moveTo(...a); pen.quadraticCurveTo(...bend, ...b); });
         if (slips) {
           // two plates, together while stuck
           const gap = stuck ? 3 : 6;
           pen.fillStyle = paper; pen.fillRect(top[0] - gap, top[1] - 14, 2 * gap, 28);
           for (const s of [-1, 1]) stroke(stuck ? held : ink, 4, () => { pen.moveTo(top[0] + s * gap, top[1] - 13); pen.lineTo(top[0] + s * gap, top[1] + 13); });
+          boxes.push([top[0] - gap - 4, top[1] - 14, top[0] + gap + 4, top[1] + 14]);
         }
         if (k > 1 && !slips) continue;
-        pen.fillStyle = soft; pen.textBaseline = "bottom"; pen.fillText(coupling.name, top[0], top[1] - (slips ? 17 : 4));
+        const places = slips ? [[top[0], top[1] - 24], [top[0], top[1] + 24]] : [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8].map(along);
+        const [x, y] = places.find(([x, y]) => isFree(boxOf(coupling.name, x, y))) || places[0];
+        nameAt(coupling.name, x, y, soft);
       }
     }
     links.forEach((link, i) => {
@@ -243,8 +258,13 @@ const stage = (() => {
       stroke(hue, 2, () => pen.arc(x, y, radius[i], 0, 7));
       stroke(hue, 4, () => { pen.moveTo(x, y); pen.lineTo(x + d[0], y + d[1]); });
       disc(pen, at[i], 5, isStuck(link.joint, t) ? held : paper, ink);
-      pen.fillStyle = ink; pen.textBaseline = "top"; pen.fillText(link.joint, x, y + radius[i] + 14);
     });
+    pen.textBaseline = "middle";
+    for (const [text, x, y, style] of labels) {
+      const [left, above, right, below] = boxOf(text, x, y);
+      if (style === soft) { pen.fillStyle = paper; pen.fillRect(left, above, right - left, below - above); }
+      pen.fillStyle = style; pen.fillText(text, x, y);
+    }
     sayStuck(t);
   };
   const sayStuck = (t) => {

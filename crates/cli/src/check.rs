@@ -1,10 +1,10 @@
 //! `bristle check`: read scenes, build their machines, say what is wrong; on request, save a scene as it was understood.
 
 use crate::Outcome;
-use crate::progress::count;
 use crate::run::explained;
 use crate::settings::Settings;
 use crate::target;
+use crate::words::count;
 use anyhow::{Result, ensure};
 use clap::Args;
 use std::io::Write;

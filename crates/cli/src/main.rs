@@ -22,6 +22,7 @@ mod settings;
 mod summary;
 mod sweep;
 mod target;
+mod words;
 
 use clap::{Parser, Subcommand};
 use std::io::{self, Write};

@@ -1,5 +1,6 @@
 //! How far a run is, on one line of a terminal: simulated time, speed relative to real time, changes of mode, time left.
 
+use crate::words::{count, significant};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
@@ -71,20 +72,6 @@ fn line(t: f64, end: f64, elapsed: f64, n_events: usize) -> String {
     line
 }
 
-/// `1 joint`, `2 joints`
-pub fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Three digits, for people.
-pub fn significant(x: f64) -> String {
-    match x.abs() {
-        0.0 => "0".into(),
-        a if !(1e-3..1e6).contains(&a) => format!("{x:.2e}"),
-        a => format!("{x:.*}", (2 - a.log10().floor() as i32).max(0) as usize),
-    }
-}
-
 /// Seconds as people say them.
 fn clock(seconds: f64) -> String {
     if seconds < 10.0 {
@@ -109,14 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_people() {
-        assert_eq!(
-            ["0", "1.23", "123", "12346", "0.0123"].map(String::from),
-            [0.0, 1.234, 123.4, 12346.0, 0.01234].map(significant)
-        );
-        assert_eq!(
-            (significant(1e9), clock(9.94), clock(61.0), clock(7265.0)),
-            ("1.00e9".into(), "9.9 s".into(), "1:01 min".into(), "2:01 h".into())
-        );
+    fn seconds_as_people_say_them() {
+        assert_eq!([9.94, 61.0, 7265.0].map(clock), ["9.9 s", "1:01 min", "2:01 h"].map(String::from));
     }
 }

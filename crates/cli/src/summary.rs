@@ -1,7 +1,7 @@
 //! What a run did, for people and for programs.
 
 use crate::collect::Collector;
-use crate::progress::{count, significant};
+use crate::words::{count, significant};
 use bristle::{Scene, Simulation};
 use serde::ser::{Serialize, Serializer};
 use std::fmt::Write as _;

@@ -45,7 +45,7 @@ pub fn phases(results: &Results, t: &[f64]) -> Vec<Phases> {
             .map(|event| (event.t, event.to == 0))
             .collect();
         let first = results.events.iter().find(|event| event.joint == phases.joint);
-        let mut is_stuck = match (first, modes.and_then(|modes| modes.first())) {
+        let is_stuck = match (first, modes.and_then(|modes| modes.first())) {
             (Some(event), _) => event.from == 0,
             (None, Some(&mode)) => mode == 0.0,
             (None, None) => false,
@@ -56,19 +56,26 @@ pub fn phases(results: &Results, t: &[f64]) -> Vec<Phases> {
             let changed = modes.windows(2).zip(t.iter().skip(1)).filter(|(pair, _)| pair[0] != pair[1]);
             changes = changed.map(|(pair, &t)| (t, pair[1] == 0.0)).collect();
         }
-        let mut since = start;
-        for &(at, becomes_stuck) in &changes {
-            if is_stuck && at > since {
-                phases.stuck.push((since, at));
-            }
-            (since, is_stuck) = (at, becomes_stuck);
-        }
-        if is_stuck && end > since {
-            phases.stuck.push((since, end));
-        }
+        phases.stuck = spans(is_stuck, &changes, (start, end));
         phases.changes = changes.into_iter().map(|(at, _)| at).collect();
     }
     all
+}
+
+/// From when to when a joint was stuck, from how it began, when that changed, and to what.
+pub fn spans(is_stuck: bool, changes: &[(f64, bool)], (start, end): (f64, f64)) -> Vec<(f64, f64)> {
+    let mut spans = Vec::new();
+    let (mut since, mut is_stuck) = (start, is_stuck);
+    for &(at, becomes_stuck) in changes {
+        if is_stuck && at > since {
+            spans.push((since, at));
+        }
+        (since, is_stuck) = (at, becomes_stuck);
+    }
+    if is_stuck && end > since {
+        spans.push((since, end));
+    }
+    spans
 }
 
 /// A joint or coupling with bristles, and the velocity below which it counts as stuck; `None` if the law does not say.

@@ -4,8 +4,11 @@
 //! what `results.json` holds and what the tests look at.
 
 use crate::plot::escape;
+use crate::words::grouped;
 use serde::Serialize;
 use std::fmt::Write;
+
+pub use crate::words::digits;
 
 /// A number of a paper and ours.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -47,6 +50,8 @@ pub struct Document {
     pub name: &'static str,
     /// Heading.
     pub title: String,
+    /// Whether experiments were shortened.
+    pub is_shortened: bool,
     blocks: Vec<Block>,
     /// Tables of numbers.
     pub data: Vec<Data>,
@@ -57,7 +62,25 @@ pub struct Document {
 impl Document {
     /// An empty report.
     pub fn new(name: &'static str, title: &str) -> Self {
-        Self { name, title: title.into(), blocks: Vec::new(), data: Vec::new(), quantities: Vec::new() }
+        Self {
+            name,
+            title: title.into(),
+            is_shortened: false,
+            blocks: Vec::new(),
+            data: Vec::new(),
+            quantities: Vec::new(),
+        }
+    }
+
+    /// Says before everything else that the experiments were shortened, and how to get the whole of them.
+    pub fn mark_shortened(&mut self) {
+        let words = format!(
+            "**Shortened**, with `--quick`: fewer steps, points and repetitions than in the paper, and some figures are coarser or left \
+             out. `bristle reproduce {}` without it takes some minutes and gives the full report.",
+            self.name
+        );
+        self.is_shortened = true;
+        self.blocks.insert(0, Block::Words(words));
     }
 
     /// A heading.
@@ -224,32 +247,9 @@ fn quoted(cell: &str) -> String {
     if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
 }
 
-/// A number with this many significant digits, for tables.
-pub fn digits(x: f64, n: usize) -> String {
-    let magnitude = x.abs();
-    if x == 0.0 {
-        "0".into()
-    } else if !x.is_finite() {
-        "–".into()
-    } else if (1e-3..1e6).contains(&magnitude) {
-        let decimals = n as i32 - 1 - magnitude.log10().floor() as i32;
-        format!("{x:.*}", decimals.max(0) as usize)
-    } else {
-        format!("{x:.*e}", n.saturating_sub(1))
-    }
-}
-
-/// A whole number with its thousands apart.
+/// A whole number with its thousands apart, for tables.
 pub fn count(n: usize) -> String {
-    let text = n.to_string();
-    let mut out = String::new();
-    for (k, digit) in text.chars().enumerate() {
-        if k > 0 && (text.len() - k).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    grouped(n, ',')
 }
 
 #[cfg(test)]
@@ -275,11 +275,14 @@ mod tests {
     }
 
     #[test]
-    fn numbers_for_tables() {
-        assert_eq!(
-            [digits(3.985e-4, 3), digits(0.1501, 3), digits(28284.0, 4), digits(1.5, 3), digits(f64::INFINITY, 3)],
-            ["3.98e-4", "0.150", "28284", "1.50", "–"].map(String::from)
-        );
-        assert_eq!([count(7), count(2_828_427), count(402_046)], ["7", "2,828,427", "402,046"].map(String::from));
+    fn a_shortened_report_says_so_first() {
+        let mut document = Document::new("paper", "Title");
+        document.words("Much.");
+        document.mark_shortened();
+        let markdown = document.markdown();
+        let first: Vec<&str> = markdown.lines().take(3).collect();
+        assert!(first[2].starts_with("**Shortened**, with `--quick`: "), "{markdown}");
+        assert!(first[2].contains("`bristle reproduce paper`") && document.is_shortened);
+        assert!(document.html().contains("<b>Shortened</b>, with <code>--quick</code>: fewer"));
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! A run that fails is a result too: it keeps what it had and says why it ended.
 
+use bristle::component::{BristleState, Friction};
 use bristle::integrate::Stats;
 use bristle::{Error, Event, Record, Scene, Simulation};
 use std::ops::ControlFlow;
@@ -188,6 +189,35 @@ impl Experiment {
         };
         Ok(Found { t, columns, events, stats: sim.stats(), wall, step, failure })
     }
+}
+
+/// σ₀z of a joint: the state that is integrated.
+pub fn bristle_effort(sim: &mut Simulation, joint: &str) -> Result<f64, Error> {
+    Ok(sigma0(sim, joint)? * sim.bristle(joint)?.z)
+}
+
+/// Moves σ₀z of a joint up by some units in the last place, through its public state. Returns it as it is then.
+pub fn kick(sim: &mut Simulation, joint: &str, ulps: u32) -> Result<f64, Error> {
+    let sigma0 = sigma0(sim, joint)?;
+    let mut z = sim.bristle(joint)?.z;
+    let wanted = (0..ulps).fold(sigma0 * z, |effort, _| effort.next_up());
+    // the deflection whose product is the number wanted
+    while sigma0 * z < wanted {
+        z = z.next_up();
+    }
+    let entity = sim.joint(joint)?;
+    if ulps > 0
+        && let Ok(mut state) = sim.world_mut().get::<&mut BristleState>(entity)
+    {
+        state.z = z;
+    }
+    Ok(sigma0 * z)
+}
+
+fn sigma0(sim: &mut Simulation, joint: &str) -> Result<f64, Error> {
+    let entity = sim.joint(joint)?;
+    let world = sim.world_mut();
+    Ok(world.get::<&Friction>(entity).map_or(f64::NAN, |friction| friction.0.sigma0()))
 }
 
 /// Keeps the channels asked for.

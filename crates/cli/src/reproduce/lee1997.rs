@@ -9,7 +9,9 @@ use super::experiment::{Experiment, Found, PaperScene, paper_scene};
 use super::{Effort, Progress};
 use crate::bench::pendulum::{self, Measured, Pendulum, Way};
 use crate::bench::{chains, table};
+use crate::plot::phases::spans;
 use bristle::Error;
+use bristle::friction::Mode;
 
 const SINGLE: PaperScene = paper_scene!("lee1997/single.ron");
 const DOUBLE: PaperScene = paper_scene!("lee1997/double.ron");
@@ -139,21 +141,11 @@ fn key(way: Way) -> &'static str {
 
 /// Spans in which a joint is stuck.
 fn stuck(found: &Found, joint: &str) -> Vec<(f64, f64)> {
-    let mut spans = Vec::new();
-    let mut since = None;
-    for event in found.events.iter().filter(|event| event.joint == joint) {
-        match (since, event.to == bristle::friction::Mode::Stuck) {
-            (None, true) => since = Some(event.t),
-            (Some(start), false) => {
-                spans.push((start, event.t));
-                since = None;
-            }
-            _ => {}
-        }
-    }
-    let end = found.t.last().copied().unwrap_or(0.0);
-    spans.extend(since.map(|start| (start, end)));
-    spans
+    let of_joint = || found.events.iter().filter(|event| event.joint == joint);
+    let changes: Vec<(f64, bool)> = of_joint().map(|event| (event.t, event.to == Mode::Stuck)).collect();
+    let begins_stuck = of_joint().next().is_some_and(|event| event.from == Mode::Stuck);
+    let ends = found.t.first().copied().zip(found.t.last().copied()).unwrap_or_default();
+    spans(begins_stuck, &changes, ends)
 }
 
 /// Angle, velocity and acceleration of a joint over time, stick phases shaded.

@@ -43,7 +43,7 @@ pub struct Reproduce {
     /// Folder to write into
     #[arg(long, value_name = "DIR", default_value = "reproduced")]
     out: PathBuf,
-    /// Shorter experiments, for a first look: some figures are coarser
+    /// Shorter experiments, for a first look: some figures are coarser, and the reports say so
     #[arg(long)]
     quick: bool,
     /// No progress
@@ -97,7 +97,10 @@ impl Reproduce {
         let mut documents = Vec::new();
         for (_, report) in PAPERS.iter().filter(|(which, _)| self.which == Which::All || *which == self.which) {
             let start = Instant::now();
-            let written = report(effort, &progress).map_err(anyhow::Error::from).and_then(|document| {
+            let written = report(effort, &progress).map_err(anyhow::Error::from).and_then(|mut document| {
+                if effort == Effort::Short {
+                    document.mark_shortened();
+                }
                 let folder = self.out.join(document.name);
                 write_document(&document, &folder)?;
                 progress.clear();
@@ -138,8 +141,9 @@ fn write_document(document: &Document, folder: &Path) -> Result<()> {
     for data in &document.data {
         write_file(&folder.join(&data.name), &data.text)?;
     }
+    let Document { name, title, is_shortened, quantities, .. } = document;
     let json =
-        serde_json::json!({ "paper": document.name, "title": document.title, "quantities": document.quantities });
+        serde_json::json!({ "paper": name, "title": title, "shortened": is_shortened, "quantities": quantities });
     write_file(&folder.join("results.json"), &(serde_json::to_string_pretty(&json)? + "\n"))
 }
 

@@ -8,12 +8,11 @@
 //! bristle moved by one unit in the last place at 8.5 s, in the first slip.
 
 use super::super::document::{Document, digits};
-use super::super::experiment::{Experiment, Found, PaperScene};
+use super::super::experiment::{Experiment, Found, PaperScene, kick};
 use super::super::series::interpolate;
 use super::super::{Effort, Progress};
 use super::{BEARING, CLASSIC, INTERVAL, bearing, tight};
-use bristle::component::BristleState;
-use bristle::{Error, Simulation};
+use bristle::Error;
 use rayon::prelude::*;
 
 /// Steps that are tried, ms; those below [`FINE`] with explicit methods and one ulp only.
@@ -22,8 +21,9 @@ const LADDER: [f64; 20] =
 const SHORT: [f64; 7] = [0.1, 0.2, 0.9, 1.0, 2.0, 5.0, 10.0];
 const FINE: f64 = 0.5;
 
-/// When the bristle is moved, s.
+/// When the bristle is moved, and when the experiment ends, s.
 const AT: f64 = 8.5;
+const END: f64 = 25.0;
 
 /// An angle that is off by more at the end, where it is 1.9 rad, belongs to another motion.
 const OFF: f64 = 0.05;
@@ -64,22 +64,6 @@ const CASES: [Case; 9] = [
     case("classic_real_time", "classic, `RealTime`", CLASSIC, "RealTime", false, None),
 ];
 
-/// Moves σ₀z by one unit in the last place.
-fn kick(sim: &mut Simulation) -> Result<(), Error> {
-    const SIGMA0: f64 = 1e5;
-    let mut z = sim.bristle("bearing")?.z;
-    // the state kept is σ₀z: the next deflection whose product is another number
-    let before = SIGMA0 * z;
-    while SIGMA0 * z == before {
-        z = z.next_up();
-    }
-    let joint = sim.joint("bearing")?;
-    if let Ok(mut state) = sim.world_mut().get::<&mut BristleState>(joint) {
-        state.z = z;
-    }
-    Ok(())
-}
-
 /// What came of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Outcome {
@@ -110,21 +94,18 @@ impl Outcome {
 fn attempt(case: &Case, step: f64, reference: &Found) -> Result<Outcome, Error> {
     let run: Experiment = bearing(case.scene).step(case.method, step).every(INTERVAL);
     let mut sim = run.simulation()?;
-    let mut found = if case.is_kicked {
-        let before = run.go_on(&mut sim, AT)?;
-        if before.failure.is_some() {
+    if case.is_kicked {
+        if run.go_on(&mut sim, AT)?.failure.is_some() {
             return Ok(Outcome::BlewUp);
         }
-        kick(&mut sim)?;
-        run.go_on(&mut sim, 25.0)?
-    } else {
-        run.go_on(&mut sim, 25.0)?
-    };
+        kick(&mut sim, "bearing", 1)?;
+    }
+    let found = run.go_on(&mut sim, END)?;
     let is_bounded = found.column(0).iter().all(|torque| torque.abs() < TOO_MUCH);
-    if found.failure.take().is_some() || !is_bounded {
+    if found.failure.is_some() || !is_bounded {
         return Ok(Outcome::BlewUp);
     }
-    let end = interpolate(&reference.t, reference.column(1), 25.0, &mut 0);
+    let end = interpolate(&reference.t, reference.column(1), END, &mut 0);
     Ok(found.column(1).last().map_or(Outcome::BlewUp, |angle| Outcome::Ended((angle - end).abs())))
 }
 
@@ -163,24 +144,21 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
     ));
     let mut head = vec!["step, ms"];
     head.extend(CASES.iter().map(|case| case.label));
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for (i, ms) in ladder.iter().enumerate() {
-        let mut row = vec![digits(*ms, 2)];
-        row.extend((0..CASES.len()).map(|k| of(k)[i].cell()));
-        rows.push(row);
-    }
-    let mut row = vec!["**up to**".to_owned()];
-    row.extend(longest.iter().map(|&ms| if ms > 0.0 { format!("**{ms}**") } else { "**none**".into() }));
-    rows.push(row);
-    let mut row = vec!["print".to_owned()];
-    row.extend(CASES.iter().map(|case| case.print.map_or("–".into(), |ms| format!("{ms}"))));
-    rows.push(row);
+    let row = |first: String, cell: &dyn Fn(usize) -> String| -> Vec<String> {
+        std::iter::once(first).chain((0..CASES.len()).map(cell)).collect()
+    };
+    let mut rows: Vec<Vec<String>> =
+        ladder.iter().enumerate().map(|(i, ms)| row(digits(*ms, 2), &|k| of(k)[i].cell())).collect();
+    let bold = |ms: f64| if ms > 0.0 { format!("**{ms}**") } else { "**none**".into() };
+    rows.push(row("**up to**".into(), &|k| bold(longest[k])));
+    rows.push(row("print".into(), &|k| CASES[k].print.map_or("–".into(), |ms| format!("{ms}"))));
     document.table("longest_step", &head, rows);
     let fastest = reference.largest(2);
     let lambda = 1e5 * fastest;
-    let up_to = |name: &str| CASES.iter().zip(&longest).find(|(case, _)| case.name == name).map_or(0.0, |(_, &ms)| ms);
+    let place = |name: &str| CASES.iter().position(|case| case.name == name);
+    let up_to = |name: &str| place(name).map_or(0.0, |k| longest[k]);
     let at = |name: &str, wanted: f64| {
-        let k = CASES.iter().position(|case| case.name == name)?;
+        let k = place(name)?;
         let i = ladder.iter().position(|&ms| ms == wanted)?;
         Some(of(k)[i])
     };

@@ -4,10 +4,9 @@
 use super::super::Progress;
 use super::super::chart::{self, Panel, Style};
 use super::super::document::{Document, digits};
-use super::super::experiment::Found;
-use super::{SLIDER, slider};
-use bristle::component::BristleState;
-use bristle::{Error, Simulation};
+use super::super::experiment::{Found, bristle_effort, kick};
+use super::slider;
+use bristle::Error;
 
 /// When the kick comes: 8.5 s, in the first slip.
 const AT: f64 = 8.5 * std::f64::consts::SQRT_2;
@@ -26,32 +25,11 @@ fn kicked(method: &str, step: f64, ulps: u32) -> Result<Kicked, Error> {
     let run = slider().step(method, step).every_step();
     let mut sim = run.simulation()?;
     run.go_on(&mut sim, AT)?;
-    let before = y3(&sim)?;
-    let mut z = sim.bristle("slide")?.z;
-    if ulps > 0 {
-        let wanted = (0..ulps).fold(before, |y3, _| y3.next_up());
-        // the state kept is σ₀z: the deflection whose product is the number wanted
-        while sigma0()? * z < wanted {
-            z = z.next_up();
-        }
-        let joint = sim.joint("slide")?;
-        if let Ok(mut state) = sim.world_mut().get::<&mut BristleState>(joint) {
-            state.z = z;
-        }
-    }
-    let after = sigma0()? * z;
+    let before = bristle_effort(&mut sim, "slide")?;
+    let after = kick(&mut sim, "slide", ulps)?;
     let found = run.go_on(&mut sim, END)?;
     let ulps = after.to_bits() as i64 - before.to_bits() as i64;
     Ok(Kicked { after: found, y3: (before, after), ulps })
-}
-
-fn sigma0() -> Result<f64, Error> {
-    let scene = bristle::Scene::parse(SLIDER.text, SLIDER.path)?;
-    Ok(scene.joints[0].friction.as_ref().map_or(f64::NAN, |law| law.sigma0()))
-}
-
-fn y3(sim: &Simulation) -> Result<f64, Error> {
-    Ok(sigma0()? * sim.bristle("slide")?.z)
 }
 
 /// Largest |f_L|.

@@ -58,7 +58,7 @@ enum Command {
     Import(import::ImportRobot),
     /// Compare two results, or two ways to solve one scene
     Compare(Box<compare::Compare>),
-    /// Measure what load-dependent friction costs in each formulation
+    /// Measure what friction costs on this machine, and what fixed steps make of it
     Bench(bench::Bench),
     /// Run the experiments of published papers again, each number beside the printed one
     Reproduce(reproduce::Reproduce),

@@ -25,8 +25,11 @@ const MOST_POINTS: usize = 100_000_000;
 A row has the number of its point, the values of the ranges, and every channel at the end of the run.
 
 Examples:
-  bristle sweep scenes/arm_3dof.ron --set joints.shoulder.friction.coulomb=0.1:1.0:10 --out sweep.csv
-  bristle sweep scene.ron --set joints.a.damping=0:1:100 --set joints.b.damping=0:1:100 --shard 2/8 --out part2.csv"
+  bristle sweep scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1:0.3:5 --out sweep.csv
+  bristle sweep scenes/arm_3dof.ron --set joints.yaw.damping=0:1:10 --set joints.elbow.damping=0:1:10 --shard 2/8 --out part2.csv
+
+Exit codes: 0 done, 1 a point failed (its row says why), 2 the input was refused. A sweep that is interrupted goes on where it was when
+it is started again."
 )]
 pub struct Sweep {
     /// A scene (RON) or robot (URDF)

@@ -2,6 +2,7 @@
 
 mod compare;
 mod dynamics;
+mod help;
 mod import;
 mod lost;
 mod plot;

@@ -76,7 +76,7 @@ impl Document {
     pub fn mark_shortened(&mut self) {
         let words = format!(
             "**Shortened**, with `--quick`: fewer steps, points and repetitions than in the paper, and some figures are coarser or left \
-             out. `bristle reproduce {}` without it takes some minutes and gives the full report.",
+             out. `bristle reproduce {}` without it gives the full report.",
             self.name
         );
         self.is_shortened = true;

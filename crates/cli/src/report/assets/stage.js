@@ -262,7 +262,7 @@ const stage = (() => {
     pen.textBaseline = "middle";
     for (const [text, x, y, style] of labels) {
       const [left, above, right, below] = boxOf(text, x, y);
-      if (style === soft) { pen.fillStyle = paper; pen.fillRect(left, above, right - left, below - above); }
+      pen.fillStyle = paper; pen.fillRect(left, above, right - left, below - above);
       pen.fillStyle = style; pen.fillText(text, x, y);
     }
     sayStuck(t);

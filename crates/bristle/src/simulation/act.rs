@@ -170,13 +170,10 @@ impl Simulation {
         while let Some(&(from, q, v)) = placed.get(next) {
             next += 1;
             for tie in &compiled.coupled.ties {
-                // a q_a + b q_b = offset
-                let ([(a, c), (b, d)], Some(offset)) = (tie.terms[..].as_array().unwrap_or(&[(0, 0.0); 2]), tie.offset)
-                else {
-                    continue;
-                };
-                let (own, other, to) = if *a == from { (c, d, *b) } else { (d, c, *a) };
-                let is_tied = tie.terms.len() == 2 && (*a == from || *b == from) && *other != 0.0;
+                // c q_a + d q_b = offset
+                let (&[(a, c), (b, d)], Some(offset)) = (&tie.terms[..], tie.offset) else { continue };
+                let (own, other, to) = if a == from { (c, d, b) } else { (d, c, a) };
+                let is_tied = (a == from || b == from) && other != 0.0;
                 if is_tied && placed.iter().all(|done| done.0 != to) {
                     placed.push((to, (offset - own * q) / other, -own * v / other));
                 }

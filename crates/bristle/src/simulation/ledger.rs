@@ -49,8 +49,7 @@ impl Past {
     pub fn is_drowned(&self, driver: &Driver, before: &Energies, now: &Energies) -> bool {
         let booked = driver.quadratures().iter().chain(&self.quad).map(|x| x.abs()).sum::<f64>();
         let size = before.stored().abs() + self.initial.abs() + booked;
-        // not finite is drowned
-        !(f64::EPSILON * size <= 1e-3 * (1.0 + now.stored().abs()))
+        size.is_nan() || f64::EPSILON * size > 1e-3 * (1.0 + now.stored().abs())
     }
 
     /// A ledger that begins here: what was booked is not finite, drowns all that follows, or led to what is not finite.

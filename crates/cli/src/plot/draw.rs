@@ -22,6 +22,9 @@ const ROW: f64 = 16.0;
 /// Joints whose stick phases are shaded over the whole height of a panel. With more of them nothing could be told apart: then
 /// each curve is shaded along itself.
 const MOST_SHADED: usize = 3;
+/// So many gaps that a pixel cannot show are left out; with more of them density takes their place, in steps of 1/8.
+const FINE_GAPS: usize = 20;
+const LEVELS: usize = 8;
 
 /// The times and values that the panels draw from.
 pub struct Data<'a> {
@@ -92,8 +95,7 @@ fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data:
     if !is_along {
         for phases in &shaded {
             let color = color_of(panel, &phases.joint).unwrap_or(0);
-            let path = bars(&phases.stuck, time, top, HEIGHT);
-            let _ = writeln!(out, r#"<path class="stuck f{}" d="{path}"/>"#, color % LIGHT.len());
+            write_bars(out, &format!("stuck f{}", color % LIGHT.len()), bars(&phases.stuck, time, top, HEIGHT));
         }
     }
     for &tick in &axis.ticks {
@@ -172,8 +174,7 @@ fn draw_rows(out: &mut String, y: f64, phases: &[&Phases], panels: &[Panel], tim
     for (k, phases) in phases.iter().enumerate() {
         let color = panels.iter().find_map(|panel| color_of(panel, &phases.joint)).unwrap_or(k) % LIGHT.len();
         let _ = writeln!(out, r#"<rect class="row" x="{LEFT}" y="{y:.1}" width="{PLOT}" height="{:.1}"/>"#, ROW - 4.0);
-        let path = bars(&phases.stuck, time, y, ROW - 4.0);
-        let _ = writeln!(out, r#"<path class="held f{color}" d="{path}"/>"#);
+        write_bars(out, &format!("held f{color}"), bars(&phases.stuck, time, y, ROW - 4.0));
         let name = shortened(&phases.joint, LEFT - 10.0);
         let _ = writeln!(out, r#"<text class="v" x="{:.1}" y="{:.1}">{}</text>"#, LEFT - 7.0, y + 10.0, escape(&name));
         y += ROW;
@@ -262,20 +263,63 @@ pub fn tenth(n: i64) -> String {
     }
 }
 
-/// Spans of time as bars of one height; those a pixel cannot part are one.
-fn bars(spans: &[(f64, f64)], time: &Axis, top: f64, height: f64) -> String {
+/// Spans of time as bars of one height, each path with the part of its time that is filled. Spans that pixels can part are drawn as
+/// they are; where they are finer, columns of pixels are as dense as the spans in them.
+fn bars(spans: &[(f64, f64)], time: &Axis, top: f64, height: f64) -> Vec<(f64, String)> {
     let pixels: Vec<(f64, f64)> = spans
         .iter()
         .filter(|span| span.1 >= time.low && span.0 <= time.high)
         .map(|span| (x_of(time, span.0.max(time.low)), x_of(time, span.1.min(time.high))))
         .collect();
-    let mut path = String::new();
-    for (from, to) in merged(&pixels, 0.5) {
-        let width = (to - from).max(0.4);
-        let _ =
-            write!(path, "M{} {}h{}v{}h-{}z", tenths(from), tenths(top), tenths(width), tenths(height), tenths(width));
+    let bar = |path: &mut String, from: f64, width: f64| {
+        let (left, wide) = (tenths(from), tenths(width.max(0.4)));
+        let _ = write!(path, "M{left} {}h{wide}v{}h-{wide}z", tenths(top), tenths(height));
+    };
+    let is_fine = pixels.windows(2).filter(|pair| pair[1].0 - pair[0].1 < 0.5).count() > FINE_GAPS;
+    if !is_fine {
+        let mut path = String::new();
+        merged(&pixels, 0.5).into_iter().for_each(|(from, to)| bar(&mut path, from, to - from));
+        return vec![(1.0, path)];
     }
-    path
+    let mut levels = vec![String::new(); LEVELS];
+    let mut run = (LEFT, 0);
+    let covered = coverage(&pixels, LEFT, PLOT as usize);
+    for (k, part) in covered.iter().copied().chain([0.0]).enumerate() {
+        let level = if k < covered.len() { (part * LEVELS as f64).round() as usize } else { 0 };
+        let x = LEFT + k as f64;
+        if level != run.1 || k == covered.len() {
+            if run.1 > 0 {
+                bar(&mut levels[run.1 - 1], run.0, x - run.0);
+            }
+            run = (x, level);
+        }
+    }
+    let parts = levels.into_iter().enumerate().filter(|(_, path)| !path.is_empty());
+    parts.map(|(level, path)| ((level + 1) as f64 / LEVELS as f64, path)).collect()
+}
+
+/// Bars, thinner where less of the time is filled.
+fn write_bars(out: &mut String, class: &str, bars: Vec<(f64, String)>) {
+    for (part, path) in bars {
+        let density = if part < 1.0 { format!(r#" fill-opacity="{part}""#) } else { String::new() };
+        let _ = writeln!(out, r#"<path class="{class}"{density} d="{path}"/>"#);
+    }
+}
+
+/// How much of each of `n` columns, one wide and the first at `left`, spans cover.
+fn coverage(spans: &[(f64, f64)], left: f64, n: usize) -> Vec<f64> {
+    let mut covered = vec![0.0; n];
+    for &(from, to) in spans {
+        let first = (from - left).floor().max(0.0) as usize;
+        for (k, part) in covered.iter_mut().enumerate().skip(first) {
+            let x = left + k as f64;
+            if x >= to {
+                break;
+            }
+            *part += (to.min(x + 1.0) - from.max(x)).max(0.0);
+        }
+    }
+    covered.iter().map(|part: &f64| part.min(1.0)).collect()
 }
 
 /// Short strokes up from `bottom`, no two nearer than half a pixel.
@@ -426,5 +470,18 @@ mod tests {
         assert_eq!(along.matches('M').count(), 2);
         let begin = tenths(x_of(&time, 3.0));
         assert!(along.starts_with(&format!("M{LEFT} 10l")) && along.contains(&format!("M{begin} 0l")), "{along}");
+    }
+
+    /// Phases finer than pixels are as dense as they are long: a joint that is stuck half of the time is not shown as stuck.
+    #[test]
+    fn phases_finer_than_pixels_show_their_share_of_the_time() {
+        let time = Axis::exact(0.0, 1000.0, 10);
+        let spans: Vec<(f64, f64)> = (0..4000).map(|k| (0.25 * f64::from(k), 0.25 * f64::from(k) + 0.125)).collect();
+        let found = bars(&spans, &time, 0.0, 10.0);
+        assert!(found.iter().all(|(part, _)| (part - 0.5).abs() < 0.13), "{found:?}");
+        let covered = coverage(&[(1.5, 3.0), (3.25, 3.5)], 1.0, 4);
+        assert_eq!(covered, [0.5, 1.0, 0.25, 0.0]);
+        // few and wide: as they are
+        assert_eq!(bars(&[(0.0, 100.0), (500.0, 1000.0)], &time, 0.0, 10.0).len(), 1);
     }
 }

@@ -170,10 +170,15 @@ pub fn check_picture_name(path: &Path) -> Result<()> {
     let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
     match extension.as_deref() {
         Some("svg") => Ok(()),
-        Some("png") => bail!(
-            "{}: pictures are written as .svg, not .png; write one and convert it, for instance with `rsvg-convert`",
-            path.display()
-        ),
+        Some("png") => {
+            let svg = path.with_extension("svg");
+            bail!(
+                "{}: pictures are written as .svg, not .png; browsers, LaTeX and office programs take them as they are; for a .png name {} and \
+                 convert it, `rsvg-convert -z 2 {1} -o {0}`",
+                path.display(),
+                svg.display()
+            )
+        }
         _ => bail!("{}: pictures are written as .svg", path.display()),
     }
 }

@@ -15,6 +15,9 @@ const COLUMNS: usize = 700;
 /// Characters per point: a time of sixteen bits and a value of thirty-two in base 64; and points per column at most.
 const PER_POINT: f64 = 8.0;
 const PER_COLUMN: usize = 4;
+/// Stick phases of one joint at most, and how many stand for more.
+const MOST_PHASES: usize = 3000;
+const FEW_PHASES: usize = 2000;
 
 /// The panels as the page reads them.
 pub fn curves(panels: &[Panel], results: &Results, t: &[f64]) -> Value {
@@ -53,11 +56,12 @@ fn one(curve: &Curve, results: &Results, t: &[f64], columns: usize) -> Value {
     })
 }
 
-/// Stick phases and changes of mode, to a ten-thousandth of the time; what cannot be told apart there is one.
+/// Stick phases, and changes of mode to a ten-thousandth of the time; what cannot be told apart there is one.
 pub fn phases(phases: &[Phases], t: &[f64]) -> Value {
-    let gap = (t[t.len() - 1] - t[0]) * 1e-4;
+    let (start, end) = (t[0], t[t.len() - 1]);
+    let gap = (end - start) * 1e-4;
     let of = |phases: &Phases| {
-        let stuck = crate::plot::phases::merged(&phases.stuck, gap);
+        let stuck = thinned(&phases.stuck, start, end);
         let mut changes: Vec<f64> = Vec::new();
         for &t in &phases.changes {
             if changes.last().is_none_or(|last| t - last >= gap) {
@@ -74,7 +78,43 @@ pub fn phases(phases: &[Phases], t: &[f64]) -> Value {
     )
 }
 
+/// As many spans as a page can hold. Of too many, one in each of [`FEW_PHASES`] equal parts of the time, as long as those in it together.
+fn thinned(spans: &[(f64, f64)], start: f64, end: f64) -> Vec<(f64, f64)> {
+    let wide = (end - start) / FEW_PHASES as f64;
+    if spans.len() <= MOST_PHASES || wide <= 0.0 {
+        return spans.to_vec();
+    }
+    let mut covered = vec![0.0; FEW_PHASES];
+    for &(from, to) in spans {
+        let first = (((from - start) / wide) as usize).min(FEW_PHASES - 1);
+        for (k, part) in covered.iter_mut().enumerate().skip(first) {
+            let begin = start + k as f64 * wide;
+            if begin >= to {
+                break;
+            }
+            *part += (to.min(begin + wide) - from.max(begin)).max(0.0);
+        }
+    }
+    let begin = |k: usize| start + k as f64 * wide;
+    covered.iter().enumerate().filter(|(_, part)| **part > 0.0).map(|(k, part)| (begin(k), begin(k) + part)).collect()
+}
+
 /// A time with nine digits: no more than a picture needs.
 fn short(t: f64) -> f64 {
     format!("{t:.8e}").parse().unwrap_or(t)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_phases_keep_their_share_of_the_time() {
+        let spans: Vec<(f64, f64)> = (0..10_000).map(|k| (f64::from(k), f64::from(k) + 0.3)).collect();
+        let total = |spans: &[(f64, f64)]| spans.iter().map(|span| span.1 - span.0).sum::<f64>();
+        let few = thinned(&spans, 0.0, 10_000.0);
+        assert!(few.len() <= FEW_PHASES && (total(&few) - 3000.0).abs() < 1e-6, "{} {}", few.len(), total(&few));
+        assert!(few.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        assert_eq!(thinned(&spans[..100], 0.0, 10_000.0), spans[..100]);
+    }
 }

@@ -54,8 +54,17 @@ const curves = (() => {
       pen.fillText(text, Math.min(x, width - pen.measureText(text).width / 2 - 1), height - 8);
     });
   };
-  const bars = ({ pen, xOf }, spans, top, height) => {
-    for (const [a, b] of spans) pen.fillRect(xOf(a), top, Math.max(xOf(b) - xOf(a), 0.6), height);
+  // Spans as bars. Where they are finer than pixels, columns are as dense as the spans in them.
+  const bars = ({ pen, xOf, inner }, spans, top, height) => {
+    const fine = spans.filter(([a], k) => k > 0 && xOf(a) - xOf(spans[k - 1][1]) < 0.5).length > 20;
+    if (!fine) { for (const [a, b] of spans) pen.fillRect(xOf(a), top, Math.max(xOf(b) - xOf(a), 0.6), height); return; }
+    const covered = new Float64Array(Math.ceil(inner)), full = pen.globalAlpha;
+    for (const span of spans) {
+      const [a, b] = span.map((t) => clamp(xOf(t) - LEFT, 0, covered.length));
+      for (let k = Math.floor(a); k < b; k++) covered[k] += Math.min(b, k + 1) - Math.max(a, k);
+    }
+    covered.forEach((part, k) => { pen.globalAlpha = full * Math.min(part, 1); pen.fillRect(LEFT + k, top, 1, height); });
+    pen.globalAlpha = full;
   };
 
   const drawPanel = (panel) => {

@@ -104,6 +104,12 @@ impl Parser<'_> {
             return true;
         }
         let start = self.scan.at;
+        // a comma alone under the line that opened: the bracket before it is gone
+        if self.scan.peek() == Some(b',') && self.column_if_first(start) == Some(self.indentation(bracket.open)) {
+            let reason = format!("this `{}` is never closed", bracket.kind);
+            self.report(self.scan.error(bracket.open..bracket.open + 1, reason, ""));
+            return false;
+        }
         if bracket.last == bracket.open {
             bracket.column = self.column_if_first(start);
         }

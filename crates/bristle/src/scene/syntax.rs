@@ -200,7 +200,12 @@ impl Parser<'_> {
                 let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
                 let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
                 let note = format!("the file was read only to line {line}, column {column}");
-                error.help = if error.help.is_empty() { note } else { format!("{}; {note}", error.help) };
+                let between = match error.help.as_str() {
+                    "" => "",
+                    help if help.ends_with('?') => " ",
+                    _ => "; ",
+                };
+                error.help += &format!("{between}{note}");
             }
             self.problems.push(error);
         }

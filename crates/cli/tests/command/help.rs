@@ -1,10 +1,39 @@
-//! Every example in the help of a command, typed as it stands there.
+//! Every example in the help of a command, and every command in the README, typed as it stands there.
 
 use super::{Temporary, bristle, root, stderr};
 use std::process::Command;
 
 /// Commands whose examples take minutes.
 const LONG: [&str; 2] = ["bench", "reproduce"];
+
+/// A line as a shell takes it, with `bristle` in its path.
+fn typed(folder: &Temporary, line: &str) {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_bristle"));
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    let output = Command::new("sh").args(["-c", line]).current_dir(&folder.0).env("PATH", path).output().unwrap();
+    assert!(output.status.success(), "{line}: {:?}\n{}", output.status.code(), stderr(&output));
+}
+
+#[cfg(unix)]
+#[test]
+fn commands_in_the_readme_work_in_their_order() {
+    let folder = Temporary::folder("readme");
+    for part in ["scenes", "crates"] {
+        std::os::unix::fs::symlink(root().join(part), folder.0.join(part)).unwrap();
+    }
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let blocks = readme.split("```sh\n").skip(1).map(|after| after.split("```").next().unwrap());
+    let mut n = 0;
+    for line in blocks.flat_map(str::lines) {
+        let line = line.replace("cargo run --release -- ", "bristle ");
+        if line.starts_with("cargo") || LONG.iter().any(|long| line.contains(&format!("bristle {long}"))) {
+            continue;
+        }
+        typed(&folder, &line);
+        n += 1;
+    }
+    assert!(n >= 12, "only {n} commands");
+}
 
 #[cfg(unix)]
 #[test]
@@ -24,8 +53,6 @@ fn examples_in_the_help_work_as_they_stand() {
         assert!(bristle(&run).status.success());
     }
 
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_bristle"));
-    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
     let mut n = 0;
     for command in ["", "run", "check", "plot", "dynamics", "import", "compare", "sweep", "list"] {
         let arguments: Vec<&str> = [command, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
@@ -36,9 +63,7 @@ fn examples_in_the_help_work_as_they_stand() {
             if needs_more {
                 continue;
             }
-            let output =
-                Command::new("sh").args(["-c", example]).current_dir(&folder.0).env("PATH", &path).output().unwrap();
-            assert!(output.status.success(), "{example}: {:?}\n{}", output.status.code(), stderr(&output));
+            typed(&folder, example);
             n += 1;
         }
     }

@@ -56,7 +56,11 @@ pub(super) fn placed(scene: &Scene, error: Error) -> Error {
         | Error::Unbalanced { contact: name, .. }
         | Error::Friction { joint: name, .. } => of_element(scene, name, "friction"),
         Error::Signal { joint, .. } => format!("joints.{joint}.drive"),
-        Error::Coupling { name, .. } => of_element(scene, name, ""),
+        Error::Coupling { name, reason } => {
+            // where couplings put a joint elsewhere, what it says itself is the place
+            let is_of = |field: &&str| reason.starts_with(&format!("its {field} is "));
+            of_element(scene, name, ["position", "velocity"].into_iter().find(is_of).unwrap_or(""))
+        }
         _ => return error,
     };
     Error::Scene(scene.problem(&path, error.to_string(), "").into())

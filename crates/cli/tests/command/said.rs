@@ -133,16 +133,21 @@ fn contradictions_at_the_start_have_the_place_of_a_joint_or_coupling() {
         (
             ["velocity: 1.0", "velocity: 1.0"],
             gear,
-            "4:9",
+            "5:23",
             "`one`: its velocity is 1.0, but its couplings put it at 3.0",
         ),
         (
             ["position: 1.0", "position: 1.0"],
             gear,
-            "4:9",
+            "5:23",
             "`one`: its position is 1.0, but its couplings put it at 3.0",
         ),
-        (["velocity: 1.0", "velocity: 1.0"], sum, "4:9", "`one`: its velocity is 1.0, but its couplings put it at 2.0"),
+        (
+            ["velocity: 1.0", "velocity: 1.0"],
+            sum,
+            "5:23",
+            "`one`: its velocity is 1.0, but its couplings put it at 2.0",
+        ),
         // two joints led on one gear; a joint led and tied to the ground
         ([led, led], gear, "10:33", "`g`: `one` and `two` have a `Motion` already"),
         ([led, ""], "Linear(name: \"l\", terms: [(\"one\", 1.0)]),", "10:34", "`l`: `one` has a `Motion` already"),

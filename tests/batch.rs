@@ -238,3 +238,12 @@ fn copies_that_fail_are_named_and_the_others_go_on() {
     batch.targets_mut()[0] = Some(f64::NAN);
     assert!(batch.step(0.1).is_err());
 }
+
+#[test]
+fn threads_beyond_any_use_are_refused() {
+    for threads in [0, 1025, 20_000, usize::MAX] {
+        let refused = Batch::new(&mut MACHINES[1](), 2).unwrap().with_threads(threads);
+        let said = refused.err().unwrap().to_string();
+        assert!(said.contains("number of threads") && said.contains("from 1 to 1024"), "{said}");
+    }
+}

@@ -30,6 +30,9 @@ use rayon::prelude::*;
 /// Copies that a batch may have.
 const MOST_COPIES: usize = 10_000_000;
 
+/// Threads of a batch at most: more than any machine has use for.
+pub const MOST_THREADS: usize = 1024;
+
 /// Copies of a machine in motion. See the [module](self).
 pub struct Batch {
     copies: Vec<Copy>,
@@ -155,9 +158,13 @@ impl Batch {
         Ok(batch)
     }
 
-    /// The same on so many threads of its own.
+    /// The same on so many threads of its own, from 1 to [`MOST_THREADS`].
     pub fn with_threads(mut self, threads: usize) -> Result<Self> {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+        if !(1..=MOST_THREADS).contains(&threads) {
+            let (name, what, range) = ("batch".to_owned(), "number of threads", "from 1 to 1024");
+            return Err(Error::Number { name, what, value: threads as f64, range });
+        }
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Error::Io { path: "threads".into(), source: std::io::Error::other(error) })?;
         self.pool = Some(pool);
         Ok(self)

@@ -2,12 +2,13 @@
 //!
 //! One JSON object a line in, one a line out, in the order of `joints`. A free joint has seven positions, x, y, z and the
 //! quaternion w, x, y, z, and six of everything else, angular then linear, in child axes; in `joints` it stands six times,
-//! as NAME.wx … NAME.vz. Joints that a coupling ties and that are left out go where it puts them.
+//! as NAME.wx … NAME.vz. Joints that a coupling ties and that are left out go where it puts them. A state that cannot be
+//! evaluated has `{"error": …, "line": …}` in its place, and the others are answered all the same.
 
 use crate::Outcome;
 use bristle::dynamics::Mechanics;
 use bristle::multibody::{JointKind, Model, neutral};
-use bristle::urdf::{self, Options};
+use bristle::urdf::{self, FrictionFile, Options};
 use clap::Args;
 use nalgebra::DMatrix;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "Examples:
   bristle dynamics robot.urdf --states states.jsonl > answers.jsonl
+  bristle dynamics robot.urdf --friction friction.ron --states states.jsonl
   echo '{\"position\": {\"hinge\": 0.1}}' | bristle dynamics scenes/single_pendulum.ron --states - --friction
 
 One JSON object a line, names that are left out are 0:
@@ -28,25 +30,32 @@ One JSON object a line, names that are left out are 0:
 `effort` (or neither) asks for forward dynamics, `acceleration` for inverse dynamics, both for both.
 Joints that couplings tie may be left out too; efforts are then those of `independent`, the others carry nothing.
 Free joints take lists: position [x, y, z, qw, qx, qy, qz], the others [wx, wy, wz, vx, vy, vz] in child axes.
+A line that cannot be answered has {\"error\": \"…\", \"line\": N} in its place; blank lines have none.
 
-Exit codes: 0 done, 1 a state could not be evaluated, 2 the input was refused.")]
+Exit codes: 0 done, 1 a state could not be evaluated, 2 the model or a line was refused.")]
 pub struct Dynamics {
     /// Scene (RON) or robot (URDF)
-    #[arg(value_name = "MODEL")]
-    model: PathBuf,
+    #[arg(value_name = "MODEL", required_unless_present = "friction")]
+    model: Option<PathBuf>,
     /// States, one JSON object a line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     states: PathBuf,
-    /// With the friction and damping of the joints; they are ideal otherwise
-    #[arg(long)]
-    friction: bool,
+    /// With the friction and damping of the joints, which are ideal otherwise; a friction FILE is put on top, as for `run`
+    #[arg(long, value_name = "FILE")]
+    friction: Option<Option<PathBuf>>,
     /// Let the root link of a robot float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
+    /// Refuse what of a robot is not understood or would move it otherwise
+    #[arg(long)]
+    strict: bool,
     /// No notes on what is left out
     #[arg(short, long)]
     quiet: bool,
 }
+
+/// Lines of the input that are told of on standard error; the output tells of all.
+const MOST_TOLD: usize = 20;
 
 /// Why it ended early.
 enum End {
@@ -61,24 +70,38 @@ impl Dynamics {
         match self.run() {
             Ok(()) | Err(End::Closed) => Outcome::Done,
             Err(End::Refused(message)) => {
-                eprintln!("{message}");
+                say(&message);
                 Outcome::Refused
             }
             Err(End::Failed(message)) => {
-                eprintln!("{message}");
+                say(&message);
                 Outcome::Failed
             }
         }
     }
 
+    /// The model, whether friction takes part, and the file it may come from.
+    fn model(&self) -> Result<(&Path, bool, Option<&Path>), End> {
+        match (&self.model, &self.friction) {
+            (Some(model), None) => Ok((model, false, None)),
+            (Some(model), Some(file)) => Ok((model, true, file.as_deref())),
+            // `--friction MODEL`: without a model the name is not that of a file on top of it
+            (None, Some(Some(model))) => Ok((model, true, None)),
+            (None, _) => Err(End::Refused("error: no MODEL is named: a scene (RON) or robot (URDF)".into())),
+        }
+    }
+
     fn run(&self) -> Result<(), End> {
-        let options = Options { floating: self.floating, ..Options::default() };
-        let import = urdf::load_scene(&self.model, &options).map_err(|error| End::Refused(error.to_string()))?;
-        let refused = |error: bristle::Error| End::Refused(crate::run::message(&error, &self.model));
-        let mut mechanics = Mechanics::new(&import.scene, self.friction).map_err(refused)?;
+        let (model, with_friction, friction) = self.model()?;
+        let said = |error: bristle::scene::SceneError| End::Refused(error.to_string());
+        let friction = friction.map(FrictionFile::load).transpose().map_err(said)?;
+        let options = Options { floating: self.floating, strict: self.strict, friction, overrides: Vec::new() };
+        let import = urdf::load_scene(model, &options).map_err(said)?;
+        let refused = |error: bristle::Error| End::Refused(crate::run::message(&error, model));
+        let mut mechanics = Mechanics::new(&import.scene, with_friction).map_err(refused)?;
         if !self.quiet {
             import.lines.iter().for_each(|line| eprintln!("{line}"));
-            self.say_left_out(&import.scene);
+            say_left_out(&import.scene, with_friction);
         }
 
         let (name, states): (String, Box<dyn BufRead>) = if self.states == Path::new("-") {
@@ -90,62 +113,103 @@ impl Dynamics {
         };
         let mut out = BufWriter::new(io::stdout().lock());
         let columns = columns(mechanics.model());
+        let (mut n_refused, mut n_failed) = (0, 0);
         for (number, line) in (1..).zip(states.lines()) {
-            let refuse = |reason: String| End::Refused(format!("error: {reason}\n --> {name}:{number}"));
-            let line = line.map_err(|error| refuse(error.to_string()))?;
-            if line.trim().is_empty() {
-                continue;
-            }
-            let answer = State::read(&line, &mechanics)
-                .map_err(refuse)
-                .and_then(|mut state| {
-                    let State { q, v, a, .. } = &mut state;
-                    let complete = mechanics.complete(q, v, a.as_deref_mut());
-                    complete.map_err(|error| refuse(error.to_string())).map(|()| state)
-                })
-                .and_then(|state| {
-                    answer(&mut mechanics, &columns, &state)
-                        .map_err(|error| End::Failed(format!("error: {error}\n --> {name}:{number}")))
-                })
-                .and_then(|answer| serde_json::to_string(&answer).map_err(|error| refuse(error.to_string())));
-            match answer {
-                Ok(answer) => writeln!(out, "{answer}").map_err(ended)?,
-                Err(end) => {
-                    // what came before stands
+            let answer = match line {
+                Ok(line) if line.trim().is_empty() => continue,
+                Ok(line) => evaluate(&line, &mut mechanics, &columns),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    Err(Trouble::Line("this is not text in UTF-8".into(), None))
+                }
+                Err(error) => {
                     out.flush().map_err(ended)?;
-                    return Err(end);
+                    return Err(End::Refused(format!("error: {error}\n --> {name}:{number}")));
                 }
-            }
+            };
+            let answer = answer.unwrap_or_else(|trouble| {
+                let (reason, column) = match trouble {
+                    Trouble::Line(reason, column) => {
+                        n_refused += 1;
+                        (reason, column.map_or_else(String::new, |column| format!(":{column}")))
+                    }
+                    Trouble::State(reason) => {
+                        n_failed += 1;
+                        (reason, String::new())
+                    }
+                };
+                if n_refused + n_failed <= MOST_TOLD {
+                    eprintln!("error: {reason}\n --> {name}:{number}{column}");
+                }
+                serde_json::json!({"error": reason, "line": number}).to_string()
+            });
+            writeln!(out, "{answer}").map_err(ended)?;
         }
-        out.flush().map_err(ended)
-    }
-
-    /// Says what of the scene plays no part.
-    fn say_left_out(&self, scene: &bristle::Scene) {
-        let count = |what: &str, n: usize| {
-            if n > 0 {
-                eprintln!("note: {what} of {n} joint{} left out", if n == 1 { " is" } else { "s is" });
-            }
+        out.flush().map_err(ended)?;
+        let n = n_refused + n_failed;
+        let told = if n > MOST_TOLD {
+            format!("error: {n} lines have no answer; the first {MOST_TOLD} are told of above, all in the output")
+        } else {
+            String::new()
         };
-        let joints = &scene.joints;
-        if !self.friction {
-            count("friction", joints.iter().filter(|joint| joint.friction.is_some()).count());
-            count("damping", joints.iter().filter(|joint| joint.damping != 0.0).count());
-            use bristle::scene::Coupling::{Brake, Clutch, OneWayClutch, SpringDamper};
-            for coupling in &scene.couplings {
-                let name = coupling.name();
-                match coupling {
-                    Clutch { .. } | Brake { .. } | OneWayClutch { .. } => {
-                        eprintln!("note: coupling `{name}` is left out: it is friction");
-                    }
-                    SpringDamper { damping, .. } if *damping != 0.0 => {
-                        eprintln!("note: the damping of coupling `{name}` is left out");
-                    }
-                    _ => {}
+        match (n_refused, n_failed) {
+            (0, 0) => Ok(()),
+            (0, _) => Err(End::Failed(told)),
+            _ => Err(End::Refused(told)),
+        }
+    }
+}
+
+/// What is the matter with a line.
+enum Trouble {
+    /// It cannot be read; at which column, where that is known.
+    Line(String, Option<usize>),
+    /// It says a state for which there is no answer.
+    State(String),
+}
+
+/// The answer to one line.
+fn evaluate(line: &str, mechanics: &mut Mechanics, columns: &[String]) -> Result<String, Trouble> {
+    let line = Line::read(line)?;
+    let refused = |reason: String| Trouble::Line(reason, None);
+    let mut state = State::new(&line, mechanics).map_err(refused)?;
+    let State { q, v, a, .. } = &mut state;
+    mechanics.complete(q, v, a.as_deref_mut()).map_err(|error| refused(error.to_string()))?;
+    let answer = answer(mechanics, columns, &state).map_err(|error| Trouble::State(error.to_string()))?;
+    serde_json::to_string(&answer).map_err(|error| Trouble::State(error.to_string()))
+}
+
+/// Says what of the scene plays no part.
+fn say_left_out(scene: &bristle::Scene, with_friction: bool) {
+    let count = |what: &str, n: usize| {
+        if n > 0 {
+            eprintln!("note: {what} of {n} joint{} left out", if n == 1 { " is" } else { "s is" });
+        }
+    };
+    let joints = &scene.joints;
+    if !with_friction {
+        count("friction", joints.iter().filter(|joint| joint.friction.is_some()).count());
+        count("damping", joints.iter().filter(|joint| joint.damping != 0.0).count());
+        use bristle::scene::Coupling::{Brake, Clutch, OneWayClutch, SpringDamper};
+        for coupling in &scene.couplings {
+            let name = coupling.name();
+            match coupling {
+                Clutch { .. } | Brake { .. } | OneWayClutch { .. } => {
+                    eprintln!("note: coupling `{name}` is left out: it is friction");
                 }
+                SpringDamper { damping, .. } if *damping != 0.0 => {
+                    eprintln!("note: the damping of coupling `{name}` is left out");
+                }
+                _ => {}
             }
         }
-        count("the drive", joints.iter().filter(|joint| joint.drive.is_some()).count());
+    }
+    count("the drive", joints.iter().filter(|joint| joint.drive.is_some()).count());
+}
+
+/// Says it, unless all is said.
+fn say(message: &str) {
+    if !message.is_empty() {
+        eprintln!("{message}");
     }
 }
 
@@ -166,6 +230,35 @@ struct Line {
     velocity: Named,
     effort: Option<Named>,
     acceleration: Option<Named>,
+}
+
+impl Line {
+    fn read(line: &str) -> Result<Self, Trouble> {
+        // a list would be taken for the fields in their order
+        let found = match line.trim_start().chars().next() {
+            Some('[') => Some("a list"),
+            Some('"') => Some("text"),
+            Some('-' | '0'..='9') => Some("a number"),
+            _ => None,
+        };
+        if let Some(found) = found {
+            let reason = format!("expected an object, such as {{\"position\": {{\"elbow\": 0.1}}}}, found {found}");
+            return Err(Trouble::Line(reason, None));
+        }
+        serde_json::from_str(line).map_err(|error| {
+            let said = error.to_string();
+            let place = format!(" at line {} column {}", error.line(), error.column());
+            let said = said.strip_suffix(&place).unwrap_or(&said);
+            let reason = if error.is_eof() {
+                "the line ends before its object does".to_owned()
+            } else if error.is_syntax() {
+                format!("this is not JSON: {said}")
+            } else {
+                said.to_owned()
+            };
+            Trouble::Line(reason, Some(error.column()))
+        })
+    }
 }
 
 /// Numbers by joint, each joint once.
@@ -213,8 +306,7 @@ struct State {
 }
 
 impl State {
-    fn read(line: &str, mechanics: &Mechanics) -> Result<Self, String> {
-        let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    fn new(line: &Line, mechanics: &Mechanics) -> Result<Self, String> {
         let model = mechanics.model();
         let mut state = Self { q: neutral(model), v: vec![0.0; model.n_v], tau: None, a: None };
         put(mechanics, "position", &line.position, &mut state.q, Model::q_range)?;

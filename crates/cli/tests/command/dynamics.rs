@@ -229,9 +229,12 @@ fn refusals_name_the_line_and_the_joint() {
         (r#"{"position": {"hinge": [1.0, 2.0]}}"#, "has 2 numbers; it takes one"),
         (r#"{"position": {"hinge": 1e999}}"#, "out of range"),
         (r#"{"position": [1.0]}"#, "an object"),
-        (r#"[1.0]"#, "line 1"),
-        (r#"{"position": {"hinge": 1.0}"#, "EOF"),
-        ("nonsense", "line 1"),
+        ("[]", "expected an object, such as {\"position\": {\"elbow\": 0.1}}, found a list"),
+        ("[{}, {}, null, null]", "found a list"),
+        ("3", "found a number"),
+        ("\"{}\"", "found text"),
+        (r#"{"position": {"hinge": 1.0}"#, "the line ends before its object does"),
+        ("nonsense", "this is not JSON"),
     ]
     .into_iter()
     .enumerate()
@@ -241,17 +244,68 @@ fn refusals_name_the_line_and_the_joint() {
         let said = stderr(&output);
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
         assert!(said.contains(expected) && said.contains(&format!("{}:2", states.path())), "{line}: {said}");
-        assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1, "{line}");
+        assert!(!said.contains("line 1") && !said.contains("struct"), "{said}");
+        // the others are answered, and this one says in its place that it is not
+        let answers: Vec<Value> =
+            String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!((answers.len(), &answers[0], &answers[1]["line"]), (3, &answers[2], &json!(2)), "{line}");
+        assert!(answers[1]["error"].as_str().unwrap().contains(expected) && answers[0]["error"].is_null(), "{line}");
     }
     let output = bristle(&["dynamics", scene.path(), "--states", "nowhere.jsonl"]);
     assert!(output.status.code() == Some(2) && stderr(&output).contains("nowhere.jsonl"));
 }
 
 #[test]
-fn states_that_cannot_be_evaluated_leave_with_one() {
+fn states_that_cannot_be_evaluated_leave_with_one_and_hold_up_no_others() {
     let scene = Temporary::with("dynamics-far.ron", PENDULUM);
-    let states = Temporary::with("dynamics-far.jsonl", r#"{"velocity": {"hinge": 1e200}}"#);
+    let far = r#"{"velocity": {"hinge": 1e200}}"#;
+    let states = Temporary::with("dynamics-far.jsonl", &format!("{far}\n\n{{}}\n{far}\n{{}}\n"));
     let output = bristle(&["dynamics", scene.path(), "--states", states.path(), "-q"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
-    assert!(stderr(&output).contains("far.jsonl:1") && output.stdout.is_empty(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("far.jsonl:1") && stderr(&output).contains("far.jsonl:4"), "{}", stderr(&output));
+    let answers: Vec<Value> =
+        String::from_utf8_lossy(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Option<u64>> = answers.iter().map(|answer| answer["line"].as_u64()).collect();
+    assert_eq!(lines, [Some(1), None, Some(4), None]);
+    assert!(answers[1] == answers[3] && answers[1]["joints"] == json!(["hinge"]));
+
+    // many of them are all in the output, the first on standard error
+    let many = Temporary::with("dynamics-many.jsonl", &format!("{far}\n").repeat(50));
+    let output = bristle(&["dynamics", scene.path(), "--states", many.path(), "-q"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 50);
+    let said = stderr(&output);
+    assert!(said.contains("50 lines have no answer") && said.matches("-->").count() == 20, "{said}");
+}
+
+#[test]
+fn friction_is_off_unless_asked_for_and_may_come_from_a_file() {
+    // the same hinge without friction of its own, which a file gives it
+    let smooth = PENDULUM.replace("friction: Coulomb(coulomb: 0.4, stiction: 0.6), ", "");
+    let smooth = Temporary::with("dynamics-smooth.ron", &smooth);
+    let scene = Temporary::with("dynamics-rough.ron", PENDULUM);
+    let file =
+        Temporary::with("dynamics-friction.ron", "{ \"hinge\": (friction: Coulomb(coulomb: 0.4, stiction: 0.6)) }");
+    let states =
+        Temporary::with("dynamics-friction.jsonl", r#"{"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}}"#);
+    let answer = |arguments: &[&str]| {
+        let output = bristle(&[&["dynamics", "-q", "--states", states.path()], arguments].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["acceleration"][0].as_f64().unwrap()
+    };
+    let (ideal, rough) = (answer(&[scene.path()]), answer(&[scene.path(), "--friction"]));
+    // m l² = 0.5 kg·m²: friction 0.4 N·m and damping 0.3 · 2 N·m
+    assert!((ideal - rough - (0.4 + 0.6) / 0.5).abs() < 1e-12, "{ideal} {rough}");
+    assert_eq!(answer(&[smooth.path(), "--friction", file.path()]), rough);
+    assert_eq!(answer(&[smooth.path(), &format!("--friction={}", file.path())]), rough);
+    // the flag before the model, as a flag
+    assert_eq!(answer(&["--friction", scene.path()]), rough);
+    assert_eq!(answer(&["--friction", file.path(), smooth.path()]), rough);
+    for (arguments, words) in [
+        (&["--friction"][..], "no MODEL"),
+        (&[], "<MODEL>"),
+        (&[smooth.path(), "--friction", "nowhere.ron"], "nowhere.ron"),
+    ] {
+        let output = bristle(&[&["dynamics", "-q", "--states", states.path()], arguments].concat());
+        assert!(output.status.code() == Some(2) && stderr(&output).contains(words), "{}", stderr(&output));
+    }
 }

@@ -54,11 +54,15 @@ impl Progress {
     }
 }
 
+/// Part of the way, from 0 to 1, as a bar.
+pub fn bar(part: f64) -> String {
+    let full = (part * BAR as f64) as usize;
+    (0..BAR).map(|k| if k < full { '█' } else { '░' }).collect()
+}
+
 fn line(t: f64, end: f64, elapsed: f64, n_events: usize) -> String {
     let part = if end > 0.0 { (t / end).clamp(0.0, 1.0) } else { 1.0 };
-    let full = (part * BAR as f64) as usize;
-    let bar: String = (0..BAR).map(|k| if k < full { '█' } else { '░' }).collect();
-    let mut line = format!("{bar} {:3.0} %  t = {t:.3} of {end} s", 100.0 * part);
+    let mut line = format!("{} {:3.0} %  t = {t:.3} of {end} s", bar(part), 100.0 * part);
     if elapsed > 0.0 && t > 0.0 {
         line += &format!("  {} × real time", significant(t / elapsed));
     }
@@ -73,7 +77,7 @@ fn line(t: f64, end: f64, elapsed: f64, n_events: usize) -> String {
 }
 
 /// Seconds as people say them.
-fn clock(seconds: f64) -> String {
+pub fn clock(seconds: f64) -> String {
     if seconds < 10.0 {
         format!("{seconds:.1} s")
     } else if seconds < 3600.0 {

@@ -58,7 +58,7 @@ impl Settings {
     /// `step=1e-3`, `rtol=1e-9`) or paths as `--set` takes them. Commas inside parentheses separate nothing.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut settings = Self::default();
-        for part in split_outside_brackets(text).into_iter().filter(|part| !part.trim().is_empty()) {
+        for part in split_outside_brackets(text, ',').into_iter().filter(|part| !part.trim().is_empty()) {
             let (key, value) = assignment(part).map_err(|help| format!("`{}`: {help}", part.trim()))?;
             match key.as_str() {
                 "until" => settings.until = Some(value),
@@ -102,16 +102,21 @@ impl Settings {
 
     /// Takes those of `--set` out that are ranges, FROM:TO:N.
     pub fn take_ranges(&mut self) -> Result<Vec<Range>, String> {
-        let mut ranges = Vec::new();
-        let mut rest = Vec::new();
+        let mut ranges: Vec<Range> = Vec::new();
+        let mut rest: Vec<(String, String)> = Vec::new();
         for (path, value) in self.set.drain(..) {
             match Range::parse(&path, &value) {
                 Some(range) => ranges.push(range?),
                 None => rest.push((path, value)),
             }
         }
-        self.set = rest;
-        Ok(ranges)
+        match rest.iter().find(|(path, _)| ranges.iter().any(|range| range.path == *path)) {
+            Some((path, _)) => Err(format!("`{path}` is given a range and a value: keep one of them")),
+            None => {
+                self.set = rest;
+                Ok(ranges)
+            }
+        }
     }
 
     /// Another `--set`.
@@ -206,17 +211,17 @@ impl Settings {
     }
 }
 
-/// The parts between commas that stand in no bracket and no quotes.
-fn split_outside_brackets(text: &str) -> Vec<&str> {
+/// The parts between separators that stand in no bracket and no quotes.
+pub fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut start, mut depth, mut is_quoted) = (Vec::new(), 0, 0_i32, false);
     for (k, letter) in text.char_indices() {
         match letter {
             '"' => is_quoted = !is_quoted,
             '(' | '[' if !is_quoted => depth += 1,
             ')' | ']' if !is_quoted => depth -= 1,
-            ',' if !is_quoted && depth <= 0 => {
+            _ if letter == separator && !is_quoted && depth <= 0 => {
                 parts.push(&text[start..k]);
-                start = k + 1;
+                start = k + letter.len_utf8();
             }
             _ => {}
         }
@@ -231,7 +236,7 @@ mod tests {
 
     #[test]
     fn commas_in_brackets_separate_nothing() {
-        let parts = split_outside_brackets("method=Rk4, gravity=(0, 0, -1.6),name=\"a, b\"");
+        let parts = split_outside_brackets("method=Rk4, gravity=(0, 0, -1.6),name=\"a, b\"", ',');
         assert_eq!(parts, ["method=Rk4", " gravity=(0, 0, -1.6)", "name=\"a, b\""]);
     }
 

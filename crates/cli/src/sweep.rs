@@ -1,28 +1,42 @@
 //! `bristle sweep`: one scene, many values; a table with one row per point of the grid.
 //!
-//! Points are numbered with the last range running fastest. Rows are written in the order of the points, whole blocks of them at a time, so
-//! that the file is the same for any number of threads, and a run that was killed goes on where it stopped: what is there is kept, a
-//! last line without its end is dropped, and the last whole row is computed again and must come out the same, or the file is refused.
+//! Points are numbered with the last range running fastest. Every row has every column: number of the point, values of the ranges,
+//! every channel at the end of the run, and `error`, which is empty where the run came to its end; where it did not, or where
+//! the scene with these values was refused, `error` says why and the channels are empty. So is a channel that the machine does not
+//! have with these values, such as the heat of a joint whose damping is 0. What a killed sweep has done is kept
+//! (see [`table`]): started again it loses only the points it was at work on.
+
+mod grid;
+mod table;
 
 use crate::Outcome;
+use crate::progress::{bar, clock};
 use crate::settings::Settings;
-use bristle::Simulation;
-use bristle::scene::SceneError;
+use bristle::batch::MOST_THREADS;
+use bristle::scene::Problem;
+use bristle::urdf::Import;
+use bristle::{Error, Simulation};
 use clap::Args;
-use rayon::prelude::*;
-use std::fs::OpenOptions;
-use std::io::{Read, Seek, SeekFrom, Write};
+pub use grid::Range;
+use grid::{Grid, Points};
+use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+use table::{Contents, Table};
 
-/// Points per thread between two writes.
-const BLOCK: usize = 4;
-/// Points of a grid at most.
-const MOST_POINTS: usize = 100_000_000;
+/// Rows that may wait for one that comes before them.
+const MOST_AHEAD: usize = 4096;
+/// Points looked at, at most, for one that can be run.
+const MOST_TRIED: usize = 1000;
 
 #[derive(Args)]
 #[command(
-    after_help = "Each --set PATH=FROM:TO:N is a range of N values, both ends included; PATH=VALUE holds one value.
-A row has the number of its point, the values of the ranges, and every channel at the end of the run.
+    after_help = "Each --set PATH=FROM:TO:N is a range of N values, both ends included; PATH=VALUE holds one value. Values between the ends are
+short decimals where the range means them: 0.1:0.3:5 has 0.15, not 0.15000000000000002.
+A row has the number of its point, the values of the ranges, every channel at the end of the run, and `error`, which says why a point
+failed. While points are under way, those done before their turn are in NAME.ahead.csv beside the table.
 
 Examples:
   bristle sweep scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1:0.3:5 --out sweep.csv
@@ -38,11 +52,14 @@ pub struct Sweep {
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Threads; as many as there are cores by default
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     threads: Option<usize>,
     /// Only every n-th point, beginning with the i-th: parts of one sweep on several machines
     #[arg(long, value_name = "I/N", value_parser = shard)]
     shard: Option<(usize, usize)>,
+    /// No summary, no warnings, no progress
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     settings: Settings,
 }
@@ -56,180 +73,378 @@ fn shard(text: &str) -> Result<(usize, usize), String> {
     }
 }
 
-/// Values of one path.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Range {
-    /// Where they go.
-    pub path: String,
-    /// The values.
-    pub values: Vec<f64>,
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-impl Range {
-    /// `from:to:n`; `None` where the text is no range.
-    pub fn parse(path: &str, text: &str) -> Option<Result<Self, String>> {
-        let parts: Vec<&str> = text.split(':').collect();
-        let [from, to, n] = parts[..] else { return None };
-        let (Ok(from), Ok(to)) = (from.trim().parse::<f64>(), to.trim().parse::<f64>()) else { return None };
-        let Ok(n) = n.trim().parse::<usize>() else {
-            return Some(Err(format!("`{path}={text}`: the number of values is not a whole number")));
-        };
-        if !(from.is_finite() && to.is_finite()) || n == 0 || n > MOST_POINTS {
-            return Some(Err(format!("`{path}={text}`: give finite ends and between 1 and {MOST_POINTS} values")));
-        }
-        let at = |k: usize| if k + 1 == n { to } else { from + (to - from) * k as f64 / (n - 1) as f64 };
-        let values = if n == 1 { vec![from] } else { (0..n).map(at).collect() };
-        Some(Ok(Self { path: path.into(), values }))
+fn threads(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(n) if (1..=MOST_THREADS).contains(&n) => Ok(n),
+        _ => Err(format!("give a whole number from 1 to {MOST_THREADS}; this machine has {} cores", cores())),
     }
+}
+
+/// Why a sweep ended early.
+enum End {
+    Refused(String),
+    Failed(String),
 }
 
 impl Sweep {
     pub fn execute(self) -> Outcome {
-        match self.run() {
-            Ok(0) => Outcome::Done,
-            Ok(failed) => {
-                eprintln!("{failed} points failed: their rows end with a message instead of values");
-                Outcome::Failed
-            }
-            Err(reason) => {
-                // a scene that is refused has said so itself
-                let reason = reason.to_string();
-                eprintln!("error: {}", reason.strip_prefix("error: ").unwrap_or(&reason));
-                Outcome::Refused
-            }
-        }
-    }
-
-    /// Number of points that failed.
-    fn run(mut self) -> Result<usize, String> {
-        let ranges = self.settings.take_ranges()?;
-        let n_points = ranges.iter().try_fold(1_usize, |n, range| n.checked_mul(range.values.len()));
-        let n_points = n_points.filter(|&n| n <= MOST_POINTS).ok_or("the grid has too many points")?;
-        let (i, n) = self.shard.unwrap_or((1, 1));
-        let points: Vec<usize> = (i - 1..n_points).step_by(n).collect();
-
-        // the first point says what the table looks like, and that the scene can be run
-        let first = self.simulation(&ranges, points.first().copied().unwrap_or(0)).map_err(|e| e.to_string())?;
-        let mut header = String::from("point");
-        for name in ranges.iter().map(|range| &range.path).chain(first.recording().names()).map(String::as_str) {
-            header.push(',');
-            header.push_str(name);
-        }
-        header.push_str(",error\n");
-
-        let path = self.out.display();
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&self.out);
-        let mut file = file.map_err(|error| format!("{path}: {error}"))?;
-        let n_done = self.resume(&mut file, &header, &points, &ranges).map_err(|reason| format!("{path}: {reason}"))?;
-        if n_done > 0 {
-            eprintln!("{path}: {n_done} of {} points are there already", points.len());
-        }
-        let threads = self.threads.unwrap_or(0);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(|error| error.to_string())?;
-        let mut failed = 0;
-        for block in points[n_done..].chunks(BLOCK * pool.current_num_threads()) {
-            let rows: Vec<(String, bool)> = pool.install(|| block.par_iter().map(|&k| self.row(&ranges, k)).collect());
-            let text: String = rows.iter().map(|(row, _)| row.as_str()).collect();
-            failed += rows.iter().filter(|(_, is_good)| !is_good).count();
-            file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(|error| format!("{path}: {error}"))?;
-        }
-        Ok(failed)
-    }
-
-    /// Puts the file where the next row goes; how many points are in it already.
-    fn resume(
-        &self,
-        file: &mut std::fs::File,
-        header: &str,
-        points: &[usize],
-        ranges: &[Range],
-    ) -> Result<usize, String> {
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(|error| error.to_string())?;
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        let kept = &text[..whole];
-        let n_done = match kept.strip_prefix(header) {
-            Some(rows) => {
-                let rows: Vec<&str> = rows.split_inclusive('\n').collect();
-                let other = "this is the table of another sweep, or of another scene; give a new file";
-                let is_same = |k: &usize, row: &&str| row.split(',').next() == Some(k.to_string().as_str());
-                if rows.len() > points.len() || !points.iter().zip(&rows).all(|(k, row)| is_same(k, row)) {
-                    return Err(other.into());
-                }
-                // the last row once more
-                if let Some(last) = rows.last()
-                    && self.row(ranges, points[rows.len() - 1]).0 != **last
-                {
-                    return Err(other.into());
-                }
-                rows.len()
-            }
-            None if header.starts_with(kept) && (text.is_empty() || header.starts_with(&text)) => {
-                file.set_len(0).map_err(|error| error.to_string())?;
-                file.seek(SeekFrom::Start(0)).map_err(|error| error.to_string())?;
-                file.write_all(header.as_bytes()).map_err(|error| error.to_string())?;
-                return Ok(0);
-            }
-            None => return Err("there is something else in this file; give a new one".into()),
+        let end = match self.run() {
+            Ok(outcome) => return outcome,
+            Err(end) => end,
         };
-        file.set_len(whole as u64).map_err(|error| error.to_string())?;
-        file.seek(SeekFrom::Start(whole as u64)).map_err(|error| error.to_string())?;
-        Ok(n_done)
+        let (reason, outcome) = match end {
+            End::Refused(reason) => (reason, Outcome::Refused),
+            End::Failed(reason) => (reason, Outcome::Failed),
+        };
+        // a scene that is refused has said so itself
+        eprintln!("error: {}", reason.strip_prefix("error: ").unwrap_or(&reason));
+        outcome
     }
 
-    /// Values of the ranges at point `k`.
-    fn values(ranges: &[Range], mut k: usize) -> Vec<f64> {
-        let mut values = vec![0.0; ranges.len()];
-        for (value, range) in values.iter_mut().zip(ranges).rev() {
-            *value = range.values[k % range.values.len()];
-            k /= range.values.len();
+    fn run(mut self) -> Result<Outcome, End> {
+        let start = Instant::now();
+        let ranges = self.settings.take_ranges().map_err(End::Refused)?;
+        let grid = Grid::new(ranges).map_err(End::Refused)?;
+        let points = Points::new(grid.len(), self.shard.unwrap_or((1, 1)));
+        let names = self.channels(&grid).map_err(End::Refused)?;
+        let path = self.out.display();
+
+        // what is there already
+        let header = header(&grid, &names);
+        let row = |i: usize| self.row(&grid, &names, points.point(i));
+        let contents =
+            Contents { header: &header, points, start: &|i| row_start(&grid, points.point(i)), row: &|i| row(i) };
+        let mut table =
+            Table::open(&self.out, &contents).map_err(|reason| End::Refused(format!("{path}: {reason}")))?;
+        let n_found = table.n_done();
+        if n_found > 0 && !self.quiet {
+            eprintln!("{path}: {n_found} of {} points are there already", points.len());
         }
-        values
+
+        let mut progress = Progress::new(points.len(), n_found, self.quiet);
+        let threads = self.threads.unwrap_or_else(cores).min(points.len() - n_found);
+        let filled = fill(&mut table, points.len(), threads, &row, &mut progress);
+        progress.clear();
+        filled.map_err(|error| End::Failed(format!("{path}: {error}")))?;
+
+        let n_failed = table.n_failed();
+        if !self.quiet {
+            let failed = if n_failed == 0 { "none failed".to_owned() } else { format!("{n_failed} failed") };
+            eprintln!("{path}: {}, {failed}, {}", points_of(points.len()), clock(start.elapsed().as_secs_f64()));
+        }
+        if n_failed == 0 {
+            return Ok(Outcome::Done);
+        }
+        eprintln!("error: {n_failed} of {} failed: the column `error` of {path} says why", points_of(points.len()));
+        Ok(Outcome::Failed)
     }
 
-    fn simulation(&self, ranges: &[Range], k: usize) -> bristle::Result<Simulation> {
-        self.settings.simulation(&self.scene_at(ranges, k)?)
+    /// Names of the channels. Some are there only with some values, such as heat with damping above 0: all that the first, the last
+    /// and the middle point have between them, or else those of any point that can be run. Where none can, for one and the same
+    /// reason, or where the scene itself cannot, there is nothing to sweep.
+    fn channels(&self, grid: &Grid) -> Result<Vec<String>, String> {
+        let last = grid.len() - 1;
+        let tried = grid.len().min(MOST_TRIED);
+        let evenly = (0..tried).map(|j| j * last / (tried - 1).max(1));
+        let (mut names, mut reasons): (Vec<String>, Vec<Error>) = (Vec::new(), Vec::new());
+        for (j, k) in [0, last, grid.middle()].into_iter().chain(evenly).enumerate() {
+            if j >= 3 && !names.is_empty() {
+                break;
+            }
+            match self.simulation(grid, k) {
+                Ok((import, sim)) => {
+                    if names.is_empty() {
+                        self.say(&import);
+                    }
+                    merge(&mut names, sim.recording().names());
+                }
+                Err(error) => reasons.push(error),
+            }
+        }
+        if !names.is_empty() {
+            return Ok(names);
+        }
+        let same = |a: &Error, b: &Error| without_numbers(&in_a_line(a)) == without_numbers(&in_a_line(b));
+        let Some(first) = reasons.first() else { return Err("the grid has no points".into()) };
+        if reasons.iter().all(|reason| same(reason, first)) {
+            let all = if grid.len() > 1 { "\nthe other points are refused for the same reason" } else { "" };
+            return Err(crate::run::message(first, &self.scene) + all);
+        }
+        // each point has its own reason: the table says so, with the channels of the scene as it is
+        let alone = self.settings.import(&self.scene).map_err(Error::from);
+        let alone = alone.and_then(|import| Ok((self.settings.simulation(&import.scene)?, import)));
+        let (sim, import) = alone.map_err(|error| crate::run::message(&error, &self.scene))?;
+        self.say(&import);
+        Ok(sim.recording().names().to_vec())
     }
 
-    fn scene_at(&self, ranges: &[Range], k: usize) -> Result<bristle::Scene, SceneError> {
+    /// What was understood of a robot, and what the scene is warned of.
+    fn say(&self, import: &Import) {
+        if !self.quiet {
+            import.lines.iter().for_each(|line| eprintln!("{line}"));
+            import.scene.warnings().iter().for_each(|warning| eprintln!("{warning}\n"));
+        }
+    }
+
+    /// Scene and machine at point `k`.
+    fn simulation(&self, grid: &Grid, k: usize) -> bristle::Result<(Import, Simulation)> {
         let mut settings = self.settings.clone();
-        for (range, value) in ranges.iter().zip(Self::values(ranges, k)) {
+        for (range, value) in grid.ranges.iter().zip(grid.values(k)) {
             settings.put(&range.path, format!("{value:?}"));
         }
-        settings.load(&self.scene)
+        let import = settings.import(&self.scene)?;
+        let sim = settings.simulation(&import.scene)?;
+        Ok((import, sim))
     }
 
-    /// The row of point `k`, and whether it came to its end.
-    fn row(&self, ranges: &[Range], k: usize) -> (String, bool) {
-        let mut row = k.to_string();
-        for value in Self::values(ranges, k) {
-            row.push_str(&format!(",{value:?}"));
-        }
-        match self.finish(ranges, k) {
+    /// The row of point `k`.
+    fn row(&self, grid: &Grid, names: &[String], k: usize) -> String {
+        let mut row = row_start(grid, k);
+        match self.finish(grid, names, k) {
             Ok(values) => {
-                values.iter().for_each(|value| row.push_str(&format!(",{value:?}")));
-                row.push_str(",\n");
-                (row, true)
+                for value in values {
+                    value.iter().for_each(|value| row.push_str(&format!("{value:?}")));
+                    row.push(',');
+                }
+                row.push('\n');
             }
-            Err(error) => {
-                let n = self.simulation(ranges, k).map_or(1, |sim| sim.recording().names().len());
-                row.push_str(&",".repeat(n));
-                let text = error.to_string().replace(['\n', '\r'], " ").replace('"', "'");
-                row.push_str(&format!(",\"{text}\"\n"));
-                (row, false)
+            Err(reason) => {
+                row.push_str(&",".repeat(names.len()));
+                row.push_str(&line_of(&[reason]));
+            }
+        }
+        row
+    }
+
+    /// Every channel at the end of the run; nothing for those that the machine does not have with these values.
+    fn finish(&self, grid: &Grid, names: &[String], k: usize) -> Result<Vec<Option<f64>>, String> {
+        let run = || {
+            let (import, mut sim) = self.simulation(grid, k)?;
+            if import.scene.duration > 0.0 {
+                sim.step(import.scene.duration)?;
+            }
+            // the state there, as a run would record it
+            sim.run_until(sim.time())
+        };
+        let recording = run().map_err(|error| in_a_line(&error))?;
+        let row = recording.rows().next_back().ok_or("nothing was recorded")?;
+        // in the order of the machine, which is that of the table
+        let mut own = recording.names().iter().zip(row).peekable();
+        let values = names.iter().map(|name| own.next_if(|(own, _)| *own == name).map(|(_, value)| *value)).collect();
+        match own.next() {
+            None => Ok(values),
+            Some((name, _)) => {
+                Err(format!("`{name}` is no column of this table: the first, last and middle point do not have it"))
             }
         }
     }
+}
 
-    /// Every channel at the end of the run.
-    fn finish(&self, ranges: &[Range], k: usize) -> bristle::Result<Vec<f64>> {
-        let scene = self.scene_at(ranges, k)?;
-        let mut sim = self.settings.simulation(&scene)?;
-        if scene.duration > 0.0 {
-            sim.step(scene.duration)?;
+/// Adds names that are lacking, each after the one it follows.
+fn merge(names: &mut Vec<String>, more: &[String]) {
+    let mut place = 0;
+    for name in more {
+        match names.iter().position(|known| known == name) {
+            Some(k) => place = k + 1,
+            None => {
+                names.insert(place, name.clone());
+                place += 1;
+            }
         }
-        // the state there, as a run would record it
-        let recording = sim.run_until(sim.time())?;
-        Ok(recording.rows().next_back().map(<[f64]>::to_vec).unwrap_or_default())
+    }
+}
+
+/// The line of names.
+fn header(grid: &Grid, names: &[String]) -> String {
+    let paths = grid.ranges.iter().map(|range| range.path.clone());
+    let all = std::iter::once("point".to_owned()).chain(paths).chain(names.iter().cloned()).chain(["error".to_owned()]);
+    line_of(&all.collect::<Vec<_>>())
+}
+
+/// A line of words, in quotes where they must be.
+fn line_of(words: &[String]) -> String {
+    let mut line = Vec::new();
+    // memory takes everything
+    let _ = bristle::csv::write_header(words, &mut line);
+    String::from_utf8_lossy(&line).into_owned()
+}
+
+/// Number and values of point `k`.
+fn row_start(grid: &Grid, k: usize) -> String {
+    let values: String = grid.values(k).iter().map(|value| format!("{value:?},")).collect();
+    format!("{k},{values}")
+}
+
+/// An error as one line that stands in a table; never empty.
+fn in_a_line(error: &Error) -> String {
+    let text = match error {
+        Error::Scene(error) => {
+            let reasons: Vec<String> = error.problems.iter().map(reason).collect();
+            reasons.join("; ")
+        }
+        error => error.to_string(),
+    };
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.is_empty() { "failed".into() } else { text }
+}
+
+/// A reason, and its place in the scene; values of the sweep stand in the same row.
+fn reason(problem: &Problem) -> String {
+    match problem.position {
+        Some(at) if !problem.file.starts_with("--") => {
+            format!("{} (line {}, column {})", problem.reason, at.line, at.column)
+        }
+        _ => problem.reason.clone(),
+    }
+}
+
+/// A reason but for its numbers.
+fn without_numbers(reason: &str) -> String {
+    reason.split(|c: char| c.is_ascii_digit()).map(|part| part.trim_end_matches(['.', '-', 'e'])).collect()
+}
+
+fn points_of(n: usize) -> String {
+    format!("{n} point{}", if n == 1 { "" } else { "s" })
+}
+
+/// Computes the rows that the table lacks, each thread the first that nobody has begun, and puts each into the table when it is done.
+fn fill(
+    table: &mut Table,
+    n_rows: usize,
+    threads: usize,
+    row: &(impl Fn(usize) -> String + Sync),
+    progress: &mut Progress,
+) -> io::Result<()> {
+    let begun = AtomicUsize::new(table.n_written());
+    let has: Vec<usize> = (table.n_written()..n_rows).filter(|&i| table.has(i)).collect();
+    // rows in their places; usize::MAX when all is over
+    let (written, moved) = (Mutex::new(table.n_written()), Condvar::new());
+    let work = |rows: mpsc::Sender<(usize, String)>| {
+        loop {
+            let i = begun.fetch_add(1, Ordering::Relaxed);
+            if i >= n_rows {
+                return;
+            }
+            if has.binary_search(&i).is_ok() {
+                continue;
+            }
+            // not too far ahead of the slowest
+            let mut at = written.lock().unwrap_or_else(PoisonError::into_inner);
+            while i.saturating_sub(*at) >= MOST_AHEAD {
+                at = moved.wait(at).unwrap_or_else(PoisonError::into_inner);
+            }
+            drop(at);
+            if rows.send((i, row(i))).is_err() {
+                return;
+            }
+        }
+    };
+    let reached = |n: usize| {
+        *written.lock().unwrap_or_else(PoisonError::into_inner) = n;
+        moved.notify_all();
+    };
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for k in 0..threads {
+            let sender = sender.clone();
+            match std::thread::Builder::new().spawn_scoped(scope, || work(sender)) {
+                Ok(_) => {}
+                // one is enough to go on
+                Err(error) if k == 0 => return Err(error),
+                Err(_) => break,
+            }
+        }
+        drop(sender);
+        for (i, row) in receiver {
+            if let Err(error) = table.put(i, row) {
+                begun.store(n_rows, Ordering::Relaxed);
+                reached(usize::MAX);
+                return Err(error);
+            }
+            reached(table.n_written());
+            progress.at(table.n_done(), table.n_failed());
+        }
+        Ok(())
+    })
+}
+
+/// How far a sweep is, on one line of a terminal; nothing elsewhere.
+struct Progress {
+    total: usize,
+    found: usize,
+    start: Instant,
+    next: Instant,
+    is_shown: bool,
+}
+
+impl Progress {
+    fn new(total: usize, found: usize, is_quiet: bool) -> Self {
+        let start = Instant::now();
+        let mut progress = Self { total, found, start, next: start, is_shown: !is_quiet && io::stderr().is_terminal() };
+        progress.at(found, 0);
+        progress
+    }
+
+    fn at(&mut self, done: usize, failed: usize) {
+        let now = Instant::now();
+        if self.is_shown && now >= self.next {
+            self.next = now + Duration::from_millis(100);
+            let line = progress_line(done, self.total, failed, self.found, (now - self.start).as_secs_f64());
+            let _ = write!(io::stderr().lock(), "\r{line}\x1b[K");
+        }
+    }
+
+    fn clear(&mut self) {
+        if self.is_shown {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+fn progress_line(done: usize, total: usize, failed: usize, found: usize, elapsed: f64) -> String {
+    let part = done as f64 / total.max(1) as f64;
+    let mut line = format!("{} {:3.0} %  {done} of {}", bar(part), 100.0 * part, points_of(total));
+    if failed > 0 {
+        line += &format!("  {failed} failed");
+    }
+    // too early to tell in the first moments
+    if elapsed > 0.5 && done > found {
+        line += &format!("  {} left", clock(elapsed * (total - done) as f64 / (done - found) as f64));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_counts_points() {
+        let line = progress_line(30, 120, 2, 10, 5.0);
+        assert!(
+            line.starts_with("██████░") && line.ends_with("25 %  30 of 120 points  2 failed  0:22 min left"),
+            "{line}"
+        );
+        assert!(progress_line(0, 1, 0, 0, 9.0).ends_with("0 %  0 of 1 point"));
+    }
+
+    #[test]
+    fn names_are_merged_in_the_order_of_the_machine() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let mut names = words("t a b energy");
+        for more in ["t a a.heat b energy", "t a b b.heat energy", "t"] {
+            merge(&mut names, &words(more));
+        }
+        assert_eq!(names, words("t a a.heat b b.heat energy"));
+    }
+
+    #[test]
+    fn reasons_are_the_same_but_for_their_numbers() {
+        assert_eq!(without_numbers("`a` is -1.5e-7, less than 0"), without_numbers("`a` is 2.0, less than 0"));
+        assert_ne!(without_numbers("`a` is 1"), without_numbers("`b` is 1"));
     }
 }

@@ -72,6 +72,20 @@ pub use write_back::WriteBack;
 pub mod guide {
     #[doc = include_str!("../docs/formulations.md")]
     pub mod formulations {}
+    // the first definition of a link counts: here what it is about, in the repository the file
+    #[doc = "[guide]: crate::guide"]
+    #[doc = "[step]: crate::Simulation::step"]
+    #[doc = "[events]: crate::Simulation::events"]
+    #[doc = "[joint_names]: crate::Simulation::joint_names"]
+    #[doc = "[reset]: crate::Simulation::reset"]
+    #[doc = "[snapshot]: crate::Simulation::snapshot"]
+    #[doc = "[restore]: crate::Simulation::restore"]
+    #[doc = "[set_friction]: crate::Simulation::set_friction"]
+    #[doc = "[set_load]: crate::Simulation::set_load"]
+    #[doc = "[linearize]: crate::Simulation::linearize"]
+    #[doc = "[inverse_dynamics]: crate::Simulation::inverse_dynamics"]
+    #[doc = "[independent]: crate::Simulation::independent"]
+    #[doc = "[Batch]: crate::Batch"]
     #[doc = include_str!("../docs/robot.md")]
     pub mod robot {}
     // the first definition of a picture counts: here as data, in the repository as files
@@ -80,6 +94,8 @@ pub mod guide {
     pub mod papers {}
 }
 
+#[doc = "[guide]: crate::guide"]
+#[doc = "[Coupling]: crate::component::Coupling"]
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}
 

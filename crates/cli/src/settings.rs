@@ -38,6 +38,9 @@ pub struct Settings {
     /// Let the root link of a URDF robot float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
+    /// Refuse what of a URDF robot is not understood or would move it otherwise; scenes are always read so
+    #[arg(long)]
+    strict: bool,
     /// Any value by its path, such as joints.elbow.friction.coulomb=0.3; may be repeated
     #[arg(long, value_name = "PATH=VALUE", value_parser = assignment, allow_hyphen_values = true)]
     set: Vec<(String, String)>,
@@ -95,6 +98,7 @@ impl Settings {
             formulation: self.formulation.clone().or_else(|| others.formulation.clone()),
             friction: self.friction.clone().or_else(|| others.friction.clone()),
             floating: self.floating || others.floating,
+            strict: self.strict || others.strict,
             // later ones win
             set: others.set.iter().chain(&self.set).cloned().collect(),
         }
@@ -177,7 +181,7 @@ impl Settings {
 
     fn import_with(&self, path: &Path, overrides: Vec<(String, String)>) -> Result<Import, SceneError> {
         let friction = self.friction.as_ref().map(FrictionFile::load).transpose()?;
-        urdf::load_scene(path, &Options { floating: self.floating, strict: false, friction, overrides })
+        urdf::load_scene(path, &Options { floating: self.floating, strict: self.strict, friction, overrides })
     }
 
     /// Paths in a scene file, and the values in their places.

@@ -8,7 +8,8 @@
 //! }
 //! ```
 //!
-//! What an entry gives takes the place of what the machine's own file says; what it leaves out stays.
+//! What an entry gives takes the place of what the machine's own file says; what it leaves out stays. A load on a joint that ends
+//! up without friction is refused: it would do nothing.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -56,6 +57,8 @@ pub(super) struct Given {
     pub joint: String,
     /// In words, such as `LuGre, load Pin`.
     pub what: String,
+    /// Where the entry gives a load.
+    pub load: Option<Span>,
 }
 
 /// Put what the file says on the joints of a scene's tree of values.
@@ -113,7 +116,8 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
             continue;
         };
         let what: Vec<String> = said[e].iter().map(|(key, node)| in_words(key, node, sources)).collect();
-        given.push(Given { joint: name.clone().unwrap_or_default(), what: what.join(", ") });
+        let load = said[e].iter().find(|(key, _)| *key == "load").map(|(_, node)| node.span);
+        given.push(Given { joint: name.clone().unwrap_or_default(), what: what.join(", "), load });
         fields_for.push(field_nodes(&entries[e].value, &said[e], sources));
     }
     drop(said);

@@ -122,7 +122,7 @@ impl<'t> Joint<'t> {
                 if let Some(given) = found.attribute(axis, "xyz") {
                     found.numbers::<3>("axis", given)?;
                 }
-                found.unused(found.tag(axis), "`axis`");
+                found.set_aside(found.tag(axis), "`axis`");
             }
             self.fields.push(("kind", words.variant(place, variant, Vec::new())));
             return Some(());
@@ -164,6 +164,13 @@ impl<'t> Joint<'t> {
             let x = found.number(key, given)?;
             if x == 0.0 {
                 continue;
+            }
+            // in the words of this file: what follows would speak of a law
+            if key == "friction" && x < 0.0 {
+                let unit = if unit.is_empty() { "N·m or N" } else { unit };
+                let help = format!("`friction` is the effort that opposes motion, in {unit}");
+                found.problem(given.place, format!("`friction` is {x}; it must be 0 or more"), help);
+                return None;
             }
             if !self.is_single {
                 found.unused(given.place, format!("`{key}` {x}: the joint has no axis for it to act along"));
@@ -250,7 +257,7 @@ fn limits(found: &mut Findings, xml: Xml) -> Option<()> {
             found.problem(found.tag(node), format!("`lower` is {lower}, more than `upper`, {upper}"), "swap them");
         }
         let values = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
-        found.unused(found.tag(node), format!("`{element}`{values}"));
+        found.set_aside(found.tag(node), format!("`{element}`{values}"));
     }
     Some(())
 }

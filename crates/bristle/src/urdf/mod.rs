@@ -44,10 +44,14 @@
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
 //! | `mimic` | a `Gear` named `NAME_mimic`, and an initial position that fits it |
 //! | `limit`, `safety_controller`, `calibration` | read and checked, not used: the engine has no limits |
-//! | `visual`, `collision`, `material`, `transmission`, `gazebo`, what else there is | counted, not used |
+//! | `visual`, `collision`, `material`, `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
 //!
-//! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused. With [`Options::strict`] whatever
-//! is not used is refused too, at its place.
+//! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused.
+//!
+//! With [`Options::strict`] whatever is not understood or would make the robot move otherwise is refused too, at its place: elements, attributes
+//! and text that URDF does not have, `gazebo` with the settings of another simulator, `damping` and `friction` of a joint without
+//! an axis. What does not act on the robot by itself is set aside and named, strict or not: shapes, wiring, and limits, which bound what a
+//! controller may ask for and which URDF demands of every `revolute` and `prismatic` joint. Nothing stops a joint at its limit here.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
 //! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops, inertias
@@ -79,7 +83,7 @@ mod robot;
 mod tree;
 mod xml;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
@@ -95,7 +99,7 @@ use xml::Findings;
 pub struct Options {
     /// The root link floats, with a free joint, instead of being fixed to the world.
     pub floating: bool,
-    /// What is not used is refused.
+    /// What is not used and matters ([`Unused::matters`]) is refused.
     pub strict: bool,
     /// Friction put on top.
     pub friction: Option<FrictionFile>,
@@ -130,6 +134,8 @@ pub struct Unused {
     pub what: String,
     /// Where it stands.
     pub position: Position,
+    /// It is not understood, or would make the robot move otherwise: [`Options::strict`] refuses it.
+    pub matters: bool,
 }
 
 impl fmt::Display for Understood {
@@ -156,7 +162,8 @@ pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, Sc
     let Findings { mut sources, mut problems, lines, .. } = found;
     if options.strict {
         let leftovers = lines.iter().flat_map(|(line, places)| line.unused.iter().zip(places).map(move |l| (line, l)));
-        problems.extend(leftovers.map(|(line, left)| leftover(&sources, line, left)));
+        let matters = leftovers.filter(|(_, (unused, _))| unused.matters);
+        problems.extend(matters.map(|(line, left)| leftover(&sources, line, left)));
     }
     let Some(mut root) = root.filter(|_| problems.is_empty()) else {
         problems.sort_by_key(|problem| problem.position);
@@ -164,8 +171,8 @@ pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, Sc
     };
     sources.0.push(words.into_source());
     let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.0).collect();
-    put_friction(&mut root, &mut sources, options, &mut lines)?;
-    finish(Draft::new(sources, root), lines, options)
+    let idle = put_friction(&mut root, &mut sources, options, &mut lines)?;
+    finish(Draft::new(sources, root), lines, idle, options)
 }
 
 /// Reads and checks a URDF file.
@@ -188,12 +195,12 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
         return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint".into()).into());
     }
     let mut draft = Draft::read(&text, &file)?;
-    let mut lines = Vec::new();
+    let (mut lines, mut idle) = (Vec::new(), Vec::new());
     if options.friction.is_some() {
         draft = draft.whole()?;
-        put_friction(&mut draft.root, &mut draft.sources, options, &mut lines)?;
+        idle = put_friction(&mut draft.root, &mut draft.sources, options, &mut lines)?;
     }
-    finish(draft, lines, options)
+    finish(draft, lines, idle, options)
 }
 
 fn leftover(sources: &Sources, line: &Understood, (unused, place): (&Unused, &Span)) -> Problem {
@@ -201,14 +208,18 @@ fn leftover(sources: &Sources, line: &Understood, (unused, place): (&Unused, &Sp
     Problem::at(sources, *place, reason, "take it out, or read the file without `strict`".into())
 }
 
-/// Puts the friction file on the tree, and into the lines.
+/// A load that a friction file puts on a joint, and what is wrong with it if that joint has no friction.
+type Idle = (String, Problem);
+
+/// Puts the friction file on the tree, and into the lines; which loads there are.
 fn put_friction(
     root: &mut crate::scene::syntax::Node,
     sources: &mut Sources,
     options: &Options,
     lines: &mut Vec<Understood>,
-) -> Result<(), SceneError> {
-    let Some(file) = &options.friction else { return Ok(()) };
+) -> Result<Vec<Idle>, SceneError> {
+    let Some(file) = &options.friction else { return Ok(Vec::new()) };
+    let mut idle = Vec::new();
     let line_of: HashMap<String, usize> = lines.iter().enumerate().map(|(i, line)| (line.subject.clone(), i)).collect();
     for given in friction::put(root, sources, file)? {
         let subject = format!("joint `{}`", given.joint);
@@ -217,17 +228,33 @@ fn put_friction(
             Some(&i) => lines[i].meaning += &format!("; {more}"),
             None => lines.push(Understood { subject, meaning: more, unused: Vec::new() }),
         }
+        if let Some(place) = given.load {
+            let reason = format!("joint `{}` has no friction for this load to press on", given.joint);
+            let help = "give the entry a law, such as `friction: Coulomb(coulomb: 0.1)`, or leave `load` out";
+            idle.push((given.joint, Problem::at(sources, place, reason, help.into())));
+        }
     }
-    Ok(())
+    Ok(idle)
 }
 
 /// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
-fn finish(draft: Draft, lines: Vec<Understood>, options: &Options) -> Result<Import, SceneError> {
+fn finish(draft: Draft, lines: Vec<Understood>, loads: Vec<Idle>, options: &Options) -> Result<Import, SceneError> {
     let overrides: Vec<(&str, &str)> =
         options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
     let scene = Scene::assemble(draft, &overrides).map_err(|mut error| {
         error.problems.dedup_by(|b, a| (&a.file, a.position, &a.reason) == (&b.file, b.position, &b.reason));
         error
     })?;
+    // joints that have no friction even now
+    let smooth: HashSet<&str> =
+        scene.joints.iter().filter(|joint| joint.friction.is_none()).map(|joint| joint.name.as_str()).collect();
+    let idle = loads.into_iter().filter(|(joint, _)| smooth.contains(joint.as_str()));
+    let mut problems: Vec<Problem> = idle.map(|(_, problem)| problem).collect();
+    if !problems.is_empty() {
+        // one entry may stand for many joints
+        problems.sort_by_key(|problem| problem.position);
+        problems.dedup_by_key(|problem| problem.position);
+        return Err(SceneError { problems });
+    }
     Ok(Import { scene, lines })
 }

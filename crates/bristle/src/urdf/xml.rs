@@ -15,6 +15,9 @@ const MAX_NODES: u32 = 2_000_000;
 /// Elements inside elements: a robot needs six, extensions of other programs a few more.
 const MAX_DEPTH: usize = 64;
 
+/// Settings of another simulator, springs and gravity among them: known by name, not by what they say.
+const UNREAD: &str = "gazebo";
+
 /// The elements of a text, or why it is not XML that can be used.
 pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>, SceneError> {
     if text.len() as u64 > MAX_BYTES {
@@ -126,8 +129,8 @@ pub(super) struct Findings {
     /// The text is source 0.
     pub sources: Sources,
     pub problems: Vec<Problem>,
-    /// What is not used of the element being read.
-    left: Vec<(Span, String)>,
+    /// What is not used of the element being read, and whether that can matter.
+    left: Vec<(Span, String, bool)>,
     /// What was understood, and the places of what was left over.
     pub lines: Vec<(Understood, Vec<Span>)>,
 }
@@ -148,17 +151,24 @@ impl Findings {
         if self.problems.len() < MAX_PROBLEMS { did_you_mean(name, "there are", known) } else { String::new() }
     }
 
-    /// Something of the element being read has no place in a scene.
+    /// Something of the element being read is not understood, or would make the robot move otherwise.
     pub fn unused(&mut self, place: Span, what: impl Into<String>) {
-        self.left.push((place, what.into()));
+        self.left.push((place, what.into(), true));
+    }
+
+    /// Something of the element being read is known and does not move the robot.
+    pub fn set_aside(&mut self, place: Span, what: impl Into<String>) {
+        self.left.push((place, what.into(), false));
     }
 
     /// Say what was understood of the element that was read, with what was left over; which line that is.
     pub fn say(&mut self, subject: String, meaning: String) -> usize {
         let position = |span: &Span| self.sources.0[0].position(span.start as usize);
         let left = std::mem::take(&mut self.left);
-        let (places, unused) =
-            left.into_iter().map(|(span, what)| (span, Unused { what, position: position(&span) })).unzip();
+        let (places, unused) = left
+            .into_iter()
+            .map(|(span, what, matters)| (span, Unused { what, position: position(&span), matters }))
+            .unzip();
         self.lines.push((Understood { subject, meaning, unused }, places));
         self.lines.len() - 1
     }
@@ -271,8 +281,8 @@ impl Findings {
         self.numbers::<1>(what, given).map(|[x]| x)
     }
 
-    /// Look over an element: children that may stand there once (`known`) or any number of times (`many`), children known to
-    /// have no place in a scene (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
+    /// Look over an element: children that may stand there once (`known`) or any number of times (`many`), children of other
+    /// programs (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
     pub fn look_over(&mut self, node: Node, attributes: &[&str], known: &[&str], many: &[&str], foreign: &[&str]) {
         let owner = node.tag_name().name().to_owned();
         for attribute in node.attributes() {
@@ -323,8 +333,13 @@ impl Findings {
             }
         }
         for (name, place, count) in skipped {
-            let name = shortened(name);
-            self.unused(place, if count == 1 { format!("`{name}`") } else { format!("{count} × `{name}`") });
+            let what = if count == 1 { "" } else { &format!("{count} × ") };
+            let what = format!("{what}`{}`", shortened(name));
+            if foreign.contains(&name) && name != UNREAD {
+                self.set_aside(place, what)
+            } else {
+                self.unused(place, what)
+            }
         }
     }
 }

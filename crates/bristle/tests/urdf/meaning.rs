@@ -87,22 +87,42 @@ fn inertias_are_turned_into_link_axes() {
 }
 
 #[test]
-fn leftovers_are_errors_where_asked() {
+fn strict_refuses_what_is_not_understood_or_moves_the_robot_otherwise() {
     let strict = Options { strict: true, ..Options::default() };
-    let error = urdf::read_with(GRIPPER, "gripper.urdf", &strict).unwrap_err();
+    let read = |text: &str| urdf::read_with(text, "robot.urdf", &strict);
+    // of a bit of everything, the settings of another simulator
+    let error = read(GRIPPER).unwrap_err();
     let places: Vec<usize> = error.problems.iter().map(|p| p.position.unwrap().line).collect();
-    assert_eq!(places, [4, 6, 8, 26, 27, 28, 33, 46, 48], "{error}");
-    assert!(error.to_string().contains("joint `shoulder`: `calibration` (rising 0.1) is not used"), "{error}");
+    assert_eq!(places, [48], "{error}");
+    assert!(error.to_string().contains("robot `gripper`: `gazebo` is not used"), "{error}");
 
-    // with nothing left over it changes nothing
+    // limits, shapes and wiring are named, strict or not
+    let known = GRIPPER.replace("<gazebo reference=\"arm\"><mu1>0.2</mu1></gazebo>", "");
+    assert_eq!(read(&known).unwrap(), urdf::read(&known, "robot.urdf").unwrap());
+    let shoulder = read(&known).unwrap().lines.into_iter().find(|line| line.subject == "joint `shoulder`").unwrap();
+    assert!(
+        shoulder.to_string().contains("not used: `limit` (lower -1, upper 1.5, effort 10, velocity 3)"),
+        "{shoulder}"
+    );
+    assert!(shoulder.unused.iter().all(|unused| !unused.matters));
     let tree = include_str!("trees/tree_03.urdf");
-    let bare: String = tree
-        .split("<limit")
-        .enumerate()
-        .map(|(i, part)| if i == 0 { part.to_owned() } else { part.split_once("/>").unwrap().1.to_owned() })
-        .collect();
-    assert_eq!(urdf::read_with(&bare, "t", &strict).unwrap(), urdf::read(&bare, "t").unwrap());
-    assert!(urdf::read_with(tree, "t", &strict).is_err());
+    assert!(tree.contains("<limit"));
+    assert_eq!(read(tree).unwrap(), urdf::read(tree, "robot.urdf").unwrap());
+
+    // what URDF does not have, and what a joint has no axis for
+    for (what, by, reason) in [
+        ("<calibration rising=\"0.1\"/>", "<backlash width=\"0.1\"/>", "joint `shoulder`: `backlash` is not used"),
+        ("damping=\"0.2\"", "damping=\"0.2\" hysteresis=\"3\"", "attribute `hysteresis` of `dynamics` is not used"),
+        ("<link name=\"tool\"/>", "<link name=\"tool\">heavy</link>", "link `tool`: text in `link` is not used"),
+        ("<dynamics friction=\"2\"/>", "<payload/>", "joint `finger`: `payload` is not used"),
+    ] {
+        let robot = known.replace(what, by);
+        assert!(robot != known && urdf::read(&robot, "robot.urdf").is_ok(), "{reason}");
+        let error = read(&robot).unwrap_err();
+        assert!(error.problems.len() == 1 && error.to_string().contains(reason), "{reason}: {error}");
+    }
+    let error = read(FLYING).unwrap_err();
+    assert!(error.problems.len() == 1 && error.to_string().contains("no axis for it to act along"), "{error}");
 }
 
 #[test]

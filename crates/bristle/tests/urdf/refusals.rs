@@ -93,6 +93,12 @@ fn friction_files_are_refused_at_their_own_places() {
         ("{ \"*\": (friction: Coulomb(coulomb: -1.0)) }", ":1:36", "coulomb must be"),
         ("{ \"shoulder\": (damping: 1.0, damping: 2.0) }", ":1:30", "`damping` is given twice"),
         ("{ \"shoulder\": (bristle: (z: 0.1)) }", ":1:25", "no friction law with a bristle"),
+        (
+            "{ \"shoulder\": (load: Pin(radius: 0.1)) }",
+            ":1:22",
+            "joint `shoulder` has no friction for this load to press on",
+        ),
+        ("{ \"*\": (damping: 1.0, load: Constant(2.0)) }", ":1:29", "joint `shoulder` has no friction for this load"),
     ] {
         let options = Options { friction: Some(FrictionFile::new("friction.ron", text)), ..Options::default() };
         let error = urdf::read_with(ARM, "arm.urdf", &options).unwrap_err().to_string();
@@ -100,4 +106,20 @@ fn friction_files_are_refused_at_their_own_places() {
         assert!(error.contains(reason), "{text}: no `{reason}` in {error}");
         assert_eq!(error.matches("error: ").count(), 1, "{text}: {error}");
     }
+}
+
+#[test]
+fn a_load_alone_is_for_joints_that_have_friction() {
+    let with = |text: &str, overrides: &[(&str, &str)]| {
+        let robot = ARM.replace("<child link=\"upper\"/>", "<child link=\"upper\"/><dynamics friction=\"0.2\"/>");
+        let overrides = overrides.iter().map(|&(path, value)| (path.to_owned(), value.to_owned())).collect();
+        let friction = Some(FrictionFile::new("friction.ron", text));
+        urdf::read_with(&robot, "arm.urdf", &Options { friction, overrides, ..Options::default() })
+    };
+    // friction of the robot itself, of the file, of an override
+    let pin = "{ \"shoulder\": (load: Pin(radius: 0.1)) }";
+    assert_eq!(with(pin, &[]).unwrap().scene.joints[1].load, bristle::scene::Load::Pin { radius: 0.1 });
+    let every = "{ \"*\": (load: Constant(2.0)) }";
+    assert!(with(every, &[]).unwrap_err().to_string().contains("`slide` has no friction"));
+    assert!(with(every, &[("joints.slide.friction", "Coulomb(coulomb: 0.3)")]).is_ok());
 }

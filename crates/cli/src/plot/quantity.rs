@@ -59,6 +59,8 @@ pub enum Quantity {
     AngularAcceleration,
     /// Friction effort.
     Friction,
+    /// Effort of a drive or controller.
+    Effort,
     /// Normal load.
     Load,
     /// Mode of slip.
@@ -92,8 +94,8 @@ impl<'a> Channel<'a> {
     /// What the name of a channel says.
     pub fn of(name: &'a str, motions: &Motions) -> Self {
         use Quantity::{
-            Acceleration, AngularAcceleration, AngularVelocity, Balance, Bristle, Energy, Friction, Heat, Load, Mode,
-            Orientation, Other, Position, SecondBristle, Velocity,
+            Acceleration, AngularAcceleration, AngularVelocity, Balance, Bristle, Effort, Energy, Friction, Heat, Load,
+            Mode, Orientation, Other, Position, SecondBristle, Velocity,
         };
         // channels of a free joint have a part more: base.velocity.wx
         if let Some((rest, part)) = name.rsplit_once('.')
@@ -127,6 +129,7 @@ impl<'a> Channel<'a> {
             "velocity" => (Velocity, one_of("rad/s", "m/s", "rad/s or m/s")),
             "acceleration" => (Acceleration, one_of("rad/s²", "m/s²", "rad/s² or m/s²")),
             "friction" => (Friction, one_of("N·m", "N", "N·m or N")),
+            "effort" => (Effort, one_of("N·m", "N", "N·m or N")),
             "load" => (Load, "N"),
             "mode" => (Mode, ""),
             // a pin turns, but slips along its circumference
@@ -150,6 +153,7 @@ impl Quantity {
             Self::Acceleration => "acceleration",
             Self::AngularAcceleration => "angular acceleration",
             Self::Friction => "friction",
+            Self::Effort => "effort",
             Self::Load => "normal load",
             Self::Mode => "mode (0: stuck)",
             Self::Bristle => "bristle deflection z",
@@ -201,6 +205,8 @@ mod tests {
         };
         assert_eq!(told("hinge.position"), ("hinge", Quantity::Position, "rad"));
         assert_eq!(told("rail.x.friction"), ("rail.x", Quantity::Friction, "N"));
+        assert_eq!(told("hinge.effort"), ("hinge", Quantity::Effort, "N·m"));
+        assert_eq!(told("hinge with friction.effort"), ("hinge with friction", Quantity::Effort, "N·m or N"));
         assert_eq!(told("unknown.velocity"), ("unknown", Quantity::Velocity, "rad/s or m/s"));
         assert_eq!(told("base.position.qw"), ("base", Quantity::Orientation, ""));
         assert_eq!(told("base.velocity.wx"), ("base", Quantity::AngularVelocity, "rad/s"));

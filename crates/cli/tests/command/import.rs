@@ -34,7 +34,14 @@ fn an_imported_robot_is_a_scene() {
 #[test]
 fn refusals_leave_with_two() {
     for (arguments, expected) in [
-        (vec!["import", GRIPPER, "--strict"], "gripper.urdf:26:6"),
+        (vec!["import", GRIPPER, "--strict"], "gripper.urdf:48:4"),
+        (vec!["check", GRIPPER, "--strict"], "gripper.urdf:48:4"),
+        (vec!["run", GRIPPER, "--strict"], "gripper.urdf:48:4"),
+        (vec!["dynamics", GRIPPER, "--strict", "--states", "-"], "gripper.urdf:48:4"),
+        (
+            vec!["sweep", GRIPPER, "--strict", "--set", "joints.shoulder.damping=0:1:2", "--out", "never.csv"],
+            "gripper.urdf:48:4",
+        ),
         (vec!["import", "nowhere.urdf"], "nowhere.urdf"),
         (vec!["import", GRIPPER, "--friction", "nowhere.ron"], "nowhere.ron"),
         (vec!["import", "crates/bristle/tests/urdf/bad/cycle.urdf"], "the joints make a loop"),
@@ -74,4 +81,26 @@ fn a_robot_runs_with_friction_from_a_file() {
     let output = bristle(&["check", robot.path()]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && text.contains("2 joints, 1 degree of freedom"), "{text}");
+}
+
+#[test]
+fn strict_takes_robots_with_limits_and_says_that_nothing_keeps_them() {
+    // URDF demands limits of revolute joints
+    let robot = "crates/bristle/examples/robot.urdf";
+    for arguments in [
+        &["import", robot, "--strict"][..],
+        &["check", robot, "--strict"],
+        &["run", robot, "--strict", "--until", "0.01", "--out", "-"],
+    ] {
+        let output = bristle(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("not used: `limit` (lower -2, upper 2"), "{}", stderr(&output));
+    }
+    let table = Temporary::new("strict-sweep.csv");
+    let set = "joints.shoulder.damping=0:1:2";
+    let output = bristle(&["sweep", robot, "--strict", "--until", "0.01", "--set", set, "--out", table.path()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("not used: `limit`"), "{}", stderr(&output));
+    // a scene has nothing that is not used
+    assert!(bristle(&["check", "scenes/single_pendulum.ron", "--strict"]).status.success());
 }

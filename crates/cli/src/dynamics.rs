@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 /// Mechanics of a scene or robot at given states.
 #[derive(Args)]
+#[command(override_usage = "bristle dynamics [OPTIONS] --states <FILE> <MODEL>")]
 #[command(after_help = "Examples:
   bristle dynamics robot.urdf --states states.jsonl > answers.jsonl
   bristle dynamics robot.urdf --friction friction.ron --states states.jsonl

@@ -10,6 +10,7 @@ mod grid;
 mod table;
 
 use crate::Outcome;
+use crate::interrupt::Interrupt;
 use crate::progress::{bar, clock};
 use crate::settings::Settings;
 use bristle::batch::MOST_THREADS;
@@ -28,6 +29,8 @@ use table::{Contents, Table};
 
 /// Rows that may wait for one that comes before them.
 const MOST_AHEAD: usize = 4096;
+/// Between two looks at what the user wants, and of the user.
+const PERIOD: Duration = Duration::from_millis(100);
 /// Points looked at, at most, for one that can be run.
 const MOST_TRIED: usize = 1000;
 
@@ -126,8 +129,9 @@ impl Sweep {
         }
 
         let mut progress = Progress::new(points.len(), n_found, self.quiet);
+        let interrupt = Interrupt::listen().map_err(|error| End::Failed(format!("{error:#}")))?;
         let threads = self.threads.unwrap_or_else(cores).min(points.len() - n_found);
-        let filled = fill(&mut table, points.len(), threads, &row, &mut progress);
+        let filled = fill(&mut table, points.len(), threads, &row, &mut progress, &interrupt);
         progress.clear();
         filled.map_err(|error| End::Failed(format!("{path}: {error}")))?;
 
@@ -318,6 +322,7 @@ fn fill(
     threads: usize,
     row: &(impl Fn(usize) -> String + Sync),
     progress: &mut Progress,
+    interrupt: &Interrupt,
 ) -> io::Result<()> {
     let begun = AtomicUsize::new(table.n_written());
     let has: Vec<usize> = (table.n_written()..n_rows).filter(|&i| table.has(i)).collect();
@@ -359,16 +364,30 @@ fn fill(
             }
         }
         drop(sender);
-        for (i, row) in receiver {
-            if let Err(error) = table.put(i, row) {
-                begun.store(n_rows, Ordering::Relaxed);
-                reached(usize::MAX);
-                return Err(error);
+        loop {
+            match receiver.recv_timeout(PERIOD) {
+                Ok((i, row)) => {
+                    if let Err(error) = table.put(i, row) {
+                        begun.store(n_rows, Ordering::Relaxed);
+                        reached(usize::MAX);
+                        return Err(error);
+                    }
+                    reached(table.n_written());
+                    progress.at(table.n_done(), table.n_failed());
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
             }
-            reached(table.n_written());
-            progress.at(table.n_done(), table.n_failed());
+            if interrupt.is_asked() {
+                // points under way may take hours: what is done is on disk, and nobody waits for them
+                progress.clear();
+                let (done, all) = (table.n_done(), points_of(n_rows));
+                eprintln!(
+                    "error: interrupted: {done} of {all} are done and kept; started again, the sweep goes on from there"
+                );
+                std::process::exit(1);
+            }
         }
-        Ok(())
     })
 }
 
@@ -392,7 +411,7 @@ impl Progress {
     fn at(&mut self, done: usize, failed: usize) {
         let now = Instant::now();
         if self.is_shown && now >= self.next {
-            self.next = now + Duration::from_millis(100);
+            self.next = now + PERIOD;
             let line = progress_line(done, self.total, failed, self.found, (now - self.start).as_secs_f64());
             let _ = write!(io::stderr().lock(), "\r{line}\x1b[K");
         }

@@ -48,9 +48,14 @@ impl Table {
         let said = |error: io::Error| error.to_string();
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(said)?;
-        // where files cannot be locked, nobody is kept out
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err("another sweep is at work on this file".into());
+        // a sweep that was killed a moment ago may still be on its way out; where files cannot be locked, nobody is kept out
+        let mut tries = 20;
+        while let Err(TryLockError::WouldBlock) = file.try_lock() {
+            if tries == 0 {
+                return Err("another sweep is at work on this file".into());
+            }
+            tries -= 1;
+            std::thread::sleep(std::time::Duration::from_millis(25));
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(said)?;

@@ -85,6 +85,35 @@ fn every_row_is_in_the_file_as_soon_as_it_is_done() {
     assert!(before.ends_with(",\n") && before.lines().count() > seen);
 }
 
+#[cfg(unix)]
+#[test]
+fn an_interrupted_sweep_keeps_what_is_done_and_says_so() {
+    // one point is over at once, the other would take for ever; done before its turn, the short one waits beside the table
+    for (name, set, file) in
+        [("after", "duration=0.1:1e7:2", "sweep.csv"), ("before", "duration=1e7:0.1:2", "sweep.ahead.csv")]
+    {
+        let folder = Temporary::folder(&format!("sweep-interrupted-{name}"));
+        let out = folder.0.join("sweep.csv");
+        let arguments = ["sweep", SCENE, "--out", out.to_str().unwrap(), "--threads", "2", "--set", set];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bristle"));
+        command
+            .args(arguments)
+            .args(["--method", "Rk4", "--step", "1e-3", "--set", "output.interval=5"])
+            .current_dir(root());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let rows = || std::fs::read_to_string(folder.0.join(file)).unwrap_or_default().lines().count();
+        while rows() < 2 && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("interrupted: 1 of 2 points are done and kept"), "{said}");
+        assert_eq!(rows(), 2);
+    }
+}
+
 #[test]
 fn a_table_of_another_sweep_is_not_continued() {
     let table = Temporary::new("sweep-other.csv");

@@ -20,6 +20,7 @@ mod real_time_couplings;
 mod real_time_held;
 mod real_time_limits;
 mod recording;
+mod redundant;
 mod scene_checks;
 mod scenes;
 mod stick_slip;

@@ -16,6 +16,11 @@ const TURN: f64 = 0.125;
 /// Bristles bent less than this the other way, in units of friction per load, have not yet changed sides.
 const LEAST_BEND: f64 = 1e-15;
 
+/// How far `f` is from the limits of a stuck contact; continuous in f also where they differ.
+fn room([up, down]: [f64; 2], f: f64) -> f64 {
+    (up - f).min(down + f)
+}
+
 impl Machine {
     /// Takes the pieces of the signals that hold just after `t`.
     pub(crate) fn enter_piece(&mut self, t: f64) {
@@ -25,13 +30,20 @@ impl Machine {
         self.next_corner = drives.chain(loads).reduce(f64::min);
     }
 
-    /// What a stuck contact can hold, by the load found last.
-    pub(super) fn limit(&self, c: usize) -> f64 {
+    /// What a stuck contact can hold against forward and against backward motion, by the load found last.
+    fn limits(&self, c: usize) -> [f64; 2] {
         let contact = &self.compiled.contacts[c];
-        let level = contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
-        let is_backward = contact.reverse.is_some() && self.friction[c] < 0.0;
-        let load = if is_backward { contact.normal_towards(true, &Sample::default()).0 } else { self.load[c] };
-        contact.arm * load * level
+        let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
+        let backward = match contact.reverse {
+            Some(_) => contact.normal_towards(true, &Sample::default()).0,
+            None => self.load[c],
+        };
+        [level * self.load[c], level * backward]
+    }
+
+    /// The same in the direction in which it holds.
+    pub(super) fn limit(&self, c: usize) -> f64 {
+        self.limits(c)[usize::from(self.friction[c] < 0.0)]
     }
 
     /// The event functions of stuck contacts start off zero, whatever rounding says. Accelerations and reactions are those of the
@@ -40,8 +52,9 @@ impl Machine {
         self.slack.fill(0.0);
         for c in 0..self.slack.len() {
             if self.sticks(c) {
-                let (limit, required) = (self.limit(c), self.friction[c].abs());
-                self.slack[c] = (required - limit).max(0.0) + 4.0 * f64::EPSILON * required.max(limit);
+                let ([up, down], f) = (self.limits(c), self.friction[c]);
+                let size = f.abs().max(up).max(down);
+                self.slack[c] = (-room([up, down], f)).max(0.0) + 4.0 * f64::EPSILON * size;
             }
         }
     }
@@ -101,7 +114,7 @@ impl Machine {
             let value = match (self.mode[c], contact.is_event_driven()) {
                 // its velocity changes sign where its signal turns, an event in time
                 (_, true) if self.is_led(c) => 1.0,
-                (Mode::Stuck, true) => self.limit(c) + self.slack[c] - self.friction[c].abs(),
+                (Mode::Stuck, true) => room(self.limits(c), self.friction[c]) + self.slack[c],
                 (sliding, true) => sliding.direction() * v + self.leaving,
                 (_, false) => match self.kinks {
                     Some(theta) if contact.law.n_states() > 0 => self.heading[c] * self.kink_value(c, v) + theta,

@@ -61,6 +61,9 @@ const SETTLED: f64 = 1e-9;
 /// Change of a load in the last solution, relative, that is worth a word.
 const UNSETTLED: f64 = 1e-6;
 
+/// Slip of a contact without a load that is none, relative to the fastest.
+const LOOSE: f64 = 1e-12;
+
 /// The step, s, whose accelerations and friction stand for those at the start.
 const FIRST_LOOK: f64 = 1e-6;
 
@@ -135,7 +138,7 @@ impl RealTime {
         let reduced = Reduced::new(compiled, |v| machine.driven.iter().any(|driven| driven.v == v));
         let n = reduced.independent.len();
         Self {
-            balance: Balance::new(n_contacts),
+            balance: Balance::new(compiled.contacts.iter().map(|contact| contact.is_event_driven()).collect()),
             hold: Hold::new(compiled, |v| machine.driven.iter().any(|driven| driven.v == v)),
             grips: vec![Grip::Dry { up: [0.0; 2], down: [0.0; 2] }; n_contacts],
             met: vec![Met::default(); n_contacts],
@@ -301,7 +304,7 @@ impl Machine {
             }
             let RealTime { balance, grips, reduced, .. } = &mut *rt;
             if round == 1 {
-                balance.share_by(&reduced.shares, |c| grips[c].strength());
+                balance.share_by(&reduced.shares, |c, lambda| grips[c].strength(lambda));
             }
             let contacts = &self.compiled.contacts;
             let solved = balance.solve(
@@ -442,10 +445,13 @@ impl Machine {
     fn take_results(&mut self, rt: &RealTime, h: f64) {
         self.a.iter_mut().zip(&rt.v1).zip(&self.v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
         self.changes.clear();
+        let fastest = rt.v1.iter().fold(1e-3_f64, |most, v| most.max(v.abs()));
         for (c, met) in rt.balance.met.iter().enumerate() {
             self.friction[c] = met.lambda / h;
             self.load[c] = rt.normal[c][usize::from(met.omega < 0.0)];
-            if self.compiled.contacts[c].is_event_driven() {
+            // one without a load goes where rounding takes it
+            let is_loose = rt.normal[c] == [0.0; 2] && met.omega.abs() <= LOOSE * fastest;
+            if self.compiled.contacts[c].is_event_driven() && !is_loose {
                 let (from, to) = (self.mode[c], Mode::of_sign(met.omega));
                 self.mode[c] = to;
                 if from != to {

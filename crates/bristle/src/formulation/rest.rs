@@ -29,6 +29,9 @@ const AT_LIMIT: f64 = 1e-6;
 /// How much contacts that hold the same thing yield, relative to the largest acceleration per effort: enough to share, too little to move.
 const YIELDING: f64 = 1e-9;
 
+/// Accelerations beyond this, relative to those that the strongest could bring, are more than yielding.
+const MOVING: f64 = 1e-6;
+
 /// Choices in a row, each with the reactions of the one before.
 const MOST_ROUNDS: usize = 64;
 
@@ -67,6 +70,8 @@ pub(super) struct Rest {
     a0: Vec<f64>,
     stiction: Vec<Levels>,
     kinetic: Vec<Levels>,
+    /// Sliding levels while `kinetic` has static ones for those that may not move.
+    sliding: Vec<Levels>,
     /// A unit effort; `n_v`.
     unit: Vec<f64>,
     /// For [`Tree`]: who is locked, `n_bodies`; efforts with friction, and accelerations, `n_v`.
@@ -133,6 +138,7 @@ impl Rest {
             a0: Vec::with_capacity(n_contacts),
             stiction: Vec::with_capacity(n_contacts),
             kinetic: Vec::with_capacity(n_contacts),
+            sliding: Vec::with_capacity(n_contacts),
             unit: vec![0.0; n_v],
             locked: vec![false; n_bodies],
             pushed: vec![0.0; n_v],
@@ -154,6 +160,45 @@ impl Rest {
             breaking: &self.breaking,
         };
         select(&at_rest, &mut self.work).map(|_| ())
+    }
+}
+
+impl Rest {
+    /// The choice where some hold what others hold already: they share, by yielding a little, and keep their static levels as long as they
+    /// do not move.
+    fn select_shared(&mut self) -> Result<(), ModeError> {
+        let n = self.contacts.len();
+        let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
+        // ties alone hold all of them
+        let largest = if largest > 0.0 { largest } else { 1.0 };
+        let strongest = self.stiction.iter().flatten().fold(f64::MIN_POSITIVE, |most, s| most.max(*s));
+        for k in 0..n {
+            let strength = self.stiction[k][0].max(self.stiction[k][1]).max(1e-6 * strongest);
+            self.delassus[k * n + k] += YIELDING * largest * strongest / strength;
+        }
+        self.sliding.clear();
+        self.sliding.extend_from_slice(&self.kinetic);
+        for k in 0..n {
+            if !self.breaking.contains(&k) {
+                self.kinetic[k] = self.stiction[k];
+            }
+        }
+        for _ in 0..=n {
+            self.select()?;
+            let selection = self.work.selection();
+            let mut is_settled = true;
+            for k in 0..n {
+                let moves = selection.acceleration[k].abs() > MOVING * largest * strongest;
+                if moves && self.kinetic[k] != self.sliding[k] {
+                    self.kinetic[k] = self.sliding[k];
+                    is_settled = false;
+                }
+            }
+            if is_settled {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -200,7 +245,9 @@ impl Machine {
 
     /// Whether everything at rest can stay there, found in O(n): then nothing is to be chosen. Leaves the modes at `Stuck`.
     fn all_hold(&mut self, t: f64) -> Result<bool, Failure> {
-        if !self.rest.breaking.is_empty() || self.rest.stiction.iter().any(|levels| levels.contains(&0.0)) {
+        // where others may hold what is open, it carries nothing
+        let is_open = self.rest.stiction.iter().any(|levels| levels.contains(&0.0));
+        if !self.rest.breaking.is_empty() || is_open && !self.ties.is_coupled() {
             return Ok(false);
         }
         self.take_up(t)?;
@@ -346,15 +393,7 @@ impl Machine {
         let Self { rest, .. } = self;
         let mut chosen = rest.select();
         if matches!(chosen, Err(ModeError::Dependent { .. })) && self.ties.is_coupled() {
-            // some hold what others hold already: let them share
-            let n = rest.contacts.len();
-            let largest = (0..n).map(|k| rest.delassus[k * n + k]).fold(0.0, f64::max);
-            let strongest = rest.stiction.iter().flatten().fold(f64::MIN_POSITIVE, |most, s| most.max(*s));
-            for k in 0..n {
-                let strength = rest.stiction[k][0].max(rest.stiction[k][1]).max(1e-6 * strongest);
-                rest.delassus[k * n + k] += YIELDING * largest * strongest / strength;
-            }
-            chosen = rest.select();
+            chosen = rest.select_shared();
         }
         self.take_choice(chosen)
     }
@@ -392,13 +431,21 @@ impl Machine {
     /// One that is at its limit and cannot move, because others hold what it holds, is stuck with them.
     fn catch_held(&mut self) {
         self.lock();
+        let strongest = self.rest.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
         for (k, &c) in self.rest.contacts.iter().enumerate() {
             let contact = &self.compiled.contacts[c];
-            let has_strength = self.rest.stiction[k].iter().any(|level| *level > 0.0);
+            // one whose load has just gone is free
+            let has_strength = self.rest.stiction[k].iter().any(|level| *level > HOLDING * strongest);
             let is_held = |v: usize| self.held[self.joint_of[v]] && !self.driven.iter().any(|driven| driven.v == v);
             if self.mode[c] != Mode::Stuck && has_strength && self.ties.is_still(contact.v, contact.b, is_held) {
                 self.mode[c] = Mode::Stuck;
             }
+        }
+        // an event that changes nothing would come again: then it slides, at rest as it is
+        let is_same = self.rest.contacts.iter().all(|&c| self.mode[c] == Mode::Stuck);
+        if is_same && self.rest.touched.contains(&Touched::BreaksAway) {
+            let chosen = &self.rest.work.selection().mode;
+            self.rest.contacts.iter().zip(chosen).for_each(|(&c, &chosen)| self.mode[c] = chosen);
         }
     }
 

@@ -29,10 +29,16 @@
 //! ω = ω* − D λ − E (λ − λ_before),        λ_before = 0 at first, then the λ that was found                  (4)
 //! ```
 //!
-//! until the last term is rounding. Who is at its limit while others hold has ω = 0 in the end like them, and is stuck.
+//! until the last term is rounding. Where Newton goes round in circles among those that share, every contact keeps its branch, stuck or
+//! sliding either way, and the first that cannot stay on it changes, one at a time: finite, D + E being positive definite (Murty 1974).
+//!
+//! Who is at its limit while others hold has ω = 0 in the end like them, and is stuck.
+
+mod branches;
 
 use super::cholesky::dot_all;
 use super::grip::Met;
+use branches::Branches;
 
 /// Rounds in all. Two or three are usual.
 pub(super) const MOST_ROUNDS: usize = 200;
@@ -48,6 +54,9 @@ const NEARBY: f64 = 1e-3;
 
 /// Velocities smaller than this, rad/s or m/s, are none: motion that dies out must not be followed to the smallest number there is.
 const NO_VELOCITY: f64 = 1e-60;
+
+/// The same relative to the largest of ω*, where contacts share.
+const LEFT_OVER: f64 = 1e-9;
 
 /// The same for (3), where stuck contacts give way by `SOFT` of what they would without friction.
 const DESCENDED: f64 = 1e-9;
@@ -99,6 +108,9 @@ pub(super) struct Balance {
     is_shared: bool,
     /// ω* while E λ is in `free`.
     apart: Vec<f64>,
+    /// Which contacts are dry; where each was met that the straight line it is taken for goes through, and y there.
+    dry: Vec<bool>,
+    pins: Vec<(Met, f64)>,
 }
 
 /// How a solution was wanted, and how it was found.
@@ -111,7 +123,9 @@ pub(super) enum Found {
 }
 
 impl Balance {
-    pub fn new(n: usize) -> Self {
+    /// For contacts of which some are `dry`.
+    pub fn new(dry: Vec<bool>) -> Self {
+        let n = dry.len();
         Self {
             n,
             delassus: vec![0.0; n * n],
@@ -130,13 +144,16 @@ impl Balance {
             yields: vec![0.0; n],
             is_shared: false,
             apart: vec![0.0; n],
+            pins: vec![(Met::default(), 0.0); n],
+            dry,
         }
     }
 
     /// Lets the contacts that `shares` says share by their strengths, in D as it is filled.
-    pub fn share_by(&mut self, shares: &[bool], strength: impl Fn(usize) -> f64) {
+    pub fn share_by(&mut self, shares: &[bool], strength: impl Fn(usize, f64) -> f64) {
         let (n, mut strongest, mut largest) = (self.n, 0.0_f64, 0.0_f64);
         self.is_shared = false;
+        let strength = |c: usize| strength(c, self.met[c].lambda);
         for c in (0..n).filter(|&c| shares[c]) {
             strongest = strongest.max(strength(c));
             largest = largest.max(self.delassus[c * n + c]);
@@ -200,6 +217,8 @@ impl Balance {
             swaps,
             step,
             is_shared,
+            dry,
+            pins,
             ..
         } = self;
         let (n, is_shared) = (*n, *is_shared);
@@ -221,6 +240,9 @@ impl Balance {
         }
         free_before.copy_from_slice(free);
         self.is_factored = false;
+        // among contacts that share, what cancels leaves rounding of the others
+        let largest = free.iter().fold(0.0_f64, |most, free| most.max(free.abs()));
+        let none = if is_shared { NO_VELOCITY + LEFT_OVER * largest } else { NO_VELOCITY };
         let evaluate = |lambda: &[f64], met: &mut [Met], gap: &mut [f64]| {
             let mut worst = (0.0, 0);
             for c in 0..n {
@@ -228,7 +250,7 @@ impl Balance {
                 let d = delassus[c * n + c];
                 met[c] = meet(c, y, d, met[c].omega);
                 gap[c] = met[c].lambda - lambda[c];
-                let off = d * gap[c].abs() / (size + d * (lambda[c].abs() + met[c].size) + NO_VELOCITY);
+                let off = d * gap[c].abs() / (size + d * (lambda[c].abs() + met[c].size) + none);
                 // NaN counts as far off
                 if off > worst.0 || off.is_nan() {
                     worst = (off, c);
@@ -266,8 +288,17 @@ impl Balance {
                     continue;
                 }
             }
-            if worst.0 <= ROUNDED {
+            if worst.0 <= ROUNDED && !is_shared {
                 return Ok((round, Found::Balanced));
+            }
+            if is_shared {
+                let branches = Branches { delassus, free, dry, pins, matrix, swaps, step, slopes: trial_met, none };
+                let rounds;
+                (rounds, worst) = branches.change(lambda, met, gap, &evaluate);
+                round += rounds;
+                if worst.0 <= ROUNDED {
+                    return Ok((round, Found::Balanced));
+                }
             }
             // (3), from the impulses that the contacts answer with
             lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);

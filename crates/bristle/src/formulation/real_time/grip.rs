@@ -161,9 +161,13 @@ impl Grip {
         }
     }
 
-    /// Impulse that a dry contact can hold at most, in the direction in which it holds more.
-    pub fn strength(&self) -> f64 {
-        if let Self::Dry { up, down } = self { up[0].max(down[0]) } else { 0.0 }
+    /// Impulse that a dry contact can hold at most in the direction of `lambda`.
+    pub fn strength(&self, lambda: f64) -> f64 {
+        match self {
+            Self::Dry { down, .. } if lambda < 0.0 => down[0],
+            Self::Dry { up, .. } => up[0],
+            _ => 0.0,
+        }
     }
 
     /// λ and its slope at ω, where a dry contact that is stuck gives way a little: with stiffness `sticking`.

@@ -16,6 +16,9 @@ use bristle_multibody::Error;
 /// Weight of sharing among stuck contacts that may carry the same, relative to the balance of efforts.
 const SHARING: f64 = 1e-9;
 
+/// Limits smaller than this part of the largest count as much.
+const WEAKEST: f64 = 1e-3;
+
 /// Efforts beyond a limit, or carried by nobody, by less than this part of it are none.
 const OVER: f64 = 1e-10;
 
@@ -34,6 +37,7 @@ impl Machine {
             count += 1;
         }
         // stuck contacts
+        let n_ties = count;
         for c in 0..self.mode.len() {
             if !self.sticks(c) {
                 continue;
@@ -46,9 +50,13 @@ impl Machine {
             if let Some(b) = contact.b {
                 row[self.ties.column_of[b]] = 1.0;
             }
-            self.ties.weight[count] = 1.0 / limit.max(1e-300);
+            self.ties.weight[count] = limit;
             count += 1;
         }
+        // the weaker, the heavier; those that are about to let go of nothing like the weakest there may be
+        let contacts = &mut self.ties.weight[n_ties..count];
+        let strongest = contacts.iter().fold(f64::MIN_POSITIVE, |most, limit| most.max(*limit));
+        contacts.iter_mut().for_each(|weight| *weight = strongest / weight.max(WEAKEST * strongest));
         // led joints
         for driven in &self.driven {
             let row = &mut self.ties.carriers[count * n..(count + 1) * n];
@@ -100,7 +108,7 @@ impl Machine {
                 self.friction[c] = self.ties.carried[k];
                 let limit = self.limit(c);
                 let ratio = self.friction[c].abs() / limit;
-                if self.ties.given[k].is_none() && ratio > most && ratio.is_finite() {
+                if self.ties.given[k].is_none() && ratio > most {
                     (most, worst) = (ratio, Some((k, limit.copysign(self.friction[c]))));
                 }
                 k += 1;
@@ -130,7 +138,7 @@ impl Ties {
         self.carriers[row.clone()].fill(0.0);
         self.wanted.iter_mut().zip(&self.row).for_each(|(wanted, x)| *wanted -= effort * x);
         self.given[k] = Some(effort);
-        if self.carry(count)?.left > OVER * effort.abs() {
+        if self.carry(count)?.left > OVER * self.before[k].abs() {
             self.wanted.iter_mut().zip(&self.row).for_each(|(wanted, x)| *wanted += effort * x);
             self.carriers[row].copy_from_slice(&self.row);
             self.carried[..count].copy_from_slice(&self.before[..count]);

@@ -8,29 +8,25 @@
 
 mod grid;
 mod table;
+mod work;
 
 use crate::Outcome;
 use crate::interrupt::Interrupt;
-use crate::progress::{bar, clock};
+use crate::progress::clock;
 use crate::settings::Settings;
+use crate::words::count;
 use bristle::batch::MOST_THREADS;
 use bristle::scene::Problem;
 use bristle::urdf::Import;
-use bristle::{Error, Simulation};
+use bristle::{Error, Event, Record, Simulation};
 use clap::Args;
 pub use grid::Range;
 use grid::{Grid, Points};
-use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use table::{Contents, Table};
+use work::{Progress, fill};
 
-/// Rows that may wait for one that comes before them.
-const MOST_AHEAD: usize = 4096;
-/// Between two looks at what the user wants, and of the user.
-const PERIOD: Duration = Duration::from_millis(100);
 /// Points looked at, at most, for one that can be run.
 const MOST_TRIED: usize = 1000;
 
@@ -138,12 +134,15 @@ impl Sweep {
         let n_failed = table.n_failed();
         if !self.quiet {
             let failed = if n_failed == 0 { "none failed".to_owned() } else { format!("{n_failed} failed") };
-            eprintln!("{path}: {}, {failed}, {}", points_of(points.len()), clock(start.elapsed().as_secs_f64()));
+            eprintln!("{path}: {}, {failed}, {}", count(points.len(), "point"), clock(start.elapsed().as_secs_f64()));
         }
         if n_failed == 0 {
             return Ok(Outcome::Done);
         }
-        eprintln!("error: {n_failed} of {} failed: the column `error` of {path} says why", points_of(points.len()));
+        eprintln!(
+            "error: {n_failed} of {} failed: the column `error` of {path} says why",
+            count(points.len(), "point")
+        );
         Ok(Outcome::Failed)
     }
 
@@ -228,16 +227,13 @@ impl Sweep {
     fn finish(&self, grid: &Grid, names: &[String], k: usize) -> Result<Vec<Option<f64>>, String> {
         let run = || {
             let (import, mut sim) = self.simulation(grid, k)?;
-            if import.scene.duration > 0.0 {
-                sim.step(import.scene.duration)?;
-            }
-            // the state there, as a run would record it
-            sim.run_until(sim.time())
+            let mut last = Last::default();
+            sim.run_with(import.scene.duration, &mut last)?;
+            Ok((sim.recording(), last.0))
         };
-        let recording = run().map_err(|error| in_a_line(&error))?;
-        let row = recording.rows().next_back().ok_or("nothing was recorded")?;
+        let (recording, row) = run().map_err(|error: Error| in_a_line(&error))?;
         // in the order of the machine, which is that of the table
-        let mut own = recording.names().iter().zip(row).peekable();
+        let mut own = recording.names().iter().zip(&row).peekable();
         let values = names.iter().map(|name| own.next_if(|(own, _)| *own == name).map(|(_, value)| *value)).collect();
         match own.next() {
             None => Ok(values),
@@ -245,6 +241,22 @@ impl Sweep {
                 Err(format!("`{name}` is no column of this table: the first, last and middle point do not have it"))
             }
         }
+    }
+}
+
+/// The last row of a run: what `bristle run` ends with, to the last bit.
+#[derive(Default)]
+struct Last(Vec<f64>);
+
+impl Record for Last {
+    fn row(&mut self, row: &[f64]) -> bristle::Result<()> {
+        self.0.clear();
+        self.0.extend_from_slice(row);
+        Ok(())
+    }
+
+    fn event(&mut self, _: Event) -> bristle::Result<()> {
+        Ok(())
     }
 }
 
@@ -311,145 +323,9 @@ fn without_numbers(reason: &str) -> String {
     reason.split(|c: char| c.is_ascii_digit()).map(|part| part.trim_end_matches(['.', '-', 'e'])).collect()
 }
 
-fn points_of(n: usize) -> String {
-    format!("{n} point{}", if n == 1 { "" } else { "s" })
-}
-
-/// Computes the rows that the table lacks, each thread the first that nobody has begun, and puts each into the table when it is done.
-fn fill(
-    table: &mut Table,
-    n_rows: usize,
-    threads: usize,
-    row: &(impl Fn(usize) -> String + Sync),
-    progress: &mut Progress,
-    interrupt: &Interrupt,
-) -> io::Result<()> {
-    let begun = AtomicUsize::new(table.n_written());
-    let has: Vec<usize> = (table.n_written()..n_rows).filter(|&i| table.has(i)).collect();
-    // rows in their places; usize::MAX when all is over
-    let (written, moved) = (Mutex::new(table.n_written()), Condvar::new());
-    let work = |rows: mpsc::Sender<(usize, String)>| {
-        loop {
-            let i = begun.fetch_add(1, Ordering::Relaxed);
-            if i >= n_rows {
-                return;
-            }
-            if has.binary_search(&i).is_ok() {
-                continue;
-            }
-            // not too far ahead of the slowest
-            let mut at = written.lock().unwrap_or_else(PoisonError::into_inner);
-            while i.saturating_sub(*at) >= MOST_AHEAD {
-                at = moved.wait(at).unwrap_or_else(PoisonError::into_inner);
-            }
-            drop(at);
-            if rows.send((i, row(i))).is_err() {
-                return;
-            }
-        }
-    };
-    let reached = |n: usize| {
-        *written.lock().unwrap_or_else(PoisonError::into_inner) = n;
-        moved.notify_all();
-    };
-    std::thread::scope(|scope| {
-        let (sender, receiver) = mpsc::channel();
-        for k in 0..threads {
-            let sender = sender.clone();
-            match std::thread::Builder::new().spawn_scoped(scope, || work(sender)) {
-                Ok(_) => {}
-                // one is enough to go on
-                Err(error) if k == 0 => return Err(error),
-                Err(_) => break,
-            }
-        }
-        drop(sender);
-        loop {
-            match receiver.recv_timeout(PERIOD) {
-                Ok((i, row)) => {
-                    if let Err(error) = table.put(i, row) {
-                        begun.store(n_rows, Ordering::Relaxed);
-                        reached(usize::MAX);
-                        return Err(error);
-                    }
-                    reached(table.n_written());
-                    progress.at(table.n_done(), table.n_failed());
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
-            }
-            if interrupt.is_asked() {
-                // points under way may take hours: what is done is on disk, and nobody waits for them
-                progress.clear();
-                let (done, all) = (table.n_done(), points_of(n_rows));
-                eprintln!(
-                    "error: interrupted: {done} of {all} are done and kept; started again, the sweep goes on from there"
-                );
-                std::process::exit(1);
-            }
-        }
-    })
-}
-
-/// How far a sweep is, on one line of a terminal; nothing elsewhere.
-struct Progress {
-    total: usize,
-    found: usize,
-    start: Instant,
-    next: Instant,
-    is_shown: bool,
-}
-
-impl Progress {
-    fn new(total: usize, found: usize, is_quiet: bool) -> Self {
-        let start = Instant::now();
-        let mut progress = Self { total, found, start, next: start, is_shown: !is_quiet && io::stderr().is_terminal() };
-        progress.at(found, 0);
-        progress
-    }
-
-    fn at(&mut self, done: usize, failed: usize) {
-        let now = Instant::now();
-        if self.is_shown && now >= self.next {
-            self.next = now + PERIOD;
-            let line = progress_line(done, self.total, failed, self.found, (now - self.start).as_secs_f64());
-            let _ = write!(io::stderr().lock(), "\r{line}\x1b[K");
-        }
-    }
-
-    fn clear(&mut self) {
-        if self.is_shown {
-            let _ = write!(io::stderr().lock(), "\r\x1b[K");
-        }
-    }
-}
-
-fn progress_line(done: usize, total: usize, failed: usize, found: usize, elapsed: f64) -> String {
-    let part = done as f64 / total.max(1) as f64;
-    let mut line = format!("{} {:3.0} %  {done} of {}", bar(part), 100.0 * part, points_of(total));
-    if failed > 0 {
-        line += &format!("  {failed} failed");
-    }
-    // too early to tell in the first moments
-    if elapsed > 0.5 && done > found {
-        line += &format!("  {} left", clock(elapsed * (total - done) as f64 / (done - found) as f64));
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn progress_counts_points() {
-        let line = progress_line(30, 120, 2, 10, 5.0);
-        assert!(
-            line.starts_with("██████░") && line.ends_with("25 %  30 of 120 points  2 failed  0:22 min left"),
-            "{line}"
-        );
-        assert!(progress_line(0, 1, 0, 0, 9.0).ends_with("0 %  0 of 1 point"));
-    }
 
     #[test]
     fn names_are_merged_in_the_order_of_the_machine() {

@@ -57,8 +57,10 @@ fn a_killed_sweep_goes_on_to_the_same_table_on_any_number_of_threads() {
     let arguments = ["run", SCENE, "--until", "0.3", "--out", run.path()];
     assert!(bristle(&[&arguments[..], &values].concat()).status.success());
     let run = std::fs::read_to_string(run.path()).unwrap();
-    let number = |row: &str, k: usize| row.split(',').nth(k).unwrap().parse::<f64>().unwrap();
-    assert!((number(lines[12], 4) - number(run.lines().last().unwrap(), 1)).abs() < 1e-8);
+    let number = |field: &str| field.parse::<f64>().unwrap();
+    let row: Vec<&str> = lines[12].split(',').collect();
+    let end: Vec<f64> = run.lines().last().unwrap().split(',').map(number).collect();
+    assert_eq!(row[3..row.len() - 1].iter().map(|field| number(field)).collect::<Vec<f64>>(), end);
 }
 
 #[test]

@@ -121,3 +121,54 @@ fn what_opens_leaves_its_share_to_those_that_can_hold_it() {
         assert_near("break-away", moved.t, 0.5, near);
     }
 }
+
+#[test]
+fn clutches_side_by_side_let_go_on_time_whatever_is_recorded() {
+    // 5 t on a shaft of 1 kg·m², which takes another of 2 along: the clutches carry 10 t / 3, and hold 1.5 + 4
+    let scene = |settings: &str| {
+        let text = format!(
+            r#"Scene(version: 1, name: "side by side", gravity: (0.0, 0.0, 0.0),
+            links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: "b", mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))],
+            joints: [
+                Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)), drive: Effort(Ramp(rate: 5.0))),
+                Joint(name: "b", parent: "world", child: "b", kind: Revolute(axis: (0.0, 0.0, 1.0))),
+            ],
+            couplings: [
+                Clutch(name: "k1", joints: ("a", "b"), friction: Coulomb(coulomb: 1.0, stiction: 1.5)),
+                Clutch(name: "k2", joints: ("b", "a"), friction: Coulomb(coulomb: 3.0, stiction: 4.0)),
+            ],
+            duration: 2.0, {settings})"#
+        );
+        Scene::parse(&text, "scene").unwrap()
+    };
+    for method in ["Dopri5", "Radau5"] {
+        for interval in [0.01, 0.033, 0.7] {
+            let solver = format!("solver: Solver(method: {method}), output: Output(interval: {interval:?})");
+            let recording = Simulation::new(&scene(&solver)).unwrap().run_until(2.0).unwrap();
+            let first = &recording.events()[0];
+            assert!((first.t - 1.65).abs() < 1e-6, "{method}, {interval}: {:?}", first.t);
+        }
+    }
+}
+
+#[test]
+fn a_one_way_clutch_that_holds_shows_the_load_that_holds() {
+    for solver in ["Dopri5", "RealTime"] {
+        let text = format!(
+            r#"Scene(version: 1, name: "held back", gravity: (0.0, 0.0, 0.0),
+            links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
+            joints: [
+                Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)), drive: Effort(Constant(-3.0))),
+                Joint(name: "case", parent: "world", child: "c", kind: Revolute(axis: (0.0, 0.0, 1.0)), drive: Motion(Constant(0.0))),
+            ],
+            couplings: [OneWayClutch(name: "f", joints: ("a", "case"), friction: Coulomb(coulomb: 0.5), load: Constant(2.0), lock_factor: 50.0)],
+            solver: Solver(method: {solver}), duration: 0.1)"#
+        );
+        let text =
+            text.replace("links: [", r#"links: [Link(name: "c", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), "#);
+        let mut sim = Simulation::new(&Scene::parse(&text, "scene").unwrap()).unwrap();
+        let recording = sim.run_until(0.1).unwrap();
+        assert!((recording.last("f.friction").unwrap() + 3.0).abs() < 1e-12, "{solver}");
+        assert_eq!(recording.last("f.load").unwrap(), 100.0, "{solver}");
+    }
+}

@@ -6,7 +6,7 @@
 use crate::csv;
 use crate::error::{Error, Result};
 use crate::record::{Event, Record};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -38,14 +38,49 @@ pub struct CsvStream {
     written: u64,
 }
 
+/// An empty file that no other stream is writing: two runs of the same name must not mix their rows.
+fn create_alone(path: &Path) -> io::Result<File> {
+    loop {
+        let file = File::options().create(true).truncate(false).write(true).open(path)?;
+        // where files cannot be locked, nobody is kept out
+        if let Err(TryLockError::WouldBlock) = file.try_lock() {
+            return Err(io::Error::new(
+                io::ErrorKind::ResourceBusy,
+                "another run is writing this file; name another one",
+            ));
+        }
+        // one that has got its final name in between is left alone
+        if is_at(&file, path) {
+            // devices have no length
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+            }
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether an open file is still the one of that name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |about: io::Result<std::fs::Metadata>| about.map(|about| (about.dev(), about.ino())).ok();
+    identity(file.metadata()) == identity(std::fs::metadata(path))
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
+}
+
 impl CsvStream {
-    /// A new file with the names of the channels.
+    /// A new file with the names of the channels. One that another stream is writing, in this program or another, is refused.
     pub fn create(path: impl Into<PathBuf>, names: &[String]) -> Result<Self> {
         let path = path.into();
         let start = || -> io::Result<_> {
             let mut text = Vec::with_capacity(PIECE + 4096);
             csv::write_header(names, &mut text)?;
-            Ok((File::create(&path)?, text))
+            Ok((create_alone(&path)?, text))
         };
         match start() {
             Ok((file, text)) => Ok(Self { path, file, text, written: 0 }),

@@ -25,7 +25,7 @@ Examples:
   bristle compare scenes/double_pendulum.ron --with method=Rk4,step=1e-3 --with method=Radau5
   bristle compare scenes/stick_slip_lugre.ron --with joints.slide.friction.sigma1=0 --until 10
 
-Exit codes: 0 compared, 1 a run failed or a difference is beyond --tolerance, 2 the input was refused.")]
+Exit codes: 0 compared, 1 a run failed or a difference is beyond --tolerance (what only one table has, channels or time, is one), 2 the input was refused.")]
 pub struct Compare {
     /// Results or scene
     #[arg(value_name = "A")]
@@ -143,11 +143,18 @@ impl Compare {
         let Some(tolerance) = self.tolerance else { return Outcome::Done };
         let beyond: Vec<&str> =
             found.channels.iter().filter(|c| c.max > tolerance).map(|c| c.channel.as_str()).collect();
-        if beyond.is_empty() {
-            return Outcome::Done;
+        let alone = found.only_first.len() + found.only_second.len();
+        if alone > 0 {
+            eprintln!("{alone} channels are in one of the tables only");
         }
-        eprintln!("{} of {} channels differ by more than {tolerance:?}", beyond.len(), found.channels.len());
-        Outcome::Failed
+        let is_short = found.missing.iter().any(|missing| *missing > 0.0);
+        if is_short {
+            eprintln!("one table has more time than the other");
+        }
+        if !beyond.is_empty() {
+            eprintln!("{} of {} channels differ by more than {tolerance:?}", beyond.len(), found.channels.len());
+        }
+        if beyond.is_empty() && alone == 0 && !is_short { Outcome::Done } else { Outcome::Failed }
     }
 }
 
@@ -158,7 +165,7 @@ fn is_scene(path: &Path) -> bool {
 
 /// A table for people.
 fn text(found: &Difference) -> String {
-    let Difference { instants, interpolated, span, channels, only_first, only_second } = found;
+    let Difference { instants, interpolated, span, channels, only_first, only_second, missing } = found;
     let width = channels.iter().map(|c| c.channel.chars().count()).max().unwrap_or(0).max("channel".len());
     let mut lines =
         vec![format!("{:<width$} {:>12} {:>12} {:>12} {:>10}", "channel", "largest", "at t", "rms", "of range")];
@@ -173,6 +180,9 @@ fn text(found: &Difference) -> String {
     lines.push(format!("{instants} instants from {} to {} s", span.0, span.1));
     if *interpolated > 0 {
         lines.push(format!("{interpolated} of them lie between rows of the other table, which was interpolated there"));
+    }
+    for (which, missing) in ["first", "second"].into_iter().zip(missing).filter(|(_, missing)| **missing > 0.0) {
+        lines.push(format!("the {which} table lacks {missing} s of what the other has"));
     }
     for (which, only) in [("first", only_first), ("second", only_second)] {
         if !only.is_empty() {

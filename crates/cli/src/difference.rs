@@ -42,6 +42,8 @@ pub struct Difference {
     pub only_first: Vec<String>,
     /// Channels of the second table alone.
     pub only_second: Vec<String>,
+    /// Time that the first table, and the second, lacks of what the other has, s.
+    pub missing: [f64; 2],
 }
 
 /// A place in a table: a row, or between a row and the next.
@@ -49,6 +51,14 @@ pub struct Difference {
 enum Place {
     Row(usize),
     Between(usize, f64),
+}
+
+/// How much longer the times of another table are than these, at both ends; rounding of their ends is none.
+fn lacks(these: &[f64], those: &[f64]) -> f64 {
+    let ends = |t: &[f64]| Some((*t.first()?, *t.last()?));
+    let (Some(own), Some(other)) = (ends(these), ends(those)) else { return 0.0 };
+    let missing = (own.0 - other.0).max(0.0) + (other.1 - own.1).max(0.0);
+    if missing > 1e-9 * (1.0 + other.1.abs()) { missing } else { 0.0 }
 }
 
 /// Compares b with a.
@@ -106,6 +116,7 @@ pub fn difference(a: &Results, b: &Results) -> Result<Difference> {
         channels,
         only_first: only(a, b),
         only_second: only(b, a),
+        missing: [lacks(t_a, t_b), lacks(t_b, t_a)],
     })
 }
 

@@ -91,9 +91,12 @@ pub fn stream(path: &Path, extension: Option<&str>, names: &[String]) -> Result<
 /// All rows are there: the table takes its name.
 pub fn complete(stream: CsvStream, path: &Path) -> Result<()> {
     let partial = stream.path().to_owned();
-    sync(&stream.finish()?).with_context(|| format!("cannot write {}", partial.display()))?;
-    fs::rename(&partial, destination(path))
-        .with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
+    // nobody else may write it before it has its name
+    let file = stream.finish()?;
+    sync(&file).with_context(|| format!("cannot write {}", partial.display()))?;
+    let renamed = fs::rename(&partial, destination(path));
+    drop(file);
+    renamed.with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
 }
 
 /// The table is not needed any more.

@@ -107,6 +107,16 @@ impl Law {
         }
     }
 
+    /// The largest sliding friction per unit load without viscous part, which a bristle reaches before it lets go.
+    pub fn largest_level(&self) -> f64 {
+        match self {
+            Law::LuGre(law) => law.coulomb.max(law.stiction),
+            Law::LuGre2(law) => law.lugre.coulomb.max(law.lugre.stiction),
+            Law::ElastoPlastic(law) => law.lugre.coulomb.max(law.lugre.stiction),
+            law => law.event_driven().map_or(law.coulomb_level(), |dry| dry.stiction_level()),
+        }
+    }
+
     /// The slip speed that scales the law's low-speed behaviour, where the law has one.
     pub fn stribeck_velocity(&self) -> Option<f64> {
         match self {

@@ -7,7 +7,7 @@
 use super::machine::{Failure, Machine};
 use crate::component::Drive;
 use crate::signal::{Piece, Sample, Signal};
-use bristle_friction::FrictionLaw;
+use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::rnea;
 
 impl Machine {
@@ -95,6 +95,16 @@ impl Machine {
                 let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
                 let (_, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 contact.take(b, self.kappa[c] * n_rate);
+            }
+        }
+    }
+
+    /// A one-way clutch that holds backward shows the load that holds.
+    pub(super) fn show_locked_loads(&mut self) {
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            let holds_back = contact.is_event_driven() && self.mode[c] == Mode::Stuck && self.friction[c] < 0.0;
+            if holds_back && contact.reverse.is_some() {
+                self.load[c] = contact.normal_towards(true, &Sample::default()).0;
             }
         }
     }

@@ -488,7 +488,9 @@ impl Machine {
             }
             self.efforts(t);
             self.accelerate(t, TIGHT)?;
-            self.read_reactions()
+            self.read_reactions()?;
+            self.show_locked_loads();
+            Ok(())
         });
         // at the centre of the chart the configuration is the one it was put at, bit for bit
         let model = &self.compiled.model;

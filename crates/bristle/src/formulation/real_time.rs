@@ -448,7 +448,8 @@ impl Machine {
         let fastest = rt.v1.iter().fold(1e-3_f64, |most, v| most.max(v.abs()));
         for (c, met) in rt.balance.met.iter().enumerate() {
             self.friction[c] = met.lambda / h;
-            self.load[c] = rt.normal[c][usize::from(met.omega < 0.0)];
+            let is_backward = met.omega < 0.0 || (met.omega == 0.0 && met.lambda < 0.0);
+            self.load[c] = rt.normal[c][usize::from(is_backward)];
             // one without a load goes where rounding takes it
             let is_loose = rt.normal[c] == [0.0; 2] && met.omega.abs() <= LOOSE * fastest;
             if self.compiled.contacts[c].is_event_driven() && !is_loose {

@@ -32,7 +32,7 @@ impl Machine {
     }
 
     /// The joint of unknown number `k`, and the contact if it is a state of one.
-    pub(super) fn owner(&self, k: usize) -> (usize, Option<usize>) {
+    pub(crate) fn owner(&self, k: usize) -> (usize, Option<usize>) {
         let mut next = self.per_velocity() * self.active.len();
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             if (next..next + contact.law.n_states()).contains(&k) {
@@ -289,7 +289,11 @@ impl Machine {
         let name = |tie: &crate::coupled::Tie| compiled.coupled.elements[tie.element].name.as_str();
         let others: Vec<&str> = of_them.into_iter().map(name).collect();
         let joints: Vec<&str> = locked.iter().map(|&v| compiled.model.joint_names[joint_of[v]].as_str()).collect();
-        let reason = format!("it contradicts {}: together they let {} not move at all", list(&others), list(&joints));
+        let reason = if others.is_empty() {
+            format!("its coefficients are so far apart that rounding lets {} not move at all", list(&joints))
+        } else {
+            format!("it contradicts {}: together they let {} not move at all", list(&others), list(&joints))
+        };
         Err(Error::Coupling { name: name(last).to_owned(), reason })
     }
 

@@ -577,7 +577,10 @@ impl Check<'_> {
         for (i, joint) in scene.joints.iter().enumerate() {
             let at = joints.index(i);
             match &joint.friction {
-                Some(law) => self.doubtful_law(at.key("friction"), law),
+                Some(law) => {
+                    self.doubtful_law(at.key("friction"), law);
+                    self.doubtful_bristle(at, joint, law);
+                }
                 None if joint.load != Load::Unit => {
                     let reason = format!("`{}` has a load but no friction for it to scale", joint.name);
                     self.report(at.key("load"), reason, "add `friction: …`, or leave `load` out");
@@ -610,6 +613,22 @@ impl Check<'_> {
                     self.report(at.key("load"), reason, help);
                 }
             }
+        }
+    }
+
+    /// A bristle bent further than it can get by itself: z in other units, most likely.
+    fn doubtful_bristle(&mut self, at: At, joint: &Joint, law: &Law) {
+        let Some(bristle) = joint.bristle else { return };
+        let (bent, level) = (law.sigma0() * bristle.z.abs(), law.largest_level());
+        if bent > level * (1.0 + 1e-9) {
+            let reason = format!(
+                "the bristle of `{}` starts bent to {:?} where its law lets go at {:?}: it throws the joint",
+                joint.name,
+                rounded(bent),
+                rounded(level)
+            );
+            let help = format!("z is a deflection, in rad or m: at most {:?} here", rounded(level / law.sigma0()));
+            self.report(at.key("bristle").key("z"), reason, help);
         }
     }
 

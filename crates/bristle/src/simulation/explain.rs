@@ -10,6 +10,11 @@ pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
     use bristle_integrate::Error as Integrate;
     let met = error.last().and_then(|(t, ..)| system.take_failure(t));
     let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();
+    // a bristle belongs to its joint or coupling
+    let owner = |system: &Machine, unknown: usize| match system.owner(unknown) {
+        (_, Some(contact)) => system.compiled().contact_name(contact).to_owned(),
+        (joint, None) => name(system, joint),
+    };
     match (error, met) {
         // numbers ran away on the way to the next step: that of the largest one says where
         (error, Some(Error::Mechanics { t, source: bristle_multibody::Error::NonFinite { .. } }))
@@ -17,13 +22,13 @@ pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
         {
             let (_, h, state) = error.last().unwrap_or((t, 0.0, &[]));
             let largest = state.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |y| y.0);
-            let (quantity, joint) = system.unknown(largest);
-            Error::Diverged { quantity, joint: name(system, joint), t, step: h }
+            let quantity = system.unknown(largest).0;
+            Error::Diverged { quantity, joint: owner(system, largest), t, step: h }
         }
         (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
         (Integrate::NonFinite { t, h, component, .. }, _) => {
-            let (quantity, joint) = system.unknown(component);
-            Error::Diverged { quantity, joint: name(system, joint), t, step: h }
+            let quantity = system.unknown(component).0;
+            Error::Diverged { quantity, joint: owner(system, component), t, step: h }
         }
         (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
             Error::ModeCycle { t, joint: system.name_of_event(index), burst }

@@ -113,3 +113,23 @@ fn an_interrupted_comparison_says_where_it_stood_and_leaves_with_one() {
         assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0, "files were left");
     }
 }
+
+#[test]
+fn a_table_that_lacks_time_or_channels_is_not_within_any_tolerance() {
+    let folder = Temporary::folder("compare-lacking");
+    let path = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
+    let whole = path("whole.csv");
+    assert!(bristle(&["run", "scenes/double_pendulum.ron", "--until", "1", "--out", &whole]).status.success());
+    let text = std::fs::read_to_string(&whole).unwrap();
+    let half: Vec<&str> = text.lines().take(40).collect();
+    std::fs::write(path("half.csv"), half.join("\n") + "\n").unwrap();
+    let few: Vec<String> = text.lines().map(|line| line.split(',').take(3).collect::<Vec<_>>().join(",")).collect();
+    std::fs::write(path("few.csv"), few.join("\n") + "\n").unwrap();
+    for (other, code, words) in
+        [("whole.csv", 0, ""), ("half.csv", 1, "more time than the other"), ("few.csv", 1, "in one of the tables only")]
+    {
+        let output = bristle(&["compare", &whole, &path(other), "--tolerance", "1e-9"]);
+        assert_eq!(output.status.code(), Some(code), "{other}");
+        assert!(stderr(&output).contains(words), "{other}: {}", stderr(&output));
+    }
+}

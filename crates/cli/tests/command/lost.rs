@@ -209,3 +209,35 @@ fn scenes_devices_and_links_are_not_replaced() {
         assert!(std::fs::read_to_string(target.path()).unwrap().starts_with("t,"));
     }
 }
+
+#[test]
+fn two_runs_of_one_name_do_not_mix_their_rows() {
+    let folder = Temporary::folder("one-name");
+    let out = folder.0.join("same.csv");
+    let out = out.to_str().unwrap();
+    let arguments =
+        ["run", "scenes/double_pendulum_coulomb.ron", "--method", "Rk4", "--step", "1e-4", "--out", out, "-q"];
+    let start = |until: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bristle"));
+        command.args(arguments).args(["--until", until]).current_dir(root()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let first = start("60");
+    let partial = folder.0.join("same.partial.csv");
+    while !partial.exists() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let second = start("1").wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&second.stderr).into_owned();
+    let first = first.wait_with_output().unwrap();
+    assert!(first.status.success());
+    let rows = std::fs::read_to_string(out).unwrap();
+    let fields = rows.lines().next().unwrap().split(',').count();
+    assert!(rows.lines().all(|row| row.split(',').count() == fields));
+    // the second was too early, or came after the first was done
+    if second.status.success() {
+        assert!(rows.lines().count() == 102 || rows.lines().count() == 6002);
+    } else {
+        assert!(said.contains("another run is writing this file"), "{said}");
+        assert_eq!(rows.lines().count(), 6002);
+    }
+}

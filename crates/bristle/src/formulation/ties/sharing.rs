@@ -22,6 +22,9 @@ const WEAKEST: f64 = 1e-3;
 /// Efforts beyond a limit, or carried by nobody, by less than this part of it are none.
 const OVER: f64 = 1e-10;
 
+/// Shares of limits that differ by less than this part of them are the same.
+const ALIKE: f64 = 1e-6;
+
 impl Machine {
     /// Efforts of ties, stuck contacts and led joints, from what is missing at the accelerations in `a`: `b` holds what inverse
     /// dynamics asks for beyond the efforts given.
@@ -98,7 +101,7 @@ impl Machine {
             return Ok(());
         }
         for _ in 0..count {
-            // the one that is furthest beyond
+            // the one that is furthest beyond; of those that are as far the first, so that rounding does not make it now one, now another
             let (mut k, mut worst) = (n_ties, None);
             let mut most = 1.0 + OVER;
             for c in 0..self.mode.len() {
@@ -109,7 +112,7 @@ impl Machine {
                 let limit = self.limit(c);
                 let ratio = self.friction[c].abs() / limit;
                 if self.ties.given[k].is_none() && ratio > most {
-                    (most, worst) = (ratio, Some((k, limit.copysign(self.friction[c]))));
+                    (most, worst) = (ratio * (1.0 + ALIKE), Some((k, limit.copysign(self.friction[c]))));
                 }
                 k += 1;
             }

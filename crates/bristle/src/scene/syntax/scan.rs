@@ -172,22 +172,25 @@ impl Scanner<'_> {
     pub fn text_value(&mut self) -> Parsed<String> {
         let start = self.at;
         let result = self.text_to_quote();
-        let line = self.text[start..].lines().next().unwrap_or_default();
+        // looked for after an error only: a file may be one long line
+        let after = &self.text[start..];
+        let line = || after.lines().next().unwrap_or_default();
         let opening = start..start + 1;
         match result {
             // `"world, child: "upper"`: the quote that ends this text was to begin another
             Ok(text) if self.peek().is_some_and(is_word) && text.contains([',', ')', ']']) => {
-                self.at = start + line.find([',', ')', ']']).unwrap_or(line.len());
+                self.at = start + line().find([',', ')', ']']).unwrap_or(line().len());
                 Err(self.error(opening, "this text is not closed", "close it with `\"`"))
             }
             Ok(text) => Ok(text),
             Err(Broken::Escape(range)) => {
+                let line = line();
                 let quote = line.char_indices().skip(1).find(|c| c.1 == '"' && !line[..c.0].ends_with('\\'));
                 self.at = start + quote.map_or(line.len(), |c| c.0 + 1);
                 Err(self.error(range, "unknown escape in text", r#"a backslash is written `\\`, a quote `\"`"#))
             }
             Err(Broken::Open(reason)) => {
-                self.at = start + line.find([',', ')', ']']).unwrap_or(line.len());
+                self.at = start + line().find([',', ')', ']']).unwrap_or(line().len());
                 Err(self.error(opening, reason, "close it with `\"`"))
             }
         }

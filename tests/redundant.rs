@@ -172,3 +172,30 @@ fn a_one_way_clutch_that_holds_shows_the_load_that_holds() {
         assert_eq!(recording.last("f.load").unwrap(), 100.0, "{solver}");
     }
 }
+
+#[test]
+fn a_one_way_clutch_across_a_gear_lets_go_with_all_that_hold_beside_it() {
+    // two bearings and the clutch hold one wheel train; all of them are at their limits when it moves, the clutch in its weak direction
+    let couplings = "OneWayClutch(name: \"f\", joints: (\"j3\", \"j1\"), friction: Coulomb(coulomb: 0.851), load: Constant(1.448), lock_factor: 100.0), \
+         Gear(name: \"g\", joints: (\"j1\", \"j3\"), ratio: 3.68), \
+         Planetary(name: \"p\", sun: \"j3\", ring: \"j2\", carrier: \"j1\", ratio: 2.188)";
+    let shafts = shafts(
+        &[
+            (1.828, "drive: Effort(Constant(-3.989))"),
+            (0.282, "drive: Effort(Sine(amplitude: 4.349, frequency: 18.884)), friction: Coulomb(coulomb: 1.832)"),
+            (
+                0.623,
+                "drive: Effort(Sine(amplitude: 3.592, frequency: 16.966)), friction: Coulomb(coulomb: 0.393), damping: 0.121",
+            ),
+        ],
+        couplings,
+    );
+    for method in ["Dopri5", "Radau5"] {
+        let tight = simulation(&shafts, method, TIGHT).run_until(2.0).unwrap();
+        let steps = real_time(&shafts, 1e-4).run_until(2.0).unwrap();
+        for joint in ["j1", "j2", "j3"] {
+            let at = |recording: &Recording| recording.last(&format!("{joint}.position")).unwrap();
+            assert_near(joint, at(&steps), at(&tight), 1e-3);
+        }
+    }
+}

@@ -54,7 +54,11 @@ impl Machine {
             if self.sticks(c) {
                 let ([up, down], f) = (self.limits(c), self.friction[c]);
                 let size = f.abs().max(up).max(down);
-                self.slack[c] = (-room([up, down], f)).max(0.0) + 4.0 * f64::EPSILON * size;
+                let beyond = (-room([up, down], f)).max(0.0);
+                // one of several that hold the same is past its limit by so little that they are found to hold: it is looked at again when that has
+                // grown, not at every rounding
+                let times = if self.rest.touched[c] == Touched::BreaksAway { 8.0 } else { 1.0 };
+                self.slack[c] = times * (beyond + 4.0 * f64::EPSILON * size);
             }
         }
     }
@@ -114,6 +118,8 @@ impl Machine {
             let value = match (self.mode[c], contact.is_event_driven()) {
                 // its velocity changes sign where its signal turns, an event in time
                 (_, true) if self.is_led(c) => 1.0,
+                // at its limit, and held by others: rounding must not let it go alone
+                (Mode::Stuck, true) if self.ties.is_coupled() && self.ties.is_given[c] => 1.0,
                 (Mode::Stuck, true) => room(self.limits(c), self.friction[c]) + self.slack[c],
                 (sliding, true) => sliding.direction() * v + self.leaving,
                 (_, false) => match self.kinks {

@@ -81,6 +81,8 @@ pub(super) struct Ties {
     before: Vec<f64>,
     /// Carriers at their limits: what they carry, NaN where nobody carries the rest. A row of them.
     given: Vec<Option<f64>>,
+    /// Contacts that give what they can, while others carry the rest.
+    pub(in crate::formulation) is_given: Vec<bool>,
     row: Vec<f64>,
     /// Who speaks for the group of each velocity.
     leader: Vec<usize>,
@@ -115,6 +117,7 @@ impl Archived for Ties {
             wanted: _,
             before: _,
             given: _,
+            is_given: _,
             row: _,
             leader,
         } = self;
@@ -182,6 +185,7 @@ impl Ties {
             wanted: vec![0.0; columns.len()],
             before: vec![0.0; n_carriers],
             given: vec![None; n_carriers],
+            is_given: vec![false; compiled.contacts.len()],
             row: vec![0.0; columns.len()],
             leader: (0..n_v).collect(),
             columns,

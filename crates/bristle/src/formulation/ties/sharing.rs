@@ -75,9 +75,12 @@ impl Machine {
             *effort = carried.next().copied().unwrap_or(0.0);
         }
         self.compiled.without_passed(&self.a, &mut self.tie_effort);
+        let mut given = self.ties.given[n_ties..].iter();
         for c in 0..self.mode.len() {
+            self.ties.is_given[c] = false;
             if self.sticks(c) {
                 self.friction[c] = carried.next().copied().unwrap_or(0.0);
+                self.ties.is_given[c] = given.next().copied().flatten().is_some_and(|given| !given.is_nan());
             }
         }
         for driven in &mut self.driven {

@@ -348,6 +348,7 @@ impl Copy {
         let begun = self.begin();
         if begun.is_err() {
             self.state = before;
+            self.must_begin = true;
         }
         begun
     }

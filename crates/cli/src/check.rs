@@ -36,7 +36,7 @@ impl Check {
         if let Some(path) = &self.save
             && let Err(error) = self.check_name(path)
         {
-            eprintln!("error: {error:#}");
+            say!("error: {error:#}");
             return Outcome::Refused;
         }
         let mut outcome = Outcome::Done;
@@ -48,13 +48,13 @@ impl Check {
                     match target::write(save, |file| Ok(file.write_all(text.as_bytes())?)) {
                         Ok(()) => crate::print(&format!("  saved as {}\n", save.display())),
                         Err(error) => {
-                            eprintln!("error: {error:#}");
+                            say!("error: {error:#}");
                             outcome = Outcome::Failed;
                         }
                     }
                 }
                 Err(error) => {
-                    eprintln!("{}", explained(&error, path));
+                    say!("{}", explained(&error, path));
                     outcome = Outcome::Refused;
                 }
             }
@@ -65,9 +65,9 @@ impl Check {
     /// What is in a scene; its text if it is to be saved.
     fn check(&self, path: &Path) -> Result<Option<String>> {
         let import = self.settings.import(path)?;
-        import.lines.iter().for_each(|line| eprintln!("{line}"));
+        import.lines.iter().for_each(|line| say!("{line}"));
         let scene = import.scene;
-        scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+        scene.warnings().iter().for_each(|warning| say!("{warning}"));
         let sim = self.settings.simulation(&scene)?;
         let model = &sim.compiled().model;
         let (joints, freedom) = (count(model.n_joints(), "joint"), count(model.n_v, "degree"));

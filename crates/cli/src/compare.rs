@@ -57,11 +57,11 @@ impl Compare {
         match self.differences() {
             Ok(found) => self.report(&found),
             Err(Trouble::Refused(message)) => {
-                eprintln!("{message}");
+                say!("{message}");
                 Outcome::Refused
             }
             Err(Trouble::Failed(message)) => {
-                eprintln!("{message}");
+                say!("{message}");
                 Outcome::Failed
             }
         }
@@ -135,7 +135,7 @@ impl Compare {
         if self.json {
             match serde_json::to_string(found) {
                 Ok(json) => crate::print(&(json + "\n")),
-                Err(error) => eprintln!("error: {error}"),
+                Err(error) => say!("error: {error}"),
             }
         } else {
             crate::print(&text(found));
@@ -145,14 +145,14 @@ impl Compare {
             found.channels.iter().filter(|c| c.max > tolerance).map(|c| c.channel.as_str()).collect();
         let alone = found.only_first.len() + found.only_second.len();
         if alone > 0 {
-            eprintln!("{alone} channels are in one of the tables only");
+            say!("{alone} channels are in one of the tables only");
         }
         let is_short = found.missing.iter().any(|missing| *missing > 0.0);
         if is_short {
-            eprintln!("one table has more time than the other");
+            say!("one table has more time than the other");
         }
         if !beyond.is_empty() {
-            eprintln!("{} of {} channels differ by more than {tolerance:?}", beyond.len(), found.channels.len());
+            say!("{} of {} channels differ by more than {tolerance:?}", beyond.len(), found.channels.len());
         }
         if beyond.is_empty() && alone == 0 && !is_short { Outcome::Done } else { Outcome::Failed }
     }

@@ -101,7 +101,7 @@ impl Dynamics {
         let refused = |error: bristle::Error| End::Refused(crate::run::message(&error, model));
         let mut mechanics = Mechanics::new(&import.scene, with_friction).map_err(refused)?;
         if !self.quiet {
-            import.lines.iter().for_each(|line| eprintln!("{line}"));
+            import.lines.iter().for_each(|line| say!("{line}"));
             say_left_out(&import.scene, with_friction);
         }
 
@@ -139,7 +139,7 @@ impl Dynamics {
                     }
                 };
                 if n_refused + n_failed <= MOST_TOLD {
-                    eprintln!("error: {reason}\n --> {name}:{number}{column}");
+                    say!("error: {reason}\n --> {name}:{number}{column}");
                 }
                 serde_json::json!({"error": reason, "line": number}).to_string()
             });
@@ -183,7 +183,7 @@ fn evaluate(line: &str, mechanics: &mut Mechanics, columns: &[String]) -> Result
 fn say_left_out(scene: &bristle::Scene, with_friction: bool) {
     let count = |what: &str, n: usize| {
         if n > 0 {
-            eprintln!("note: {what} of {n} joint{} left out", if n == 1 { " is" } else { "s is" });
+            say!("note: {what} of {n} joint{} left out", if n == 1 { " is" } else { "s is" });
         }
     };
     let joints = &scene.joints;
@@ -195,10 +195,10 @@ fn say_left_out(scene: &bristle::Scene, with_friction: bool) {
             let name = coupling.name();
             match coupling {
                 Clutch { .. } | Brake { .. } | OneWayClutch { .. } => {
-                    eprintln!("note: coupling `{name}` is left out: it is friction");
+                    say!("note: coupling `{name}` is left out: it is friction");
                 }
                 SpringDamper { damping, .. } if *damping != 0.0 => {
-                    eprintln!("note: the damping of coupling `{name}` is left out");
+                    say!("note: the damping of coupling `{name}` is left out");
                 }
                 _ => {}
             }
@@ -210,7 +210,7 @@ fn say_left_out(scene: &bristle::Scene, with_friction: bool) {
 /// Says it, unless all is said.
 fn say(message: &str) {
     if !message.is_empty() {
-        eprintln!("{message}");
+        say!("{message}");
     }
 }
 

@@ -43,18 +43,18 @@ impl ImportRobot {
         let Import { scene, lines } = match self.read() {
             Ok(import) => import,
             Err(error) => {
-                eprintln!("{error}");
+                say!("{error}");
                 return Outcome::Refused;
             }
         };
         if !self.quiet {
-            lines.iter().for_each(|line| eprintln!("{line}"));
-            scene.warnings().iter().for_each(|warning| eprintln!("{warning}"));
+            lines.iter().for_each(|line| say!("{line}"));
+            scene.warnings().iter().for_each(|warning| say!("{warning}"));
         }
         let text = match scene.to_ron() {
             Ok(text) => text,
             Err(error) => {
-                eprintln!("{error}");
+                say!("{error}");
                 return Outcome::Failed;
             }
         };
@@ -64,7 +64,7 @@ impl ImportRobot {
             Err(error) if self.out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => Outcome::Done,
             Err(error) => {
                 let name = self.out.map_or_else(|| "standard output".into(), |out| out.display().to_string());
-                eprintln!("error: {name}: {error}");
+                say!("error: {name}: {error}");
                 Outcome::Failed
             }
         }

@@ -189,7 +189,7 @@ impl List {
                             ("error", "no scenes to list")
                         };
                         let folder = self.folder.display();
-                        eprintln!("{level}: {there}, {folder}: {error}; name their folder with --folder");
+                        say!("{level}: {there}, {folder}: {error}; name their folder with --folder");
                     }
                 }
                 continue;

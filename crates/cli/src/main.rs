@@ -3,6 +3,17 @@
 //! Data go to standard output or a file, messages to standard error. Exit codes: 0 done, 1 the simulation failed (what
 //! there is of the results is kept), 2 the input was refused.
 
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
+/// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same (`eprintln!` would
+/// end the program in the middle of it).
+macro_rules! say {
+    ($($word:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr().lock(), $($word)*);
+    }};
+}
+
 mod bench;
 mod check;
 mod collect;
@@ -89,7 +100,7 @@ fn note_loss(printed: io::Result<()>) {
     if let Err(error) = printed
         && error.kind() != io::ErrorKind::BrokenPipe
     {
-        eprintln!("error: standard output: {error}");
+        say!("error: standard output: {error}");
         IS_LOST.store(true, Ordering::Relaxed);
     }
 }

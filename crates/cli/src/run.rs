@@ -102,18 +102,18 @@ impl Run {
         let ready = match self.prepare() {
             Ok(ready) => ready,
             Err(error) => {
-                eprintln!("{}", explained(&error, &self.scene));
+                say!("{}", explained(&error, &self.scene));
                 return Outcome::Refused;
             }
         };
         if !self.quiet {
-            ready.lines.iter().for_each(|line| eprintln!("{line}"));
-            ready.scene.warnings().iter().for_each(|warning| eprintln!("{warning}\n"));
+            ready.lines.iter().for_each(|line| say!("{line}"));
+            ready.scene.warnings().iter().for_each(|warning| say!("{warning}\n"));
         }
         match self.simulate(ready) {
             Ok(outcome) => outcome,
             Err(error) => {
-                eprintln!("error: {error:#}");
+                say!("error: {error:#}");
                 Outcome::Failed
             }
         }
@@ -189,7 +189,7 @@ impl Run {
                 if let Rows::File(stream) = rows {
                     target::discard(stream);
                 }
-                eprintln!("{}", message(&error, &self.scene));
+                say!("{}", message(&error, &self.scene));
                 return Ok(Outcome::Refused);
             }
             Err(error) => {
@@ -243,7 +243,7 @@ impl Run {
         }
         troubles.extend(self.write_others(&mut summary, &collector).err());
         troubles.extend(self.report(&summary).err());
-        troubles.iter().for_each(|error| eprintln!("error: {error:#}"));
+        troubles.iter().for_each(|error| say!("error: {error:#}"));
         Ok(if is_complete && troubles.is_empty() { Outcome::Done } else { Outcome::Failed })
     }
 
@@ -264,20 +264,20 @@ impl Run {
     /// How it went.
     fn report(&self, summary: &Summary) -> Result<()> {
         if let Some(error) = &summary.error {
-            eprintln!("error: {error}");
-            eprintln!("the simulation stood at t = {} s:", summary.simulated);
-            eprint!("{}", summary.state());
-            summary.met().iter().for_each(|warning| eprintln!("{warning}"));
+            say!("error: {error}");
+            say!("the simulation stood at t = {} s:", summary.simulated);
+            say!("{}", summary.state().trim_end());
+            summary.met().iter().for_each(|warning| say!("{warning}"));
             for (what, path) in &summary.files {
                 let rows = if what == "partial results" {
                     format!("{} rows kept in ", summary.rows)
                 } else {
                     format!("{what} in ")
                 };
-                eprintln!("{rows}{path}");
+                say!("{rows}{path}");
             }
         } else if !self.quiet && !self.json {
-            eprint!("{}", summary.text(self.verbose));
+            say!("{}", summary.text(self.verbose).trim_end());
         }
         if self.json {
             crate::print(&(serde_json::to_string(summary)? + "\n"));
@@ -320,7 +320,7 @@ fn write_rows(
             // the rows are safe elsewhere, or this is where they are
             match &written {
                 Ok(_) => target::remove(&csv),
-                Err(_) => eprintln!("the rows are kept in {}", csv.display()),
+                Err(_) => say!("the rows are kept in {}", csv.display()),
             }
             written.map(Some)
         }

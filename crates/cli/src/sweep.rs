@@ -100,7 +100,7 @@ impl Sweep {
             End::Failed(reason) => (reason, Outcome::Failed),
         };
         // a scene that is refused has said so itself
-        eprintln!("error: {}", reason.strip_prefix("error: ").unwrap_or(&reason));
+        say!("error: {}", reason.strip_prefix("error: ").unwrap_or(&reason));
         outcome
     }
 
@@ -121,7 +121,7 @@ impl Sweep {
             Table::open(&self.out, &contents).map_err(|reason| End::Refused(format!("{path}: {reason}")))?;
         let n_found = table.n_done();
         if n_found > 0 && !self.quiet {
-            eprintln!("{path}: {n_found} of {} points are there already", points.len());
+            say!("{path}: {n_found} of {} points are there already", points.len());
         }
 
         let mut progress = Progress::new(points.len(), n_found, self.quiet);
@@ -134,12 +134,12 @@ impl Sweep {
         let n_failed = table.n_failed();
         if !self.quiet {
             let failed = if n_failed == 0 { "none failed".to_owned() } else { format!("{n_failed} failed") };
-            eprintln!("{path}: {}, {failed}, {}", count(points.len(), "point"), clock(start.elapsed().as_secs_f64()));
+            say!("{path}: {}, {failed}, {}", count(points.len(), "point"), clock(start.elapsed().as_secs_f64()));
         }
         if n_failed == 0 {
             return Ok(Outcome::Done);
         }
-        eprintln!(
+        say!(
             "error: {n_failed} of {} failed: the column `error` of {path} says why",
             count(points.len(), "point")
         );
@@ -188,8 +188,8 @@ impl Sweep {
     /// What was understood of a robot, and what the scene is warned of.
     fn say(&self, import: &Import) {
         if !self.quiet {
-            import.lines.iter().for_each(|line| eprintln!("{line}"));
-            import.scene.warnings().iter().for_each(|warning| eprintln!("{warning}\n"));
+            import.lines.iter().for_each(|line| say!("{line}"));
+            import.scene.warnings().iter().for_each(|warning| say!("{warning}\n"));
         }
     }
 

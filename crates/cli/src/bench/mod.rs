@@ -68,7 +68,7 @@ impl Bench {
                 Outcome::Done
             }
             Err(reason) => {
-                eprintln!("error: {reason}");
+                say!("error: {reason}");
                 Outcome::Failed
             }
         }

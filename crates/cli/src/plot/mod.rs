@@ -75,7 +75,7 @@ impl Plot {
     /// Reads the results, draws them, writes the picture.
     pub fn execute(self) -> Outcome {
         let refuse = |error: anyhow::Error| {
-            eprintln!("error: {error:#}");
+            say!("error: {error:#}");
             Outcome::Refused
         };
         let mut results = match Results::read(&self.result) {
@@ -99,7 +99,7 @@ impl Plot {
             None => (Motions::default(), Vec::new()),
             Some(Ok(scene)) => (Motions::of(&scene), phases::bristles(&scene)),
             Some(Err(error)) => {
-                eprintln!("{error}");
+                say!("{error}");
                 return Outcome::Refused;
             }
         };
@@ -110,11 +110,11 @@ impl Plot {
             Err(error) => refuse(error.context(self.result.display().to_string())),
             Ok(picture) => match target::write(&out, |file| Ok(file.write_all(picture.as_bytes())?)) {
                 Ok(()) => {
-                    eprintln!("picture in {}", out.display());
+                    say!("picture in {}", out.display());
                     Outcome::Done
                 }
                 Err(error) => {
-                    eprintln!("error: {error:#}");
+                    say!("error: {error:#}");
                     Outcome::Failed
                 }
             },

@@ -106,25 +106,25 @@ impl Reproduce {
                 progress.clear();
                 if !self.quiet {
                     let seconds = start.elapsed().as_secs_f64();
-                    eprintln!("{}: {} in {seconds:.1} s", document.name, folder.join("report.md").display());
+                    say!("{}: {} in {seconds:.1} s", document.name, folder.join("report.md").display());
                 }
                 documents.push(document);
                 Ok(())
             });
             if let Err(error) = written {
                 progress.clear();
-                eprintln!("error: {error:#}");
+                say!("error: {error:#}");
                 return Outcome::Failed;
             }
         }
         if self.which == Which::All {
             let path = self.out.join("index.html");
             if let Err(error) = write_file(&path, &index::page(&documents)) {
-                eprintln!("error: {error:#}");
+                say!("error: {error:#}");
                 return Outcome::Failed;
             }
             if !self.quiet {
-                eprintln!("everything on one page: {}", path.display());
+                say!("everything on one page: {}", path.display());
             }
         }
         Outcome::Done

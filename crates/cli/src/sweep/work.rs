@@ -81,7 +81,7 @@ pub fn fill(
                 // points under way may take hours: what is done is on disk, and nobody waits for them
                 progress.clear();
                 let (done, all) = (table.n_done(), count(n_rows, "point"));
-                eprintln!(
+                say!(
                     "error: interrupted: {done} of {all} are done and kept; started again, the sweep goes on from there"
                 );
                 std::process::exit(1);

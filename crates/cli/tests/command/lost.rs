@@ -241,3 +241,18 @@ fn two_runs_of_one_name_do_not_mix_their_rows() {
         assert_eq!(rows.lines().count(), 6002);
     }
 }
+
+/// Who reads messages may stop reading (`2>&1 | head`): the run goes on, with its results and its code.
+#[test]
+fn nobody_has_to_read_messages() {
+    let out = Temporary::new("unread.csv");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_bristle"))
+        .args(["run", "scenes/papers/aberger2002/bearing.ron", "--out", out.path()])
+        .current_dir(root())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(run.stderr.take());
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+    assert_eq!(std::fs::read_to_string(out.path()).unwrap().lines().count(), 2502);
+}

@@ -9,17 +9,16 @@
 //! impulses of the contacts, a row of W for each. With A = M + h d + h² K, positive definite, (1) is
 //!
 //! ```text
-//! v₁ = v* − A⁻¹ Wᵀ λ,     A (v* − v₀) = h (τ − c − K (q₀ + h v₀ − rest) − d v₀)                     (3)
-//! ω = W v₁ = ω* − D λ(ω),   D = W A⁻¹ Wᵀ                                                           (4)
+//! A (v₁ − v₀) + Wᵀ λ(W v₁) = h r,     r = τ − c − K (q₀ + h v₀ − rest) − d v₀                       (3)
 //! ```
 //!
-//! Bristles are eliminated from λ(ω) in closed form and λ(ω) never falls (`grip`), so (4) has one solution (`balance`); a contact that is
+//! Bristles are eliminated from λ(ω) in closed form and λ(ω) never falls (`grip`), so (3) has one solution (`balance`); a contact that is
 //! stuck gets slip velocity 0.0 exactly (`hold`), and its position keeps every bit. Ties between joints and prescribed motions
 //! are eliminated first (`reduced`): a driven joint moves at the velocity that takes it to where its signal is at t₁. A load that is a
 //! reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals are sampled at t₁,
 //! just before what begins there begins; nothing is located, and changes of mode are noted at ends of steps.
 //!
-//! **Order** 1. **Stability**: (3) and (4) are stable whatever h, stiffness, damping and friction are. Gravity and c are not implicit:
+//! **Order** 1. **Stability**: (3) is stable whatever h, stiffness, damping and friction are. Gravity and c are not implicit:
 //! h has to resolve the swing of pendulums and h |ω| be well below 1 where bodies tumble.
 //!
 //! **Energy.** Work, heat and energies of the ledger are those of (1), at the velocities v₁. What is missing from the balance is what the
@@ -30,10 +29,10 @@
 
 mod assemble;
 mod balance;
-mod cholesky;
-mod glide;
+mod factor;
 mod grip;
 mod hold;
+mod interior;
 mod ledger;
 mod reduced;
 
@@ -41,18 +40,18 @@ use super::efforts::load_signal;
 use super::machine::{Failure, Machine, ModeChange, Unsettled};
 use crate::compile::Contact;
 use crate::signal::{Piece, Sample};
-use balance::{Balance, Found};
+use balance::{Balance, Wanted};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::Trouble;
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_multibody::{advance, configuration_difference, rnea};
-use cholesky::backward;
-use grip::{Grip, Met};
+use grip::Grip;
 use hold::Hold;
+use interior::Interior;
 use nalgebra::DMatrix;
 use reduced::Reduced;
 
-/// Solutions of (4) in a step at most, each with the reactions of the one before.
+/// Solutions of (3) in a step at most, each with the reactions of the one before.
 const MOST_LOADS: usize = 10;
 
 /// Change of a load, relative, at which it is settled.
@@ -72,23 +71,17 @@ const FIRST_LOOK: f64 = 1e-6;
 pub(super) struct RealTime {
     reduced: Reduced,
     balance: Balance,
+    interior: Interior,
     hold: Hold,
     grips: Vec<Grip>,
-    /// Where contacts stand in a step without `balance`.
-    met: Vec<Met>,
-    /// A; the same in the reduced coordinates, rows one after the other; a Cholesky factor, of that or with contacts.
+    /// A; the same in the velocities that are solved for, rows one after the other; its factors with contacts.
     A: DMatrix<f64>,
     R: Vec<f64>,
     L: Vec<f64>,
-    /// L⁻¹ (W T)ᵀ, a column for each contact, rows one after the other.
-    X: Vec<f64>,
-    /// In reduced coordinates: efforts times h, change of velocity, that of the last step by its length; scratch for changes without and with
-    /// contacts.
+    /// In the velocities that are solved for: efforts times h, change of velocity, that of the last step by its length.
     b: Vec<f64>,
     u: Vec<f64>,
     pace: Vec<f64>,
-    y: Vec<f64>,
-    y1: Vec<f64>,
     /// Per velocity: efforts, the bias in them, change of velocity that is prescribed, velocities at the end, zeros.
     r: Vec<f64>,
     bias: Vec<f64>,
@@ -108,13 +101,10 @@ pub(super) struct RealTime {
 }
 
 impl Archived for RealTime {
-    /// What a step finds from the one before: where the contacts were met, how velocities changed, the loads of bent bristles, the places
+    /// What a step finds from the one before: efforts of the contacts, how velocities changed, the loads of bent bristles, the places
     /// of tied joints, who holds whom.
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        for met in &mut self.balance.met {
-            met.omega.archive(archive);
-            met.lambda.archive(archive);
-        }
+        self.balance.effort.archive(archive);
         self.pace.archive(archive);
         self.bent.archive(archive);
         self.reduced.tied.iter_mut().for_each(|tied| tied.offset.archive(archive));
@@ -138,19 +128,16 @@ impl RealTime {
         let reduced = Reduced::new(compiled, |v| machine.driven.iter().any(|driven| driven.v == v));
         let n = reduced.independent.len();
         Self {
-            balance: Balance::new(compiled.contacts.iter().map(|contact| contact.is_event_driven()).collect()),
+            balance: Balance::new(n, n_contacts),
+            interior: Interior::new(n_contacts),
             hold: Hold::new(compiled, |v| machine.driven.iter().any(|driven| driven.v == v)),
             grips: vec![Grip::Dry { up: [0.0; 2], down: [0.0; 2] }; n_contacts],
-            met: vec![Met::default(); n_contacts],
             A: DMatrix::zeros(n_v, n_v),
             R: vec![0.0; n * n],
             L: vec![0.0; n * n],
-            X: vec![0.0; n * n_contacts],
             b: vec![0.0; n],
             u: vec![0.0; n],
             pace: vec![0.0; n],
-            y: vec![0.0; n],
-            y1: vec![0.0; n],
             r: vec![0.0; n_v],
             bias: vec![0.0; n_v],
             u_led: vec![0.0; n_v],
@@ -191,7 +178,7 @@ impl Machine {
         self.changes.clear();
         let Some(mut rt) = self.real_time.take() else { return Ok(()) };
         rt.reduced.begin(&self.xi);
-        rt.balance.met.fill(Met::default());
+        rt.balance.effort.fill(0.0);
         rt.pace.fill(0.0);
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let signal = load_signal(contact.signal(), t, self.piece);
@@ -266,10 +253,44 @@ impl Machine {
         self.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
     }
 
-    /// (3) and (4): velocities at the end of the step into `rt.v1`, contacts into `rt.balance`.
+    /// (3): velocities at the end of the step into `rt.v1`, contacts into `rt.balance`, with the loads and on the sides that come of it.
     fn solve_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
         self.prepare_step(rt, h, at)?;
-        if self.glide(rt, h, at)? { Ok(()) } else { self.balance_step(rt, h, at) }
+        self.start_balance(rt, h);
+        self.pull(rt, h);
+        // the first solution serves to correct the bias: a draft will do, unless more is read from it
+        let is_plain = self.is_plain();
+        for round in 1..=MOST_LOADS {
+            for (c, contact) in self.compiled.contacts.iter().enumerate() {
+                if rt.normal[c] != rt.gripped[c] {
+                    self.grip(rt, c, contact, h);
+                }
+            }
+            if round == 1 && is_plain {
+                self.balance(rt, Wanted::Draft)?;
+                self.spread(rt);
+                if self.correct_bias(rt)? {
+                    self.pull(rt, h);
+                }
+                continue;
+            }
+            self.balance(rt, Wanted::Solution)?;
+            self.end_velocities(rt);
+            let is_last = round == MOST_LOADS;
+            let mut is_settled = self.read_loads(rt, h, is_last.then_some(at.t))?;
+            if is_last {
+                break;
+            }
+            is_settled &= self.sides_agree(rt, at);
+            if round == 1 && self.correct_bias(rt)? {
+                self.pull(rt, h);
+                is_settled = false;
+            }
+            if is_settled {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Matrices, efforts and grips.
@@ -288,51 +309,6 @@ impl Machine {
     /// Whether neither loads nor sides are read from a solution.
     fn is_plain(&self) -> bool {
         self.pressed.is_empty() && !self.compiled.contacts.iter().any(|c| c.bends_two_ways())
-    }
-
-    /// All contacts in balance, with the loads and on the sides that come of it.
-    fn balance_step(&mut self, rt: &mut RealTime, h: f64, at: At) -> Result<(), Failure> {
-        // the first solution serves to correct the bias: a draft will do, unless more is read from it
-        let is_plain = self.is_plain();
-        self.factor_step(rt)?;
-        self.free_step(rt, h);
-        for round in 1..=MOST_LOADS {
-            for (c, contact) in self.compiled.contacts.iter().enumerate() {
-                if rt.normal[c] != rt.gripped[c] {
-                    self.grip(rt, c, contact, h);
-                }
-            }
-            let RealTime { balance, grips, reduced, .. } = &mut *rt;
-            if round == 1 {
-                balance.share_by(&reduced.shares, |c, lambda| grips[c].strength(lambda));
-            }
-            let contacts = &self.compiled.contacts;
-            let solved = balance.solve(
-                round > 1,
-                round == 1 && is_plain,
-                |c, y, d, guess| grips[c].meet(&contacts[c].law, y, d, guess),
-                |c, omega, sticking| grips[c].softened(&contacts[c].law, omega, sticking),
-            );
-            let (rounds, found) = solved.map_err(|contact| Failure::Unbalanced { contact })?;
-            self.counters.n_rounds += rounds;
-            self.counters.most_rounds = self.counters.most_rounds.max(rounds);
-            self.end_velocities(rt);
-            let is_last = round == MOST_LOADS;
-            let mut is_settled = self.read_loads(rt, h, is_last.then_some(at.t))?;
-            if is_last {
-                break;
-            }
-            is_settled &= found == Found::Balanced;
-            is_settled &= self.sides_agree(rt, at);
-            if round == 1 && self.correct_bias(rt)? {
-                self.free_step(rt, h);
-                is_settled = false;
-            }
-            if is_settled {
-                break;
-            }
-        }
-        Ok(())
     }
 
     /// The grip of contact c under its loads.
@@ -378,30 +354,27 @@ impl Machine {
         rt.grips[c].state_after(&self.compiled.contacts[c].law, rt.balance.met[c].omega, self.state[c])
     }
 
-    /// v₁ with the contacts as they are met; what is stuck exactly so.
-    fn end_velocities(&self, rt: &mut RealTime) {
-        let RealTime { reduced, balance, hold, L, X, y, y1, u_led, v1, .. } = rt;
-        let n = y.len();
-        y1.fill(0.0);
-        for (y1, x) in y1.iter_mut().zip(X.chunks_exact(balance.met.len().max(1))) {
-            *y1 = x.iter().zip(&balance.met).fold(0.0, |sum, (x, met)| sum - met.lambda * x);
-        }
-        backward(L, y1, n);
-        for ((y1, y), &k) in y1.iter_mut().zip(&*y).zip(&reduced.independent) {
-            *y1 = self.v[k] + (*y + *y1);
+    /// v₁ from the change of velocities.
+    fn spread(&self, rt: &mut RealTime) {
+        let RealTime { reduced, u, u_led, v1, .. } = rt;
+        for (u, &k) in u.iter().zip(&reduced.independent) {
+            v1[k] = self.v[k] + u;
         }
         for driven in &self.driven {
             v1[driven.v] = self.v[driven.v] + u_led[driven.v];
         }
-        for (&k, y1) in reduced.independent.iter().zip(&*y1) {
-            v1[k] = *y1;
-        }
         reduced.velocities(v1);
-        hold.stick(|c| balance.met[c].slope == f64::INFINITY);
+    }
+
+    /// v₁ with the contacts as they are met; what is stuck exactly so.
+    fn end_velocities(&self, rt: &mut RealTime) {
+        self.spread(rt);
+        let RealTime { balance, hold, v1, .. } = rt;
+        hold.stick(|c| balance.met[c].is_held);
         hold.apply(v1);
-        // at its limit, and held by others
         for (c, met) in balance.met.iter_mut().enumerate() {
-            if hold.is_held(c) && self.compiled.contacts[c].is_event_driven() {
+            // at its limit, and held by others; or what a spring has yielded
+            if self.compiled.contacts[c].is_event_driven() && (hold.is_held(c) || met.lambda * met.omega < 0.0) {
                 met.omega = 0.0;
             }
         }
@@ -493,6 +466,7 @@ impl Machine {
         for (pace, &k) in rt.pace.iter_mut().zip(&rt.reduced.independent) {
             *pace = (rt.v1[k] - self.v[k]) / h;
         }
+        rt.balance.effort.iter_mut().zip(&rt.balance.met).for_each(|(effort, met)| *effort = met.lambda / h);
         self.take_results(rt, h);
         self.xi.copy_from_slice(&rt.xi1);
         self.v.copy_from_slice(&rt.v1);

@@ -1,6 +1,5 @@
-//! The matrices of a step: A and its factor in the velocities that are solved for, v* and D.
+//! The matrix and the efforts of a step, in all velocities and in those that are solved for.
 
-use super::cholesky::{backward, cholesky, forward, forward_all};
 use super::reduced::dot;
 use super::{At, Failure, Machine, RealTime};
 use crate::component::Drive;
@@ -96,53 +95,28 @@ impl Machine {
         }
     }
 
-    /// Its factor, and D.
-    pub(super) fn factor_step(&self, rt: &mut RealTime) -> Result<(), Failure> {
-        let RealTime { reduced, balance, R, L, X, .. } = rt;
-        let (n, n_contacts) = (reduced.independent.len(), reduced.contacts.len());
-        L.copy_from_slice(R);
-        cholesky(L, n).map_err(|k| self.singular(reduced.independent[k], L[k * n + k]))?;
-        // X = L⁻¹ (W T)ᵀ, D = Xᵀ X
-        let m = n_contacts;
-        X.fill(0.0);
-        for (c, contact) in reduced.contacts.iter().enumerate() {
-            contact.iter().for_each(|&(k, coefficient)| X[k * m + c] = coefficient);
+    /// b of `balance`.
+    pub(super) fn pull(&self, rt: &mut RealTime, h: f64) {
+        let RealTime { reduced, A, b, r, u_led, .. } = rt;
+        if reduced.is_whole {
+            // T = 1
+            b.iter_mut().zip(&*r).for_each(|(b, r)| *b = h * r);
+            return;
         }
-        if m > 0 {
-            forward_all(L, X, n, m);
-            balance.delassus.fill(0.0);
-            for x in X.chunks_exact(m) {
-                for (c, (row, &a)) in balance.delassus.chunks_exact_mut(m).zip(x).enumerate() {
-                    if a != 0.0 {
-                        row[..=c].iter_mut().zip(x).for_each(|(d, b)| *d += a * b);
-                    }
-                }
+        let is_led = u_led.iter().any(|&u| u != 0.0);
+        b.fill(0.0);
+        for (k, row) in reduced.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
+            let mut effort = h * r[k];
+            if is_led {
+                effort -= A.column(k).iter().zip(&*u_led).map(|(a, u)| a * u).sum::<f64>();
             }
-            for c in 1..m {
-                for other in 0..c {
-                    balance.delassus[other * m + c] = balance.delassus[c * m + other];
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// v* − v₀ in the velocities that are solved for, and W v*.
-    pub(super) fn free_step(&self, rt: &mut RealTime, h: f64) {
-        self.pull(rt, h);
-        let RealTime { reduced, balance, L, b, y, u_led, .. } = rt;
-        let n = y.len();
-        y.copy_from_slice(b);
-        forward(L, y, n);
-        backward(L, y, n);
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let changes = dot(&reduced.contacts[c], y) + dot(&reduced.contacts_led[c], u_led);
-            balance.free[c] = contact.rate(&self.v) + changes;
+            row.iter().for_each(|&(i, c)| b[i] += c * effort);
         }
     }
 
-    fn singular(&self, v: usize, inertia: f64) -> Failure {
-        let joint = self.compiled.model.joint_names[self.joint_of[v]].clone();
-        Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia })
+    /// That the k-th of the velocities that are solved for moves nothing.
+    pub(super) fn singular(&self, rt: &RealTime, k: usize) -> Failure {
+        let joint = self.compiled.model.joint_names[self.joint_of[rt.reduced.independent[k]]].clone();
+        Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia: rt.L[k * rt.u.len() + k] })
     }
 }

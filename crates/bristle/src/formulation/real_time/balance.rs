@@ -1,471 +1,514 @@
-//! All contacts of a step at once.
+//! All velocities and contacts of a step at once.
 //!
 //! ```text
-//! ω = ω* − D λ,     λ_c = λ_c(ω_c)                D = W A⁻¹ Wᵀ                                     (1)
+//! F(u) = R u + Wᵀ λ(ω) − b = 0,      ω = ω₀ + W u,      R = Tᵀ A T,   b = Tᵀ (h r − A u_led)          (1)
+//! (R + Wᵀ λ' W) δ = −F                                                                          (2)
 //! ```
 //!
-//! With the map of one contact, λ_c = met_c(y_c), y_c = ω*_c − Σ_{d≠c} D_cd λ_d, (1) is a fixed point. Newton on it:
+//! u is the change of the velocities that are solved for, from that of the last step on. R is positive definite and no λ falls, so F is the
+//! gradient of a convex function P and has one zero, and (2) always has its solution. A Newton step is taken whole where it halves the error;
+//! otherwise as far as P falls along it: its slope δᵀF rises all the way, so that a bracket finds where it is level. Every step leads
+//! down, and where contacts are straight lines finitely many of them end it.
+//!
+//! **Stuck.** A dry contact at rest has any λ between its limits. It is held by a spring,
 //!
 //! ```text
-//! (1 + S (D − diag D)) δ = met(y) − λ,            S_cc = d met_c/dy = λ'/(1 + D_cc λ')             (2)
+//! λ = λ̂ + k ω     within the limits of the grip,         k = 10⁶ / Σ W_j²/R_jj                        (3)
 //! ```
 //!
-//! S_cc = 1/D_cc for a contact that is stuck. Where ω* alone has changed since the last solution, (2) with S (ω* − ω*_before) on its right is where to
-//! start. Every λ_c(ω) rises, so (1) is the optimality condition of a convex problem: its
-//! solution ω is unique. Where a Newton step brings no progress the problem itself is descended on,
-//!
-//! ```text
-//! P(μ) = ½ μᵀ D μ + Σ φ_c(ω_c),   ω = ω* − D μ,   φ' = λ,     dP/dμ = D (μ − λ(ω))               (3)
-//! ```
-//!
-//! stuck contacts giving way a little so that P is smooth: Newton on μ = λ(ω), which has the matrix of (2), with a line search by the sign of
-//! the slope of P. What it ends with is where (2) starts again.
+//! stiff beside what it holds, and λ̂ is moved to the λ that was found until nothing yields any more (the proximal point method): each time leaves
+//! 10⁻⁶ of the slip, of n contacts that hold one another at most n times that. λ̂ begins as the λ of the last step.
 //!
 //! **Sharing.** Contacts that may do the same work (two stuck clutches side by side) have the same ω however they share it. They share by
-//! strength, as everywhere: of all λ that with the least Σ λ²/strength. Each of them yields a little, E = ε D_max · strongest/strength, which
-//! decides the sharing, and what they yield is taken back by going on from there,
-//!
-//! ```text
-//! ω = ω* − D λ − E (λ − λ_before),        λ_before = 0 at first, then the λ that was found                  (4)
-//! ```
-//!
-//! until the last term is rounding. Where Newton goes round in circles among those that share, every contact keeps its branch, stuck or
-//! sliding either way, and the first that cannot stay on it changes, one at a time: finite, D + E being positive definite (Murty 1974).
+//! strength, as everywhere: of all λ that with the least Σ λ²/strength. For that their springs are as stiff as they are strong, and λ̂ begins at 0.
 //!
 //! Who is at its limit while others hold has ω = 0 in the end like them, and is stuck.
 
-mod branches;
-
-use super::cholesky::dot_all;
+use super::factor::{dot_all, factor, solve};
 use super::grip::Met;
-use branches::Branches;
+use super::reduced::dot;
+use super::{Failure, Machine, RealTime};
 
-/// Rounds in all. Two or three are usual.
+/// Evaluations of (1) in a solution at most. Three or four are usual.
 pub(super) const MOST_ROUNDS: usize = 200;
 
-/// Error in ω, relative to the terms of (1), at which the contacts are balanced.
-const BALANCED: f64 = 1e-12;
+/// |F| of a row, relative to its terms, at which (1) is solved.
+const SOLVED: f64 = 1e-13;
 
-/// The same where rounding allows no more: contacts that are stiff and do the same work many times over.
-const ROUNDED: f64 = 1e-8;
+/// The same where rounding allows no more.
+const ROUNDED: f64 = 1e-11;
 
-/// The same from which one Newton step is as good as any.
-const NEARBY: f64 = 1e-3;
+/// The same at which velocities are good enough to correct the bias with.
+const NEARBY: f64 = 1e-4;
 
-/// Velocities smaller than this, rad/s or m/s, are none: motion that dies out must not be followed to the smallest number there is.
-const NO_VELOCITY: f64 = 1e-60;
+/// The same from which Newton steps are taken whole.
+const CLOSE: f64 = 1e-6;
 
-/// The same relative to the largest of ω*, where contacts share.
-const LEFT_OVER: f64 = 1e-9;
+/// Roundings of ω, that stiff contacts answer to.
+const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
-/// The same for (3), where stuck contacts give way by `SOFT` of what they would without friction.
-const DESCENDED: f64 = 1e-9;
-const SOFT: f64 = 1e-8;
+/// Efforts smaller than this, N·m s or N s, are none.
+const NO_EFFORT: f64 = 1e-60;
 
-/// Halvings of a line search.
-const MOST_HALVINGS: usize = 60;
+/// Stiffness of what is stuck, relative to the inertia it holds.
+const STIFF: f64 = 1e6;
 
-/// What of 1/D_cc a stuck contact may count for in (2): the rest keeps the matrix regular where contacts do the same work.
-const NEARLY: f64 = 1.0 - 1e-9;
+/// The same of what holds nothing that could move.
+const RIGID: f64 = 1e200;
 
-/// What contacts that share yield, relative to the largest of D; and how often that is taken back, each time leaving this part of it.
-const YIELDING: f64 = 1e-6;
-const TAKEN_BACK: usize = 2;
-
-/// Strength below which a contact counts as this strong, relative to the strongest.
+/// Strength below which a contact counts as this strong, relative to the strongest it shares with.
 const WEAKEST: f64 = 1e-6;
 
-/// A pivot in place is taken unless it is smaller than this.
-const SMALL_PIVOT: f64 = 1e-4;
+/// Change of λ̂, relative, that is none; how often it is moved at most, and at least where contacts share.
+const HELD: f64 = 1e-10;
+const MOST_MOVES: usize = 12;
+const SHARED_MOVES: usize = 2;
 
-/// Contacts of a step and their impulses; arrays are made once. See the [module](self).
-#[derive(Debug, Clone, Default)]
-pub(super) struct Balance {
-    n: usize,
-    /// D, n × n.
-    pub delassus: Vec<f64>,
-    /// ω*, and that of the last solution.
-    pub free: Vec<f64>,
-    free_before: Vec<f64>,
-    /// Where each contact stands; λ of the last call to begin with.
-    pub met: Vec<Met>,
-    /// λ of which `met` is the image.
-    lambda: Vec<f64>,
-    /// met − λ.
-    gap: Vec<f64>,
-    /// The same at the end of a Newton step.
-    trial: Vec<f64>,
-    trial_met: Vec<Met>,
-    trial_gap: Vec<f64>,
-    /// (2), then its factors; rows that changed places; its right-hand side, then its solution.
-    matrix: Vec<f64>,
-    swaps: Vec<usize>,
-    step: Vec<f64>,
-    /// Whether the factors are those of the last solution.
-    is_factored: bool,
-    /// E of the contacts that share, 0 for the others; whether there is any.
-    yields: Vec<f64>,
-    is_shared: bool,
-    /// ω* while E λ is in `free`.
-    apart: Vec<f64>,
-    /// Which contacts are dry; where each was met that the straight line it is taken for goes through, and y there.
-    dry: Vec<bool>,
-    pins: Vec<(Met, f64)>,
+/// Rounds before an interior path is taken.
+const TRIED: usize = 12;
+
+/// Evaluations of a line search at most: bisections to the last bit, and as many Newton steps.
+const MOST_TRIALS: usize = 100;
+
+/// Slope of P at the end of a line search, relative to that at its start.
+const LEVEL: f64 = 1e-3;
+
+/// How well (1) is to be solved.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Wanted {
+    /// For a first look at velocities and loads.
+    Draft,
+    /// To rounding.
+    Solution,
 }
 
-/// How a solution was wanted, and how it was found.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Found {
-    /// Balanced.
-    Balanced,
-    /// One Newton step from nearby, which nobody has looked at.
-    Draft,
+/// How far (1) is from being solved.
+#[derive(Debug, Clone, Copy)]
+struct Off {
+    /// Largest |F|, relative to its terms.
+    most: f64,
+    /// Whether rounding explains it.
+    is_rounding: bool,
+}
+
+/// What [`Machine::balance`] works with; arrays are made once. See the [module](self).
+#[derive(Debug, Clone)]
+pub(super) struct Balance {
+    /// Where each contact stands.
+    pub met: Vec<Met>,
+    /// λ/h of each after the last step.
+    pub effort: Vec<f64>,
+    /// λ̂ and k of those that are dry.
+    pub anchor: Vec<f64>,
+    pub stick: Vec<f64>,
+    /// ω₀, ω at the start of a line, dω along it.
+    pub still: Vec<f64>,
+    from: Vec<f64>,
+    rate: Vec<f64>,
+    /// λ' of the factors in `L`, none before the first.
+    slopes: Vec<f64>,
+    pub is_factored: bool,
+    /// In the velocities that are solved for: −F, the size of its terms, what rounding of ω makes of it, δ.
+    left: Vec<f64>,
+    size: Vec<f64>,
+    loose: Vec<f64>,
+    pub step: Vec<f64>,
+    /// −δᵀF at the start of the line.
+    fall: f64,
 }
 
 impl Balance {
-    /// For contacts of which some are `dry`.
-    pub fn new(dry: Vec<bool>) -> Self {
-        let n = dry.len();
+    /// For n velocities that are solved for.
+    pub fn new(n: usize, n_contacts: usize) -> Self {
+        let (per_contact, per_velocity) = (vec![0.0; n_contacts], vec![0.0; n]);
         Self {
-            n,
-            delassus: vec![0.0; n * n],
-            free: vec![0.0; n],
-            free_before: vec![0.0; n],
-            met: vec![Met::default(); n],
-            lambda: vec![0.0; n],
-            gap: vec![0.0; n],
-            trial: vec![0.0; n],
-            trial_met: vec![Met::default(); n],
-            trial_gap: vec![0.0; n],
-            matrix: vec![0.0; n * n],
-            swaps: vec![0; n],
-            step: vec![0.0; n],
+            met: vec![Met::default(); n_contacts],
+            effort: per_contact.clone(),
+            anchor: per_contact.clone(),
+            stick: per_contact.clone(),
+            still: per_contact.clone(),
+            from: per_contact.clone(),
+            rate: per_contact.clone(),
+            slopes: per_contact,
             is_factored: false,
-            yields: vec![0.0; n],
-            is_shared: false,
-            apart: vec![0.0; n],
-            pins: vec![(Met::default(), 0.0); n],
-            dry,
+            left: per_velocity.clone(),
+            size: per_velocity.clone(),
+            loose: per_velocity.clone(),
+            step: per_velocity,
+            fall: 0.0,
+        }
+    }
+}
+
+impl Machine {
+    /// Where a solution starts: as the last step went on.
+    pub(super) fn start_balance(&self, rt: &mut RealTime, h: f64) {
+        let RealTime { reduced, balance, grips, R, u, u_led, pace, .. } = rt;
+        let n = u.len();
+        u.iter_mut().zip(&*pace).for_each(|(u, pace)| *u = h * pace);
+        balance.is_factored = false;
+        let mut strongest = 0.0_f64;
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            balance.still[c] = contact.rate(&self.v) + dot(&reduced.contacts_led[c], u_led);
+            if !contact.is_event_driven() {
+                continue;
+            }
+            let yields: f64 = reduced.contacts[c].iter().map(|&(k, w)| w * w / R[k * n + k]).sum();
+            balance.stick[c] = if yields > 0.0 { STIFF / yields } else { RIGID };
+            balance.anchor[c] = 0.0;
+            if reduced.shares[c] {
+                strongest = strongest.max(grips[c].strength(balance.effort[c]));
+            } else if yields > 0.0 {
+                balance.anchor[c] = h * balance.effort[c];
+            }
+        }
+        if strongest > 0.0 {
+            // the strongest as stiff as the stiffest
+            let shared = || (0..grips.len()).filter(|&c| reduced.shares[c]);
+            let stiffest = shared().map(|c| balance.stick[c]).fold(0.0, f64::max);
+            for c in shared() {
+                let strength = grips[c].strength(balance.effort[c]).max(WEAKEST * strongest);
+                balance.stick[c] = stiffest * strength / strongest;
+            }
         }
     }
 
-    /// Lets the contacts that `shares` says share by their strengths, in D as it is filled.
-    pub fn share_by(&mut self, shares: &[bool], strength: impl Fn(usize, f64) -> f64) {
-        let (n, mut strongest, mut largest) = (self.n, 0.0_f64, 0.0_f64);
-        self.is_shared = false;
-        let strength = |c: usize| strength(c, self.met[c].lambda);
-        for c in (0..n).filter(|&c| shares[c]) {
-            strongest = strongest.max(strength(c));
-            largest = largest.max(self.delassus[c * n + c]);
-        }
-        for (c, &shares) in shares.iter().enumerate() {
-            let is_one = shares && strongest > 0.0;
-            self.yields[c] =
-                if is_one { YIELDING * largest * strongest / strength(c).max(WEAKEST * strongest) } else { 0.0 };
-            self.delassus[c * n + c] += self.yields[c];
-            self.is_shared |= is_one;
-        }
-    }
-
-    /// Solves (1), and (4) where contacts share. See [`Balance::solve_once`].
-    pub fn solve(
-        &mut self,
-        is_again: bool,
-        draft: bool,
-        meet: impl Fn(usize, f64, f64, f64) -> Met,
-        soften: impl Fn(usize, f64, f64) -> Met,
-    ) -> Result<(usize, Found), usize> {
-        if !self.is_shared {
-            return self.solve_once(is_again, draft, meet, soften);
-        }
-        let mut rounds = self.solve_once(is_again, false, &meet, &soften)?.0;
-        self.apart.copy_from_slice(&self.free);
-        for _ in 0..TAKEN_BACK {
-            for (c, met) in self.met.iter().enumerate() {
-                self.free[c] = self.apart[c] + self.yields[c] * met.lambda;
-            }
-            let again = self.solve_once(true, false, &meet, &soften);
-            self.free.copy_from_slice(&self.apart);
-            rounds += again?.0;
-        }
-        Ok((rounds, Found::Balanced))
-    }
-
-    /// Solves (1); `meet(c, y, D_cc, guess)` is the map of contact c, `soften(c, ω, stiffness)` its λ for (3). With `is_again` D is that of
-    /// the last solution; where a `draft` will do, one Newton step from nearby is not checked. Rounds it took, or the contact furthest from
-    /// balance.
-    fn solve_once(
-        &mut self,
-        is_again: bool,
-        draft: bool,
-        meet: impl Fn(usize, f64, f64, f64) -> Met,
-        soften: impl Fn(usize, f64, f64) -> Met,
-    ) -> Result<(usize, Found), usize> {
-        let nearly = if self.is_shared { 1.0 } else { NEARLY };
-        let Self {
-            n,
-            delassus,
-            free,
-            free_before,
-            met,
-            lambda,
-            gap,
-            trial,
-            trial_met,
-            trial_gap,
-            matrix,
-            swaps,
-            step,
-            is_shared,
-            dry,
-            pins,
-            ..
-        } = self;
-        let (n, is_shared) = (*n, *is_shared);
-        if n == 0 {
-            return Ok((0, Found::Balanced));
-        }
-        lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);
-        if is_again && free != free_before {
-            if !self.is_factored {
-                fill_matrix(matrix, delassus, met, nearly);
-                self.is_factored = factor(matrix, swaps, n);
-            }
-            for c in 0..n {
-                step[c] = share(met[c].slope, delassus[c * n + c], nearly) * (free[c] - free_before[c]);
-            }
-            if self.is_factored && substitute(matrix, swaps, step) {
-                lambda.iter_mut().zip(&*step).for_each(|(lambda, step)| *lambda += step);
-            }
-        }
-        free_before.copy_from_slice(free);
-        self.is_factored = false;
-        // among contacts that share, what cancels leaves rounding of the others
-        let largest = free.iter().fold(0.0_f64, |most, free| most.max(free.abs()));
-        let none = if is_shared { NO_VELOCITY + LEFT_OVER * largest } else { NO_VELOCITY };
-        let evaluate = |lambda: &[f64], met: &mut [Met], gap: &mut [f64]| {
-            let mut worst = (0.0, 0);
-            for c in 0..n {
-                let (y, size) = felt(delassus, free, lambda, c);
-                let d = delassus[c * n + c];
-                met[c] = meet(c, y, d, met[c].omega);
-                gap[c] = met[c].lambda - lambda[c];
-                let off = d * gap[c].abs() / (size + d * (lambda[c].abs() + met[c].size) + none);
-                // NaN counts as far off
-                if off > worst.0 || off.is_nan() {
-                    worst = (off, c);
-                }
-            }
-            worst
-        };
-        let mut worst = evaluate(lambda, met, gap);
+    /// Solves (1) with the grips as they are, from the u that there is.
+    pub(super) fn balance(&mut self, rt: &mut RealTime, wanted: Wanted) -> Result<(), Failure> {
+        let mut off = self.evaluate(rt);
+        let (mut moves, mut is_guarded, mut is_approached) = (0, false, false);
+        let enough = if wanted == Wanted::Draft { NEARBY } else { SOLVED };
         let mut round = 1;
-        while round <= MOST_ROUNDS {
-            // how contacts share hardly shows in the balance: one step at least
-            if worst.0 <= BALANCED && (round > 1 || !is_shared) {
-                return Ok((round, Found::Balanced));
-            }
-            fill_matrix(matrix, delassus, met, nearly);
-            step.copy_from_slice(gap);
-            let is_solved = factor(matrix, swaps, n) && substitute(matrix, swaps, step);
-            if draft && round == 1 && worst.0 <= NEARBY && is_solved {
-                for (met, (lambda, step)) in met.iter_mut().zip(lambda.iter().zip(&*step)) {
-                    met.lambda = lambda + step;
+        let found = loop {
+            if off.most <= enough {
+                if wanted == Wanted::Draft || moves == MOST_MOVES || !self.move_anchors(rt, moves) {
+                    break true;
                 }
-                self.is_factored = true;
-                return Ok((round, Found::Draft));
-            }
-            round += 1;
-            if is_solved {
-                (0..n).for_each(|c| trial[c] = lambda[c] + step[c]);
-                trial_met.copy_from_slice(met);
-                let reached = evaluate(trial, trial_met, trial_gap);
-                if reached.0 <= 0.9 * worst.0 || reached.0 <= BALANCED {
-                    worst = reached;
-                    std::mem::swap(lambda, trial);
-                    std::mem::swap(met, trial_met);
-                    std::mem::swap(gap, trial_gap);
+                moves += 1;
+                off = self.evaluate(rt);
+                if off.most <= enough {
                     continue;
                 }
             }
-            if worst.0 <= ROUNDED && !is_shared {
-                return Ok((round, Found::Balanced));
+            if round >= MOST_ROUNDS || off.most.is_nan() {
+                break false;
             }
-            if is_shared {
-                let branches = Branches { delassus, free, dry, pins, matrix, swaps, step, slopes: trial_met, none };
-                let rounds;
-                (rounds, worst) = branches.change(lambda, met, gap, &evaluate);
-                round += rounds;
-                if worst.0 <= ROUNDED {
-                    return Ok((round, Found::Balanced));
+            if round >= TRIED && is_guarded && !is_approached {
+                (is_approached, is_guarded) = (true, false);
+                round += self.approach(rt);
+                off = self.evaluate(rt);
+                if off.most <= enough {
+                    continue;
                 }
             }
-            // (3), from the impulses that the contacts answer with
-            lambda.iter_mut().zip(&*met).for_each(|(lambda, met)| *lambda = met.lambda);
-            let scratch = Descent { delassus, free, met, matrix, swaps, step, rate: trial };
-            round += scratch.descend(lambda, &soften, MOST_ROUNDS.saturating_sub(round));
-            worst = evaluate(lambda, met, gap);
-        }
-        if worst.0 <= BALANCED { Ok((MOST_ROUNDS, Found::Balanced)) } else { Err(worst.1) }
-    }
-}
-
-/// What a descent works on.
-struct Descent<'a> {
-    delassus: &'a [f64],
-    free: &'a [f64],
-    met: &'a mut [Met],
-    matrix: &'a mut [f64],
-    swaps: &'a mut [usize],
-    step: &'a mut [f64],
-    /// dω along the step.
-    rate: &'a mut [f64],
-}
-
-impl Descent<'_> {
-    /// Descends on (3) from `mu`, in at most `most` rounds, and leaves λ there. The rounds it took.
-    fn descend(self, mu: &mut [f64], soften: &impl Fn(usize, f64, f64) -> Met, most: usize) -> usize {
-        let Self { delassus, free, met, matrix, swaps, step, rate } = self;
-        let n = free.len();
-        let soft = |c: usize, omega: f64| {
-            let d = delassus[c * n + c];
-            soften(c, omega, if d > 0.0 { 1.0 / (SOFT * d) } else { 0.0 })
-        };
-        let mut rounds = 0;
-        while rounds < most {
-            rounds += 1;
-            let mut worst = 0.0_f64;
-            for c in 0..n {
-                let (y, size) = felt(delassus, free, mu, c);
-                let d = delassus[c * n + c];
-                met[c] = soft(c, y - d * mu[c]);
-                // (1 − s D) (λ − μ): the right-hand side in the scale of (2)
-                step[c] = (met[c].lambda - mu[c]) / (1.0 + d * met[c].slope);
-                worst = worst.max(d * step[c].abs() / (size + d * mu[c].abs() + NO_VELOCITY));
+            direction(rt).map_err(|k| self.singular(rt, k))?;
+            round += 1;
+            along(rt, 1.0);
+            let next = self.evaluate(rt);
+            let is_nearer = next.most <= 0.5 * off.most || next.most <= enough;
+            if next.is_rounding && (!is_nearer || is_straight(&rt.balance.met, &rt.balance.slopes)) {
+                off.most = 0.0;
+                continue;
             }
-            fill_matrix(matrix, delassus, met, NEARLY);
-            if worst <= DESCENDED || !(factor(matrix, swaps, n) && substitute(matrix, swaps, step)) {
+            if is_nearer && (!is_guarded || next.most <= CLOSE) {
+                off = next;
+                continue;
+            }
+            is_guarded = true;
+            let alpha = self.line_search(rt);
+            if alpha == 0.0 {
+                break next.is_rounding;
+            }
+            off = next;
+            if alpha != 1.0 {
+                along(rt, alpha - 1.0);
+                off = self.evaluate(rt);
+                round += 1;
+            }
+        };
+        self.counters.n_rounds += round;
+        self.counters.most_rounds = self.counters.most_rounds.max(round);
+        if found { Ok(()) } else { Err(Failure::Unbalanced { contact: furthest(rt) }) }
+    }
+
+    /// −F into `left`, contacts into `met`.
+    fn evaluate(&self, rt: &mut RealTime) -> Off {
+        let RealTime { reduced, balance, grips, R, b, u, .. } = rt;
+        let Balance { met, anchor, stick, still, left, size, loose, .. } = balance;
+        for (k, row) in R.chunks_exact(u.len().max(1)).enumerate() {
+            let (mut sum, mut terms) = (b[k], b[k].abs());
+            for (r, u) in row.iter().zip(&*u) {
+                sum -= r * u;
+                terms += (r * u).abs();
+            }
+            (left[k], size[k], loose[k]) = (sum, terms, 0.0);
+        }
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            let row = &reduced.contacts[c];
+            let (mut omega, mut terms) = (still[c], still[c].abs());
+            for &(k, w) in row {
+                omega += w * u[k];
+                terms += (w * u[k]).abs();
+            }
+            let here = grips[c].at(&contact.law, omega, anchor[c], stick[c]);
+            for &(k, w) in row {
+                left[k] -= w * here.lambda;
+                size[k] += (w * here.lambda).abs() + (w * here.size).abs();
+                loose[k] += w.abs() * here.slope * terms;
+            }
+            met[c] = here;
+        }
+        // what is held together has the rounding of all of it
+        let n = u.len();
+        let fastest = (0..n).map(|k| size[k] / R[k * n + k]).fold(0.0, f64::max);
+        let mut off = Off { most: 0.0, is_rounding: true };
+        for (k, left) in left.iter().enumerate() {
+            let part = left.abs() / (size[k] + NO_EFFORT);
+            // NaN is far off
+            if part > off.most || part.is_nan() {
+                off.most = part;
+            }
+            let rounding = ROUNDED * size[k] + ROUNDINGS * (loose[k] + R[k * n + k] * fastest);
+            off.is_rounding &= left.abs() <= rounding + NO_EFFORT;
+        }
+        off
+    }
+
+    /// λ̂ to the λ that was found. Whether that makes a difference.
+    fn move_anchors(&self, rt: &mut RealTime, moves: usize) -> bool {
+        let RealTime { reduced, balance, grips, .. } = rt;
+        let Balance { met, anchor, size, .. } = balance;
+        let mut differs = false;
+        for (c, met) in met.iter().enumerate() {
+            if !met.is_held {
+                // of those that slide, the limit they are at
+                anchor[c] = met.lambda;
+                continue;
+            }
+            let around = reduced.contacts[c].iter().map(|&(k, w)| size[k] / w.abs()).fold(f64::INFINITY, f64::min);
+            let change = (met.lambda - anchor[c]).abs();
+            let none =
+                (HELD * met.lambda.abs()).max(1e-2 * HELD * around).max(1e-5 * HELD * grips[c].strength(met.lambda));
+            differs |= change > none;
+            differs |= reduced.shares[c] && moves < SHARED_MOVES;
+            anchor[c] = met.lambda;
+        }
+        differs
+    }
+
+    /// How far along δ, which u has taken by now, P falls: all the way if it still does there, otherwise to where it is level. 0 if it does
+    /// not fall at all.
+    fn line_search(&self, rt: &RealTime) -> f64 {
+        let RealTime { balance, grips, R, .. } = rt;
+        let Balance { anchor, stick, from, rate, step, fall, .. } = balance;
+        let at = |c: usize, alpha: f64| {
+            grips[c].at(&self.compiled.contacts[c].law, from[c] + alpha * rate[c], anchor[c], stick[c])
+        };
+        let delta = &step[..];
+        let bend: f64 = R.chunks_exact(step.len()).zip(step).map(|(row, step)| step * dot_all(row, delta)).sum();
+        // δᵀF and how it rises
+        let slope = |alpha: f64| {
+            let (mut slope, mut rise) = (-fall + alpha * bend, bend);
+            for c in (0..rate.len()).filter(|&c| rate[c] != 0.0) {
+                let (start, here) = (at(c, 0.0), at(c, alpha));
+                slope += rate[c] * (here.lambda - start.lambda);
+                rise += rate[c] * rate[c] * here.slope;
+            }
+            (slope, rise)
+        };
+        let (mut low, mut high, mut alpha) = (0.0, 1.0, 1.0);
+        if *fall <= 0.0 {
+            return 0.0;
+        }
+        for _ in 0..MOST_TRIALS {
+            let (here, rise) = slope(alpha);
+            if here.abs() <= LEVEL * fall || here < 0.0 && alpha == 1.0 {
                 break;
             }
-            for (c, rate) in rate.iter_mut().enumerate() {
-                *rate = -(0..n).map(|other| delassus[c * n + other] * step[other]).sum::<f64>();
+            if here > 0.0 {
+                high = alpha;
+            } else {
+                low = alpha;
             }
-            // the slope of P along the step rises: full length if it is still downhill there, otherwise where it is level
-            let slope = |alpha: f64| -> f64 {
-                let along =
-                    |c: usize| rate[c] * (soft(c, met[c].omega + alpha * rate[c]).lambda - mu[c] - alpha * step[c]);
-                (0..n).map(along).sum()
+            let newton = alpha - here / rise;
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high {
+                break;
+            }
+            // from the far side of a bend Newton may creep
+            alpha = if newton > low && newton < high && (newton - alpha).abs() > 0.01 * (high - low) {
+                newton
+            } else {
+                middle
             };
-            let (start, mut alpha) = (slope(0.0), 1.0);
-            let (mut low, mut high) = (0.0, 1.0);
-            for _ in 0..MOST_HALVINGS {
-                let here = slope(alpha);
-                if here <= 0.0 && alpha == 1.0 || here.abs() <= 0.1 * start.abs() {
-                    break;
+        }
+        alpha
+    }
+}
+
+/// δ of (2) from −F, what it does to ω, and how P falls along it; or the row in which the matrix is not positive.
+fn direction(rt: &mut RealTime) -> Result<(), usize> {
+    let RealTime { reduced, balance, R, L, .. } = rt;
+    let Balance { met, slopes, is_factored, from, rate, left, step, fall, .. } = balance;
+    let n = step.len();
+    if !*is_factored || !is_straight(met, slopes) {
+        L.copy_from_slice(R);
+        for ((contact, met), slope) in reduced.contacts.iter().zip(&*met).zip(slopes) {
+            *slope = met.slope;
+            for &(i, w) in contact {
+                for &(j, x) in contact.iter().take_while(|term| term.0 <= i) {
+                    L[i * n + j] += met.slope * w * x;
                 }
-                if here > 0.0 {
-                    high = alpha;
+            }
+        }
+        *is_factored = false;
+        factor(L, n)?;
+        *is_factored = true;
+    }
+    step.copy_from_slice(left);
+    solve(L, step, n);
+    *fall = dot_all(step, left);
+    for ((met, contact), (from, rate)) in met.iter().zip(&reduced.contacts).zip(from.iter_mut().zip(rate)) {
+        (*from, *rate) = (met.omega, dot(contact, step));
+    }
+    Ok(())
+}
+
+/// Whether every contact is on the line that δ took it for: then nothing but rounding is left.
+fn is_straight(met: &[Met], slopes: &[f64]) -> bool {
+    met.iter().zip(slopes).all(|(met, slope)| met.slope == *slope)
+}
+
+/// u further by a part of δ.
+fn along(rt: &mut RealTime, part: f64) {
+    rt.u.iter_mut().zip(&rt.balance.step).for_each(|(u, step)| *u += part * step);
+}
+
+/// The contact in whose rows most is left over.
+fn furthest(rt: &RealTime) -> usize {
+    let RealTime { reduced, balance, .. } = rt;
+    let off = |c: usize| {
+        let of_row = |&(k, _): &(usize, f64)| balance.left[k].abs() / (balance.size[k] + NO_EFFORT);
+        reduced.contacts[c].iter().map(of_row).fold(0.0, f64::max)
+    };
+    (0..reduced.contacts.len()).max_by(|&a, &b| off(a).total_cmp(&off(b))).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::At;
+    use super::super::grip::Grip;
+    use super::*;
+    use crate::builder::{Describe, prismatic, revolute};
+    use crate::compile::{compile, read_bristles, read_state};
+    use crate::component::{Coupling, Drive, Name};
+    use crate::formulation::Snapshot;
+    use crate::scene::Formulation;
+    use crate::signal::{Piece, Signal};
+    use bristle_friction::{Coulomb, Dahl, LuGre, Tanh};
+    use bristle_integrate::System;
+    use bristle_multibody::LinkInertia;
+    use hecs::World;
+
+    /// An arm that swings, a wheel geared to it, and a joint that is led.
+    fn machine() -> (Machine, Vec<f64>) {
+        let lugre = LuGre {
+            sigma0: 1e4,
+            sigma1: 20.0,
+            sigma2: 0.3,
+            coulomb: 0.5,
+            stiction: 0.8,
+            stribeck_velocity: Some(0.05),
+            exponent: 2.0,
+            damping_velocity: None,
+        };
+        let mut world = World::new();
+        let links: Vec<_> = (0..5)
+            .map(|k| {
+                world.spawn_link(&format!("{k}"), LinkInertia::diagonal(1.0, [0.1, 0.2, -0.3].into(), 0.04, 0.05, 0.06))
+            })
+            .collect();
+        let a = revolute("a", [0.0, 1.0, 0.2]).to(links[0]).velocity(2.0).friction(lugre.into());
+        let b = revolute("b", [1.0, 0.0, 0.0]).from(links[0]).to(links[1]).at([0.0, 0.0, -0.5]);
+        let c = prismatic("c", [0.0, 0.0, 1.0]).from(links[1]).to(links[2]).velocity(0.8).spring(50.0, 0.0);
+        let wheel = revolute("wheel", [0.0, 0.0, 1.0]).to(links[3]).velocity(-6.0);
+        let led = revolute("led", [0.0, 1.0, 0.0]).from(links[2]).to(links[4]).at([0.1, 0.0, -0.2]);
+        let along = Signal::Sine { amplitude: 0.4, frequency: 9.0, phase: 0.0, offset: 0.0 };
+        let [a, _, _, wheel, _] = [
+            world.spawn_joint(a),
+            world.spawn_joint(
+                b.velocity(-1.0).friction(Tanh { coulomb: 0.3, stribeck_velocity: 0.1, viscous: 0.1 }.into()),
+            ),
+            world.spawn_joint(c.friction(Coulomb { coulomb: 9.0, stiction: 14.0, viscous: 0.5 }.into())),
+            world.spawn_joint(wheel.friction(Dahl { coulomb: 0.2, sigma0: 300.0 }.into())),
+            world.spawn_joint(led.velocity(3.6).drive(Drive::Motion(along))),
+        ];
+        world.spawn((Name("gear".into()), Coupling::Gear { joints: [wheel, a], ratio: -3.0, offset: 0.0 }));
+        let compiled = compile(&world).unwrap();
+        let mut state = Snapshot::rest(&compiled);
+        read_state(&world, &compiled, &mut state.mechanics).unwrap();
+        read_bristles(&world, &compiled, 0.0, &state.mechanics.v, &mut state.bristles).unwrap();
+        let mut machine = Machine::new(compiled, Formulation::Implicit, None);
+        machine.make_real_time();
+        let mut y = vec![0.0; machine.max_dim()];
+        machine.begin(&state, &mut y).unwrap();
+        y.truncate(machine.dim());
+        (machine, y)
+    }
+
+    /// One step of h = 1 ms from y, prepared and solved.
+    fn solved(machine: &mut Machine, y: &[f64], t1: f64, h: f64) -> Box<RealTime> {
+        let mut rt = machine.real_time.take().unwrap();
+        machine.take_unknowns(y);
+        machine.piece = Piece::Before(t1 - 1e-6 * h);
+        machine.solve_step(&mut rt, h, At { t: t1, piece: machine.piece, is_first: false }).unwrap();
+        rt
+    }
+
+    /// Momentum with the impulses of the contacts, by the matrix of all velocities; every dry contact at its limit, on the side it slides to, or
+    /// within its limits and at rest.
+    #[test]
+    fn momentum_is_kept_and_dry_contacts_obey_their_limits() {
+        let (mut machine, mut y) = machine();
+        let (h, mut stuck) = (1e-3, 0);
+        for k in 0..1000 {
+            let t1 = f64::from(k + 1) * h;
+            let mut rt = solved(&mut machine, &y, t1, h);
+            let n = machine.v.len();
+            let mut left: Vec<f64> = (0..n)
+                .map(|i| (0..n).map(|j| rt.A[(i, j)] * (rt.v1[j] - machine.v[j])).sum::<f64>() - h * rt.r[i])
+                .collect();
+            for (contact, met) in machine.compiled.contacts.iter().zip(&rt.balance.met) {
+                contact.take(&mut left, -met.lambda);
+            }
+            // along every motion that is free: those of T
+            for (i, _) in rt.reduced.independent.iter().enumerate() {
+                let along: f64 = (0..n)
+                    .flat_map(|v| rt.reduced.rows[v].iter().filter(|term| term.0 == i).map(move |term| (v, term.1)))
+                    .map(|(v, c)| c * left[v])
+                    .sum();
+                assert!(along.abs() < 1e-11, "{along:.1e} of momentum in step {k}");
+            }
+            for (c, grip) in rt.grips.iter().enumerate() {
+                let (Grip::Dry { up, down }, met) = (grip, rt.balance.met[c]) else { continue };
+                let rate = machine.compiled.contacts[c].rate(&rt.v1);
+                let limits = (-down[0] - 1e-12 * h, up[0] + 1e-12 * h);
+                if met.is_held {
+                    stuck += 1;
+                    assert!(rate == 0.0 && met.lambda > limits.0 && met.lambda < limits.1, "{met:?}");
                 } else {
-                    low = alpha;
-                }
-                alpha = 0.5 * (low + high);
-            }
-            mu.iter_mut().zip(&*step).for_each(|(mu, step)| *mu += alpha * step);
-        }
-        for c in 0..n {
-            let (y, _) = felt(delassus, free, mu, c);
-            met[c] = soft(c, y - delassus[c * n + c] * mu[c]);
-        }
-        mu.iter_mut().zip(&*met).for_each(|(mu, met)| *mu = met.lambda);
-        rounds
-    }
-}
-
-/// S_cc of (2).
-#[inline]
-fn share(slope: f64, d: f64, nearly: f64) -> f64 {
-    match slope {
-        _ if d == 0.0 => 0.0,
-        f64::INFINITY => nearly / d,
-        slope => slope / (1.0 + d * slope),
-    }
-}
-
-/// The matrix of (2).
-fn fill_matrix(matrix: &mut [f64], delassus: &[f64], met: &[Met], nearly: f64) {
-    let n = met.len();
-    for (c, (row, d)) in matrix.chunks_exact_mut(n).zip(delassus.chunks_exact(n)).enumerate() {
-        let s = share(met[c].slope, d[c], nearly);
-        row.iter_mut().zip(d).for_each(|(m, d)| *m = s * d);
-        row[c] = 1.0;
-    }
-}
-
-/// y_c, and the size of its terms.
-#[inline]
-fn felt(delassus: &[f64], free: &[f64], lambda: &[f64], c: usize) -> (f64, f64) {
-    let n = free.len();
-    let row = &delassus[c * n..(c + 1) * n];
-    let (mut y, mut size) = (free[c], free[c].abs());
-    let others = row[..c].iter().zip(&lambda[..c]).chain(row[c + 1..].iter().zip(&lambda[c + 1..]));
-    others.for_each(|(d, lambda)| {
-        let part = d * lambda;
-        y -= part;
-        size += part.abs();
-    });
-    (y, size)
-}
-
-/// Gaussian elimination, in place, factors below the diagonal; `false` where a pivot vanishes.
-///
-/// Up to the scale of its rows the matrix of (2) is symmetric and positive definite with a diagonal of ones, so that pivots in place, from 1 down, are as
-/// good as any. Where contacts do the same work, and one is all but nothing, a row is looked for.
-fn factor(matrix: &mut [f64], swaps: &mut [usize], n: usize) -> bool {
-    for (k, swap) in swaps.iter_mut().enumerate() {
-        let mut p = k;
-        if matrix[k * n + k].abs() < SMALL_PIVOT {
-            for i in k + 1..n {
-                if matrix[i * n + k].abs() > matrix[p * n + k].abs() {
-                    p = i;
+                    let [level, slope] = if rate > 0.0 { *up } else { down.map(|x| -x) };
+                    let expected = level + slope.abs() * rate;
+                    assert!((met.lambda - expected).abs() < 1e-12 * h, "{met:?} {expected}");
                 }
             }
+            rt.turned.fill(false);
+            machine.real_time = Some(rt);
+            let before = y.clone();
+            let mut quad = vec![0.0; machine.n_quadratures()];
+            machine.real_time_step(t1 - h, h, &before, &mut y, &mut quad).unwrap();
         }
-        *swap = p;
-        if p != k {
-            let (above, below) = matrix.split_at_mut(p * n);
-            above[k * n..(k + 1) * n].swap_with_slice(&mut below[..n]);
-        }
-        let (above, below) = matrix.split_at_mut((k + 1) * n);
-        let row = &above[k * n..];
-        let pivot = row[k];
-        if pivot == 0.0 || pivot.is_nan() {
-            return false;
-        }
-        let inverse = 1.0 / pivot;
-        for other in below.chunks_exact_mut(n) {
-            let factor = other[k] * inverse;
-            other[k] = factor;
-            if factor != 0.0 {
-                other[k + 1..].iter_mut().zip(&row[k + 1..]).for_each(|(o, r)| *o -= factor * r);
-            }
-        }
+        // the slider stands still for part of the time
+        assert!((20..900).contains(&stuck), "{stuck}");
     }
-    true
-}
-
-/// Solves with the factors, in place; `false` where the solution is not finite.
-fn substitute(matrix: &[f64], swaps: &[usize], x: &mut [f64]) -> bool {
-    let n = x.len();
-    for (k, &p) in swaps.iter().enumerate() {
-        x.swap(k, p);
-    }
-    for (k, row) in matrix.chunks_exact(n).enumerate() {
-        let (before, rest) = x.split_at_mut(k);
-        rest[0] -= dot_all(&row[..k], before);
-    }
-    for (k, row) in matrix.chunks_exact(n).enumerate().rev() {
-        let (before, after) = x.split_at_mut(k + 1);
-        before[k] = (before[k] - dot_all(&row[k + 1..], after)) / row[k];
-    }
-    x.iter().all(|x| x.is_finite())
 }

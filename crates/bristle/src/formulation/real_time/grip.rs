@@ -10,14 +10,10 @@
 //! any other. So a contact that comes to rest is held by stiction, one that breaks away feels it for one step, and no
 //! level falls with ω within a step. Sliding levels are those of the speed at the start; a part that grows with speed is k.
 //!
-//! Seen from a contact the rest of the machine is ω = y − D λ, a falling line. [`Grip::meet`] finds where it meets λ(ω): the proximal
-//! map of the contact.
+//! At ω = 0 a dry contact is held by a spring that `balance` stretches until it holds, and is otherwise where its limits are.
 
 use crate::compile::Contact;
 use bristle_friction::{BristleStep, FrictionLaw, Law, Mode, State};
-
-/// Rounds of bisection and Newton together; each halves the bracket at worst, and 53 of them reach the last bit.
-const MOST_ROUNDS: usize = 120;
 
 /// Impulse of one contact over a step. See the [module](self).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,10 +56,12 @@ pub(super) struct Met {
     pub omega: f64,
     /// Impulse.
     pub lambda: f64,
-    /// dλ/dω; infinite for a dry contact that is stuck.
+    /// dλ/dω.
     pub slope: f64,
     /// Size of the terms that λ is made of, for its rounding.
     pub size: f64,
+    /// Whether it is dry and stuck.
+    pub is_held: bool,
 }
 
 impl Grip {
@@ -94,61 +92,37 @@ impl Grip {
         Self::Dry { up: side(Mode::Forward, normal[0]), down: side(Mode::Backward, normal[1]) }
     }
 
-    /// ω + D λ(ω) = y, one solution. `guess` is a rate near it.
-    pub fn meet(&self, law: &Law, y: f64, d: f64, guess: f64) -> Met {
+    /// λ and its slope at ω; a dry contact is held within its limits by a spring of stiffness `stick` from `anchor` on.
+    pub fn at(&self, law: &Law, omega: f64, anchor: f64, stick: f64) -> Met {
         match *self {
             Self::Bristle { ref bristle, arm, scale } => {
-                let omega = bristle.meet(y, d * scale, arm);
                 let (effort, slope) = bristle.effort(arm * omega);
-                Met { omega, lambda: scale * effort, slope: scale * arm * slope, size: scale * bristle.size() }
-            }
-            Self::Dry { up, down } => {
-                let slide = |[level, slope]: [f64; 2], direction: f64| {
-                    let omega = (y - direction * d * level) / (1.0 + d * slope);
-                    Met { omega, lambda: direction * level + slope * omega, slope, size: level }
-                };
-                if y > d * up[0] {
-                    slide(up, 1.0)
-                } else if y < -d * down[0] {
-                    slide(down, -1.0)
-                } else {
-                    let lambda = if d > 0.0 { y / d } else { 0.0 };
-                    Met { omega: 0.0, lambda, slope: f64::INFINITY, size: 0.0 }
-                }
+                let size = scale * bristle.size();
+                Met { omega, lambda: scale * effort, slope: scale * arm * slope, size, is_held: false }
             }
             Self::Smooth { h, v_level, state, arm, scale } => {
-                let at = |omega: f64| {
-                    let step = law.implicit_step(h, arm * omega, v_level, state);
-                    let scale = scale[usize::from(omega < 0.0)];
-                    Met { omega, lambda: scale * step.effort, slope: scale * arm * step.effort_v, size: 0.0 }
-                };
-                if d == 0.0 || scale == [0.0; 2] {
-                    return at(y);
-                }
+                let step = law.implicit_step(h, arm * omega, v_level, state);
+                let scale = scale[usize::from(omega < 0.0)];
                 // s and σ₁ s/(h σ₀), which cancel where a bristle is let go
-                let rest = at(0.0);
-                let size = rest.lambda.abs() + rest.slope * law.deflection(state).abs() / (h * arm);
-                Met { size, ..search(at, rest, y, d, guess) }
+                let (lambda, slope) = (scale * step.effort, scale * arm * step.effort_v);
+                let size = slope * law.deflection(state).abs() / (h * arm);
+                Met { omega, lambda, slope, size, is_held: false }
             }
-        }
-    }
-}
-
-impl Grip {
-    /// λ and its slope at ω; `None` for a dry contact at 0, which has many.
-    pub fn at(&self, law: &Law, omega: f64) -> Option<Met> {
-        match *self {
-            Self::Bristle { ref bristle, scale, .. } => {
-                Some(Met { size: scale * bristle.size(), ..self.softened(law, omega, 0.0) })
+            Self::Dry { up, down } => {
+                let held = anchor + stick * omega;
+                let slide = |[level, slope]: [f64; 2], speed: f64| {
+                    (level + slope * speed.max(0.0), if speed > 0.0 { slope } else { 0.0 })
+                };
+                let ((most, rise), (least, fall)) = (slide(up, omega), slide(down, -omega));
+                let size = anchor.abs();
+                if held > most {
+                    Met { omega, lambda: most, slope: rise, size, is_held: false }
+                } else if held < -least {
+                    Met { omega, lambda: -least, slope: fall, size, is_held: false }
+                } else {
+                    Met { omega, lambda: held, slope: stick, size, is_held: true }
+                }
             }
-            Self::Smooth { .. } => Some(self.softened(law, omega, 0.0)),
-            Self::Dry { up, .. } if omega > 0.0 => {
-                Some(Met { omega, lambda: up[0] + up[1] * omega, slope: up[1], size: 0.0 })
-            }
-            Self::Dry { down, .. } if omega < 0.0 => {
-                Some(Met { omega, lambda: down[1] * omega - down[0], slope: down[1], size: 0.0 })
-            }
-            Self::Dry { .. } => None,
         }
     }
 
@@ -169,59 +143,6 @@ impl Grip {
             _ => 0.0,
         }
     }
-
-    /// λ and its slope at ω, where a dry contact that is stuck gives way a little: with stiffness `sticking`.
-    pub fn softened(&self, law: &Law, omega: f64, sticking: f64) -> Met {
-        match *self {
-            Self::Bristle { ref bristle, arm, scale } => {
-                let (effort, slope) = bristle.effort(arm * omega);
-                Met { omega, lambda: scale * effort, slope: scale * arm * slope, size: 0.0 }
-            }
-            Self::Smooth { h, v_level, state, arm, scale } => {
-                let step = law.implicit_step(h, arm * omega, v_level, state);
-                let scale = scale[usize::from(omega < 0.0)];
-                Met { omega, lambda: scale * step.effort, slope: scale * arm * step.effort_v, size: 0.0 }
-            }
-            Self::Dry { up, down } => {
-                let [level, slope] = if omega > 0.0 { up } else { down };
-                let (held, limit) = (sticking * omega, level + slope * omega.abs());
-                if held.abs() <= limit {
-                    Met { omega, lambda: held, slope: sticking.max(slope), size: 0.0 }
-                } else {
-                    Met { omega, lambda: limit.copysign(omega), slope, size: 0.0 }
-                }
-            }
-        }
-    }
-}
-
-/// ω + D λ(ω) = y for a smooth λ that never falls, `rest` being λ at 0: Newton in a bracket.
-fn search(at: impl Fn(f64) -> Met, rest: Met, y: f64, d: f64, guess: f64) -> Met {
-    // λ at the root lies on the same side of λ(0) as the root of 0
-    let end = y - d * rest.lambda;
-    let (mut low, mut high) = if end < 0.0 { (end, 0.0) } else { (0.0, end) };
-    let newton = end / (1.0 + d * rest.slope);
-    let mut met = at(if guess > low && guess < high { guess } else { newton });
-    for _ in 0..MOST_ROUNDS {
-        let Met { omega, lambda, slope, .. } = met;
-        let gap = omega + d * lambda - y;
-        if gap.abs() <= f64::EPSILON * (omega.abs() + d * lambda.abs()) {
-            break;
-        }
-        if gap > 0.0 {
-            high = omega;
-        } else {
-            low = omega;
-        }
-        let newton = omega - gap / (1.0 + d * slope);
-        let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
-        // what is left is rounding of λ
-        if (next - omega).abs() <= f64::EPSILON * omega.abs() || low >= high {
-            break;
-        }
-        met = at(next);
-    }
-    met
 }
 
 #[cfg(test)]
@@ -265,29 +186,35 @@ mod tests {
         ]
     }
 
+    /// Never falling, and with the slope it says, also where limits are reached.
     #[test]
-    fn a_contact_meets_the_machine_wherever_that_is() {
+    fn impulses_rise_with_the_rate() {
         for law in laws() {
             let contact = contact(law);
             for (v_level, s) in [(0.0, 0.0), (0.7, 0.9), (-2.0, -1.4), (1.9, 1.0), (1e-4, -0.2)] {
                 for h in [1e-6, 1e-3, 0.1] {
-                    let mode = Mode::of_sign(v_level);
-                    let grip = Grip::new(&contact, h, mode, v_level, [s, 0.0], [3.0; 2]);
-                    for d in [1e-6, 1.0, 1e4] {
-                        let mut before = f64::NEG_INFINITY;
-                        for k in -40..=40 {
-                            let y = 10.0 * (f64::from(k) / 40.0).powi(5);
-                            let met = grip.meet(&contact.law, y, d, 0.3);
-                            let size = met.omega.abs() + d * met.lambda.abs() + y.abs();
-                            // a rounding of ω moves a stiff λ by more than rounding of λ; that of s₁ counts σ₁/(h σ₀) times
-                            let stiff = d * met.slope.min(1e300) * met.omega.abs();
-                            let rounding = f64::EPSILON * (size + stiff + d * met.size);
+                    let grip = Grip::new(&contact, h, Mode::of_sign(v_level), v_level, [s, 0.0], [3.0; 2]);
+                    for anchor in [0.0, h, -2.0 * h] {
+                        let mut before: Option<Met> = None;
+                        for k in -400..=400 {
+                            let omega = 10.0 * (f64::from(k) / 400.0).powi(5);
+                            let met = grip.at(&contact.law, omega, anchor, 1e3 * h);
+                            let rounding = 8.0 * f64::EPSILON * (met.size + met.lambda.abs() + met.slope * omega.abs());
+                            let step = 1e-6 * (omega.abs() + 1e-6);
+                            let next = grip.at(&contact.law, omega + step, anchor, 1e3 * h);
+                            assert!(met.slope >= 0.0 && next.lambda >= met.lambda - rounding, "{grip:?} {omega}");
+                            if let Some(before) = before {
+                                assert!(met.lambda >= before.lambda - rounding, "{grip:?}: falls at {omega}");
+                            }
+                            // between two slopes, one of which is steeper
+                            let rise = (next.lambda - met.lambda) / step;
+                            let (low, high) = (met.slope.min(next.slope), met.slope.max(next.slope));
+                            let off = 1e-3 * high + 4.0 * rounding / step;
                             assert!(
-                                (met.omega + d * met.lambda - y).abs() <= 4.0 * rounding,
-                                "{grip:?} {d} {y} {met:?}"
+                                rise >= low - off && rise <= high + off,
+                                "{grip:?} {omega}: {rise} {met:?} {next:?}"
                             );
-                            assert!(met.omega >= before - rounding, "{grip:?}: falls at {y}");
-                            before = met.omega;
+                            before = Some(met);
                         }
                     }
                 }
@@ -297,17 +224,18 @@ mod tests {
 
     #[test]
     fn stiction_holds_what_comes_to_rest_and_what_is_at_rest() {
-        let contact = contact(Coulomb { coulomb: 1.0, stiction: 1.5, viscous: 0.0 }.into());
-        let meet = |mode, v_level, y| {
+        let contact = contact(Coulomb { coulomb: 1.0, stiction: 1.5, viscous: 0.2 }.into());
+        let at = |mode, v_level, omega: f64, anchor| {
             let grip = Grip::new(&contact, 1.0, mode, v_level, [0.0; 2], [2.0; 2]);
-            grip.meet(&contact.law, y, 1.0, 0.0)
+            let met = grip.at(&contact.law, omega, anchor, 1e9);
+            (met.lambda, met.slope, met.is_held)
         };
-        // levels 1 and 1.5 with r N = 1
-        let stuck = |lambda| Met { omega: 0.0, lambda, slope: f64::INFINITY, size: 0.0 };
-        assert_eq!(meet(Mode::Stuck, 0.0, 1.4), stuck(1.4));
-        assert_eq!(meet(Mode::Forward, 1.0, -1.4), stuck(-1.4));
-        assert_eq!(meet(Mode::Forward, 1.0, 1.4).omega, 1.4 - 1.0);
-        assert_eq!(meet(Mode::Backward, -1.0, -1.4).omega, -(1.4 - 1.0));
-        assert_eq!(meet(Mode::Stuck, 0.0, 1.75).omega, 0.25);
+        // levels 1 and 1.5 with r N = 1, and 0.1 per rate with r² N = 1/2
+        assert_eq!(at(Mode::Stuck, 0.0, 0.0, 1.4), (1.4, 1e9, true));
+        assert_eq!(at(Mode::Stuck, 0.0, 1e-10, 1.2), (1.2 + 0.1, 1e9, true));
+        assert_eq!(at(Mode::Stuck, 0.0, 0.5, 1.4), (1.5 + 0.05, 0.1, false));
+        assert_eq!(at(Mode::Forward, 1.0, 0.5, 1.0), (1.0 + 0.05, 0.1, false));
+        assert_eq!(at(Mode::Forward, 1.0, 0.0, -1.4), (-1.4, 1e9, true));
+        assert_eq!(at(Mode::Forward, 1.0, -0.5, 1.0), (-1.5 - 0.05, 0.1, false));
     }
 }

@@ -7,7 +7,7 @@
 //!        −N (E(s₁) − E(s₀)) where N is a reaction, the stored energy being added when the ledger is read
 //! ```
 
-use super::cholesky::dot_all;
+use super::factor::dot_all;
 use super::{Failure, Machine, RealTime, load_signal};
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{kinematics, point_velocity, poses};

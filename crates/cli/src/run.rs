@@ -3,8 +3,8 @@
 use crate::Outcome;
 use crate::collect::{Collector, Rows};
 use crate::interrupt::Interrupt;
-use crate::plot::Selection;
 use crate::plot::quantity::Motions;
+use crate::plot::{self, Selection};
 use crate::progress::Progress;
 use crate::report::Facts;
 use crate::results::{self, Columns, Format, ResultEvent, Results};
@@ -50,7 +50,7 @@ pub struct Run {
     /// Results: .csv, .npz (NumPy) or .json by extension; `-` for CSV on standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The usual curves over time, .svg; `bristle plot` draws others
+    /// The usual curves over time, .svg or .png; `bristle plot` draws others
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
     /// The machine in motion with its curves, ledger and statistics, .html: one file for any browser
@@ -84,8 +84,8 @@ struct Ready {
     names: Vec<String>,
     /// Results, and how they are written; `None` for standard output.
     out: Option<(PathBuf, Format)>,
-    /// Curves over time.
-    plot: Option<PathBuf>,
+    /// Curves over time, and how they are written.
+    plot: Option<(PathBuf, plot::Format)>,
     /// The machine in motion.
     report: Option<PathBuf>,
 }
@@ -138,7 +138,7 @@ impl Run {
             plot.get_or_insert_with(|| default_name(&self.scene, "results.svg"));
             report.get_or_insert_with(|| default_name(&self.scene, "report.html"));
         }
-        plot.as_deref().map_or(Ok(()), crate::plot::check_picture_name)?;
+        let plot = plot.map(|path| plot::Format::of(&path).map(|format| (path, format))).transpose()?;
         report.as_deref().map_or(Ok(()), crate::report::check_name)?;
         let ready = Ready { scene, lines, sim, names, out, plot, report };
         anyhow::ensure!(
@@ -146,9 +146,8 @@ impl Run {
             "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they go to the file as \
              they come, or choose a larger `output.interval`"
         );
-        let out = ready.out.iter().map(|(path, _)| path);
-        let files: Vec<&PathBuf> =
-            out.chain(&ready.plot).chain(&ready.report).chain(&self.events).chain(&self.stats).collect();
+        let out = ready.out.iter().map(|(path, _)| path).chain(ready.plot.iter().map(|(path, _)| path));
+        let files: Vec<&PathBuf> = out.chain(&ready.report).chain(&self.events).chain(&self.stats).collect();
         for (k, path) in files.iter().enumerate() {
             anyhow::ensure!(!files[..k].contains(path), "{}: two outputs cannot share a file", path.display());
             target::check(path)?;
@@ -221,10 +220,10 @@ impl Run {
         // what one of the others cannot do must not keep back the rest
         if let Some(results) = &results {
             let title = summary.title();
-            let drawn = plot.as_deref().map_or(Ok(()), |path| {
-                let (motions, bristles) = (Motions::of(&scene), crate::plot::phases::bristles(&scene));
+            let drawn = plot.as_ref().map_or(Ok(()), |(path, format)| {
+                let (motions, bristles) = (Motions::of(&scene), plot::phases::bristles(&scene));
                 let selection = Selection { motions, bristles, title, ..Selection::default() };
-                write_text(path, &crate::plot::svg(results, &selection)?, "plot", &mut summary)
+                write_file(path, &plot::drawn(results, &selection, *format)?, "plot", &mut summary)
             });
             let shown = report.as_deref().map_or(Ok(()), |path| {
                 let page = crate::report::html(&Facts {
@@ -237,7 +236,7 @@ impl Run {
                     overrides: &self.settings.overrides(&self.scene),
                     failure: summary.error.as_deref(),
                 })?;
-                write_text(path, &page, "report", &mut summary)
+                write_file(path, page.as_bytes(), "report", &mut summary)
             });
             troubles.extend(drawn.err().into_iter().chain(shown.err()));
         }
@@ -252,11 +251,11 @@ impl Run {
         if let Some(path) = &self.events {
             let mut text = Vec::new();
             bristle::csv::write_events(&collected.events, &mut text)?;
-            write_text(path, &String::from_utf8_lossy(&text), "events", summary)?;
+            write_file(path, &text, "events", summary)?;
         }
         if let Some(path) = &self.stats {
             let json = serde_json::to_string_pretty(&summary)? + "\n";
-            write_text(path, &json, "statistics", summary)?;
+            write_file(path, json.as_bytes(), "statistics", summary)?;
         }
         Ok(())
     }
@@ -332,9 +331,9 @@ fn write_rows(
     }
 }
 
-/// Writes a text, under the name of an incomplete file if the run is not complete, and lists it.
-fn write_text(path: &Path, text: &str, what: &str, summary: &mut Summary) -> Result<()> {
-    let write = |file: &mut io::BufWriter<_>| Ok(file.write_all(text.as_bytes())?);
+/// Writes a file, under the name of an incomplete one if the run is not complete, and lists it.
+fn write_file(path: &Path, content: &[u8], what: &str, summary: &mut Summary) -> Result<()> {
+    let write = |file: &mut io::BufWriter<_>| Ok(file.write_all(content)?);
     let path = if summary.completed {
         target::write(path, write)?;
         path.to_owned()

@@ -1,11 +1,12 @@
-//! Panels as SVG: one above the other over one axis of time.
+//! Panels as a picture: one above the other over one axis of time.
 //!
-//! The picture takes its colours from classes, with another set for dark ground, so that it can stand in any page.
 //! Curves are cut down to what their columns of pixels can show ([`super::decimate`]).
 
 use super::decimate::runs;
-use super::palette::{DARK, DASHES, LIGHT};
+use super::palette::{DASHES, LIGHT};
+use super::path::{tenth, tenths};
 use super::phases::{Phases, merged};
+use super::picture::{Area, Picture, Px, Shape};
 use super::select::Panel;
 use super::ticks::Axis;
 use std::fmt::Write;
@@ -39,22 +40,22 @@ pub struct Data<'a> {
 }
 
 /// The whole picture.
-pub fn draw(title: &str, panels: &[Panel], data: &Data<'_>) -> String {
+pub fn draw(title: &str, panels: &[Panel], data: &Data<'_>) -> Picture {
     let time = Axis::exact(data.window.0, data.window.1, 10);
-    let mut body = String::new();
+    let mut shapes = Vec::new();
     let mut y = 14.0;
     if !title.is_empty() {
         y += 14.0;
-        let _ = writeln!(body, r#"<text class="title" x="{LEFT}" y="{y:.1}">{}</text>"#, escape(title));
+        shapes.push(heading("title", y, title));
         y += 12.0;
     }
     let is_shown = |span: &(f64, f64)| span.1 >= data.window.0 && span.0 <= data.window.1;
     let shown: Vec<&Phases> = data.phases.iter().filter(|phases| phases.stuck.iter().any(is_shown)).collect();
     for panel in panels {
-        y = draw_panel(&mut body, y, panel, &shown, data, &time) + 16.0;
+        y = draw_panel(&mut shapes, y, panel, &shown, data, &time) + 16.0;
     }
     if !shown.is_empty() {
-        y = draw_rows(&mut body, y, &shown, panels, &time) + 16.0;
+        y = draw_rows(&mut shapes, y, &shown, panels, &time) + 16.0;
     }
     // the labels of time, once
     y += 2.0;
@@ -62,25 +63,17 @@ pub fn draw(title: &str, panels: &[Panel], data: &Data<'_>) -> String {
         let label = time.label(tick);
         // the last one stays within the picture
         let x = x_of(&time, tick).min(WIDTH - 2.0 - width_of(&label) / 2.0);
-        let _ = writeln!(body, r#"<text class="n" x="{x:.1}" y="{y:.1}">{label}</text>"#);
+        shapes.push(Shape::text("n", x, y, label));
     }
     y += 20.0;
     let unit = if time.factor().is_empty() { "s".to_owned() } else { format!("{} s", time.factor()) };
-    let _ = writeln!(body, r#"<text class="n" x="{:.1}" y="{y:.1}">time ({unit})</text>"#, LEFT + PLOT / 2.0);
-    let height = y + 12.0;
-    let head = format!(
-        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0}" width="{WIDTH}" height="{height:.0}" role="img">"#
-    );
+    shapes.push(Shape::text("n", LEFT + PLOT / 2.0, y, format!("time ({unit})")));
     let name = if title.is_empty() { "results over time" } else { title };
-    format!(
-        "{head}\n<title>{}</title>\n<style>{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n{body}</svg>\n",
-        escape(name),
-        style()
-    )
+    Picture { name: name.to_owned(), width: WIDTH, height: y + 12.0, shapes }
 }
 
 /// One panel from `y` downwards; gives where it ends.
-fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data: &Data<'_>, time: &Axis) -> f64 {
+fn draw_panel(out: &mut Vec<Shape>, y: f64, panel: &Panel, phases: &[&Phases], data: &Data<'_>, time: &Axis) -> f64 {
     let drawn: Vec<Vec<Vec<(f64, f64)>>> = panel.curves.iter().map(|c| points(data, &data.columns[c.column])).collect();
     let (low, high) = extent(drawn.iter().flatten().flatten().map(|point| point.1));
     let axis = Axis::around(low, high, 6);
@@ -95,57 +88,52 @@ fn draw_panel(out: &mut String, y: f64, panel: &Panel, phases: &[&Phases], data:
     if !is_along {
         for phases in &shaded {
             let color = color_of(panel, &phases.joint).unwrap_or(0);
-            write_bars(out, &format!("stuck f{}", color % LIGHT.len()), bars(&phases.stuck, time, top, HEIGHT));
+            let class = format!("stuck f{}", color % LIGHT.len());
+            out.extend(bars(&class, &phases.stuck, time, top, HEIGHT));
         }
     }
     for &tick in &axis.ticks {
         let y = y_of(tick);
-        let _ = writeln!(out, r#"<path class="grid" d="M{LEFT} {y:.1}h{PLOT}"/>"#);
-        let _ =
-            writeln!(out, r#"<text class="v" x="{:.1}" y="{:.1}">{}</text>"#, LEFT - 7.0, y + 4.0, axis.label(tick));
+        out.push(Shape::path("grid", format!("M{LEFT} {y:.1}h{PLOT}")));
+        out.push(Shape::text("v", LEFT - 7.0, y + 4.0, axis.label(tick)));
     }
     for &tick in &time.ticks {
-        let _ = writeln!(out, r#"<path class="grid" d="M{:.1} {top:.1}v{HEIGHT}"/>"#, x_of(time, tick));
+        out.push(Shape::path("grid", format!("M{:.1} {top:.1}v{HEIGHT}", x_of(time, tick))));
     }
-    let _ = writeln!(out, r#"<rect class="frame" x="{LEFT}" y="{top:.1}" width="{PLOT}" height="{HEIGHT}"/>"#);
+    out.push(Shape::Rect { class: "frame", area: across(top, Px::Fixed(HEIGHT)) });
 
     // nothing is drawn beyond the frame, but for half the width of a line
-    let clip = format!("panel-{top:.0}");
-    let (above, high) = (top - 1.0, HEIGHT + 2.0);
-    let _ = writeln!(
-        out,
-        r#"<clipPath id="{clip}"><rect x="{LEFT}" y="{above:.1}" width="{PLOT}" height="{high:.1}"/></clipPath><g clip-path="url(#{clip})">"#
-    );
+    let mut within = Vec::new();
     // changes of mode, as marks on the lower edge
     for phases in data.phases.iter().filter(|phases| of_panel(phases)) {
         let path = marks(&phases.changes, time, bottom);
         let color = color_of(panel, &phases.joint).unwrap_or(0);
-        let _ = writeln!(out, r#"<path class="c{} event" d="{path}"/>"#, color % LIGHT.len());
+        within.push(Shape::path(format!("c{} event", color % LIGHT.len()), path));
     }
     if is_along {
         for (curve, drawn) in panel.curves.iter().zip(&drawn) {
             let Some(phases) = shaded.iter().find(|phases| phases.joint == curve.owner) else { continue };
             let path = path(drawn, time, &y_of, Some(&phases.stuck));
-            let _ = writeln!(out, r#"<path class="c{} along" d="{path}"/>"#, curve.color % LIGHT.len());
+            within.push(Shape::path(format!("c{} along", curve.color % LIGHT.len()), path));
         }
     }
     for (curve, drawn) in panel.curves.iter().zip(&drawn) {
-        let path = path(drawn, time, &y_of, None);
-        let _ = writeln!(out, r#"<path class="{}" d="{path}"/>"#, classes(curve.color));
+        within.push(Shape::path(classes(curve.color), path(drawn, time, &y_of, None)));
     }
-    out.push_str("</g>\n");
+    let area = across(top - 1.0, Px::Tenth(HEIGHT + 2.0));
+    out.push(Shape::Clip { id: format!("panel-{top:.0}"), area, shapes: within });
     bottom
 }
 
 /// Title, unit and names of the curves above a panel; gives where the panel begins.
-fn legend(out: &mut String, y: f64, panel: &Panel, axis: &Axis) -> f64 {
+fn legend(out: &mut Vec<Shape>, y: f64, panel: &Panel, axis: &Axis) -> f64 {
     let mut y = y + 12.0;
     let unit = [axis.factor(), panel.unit.to_owned()].join(" ").trim().to_owned();
     let unit = if unit.is_empty() { unit } else { format!(" ({unit})") };
     let (low, high) = (LEFT, WIDTH - RIGHT);
-    let heading = format!("{}{unit}", panel.title);
-    let _ = writeln!(out, r#"<text class="head" x="{LEFT}" y="{y:.1}">{}</text>"#, escape(&heading));
-    let mut x = low + width_of(&heading) * 1.08 + 20.0;
+    let head = format!("{}{unit}", panel.title);
+    out.push(heading("head", y, &head));
+    let mut x = low + width_of(&head) * 1.08 + 20.0;
     let named = panel.curves.iter().filter(|curve| !curve.label.is_empty());
     let mut entries: Vec<(Option<usize>, String)> =
         named.map(|curve| (Some(curve.color), curve.label.clone())).collect();
@@ -158,28 +146,37 @@ fn legend(out: &mut String, y: f64, panel: &Panel, axis: &Axis) -> f64 {
             (x, y) = (low, y + LINE);
         }
         if let Some(color) = color {
-            let _ = writeln!(out, r#"<path class="{}" d="M{x:.1} {:.1}h20"/>"#, classes(color), y - 4.0);
+            out.push(Shape::path(classes(color), format!("M{x:.1} {:.1}h20", y - 4.0)));
         }
-        let _ = writeln!(out, r#"<text class="name" x="{:.1}" y="{y:.1}">{}</text>"#, x + 25.0, escape(&label));
+        out.push(Shape::text("name", x + 25.0, y, label));
         x += width;
     }
     y + 8.0
 }
 
 /// A row for each joint, filled while it is stuck; gives where they end.
-fn draw_rows(out: &mut String, y: f64, phases: &[&Phases], panels: &[Panel], time: &Axis) -> f64 {
+fn draw_rows(out: &mut Vec<Shape>, y: f64, phases: &[&Phases], panels: &[Panel], time: &Axis) -> f64 {
     let mut y = y + 12.0;
-    let _ = writeln!(out, r#"<text class="head" x="{LEFT}" y="{y:.1}">stuck</text>"#);
+    out.push(heading("head", y, "stuck"));
     y += 8.0;
     for (k, phases) in phases.iter().enumerate() {
         let color = panels.iter().find_map(|panel| color_of(panel, &phases.joint)).unwrap_or(k) % LIGHT.len();
-        let _ = writeln!(out, r#"<rect class="row" x="{LEFT}" y="{y:.1}" width="{PLOT}" height="{:.1}"/>"#, ROW - 4.0);
-        write_bars(out, &format!("held f{color}"), bars(&phases.stuck, time, y, ROW - 4.0));
-        let name = shortened(&phases.joint, LEFT - 10.0);
-        let _ = writeln!(out, r#"<text class="v" x="{:.1}" y="{:.1}">{}</text>"#, LEFT - 7.0, y + 10.0, escape(&name));
+        out.push(Shape::Rect { class: "row", area: across(y, Px::Tenth(ROW - 4.0)) });
+        out.extend(bars(&format!("held f{color}"), &phases.stuck, time, y, ROW - 4.0));
+        out.push(Shape::text("v", LEFT - 7.0, y + 10.0, shortened(&phases.joint, LEFT - 10.0)));
         y += ROW;
     }
     y
+}
+
+/// A text on the left edge of the panels.
+fn heading(class: &'static str, y: f64, text: &str) -> Shape {
+    Shape::Text { class, x: Px::Fixed(LEFT), y: Px::Tenth(y), text: text.to_owned() }
+}
+
+/// From the left edge of the panels to the right.
+fn across(y: f64, height: Px) -> Area {
+    Area { x: Px::Fixed(LEFT), y: Px::Tenth(y), width: Px::Fixed(PLOT), height }
 }
 
 /// What is drawn of a curve, as runs of points (time, value): rows within the window, and where a line to a row beyond it
@@ -253,19 +250,9 @@ fn path(drawn: &[Vec<(f64, f64)>], time: &Axis, y_of: &dyn Fn(f64) -> f64, spans
     path
 }
 
-/// A number of tenths, as short as it can be written: 12 is `1.2`, 30 is `3`, −5 is `-.5`.
-pub fn tenth(n: i64) -> String {
-    let (sign, whole, rest) = (if n < 0 { "-" } else { "" }, n.abs() / 10, n.abs() % 10);
-    match (whole, rest) {
-        (_, 0) => format!("{sign}{whole}"),
-        (0, _) => format!("{sign}.{rest}"),
-        _ => format!("{sign}{whole}.{rest}"),
-    }
-}
-
-/// Spans of time as bars of one height, each path with the part of its time that is filled. Spans that pixels can part are drawn as
-/// they are; where they are finer, columns of pixels are as dense as the spans in them.
-fn bars(spans: &[(f64, f64)], time: &Axis, top: f64, height: f64) -> Vec<(f64, String)> {
+/// Spans of time as bars of one height. Spans that pixels can part are drawn as they are; where they are finer, columns of pixels are
+/// as dense as the spans in them.
+fn bars(class: &str, spans: &[(f64, f64)], time: &Axis, top: f64, height: f64) -> Vec<Shape> {
     let pixels: Vec<(f64, f64)> = spans
         .iter()
         .filter(|span| span.1 >= time.low && span.0 <= time.high)
@@ -279,7 +266,7 @@ fn bars(spans: &[(f64, f64)], time: &Axis, top: f64, height: f64) -> Vec<(f64, S
     if !is_fine {
         let mut path = String::new();
         merged(&pixels, 0.5).into_iter().for_each(|(from, to)| bar(&mut path, from, to - from));
-        return vec![(1.0, path)];
+        return vec![Shape::path(class, path)];
     }
     let mut levels = vec![String::new(); LEVELS];
     let mut run = (LEFT, 0);
@@ -295,15 +282,11 @@ fn bars(spans: &[(f64, f64)], time: &Axis, top: f64, height: f64) -> Vec<(f64, S
         }
     }
     let parts = levels.into_iter().enumerate().filter(|(_, path)| !path.is_empty());
-    parts.map(|(level, path)| ((level + 1) as f64 / LEVELS as f64, path)).collect()
-}
-
-/// Bars, thinner where less of the time is filled.
-fn write_bars(out: &mut String, class: &str, bars: Vec<(f64, String)>) {
-    for (part, path) in bars {
-        let density = if part < 1.0 { format!(r#" fill-opacity="{part}""#) } else { String::new() };
-        let _ = writeln!(out, r#"<path class="{class}"{density} d="{path}"/>"#);
-    }
+    let bars = parts.map(|(level, data)| {
+        let fill_opacity = (level + 1) as f64 / LEVELS as f64;
+        Shape::Path { class: class.to_owned(), fill_opacity, data }
+    });
+    bars.collect()
 }
 
 /// How much of each of `n` columns, one wide and the first at `left`, spans cover.
@@ -355,11 +338,6 @@ fn x_of(time: &Axis, t: f64) -> f64 {
     LEFT + PLOT * time.place(t)
 }
 
-/// A coordinate to a tenth of a pixel.
-fn tenths(x: f64) -> String {
-    tenth((10.0 * x).round() as i64)
-}
-
 /// How wide a text is at the size of the legend, px: letters of common fonts are half as wide as high.
 fn width_of(text: &str) -> f64 {
     6.8 * text.chars().count() as f64
@@ -375,58 +353,9 @@ fn shortened(name: &str, width: f64) -> String {
     }
 }
 
-/// A text as it stands in XML; control characters, which XML has no way to write, are replaced.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c if c.is_control() && !matches!(c, '\n' | '\t') => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-pub fn style() -> String {
-    let mut style = String::from(
-        "text{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',Arial,sans-serif;fill:#444}\
-         .title{font-size:16px;font-weight:600;fill:#111}.head{font-weight:600;fill:#111}.n{text-anchor:middle}.v{text-anchor:end}\
-         path{fill:none}.ground{fill:#fff}.grid{stroke:#e4e4e4}.frame{fill:none;stroke:#999}.row{fill:#efefef}\
-         .stuck{opacity:.13}.held{opacity:.85}.event.event{stroke-width:1}.along.along{stroke-width:8;opacity:.2;stroke-linecap:butt}\
-         [class^=c]{stroke-width:1.5;stroke-linejoin:round;stroke-linecap:round}",
-    );
-    let colors = |style: &mut String, colors: &[&str]| {
-        for (k, color) in colors.iter().enumerate() {
-            let _ = write!(style, ".c{k}{{stroke:{color}}}.f{k}{{fill:{color}}}");
-        }
-    };
-    colors(&mut style, &LIGHT);
-    for (k, dash) in DASHES.iter().enumerate().skip(1) {
-        let _ = write!(style, ".d{k}{{stroke-dasharray:{dash}}}");
-    }
-    style.push_str(
-        "@media (prefers-color-scheme:dark){text{fill:#bbb}.title,.head{fill:#eee}.ground{fill:#15171b}\
-         .grid{stroke:#2b2e34}.frame{stroke:#666}.row{fill:#24272d}.stuck{opacity:.2}.along.along{opacity:.3}",
-    );
-    colors(&mut style, &DARK);
-    style.push('}');
-    style
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn coordinates_are_short() {
-        assert_eq!([12, 30, -5, 0, -47, 10].map(tenth), ["1.2", "3", "-.5", "0", "-4.7", "1"]);
-        assert_eq!(tenths(-0.04), "0");
-    }
 
     /// Steps add up to the places themselves, without drift.
     #[test]
@@ -477,11 +406,13 @@ mod tests {
     fn phases_finer_than_pixels_show_their_share_of_the_time() {
         let time = Axis::exact(0.0, 1000.0, 10);
         let spans: Vec<(f64, f64)> = (0..4000).map(|k| (0.25 * f64::from(k), 0.25 * f64::from(k) + 0.125)).collect();
-        let found = bars(&spans, &time, 0.0, 10.0);
-        assert!(found.iter().all(|(part, _)| (part - 0.5).abs() < 0.13), "{found:?}");
+        let found = bars("held", &spans, &time, 0.0, 10.0);
+        let is_half =
+            |bar: &Shape| matches!(bar, Shape::Path { fill_opacity, .. } if (fill_opacity - 0.5).abs() < 0.13);
+        assert!(found.iter().all(is_half), "{found:?}");
         let covered = coverage(&[(1.5, 3.0), (3.25, 3.5)], 1.0, 4);
         assert_eq!(covered, [0.5, 1.0, 0.25, 0.0]);
         // few and wide: as they are
-        assert_eq!(bars(&[(0.0, 100.0), (500.0, 1000.0)], &time, 0.0, 10.0).len(), 1);
+        assert_eq!(bars("held", &[(0.0, 100.0), (500.0, 1000.0)], &time, 0.0, 10.0).len(), 1);
     }
 }

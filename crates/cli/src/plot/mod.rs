@@ -1,21 +1,30 @@
 //! `bristle plot`: results as a picture, curves over time.
 //!
 //! ```text
-//! Results ─select─▶ panels ─decimate─▶ rows to draw ─draw─▶ SVG
-//!    └──phases─▶ when joints were stuck ──────────────┘
+//! Results ─select─▶ panels ─decimate─▶ rows to draw ─draw─▶ Picture ─svg─▶ .svg
+//!    └──phases─▶ when joints were stuck ──────────────┘        └─raster─▶ pixels ─png─▶ .png
 //! ```
 
 pub mod decimate;
 mod draw;
 mod events;
+mod font;
 pub mod palette;
+mod path;
 pub mod phases;
+mod picture;
+mod png;
 pub mod quantity;
+mod raster;
 pub mod select;
+mod style;
+mod svg;
 pub mod ticks;
 
-pub use draw::{escape, style as picture_style, tenth};
+pub use path::tenth;
 pub use select::Selection;
+pub use style::css as picture_style;
+pub use svg::escape;
 
 use crate::Outcome;
 use crate::results::Results;
@@ -23,6 +32,7 @@ use crate::target;
 use anyhow::{Context, Result, bail};
 use bristle::Scene;
 use clap::Args;
+use picture::Picture;
 use quantity::Motions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -31,7 +41,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 #[command(after_help = "Examples:
   bristle plot out.csv
-  bristle plot out.csv --channels '*.velocity' --out velocities.svg
+  bristle plot out.csv --channels '*.velocity' --out velocities.png
   bristle plot out.npz --channels 'elbow.*,energy.balance' --from 1 --to 2.5
   bristle plot out.csv --scene scenes/double_pendulum_coulomb.ron
   bristle plot out.csv --list
@@ -48,7 +58,7 @@ pub struct Plot {
     /// Channels by name or pattern, separated by commas; may be given again
     #[arg(short, long, value_name = "A,B", value_delimiter = ',')]
     channels: Vec<String>,
-    /// Picture to write, .svg; the name of the results with this extension if left out
+    /// Picture to write, .svg or .png; the name of the results with .svg if left out
     #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// The scene the results came from, for units
@@ -92,9 +102,10 @@ impl Plot {
             return Outcome::Done;
         }
         let out = self.out.clone().unwrap_or_else(|| self.result.with_extension("svg"));
-        if let Err(error) = check_picture_name(&out) {
-            return refuse(error);
-        }
+        let format = match Format::of(&out) {
+            Ok(format) => format,
+            Err(error) => return refuse(error),
+        };
         let (motions, bristles) = match self.scene.as_ref().map(Scene::load) {
             None => (Motions::default(), Vec::new()),
             Some(Ok(scene)) => (Motions::of(&scene), phases::bristles(&scene)),
@@ -106,9 +117,9 @@ impl Plot {
         let name = self.result.file_name().map(|name| name.to_string_lossy().into_owned());
         let title = self.title.or(name).unwrap_or_default();
         let selection = Selection { patterns: self.channels, motions, bristles, title, from: self.from, to: self.to };
-        match svg(&results, &selection) {
+        match drawn(&results, &selection, format) {
             Err(error) => refuse(error.context(self.result.display().to_string())),
-            Ok(picture) => match target::write(&out, |file| Ok(file.write_all(picture.as_bytes())?)) {
+            Ok(picture) => match target::write(&out, |file| Ok(file.write_all(&picture)?)) {
                 Ok(()) => {
                     say!("picture in {}", out.display());
                     Outcome::Done
@@ -122,8 +133,38 @@ impl Plot {
     }
 }
 
-/// A selection of results as SVG.
-pub fn svg(results: &Results, selection: &Selection) -> Result<String> {
+/// How a picture is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Lines, areas and letters, sharp at any size.
+    Svg,
+    /// Pixels.
+    Png,
+}
+
+impl Format {
+    /// By the extension of a file name.
+    pub fn of(path: &Path) -> Result<Self> {
+        let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            Some("svg") => Ok(Self::Svg),
+            Some("png") => Ok(Self::Png),
+            _ => bail!("{}: pictures are written as .svg or .png", path.display()),
+        }
+    }
+}
+
+/// A selection of results as the content of a file.
+pub fn drawn(results: &Results, selection: &Selection, format: Format) -> Result<Vec<u8>> {
+    let picture = picture(results, selection)?;
+    match format {
+        Format::Svg => Ok(svg::svg(&picture).into_bytes()),
+        Format::Png => png::png(&picture),
+    }
+}
+
+/// A selection of results as a picture.
+fn picture(results: &Results, selection: &Selection) -> Result<Picture> {
     let t = times(results)?;
     let panels = select::panels(results, selection)?;
     if panels.is_empty() {
@@ -163,24 +204,6 @@ pub fn times(results: &Results) -> Result<&[f64]> {
         bail!("time runs backwards from {} s to {} s", pair[0], pair[1]);
     }
     Ok(t)
-}
-
-/// Refuses names of pictures that are not SVG.
-pub fn check_picture_name(path: &Path) -> Result<()> {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_lowercase());
-    match extension.as_deref() {
-        Some("svg") => Ok(()),
-        Some("png") => {
-            let svg = path.with_extension("svg");
-            bail!(
-                "{}: pictures are written as .svg, not .png; browsers, LaTeX and office programs take them as they are; for a .png name {} and \
-                 convert it, `rsvg-convert -z 2 {1} -o {0}`",
-                path.display(),
-                svg.display()
-            )
-        }
-        _ => bail!("{}: pictures are written as .svg", path.display()),
-    }
 }
 
 #[cfg(test)]

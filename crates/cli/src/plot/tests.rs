@@ -3,6 +3,10 @@
 use super::*;
 use crate::results::ResultEvent;
 
+fn svg(results: &Results, selection: &Selection) -> Result<String> {
+    Ok(String::from_utf8(drawn(results, selection, Format::Svg)?)?)
+}
+
 fn pendulum(n: usize) -> Results {
     let t: Vec<f64> = (0..n).map(|k| k as f64 * 1e-3).collect();
     let wave = |f: f64| t.iter().map(|t| (f * t).sin()).collect::<Vec<f64>>();
@@ -111,8 +115,91 @@ fn windows_outside_are_refused() {
 
 #[test]
 fn names_of_pictures() {
-    assert!(check_picture_name(Path::new("a.svg")).is_ok() && check_picture_name(Path::new("a.SVG")).is_ok());
-    let message = check_picture_name(Path::new("a.png")).unwrap_err().to_string();
-    assert!(message.contains("not .png") && message.contains("rsvg-convert"));
-    assert!(check_picture_name(Path::new("a")).is_err());
+    let of = |name: &str| Format::of(Path::new(name));
+    assert_eq!((of("a.svg").unwrap(), of("a.PNG").unwrap()), (Format::Svg, Format::Png));
+    for name in ["a.pdf", "a", "png"] {
+        assert_eq!(of(name).unwrap_err().to_string(), format!("{name}: pictures are written as .svg or .png"));
+    }
+}
+
+/// Pixels of a PNG as far as ours go: width, and rows of red, green and blue.
+fn pixels(png: &[u8]) -> (usize, Vec<[u8; 3]>) {
+    use std::io::Read;
+    let width = u32::from_be_bytes(png[16..20].try_into().unwrap()) as usize;
+    let begin = png.windows(4).position(|name| name == b"IDAT").unwrap() + 4;
+    let mut rows = Vec::new();
+    flate2::read::ZlibDecoder::new(&png[begin..]).read_to_end(&mut rows).unwrap();
+    let row = |row: &[u8]| row[1..].chunks(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect::<Vec<_>>();
+    (width, rows.chunks(1 + 3 * width).flat_map(row).collect())
+}
+
+/// Both files show one picture: on every point of every curve in the SVG, the PNG has the colour of the curve.
+#[test]
+fn curves_have_their_pixels_where_svg_has_its_paths() {
+    let selection = Selection { title: "摩擦 🦀".into(), ..Selection::default() };
+    let (svg, png) =
+        (svg(&pendulum(500), &selection).unwrap(), drawn(&pendulum(500), &selection, Format::Png).unwrap());
+    let (width, pixels) = pixels(&png);
+    let height: usize = svg.split("height=\"").nth(1).unwrap().split('"').next().unwrap().parse().unwrap();
+    assert_eq!((width, pixels.len() / width), (1840, 2 * height));
+    let is_blue = |pixel: &[u8; 3]| pixel[0] < 60 && pixel[2] > 150;
+    let mut n = 0;
+    for path in svg.split("<path class=\"c0 d0\" d=\"M").skip(1) {
+        let (mut x, mut y) = (0.0, 0.0);
+        for step in path.split('"').next().unwrap().split('l').filter(|step| !step.contains('h')) {
+            let gap = step.find(' ').or_else(|| step[1..].find('-').map(|k| k + 1)).unwrap();
+            x += step[..gap].parse::<f64>().unwrap();
+            y += step[gap..].trim().parse::<f64>().unwrap();
+            // half of the line may lie beyond the frame on the sides
+            let column = (2.0 * x).clamp(2.0 * 76.0, 2.0 * 902.0 - 1.0) as usize;
+            assert!(is_blue(&pixels[(2.0 * y) as usize * width + column]), "{x} {y}");
+            n += 1;
+        }
+    }
+    assert!(n > 1000, "{n}");
+    // five letters of which the font has none but the blank: something stands there
+    let ink = (20..60).flat_map(|y| &pixels[y * width + 152..y * width + 240]).filter(|pixel| pixel[0] < 100).count();
+    assert!(ink > 100, "{ink}");
+}
+
+#[test]
+fn a_million_rows_make_a_png_at_once() {
+    let mut table = pendulum(1_000_000);
+    // as much ink as there can be: from bottom to top in every column
+    for column in [1, 2, 4] {
+        table.columns[column] = (0..1_000_000).map(|k| (f64::from(k) * 1.7).sin()).collect();
+    }
+    let start = std::time::Instant::now();
+    let png = drawn(&table, &Selection::default(), Format::Png).unwrap();
+    // a fraction of a second; a machine may be busy
+    assert!(start.elapsed().as_secs_f64() < 20.0, "{:?}", start.elapsed());
+    assert!(png.len() < 1_000_000, "{} bytes", png.len());
+}
+
+#[test]
+fn hard_tables_have_pixels() {
+    let mut table = pendulum(3);
+    table.columns[1] = vec![f64::MAX, f64::NAN, -f64::MAX];
+    table.columns[2] = vec![5e-324, 0.0, -5e-324];
+    table.columns[4] = vec![1e299, -1e299, 0.0];
+    table.names[1] = "\u{1}\u{202e}\u{0}".repeat(1000) + ".position";
+    for table in [table, pendulum(1)] {
+        let selection = Selection { title: "\n\t\u{feff}e\u{301}".repeat(10_000), ..Selection::default() };
+        pixels(&drawn(&table, &selection, Format::Png).unwrap());
+    }
+}
+
+/// A line of the legend for each of some thousand curves makes a picture higher than any screen.
+#[test]
+fn too_many_curves_for_pixels_are_refused() {
+    let n = 3100;
+    let names = (0..n).map(|k| format!("{k}{}.position", "-".repeat(80)));
+    let table = Results {
+        names: ["t".to_owned()].into_iter().chain(names).collect(),
+        columns: vec![vec![0.0, 1.0]; n + 1],
+        events: Vec::new(),
+    };
+    let all = Selection { patterns: vec!["*".into()], ..Selection::default() };
+    let message = drawn(&table, &all, Format::Png).unwrap_err().to_string();
+    assert!(message.contains("too many for a .png") && message.contains("choose fewer channels"), "{message}");
 }

@@ -48,7 +48,7 @@ fn channels_are_listed_chosen_and_suggested() {
 
     for (arguments, expected) in [
         (vec!["plot", results, "--channels", "elbow.velocty"], "did you mean `elbow.velocity`?"),
-        (vec!["plot", results, "--out", "picture.png"], "pictures are written as .svg, not .png"),
+        (vec!["plot", results, "--out", "picture.pdf"], "pictures are written as .svg or .png"),
         (vec!["plot", results, "--from", "3"], "the results run from 0 s to 0.1 s"),
         (vec!["plot", results, "--events", results], "not a file of events"),
         (vec!["plot", "no_such.csv"], "no_such.csv"),
@@ -61,4 +61,23 @@ fn channels_are_listed_chosen_and_suggested() {
     let missing = folder.0.join("no/such/folder.svg");
     let unwritable = bristle(&["plot", results, "--out", missing.to_str().unwrap()]);
     assert_eq!(unwritable.status.code(), Some(1), "{}", stderr(&unwritable));
+}
+
+#[test]
+fn a_picture_can_have_pixels() {
+    let folder = Temporary::folder("plot-png");
+    let (results, run, plot) = (folder.0.join("out.csv"), folder.0.join("run.png"), folder.0.join("plot.PNG"));
+    let [results, run, plot] = [&results, &run, &plot].map(|path| path.to_str().unwrap());
+    let scene = "scenes/double_pendulum_coulomb.ron";
+    let output = bristle(&["run", scene, "--until", "1", "--out", results, "--plot", run]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("run.png"), "{}", stderr(&output));
+    let output = bristle(&["plot", results, "--scene", scene, "--title", "σ₀ = 10⁵ N·m, 摩擦", "--out", plot]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for picture in [run, plot] {
+        let bytes = std::fs::read(picture).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.ends_with(b"IEND\xae\x42\x60\x82"), "{picture}");
+        assert_eq!(bytes[16..20], 1840_u32.to_be_bytes());
+    }
+    assert!(!folder.0.join("plot.partial.PNG").exists() && !folder.0.join("run.partial.png").exists());
 }

@@ -68,7 +68,7 @@ fn refusals_leave_with_two_and_point_at_the_place() {
         (vec!["run", "scenes/single_pendulum.ron", "--out", "out.xls"], "unknown format `.xls`"),
         (vec!["run", "scenes/single_pendulum.ron", "--out", "out"], "no extension"),
         (vec!["run", "scenes/single_pendulum.ron", "--out", "o.csv", "--events", "o.csv"], "cannot share a file"),
-        (vec!["run", "scenes/single_pendulum.ron", "--plot", "out.png"], ".svg"),
+        (vec!["run", "scenes/single_pendulum.ron", "--plot", "out.pdf"], ".svg or .png"),
         (vec!["run", "scenes/single_pendulum.ron", "--json", "--out", "-"], "both want standard output"),
         (vec!["run", "scenes/single_pendulum.ron", "--control", "Error(rtol: -1)"], "rtol"),
         (vec!["run", "scenes/single_pendulum.ron", "--control", "Errr(rtol: 1e-3)"], "did you mean `Error`?"),

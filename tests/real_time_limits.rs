@@ -2,6 +2,7 @@
 
 use crate::real_time::arm;
 use crate::stick_slip::simulation;
+use bristle::friction::Coulomb;
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 use rand::{RngExt, SeedableRng};
@@ -227,5 +228,80 @@ fn a_load_that_does_not_settle_is_named() {
         let mut again = simulation(&pendulum(radius), "RealTime", "Constant(step: 1e-3)");
         again.restore(&bytes).unwrap();
         assert_eq!(again.warnings(), warnings);
+    }
+}
+
+/// A chain of rods, every hinge with dry friction, let go from where it is stretched out.
+fn chain(n: usize) -> World {
+    let mut world = World::new();
+    let mut last: Option<Entity> = None;
+    for k in 0..n {
+        let link = world.spawn_link(&format!("link{k}"), LinkInertia::rod(1.0, [0.2, 0.0, 0.0].into()));
+        let axis = [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.6, 0.8, 0.0]][k % 3];
+        let mut joint = revolute(&format!("joint{k}"), axis).to(link);
+        if let Some(parent) = last {
+            joint = joint.from(parent).at([0.2, 0.0, 0.0]);
+        }
+        world.spawn_joint(joint.friction(Coulomb { coulomb: 0.5, stiction: 0.5, viscous: 0.01 }.into()));
+        last = Some(link);
+    }
+    world
+}
+
+/// Inertia is spread over many decades and hinges let go together: found within the rounds of a step all the same, and as the
+/// event-driven form chooses.
+#[test]
+fn a_chain_of_a_hundred_hinges_is_let_go() {
+    let settings =
+        Settings { method: Method::RealTime, control: Control::Constant { step: 1e-3 }, ..Settings::default() };
+    for n in [10, 40, 100] {
+        let mut sim = Simulation::with_settings(chain(n), settings.clone()).unwrap();
+        let exact = Simulation::with_settings(chain(n), Settings::default()).unwrap();
+        let largest = exact.accelerations().iter().fold(0.0_f64, |most, a| most.max(a.abs()));
+        let mut n_sliding = 0;
+        for k in 0..n {
+            let (found, expected) = (sim.accelerations()[k], exact.accelerations()[k]);
+            assert!((found - expected).abs() < 1e-6 * largest, "joint {k} of {n}: {found} instead of {expected}");
+            assert_eq!(found == 0.0, expected == 0.0, "joint {k} of {n}: {found} instead of {expected}");
+            assert!((sim.friction_efforts()[k] - exact.friction_efforts()[k]).abs() < 1e-5, "joint {k} of {n}");
+            n_sliding += usize::from(found != 0.0);
+        }
+        let mut before = f64::INFINITY;
+        for k in 0..200 {
+            sim.step(1e-3).unwrap_or_else(|error| panic!("{n} joints, step {k}: {error}"));
+            let energy = sim.energy().unwrap();
+            let now = energy.kinetic + energy.potential;
+            // rounding, and what the method does to a chain that whips, of first order
+            assert!(now <= before + 1e-3 * energy.kinetic, "{n} joints, step {k}: {before} to {now}");
+            before = now;
+        }
+        println!("{n} joints, {n_sliding} let go: {:?}", sim.counters());
+        assert!(n_sliding >= 3 && sim.counters().most_rounds <= 100, "{:?}", sim.counters());
+    }
+}
+
+/// The state is one of motion: accelerations and friction before the first step, which are those of a very short one.
+#[test]
+fn accelerations_at_the_start_are_those_of_the_equations() {
+    let mut rng = Pcg64::seed_from_u64(5);
+    for _ in 0..50 {
+        let v: Vec<f64> = (0..7).map(|_| rng.random_range(-2.0..2.0)).collect();
+        let moving = || {
+            let mut world = arm();
+            let joints: Vec<Entity> =
+                world.query_mut::<(Entity, &Drive)>().into_iter().map(|(joint, _)| joint).collect();
+            for (joint, v) in joints.into_iter().zip(&v) {
+                world.get::<&mut JointState>(joint).unwrap().velocity = *v;
+            }
+            world
+        };
+        let radau = Settings { method: Method::Radau5, ..Settings::default() };
+        let fixed =
+            Settings { method: Method::RealTime, control: Control::Constant { step: 1e-3 }, ..Settings::default() };
+        let exact = Simulation::with_settings(moving(), radau).unwrap();
+        let found = Simulation::with_settings(moving(), fixed).unwrap();
+        for (found, expected) in found.accelerations().iter().zip(exact.accelerations()) {
+            assert!((found - expected).abs() < 1e-4 * (1.0 + expected.abs()), "{found} instead of {expected}");
+        }
     }
 }

@@ -64,7 +64,7 @@ const UNSETTLED: f64 = 1e-6;
 const LOOSE: f64 = 1e-12;
 
 /// The step, s, whose accelerations and friction stand for those at the start.
-const FIRST_LOOK: f64 = 1e-6;
+const FIRST_LOOK: f64 = 1e-9;
 
 /// What a real-time step works with; made once.
 #[derive(Debug, Clone)]
@@ -82,11 +82,12 @@ pub(super) struct RealTime {
     b: Vec<f64>,
     u: Vec<f64>,
     pace: Vec<f64>,
-    /// Per velocity: efforts, the bias in them, change of velocity that is prescribed, velocities at the end, zeros.
+    /// Per velocity: efforts, the bias in them, change of velocity that is prescribed, velocities at the end and how they have changed, zeros.
     r: Vec<f64>,
     bias: Vec<f64>,
     u_led: Vec<f64>,
     v1: Vec<f64>,
+    change: Vec<f64>,
     zero: Vec<f64>,
     xi1: Vec<f64>,
     q1: Vec<f64>,
@@ -142,6 +143,7 @@ impl RealTime {
             bias: vec![0.0; n_v],
             u_led: vec![0.0; n_v],
             v1: vec![0.0; n_v],
+            change: vec![0.0; n_v],
             zero: vec![0.0; n_v],
             xi1: vec![0.0; n_v],
             q1: machine.q.clone(),
@@ -275,7 +277,7 @@ impl Machine {
                 continue;
             }
             self.balance(rt, Wanted::Solution)?;
-            self.end_velocities(rt);
+            self.end_velocities(rt, at);
             let is_last = round == MOST_LOADS;
             let mut is_settled = self.read_loads(rt, h, is_last.then_some(at.t))?;
             if is_last {
@@ -367,11 +369,19 @@ impl Machine {
     }
 
     /// v₁ with the contacts as they are met; what is stuck exactly so.
-    fn end_velocities(&self, rt: &mut RealTime) {
+    fn end_velocities(&self, rt: &mut RealTime, at: At) {
         self.spread(rt);
-        let RealTime { balance, hold, v1, .. } = rt;
+        let RealTime { reduced, balance, hold, u, u_led, v1, change, .. } = rt;
         hold.stick(|c| balance.met[c].is_held);
         hold.apply(v1);
+        change.iter_mut().zip(&*v1).zip(&self.v).for_each(|((change, v1), v)| *change = v1 - v);
+        if at.is_first {
+            // so little that the difference of velocities would be rounding
+            reduced.independent.iter().zip(&*u).for_each(|(&k, u)| change[k] = *u);
+            self.driven.iter().for_each(|driven| change[driven.v] = u_led[driven.v]);
+            reduced.velocities(change);
+            hold.apply(change);
+        }
         for (c, met) in balance.met.iter_mut().enumerate() {
             // at its limit, and held by others; or what a spring has yielded
             if self.compiled.contacts[c].is_event_driven() && (hold.is_held(c) || met.lambda * met.omega < 0.0) {
@@ -387,7 +397,7 @@ impl Machine {
             return Ok(true);
         }
         let Self { compiled, work, q, v, a, pressed, unsettled, counters, .. } = self;
-        a.iter_mut().zip(&rt.v1).zip(&*v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
+        a.iter_mut().zip(&rt.change).for_each(|(a, change)| *a = change / h);
         rnea(&compiled.model, work, q, v, a)?;
         let (mut is_settled, mut is_noted) = (true, false);
         for &c in &*pressed {
@@ -416,7 +426,7 @@ impl Machine {
 
     /// Accelerations, friction, loads and modes of the step.
     fn take_results(&mut self, rt: &RealTime, h: f64) {
-        self.a.iter_mut().zip(&rt.v1).zip(&self.v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
+        self.a.iter_mut().zip(&rt.change).for_each(|(a, change)| *a = change / h);
         self.changes.clear();
         let fastest = rt.v1.iter().fold(1e-3_f64, |most, v| most.max(v.abs()));
         for (c, met) in rt.balance.met.iter().enumerate() {
@@ -464,7 +474,7 @@ impl Machine {
             }
         }
         for (pace, &k) in rt.pace.iter_mut().zip(&rt.reduced.independent) {
-            *pace = (rt.v1[k] - self.v[k]) / h;
+            *pace = rt.change[k] / h;
         }
         rt.balance.effort.iter_mut().zip(&rt.balance.met).for_each(|(effort, met)| *effort = met.lambda / h);
         self.take_results(rt, h);

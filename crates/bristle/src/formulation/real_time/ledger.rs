@@ -19,11 +19,9 @@ impl Machine {
         if self.driven.is_empty() && rt.reduced.tied.is_empty() {
             return;
         }
-        let RealTime { reduced, balance, A, r, v1, zero: left, .. } = rt;
+        let RealTime { reduced, balance, A, r, change, zero: left, .. } = rt;
         for (k, left) in left.iter_mut().enumerate() {
-            let column = A.column(k);
-            let change: f64 = column.iter().zip(v1.iter().zip(&self.v)).map(|(a, (v1, v))| a * (v1 - v)).sum();
-            *left = change - h * r[k];
+            *left = dot_all(A.column(k).as_slice(), change) - h * r[k];
         }
         for (contact, met) in self.compiled.contacts.iter().zip(&balance.met) {
             contact.take(left, -met.lambda);
@@ -42,7 +40,7 @@ impl Machine {
             });
             *effort = carried.sum::<f64>() / h;
         }
-        left.iter_mut().zip(&*v1).zip(&self.v).for_each(|((a, v1), v)| *a = (v1 - v) / h);
+        left.iter_mut().zip(&*change).for_each(|(a, change)| *a = change / h);
         self.compiled.without_passed(left, &mut self.tie_effort);
         left.fill(0.0);
     }

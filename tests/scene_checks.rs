@@ -197,7 +197,7 @@ fn what_a_chain_loses_is_the_heat_of_its_pins() {
     near(each, run.at("energy.dissipated", 10.0), 1e-12 * each);
     assert!(lost > 0.0);
     let lash = |k: usize| run.channel(&format!("pin{k}.velocity")).iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-    assert!((0..10).map(lash).fold(0.0, f64::max) > 40.0);
+    near((0..10).map(lash).fold(0.0, f64::max), 107.3, 0.1);
     let heat = |t: f64| run.at("energy.dissipated", t) / run.at("energy.dissipated", 10.0);
-    assert!(heat(2.4) - heat(1.8) > 0.25, "{}", heat(2.4) - heat(1.8));
+    near(heat(2.36) - heat(1.86), 0.444, 1e-3);
 }

@@ -130,7 +130,7 @@ pub enum Error {
     },
     /// A bearing jams: friction grows faster with the acceleration than inertia does.
     #[error(
-        "at t = {t}, joint `{joint}` jams: with the friction of its load the inertia it moves is {inertia:e}, not positive; \
+        "at t = {t}, joint `{joint}` jams: with the friction of its load the inertia it moves is {inertia:?}, not positive; \
          less friction, a smaller radius or a longer guide would let it move"
     )]
     Jam {

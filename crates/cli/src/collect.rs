@@ -34,6 +34,8 @@ pub struct Collector {
     pub n_rows: usize,
     /// Largest |energy.balance| of any row, J.
     pub worst_balance: f64,
+    /// Energies that were turned over.
+    pub turnover: Turnover,
     progress: Progress,
     interrupt: Interrupt,
     /// Scratch: a row as text.
@@ -59,6 +61,7 @@ impl Collector {
             last: Vec::new(),
             n_rows: 0,
             worst_balance: 0.0,
+            turnover: Turnover::of(names),
             progress,
             interrupt,
             line: Vec::new(),
@@ -69,6 +72,47 @@ impl Collector {
     pub fn finish(&mut self) -> (Rows, Option<Recording>) {
         self.progress.clear();
         (std::mem::replace(&mut self.rows, Rows::None), self.kept.take())
+    }
+}
+
+/// What an error of the energy balance is measured by: the largest of any row, J.
+#[derive(Default)]
+pub struct Turnover {
+    /// What was stored more or less than at the start, and what was put in and dissipated.
+    pub moved: f64,
+    /// The same with every kind of stored energy by itself: a pendulum exchanges what it does not lose.
+    pub exchanged: f64,
+    /// Energy of any kind, by which the others are rounded.
+    pub largest: f64,
+    /// Columns of what is stored, and of the rest.
+    stored: Vec<usize>,
+    others: Vec<usize>,
+    /// The first row.
+    first: Vec<f64>,
+}
+
+impl Turnover {
+    fn of(names: &[String]) -> Self {
+        let columns = |kinds: &[&str]| {
+            let is_one = |name: &str| name.strip_prefix("energy.").is_some_and(|kind| kinds.contains(&kind));
+            names.iter().enumerate().filter(|(_, name)| is_one(name)).map(|(k, _)| k).collect()
+        };
+        let stored = columns(&["kinetic", "potential", "elastic", "bristle"]);
+        Self { stored, others: columns(&["load", "input", "dissipated"]), ..Self::default() }
+    }
+
+    fn row(&mut self, row: &[f64]) {
+        if self.first.is_empty() {
+            self.first.extend_from_slice(row);
+        }
+        let change = |k: &usize| row[*k] - self.first[*k];
+        let others: f64 = self.others.iter().map(|k| change(k).abs()).sum();
+        let moved = self.stored.iter().map(change).sum::<f64>().abs() + others;
+        let exchanged = self.stored.iter().map(|k| change(k).abs()).sum::<f64>() + others;
+        let largest = self.stored.iter().chain(&self.others).map(|k| row[*k].abs()).fold(0.0, f64::max);
+        self.moved = self.moved.max(moved);
+        self.exchanged = self.exchanged.max(exchanged);
+        self.largest = self.largest.max(largest);
     }
 }
 
@@ -96,6 +140,7 @@ impl Record for Collector {
         self.n_rows += 1;
         // the last channel is the balance
         self.worst_balance = row.last().map_or(0.0, |balance| balance.abs()).max(self.worst_balance);
+        self.turnover.row(row);
         Ok(())
     }
 

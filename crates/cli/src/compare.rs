@@ -37,7 +37,7 @@ pub struct Compare {
     #[arg(long, value_name = "SETTINGS", value_parser = Settings::parse, allow_hyphen_values = true)]
     with: Vec<Settings>,
     /// Leave with 1 if any channel differs by more than this
-    #[arg(long, value_name = "X")]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Print the differences as one JSON object
     #[arg(long)]

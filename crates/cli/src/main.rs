@@ -97,11 +97,12 @@ pub(crate) fn print(text: &str) {
 }
 
 fn note_loss(printed: io::Result<()>) {
+    // once is enough
     if let Err(error) = printed
         && error.kind() != io::ErrorKind::BrokenPipe
+        && !IS_LOST.swap(true, Ordering::Relaxed)
     {
         say!("error: standard output: {error}");
-        IS_LOST.store(true, Ordering::Relaxed);
     }
 }
 

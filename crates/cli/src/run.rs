@@ -11,7 +11,9 @@ use crate::results::{self, Columns, Format, ResultEvent, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target;
+use crate::words::count;
 use anyhow::{Context, Result};
+use bristle::stream::CsvStream;
 use bristle::urdf::{Import, Understood};
 use bristle::{Error, Event, Scene, Simulation};
 use clap::Args;
@@ -28,7 +30,8 @@ const MOST_DRAWN: f64 = 2e7;
 #[command(after_help = "\
 Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and shown in motion in
 NAME.report.html, with NAME the name of the scene file; the summary says so. While a run is under way its results grow in a file
-beside, OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file.
+beside, OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file, and the
+next run of the same name replaces it and says so.
 Tables may be as long as the disk allows: .npz and .json are put together there from OUT.partial.csv and OUT.partial.columns.
 Pictures need all rows in memory: --plot and --report take up to 250 million numbers (rows × channels).
 
@@ -56,10 +59,10 @@ pub struct Run {
     /// The machine in motion with its curves, ledger and statistics, .html: one file for any browser
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Changes of mode of joints with stick-slip friction, as CSV: t,joint,from,to
+    /// Changes of mode of joints with stick-slip friction, .csv: t,joint,from,to; `-` for standard output
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
-    /// The summary with all counters, as JSON
+    /// The summary with all counters, .json; `-` for standard output
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
     /// Print the summary as one JSON object on standard output
@@ -113,7 +116,7 @@ impl Run {
         match self.simulate(ready) {
             Ok(outcome) => outcome,
             Err(error) => {
-                say!("error: {error:#}");
+                say!("error: {}", told(&error));
                 Outcome::Failed
             }
         }
@@ -125,13 +128,11 @@ impl Run {
         let sim = self.settings.simulation(&scene)?;
         let names = sim.recording().names().to_vec();
         let out = match &self.out {
-            Some(path) if path.as_os_str() == "-" => None,
+            Some(path) if is_output(path) => None,
             Some(path) => Some((path.clone(), Format::of(path)?)),
             None => Some((default_name(&self.scene, "results.csv"), Format::Csv)),
         };
-        if out.is_none() && self.json {
-            anyhow::bail!("--json and --out - both want standard output; name a file for the results");
-        }
+        self.check_output()?;
         let numbers = scene.duration / scene.output.interval * names.len() as f64;
         let (mut plot, mut report) = (self.plot.clone(), self.report.clone());
         if self.out.is_none() && numbers < MOST_DRAWN {
@@ -146,10 +147,47 @@ impl Run {
             "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they go to the file as \
              they come, or choose a larger `output.interval`"
         );
-        let out = ready.out.iter().map(|(path, _)| path).chain(ready.plot.iter().map(|(path, _)| path));
-        let files: Vec<&PathBuf> = out.chain(&ready.report).chain(&self.events).chain(&self.stats).collect();
+        self.check_files(&ready)?;
+        Ok(ready)
+    }
+
+    /// Standard output takes one thing.
+    fn check_output(&self) -> Result<()> {
+        let is_asked = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_output);
+        let asked = [
+            (self.json, "--json", ""),
+            (is_asked(&self.out), "--out -", "results"),
+            (is_asked(&self.events), "--events -", "events"),
+            (is_asked(&self.stats), "--stats -", "statistics"),
+        ];
+        let mut asked = asked.iter().filter(|(is_asked, ..)| *is_asked);
+        if let (Some((_, one, _)), Some((_, other, what))) = (asked.next(), asked.next()) {
+            anyhow::bail!("{one} and {other} both want standard output; name a file for the {what}");
+        }
+        Ok(())
+    }
+
+    /// Every output has a file of its own that can be written.
+    fn check_files(&self, ready: &Ready) -> Result<()> {
+        let out = ready.out.iter().map(|(path, _)| path);
+        let named = |path: &&PathBuf| !is_output(path);
+        let events = self.events.as_ref().filter(named);
+        let stats = self.stats.as_ref().filter(named);
+        let plot = ready.plot.iter().map(|(path, _)| path);
+        let files: Vec<&PathBuf> = out.chain(plot).chain(&ready.report).chain(events).chain(stats).collect();
         for (k, path) in files.iter().enumerate() {
-            anyhow::ensure!(!files[..k].contains(path), "{}: two outputs cannot share a file", path.display());
+            let is_taken = files[..k].iter().any(|other| target::is_same(other, path));
+            anyhow::ensure!(!is_taken, "{}: two outputs cannot share a file", path.display());
+            // nor may one stand where another is on its way
+            let on_its_way = files.iter().find(|other| target::is_same(&target::partial_name(other, None), path));
+            let rows = ready.out.as_ref().filter(|(out, format)| target::is_same(&rows_name(out, *format), path));
+            if let Some(other) = on_its_way.copied().or(rows.map(|(out, _)| out)) {
+                anyhow::bail!(
+                    "{}: {} goes by that name until it is complete; name another file",
+                    path.display(),
+                    other.display()
+                );
+            }
             target::check(path)?;
             if target::is_same(path, &self.scene) {
                 anyhow::bail!(
@@ -158,7 +196,13 @@ impl Run {
                 );
             }
         }
-        Ok(ready)
+        for (path, what, extension) in [(events, "events", "csv"), (stats, "statistics", "json")] {
+            if let Some(path) = path {
+                let is_kind = path.extension().is_some_and(|own| own.eq_ignore_ascii_case(extension));
+                anyhow::ensure!(is_kind, "{}: {what} are written as .{extension}", path.display());
+            }
+        }
+        Ok(())
     }
 
     fn simulate(&self, ready: Ready) -> Result<Outcome> {
@@ -166,9 +210,13 @@ impl Run {
         let Ready { scene, mut sim, names, out, plot, report, .. } = ready;
         let rows = match &out {
             None => Rows::Output(io::BufWriter::with_capacity(1 << 16, io::stdout().lock())),
-            Some((path, Format::Csv)) => Rows::File(target::stream(path, None, &names)?),
-            // columns come of rows, at the end
-            Some((path, _)) => Rows::File(target::stream(path, Some("csv"), &names)?),
+            Some((path, format)) => {
+                let partial = rows_name(path, *format);
+                let is_left = target::is_left(&partial);
+                let stream = CsvStream::create(&partial, &names)?;
+                self.say_replaced(is_left, &partial);
+                Rows::File(stream)
+            }
         };
         let progress = Progress::new(scene.duration, self.quiet);
         let mut collector = Collector::new(&names, rows, is_kept, progress, Interrupt::listen()?)?;
@@ -205,6 +253,12 @@ impl Run {
 
         let results = kept.as_ref().map(Results::from_recording);
         let is_complete = summary.completed;
+        if let Some((path, Format::Npz | Format::Json)) = &out
+            && !is_complete
+        {
+            let partial = target::partial_name(path, None);
+            self.say_replaced(target::is_left(&partial), &partial);
+        }
         let written = write_rows(rows, &names, &collector.events, out.as_ref(), is_complete);
         let mut troubles: Vec<anyhow::Error> = Vec::new();
         match written {
@@ -240,24 +294,50 @@ impl Run {
             });
             troubles.extend(drawn.err().into_iter().chain(shown.err()));
         }
-        troubles.extend(self.write_others(&mut summary, &collector).err());
+        troubles.extend(self.write_events(&mut summary, &collector, out.as_ref()).err());
+        troubles.extend(self.write_stats(&mut summary).err());
         troubles.extend(self.report(&summary).err());
-        troubles.iter().for_each(|error| say!("error: {error:#}"));
+        troubles.iter().for_each(|error| say!("error: {}", told(error)));
         Ok(if is_complete && troubles.is_empty() { Outcome::Done } else { Outcome::Failed })
     }
 
-    /// Events and counters.
-    fn write_others(&self, summary: &mut Summary, collected: &Collector) -> Result<()> {
-        if let Some(path) = &self.events {
-            let mut text = Vec::new();
-            bristle::csv::write_events(&collected.events, &mut text)?;
-            write_file(path, &text, "events", summary)?;
+    /// Rows that an earlier run has left are gone.
+    fn say_replaced(&self, is_left: bool, partial: &Path) {
+        if is_left && !self.quiet {
+            say!("{} of an earlier run is replaced", partial.display());
         }
-        if let Some(path) = &self.stats {
-            let json = serde_json::to_string_pretty(&summary)? + "\n";
-            write_file(path, json.as_bytes(), "statistics", summary)?;
+    }
+
+    /// Changes of mode.
+    fn write_events(
+        &self,
+        summary: &mut Summary,
+        collected: &Collector,
+        out: Option<&(PathBuf, Format)>,
+    ) -> Result<()> {
+        let Some(path) = &self.events else { return Ok(()) };
+        let mut text = Vec::new();
+        bristle::csv::write_events(&collected.events, &mut text)?;
+        if is_output(path) {
+            crate::print(&String::from_utf8_lossy(&text));
+            return Ok(());
         }
-        Ok(())
+        // rows that are to become columns may be in the file of the usual name
+        let usual = target::partial_name(path, None);
+        let is_taken = out.is_some_and(|(out, format)| target::is_same(&rows_name(out, *format), &usual));
+        let partial = if is_taken { target::partial_name(path, Some("events.csv")) } else { usual };
+        write_file_by(path, &partial, &text, "events", summary)
+    }
+
+    /// Counters.
+    fn write_stats(&self, summary: &mut Summary) -> Result<()> {
+        let Some(path) = &self.stats else { return Ok(()) };
+        let json = serde_json::to_string_pretty(&summary)? + "\n";
+        if is_output(path) {
+            crate::print(&json);
+            return Ok(());
+        }
+        write_file(path, json.as_bytes(), "statistics", summary)
     }
 
     /// How it went.
@@ -269,7 +349,7 @@ impl Run {
             summary.met().iter().for_each(|warning| say!("{warning}"));
             for (what, path) in &summary.files {
                 let rows = if what == "partial results" {
-                    format!("{} rows kept in ", summary.rows)
+                    format!("{} kept in ", count(summary.rows, "row"))
                 } else {
                     format!("{what} in ")
                 };
@@ -285,6 +365,16 @@ impl Run {
     }
 }
 
+/// Whether a name stands for standard output.
+fn is_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// The file in which rows grow. Columns come of rows, at the end.
+fn rows_name(out: &Path, format: Format) -> PathBuf {
+    target::partial_name(out, if format == Format::Csv { None } else { Some("csv") })
+}
+
 /// Ends the file of results: under its name if the run is complete. Returns where the results are.
 fn write_rows(
     rows: Rows,
@@ -296,12 +386,14 @@ fn write_rows(
     match (rows, out) {
         (Rows::File(stream), Some((path, Format::Csv))) => {
             let partial = stream.path().to_owned();
-            if is_complete {
-                target::complete(stream, path)?;
-                return Ok(Some(path.clone()));
+            let written = match is_complete {
+                true => target::complete(stream, path).map(|()| path.clone()),
+                false => stream.finish().map(|_| partial.clone()).map_err(anyhow::Error::from),
+            };
+            if written.is_err() {
+                say!("the rows that could be written are kept in {}", partial.display());
             }
-            stream.finish()?;
-            Ok(Some(partial))
+            written.map(Some)
         }
         (Rows::File(stream), Some((path, format))) => {
             let csv = stream.path().to_owned();
@@ -313,7 +405,9 @@ fn write_rows(
                     if is_complete {
                         target::write(path, write).map(|()| path.clone())
                     } else {
-                        target::write_partial(path, write)
+                        let partial = target::partial_name(path, None);
+                        let written = target::write_partial(&partial, write);
+                        written.with_context(|| format!("cannot write {}", partial.display())).map(|()| partial)
                     }
                 });
             // the rows are safe elsewhere, or this is where they are
@@ -333,12 +427,18 @@ fn write_rows(
 
 /// Writes a file, under the name of an incomplete one if the run is not complete, and lists it.
 fn write_file(path: &Path, content: &[u8], what: &str, summary: &mut Summary) -> Result<()> {
+    write_file_by(path, &target::partial_name(path, None), content, what, summary)
+}
+
+/// The same with another name for the incomplete file.
+fn write_file_by(path: &Path, partial: &Path, content: &[u8], what: &str, summary: &mut Summary) -> Result<()> {
     let write = |file: &mut io::BufWriter<_>| Ok(file.write_all(content)?);
     let path = if summary.completed {
-        target::write(path, write)?;
-        path.to_owned()
+        target::write_by(path, partial, write)?;
+        path
     } else {
-        target::write_partial(path, write)?
+        target::write_partial(partial, write).with_context(|| format!("cannot write {}", partial.display()))?;
+        partial
     };
     summary.files.push((what.into(), path.display().to_string()));
     Ok(())
@@ -365,6 +465,17 @@ pub fn explained(error: &anyhow::Error, scene: &Path) -> String {
     }
     match error.downcast_ref::<Error>() {
         Some(error) => message(error, scene),
-        None => format!("error: {error:#}"),
+        None => format!("error: {}", told(error)),
     }
+}
+
+/// An error with its causes, each said once: many say theirs themselves.
+pub fn told(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }

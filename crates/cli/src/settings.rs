@@ -44,6 +44,9 @@ pub struct Settings {
     /// Any value by its path, such as joints.elbow.friction.coulomb=0.3; may be repeated
     #[arg(long, value_name = "PATH=VALUE", value_parser = assignment, allow_hyphen_values = true)]
     set: Vec<(String, String)>,
+    /// Paths in a scene that `--with` gives a value.
+    #[arg(skip)]
+    with: Vec<String>,
 }
 
 /// `path=value`, split.
@@ -63,6 +66,13 @@ impl Settings {
         let mut settings = Self::default();
         for part in split_outside_brackets(text, ',').into_iter().filter(|part| !part.trim().is_empty()) {
             let (key, value) = assignment(part).map_err(|help| format!("`{}`: {help}", part.trim()))?;
+            let path = match key.as_str() {
+                "until" => "duration",
+                "method" => "solver.method",
+                "control" | "step" | "rtol" | "atol" => "solver.control",
+                path => path,
+            };
+            settings.with.push(path.to_owned());
             match key.as_str() {
                 "until" => settings.until = Some(value),
                 "method" => settings.method = Some(value),
@@ -101,6 +111,7 @@ impl Settings {
             strict: self.strict || others.strict,
             // later ones win
             set: others.set.iter().chain(&self.set).cloned().collect(),
+            with: self.with.iter().chain(&others.with).cloned().collect(),
         }
     }
 
@@ -138,7 +149,9 @@ impl Settings {
         for problem in error.problems.iter_mut().filter(|problem| problem.file == "override") {
             let path = problem.line.split('=').next().unwrap_or("").trim_start_matches('…');
             let is_set = self.set.iter().any(|(set, _)| set == path);
+            let is_with = self.with.iter().any(|with| with == path);
             problem.file = match path {
+                _ if is_with => "--with",
                 _ if is_set => "--set",
                 "duration" => "--until",
                 "solver.method" => "--method",
@@ -150,12 +163,12 @@ impl Settings {
                 _ => "--set",
             }
             .into();
-            for (path, option) in [
-                ("set `solver.method=Radau5`", "give `--method Radau5`"),
-                ("set `solver.control=Constant(step: 1e-3)`", "give `--step 1e-3`"),
-                ("set `formulation=Implicit`", "give `--formulation Implicit`"),
+            for (path, option, with) in [
+                ("set `solver.method=Radau5`", "give `--method Radau5`", "write `method=Radau5`"),
+                ("set `solver.control=Constant(step: 1e-3)`", "give `--step 1e-3`", "write `step=1e-3`"),
+                ("set `formulation=Implicit`", "give `--formulation Implicit`", "write `formulation=Implicit`"),
             ] {
-                problem.help = problem.help.replace(path, option);
+                problem.help = problem.help.replace(path, if is_with { with } else { option });
             }
         }
         error

@@ -1,6 +1,6 @@
 //! What a run did, for people and for programs.
 
-use crate::collect::Collector;
+use crate::collect::{Collector, Turnover};
 use crate::words::{count, significant};
 use bristle::{Scene, Simulation};
 use serde::ser::{Serialize, Serializer};
@@ -10,6 +10,12 @@ use std::time::Duration;
 
 /// Coordinates named in the text at most.
 const MOST_STATES: usize = 24;
+
+/// Of what is moved, and of what is exchanged at all, an error of these parts says that the motion is another one.
+const HOPELESS: (f64, f64) = (0.05, 0.01);
+
+/// Where nothing moves, an error of this part of the energy there is comes from rounding.
+const ROUNDED: f64 = 1e-9;
 
 /// What a run did.
 #[derive(Debug, Clone, serde::Serialize)]
@@ -181,6 +187,7 @@ impl Summary {
         let mut energy = named(&is_energy);
         energy.0.iter_mut().for_each(|(name, _)| *name = name.replace("energy.", ""));
         let met = sim.warnings().into_iter().skip(sim.notes().len()).map(|warning| format!("warning: {warning}"));
+        let met: Vec<String> = met.chain(doubtful_balance(collected)).collect();
         Self {
             n_met: met.len(),
             scene: path.display().to_string(),
@@ -243,14 +250,16 @@ impl Summary {
     pub fn state(&self) -> String {
         let mut text = String::new();
         let states = &self.final_state.0;
-        for (name, value) in states.iter().take(MOST_STATES) {
+        // a line that says that there is one more could as well say it
+        let shown = if states.len() <= MOST_STATES + 1 { states.len() } else { MOST_STATES };
+        for (name, value) in &states[..shown] {
             let _ = match value.abs() {
                 size if size < 1e6 => writeln!(text, "    {name:<30} {value:>20.12}"),
                 _ => writeln!(text, "    {name:<30} {value:>20.12e}"),
             };
         }
-        if states.len() > MOST_STATES {
-            let _ = writeln!(text, "    … and {} more: --json has them all", states.len() - MOST_STATES);
+        if states.len() > shown {
+            let _ = writeln!(text, "    … and {} more: --json has them all", states.len() - shown);
         }
         text
     }
@@ -270,10 +279,10 @@ impl Summary {
         let _ = writeln!(text, "  solver          {}, {}", self.method, self.control);
         let _ = writeln!(
             text,
-            "  steps           {} steps, {} rejected, {} evaluations",
-            s.n_accepted,
+            "  steps           {}, {} rejected, {}",
+            count(s.n_accepted, "step"),
             s.n_rejected + s.n_failed,
-            s.n_rhs + s.n_residual
+            count(s.n_rhs + s.n_residual, "evaluation")
         );
         let _ = writeln!(
             text,
@@ -315,13 +324,32 @@ impl Summary {
         for (what, path) in &self.files {
             let _ = write!(text, "  {what:<15} {path}");
             let _ = match what.as_str() {
-                "results" => writeln!(text, " ({} rows, {} channels)", self.rows, self.channels),
+                "results" => writeln!(text, " ({}, {})", count(self.rows, "row"), count(self.channels, "channel")),
                 "report" => writeln!(text, " (open it in a browser)"),
                 _ => writeln!(text),
             };
         }
         text
     }
+}
+
+/// A balance that no small error explains.
+fn doubtful_balance(collected: &Collector) -> Option<String> {
+    let (worst, Turnover { moved, exchanged, largest, .. }) = (collected.worst_balance, &collected.turnover);
+    let limit = (HOPELESS.0 * moved).max(HOPELESS.1 * exchanged).max(ROUNDED * largest);
+    (worst > limit).then(|| {
+        // what is neither put in nor dissipated is exchanged
+        let of = if 2.0 * worst < *moved {
+            format!("where {} J are dissipated, put in and stored", significant(*moved))
+        } else {
+            format!("where {} J are exchanged", significant(*exchanged))
+        };
+        format!(
+            "warning: the energy balance is off by {} J, {of}: the motion is not to be trusted; take a smaller step, or step control by \
+             error with a smaller tolerance",
+            significant(worst)
+        )
+    })
 }
 
 /// A setting as it stands in a scene.

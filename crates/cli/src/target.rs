@@ -34,6 +34,13 @@ pub fn check(path: &Path) -> Result<()> {
         );
     }
     let partial = partial_name(path, None);
+    if partial.is_dir() {
+        bail!(
+            "{}: this is a directory, and {} goes by that name until it is complete; name another file",
+            partial.display(),
+            path.display()
+        );
+    }
     let is_new = !partial.exists();
     let opened = File::options().create(true).append(true).open(&partial);
     opened.with_context(|| format!("cannot write {}", path.display()))?;
@@ -48,30 +55,46 @@ fn destination(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Whether two names are those of one file.
+/// Whether two names are those of one file, which need not be there yet.
 pub fn is_same(a: &Path, b: &Path) -> bool {
-    destination(a) == destination(b)
+    place(a) == place(b)
+}
+
+/// The file itself, however it is spelt and whatever links lead to it.
+fn place(path: &Path) -> PathBuf {
+    let folder = match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        Some(folder) => folder,
+        None => return destination(path),
+    };
+    let among = || Some(fs::canonicalize(folder).ok()?.join(path.file_name()?));
+    fs::canonicalize(path).ok().or_else(among).unwrap_or_else(|| path.to_owned())
 }
 
 /// Writes all of a file at once.
 pub fn write(path: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>) -> Result<()> {
-    let partial = partial_name(path, None);
-    write_as(&partial, content)
-        .and_then(|()| Ok(fs::rename(&partial, destination(path))?))
-        .with_context(|| format!("cannot write {}", path.display()))
+    write_by(path, &partial_name(path, None), content)
 }
 
-/// The same under the name of an incomplete file, which is returned.
-pub fn write_partial(path: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>) -> Result<PathBuf> {
-    let partial = partial_name(path, None);
-    write_as(&partial, content).with_context(|| format!("cannot write {}", partial.display()))?;
-    Ok(partial)
+/// The same by way of an incomplete file of another name than the usual one.
+pub fn write_by(
+    path: &Path,
+    partial: &Path,
+    content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>,
+) -> Result<()> {
+    write_partial(partial, content).with_context(|| format!("cannot write {}", path.display()))?;
+    let renamed = fs::rename(partial, destination(path));
+    renamed.with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
 }
 
-fn write_as(path: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>) -> Result<()> {
-    let mut file = io::BufWriter::with_capacity(1 << 16, File::create(path)?);
-    content(&mut file)?;
-    sync(&file.into_inner().map_err(io::IntoInnerError::into_error)?)
+/// Writes all of an incomplete file. One that cannot be written is not left behind.
+pub fn write_partial(partial: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>) -> Result<()> {
+    let mut file = io::BufWriter::with_capacity(1 << 16, File::create(partial)?);
+    let written = content(&mut file).and_then(|()| sync(&file.into_inner().map_err(io::IntoInnerError::into_error)?));
+    if written.is_err() {
+        remove(partial);
+    }
+    written
 }
 
 /// Onto the disk, where the file is on one.
@@ -83,9 +106,9 @@ fn sync(file: &File) -> Result<()> {
     }
 }
 
-/// An empty table beside `path`, with another extension if one is given.
-pub fn stream(path: &Path, extension: Option<&str>, names: &[String]) -> Result<CsvStream> {
-    Ok(CsvStream::create(partial_name(path, extension), names)?)
+/// Whether an earlier run has left rows under the name of an incomplete file.
+pub fn is_left(partial: &Path) -> bool {
+    fs::metadata(partial).is_ok_and(|about| about.is_file() && about.len() > 0)
 }
 
 /// All rows are there: the table takes its name.

@@ -98,7 +98,7 @@ mod tests {
         let found = Coulomb { stiction: 0.4, ..LAW }.validate();
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].parameter, "stiction");
-        assert!(found[0].to_string().contains("at least coulomb = 0.5"), "{}", found[0]);
+        assert!(found[0].to_string().contains("is 0.4; it must be at least `coulomb`, 0.5"), "{}", found[0]);
         assert!(LAW.validate().is_empty());
     }
 }

@@ -24,7 +24,7 @@ use std::f64::consts::PI;
 
 use crate::lugre::Plastic;
 use crate::stribeck::weakening;
-use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, LuGre, State, sign};
+use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, LuGre, State, check, sign};
 
 /// Share of the Coulomb deflection up to which break-away may be constant: the blend (3) keeps a tenth to rise in.
 const CONSTANT_SHARE: f64 = 0.9;
@@ -98,8 +98,9 @@ impl FrictionLaw for ElastoPlastic {
         let mut found = self.lugre.validate();
         let limit = self.lugre.stiction / self.lugre.sigma0;
         if !(self.breakaway > 0.0 && self.breakaway < limit) {
-            let reason = format!("breakaway is a deflection: greater than 0 and less than stiction/sigma0 = {limit}");
-            found.push(Finding { parameter: "breakaway", value: self.breakaway, reason });
+            let range =
+                format!("a deflection, greater than 0 and less than `stiction`/`sigma0`, {}", check::rounded(limit));
+            found.push(Finding::range("breakaway", self.breakaway, &range));
         }
         found
     }
@@ -293,10 +294,11 @@ mod tests {
 
     #[test]
     fn breakaway_outside_its_range_is_refused_with_the_range() {
-        for breakaway in [0.0, -1e-6, 1.5e-5, f64::NAN] {
+        for breakaway in [0.0, -1e-6, 1.5e-5] {
             let found = law(breakaway).validate();
             assert_eq!(found[0].parameter, "breakaway");
             assert!(found[0].reason.contains("0.000015"), "{}", found[0]);
         }
+        assert!(law(f64::NAN).validate()[0].reason.contains("numbers must be finite"));
     }
 }

@@ -142,9 +142,10 @@ impl FrictionLaw for LuGre {
         }
         let limit = self.coulomb * self.sigma2 / fall;
         let reason = format!(
-            "not passive, friction may feed energy into the motion: sigma1 = {sigma1} exceeds coulomb·sigma2/(stiction − coulomb) = {limit}"
+            "not passive, friction may feed energy into the motion: `sigma1` = {sigma1} exceeds coulomb·sigma2/(stiction − coulomb) = {}",
+            check::rounded(limit)
         );
-        vec![Finding { parameter: "sigma1", value: sigma1, reason }]
+        vec![Finding::new("sigma1", sigma1, reason)]
     }
 
     fn evaluate(&self, v: f64, [s, _]: State) -> Evaluation {

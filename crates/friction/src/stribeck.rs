@@ -192,7 +192,7 @@ mod tests {
     fn stribeck_velocity_is_required_only_where_there_is_weakening() {
         let found = Stribeck { stribeck_velocity: None, ..BLOCK }.validate();
         assert_eq!(found.len(), 1);
-        assert!(found[0].to_string().contains("stiction = 15 exceeds coulomb = 5"), "{}", found[0]);
+        assert!(found[0].to_string().contains("`stiction`, 15.0, exceeds `coulomb`, 5.0"), "{}", found[0]);
         assert!(Stribeck { stribeck_velocity: None, stiction: 5.0, ..BLOCK }.validate().is_empty());
         assert_eq!(Stribeck { peak: 0.9, ..BLOCK }.validate()[0].parameter, "peak");
         assert_eq!(Stribeck { exponent: 0.0, ..BLOCK }.validate()[0].parameter, "exponent");

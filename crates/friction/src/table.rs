@@ -53,26 +53,29 @@ impl FrictionLaw for Table {
 
     fn validate(&self) -> Vec<Finding> {
         let mut found = Vec::new();
-        let mut wrong = |value: f64, reason: String| found.push(Finding { parameter: "points", value, reason });
         if self.points.is_empty() {
-            wrong(f64::NAN, "points must hold at least one (speed, level)".into());
+            found.push(Finding::new("points", f64::NAN, "`points` must hold at least one (speed, level)"));
         }
         for (i, &(speed, level)) in self.points.iter().enumerate() {
-            if !(speed >= 0.0 && speed.is_finite()) {
-                wrong(speed, format!("the speed of points[{i}] must be a finite number, 0 or more"));
+            let mut wrong = |k: usize, value: f64, reason: String| {
+                found.push(Finding { point: Some((i, k)), ..Finding::new("points", value, reason) });
+            };
+            for (k, what, value) in [(0, "speed", speed), (1, "level", level)] {
+                if !(value >= 0.0 && value.is_finite()) {
+                    let what = format!("the {what} of `points[{i}]`");
+                    wrong(k, value, check::out_of_range(&what, value, "0 or more"));
+                }
             }
-            if !(level >= 0.0 && level.is_finite()) {
-                wrong(level, format!("the level of points[{i}] must be a finite number, 0 or more"));
-            }
-            if i > 0 && speed <= self.points[i - 1].0 {
+            if i > 0 && speed >= 0.0 && speed <= self.points[i - 1].0 {
                 let before = self.points[i - 1].0;
-                wrong(speed, format!("speeds must increase: the speed of points[{i}] must exceed {before}"));
+                wrong(0, speed, format!("speeds must increase: {speed:?} comes after {before:?}"));
             }
         }
         let at_zero = self.level(0.0).0;
         if found.is_empty() && at_zero < 0.0 {
-            let reason = format!("points extend to the level {at_zero} at zero speed, which must be 0 or more");
-            found.push(Finding { parameter: "points", value: at_zero, reason });
+            let reason =
+                format!("`points` extend to the level {} at zero speed; it must be 0 or more", check::rounded(at_zero));
+            found.push(Finding::new("points", at_zero, reason));
         }
         check::peak(&mut found, self.peak);
         found
@@ -85,9 +88,10 @@ impl FrictionLaw for Table {
         if slope < 0.0 {
             let end = speed - level / slope;
             let reason = format!(
-                "the last segment falls, so friction drives the motion above the slip speed {end}; add a point"
+                "the last segment falls, so friction drives the motion above the slip speed {}; add a point",
+                check::rounded(end)
             );
-            return vec![Finding { parameter: "points", value: end, reason }];
+            return vec![Finding::new("points", end, reason)];
         }
         Vec::new()
     }
@@ -159,11 +163,12 @@ mod tests {
     fn tables_that_cannot_be_read_are_refused() {
         let reasons = |points: Vec<(f64, f64)>| Table { points, peak: 1.0 }.validate();
         assert!(reasons(vec![])[0].reason.contains("at least one"));
-        assert!(reasons(vec![(0.0, 1.0), (0.0, 2.0)])[0].reason.contains("must exceed 0"));
-        assert!(reasons(vec![(-1.0, 1.0)])[0].reason.contains("speed of points[0]"));
-        assert!(reasons(vec![(0.0, -1.0)])[0].reason.contains("level of points[0]"));
+        assert!(reasons(vec![(0.0, 1.0), (0.0, 2.0)])[0].reason.contains("0.0 comes after 0.0"));
+        assert!(reasons(vec![(-1.0, 1.0)])[0].reason.contains("speed of `points[0]` is -1.0"));
+        assert!(reasons(vec![(0.0, -1.0)])[0].reason.contains("level of `points[0]` is -1.0"));
         assert!(reasons(vec![(1.0, 0.1), (2.0, 1.0)])[0].reason.contains("zero speed"));
         assert!(reasons(vec![(f64::NAN, 1.0)])[0].reason.contains("finite"));
+        assert_eq!(reasons(vec![(0.0, 1.0), (1.0, -1.0)])[0].point, Some((1, 1)));
         assert!(bearing().validate().is_empty() && bearing().warnings().is_empty());
     }
 

@@ -129,7 +129,7 @@ pub enum Error {
     },
     /// The mass matrix is singular: a joint moves nothing that has inertia.
     #[error(
-        "the inertia felt by joint `{joint}` is {inertia:e}: nothing resists its motion; give the links beyond it mass or the joint armature"
+        "the inertia felt by joint `{joint}` is {inertia:?}: nothing resists its motion; give the links beyond it mass or the joint armature"
     )]
     Singular {
         /// The joint.
@@ -140,7 +140,7 @@ pub enum Error {
     /// A joint that has inertia, but whose row reads no positive part of it: its load grows faster with its
     /// acceleration than the effort does.
     #[error(
-        "joint `{joint}` jams: read along its loaded row the inertia it feels is {inertia:e}, so that no acceleration follows from its effort"
+        "joint `{joint}` jams: read along its loaded row the inertia it feels is {inertia:?}, so that no acceleration follows from its effort"
     )]
     Jam {
         /// The joint.

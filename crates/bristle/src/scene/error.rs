@@ -100,7 +100,10 @@ impl fmt::Display for Problem {
             margin = number.len();
             write!(f, "\n{:margin$}--> {}:{line}:{column}", "", self.file)?;
             write!(f, "\n{:margin$} |\n{number} | {}", "", self.line.trim_end())?;
-            write!(f, "\n{:margin$} | {:from$}{:^<length$}", "", "", "", from = self.mark.0, length = self.mark.1)?;
+            let mut letters = self.line.chars();
+            let from: usize = letters.by_ref().take(self.mark.0).map(cells).sum();
+            let length: usize = letters.take(self.mark.1).map(cells).sum::<usize>().max(1);
+            write!(f, "\n{:margin$} | {:from$}{:^<length$}", "", "", "")?;
         } else {
             write!(f, "\n --> {}", self.file)?;
             if !self.path.is_empty() {
@@ -111,6 +114,16 @@ impl fmt::Display for Problem {
             write!(f, "\n{:margin$} = {}", "", self.help)?;
         }
         Ok(())
+    }
+}
+
+/// How many cells of a terminal a letter takes: East Asian letters and pictures two, accents on the letter before none.
+fn cells(letter: char) -> usize {
+    match u32::from(letter) {
+        0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
+        0x1100..=0x115f | 0x2e80..=0xa4cf | 0xac00..=0xd7a3 | 0xf900..=0xfaff | 0xfe30..=0xfe6f => 2,
+        0xff00..=0xff60 | 0xffe0..=0xffe6 | 0x1f300..=0x1faff | 0x20000..=0x3fffd => 2,
+        _ => 1,
     }
 }
 

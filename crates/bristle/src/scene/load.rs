@@ -160,7 +160,12 @@ pub(crate) fn placed(sources: &Sources, errors: Vec<SyntaxError>) -> Vec<Problem
 }
 
 pub(crate) fn too_large(file: &str, bytes: u64) -> Problem {
-    let reason = format!("the file has {:.1} MB; the limit is {} MB", bytes as f64 / 1e6, MAX_BYTES / 1_000_000);
+    let limit = MAX_BYTES / 1_000_000;
+    // of what is hardly too large, or was not read to its end, the size says nothing
+    let reason = match bytes as f64 / 1e6 {
+        size if size < limit as f64 + 0.05 => format!("the file is too large; the limit is {limit} MB"),
+        size => format!("the file has {size:.1} MB; the limit is {limit} MB"),
+    };
     Problem::without_place(file, "", reason, "is it the right file?".into())
 }
 

@@ -163,13 +163,51 @@ impl Document {
 
     /// The place of the deepest node along a path of steps.
     pub fn place(&self, steps: &[Step]) -> Span {
+        self.deepest(steps).0.head()
+    }
+
+    /// The deepest node along a path of steps, and whether it is the last of them.
+    pub fn deepest(&self, steps: &[Step]) -> (&Node, bool) {
         let mut node = &self.root;
         for step in steps {
             match self.next(node, *step) {
                 Some(next) => node = next,
-                None => break,
+                None => return (node, false),
             }
         }
-        node.head()
+        (node, true)
+    }
+
+    /// The largest number of the machine, and its path.
+    pub fn largest(&self) -> Option<(String, f64)> {
+        let Value::Fields { fields, .. } = &self.root.value else { return None };
+        let mut found = None;
+        for field in fields {
+            let key = self.sources.text(field.key);
+            if matches!(key, "gravity" | "links" | "joints" | "couplings") {
+                self.larger(&field.value, key, &mut found);
+            }
+        }
+        found
+    }
+
+    fn larger(&self, node: &Node, path: &str, found: &mut Option<(String, f64)>) {
+        match &node.value {
+            Value::Number(x) if found.as_ref().is_none_or(|(_, most)| x.abs() > most.abs()) => {
+                *found = Some((path.to_owned(), *x));
+            }
+            Value::Fields { fields, .. } => {
+                for field in fields {
+                    self.larger(&field.value, &format!("{path}.{}", self.sources.text(field.key)), found);
+                }
+            }
+            Value::List(items) | Value::Tuple { items, .. } => {
+                for (i, item) in items.iter().enumerate() {
+                    let name = name_of(item, &self.sources).map_or_else(|| i.to_string(), str::to_owned);
+                    self.larger(item, &format!("{path}.{name}"), found);
+                }
+            }
+            _ => {}
+        }
     }
 }

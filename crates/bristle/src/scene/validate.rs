@@ -134,9 +134,9 @@ impl<'s> Check<'s> {
     }
 
     /// What is wrong with one part of something, judged with the other parts.
-    fn report_part(&mut self, whole: At, part: &str, reason: impl Into<String>) {
+    fn report_part(&mut self, whole: At, part: At, reason: impl Into<String>, help: impl Into<String>) {
         if self.is_sound(|damage, document| damage.touches(document, &whole.steps())) {
-            self.push(whole.key(part), reason, "");
+            self.push(part, reason, help);
         }
     }
 
@@ -149,6 +149,12 @@ impl<'s> Check<'s> {
     fn is_override(&self, at: At) -> bool {
         let document = self.scene.origin.0.as_deref();
         document.is_some_and(|document| document.sources.is_override(document.place(&at.steps())))
+    }
+
+    /// Whether a value is written down.
+    fn is_given(&self, at: At) -> bool {
+        let document = self.scene.origin.0.as_deref();
+        document.is_some_and(|document| document.deepest(&at.steps()).1)
     }
 
     /// Whether no stand-in is where a question asks for one.
@@ -475,7 +481,26 @@ impl<'s> Check<'s> {
 
     fn law(&mut self, at: At, law: &Law) {
         for finding in law.validate() {
-            self.report_part(at, finding.parameter, finding.reason);
+            let parameter = at.key(finding.parameter);
+            if let Some((i, k)) = finding.point {
+                let point = parameter.index(i);
+                self.report_part(at, point.index(k), finding.reason, "");
+                continue;
+            }
+            // point at what was said last: a value on top of the file may put another one out of its range
+            let is_cause = |other: &&str| {
+                *other != finding.parameter
+                    && finding.reason.contains(&format!("`{other}`"))
+                    && self.is_override(at.key(other))
+                    && !self.is_override(parameter)
+            };
+            match ["coulomb", "stiction", "sigma0"].into_iter().find(is_cause) {
+                Some(cause) => {
+                    let help = format!("set `{}` too", self.path(&parameter.steps()));
+                    self.report_part(at, at.key(cause), finding.reason, help);
+                }
+                None => self.report_part(at, parameter, finding.reason, ""),
+            }
         }
     }
 

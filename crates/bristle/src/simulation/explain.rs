@@ -48,14 +48,32 @@ pub(super) fn unknown(what: &'static str, name: &str, names: &[String]) -> Error
     Error::Unknown { what, name: name.into(), known: known.join(", ") }
 }
 
+/// Numbers that are no measures of a machine: their squares are the largest numbers there are.
+const HUGE: f64 = 1e100;
+
 /// What keeps a scene from starting has its place there.
 pub(super) fn placed(scene: &Scene, error: Error) -> Error {
+    use bristle_multibody::Error::NonFinite;
+    if matches!(error, Error::Diverged { .. } | Error::Mechanics { source: NonFinite { .. }, .. }) {
+        let largest = scene.origin.0.as_ref().and_then(|document| document.largest());
+        if let Some((path, x)) = largest.filter(|(_, x)| x.abs() > HUGE) {
+            let is_name = |part: &&str| part.parse::<usize>().is_err();
+            let name = path.rsplit('.').find(is_name).unwrap_or_default();
+            let reason = format!("`{name}` is {x:?}: what follows from it at the start is no finite number");
+            let help = "is it meant? units are kg, m, s, rad, N and N·m";
+            return Error::Scene(scene.problem(&path, reason, help).into());
+        }
+    }
     let path = match &error {
         Error::Unsupported { .. } => "solver.method".into(),
         Error::Integrate(bristle_integrate::Error::Input { what, .. }) => format!("solver.control.{what}"),
         Error::Jam { joint, .. } | Error::NoAcceleration { joint, .. } => of_element(scene, joint, "load"),
         Error::Mechanics { source: bristle_multibody::Error::Singular { joint, .. }, .. } => format!("joints.{joint}"),
         Error::Diverged { joint, .. } => format!("joints.{joint}"),
+        Error::Mechanics { t, source: NonFinite { .. } } => {
+            let reason = format!("at t = {t} the accelerations are no finite numbers");
+            return Error::Scene(scene.problem("joints", reason, "look for values far too large or too small").into());
+        }
         Error::Modes { joint: name, .. }
         | Error::ModeCycle { joint: name, .. }
         | Error::Unbalanced { contact: name, .. }

@@ -154,19 +154,38 @@ fn explain(pattern: &str, names: &[String]) -> String {
     let mut near: Vec<(usize, &String)> =
         names.iter().filter(|name| *name != "t").map(|name| (distance(pattern, name), name)).collect();
     near.sort();
-    let is_pattern = pattern.contains(['*', '?']);
-    let limit = if is_pattern { usize::MAX } else { pattern.chars().count().max(6) / 2 };
+    let limit = pattern.chars().count().max(6) / 2;
     let near: Vec<String> =
         near.into_iter().filter(|near| near.0 <= limit).take(3).map(|(_, name)| format!("`{name}`")).collect();
-    match (is_pattern, near.is_empty()) {
-        (true, _) => format!("no channel matches `{pattern}`; there are {}, …", near.join(", ")),
-        (false, false) => format!("there is no channel `{pattern}`; did you mean {}?", near.join(", ")),
-        (false, true) => {
-            let first: Vec<String> =
-                names.iter().filter(|name| *name != "t").take(6).map(|name| format!("`{name}`")).collect();
-            format!("there is no channel `{pattern}`; there are {}, …", first.join(", "))
-        }
+    let first = || {
+        let first: Vec<String> =
+            names.iter().filter(|name| *name != "t").take(6).map(|name| format!("`{name}`")).collect();
+        first.join(", ")
+    };
+    if pattern.contains(['*', '?']) {
+        return match meant(pattern, names) {
+            Some(meant) => format!("no channel matches `{pattern}`; did you mean `{meant}`?"),
+            None => format!("no channel matches `{pattern}`; there are {}, …", first()),
+        };
     }
+    match near.is_empty() {
+        false => format!("there is no channel `{pattern}`; did you mean {}?", near.join(", ")),
+        true => format!("there is no channel `{pattern}`; there are {}, …", first()),
+    }
+}
+
+/// A pattern that matches something, where the part before or after its last dot is misspelt.
+fn meant(pattern: &str, names: &[String]) -> Option<String> {
+    let (owner, quantity) = pattern.rsplit_once('.')?;
+    let parts = names.iter().filter_map(|name| name.rsplit_once('.'));
+    let apart = |wanted: &str, there: &str| {
+        let apart = distance(wanted, there);
+        (!wanted.contains(['*', '?']) && apart <= wanted.chars().count() / 2).then_some(apart)
+    };
+    let owners = parts.clone().filter_map(|part| Some((apart(owner, part.0)?, format!("{}.{quantity}", part.0))));
+    let quantities = parts.filter_map(|part| Some((apart(quantity, part.1)?, format!("{owner}.{}", part.1))));
+    let matching = owners.chain(quantities).filter(|(_, meant)| names.iter().any(|name| matches(meant, name)));
+    matching.min_by_key(|(apart, _)| *apart).map(|(_, meant)| meant)
 }
 
 /// Whether a name is as a pattern says. `*` is tried shortest first and lengthened on failure: no more than the product
@@ -296,7 +315,10 @@ mod tests {
         let arm = arm();
         let message = |patterns: &[&str]| panels(&arm, &select(patterns)).unwrap_err().to_string();
         assert_eq!(message(&["elbow.velocty"]), "there is no channel `elbow.velocty`; did you mean `elbow.velocity`?");
-        assert!(message(&["*.speed"]).starts_with("no channel matches `*.speed`; there are `"));
+        let all = "no channel matches `*.speed`; there are `elbow.position`, `elbow.velocity`";
+        assert!(message(&["*.speed"]).starts_with(all), "{}", message(&["*.speed"]));
+        assert_eq!(message(&["elbwo.*"]), "no channel matches `elbwo.*`; did you mean `elbow.*`?");
+        assert_eq!(message(&["*.velocty"]), "no channel matches `*.velocty`; did you mean `*.velocity`?");
         assert!(message(&["qqqqqqqqqqqqqqq"]).contains("there are `elbow.position`, `elbow.velocity`"));
         assert_eq!(message(&["nope.*", "elbow.positoin"]).lines().count(), 2);
         assert!(message(&["t"]).contains("axis of time"));

@@ -141,9 +141,10 @@ impl Animation {
         }
         let n = match (turns.first(), slides.first()) {
             (Some(n), _) => *n,
-            // slides alone: across two of them, or across one and gravity
+            // slides alone: across two of them, or across one and what lies furthest beside it, or gravity
             (None, Some(s)) => {
-                let others = slides.iter().copied().chain([model.gravity, Vector3::z(), Vector3::y()]);
+                let beside = beside(model, first, *s);
+                let others = slides.iter().copied().chain([beside, model.gravity, Vector3::z(), Vector3::y()]);
                 let across = others.map(|other| s.cross(&other)).find(|across| across.norm() > 1e-6);
                 across.unwrap_or_else(Vector3::z).normalize()
             }
@@ -153,6 +154,24 @@ impl Animation {
             && slides.iter().all(|slide| slide.dot(&n).abs() < 1e-6);
         is_planar.then_some(n)
     }
+}
+
+/// The way across a direction to what lies furthest beside the first link: joints and centres of mass.
+fn beside(model: &Model, poses: &[Placement], direction: Vector3<f64>) -> Vector3<f64> {
+    let mut furthest = Vector3::zeros();
+    let Some(start) = poses.first() else { return furthest };
+    for (i, pose) in (1..model.n_bodies()).zip(poses) {
+        let (_, center) = model.mass_and_center(i);
+        let place = pose.translation.vector;
+        for point in [place, place + pose.rotation * center] {
+            let way = point - start.translation.vector;
+            let across = way - direction * direction.dot(&way);
+            if across.norm() > furthest.norm() {
+                furthest = across;
+            }
+        }
+    }
+    furthest
 }
 
 /// The columns of `q`, in its order.

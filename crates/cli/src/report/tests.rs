@@ -115,6 +115,7 @@ fn planar_machines_are_seen_along_their_axis() {
         ("double_pendulum.ron", true, Some([0.0, 0.0, 1.0]), [0.0, 1.0, 0.0]),
         ("double_pendulum_coulomb.ron", true, Some([0.0, -1.0, 0.0]), [0.0, 0.0, 1.0]),
         ("stick_slip_coulomb.ron", true, Some([0.0, -1.0, 0.0]), [0.0, 0.0, 1.0]),
+        ("guide_block.ron", true, Some([0.0, 0.0, 1.0]), [0.0, 1.0, 0.0]),
         ("robot_arm_6dof.ron", false, None, [0.0, 0.0, 1.0]),
         ("tumbling_body.ron", false, None, [0.0, 0.0, 1.0]),
     ] {
@@ -127,6 +128,14 @@ fn planar_machines_are_seen_along_their_axis() {
             assert_eq!(found, toward, "{name}");
         }
     }
+}
+
+/// A joint that is stuck all the time is one bar, not as many as there are lines in the grid.
+#[test]
+fn the_grid_lies_below_what_is_stuck() {
+    let script = include_str!("assets/curves.js");
+    let rows = script.split_once("const drawRows").unwrap().1.split_once("const addPlot").unwrap().0;
+    assert!(rows.find("timeAxis(").unwrap() < rows.find("bars(").unwrap());
 }
 
 /// A rod of length L along one axis: half its edge is L/2 there and nothing across.

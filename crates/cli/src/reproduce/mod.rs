@@ -113,7 +113,7 @@ impl Reproduce {
             });
             if let Err(error) = written {
                 progress.clear();
-                say!("error: {error:#}");
+                say!("error: {}", crate::run::told(&error));
                 return Outcome::Failed;
             }
         }

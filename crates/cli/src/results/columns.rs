@@ -27,7 +27,7 @@ impl Columns {
         let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
         let file = file.with_context(|| format!("cannot write {}", path.display()))?;
         let mut columns = Self { names: names.to_vec(), events, n_rows: 0, file, path };
-        columns.fill(csv).with_context(|| format!("cannot turn over {}", csv.display()))?;
+        columns.fill(csv).with_context(|| format!("cannot make columns of {}", csv.display()))?;
         Ok(columns)
     }
 

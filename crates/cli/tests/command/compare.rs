@@ -70,6 +70,15 @@ fn grids_that_differ_are_interpolated_and_that_is_said() {
 
 #[test]
 fn what_cannot_be_compared_is_refused() {
+    for (option, value, wanted) in [
+        ("--with", "foo=1", "--> --with:1:1"),
+        ("--with", "method=Rk4", "= write `step=1e-3`"),
+        ("--tolerance", "-1", "--tolerance must not be negative"),
+    ] {
+        let output = bristle(&["compare", "scenes/single_pendulum.ron", option, value]);
+        assert_eq!(output.status.code(), Some(2), "{value}: {}", stderr(&output));
+        assert!(stderr(&output).contains(wanted), "{value}: {}", stderr(&output));
+    }
     let text = Temporary::with("notes.csv", "a,b\n1,2\n");
     for (arguments, expected) in [
         (vec!["compare", "scenes/single_pendulum.ron"], "nothing to compare with"),

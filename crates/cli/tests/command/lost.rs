@@ -1,6 +1,6 @@
 //! Nothing is lost: failed, interrupted and unwritable runs.
 
-use super::{Temporary, bristle, root, stderr};
+use super::{Temporary, bristle, bristle_in, root, stderr};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -237,7 +237,7 @@ fn two_runs_of_one_name_do_not_mix_their_rows() {
     if second.status.success() {
         assert!(rows.lines().count() == 102 || rows.lines().count() == 6002);
     } else {
-        assert!(said.contains("another run is writing this file"), "{said}");
+        assert_eq!(said.matches("another run is writing this file").count(), 1, "{said}");
         assert_eq!(rows.lines().count(), 6002);
     }
 }
@@ -255,4 +255,107 @@ fn nobody_has_to_read_messages() {
     drop(run.stderr.take());
     assert_eq!(run.wait().unwrap().code(), Some(0));
     assert_eq!(std::fs::read_to_string(out.path()).unwrap().lines().count(), 2502);
+}
+
+const PENDULUM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum_coulomb.ron");
+
+#[test]
+fn outputs_that_are_one_file_in_other_spellings_are_refused() {
+    let folder = Temporary::folder("spellings");
+    let full = folder.0.join("k.csv");
+    let said = |arguments: &[&str]| {
+        let output = bristle_in(&folder.0, &[&["run", PENDULUM, "--until", "0.1", "-q"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        stderr(&output)
+    };
+    std::fs::create_dir(folder.0.join("below")).unwrap();
+    for events in ["k.csv", "./k.csv", "below/../k.csv", full.to_str().unwrap()] {
+        assert!(said(&["--out", "k.csv", "--events", events]).contains("two outputs cannot share a file"), "{events}");
+    }
+    assert!(said(&["--out", "k.json", "--stats", "./k.json"]).contains("two outputs cannot share a file"));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(".", folder.0.join("here")).unwrap();
+        assert!(said(&["--out", "k.csv", "--events", "here/k.csv"]).contains("two outputs cannot share a file"));
+        std::fs::write(folder.0.join("one.csv"), "old").unwrap();
+        std::os::unix::fs::symlink("one.csv", folder.0.join("two.csv")).unwrap();
+        assert!(said(&["--out", "one.csv", "--events", "two.csv"]).contains("two outputs cannot share a file"));
+    }
+    // nor may one stand where another is on its way
+    for out in ["k.csv", "k.npz"] {
+        let said = said(&["--out", out, "--events", "./k.partial.csv"]);
+        assert!(said.contains(&format!("{out} goes by that name until it is complete")), "{said}");
+    }
+    std::fs::create_dir(folder.0.join("q.partial.csv")).unwrap();
+    assert!(said(&["--out", "q.csv"]).contains("q.partial.csv: this is a directory"));
+    let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with('k')), "{left:?}");
+}
+
+#[test]
+fn columns_and_events_of_one_name_do_not_meet_on_their_way() {
+    let folder = Temporary::folder("meet");
+    let run = |more: &[&str]| {
+        let names = ["--out", "x.npz", "--events", "x.csv"];
+        bristle_in(&folder.0, &[&["run", PENDULUM, "--until", "1"], &names[..], more].concat())
+    };
+    let is_there = |name: &str| folder.0.join(name).exists();
+    let output = run(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2);
+    assert!(is_there("x.npz") && is_there("x.csv"));
+
+    // columns that do not fit: their rows are kept, and the events have their own file
+    #[cfg(target_os = "linux")]
+    {
+        for name in ["x.npz", "x.csv"] {
+            std::fs::remove_file(folder.0.join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink("/dev/full", folder.0.join("x.partial.npz")).unwrap();
+        let output = run(&[]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        assert!(stderr(&output).contains("the rows are kept in x.partial.csv"), "{}", stderr(&output));
+        let read = |name: &str| std::fs::read_to_string(folder.0.join(name)).unwrap();
+        assert!(
+            read("x.partial.csv").starts_with("t,shoulder.position") && read("x.partial.csv").lines().count() == 102
+        );
+        assert!(read("x.csv").starts_with("t,joint,from,to"));
+        assert!(!is_there("x.partial.npz") && !is_there("x.partial.events.csv"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_one_output_cannot_do_keeps_back_no_other() {
+    let folder = Temporary::folder("others");
+    for partial in ["e.partial.csv", "p.partial.svg", "r.partial.html"] {
+        std::os::unix::fs::symlink("/dev/full", folder.0.join(partial)).unwrap();
+    }
+    let outputs = ["--out", "k.csv", "--events", "e.csv", "--plot", "p.svg", "--report", "r.html", "--stats", "s.json"];
+    let output = bristle_in(&folder.0, &[&["run", PENDULUM, "--until", "1", "-q"], &outputs[..]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = stderr(&output);
+    for name in ["e.csv", "p.svg", "r.html"] {
+        assert_eq!(said.matches(&format!("error: cannot write {name}: No space left")).count(), 1, "{said}");
+    }
+    let mut left: Vec<String> = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["k.csv", "s.json"]);
+}
+
+#[test]
+fn rows_that_an_earlier_run_has_left_are_not_replaced_without_a_word() {
+    let folder = Temporary::folder("earlier");
+    let run = |out: &str| {
+        std::fs::write(folder.0.join("k.partial.csv"), "t,x\n0.0,1.0\n").unwrap();
+        let output = bristle_in(&folder.0, &["run", PENDULUM, "--until", "0.1", "--out", out]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        stderr(&output).contains("k.partial.csv of an earlier run is replaced\n")
+    };
+    assert!(run("k.csv") && run("k.npz"));
+    std::fs::remove_file(folder.0.join("k.csv")).unwrap();
+    assert!(!run("other.csv"));
 }

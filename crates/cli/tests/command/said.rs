@@ -22,14 +22,15 @@ fn data_that_cannot_be_printed_are_an_error() {
     for arguments in [
         &["run", PENDULUM, "--until", "0.1", "--json", "--out", out.path()][..],
         &["list"],
-        &["check", PENDULUM],
+        &["check", PENDULUM, PENDULUM],
         &["compare", PENDULUM, "--with", "method=Radau5", "--until", "0.1"],
         &["plot", "--help"],
         &["--help"],
         &["--version"],
     ] {
         let (code, said) = onto_full_disk(arguments);
-        assert!(code == Some(1) && said.contains("standard output"), "{arguments:?}: {code:?} {said}");
+        let times = said.matches("standard output").count();
+        assert!(code == Some(1) && times == 1, "{arguments:?}: {code:?} {said}");
     }
 }
 
@@ -97,6 +98,18 @@ fn what_keeps_a_scene_from_starting_has_its_place() {
     let output = bristle(&["check", jam.path()]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("jam.ron:4:") && stderr(&output).contains("joint `j`"), "{}", stderr(&output));
+
+    // numbers that nothing can be made of are what is pointed at
+    for (more, place, words) in [
+        ("damping: 1e308, velocity: 1e308", "large.ron:4:18", "`damping` is 1e308"),
+        ("velocity: 1e200", "large.ron:4:19", "`velocity` is 1e200"),
+    ] {
+        let large = Temporary::with("large.ron", &joint(more));
+        let output = bristle(&["run", large.path(), "--out", "never.csv"]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(place) && said.contains(words) && !said.contains("aba"), "{said}");
+    }
 
     let text = joint("").replace("\n)", "\n    solver: Solver(control: Error(rtol: 1e-30)),\n)");
     let small = Temporary::with("small.ron", &text);
@@ -202,4 +215,58 @@ fn numbers_of_a_failed_run_have_a_name_that_says_so() {
     assert!(folder.0.join("stats.partial.json").exists() && !folder.0.join("stats.json").exists());
     let said = stderr(&output);
     assert!(said.contains("of joint `slide` runs away after t = ") && said.contains("smaller step"), "{said}");
+}
+
+/// Steps that are far too long for the bristles: the motion goes on, and is another one.
+#[test]
+fn a_hopeless_energy_balance_is_said() {
+    let folder = Temporary::folder("balance");
+    let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum_lugre.ron");
+    let run = |more: &[&str]| {
+        let output = bristle_in(&folder.0, &[&["run", scene, "--until", "0.5", "--out", "k.csv"], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        output
+    };
+    let coarse =
+        ["--method", "Dopri5", "--control", "Velocity(inside: 1e-4, outside: 1e-3, range: (0.1, 5.0))", "--json"];
+    let said: serde_json::Value = serde_json::from_slice(&run(&coarse).stdout).unwrap();
+    let warnings = said["warnings"].as_array().unwrap();
+    let last = warnings.last().unwrap().as_str().unwrap();
+    assert!(last.contains("the energy balance is off by 0.960 J") && last.contains("smaller step"), "{last}");
+    assert!(stderr(&run(&coarse[..4])).contains("the energy balance is off by"));
+    assert!(!stderr(&run(&[])).contains("the energy balance is off by"));
+    // what loses nothing is measured by what it exchanges
+    let free = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum.ron");
+    for (step, is_said) in [("1e-3", false), ("0.2", true)] {
+        let arguments = ["run", free, "--until", "2", "--method", "Rk4", "--step", step, "--out", "k.csv"];
+        let said = stderr(&bristle_in(&folder.0, &arguments));
+        assert_eq!(said.contains("J are exchanged"), is_said, "{step}: {said}");
+    }
+}
+
+#[test]
+fn standard_output_takes_one_thing() {
+    let folder = Temporary::folder("dash");
+    let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum_coulomb.ron");
+    let run = |more: &[&str]| bristle_in(&folder.0, &[&["run", scene, "--until", "1"], more].concat());
+    let printed = |more: &[&str]| {
+        let output = run(more);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(printed(&["--out", "k.csv", "--events", "-"]).starts_with("t,joint,from,to\n"));
+    let stats: serde_json::Value = serde_json::from_str(&printed(&["--out", "k.csv", "--stats", "-"])).unwrap();
+    assert_eq!(stats["completed"].as_bool(), Some(true));
+    assert!(!folder.0.join("-").exists());
+    for (arguments, wanted) in [
+        (&["--out", "-", "--events", "-"][..], "--out - and --events - both want standard output"),
+        (&["--events", "-", "--stats", "-"], "--events - and --stats - both want standard output"),
+        (&["--json", "--stats", "-"], "--json and --stats - both want standard output"),
+        (&["--events", "e.json"], "e.json: events are written as .csv"),
+        (&["--stats", "s.txt"], "s.txt: statistics are written as .json"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(wanted), "{arguments:?}: {}", stderr(&output));
+    }
 }

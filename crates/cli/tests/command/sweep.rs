@@ -149,7 +149,7 @@ fn a_failed_point_is_a_row_like_any_other() {
         for (k, row) in rows[1..].iter().enumerate() {
             assert_eq!(row.len(), rows[0].len(), "{row:?}");
             let is_failed = failed.contains(&k);
-            assert_eq!(row[error].contains("stiction must be"), is_failed, "{row:?}");
+            assert_eq!(row[error].contains("`stiction` is 0.35; it must be"), is_failed, "{row:?}");
             assert_eq!(row[error].is_empty(), !is_failed, "{row:?}");
             assert!(row[2..error].iter().all(|field| field.is_empty() == is_failed), "{row:?}");
         }
@@ -187,10 +187,10 @@ fn reasons_of_their_own_make_a_table_and_one_for_all_a_refusal() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let rows = fields(table.path());
     let last = |k: usize| rows[k].last().unwrap().as_str();
-    assert!(last(1).starts_with("coulomb must be") && last(2).starts_with("stiction must be"), "{rows:?}");
+    assert!(last(1).starts_with("`coulomb` is -0.5;") && last(2).starts_with("`stiction` is 0.35;"), "{rows:?}");
 
     for (range, more, words) in [
-        ("-0.5:-0.1:7", &[][..], &["coulomb must be", "refused for the same reason"][..]),
+        ("-0.5:-0.1:7", &[][..], &["`coulomb` is -0.5; it must be", "refused for the same reason"][..]),
         ("0.1:0.3:3", &["--set", "joints.nobody.damping=0:1:2"], &["there is no `nobody`", "for the same reason"]),
         ("0.1:0.3:3", &["--set", "joints.elbow.damping=x"], &["--set"]),
         ("0.1:0.3:3", &["--set", "joints.elbow.friction.coulomb=0.1"], &["a range and a value"]),

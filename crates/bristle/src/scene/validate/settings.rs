@@ -19,7 +19,15 @@ impl Check<'_> {
             let rows = scene.duration / interval;
             if rows > MAX_ROWS {
                 let reason = format!("this would record {rows:.1e} rows; the limit is {MAX_ROWS:.0e}");
-                self.report(output.key("interval"), reason, "a larger `interval`, or a shorter `duration`");
+                // point at what was said, and at what was said last
+                let (interval, duration) = (output.key("interval"), At::field("duration"));
+                let is_interval = self.is_given(interval) || !self.is_given(duration);
+                if is_interval && (self.is_override(interval) || !self.is_override(duration)) {
+                    self.report(interval, reason, "a larger `interval`, or a shorter `duration`");
+                } else {
+                    let help = "a shorter `duration`, or a larger `interval` in `output: Output(interval: …)`";
+                    self.report(duration, reason, help);
+                }
             }
         }
 

@@ -65,7 +65,8 @@ impl Check<'_> {
             let Some(first) = carrier[start] else {
                 let name = &scene.links[start].name;
                 let counts = index[name.as_str()] == start; // of links with the same name, one does
-                if counts && all_children && !excused[start] && !name.trim().is_empty() {
+                let is_name = !name.trim().is_empty() && name != "world";
+                if counts && all_children && !excused[start] && is_name {
                     loose.push(start);
                 }
                 continue;

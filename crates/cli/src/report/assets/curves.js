@@ -135,16 +135,18 @@ const curves = (() => {
     const soft = css("--soft"), grid = css("--grid"), raised = css("--raised");
     pen.font = "12px system-ui, sans-serif";
     const high = (bottom - TOP) / panel.rows.length, thick = Math.min(high * 0.72, 20);
+    // the grid lies between the rows and what fills them
+    pen.fillStyle = raised;
+    panel.rows.forEach((_, k) => pen.fillRect(LEFT, TOP + high * (k + 0.5) - thick / 2, inner, thick));
+    timeAxis(view, grid, soft);
     panel.rows.forEach((phase, k) => {
       const y = TOP + high * (k + 0.5);
-      pen.fillStyle = raised; pen.fillRect(LEFT, y - thick / 2, inner, thick);
-      pen.fillStyle = color(phase.color); pen.globalAlpha = 0.85; bars(view, phase.stuck, y - thick / 2, thick); pen.globalAlpha = 1;
+      pen.fillStyle = color(phase.color); bars(view, phase.stuck, y - thick / 2, thick);
       if (high < 11) return;
       let name = phase.joint;
       while (name.length > 2 && pen.measureText(name).width > LEFT - 8) name = `${name.slice(0, name.endsWith("…") ? -2 : -1)}…`;
       pen.fillStyle = soft; pen.textAlign = "right"; pen.textBaseline = "middle"; pen.fillText(name, LEFT - 5, y);
     });
-    timeAxis(view, grid, soft);
   };
 
   const addPlot = (panel, box, draw) => {

@@ -59,8 +59,11 @@ const RIGID: f64 = 1e200;
 /// Strength below which a contact counts as this strong, relative to the strongest it shares with.
 const WEAKEST: f64 = 1e-6;
 
-/// Change of λ̂, relative, that is none; how often it is moved at most, and at least where contacts share.
+/// Change of λ̂ that is none: relative to itself, to the terms of its rows, to the limit of its contact. How often it is moved at most, and at
+/// least where contacts share.
 const HELD: f64 = 1e-10;
+const HELD_AROUND: f64 = 1e-12;
+const HELD_AT_MOST: f64 = 1e-15;
 const MOST_MOVES: usize = 12;
 const SHARED_MOVES: usize = 2;
 
@@ -228,7 +231,11 @@ impl Machine {
         };
         self.counters.n_rounds += round;
         self.counters.most_rounds = self.counters.most_rounds.max(round);
-        if found { Ok(()) } else { Err(Failure::Unbalanced { contact: furthest(rt) }) }
+        match (!found).then(|| furthest(rt)).flatten() {
+            Some(contact) => Err(Failure::Unbalanced { contact }),
+            // without contacts it is solved, or not a number, which is seen where steps are looked at
+            None => Ok(()),
+        }
     }
 
     /// −F into `left`, contacts into `met`.
@@ -285,11 +292,10 @@ impl Machine {
                 anchor[c] = met.lambda;
                 continue;
             }
+            // beside itself, what else pushes there, or what it could hold
             let around = reduced.contacts[c].iter().map(|&(k, w)| size[k] / w.abs()).fold(f64::INFINITY, f64::min);
-            let change = (met.lambda - anchor[c]).abs();
-            let none =
-                (HELD * met.lambda.abs()).max(1e-2 * HELD * around).max(1e-5 * HELD * grips[c].strength(met.lambda));
-            differs |= change > none;
+            let none = [HELD * met.lambda.abs(), HELD_AROUND * around, HELD_AT_MOST * grips[c].strength(met.lambda)];
+            differs |= (met.lambda - anchor[c]).abs() > none.into_iter().fold(0.0, f64::max);
             differs |= reduced.shares[c] && moves < SHARED_MOVES;
             anchor[c] = met.lambda;
         }
@@ -385,13 +391,13 @@ fn along(rt: &mut RealTime, part: f64) {
 }
 
 /// The contact in whose rows most is left over.
-fn furthest(rt: &RealTime) -> usize {
+fn furthest(rt: &RealTime) -> Option<usize> {
     let RealTime { reduced, balance, .. } = rt;
     let off = |c: usize| {
         let of_row = |&(k, _): &(usize, f64)| balance.left[k].abs() / (balance.size[k] + NO_EFFORT);
         reduced.contacts[c].iter().map(of_row).fold(0.0, f64::max)
     };
-    (0..reduced.contacts.len()).max_by(|&a, &b| off(a).total_cmp(&off(b))).unwrap_or(0)
+    (0..reduced.contacts.len()).max_by(|&a, &b| off(a).total_cmp(&off(b)))
 }
 
 #[cfg(test)]

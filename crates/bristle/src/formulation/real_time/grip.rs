@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! bristles, smooth laws   λ(ω) = h r N law(r ω), the states of the law eliminated: one backward Euler step from where they are;
-//!                         a quadratic equation for one bristle (Dahl, LuGre), Newton in a bracket for the others
+//!                         in closed form for one bristle (Dahl, LuGre), by Newton in a bracket for the others
 //! dry friction            λ(ω) = up + k ω for ω > 0,   −down + k ω for ω < 0,   anything from −down to up at ω = 0
 //! ```
 //!

@@ -46,14 +46,17 @@ impl Machine {
         self.limits(c)[usize::from(self.friction[c] < 0.0)]
     }
 
-    /// The event functions of stuck contacts start off zero, whatever rounding says. Accelerations and reactions are those of the
-    /// modes that hold.
+    /// The event functions of stuck contacts start off zero, whatever rounding says, also where limit and effort both begin at nothing.
+    /// Accelerations and reactions are those of the modes that hold.
     pub(super) fn set_slack(&mut self) {
         self.slack.fill(0.0);
+        let effort = self.tau.iter().fold(0.0_f64, |most, tau| most.max(tau.abs()));
         for c in 0..self.slack.len() {
             if self.sticks(c) {
+                let contact = &self.compiled.contacts[c];
+                let strength = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
                 let ([up, down], f) = (self.limits(c), self.friction[c]);
-                let size = f.abs().max(up).max(down);
+                let size = f.abs().max(up).max(down).max(effort).max(strength * contact.largest());
                 let beyond = (-room([up, down], f)).max(0.0);
                 // one of several that hold the same is past its limit by so little that they are found to hold: it is looked at again when that has
                 // grown, not at every rounding
@@ -116,8 +119,10 @@ impl Machine {
             let contact = &self.compiled.contacts[c];
             let v = contact.rate(&self.v);
             let value = match (self.mode[c], contact.is_event_driven()) {
-                // its velocity changes sign where its signal turns, an event in time
-                (_, true) if self.is_led(c) => 1.0,
+                // friction of nothing has no direction
+                (_, true) if self.rest.open[c] => 1.0,
+                // two that are led stand still against each other as long as they do
+                (Mode::Stuck, true) if self.is_led(c) => self.leaving - v.abs(),
                 // at its limit, and held by others: rounding must not let it go alone
                 (Mode::Stuck, true) if self.ties.is_coupled() && self.ties.is_given[c] => 1.0,
                 (Mode::Stuck, true) => room(self.limits(c), self.friction[c]) + self.slack[c],
@@ -202,8 +207,7 @@ impl Machine {
                         self.backward[c] = !self.backward[c];
                     } else if self.compiled.contacts[c].is_event_driven() {
                         is_touched = true;
-                        self.rest.touched[c] =
-                            if self.mode[c] == Mode::Stuck { Touched::BreaksAway } else { Touched::ComesToRest };
+                        self.rest.touched[c] = if self.sticks(c) { Touched::BreaksAway } else { Touched::ComesToRest };
                     } else {
                         self.heading[c] = -self.heading[c];
                     }
@@ -214,16 +218,28 @@ impl Machine {
             return Ok(Restart::unchanged(self.n_unknowns(self.active.len())));
         }
         if is_touched || fired.contains(&Fired::Time) {
+            self.point_open();
             self.before.copy_from_slice(&self.mode);
             self.settle(t)?;
             for (contact, (&from, &to)) in self.before.iter().zip(&self.mode).enumerate() {
-                if from != to {
+                let is_open = self.rest.open[contact] && self.rest.was_open[contact];
+                if from != to && !is_open {
                     self.changes.push(ModeChange { contact, from, to });
                 }
             }
             self.gather(y);
         }
         Ok(Restart::fresh(self.n_unknowns(self.active.len())))
+    }
+
+    /// Contacts without load have the modes they would slide in: no event tells.
+    pub(super) fn point_open(&mut self) {
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            let rate = contact.rate(&self.v);
+            if self.rest.open[c] && contact.is_event_driven() && rate != 0.0 {
+                self.mode[c] = Mode::of_sign(rate);
+            }
+        }
     }
 
     /// A prescribed velocity that jumps at `t` moves the others at once; the work it takes.

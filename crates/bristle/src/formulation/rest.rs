@@ -51,10 +51,12 @@ pub(super) enum Touched {
 pub(super) struct Rest {
     /// What the event has to do with each contact.
     pub touched: Vec<Touched>,
-    /// Whether each contact had no load when it was last looked at: one at rest has then not left, it was free.
-    pub free: Vec<bool>,
-    /// The same before this event.
-    pub was_free: Vec<bool>,
+    /// Whether each contact has no load up to the next corner of its signal: it is free, whether it moves or not.
+    pub open: Vec<bool>,
+    /// The same before this event: one at rest has then not left, it was free.
+    pub was_open: Vec<bool>,
+    /// Contacts that are free, or have no dry friction, and stand still.
+    standing: Vec<usize>,
     /// Contacts at rest, in order.
     contacts: Vec<usize>,
     /// Their modes before this event, and those that were tried last.
@@ -126,8 +128,9 @@ impl Rest {
     pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
         Self {
             touched: vec![Touched::No; n_contacts],
-            free: vec![false; n_contacts],
-            was_free: vec![false; n_contacts],
+            open: vec![false; n_contacts],
+            was_open: vec![false; n_contacts],
+            standing: Vec::with_capacity(n_contacts),
             contacts: Vec::with_capacity(n_contacts),
             was: Vec::with_capacity(n_contacts),
             tried: Vec::with_capacity(n_contacts),
@@ -210,7 +213,23 @@ impl Machine {
     /// hold in one round is not raised in the next, whatever its load has become. Choices are finite in number but could go
     /// round in circles: after [`MOST_ROUNDS`] that is an error with joint and time.
     pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
-        self.find_at_rest();
+        self.find_at_rest(t);
+        self.settle_at_rest(t)?;
+        // what is free goes where it is pushed
+        for k in 0..self.rest.standing.len() {
+            let c = self.rest.standing[k];
+            let contact = &self.compiled.contacts[c];
+            let a = contact.rate(&self.a);
+            let size = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
+            if a.abs() > NEAR * size {
+                self.mode[c] = Mode::of_sign(a);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same once it is known who is at rest.
+    fn settle_at_rest(&mut self, t: f64) -> Result<(), Failure> {
         if self.rest.contacts.is_empty() || self.pressed.is_empty() {
             self.set_levels(t);
             if !self.rest.contacts.is_empty() && !self.all_hold(t)? {
@@ -259,7 +278,8 @@ impl Machine {
     fn take_up(&mut self, t: f64) -> Result<(), Failure> {
         self.lock();
         let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
-        if self.is_stuck || !is_plain || self.formulation == Formulation::Jerk {
+        let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
+        if self.is_stuck || !is_plain || is_wanted {
             self.place()?;
             self.efforts(t);
             self.accelerate_afresh()?;
@@ -270,7 +290,7 @@ impl Machine {
     }
 
     /// Who is at rest, and who of them breaks away.
-    fn find_at_rest(&mut self) {
+    fn find_at_rest(&mut self, t: f64) {
         let is_coupled = self.ties.is_coupled();
         let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let near = NEAR * (1.0 + fastest);
@@ -282,6 +302,7 @@ impl Machine {
             self.break_together();
         }
         self.rest.contacts.clear();
+        self.rest.standing.clear();
         self.rest.is_settled = false;
         self.rest.dropped.fill(false);
         for c in 0..self.mode.len() {
@@ -290,10 +311,23 @@ impl Machine {
                 continue;
             }
             let rate = contact.rate(&self.v);
+            let is_open = contact.is_open(t);
+            self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
             // one that is led goes where its signal goes, or stands still with it
             if self.is_led(c) {
                 let a = contact.rate(&self.a);
-                self.mode[c] = Mode::of_sign(if rate.abs() > 1e-12 * a.abs().sqrt() { rate } else { a });
+                let is_moving = a == 0.0 || rate.abs() > 1e-12 * a.abs().sqrt();
+                self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
+                continue;
+            }
+            // what can hold nothing does not stick
+            if is_open || contact.never_sticks() {
+                if rate == 0.0 {
+                    self.rest.standing.push(c);
+                }
+                if rate != 0.0 || self.mode[c] == Mode::Stuck {
+                    self.mode[c] = if rate < 0.0 { Mode::Backward } else { Mode::Forward };
+                }
                 continue;
             }
             // past zero by less than its event tells: another event came at the same instant; or tied to one that comes to rest
@@ -356,13 +390,8 @@ impl Machine {
             };
             let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
             // one that has left rest at this very instant is not called back
-            let was_free = if rest.is_settled {
-                rest.was_free[c]
-            } else {
-                std::mem::replace(&mut rest.free[c], n.max(reverse) == 0.0)
-            };
-            rest.was_free[c] = was_free;
-            let is_leaving = rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !was_free;
+            let is_leaving =
+                rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !rest.was_open[c];
             if rest.touched[c] == Touched::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }

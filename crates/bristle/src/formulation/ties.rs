@@ -217,16 +217,7 @@ impl Ties {
 
     /// Whether q_a − q_b is made of no unknown but of joints that are led.
     pub fn is_led(&self, a: usize, b: Option<usize>, is_led: impl Fn(usize) -> bool) -> bool {
-        let (mut unknown, mut led) = (0.0_f64, 0.0_f64);
-        let mut visit =
-            |i: usize, c: f64| if is_led(i) { led += c * (1.0 + i as f64) } else { unknown += c * (1.0 + i as f64) };
-        for (v, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
-            match self.number[v] {
-                NOWHERE => visit(v, sign),
-                d => self.terms_of(d).iter().for_each(|&(i, c)| visit(i, c * sign)),
-            }
-        }
-        unknown.abs() <= NOTHING && led.abs() > NOTHING
+        self.is_still(a, b, &is_led) && !self.is_still(a, b, |v| !is_led(v))
     }
 
     /// Whether q_a − q_b cannot change: what it is made of is held, `is_held` says, or cancels.

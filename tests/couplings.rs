@@ -206,7 +206,9 @@ fn couplings_that_cannot_be_are_refused_by_name() {
         refused(&none, &(gear("g1", 1, 2, 2.0, 0.0) + &gear("g2", 2, 3, 3.0, 0.0) + &gear("g3", 1, 3, 5.0, 0.0)));
     assert!(message.contains("`g3`: it contradicts `g1` and `g2`"), "{message}");
     let message = refused(&["position: 1.0", "position: 1.0", ""], &gear("g1", 1, 2, 2.0, 0.0));
-    assert!(message.contains("`j1`") && message.contains("2.0"), "{message}");
+    assert!(message.contains("`j1`") && message.contains("put it at 2.0 (`g1`)"), "{message}");
+    let message = refused(&none, "Linear(name: \"l\", terms: [(\"j1\", 2.0)], offset: 0.3)");
+    assert!(message.contains("leaves `j1` no motion") && message.contains("`Fixed`"), "{message}");
     let message =
         refused(&["drive: Motion(Constant(0.0))", "drive: Motion(Constant(0.0))", ""], &gear("g1", 1, 2, 2.0, 0.0));
     assert!(message.contains("`g1`: `j1` and `j2` have a `Motion` already"), "{message}");

@@ -209,9 +209,9 @@ impl Ties {
         let mut next = 0;
         while next < members.len() {
             let a = members[next];
-            for b in 0..is_found.len() {
-                if !is_found[b] && (depends(a, b) || depends(b, a)) {
-                    is_found[b] = true;
+            for (b, is_found) in is_found.iter_mut().enumerate() {
+                if !*is_found && (depends(a, b) || depends(b, a)) {
+                    *is_found = true;
                     members.push(b);
                 }
             }

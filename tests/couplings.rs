@@ -206,7 +206,9 @@ fn couplings_that_cannot_be_are_refused_by_name() {
         refused(&none, &(gear("g1", 1, 2, 2.0, 0.0) + &gear("g2", 2, 3, 3.0, 0.0) + &gear("g3", 1, 3, 5.0, 0.0)));
     assert!(message.contains("`g3`: it contradicts `g1` and `g2`"), "{message}");
     let message = refused(&["position: 1.0", "position: 1.0", ""], &gear("g1", 1, 2, 2.0, 0.0));
-    assert!(message.contains("`j1`") && message.contains("2.0"), "{message}");
+    assert!(message.contains("`j1`") && message.contains("put it at 2.0 (`g1`)"), "{message}");
+    let message = refused(&none, "Linear(name: \"l\", terms: [(\"j1\", 2.0)], offset: 0.3)");
+    assert!(message.contains("leaves `j1` no motion") && message.contains("`Fixed`"), "{message}");
     let message =
         refused(&["drive: Motion(Constant(0.0))", "drive: Motion(Constant(0.0))", ""], &gear("g1", 1, 2, 2.0, 0.0));
     assert!(message.contains("`g1`: `j1` and `j2` have a `Motion` already"), "{message}");
@@ -451,4 +453,66 @@ fn a_weak_clutch_beside_strong_ones_holds_with_them_until_they_let_go() {
     // what is stuck does not slip by a bit in either
     let slips = tight.channel("q.velocity").unwrap().zip(tight.channel("q.mode").unwrap());
     assert!(slips.filter(|slip| slip.1 == 0.0).all(|slip| slip.0 == 0.0));
+}
+
+#[test]
+fn what_is_open_holds_nothing_also_where_nothing_pushes_yet() {
+    let brake = |signal: &str| {
+        format!(
+            "couplings: [Brake(name: \"k\", joint: \"j1\", friction: Coulomb(coulomb: 1.0), load: Signal(max: 1.0, signal: {signal}))]"
+        )
+    };
+    let pushed = ["drive: Effort(Ramp(rate: 1.0))"];
+    let load = "friction: Coulomb(coulomb: 1.0), load: Signal(max: 1.0, signal: Ramp(rate: 0.1))";
+    let viscous = "drive: Effort(Ramp(rate: 1.0, start: 1.0)), friction: Coulomb(coulomb: 0.0, viscous: 0.3)";
+    let gear = "couplings: [Gear(name: \"g\", joints: (\"j2\", \"j3\"), ratio: 2.0)]";
+    let clutch = "couplings: [Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
+                  load: Signal(max: 2.0, signal: Steps([(0.0, 1.0), (0.5, 0.0)])))]";
+    let coasting = ["velocity: 3.0, drive: Effort(Ramp(rate: 1.0, start: 1.0))", "velocity: 3.0"];
+    // after 1 s of an effort that grows from 0, with 0.3 of viscous friction: (e^(−0.3) − 1)/0.09 + 1/0.3
+    let slowed = ((-0.3_f64).exp() - 1.0) / 0.09 + 1.0 / 0.3;
+    let cases = [
+        ("open brake", format!("{}, {}", inertias(&[1.0], &pushed), brake("Constant(0.0)")), vec![2.0]),
+        (
+            "brake that closes too slowly",
+            format!("{}, {}", inertias(&[1.0], &pushed), brake("Ramp(rate: 0.1)")),
+            vec![1.8],
+        ),
+        ("the same in a joint", inertias(&[1.0], &[&format!("{}, {load}", pushed[0])]), vec![1.8]),
+        ("no dry friction", format!("{}, {gear}", inertias(&[1.0; 3], &[viscous, "", ""])), vec![slowed]),
+        ("clutch that opens", format!("{}, {clutch}", inertias(&[1.0; 2], &coasting)), vec![3.5, 3.0]),
+    ];
+    for (what, fields, expected) in cases {
+        for (method, control) in [("Dopri5", TIGHT), ("Radau5", TIGHT), ("Rk4", "Constant(step: 1e-2)")] {
+            let recording = simulation(&fields, method, control).run_until(2.0).unwrap();
+            for (k, expected) in expected.iter().enumerate() {
+                assert_near(what, recording.last(&format!("j{}.velocity", k + 1)).unwrap(), *expected, 1e-8);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_open_clutch_tells_when_it_opens_and_no_more() {
+    // 1 − t on the first shaft: it turns round at 2 s; the clutch, stuck, opens at 0.5 s and closes at 3 s
+    let clutch = "couplings: [Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
+                  load: Signal(max: 2.0, signal: Steps([(0.0, 1.0), (0.5, 0.0), (3.0, 1.0)])))]";
+    let drive = "drive: Effort(Table([(0.0, 0.0), (0.5, 0.0), (0.5001, 1.0), (3.5, -2.0)]))";
+    let fields = format!("{}, {clutch}, output: Output(interval: 0.1)", inertias(&[1.0; 2], &[drive, ""]));
+    let recording = simulation(&fields, "Dopri5", TIGHT).run_until(3.1).unwrap();
+    let events: Vec<_> =
+        recording.events().iter().map(|event| (event.t, event.from.direction(), event.to.direction())).collect();
+    assert_eq!(events, [(0.5, 0.0, 1.0)]);
+    // what it does meanwhile is recorded
+    let mode: Vec<f64> = recording.channel("k.mode").unwrap().collect();
+    let slip: Vec<f64> = recording.channel("k.velocity").unwrap().collect();
+    assert!(slip[10] > 0.0 && slip[28] < 0.0, "{slip:?}");
+    assert_eq!([mode[3], mode[10], mode[28]], [0.0, 1.0, -1.0]);
+}
+
+#[test]
+fn coupled_clutches_list_what_locks_and_lets_go() {
+    let recording = Simulation::new(&scene("coupled_clutches", &[])).unwrap().run_until(1.5).unwrap();
+    let names: Vec<&str> = recording.events().iter().map(|event| event.joint.as_str()).collect();
+    assert_eq!(names, ["clutch 2", "clutch 1", "clutch 1", "clutch 1", "clutch 1", "clutch 3"]);
 }

@@ -145,3 +145,76 @@ fn bristles_start_steady_at_the_prescribed_speed() {
         assert!((friction - (1.0 + 0.4 * 0.05)).abs() < 1e-12, "{friction}");
     }
 }
+
+/// Wheels of 1 kg·m²: joints a, b, …, each with what it has besides.
+fn wheels(joints: &[&str], couplings: &str) -> String {
+    let names = ["a", "b", "c", "d"];
+    let (mut links, mut list) = (String::new(), String::new());
+    for (name, rest) in names.iter().zip(joints) {
+        links += &format!("Link(name: \"{name}\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), ");
+        list += &format!(
+            "Joint(name: \"{name}\", parent: \"world\", child: \"{name}\", kind: Revolute(axis: (0.0, 0.0, 1.0)), {rest}), "
+        );
+    }
+    format!("gravity: (0.0, 0.0, 0.0), links: [{links}], joints: [{list}], couplings: [{couplings}]")
+}
+
+#[test]
+fn a_clutch_between_two_led_shafts_turns_round_where_they_pass_each_other() {
+    let shafts =
+        ["drive: Motion(Sine(amplitude: 0.5, frequency: 2.0))", "drive: Motion(Sine(amplitude: 0.3, frequency: 3.0))"];
+    let fields = wheels(&shafts, "Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5))");
+    // slip cos 2t − 0.9 cos 3t: its roots by bisection, its heat by Simpson's rule
+    let slip = |t: f64| (2.0 * t).cos() - 0.9 * (3.0 * t).cos();
+    let root = |mut low: f64, mut high: f64| {
+        while high - low > 1e-14 {
+            let middle = 0.5 * (low + high);
+            if slip(low) * slip(middle) > 0.0 { low = middle } else { high = middle }
+        }
+        low
+    };
+    let n = 300_000;
+    let weight = |k: usize| if k == 0 || k == n { 1.0 } else { [2.0, 4.0][k % 2] };
+    let heat: f64 = (0..=n).map(|k| weight(k) * 0.5 * slip(3.0 * k as f64 / n as f64).abs()).sum::<f64>() / n as f64;
+    for method in ["Dopri5", "Radau5"] {
+        let recording = simulation(&fields, method, TIGHT).run_until(3.0).unwrap();
+        let times: Vec<f64> = recording.events().iter().map(|event| event.t).collect();
+        assert_eq!(times.len(), 2, "{times:?}");
+        assert_near("first", times[0], root(1.0, 1.5), 1e-9);
+        assert_near("second", times[1], root(2.3, 2.7), 1e-9);
+        assert_near("heat", recording.last("k.dissipated").unwrap(), heat, 1e-8);
+        assert!(recording.last("energy.balance").unwrap().abs() < 1e-8);
+    }
+    // equal speeds to begin with, and equal accelerations: they part all the same
+    let alike =
+        ["drive: Motion(Sine(amplitude: 0.3, frequency: 2.0))", "drive: Motion(Sine(amplitude: 0.2, frequency: 3.0))"];
+    let fields = wheels(&alike, "Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5))");
+    let recording = simulation(&fields, "Dopri5", TIGHT).run_until(0.5).unwrap();
+    let slid = 0.3 * 1.0_f64.sin() - 0.2 * 1.5_f64.sin();
+    assert_near("heat", recording.last("k.dissipated").unwrap(), 0.5 * slid, 1e-8);
+}
+
+#[test]
+fn what_is_led_is_told_by_the_joints_it_is_made_of() {
+    // d − a = 3 b − 1.5 c, all led
+    let led = "drive: Motion(Sine(amplitude: 0.15, frequency: 3.94))";
+    let other = "drive: Motion(Sine(amplitude: 0.533, frequency: 2.138))";
+    let couplings = "Gear(name: \"g\", joints: (\"a\", \"d\"), ratio: 0.5), \
+         Planetary(name: \"p\", sun: \"c\", ring: \"a\", carrier: \"b\", ratio: 2.0), \
+         Clutch(name: \"k\", joints: (\"c\", \"a\"), friction: Coulomb(coulomb: 0.5))";
+    let recording = simulation(&wheels(&["", led, "", other], couplings), "Dopri5", TIGHT).run_until(2.0).unwrap();
+    let at = |name: &str| recording.names().iter().position(|n| n == name).unwrap();
+    for row in recording.rows() {
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|joint| row[at(&format!("{joint}.velocity"))]);
+        assert_near("gear", a, 0.5 * d, 1e-12);
+        assert_near("set", c + 2.0 * a, 3.0 * b, 1e-12);
+    }
+    // a brake on what is led and free at once: it sticks, 2 a − b = led
+    let couplings = "Linear(name: \"l\", terms: [(\"d\", 1.0), (\"a\", -2.0), (\"b\", 1.0), (\"c\", -1.0)]), \
+         Brake(name: \"k\", joint: \"d\", friction: Coulomb(coulomb: 3.0))";
+    let free = "drive: Effort(Sine(amplitude: 1.0, frequency: 5.0)), velocity: 0.5";
+    let fields = wheels(&[free, "", "drive: Motion(Sine(amplitude: 0.1, frequency: 3.0))", ""], couplings);
+    let recording = simulation(&fields, "Dopri5", TIGHT).run_until(2.0).unwrap();
+    let stuck = recording.events().iter().find(|event| event.to == bristle::friction::Mode::Stuck).unwrap();
+    assert_near("sticks", stuck.t, 0.5497, 1e-4);
+}

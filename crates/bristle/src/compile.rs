@@ -15,7 +15,7 @@ use crate::component::{
 use crate::coupled::Coupled;
 use crate::error::{Error, Result};
 pub use crate::lend::Lent;
-use crate::signal::{Sample, Signal};
+use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Law, Mode};
 use bristle_multibody::spatial::Force;
 use bristle_multibody::{JointKind, JointSpec, Model, ModelBuilder, Placement, State};
@@ -178,16 +178,35 @@ impl Contact {
     /// The same in one direction: against negative slip a one-way clutch has its largest load, so many times.
     pub fn normal_towards(&self, is_backward: bool, signal: &Sample) -> (f64, f64) {
         match self.reverse {
-            Some(factor) if is_backward => {
-                let largest = match self.load {
-                    Load::Signal { max, geometry, .. } => max * geometry,
-                    Load::Constant(n) => n,
-                    _ => 1.0,
-                };
-                (factor * largest, 0.0)
-            }
+            Some(factor) if is_backward => (factor * self.largest(), 0.0),
             _ => self.normal(signal),
         }
+    }
+
+    /// The largest normal load there may be; nothing where the reaction decides.
+    pub fn largest(&self) -> f64 {
+        match self.load {
+            Load::Unit => 1.0,
+            Load::Constant(n) => n,
+            Load::Signal { max, geometry, .. } => max * geometry,
+            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => 0.0,
+        }
+    }
+
+    /// Whether its load is 0 just after `t`, both ways, and stays so up to the next corner of its signal.
+    pub fn is_open(&self, t: f64) -> bool {
+        if self.bearing.is_some() || self.reverse.is_some() && self.largest() > 0.0 {
+            return false;
+        }
+        // between corners a signal is monotone, and a clamped one is 0 nowhere or everywhere
+        let Some(signal) = self.signal() else { return self.largest() == 0.0 };
+        let middle = signal.next_corner_clamped(t).map_or(t + 1.0, |corner| 0.5 * (t + corner));
+        self.normal(&signal.sample_clamped(middle, Piece::After(t))).0 == 0.0
+    }
+
+    /// Whether its law has no dry part: nothing to stick with.
+    pub fn never_sticks(&self) -> bool {
+        self.law.event_driven().is_some_and(|law| law.stiction_level() == 0.0)
     }
 
     /// Whether it acts against negative slip: by its mode, or by the side to which its bristles are bent or a smooth law slips.

@@ -135,8 +135,8 @@ impl Archived for Machine {
         for touched in &mut rest.touched {
             archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
         }
-        rest.free.archive(archive);
-        rest.was_free.archive(archive);
+        rest.open.archive(archive);
+        rest.was_open.archive(archive);
         changes.archive(archive);
         if let Some(real_time) = real_time {
             real_time.archive(archive);

@@ -129,7 +129,8 @@ impl Machine {
             for &c in &self.pressed {
                 b[compiled.contacts[c].v] += self.friction[c];
             }
-            return self.share_out();
+            self.share_out();
+            return Ok(());
         }
         for driven in &mut self.driven {
             let friction =

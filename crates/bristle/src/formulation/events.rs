@@ -16,6 +16,9 @@ const TURN: f64 = 0.125;
 /// Bristles bent less than this the other way, in units of friction per load, have not yet changed sides.
 const LEAST_BEND: f64 = 1e-15;
 
+/// Rounding in what contacts that hold together could hold, relative to it.
+const ROUNDED: f64 = 1e-13;
+
 /// How far `f` is from the limits of a stuck contact; continuous in f also where they differ.
 fn room([up, down]: [f64; 2], f: f64) -> f64 {
     (up - f).min(down + f)
@@ -31,7 +34,7 @@ impl Machine {
     }
 
     /// What a stuck contact can hold against forward and against backward motion, by the load found last.
-    fn limits(&self, c: usize) -> [f64; 2] {
+    pub(super) fn limits(&self, c: usize) -> [f64; 2] {
         let contact = &self.compiled.contacts[c];
         let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
         let backward = match contact.reverse {
@@ -46,18 +49,25 @@ impl Machine {
         self.limits(c)[usize::from(self.friction[c] < 0.0)]
     }
 
-    /// The event functions of stuck contacts start off zero, whatever rounding says. Accelerations and reactions are those of the
-    /// modes that hold.
+    /// The event functions of stuck contacts start off zero, whatever rounding says, also where limit and effort both begin at nothing.
+    /// Accelerations and reactions are those of the modes that hold.
     pub(super) fn set_slack(&mut self) {
         self.slack.fill(0.0);
+        let effort = self.tau.iter().fold(0.0_f64, |most, tau| most.max(tau.abs()));
         for c in 0..self.slack.len() {
             if self.sticks(c) {
-                let ([up, down], f) = (self.limits(c), self.friction[c]);
-                let size = f.abs().max(up).max(down);
-                let beyond = (-room([up, down], f)).max(0.0);
-                // one of several that hold the same is past its limit by so little that they are found to hold: it is looked at again when that has
+                // one of several that hold together is past its limit by so little that they are found to hold: it is looked at again when that has
                 // grown, not at every rounding
                 let times = if self.rest.touched[c] == Touched::BreaksAway { 8.0 } else { 1.0 };
+                if let Some((margin, _)) = self.ties.margin(c) {
+                    self.slack[c] = times * ((-margin).max(0.0) + ROUNDED);
+                    continue;
+                }
+                let contact = &self.compiled.contacts[c];
+                let strength = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
+                let ([up, down], f) = (self.limits(c), self.friction[c]);
+                let size = f.abs().max(up).max(down).max(effort).max(strength * contact.largest());
+                let beyond = (-room([up, down], f)).max(0.0);
                 self.slack[c] = times * (beyond + 4.0 * f64::EPSILON * size);
             }
         }
@@ -116,11 +126,16 @@ impl Machine {
             let contact = &self.compiled.contacts[c];
             let v = contact.rate(&self.v);
             let value = match (self.mode[c], contact.is_event_driven()) {
-                // its velocity changes sign where its signal turns, an event in time
-                (_, true) if self.is_led(c) => 1.0,
-                // at its limit, and held by others: rounding must not let it go alone
-                (Mode::Stuck, true) if self.ties.is_coupled() && self.ties.is_given[c] => 1.0,
-                (Mode::Stuck, true) => room(self.limits(c), self.friction[c]) + self.slack[c],
+                // friction of nothing has no direction
+                (_, true) if self.rest.open[c] => 1.0,
+                // two that are led stand still against each other as long as they do
+                (Mode::Stuck, true) if self.is_led(c) => self.leaving - v.abs(),
+                (Mode::Stuck, true) => match self.ties.margin(c) {
+                    // the first of those that hold together speaks for them
+                    Some((margin, leader)) if leader == c => margin + self.slack[c],
+                    Some(_) => 1.0,
+                    None => room(self.limits(c), self.friction[c]) + self.slack[c],
+                },
                 (sliding, true) => sliding.direction() * v + self.leaving,
                 (_, false) => match self.kinks {
                     Some(theta) if contact.law.n_states() > 0 => self.heading[c] * self.kink_value(c, v) + theta,
@@ -181,6 +196,16 @@ impl Machine {
         self.scatter(t, y);
         self.changes.clear();
         self.rest.touched.fill(Touched::No);
+        let breaks = |fired: &Fired| match *fired {
+            Fired::Root { index, .. } => self.contact_of_event(index).is_some_and(|c| self.sticks(c)),
+            Fired::Time => false,
+        };
+        if self.ties.is_coupled() && fired.iter().any(breaks) {
+            // how those that hold together let go
+            self.place()?;
+            self.efforts(t);
+            self.look_at_stuck(t)?;
+        }
         let (mut is_fresh, mut is_touched) = (false, false);
         for fired in fired {
             match *fired {
@@ -202,8 +227,11 @@ impl Machine {
                         self.backward[c] = !self.backward[c];
                     } else if self.compiled.contacts[c].is_event_driven() {
                         is_touched = true;
-                        self.rest.touched[c] =
-                            if self.mode[c] == Mode::Stuck { Touched::BreaksAway } else { Touched::ComesToRest };
+                        if self.sticks(c) {
+                            self.break_away(c);
+                        } else {
+                            self.rest.touched[c] = Touched::ComesToRest;
+                        }
                     } else {
                         self.heading[c] = -self.heading[c];
                     }
@@ -214,16 +242,45 @@ impl Machine {
             return Ok(Restart::unchanged(self.n_unknowns(self.active.len())));
         }
         if is_touched || fired.contains(&Fired::Time) {
+            self.point_open();
             self.before.copy_from_slice(&self.mode);
             self.settle(t)?;
             for (contact, (&from, &to)) in self.before.iter().zip(&self.mode).enumerate() {
-                if from != to {
+                let is_open = self.rest.open[contact] && self.rest.was_open[contact];
+                if from != to && !is_open {
                     self.changes.push(ModeChange { contact, from, to });
                 }
             }
             self.gather(y);
         }
         Ok(Restart::fresh(self.n_unknowns(self.active.len())))
+    }
+
+    /// Stuck contact `c` breaks away, and with it those that slip where what holds together lets go.
+    pub(super) fn break_away(&mut self, c: usize) {
+        let Some((_, leader)) = self.ties.margin(c) else {
+            self.rest.touched[c] = Touched::BreaksAway;
+            self.rest.leaving[c] = Mode::of_sign(self.friction[c]);
+            return;
+        };
+        for other in 0..self.mode.len() {
+            let is_one = self.ties.margin(other).is_some_and(|(_, of)| of == leader);
+            let slip = Mode::of_sign(self.ties.slip(other));
+            if is_one && slip != Mode::Stuck {
+                self.rest.touched[other] = Touched::BreaksAway;
+                self.rest.leaving[other] = slip;
+            }
+        }
+    }
+
+    /// Contacts without load have the modes they would slide in: no event tells.
+    pub(super) fn point_open(&mut self) {
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            let rate = contact.rate(&self.v);
+            if self.rest.open[c] && contact.is_event_driven() && rate != 0.0 {
+                self.mode[c] = Mode::of_sign(rate);
+            }
+        }
     }
 
     /// A prescribed velocity that jumps at `t` moves the others at once; the work it takes.

@@ -29,6 +29,7 @@
 //! ```text
 //! sliding   direction · v + ε                   falls through 0: the joint comes to rest
 //! stuck     r N stiction − |τ_f|                falls through 0: it breaks away
+//! open      1                                   N = 0: nothing to stick with, nothing to tell
 //! bristle   heading · v + θ                     the kink of |v|, only under error control; on request ż in place of v
 //! ```
 //!
@@ -478,8 +479,9 @@ impl Machine {
     /// Evaluates everything at (t, y), for results.
     pub fn look(&mut self, t: f64, y: &[f64]) -> Result<()> {
         self.scatter(t, y);
-        if let Some(rt) = &self.real_time {
-            rt.hold_together(&mut self.v);
+        match &self.real_time {
+            Some(rt) => rt.hold_together(&mut self.v),
+            None => self.point_open(),
         }
         let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
             if self.is_real_time() {

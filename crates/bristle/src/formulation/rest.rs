@@ -23,14 +23,20 @@ const NEAR: f64 = 1e-11;
 /// Efforts beyond the limit by less than this, relative to it, are held.
 const HOLDING: f64 = 1e-10;
 
+/// The same for those that hold together, relative to what they hold.
+const OVERLOADED: f64 = 1e-8;
+
 /// Efforts below the limit by less than this, relative to it, have reached it: what event location leaves.
 const AT_LIMIT: f64 = 1e-6;
 
 /// How much contacts that hold the same thing yield, relative to the largest acceleration per effort: enough to share, too little to move.
 const YIELDING: f64 = 1e-9;
 
-/// Accelerations beyond this, relative to those that the strongest could bring, are more than yielding.
-const MOVING: f64 = 1e-6;
+/// How often what they yield is taken back, each time leaving so small a part of it.
+const TAKEN_BACK: usize = 2;
+
+/// Accelerations beyond this, relative to the terms they are the difference of, are more than rounding there.
+const MOVING: f64 = 1e-9;
 
 /// Choices in a row, each with the reactions of the one before.
 const MOST_ROUNDS: usize = 64;
@@ -51,10 +57,14 @@ pub(super) enum Touched {
 pub(super) struct Rest {
     /// What the event has to do with each contact.
     pub touched: Vec<Touched>,
-    /// Whether each contact had no load when it was last looked at: one at rest has then not left, it was free.
-    pub free: Vec<bool>,
-    /// The same before this event.
-    pub was_free: Vec<bool>,
+    /// Whether each contact has no load up to the next corner of its signal: it is free, whether it moves or not.
+    pub open: Vec<bool>,
+    /// The same before this event: one at rest has then not left, it was free.
+    pub was_open: Vec<bool>,
+    /// Where each contact that breaks away goes.
+    pub leaving: Vec<Mode>,
+    /// Contacts that are free, or have no dry friction, and stand still.
+    standing: Vec<usize>,
     /// Contacts at rest, in order.
     contacts: Vec<usize>,
     /// Their modes before this event, and those that were tried last.
@@ -70,8 +80,12 @@ pub(super) struct Rest {
     a0: Vec<f64>,
     stiction: Vec<Levels>,
     kinetic: Vec<Levels>,
-    /// Sliding levels while `kinetic` has static ones for those that may not move.
-    sliding: Vec<Levels>,
+    /// Where some hold what others hold: the levels in force; what each yields; a₀ with what they have yielded.
+    limit: Vec<Levels>,
+    yields: Vec<f64>,
+    shifted: Vec<f64>,
+    /// The choice.
+    chosen: Vec<Mode>,
     /// A unit effort; `n_v`.
     unit: Vec<f64>,
     /// For [`Tree`]: who is locked, `n_bodies`; efforts with friction, and accelerations, `n_v`.
@@ -126,8 +140,10 @@ impl Rest {
     pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
         Self {
             touched: vec![Touched::No; n_contacts],
-            free: vec![false; n_contacts],
-            was_free: vec![false; n_contacts],
+            open: vec![false; n_contacts],
+            was_open: vec![false; n_contacts],
+            leaving: vec![Mode::Stuck; n_contacts],
+            standing: Vec::with_capacity(n_contacts),
             contacts: Vec::with_capacity(n_contacts),
             was: Vec::with_capacity(n_contacts),
             tried: Vec::with_capacity(n_contacts),
@@ -138,7 +154,10 @@ impl Rest {
             a0: Vec::with_capacity(n_contacts),
             stiction: Vec::with_capacity(n_contacts),
             kinetic: Vec::with_capacity(n_contacts),
-            sliding: Vec::with_capacity(n_contacts),
+            limit: Vec::with_capacity(n_contacts),
+            yields: Vec::with_capacity(n_contacts),
+            shifted: Vec::with_capacity(n_contacts),
+            chosen: Vec::with_capacity(n_contacts),
             unit: vec![0.0; n_v],
             locked: vec![false; n_bodies],
             pushed: vec![0.0; n_v],
@@ -159,40 +178,67 @@ impl Rest {
             kinetic: &self.kinetic,
             breaking: &self.breaking,
         };
-        select(&at_rest, &mut self.work).map(|_| ())
+        let found = select(&at_rest, &mut self.work)?;
+        self.chosen.clone_from(&found.mode);
+        Ok(())
     }
-}
 
-impl Rest {
-    /// The choice where some hold what others hold already: they share, by yielding a little, and keep their static levels as long as they
-    /// do not move.
+    /// The choice where some hold what others hold already: all keep their static levels as long as they do not move. They yield a little, in
+    /// proportion to their strength, so that there is one solution; what they yield is taken back by going on from there.
     fn select_shared(&mut self) -> Result<(), ModeError> {
         let n = self.contacts.len();
         let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
         // ties alone hold all of them
         let largest = if largest > 0.0 { largest } else { 1.0 };
         let strongest = self.stiction.iter().flatten().fold(f64::MIN_POSITIVE, |most, s| most.max(*s));
+        self.yields.clear();
         for k in 0..n {
             let strength = self.stiction[k][0].max(self.stiction[k][1]).max(1e-6 * strongest);
-            self.delassus[k * n + k] += YIELDING * largest * strongest / strength;
+            self.yields.push(YIELDING * largest * strongest / strength);
+            self.delassus[k * n + k] += self.yields[k];
         }
-        self.sliding.clear();
-        self.sliding.extend_from_slice(&self.kinetic);
-        for k in 0..n {
-            if !self.breaking.contains(&k) {
-                self.kinetic[k] = self.stiction[k];
-            }
+        self.limit.clear();
+        self.limit.extend_from_slice(&self.stiction);
+        for &k in &self.breaking {
+            self.limit[k] = self.kinetic[k];
         }
         for _ in 0..=n {
-            self.select()?;
-            let selection = self.work.selection();
+            self.shifted.clone_from(&self.a0);
+            for _ in 0..=TAKEN_BACK {
+                let at_rest = AtRest {
+                    delassus: &self.delassus,
+                    free_acceleration: &self.shifted,
+                    stiction: &self.limit,
+                    kinetic: &self.limit,
+                    breaking: &[],
+                };
+                let found = select(&at_rest, &mut self.work)?;
+                for k in 0..n {
+                    self.shifted[k] = self.a0[k] + self.yields[k] * found.friction[k];
+                }
+            }
+            let found = self.work.selection();
             let mut is_settled = true;
+            self.chosen.clear();
             for k in 0..n {
-                let moves = selection.acceleration[k].abs() > MOVING * largest * strongest;
-                if moves && self.kinetic[k] != self.sliding[k] {
-                    self.kinetic[k] = self.sliding[k];
+                let (f, a) = (found.friction[k], found.acceleration[k]);
+                let terms = self.delassus[k * n..(k + 1) * n].iter().zip(&found.friction);
+                let size = terms.fold(self.a0[k].abs(), |size, (w, f)| size + (w * f).abs());
+                let c = self.contacts[k];
+                let is_told = self.touched[c] == Touched::BreaksAway && self.leaving[c] != Mode::Stuck;
+                let way = if is_told { self.leaving[c] } else { Mode::of_sign(f) };
+                let limit = self.limit[k][usize::from(way == Mode::Backward)];
+                let moves = a.abs() > MOVING * size;
+                if moves && self.limit[k] != self.kinetic[k] {
+                    self.limit[k] = self.kinetic[k];
                     is_settled = false;
                 }
+                let is_at_limit = way.direction() * f >= (1.0 - AT_LIMIT) * limit - HOLDING * strongest;
+                self.chosen.push(match () {
+                    () if moves || self.limit[k] == [0.0; 2] => found.mode[k],
+                    () if is_at_limit && self.breaking.contains(&k) => way,
+                    () => Mode::Stuck,
+                });
             }
             if is_settled {
                 break;
@@ -210,13 +256,39 @@ impl Machine {
     /// hold in one round is not raised in the next, whatever its load has become. Choices are finite in number but could go
     /// round in circles: after [`MOST_ROUNDS`] that is an error with joint and time.
     pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
-        self.find_at_rest();
+        self.find_at_rest(t);
+        self.settle_at_rest(t)?;
+        // what is free goes where it is pushed
+        for k in 0..self.rest.standing.len() {
+            let c = self.rest.standing[k];
+            let contact = &self.compiled.contacts[c];
+            let a = contact.rate(&self.a);
+            let size = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
+            if a.abs() > NEAR * size {
+                self.mode[c] = Mode::of_sign(a);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same once it is known who is at rest.
+    fn settle_at_rest(&mut self, t: f64) -> Result<(), Failure> {
         if self.rest.contacts.is_empty() || self.pressed.is_empty() {
             self.set_levels(t);
             if !self.rest.contacts.is_empty() && !self.all_hold(t)? {
                 self.choose(t)?;
             }
-            return self.take_up(t);
+            self.take_up(t)?;
+            // what is beyond by too little to be told from rounding in the choice
+            for _ in 0..self.rest.contacts.len() {
+                if !self.break_overloaded() {
+                    break;
+                }
+                self.set_levels(t);
+                self.choose(t)?;
+                self.take_up(t)?;
+            }
+            return Ok(());
         }
         // everything at rest locked
         for k in 0..self.rest.contacts.len() {
@@ -255,11 +327,28 @@ impl Machine {
         Ok(self.rest.contacts.iter().all(holds))
     }
 
+    /// Lets go of those that hold together and are beyond what they can. Whether there were any that had not been told to.
+    fn break_overloaded(&mut self) -> bool {
+        let mut is_any = false;
+        for c in 0..self.mode.len() {
+            let is_beyond = self.ties.margin(c).is_some_and(|(margin, leader)| leader == c && margin < -OVERLOADED);
+            if !is_beyond || !self.sticks(c) {
+                continue;
+            }
+            let told = |rest: &Rest| rest.touched.iter().filter(|touched| **touched == Touched::BreaksAway).count();
+            let before = told(&self.rest);
+            self.break_away(c);
+            is_any |= told(&self.rest) > before;
+        }
+        is_any
+    }
+
     /// Accelerations and reactions that go with the modes.
     fn take_up(&mut self, t: f64) -> Result<(), Failure> {
         self.lock();
         let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
-        if self.is_stuck || !is_plain || self.formulation == Formulation::Jerk {
+        let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
+        if self.is_stuck || !is_plain || is_wanted {
             self.place()?;
             self.efforts(t);
             self.accelerate_afresh()?;
@@ -270,7 +359,7 @@ impl Machine {
     }
 
     /// Who is at rest, and who of them breaks away.
-    fn find_at_rest(&mut self) {
+    fn find_at_rest(&mut self, t: f64) {
         let is_coupled = self.ties.is_coupled();
         let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let near = NEAR * (1.0 + fastest);
@@ -278,10 +367,8 @@ impl Machine {
             // relative velocities are differences: rounding must not call back what has just left
             self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
         }
-        if is_coupled && self.rest.touched.contains(&Touched::BreaksAway) {
-            self.break_together();
-        }
         self.rest.contacts.clear();
+        self.rest.standing.clear();
         self.rest.is_settled = false;
         self.rest.dropped.fill(false);
         for c in 0..self.mode.len() {
@@ -290,10 +377,23 @@ impl Machine {
                 continue;
             }
             let rate = contact.rate(&self.v);
+            let is_open = contact.is_open(t);
+            self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
             // one that is led goes where its signal goes, or stands still with it
             if self.is_led(c) {
                 let a = contact.rate(&self.a);
-                self.mode[c] = Mode::of_sign(if rate.abs() > 1e-12 * a.abs().sqrt() { rate } else { a });
+                let is_moving = a == 0.0 || rate.abs() > 1e-12 * a.abs().sqrt();
+                self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
+                continue;
+            }
+            // what can hold nothing does not stick
+            if is_open || contact.never_sticks() {
+                if rate == 0.0 {
+                    self.rest.standing.push(c);
+                }
+                if rate != 0.0 || self.mode[c] == Mode::Stuck {
+                    self.mode[c] = if rate < 0.0 { Mode::Backward } else { Mode::Forward };
+                }
                 continue;
             }
             // past zero by less than its event tells: another event came at the same instant; or tied to one that comes to rest
@@ -318,17 +418,6 @@ impl Machine {
         let Self { rest, mode, .. } = self;
         rest.was.clear();
         rest.was.extend(rest.contacts.iter().map(|&c| mode[c]));
-    }
-
-    /// Those that share hold until none of them can hold more: where one breaks away, so do the others that are at their limits.
-    fn break_together(&mut self) {
-        for c in 0..self.mode.len() {
-            let limit = self.limit(c);
-            let is_at_limit = limit > 0.0 && self.friction[c].abs() >= (1.0 - AT_LIMIT) * limit;
-            if self.sticks(c) && self.rest.touched[c] == Touched::No && is_at_limit {
-                self.rest.touched[c] = Touched::BreaksAway;
-            }
-        }
     }
 
     /// Efforts that those at rest can hold, and that they slide with; and who of them breaks away.
@@ -356,13 +445,8 @@ impl Machine {
             };
             let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
             // one that has left rest at this very instant is not called back
-            let was_free = if rest.is_settled {
-                rest.was_free[c]
-            } else {
-                std::mem::replace(&mut rest.free[c], n.max(reverse) == 0.0)
-            };
-            rest.was_free[c] = was_free;
-            let is_leaving = rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !was_free;
+            let is_leaving =
+                rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !rest.was_open[c];
             if rest.touched[c] == Touched::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
@@ -390,24 +474,39 @@ impl Machine {
             let chosen = self.select_in_tree();
             return self.take_choice(chosen);
         }
-        let Self { rest, .. } = self;
-        let mut chosen = rest.select();
-        if matches!(chosen, Err(ModeError::Dependent { .. })) && self.ties.is_coupled() {
-            chosen = rest.select_shared();
-        }
+        // where rounding alone would tell them apart, too
+        let at_rest = std::mem::take(&mut self.rest.contacts);
+        let is_shared = self.ties.is_coupled() && self.holds_twice(&at_rest);
+        self.rest.contacts = at_rest;
+        let chosen = if is_shared { self.rest.select_shared() } else { self.rest.select() };
         self.take_choice(chosen)
     }
 
     /// The choice among many joints of a tree.
     fn select_in_tree(&mut self) -> Result<(), ModeError> {
         let Self { compiled, work, rest, q, v, tau, .. } = self;
-        let Rest { contacts, delassus, a0, stiction, kinetic, breaking, locked, pushed, a, place, work: modes, .. } =
-            rest;
+        let Rest {
+            contacts,
+            delassus,
+            a0,
+            stiction,
+            kinetic,
+            breaking,
+            locked,
+            pushed,
+            a,
+            place,
+            chosen,
+            work: modes,
+            ..
+        } = rest;
         place.clear();
         place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
         let at_rest = AtRest { delassus, free_acceleration: a0, stiction, kinetic, breaking };
         let mut tree = Tree { model: &compiled.model, work, q, v, tau, place, locked, pushed, a };
-        select_with(&at_rest, modes, &mut tree).map(|_| ())
+        let found = select_with(&at_rest, modes, &mut tree)?;
+        chosen.clone_from(&found.mode);
+        Ok(())
     }
 
     /// Sets the modes that were chosen.
@@ -418,8 +517,7 @@ impl Machine {
             let contact = rest.contacts.get(joint).copied().unwrap_or(0);
             return Err(Failure::Modes { contact, source });
         }
-        let selection = rest.work.selection();
-        for (&c, &chosen) in rest.contacts.iter().zip(&selection.mode) {
+        for (&c, &chosen) in rest.contacts.iter().zip(&rest.chosen) {
             mode[c] = chosen;
         }
         if self.ties.is_coupled() {
@@ -444,8 +542,7 @@ impl Machine {
         // an event that changes nothing would come again: then it slides, at rest as it is
         let is_same = self.rest.contacts.iter().all(|&c| self.mode[c] == Mode::Stuck);
         if is_same && self.rest.touched.contains(&Touched::BreaksAway) {
-            let chosen = &self.rest.work.selection().mode;
-            self.rest.contacts.iter().zip(chosen).for_each(|(&c, &chosen)| self.mode[c] = chosen);
+            self.rest.contacts.iter().zip(&self.rest.chosen).for_each(|(&c, &chosen)| self.mode[c] = chosen);
         }
     }
 

@@ -20,12 +20,14 @@
 //!
 //! **Groups.** Joints that stuck clutches hold together have the same row in (5), to the last bit: v_a − v_b is 0.0.
 
+mod group;
 mod sharing;
 
 use crate::compile::Compiled;
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_integrate::linear::Lu;
 use bristle_multibody::{Error, Model, Work, solve_rows};
+use sharing::Sharing;
 
 /// Coefficients smaller than this, relative to the largest of their row, are none.
 const NOTHING: f64 = 1e-12;
@@ -68,22 +70,8 @@ pub(super) struct Ties {
     lambda: Vec<f64>,
     unit: Vec<f64>,
 
-    /// Who may carry: rows of Gᵀ, −Rᵀ and 1, one per carrier, over `columns`; their normal matrix and right-hand side.
-    carriers: Vec<f64>,
-    normal: Vec<f64>,
-    factor: Vec<f64>,
-    carried: Vec<f64>,
-    correction: Vec<f64>,
-    left: Vec<f64>,
-    weight: Vec<f64>,
-    /// What is to be carried, by column; what was carried before the last contacts reached their limits.
-    wanted: Vec<f64>,
-    before: Vec<f64>,
-    /// Carriers at their limits: what they carry, NaN where nobody carries the rest. A row of them.
-    given: Vec<Option<f64>>,
-    /// Contacts that give what they can, while others carry the rest.
-    pub(in crate::formulation) is_given: Vec<bool>,
-    row: Vec<f64>,
+    /// Who carries what.
+    sharing: Sharing,
     /// Who speaks for the group of each velocity.
     leader: Vec<usize>,
 }
@@ -107,21 +95,10 @@ impl Archived for Ties {
             delassus,
             lambda,
             unit,
-            carriers,
-            normal,
-            factor,
-            carried,
-            correction,
-            left,
-            weight,
-            wanted: _,
-            before: _,
-            given: _,
-            is_given: _,
-            row: _,
+            sharing: _,
             leader,
         } = self;
-        for list in [offset, constant, matrix, reach, lambda, unit, carriers, normal, factor, carried, correction] {
+        for list in [offset, constant, matrix, reach, lambda, unit] {
             list.archive(archive);
         }
         for list in [dependent, place, start, number] {
@@ -130,8 +107,6 @@ impl Archived for Ties {
         terms.archive(archive);
         pivots.archive(archive);
         delassus.archive(archive);
-        left.archive(archive);
-        weight.archive(archive);
         leader.archive(archive);
     }
 }
@@ -175,18 +150,7 @@ impl Ties {
             delassus: Lu::new(n_rows),
             lambda: vec![0.0; n_rows],
             unit: vec![0.0; if n_rows > 0 { n_v } else { 0 }],
-            carriers: vec![0.0; n_carriers * columns.len()],
-            normal: vec![0.0; n_carriers * n_carriers],
-            factor: vec![0.0; n_carriers * n_carriers],
-            carried: vec![0.0; n_carriers],
-            correction: vec![0.0; n_carriers],
-            left: vec![0.0; columns.len()],
-            weight: vec![0.0; n_carriers],
-            wanted: vec![0.0; columns.len()],
-            before: vec![0.0; n_carriers],
-            given: vec![None; n_carriers],
-            is_given: vec![false; compiled.contacts.len()],
-            row: vec![0.0; columns.len()],
+            sharing: Sharing::new(columns.len(), n_carriers, if is_coupled { compiled.contacts.len() } else { 0 }),
             leader: (0..n_v).collect(),
             columns,
             column_of,
@@ -217,16 +181,7 @@ impl Ties {
 
     /// Whether q_a − q_b is made of no unknown but of joints that are led.
     pub fn is_led(&self, a: usize, b: Option<usize>, is_led: impl Fn(usize) -> bool) -> bool {
-        let (mut unknown, mut led) = (0.0_f64, 0.0_f64);
-        let mut visit =
-            |i: usize, c: f64| if is_led(i) { led += c * (1.0 + i as f64) } else { unknown += c * (1.0 + i as f64) };
-        for (v, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
-            match self.number[v] {
-                NOWHERE => visit(v, sign),
-                d => self.terms_of(d).iter().for_each(|&(i, c)| visit(i, c * sign)),
-            }
-        }
-        unknown.abs() <= NOTHING && led.abs() > NOTHING
+        self.is_still(a, b, &is_led) && !self.is_still(a, b, |v| !is_led(v))
     }
 
     /// Whether q_a − q_b cannot change: what it is made of is held, `is_held` says, or cancels.

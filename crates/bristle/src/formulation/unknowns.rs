@@ -217,9 +217,13 @@ impl Machine {
             {
                 let (given, told) = (&mut given[d], told[d]);
                 if (*given - told).abs() > 1e-9 * (1.0 + told.abs()) && *given != 0.0 {
+                    let coupled = &self.compiled.coupled;
+                    let its = coupled.ties.iter().filter(|tie| tie.terms.iter().any(|term| term.0 == d));
+                    let its: Vec<&str> = its.map(|tie| coupled.elements[tie.element].name.as_str()).collect();
                     let name = self.compiled.model.joint_names[self.joint_of[d]].clone();
                     let reason = format!(
-                        "its {what} is {given:?}, but its couplings put it at {told:?}: leave it out, or mend the others"
+                        "its {what} is {given:?}, but its couplings put it at {told:?} ({}): leave it out, or mend the others",
+                        list(&its)
                     );
                     return Err(Error::Coupling { name, reason });
                 }
@@ -275,18 +279,22 @@ impl Machine {
         self.refuse_locked()
     }
 
-    /// Ties that leave a joint no motion at all (two gears of different ratio between the same joints) contradict one another, unless one of them
-    /// is of that joint alone and means it.
+    /// Ties that leave a joint no motion at all (two gears of different ratio between the same joints) contradict one another, or one is of that
+    /// joint alone.
     fn refuse_locked(&self) -> Result<(), Error> {
         let Self { compiled, ties, joint_of, .. } = self;
         let locked: Vec<usize> = ties.immovable().collect();
         let touches = |tie: &&crate::coupled::Tie| tie.terms.iter().any(|term| locked.contains(&term.0));
         let mut of_them: Vec<_> = compiled.coupled.ties.iter().filter(touches).collect();
-        if of_them.iter().any(|tie| tie.terms.len() < 2) {
-            return Ok(());
+        let name = |tie: &crate::coupled::Tie| compiled.coupled.elements[tie.element].name.as_str();
+        if let Some((tie, v)) =
+            of_them.iter().find_map(|tie| if let [(v, _)] = tie.terms[..] { Some((tie, v)) } else { None })
+        {
+            let reason =
+                format!("it leaves `{}` no motion: make the joint `Fixed`", compiled.model.joint_names[joint_of[v]]);
+            return Err(Error::Coupling { name: name(tie).to_owned(), reason });
         }
         let Some(last) = of_them.pop() else { return Ok(()) };
-        let name = |tie: &crate::coupled::Tie| compiled.coupled.elements[tie.element].name.as_str();
         let others: Vec<&str> = of_them.into_iter().map(name).collect();
         let joints: Vec<&str> = locked.iter().map(|&v| compiled.model.joint_names[joint_of[v]].as_str()).collect();
         let reason = if others.is_empty() {

@@ -1,207 +1,233 @@
 //! Who carries what inverse dynamics asks for beyond the efforts given.
 //!
 //! ```text
-//! e = Gᵀλ − Rᵀf + u          ties λ, stuck contacts f, led joints u
+//! e = Gᵀλ − Rᵀf + u          ties λ, led joints u, stuck contacts f
 //! ```
 //!
-//! Where several may carry the same, stuck contacts share in proportion to what they can hold: of all solutions the one with the least Σ f²/limit,
-//! so that they reach their limits together. One that reaches its limit before the others gives what it can, and the others carry the rest
-//! as long as they are able to: nothing moves before all of them are at their limits.
+//! Elimination (Gauss–Jordan) solves for λ and u, then for as many f as it can. Contacts whose effort follows from what is asked for alone stand
+//! for themselves. The others fall into groups, of which everyone depends on everyone: see [`super::group`]. Within limits they share so that
+//! Σ f²/limit is least; a group lets go where no efforts within limits carry the load.
 
-use super::Ties;
-use crate::formulation::machine::{Failure, Machine};
-use crate::modes::{factorise, solve_factorised};
-use bristle_multibody::Error;
+use super::{NOWHERE, Ties};
+use crate::compile::Compiled;
+use crate::formulation::machine::{Driven, Machine};
+use crate::formulation::ties::group::Group;
 
-/// Weight of sharing among stuck contacts that may carry the same, relative to the balance of efforts.
-const SHARING: f64 = 1e-9;
+/// Coefficients smaller than this are none; those of contacts are 1 to begin with.
+const NOTHING: f64 = 1e-10;
 
-/// Limits smaller than this part of the largest count as much.
-const WEAKEST: f64 = 1e-3;
+/// Groups whose reserve is short of 1 by less than this are within their limits.
+const WITHIN: f64 = 1e-9;
 
-/// Efforts beyond a limit, or carried by nobody, by less than this part of it are none.
-const OVER: f64 = 1e-10;
+/// Scratch, and what was found last.
+#[derive(Debug, Clone)]
+pub(super) struct Sharing {
+    /// Equations, one per column, in all carriers: ties, led joints, contacts; and their right-hand sides.
+    matrix: Vec<f64>,
+    /// The equation that was solved for each carrier; what it carries.
+    equation: Vec<usize>,
+    carried: Vec<f64>,
+    /// The contacts, and where they stand among the carriers; those whose group has been found; a group, by places in `contacts`.
+    contacts: Vec<usize>,
+    from: usize,
+    is_found: Vec<bool>,
+    members: Vec<usize>,
+    group: Group,
+    /// Of each contact of the machine: the first of its group, itself if it stands alone; what the group can hold, relative to what it
+    /// does, less 1, over the sum of both; how it slips where the group lets go.
+    leader: Vec<usize>,
+    margin: Vec<f64>,
+    slip: Vec<f64>,
+}
 
-/// Shares of limits that differ by less than this part of them are the same.
-const ALIKE: f64 = 1e-6;
+impl Sharing {
+    pub fn new(n_columns: usize, n_carriers: usize, n_contacts: usize) -> Self {
+        Self {
+            matrix: vec![0.0; n_columns * (n_carriers + 1)],
+            equation: vec![NOWHERE; n_carriers],
+            carried: vec![0.0; n_carriers],
+            contacts: Vec::with_capacity(n_contacts),
+            from: 0,
+            is_found: Vec::with_capacity(n_contacts),
+            members: Vec::with_capacity(n_contacts),
+            group: Group::new(if n_carriers > 0 { n_contacts } else { 0 }),
+            leader: vec![NOWHERE; n_contacts],
+            margin: vec![1.0; n_contacts],
+            slip: vec![0.0; n_contacts],
+        }
+    }
+}
 
 impl Machine {
     /// Efforts of ties, stuck contacts and led joints, from what is missing at the accelerations in `a`: `b` holds what inverse
     /// dynamics asks for beyond the efforts given.
-    pub(in crate::formulation) fn share_out(&mut self) -> Result<(), Failure> {
-        let n = self.ties.columns.len();
-        let mut count = 0;
-        // ties
-        for tie in &self.compiled.coupled.ties {
-            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
-            row.fill(0.0);
-            tie.terms.iter().for_each(|&(v, c)| row[self.ties.column_of[v]] = c);
-            self.ties.weight[count] = 0.0;
-            count += 1;
-        }
-        // stuck contacts
-        let n_ties = count;
-        for c in 0..self.mode.len() {
-            if !self.sticks(c) {
-                continue;
+    pub(in crate::formulation) fn share_out(&mut self) {
+        let mut contacts = std::mem::take(&mut self.ties.sharing.contacts);
+        contacts.clear();
+        contacts.extend((0..self.mode.len()).filter(|&c| self.sticks(c)));
+        self.ties.sharing.contacts = contacts;
+        self.ties.eliminate(&self.compiled, &self.driven, Some(&self.b));
+        self.ties.sharing.leader.fill(NOWHERE);
+        for k in 0..self.ties.sharing.contacts.len() {
+            if self.ties.find_group(k) {
+                self.share_in_group();
             }
-            let limit = self.limit(c);
-            let contact = &self.compiled.contacts[c];
-            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
-            row.fill(0.0);
-            row[self.ties.column_of[contact.v]] = -1.0;
-            if let Some(b) = contact.b {
-                row[self.ties.column_of[b]] = 1.0;
-            }
-            self.ties.weight[count] = limit;
-            count += 1;
         }
-        // the weaker, the heavier; those that are about to let go of nothing like the weakest there may be
-        let contacts = &mut self.ties.weight[n_ties..count];
-        let strongest = contacts.iter().fold(f64::MIN_POSITIVE, |most, limit| most.max(*limit));
-        contacts.iter_mut().for_each(|weight| *weight = strongest / weight.max(WEAKEST * strongest));
-        // led joints
-        for driven in &self.driven {
-            let row = &mut self.ties.carriers[count * n..(count + 1) * n];
-            row.fill(0.0);
-            row[self.ties.column_of[driven.v]] = 1.0;
-            self.ties.weight[count] = 0.0;
-            count += 1;
-        }
-        self.carry_within_limits(count)?;
+        self.ties.carry();
 
-        let mut carried = self.ties.carried.iter();
-        for effort in &mut self.tie_effort {
-            *effort = carried.next().copied().unwrap_or(0.0);
+        let Sharing { carried, contacts, from, .. } = &self.ties.sharing;
+        let n_ties = self.tie_effort.len();
+        self.tie_effort.copy_from_slice(&carried[..n_ties]);
+        for (driven, effort) in self.driven.iter_mut().zip(&carried[n_ties..]) {
+            driven.effort = *effort;
+        }
+        for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
+            self.friction[c] = *effort;
         }
         self.compiled.without_passed(&self.a, &mut self.tie_effort);
-        let mut given = self.ties.given[n_ties..].iter();
-        for c in 0..self.mode.len() {
-            self.ties.is_given[c] = false;
-            if self.sticks(c) {
-                self.friction[c] = carried.next().copied().unwrap_or(0.0);
-                self.ties.is_given[c] = given.next().copied().flatten().is_some_and(|given| !given.is_nan());
-            }
-        }
-        for driven in &mut self.driven {
-            driven.effort = carried.next().copied().unwrap_or(0.0);
-        }
-        Ok(())
     }
-}
 
-impl Machine {
-    /// Finds what `count` carriers carry of `b`. Where several may carry the same, contacts that would go beyond their limits give what they
-    /// can, one after the other, as long as the rest is carried by others.
-    fn carry_within_limits(&mut self, count: usize) -> Result<(), Failure> {
-        let failed = |_| Failure::Mechanics(Error::NonFinite { function: "couplings" });
-        let (n, n_ties) = (self.ties.columns.len(), self.compiled.coupled.ties.len());
-        for k in 0..n {
-            self.ties.wanted[k] = self.b[self.ties.columns[k]];
+    /// Reserve and efforts of the group found last.
+    fn share_in_group(&mut self) {
+        let mut sharing = std::mem::replace(&mut self.ties.sharing, Sharing::new(0, 0, 0));
+        let Sharing { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } =
+            &mut sharing;
+        let from = *from;
+        let width = equation.len() + 1;
+        // those that follow come first
+        members.sort_by_key(|&k| equation[from + k] == NOWHERE);
+        let n_basic = members.iter().filter(|&&k| equation[from + k] != NOWHERE).count();
+        group.fill(n_basic, members.iter().map(|&k| self.limits(contacts[k])), |i, j| {
+            let row = &matrix[equation[from + members[i]] * width..];
+            if j == 0 { row[width - 1] } else { -row[from + members[n_basic + j - 1]] }
+        });
+        let reserve = group.reserve();
+        if reserve >= 1.0 - WITHIN {
+            group.share();
         }
-        self.ties.given[..count].fill(None);
-        if self.ties.carry(count).map_err(failed)?.is_unique {
-            return Ok(());
+        let first = members.iter().map(|&k| contacts[k]).min().unwrap_or(NOWHERE);
+        for (x, &k) in members.iter().enumerate() {
+            let c = contacts[k];
+            carried[from + k] = group.value[x + 1];
+            leader[c] = first;
+            slip[c] = group.slip[x + 1];
+            margin[c] = if reserve.is_finite() { (reserve - 1.0) / (reserve + 1.0) } else { 1.0 };
         }
-        for _ in 0..count {
-            // the one that is furthest beyond; of those that are as far the first, so that rounding does not make it now one, now another
-            let (mut k, mut worst) = (n_ties, None);
-            let mut most = 1.0 + OVER;
-            for c in 0..self.mode.len() {
-                if !self.sticks(c) {
-                    continue;
-                }
-                self.friction[c] = self.ties.carried[k];
-                let limit = self.limit(c);
-                let ratio = self.friction[c].abs() / limit;
-                if self.ties.given[k].is_none() && ratio > most {
-                    (most, worst) = (ratio * (1.0 + ALIKE), Some((k, limit.copysign(self.friction[c]))));
-                }
-                k += 1;
-            }
-            let Some((k, at_limit)) = worst else { break };
-            self.ties.try_at_limit(count, k, at_limit).map_err(failed)?;
-        }
-        Ok(())
+        self.ties.sharing = sharing;
     }
-}
 
-/// How carriers were found.
-struct Carried {
-    /// Nobody can carry what another carries.
-    is_unique: bool,
-    /// Largest effort that nobody carries.
-    left: f64,
-}
-
-impl Ties {
-    /// Lets carrier `k` carry `effort`, and the others the rest, if they can; otherwise all is as it was, and it is not tried again.
-    fn try_at_limit(&mut self, count: usize, k: usize, effort: f64) -> Result<(), usize> {
-        let n = self.columns.len();
-        let row = k * n..(k + 1) * n;
-        self.before[..count].copy_from_slice(&self.carried[..count]);
-        self.row.copy_from_slice(&self.carriers[row.clone()]);
-        self.carriers[row.clone()].fill(0.0);
-        self.wanted.iter_mut().zip(&self.row).for_each(|(wanted, x)| *wanted -= effort * x);
-        self.given[k] = Some(effort);
-        if self.carry(count)?.left > OVER * self.before[k].abs() {
-            self.wanted.iter_mut().zip(&self.row).for_each(|(wanted, x)| *wanted += effort * x);
-            self.carriers[row].copy_from_slice(&self.row);
-            self.carried[..count].copy_from_slice(&self.before[..count]);
-            // what it carries is what it must
-            self.given[k] = Some(f64::NAN);
-        }
-        Ok(())
+    /// Whether contacts hold what others hold: the efforts of those at rest are not decided by what they carry.
+    pub(in crate::formulation) fn holds_twice(&mut self, contacts: &[usize]) -> bool {
+        let sharing = &mut self.ties.sharing;
+        sharing.contacts.clear();
+        sharing.contacts.extend_from_slice(contacts);
+        self.ties.eliminate(&self.compiled, &self.driven, None);
+        let Sharing { equation, from, .. } = &self.ties.sharing;
+        equation[*from..from + contacts.len()].contains(&NOWHERE)
     }
 }
 
 impl Ties {
-    /// Finds what `count` carriers carry of what is wanted.
-    fn carry(&mut self, count: usize) -> Result<Carried, usize> {
-        let n = self.columns.len();
-        for r in 0..count {
-            for c in 0..count {
-                let (a, b) = (&self.carriers[r * n..(r + 1) * n], &self.carriers[c * n..(c + 1) * n]);
-                self.normal[r * count + c] = a.iter().zip(b).map(|(a, b)| a * b).sum();
-            }
-            // one that is given carries nothing here
-            if self.normal[r * count + r] == 0.0 {
-                self.normal[r * count + r] = 1.0;
-            }
-        }
-        let normal = &self.normal;
-        let is_unique = factorise(count, &mut self.factor, |r, c| normal[r * count + c]).is_ok();
-        if !is_unique {
-            let scale = (0..count).map(|k| normal[k * count + k]).fold(0.0, f64::max);
-            let heaviest = self.weight[..count].iter().fold(f64::MIN_POSITIVE, |most, w| most.max(*w));
-            let weight = &self.weight;
-            let share = |k: usize| SHARING * scale * weight[k] / heaviest;
-            factorise(count, &mut self.factor, |r, c| normal[r * count + c] + if r == c { share(r) } else { 0.0 })?;
-        }
-        self.carried[..count].fill(0.0);
-        // what sharing keeps from being balanced is balanced by going on from there
-        for _ in 0..if is_unique { 2 } else { 4 } {
-            self.find_left(count);
-            for r in 0..count {
-                let row = &self.carriers[r * n..(r + 1) * n];
-                self.correction[r] = row.iter().zip(&self.left).map(|(a, b)| a * b).sum();
-            }
-            solve_factorised(count, &self.factor, &mut self.correction[..count]);
-            self.carried[..count].iter_mut().zip(&self.correction).for_each(|(x, dx)| *x += dx);
-        }
-        self.find_left(count);
-        for (carried, given) in self.carried[..count].iter_mut().zip(&self.given) {
-            *carried = given.filter(|given| !given.is_nan()).unwrap_or(*carried);
-        }
-        Ok(Carried { is_unique, left: self.left.iter().fold(0.0, |most, left| most.max(left.abs())) })
+    /// What the group of a stuck contact could hold beyond what it does, relative to both together, and who is the first of the group; `None`
+    /// for one that shares with nobody.
+    pub(in crate::formulation) fn margin(&self, c: usize) -> Option<(f64, usize)> {
+        let leader = *self.sharing.leader.get(c)?;
+        (leader != NOWHERE).then(|| (self.sharing.margin[c], leader))
     }
 
-    /// What of the efforts wanted nobody carries.
-    fn find_left(&mut self, count: usize) {
-        let n = self.columns.len();
-        for k in 0..n {
-            let done: f64 = (0..count).map(|r| self.carriers[r * n + k] * self.carried[r]).sum();
-            self.left[k] = self.wanted[k] - done;
+    /// How a contact slips, in any unit, in the motion in which its group lets go.
+    pub(in crate::formulation) fn slip(&self, c: usize) -> f64 {
+        self.sharing.slip[c]
+    }
+
+    /// Solves for ties, led joints and as many of the contacts as there are equations for.
+    fn eliminate(&mut self, compiled: &Compiled, driven: &[Driven], wanted: Option<&[f64]>) {
+        let Self { sharing: Sharing { matrix, equation, contacts, .. }, columns, column_of, .. } = self;
+        let (n, n_ties) = (columns.len(), compiled.coupled.ties.len());
+        let from = n_ties + driven.len();
+        let count = from + contacts.len();
+        // as wide as it can be
+        let width = equation.len() + 1;
+        matrix.fill(0.0);
+        for (k, tie) in compiled.coupled.ties.iter().enumerate() {
+            tie.terms.iter().for_each(|&(v, c)| matrix[column_of[v] * width + k] = c);
+        }
+        for (k, driven) in driven.iter().enumerate() {
+            matrix[column_of[driven.v] * width + n_ties + k] = 1.0;
+        }
+        for (k, &c) in contacts.iter().enumerate() {
+            let contact = &compiled.contacts[c];
+            matrix[column_of[contact.v] * width + from + k] = -1.0;
+            if let Some(b) = contact.b {
+                matrix[column_of[b] * width + from + k] = 1.0;
+            }
+        }
+        if let Some(wanted) = wanted {
+            columns.iter().enumerate().for_each(|(k, &v)| matrix[k * width + width - 1] = wanted[v]);
+        }
+        equation.fill(NOWHERE);
+        for carrier in 0..count {
+            let size = |k: &usize| matrix[k * width + carrier].abs();
+            let unsolved = (0..n).filter(|k| !equation[..carrier].contains(k));
+            let Some(pivot) = unsolved.max_by(|a, b| size(a).total_cmp(&size(b))) else { continue };
+            let largest = (0..n).map(|k| matrix[k * width + carrier].abs()).fold(0.0, f64::max);
+            if size(&pivot) <= NOTHING * largest.max(1.0) {
+                continue;
+            }
+            equation[carrier] = pivot;
+            let inverse = 1.0 / matrix[pivot * width + carrier];
+            matrix[pivot * width..(pivot + 1) * width].iter_mut().for_each(|entry| *entry *= inverse);
+            for k in (0..n).filter(|&k| k != pivot) {
+                let factor = matrix[k * width + carrier];
+                if factor != 0.0 {
+                    for other in 0..width {
+                        matrix[k * width + other] -= factor * matrix[pivot * width + other];
+                    }
+                    matrix[k * width + carrier] = 0.0;
+                }
+            }
+        }
+        self.sharing.from = from;
+        self.sharing.is_found.clear();
+        self.sharing.is_found.resize(count - from, false);
+    }
+
+    /// The group of contact number `k`. `false` if it stands alone or its group has been found.
+    fn find_group(&mut self, k: usize) -> bool {
+        let Sharing { matrix, equation, from, is_found, members, .. } = &mut self.sharing;
+        if std::mem::replace(&mut is_found[k], true) {
+            return false;
+        }
+        let (from, width) = (*from, equation.len() + 1);
+        // whether the effort of a depends on that of b, which is given
+        let depends = |a: usize, b: usize| {
+            let row = equation[from + a];
+            row != NOWHERE && equation[from + b] == NOWHERE && matrix[row * width + from + b].abs() > NOTHING
+        };
+        members.clear();
+        members.push(k);
+        let mut next = 0;
+        while next < members.len() {
+            let a = members[next];
+            for (b, is_found) in is_found.iter_mut().enumerate() {
+                if !*is_found && (depends(a, b) || depends(b, a)) {
+                    *is_found = true;
+                    members.push(b);
+                }
+            }
+            next += 1;
+        }
+        members.len() > 1 || equation[from + k] == NOWHERE
+    }
+
+    /// What all carry, those that are given being so.
+    fn carry(&mut self) {
+        let Sharing { matrix, equation, from, is_found, carried, .. } = &mut self.sharing;
+        let (width, n) = (equation.len() + 1, *from + is_found.len());
+        for k in (0..n).filter(|&k| equation[k] != NOWHERE) {
+            let row = &matrix[equation[k] * width..(equation[k] + 1) * width];
+            let given = (*from..n).filter(|&other| equation[other] == NOWHERE);
+            carried[k] = given.fold(row[width - 1], |rest, other| rest - row[other] * carried[other]);
         }
     }
 }

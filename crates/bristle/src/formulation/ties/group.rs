@@ -1,0 +1,438 @@
+//! Stuck contacts that hold the same: what they could hold, and how they share what they do hold.
+//!
+//! Of the efforts f of such a group some follow from the others,
+//!
+//! ```text
+//! f_B = w β − A f_N,            −down ≤ f ≤ up                                                          (1)
+//! ```
+//!
+//! at w = 1. **Reserve**: the largest w for which (1) has a solution, by the simplex method from f = 0. The group holds as long as that is 1
+//! or more (the static theorem of limit analysis); what the multipliers say at its end is the motion in which it lets go: who slips, and to
+//! which side. **Sharing**: of the solutions at w = 1 that with the least Σ f²/limit, by an active set, from the solution of the first.
+//!
+//! Both work on one tableau, x_B = T x_N, w being one of the x.
+
+use crate::modes::{factorise, solve_factorised};
+
+/// The place of w among the x.
+const W: usize = 0;
+
+/// Coefficients smaller than this, relative to the largest of their column, are none.
+const NOTHING: f64 = 1e-11;
+
+/// What w may be short of its largest value, relative to it.
+const SHORT: f64 = 1e-13;
+
+/// Slips smaller than this, relative to the largest, are none.
+const STILL: f64 = 1e-9;
+
+/// Limits smaller than this part of the largest count as much in the sharing.
+const WEAKEST: f64 = 1e-3;
+
+/// Slopes of Σ f²/limit smaller than this, relative to its terms, are none.
+const LEVEL: f64 = 1e-12;
+
+/// (1) of one group. Scratch; arrays grow to the largest group there is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    /// T, row by row, and who stands in its rows and columns.
+    t: Vec<f64>,
+    basic: Vec<usize>,
+    nonbasic: Vec<usize>,
+    /// As they were to begin with.
+    first: (Vec<f64>, Vec<usize>, Vec<usize>),
+    /// x and its limits.
+    pub value: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    /// In the motion in which it lets go, in any unit.
+    pub slip: Vec<f64>,
+    /// Of the sharing: who is at a limit and stays there; the side each is on, ±1; the step; slopes and their matrix.
+    is_fixed: Vec<bool>,
+    side: Vec<f64>,
+    free: Vec<usize>,
+    step: Vec<f64>,
+    matrix: Vec<f64>,
+}
+
+impl Group {
+    /// Room for `n` contacts.
+    pub fn new(n: usize) -> Self {
+        let list = || Vec::with_capacity(n + 1);
+        let square = || Vec::with_capacity((n + 1) * (n + 1));
+        Self {
+            t: square(),
+            basic: list(),
+            nonbasic: list(),
+            first: (square(), list(), list()),
+            value: Vec::with_capacity(n + 1),
+            low: Vec::with_capacity(n + 1),
+            high: Vec::with_capacity(n + 1),
+            slip: Vec::with_capacity(n + 1),
+            is_fixed: Vec::with_capacity(n + 1),
+            side: Vec::with_capacity(n + 1),
+            free: list(),
+            step: Vec::with_capacity(n + 1),
+            matrix: square(),
+        }
+    }
+
+    /// Contacts 1, 2, … with these limits [up, down]: first those that follow from the others, `n_basic` of them, then the others. `entry(i, j)`
+    /// is β of the i-th, or −A of the i-th by the j-th of the others, counted from 1.
+    pub fn fill(
+        &mut self,
+        n_basic: usize,
+        limits: impl Iterator<Item = [f64; 2]>,
+        entry: impl Fn(usize, usize) -> f64,
+    ) {
+        self.low.clear();
+        self.high.clear();
+        self.low.push(0.0);
+        self.high.push(f64::INFINITY);
+        for [up, down] in limits {
+            self.low.push(-down);
+            self.high.push(up);
+        }
+        let n = self.low.len();
+        self.basic.clear();
+        self.basic.extend(1..=n_basic);
+        self.nonbasic.clear();
+        self.nonbasic.push(W);
+        self.nonbasic.extend(n_basic + 1..n);
+        self.t.clear();
+        for i in 0..n_basic {
+            self.t.extend((0..n - n_basic).map(|j| entry(i, j)));
+        }
+        self.first.0.clone_from(&self.t);
+        self.first.1.clone_from(&self.basic);
+        self.first.2.clone_from(&self.nonbasic);
+    }
+
+    fn at(&self, i: usize, j: usize) -> f64 {
+        self.t[i * self.nonbasic.len() + j]
+    }
+
+    /// Who stands in row i and who in column j change places.
+    fn exchange(&mut self, i: usize, j: usize) {
+        let n = self.nonbasic.len();
+        let inverse = 1.0 / self.at(i, j);
+        for k in 0..n {
+            self.t[i * n + k] *= if k == j { 0.0 } else { -inverse };
+        }
+        self.t[i * n + j] = inverse;
+        for r in (0..self.basic.len()).filter(|&r| r != i) {
+            let factor = std::mem::take(&mut self.t[r * n + j]);
+            if factor != 0.0 {
+                for k in 0..n {
+                    self.t[r * n + k] += factor * self.t[i * n + k];
+                }
+            }
+        }
+        std::mem::swap(&mut self.basic[i], &mut self.nonbasic[j]);
+    }
+
+    /// How far `x` is from the limit towards which it moves.
+    fn room(&self, x: usize, rate: f64) -> f64 {
+        let room = if rate > 0.0 { self.high[x] - self.value[x] } else { self.value[x] - self.low[x] };
+        room.max(0.0)
+    }
+
+    fn limit(&self, x: usize, rate: f64) -> f64 {
+        if rate > 0.0 { self.high[x] } else { self.low[x] }
+    }
+
+    /// The largest w; fills in efforts that carry the load at w = 1, the larger the further beyond the limits, and slips.
+    pub fn reserve(&mut self) -> f64 {
+        let n = self.low.len();
+        self.value.clear();
+        self.value.resize(n, 0.0);
+        self.slip.clear();
+        self.slip.resize(n, 0.0);
+        let load = (0..self.basic.len()).map(|i| self.at(i, 0).abs()).fold(0.0, f64::max);
+        let strongest = (1..n).map(|x| self.high[x].max(-self.low[x])).fold(0.0, f64::max);
+        if load == 0.0 {
+            return f64::INFINITY;
+        }
+        let short = SHORT * strongest / load;
+        let row_of_w = self.climb(short);
+        let w = self.value[W];
+        if let Some(row) = row_of_w {
+            let most = (0..self.nonbasic.len()).map(|j| self.at(row, j).abs()).fold(0.0, f64::max);
+            for (j, &x) in self.nonbasic.iter().enumerate() {
+                let slip = self.at(row, j);
+                self.slip[x] = if slip.abs() > STILL * most { slip } else { 0.0 };
+            }
+        }
+        if w > 0.0 && w.is_finite() {
+            self.value.iter_mut().for_each(|value| *value /= w);
+        } else {
+            // nobody can, or nothing limits them: as it comes
+            self.go_back();
+            self.value.fill(0.0);
+            for i in 0..self.basic.len() {
+                self.value[self.basic[i]] = self.at(i, 0);
+            }
+        }
+        w
+    }
+
+    /// Raises w as far as it goes, to `short`. The row in which it stands then; none where there is no end.
+    fn climb(&mut self, short: f64) -> Option<usize> {
+        let (n, columns) = (self.low.len(), self.nonbasic.len());
+        // who improves most goes first; should they go round in circles, the first of them does, which ends (Bland)
+        let (patience, end) = (10 + 4 * n, 100 + 40 * n);
+        let mut row_of_w = None;
+        for round in 0..end {
+            let is_careful = round > patience;
+            let mut enters = None;
+            match row_of_w {
+                None => enters = Some((0, 1.0)),
+                Some(row) => {
+                    let mut most = short;
+                    for j in 0..columns {
+                        let (x, slope) = (self.nonbasic[j], self.at(row, j));
+                        let gain = slope.abs() * (self.high[x] - self.low[x]);
+                        if gain > most && self.room(x, slope) > 0.0 {
+                            let is_first = enters.is_none_or(|(other, _): (usize, f64)| x < self.nonbasic[other]);
+                            if !is_careful || is_first {
+                                enters = Some((j, slope.signum()));
+                            }
+                            most = if is_careful { short } else { gain };
+                        }
+                    }
+                }
+            }
+            let Some((j, direction)) = enters else { break };
+            let x = self.nonbasic[j];
+            let others = (0..self.basic.len()).filter(|&i| Some(i) != row_of_w);
+            let largest = others.clone().map(|i| self.at(i, j).abs()).fold(0.0, f64::max);
+            let (mut reach, mut leaves) = (self.room(x, direction), None::<usize>);
+            for i in others {
+                let rate = direction * self.at(i, j);
+                if rate.abs() <= NOTHING * largest {
+                    continue;
+                }
+                let here = self.room(self.basic[i], rate) / rate.abs();
+                let is_better = leaves.is_none_or(|other| {
+                    if is_careful { self.basic[i] < self.basic[other] } else { rate.abs() > self.at(other, j).abs() }
+                });
+                if here < reach || here == reach && is_better {
+                    (reach, leaves) = (here, Some(i));
+                }
+            }
+            if reach.is_infinite() {
+                self.value[W] = f64::INFINITY;
+                return None;
+            }
+            self.value[x] += direction * reach;
+            for i in 0..self.basic.len() {
+                let other = self.basic[i];
+                self.value[other] += direction * reach * self.at(i, j);
+            }
+            match leaves {
+                None => self.value[x] = self.limit(x, direction),
+                Some(i) => {
+                    let other = self.basic[i];
+                    self.value[other] = self.limit(other, direction * self.at(i, j));
+                    self.exchange(i, j);
+                    if x == W {
+                        row_of_w = Some(i);
+                    }
+                }
+            }
+        }
+        row_of_w
+    }
+
+    fn go_back(&mut self) {
+        self.t.clone_from(&self.first.0);
+        self.basic.clone_from(&self.first.1);
+        self.nonbasic.clone_from(&self.first.2);
+    }
+
+    /// The least Σ f²/limit at w = 1, from the efforts in `value`, which are within the limits up to rounding.
+    pub fn share(&mut self) {
+        self.go_back();
+        let n = self.low.len();
+        self.value[W] = 1.0;
+        for x in 1..n {
+            self.low[x] = self.low[x].min(self.value[x]);
+            self.high[x] = self.high[x].max(self.value[x]);
+        }
+        self.is_fixed.clear();
+        self.is_fixed.resize(n, false);
+        self.is_fixed[W] = true;
+        self.side.clear();
+        self.side.extend(self.value.iter().map(|value| if *value < 0.0 { -1.0 } else { 1.0 }));
+        self.step.resize(n, 0.0);
+        let strongest = (1..n).map(|x| self.high[x].max(-self.low[x])).fold(f64::MIN_POSITIVE, f64::max);
+        for _ in 0..20 + 10 * n {
+            if !self.go_on(strongest) && !self.release(strongest) {
+                break;
+            }
+        }
+    }
+
+    /// Weight of f² in the sum, on the side it is on.
+    fn weight(&self, x: usize, strongest: f64) -> f64 {
+        strongest / self.limit(x, self.side[x]).abs().max(WEAKEST * strongest)
+    }
+
+    /// Slope of half the sum in the x of column j, and the size of its terms.
+    fn slope(&self, j: usize, strongest: f64) -> (f64, f64) {
+        let x = self.nonbasic[j];
+        let own = self.weight(x, strongest) * self.value[x];
+        (0..self.basic.len()).fold((own, own.abs()), |(sum, size), i| {
+            let other = self.basic[i];
+            let term = self.weight(other, strongest) * self.value[other] * self.at(i, j);
+            (sum + term, size + term.abs())
+        })
+    }
+
+    /// Goes to the least of the sum with what is fixed fixed, or up to the first limit, or to where one changes sides. Whether something stood
+    /// in the way.
+    fn go_on(&mut self, strongest: f64) -> bool {
+        self.free.clear();
+        self.free.extend((0..self.nonbasic.len()).filter(|&j| !self.is_fixed[self.nonbasic[j]]));
+        let m = self.free.len();
+        if m == 0 {
+            return false;
+        }
+        self.matrix.resize(m * m, 0.0);
+        let mut matrix = std::mem::take(&mut self.matrix);
+        let entry = |r: usize, c: usize| {
+            let (r, c) = (self.free[r], self.free[c]);
+            let own = if r == c { self.weight(self.nonbasic[r], strongest) } else { 0.0 };
+            (0..self.basic.len())
+                .fold(own, |sum, i| sum + self.weight(self.basic[i], strongest) * self.at(i, r) * self.at(i, c))
+        };
+        let is_solved = factorise(m, &mut matrix, entry).is_ok();
+        for k in 0..m {
+            self.step[k] = -self.slope(self.free[k], strongest).0;
+        }
+        if is_solved {
+            solve_factorised(m, &matrix, &mut self.step[..m]);
+        }
+        self.matrix = matrix;
+        if !is_solved {
+            return false;
+        }
+        // the first in the way: its place, and whether at a limit
+        let mut reach = 1.0;
+        let mut first: Option<(usize, f64, bool)> = None;
+        let moving = |i: usize| (0..m).map(|k| self.at(i, self.free[k]) * self.step[k]).sum::<f64>();
+        let nonbasic = (0..m).map(|k| (self.nonbasic[self.free[k]], self.step[k]));
+        for (x, rate) in nonbasic.chain((0..self.basic.len()).map(|i| (self.basic[i], moving(i)))) {
+            if rate == 0.0 || x == W {
+                continue;
+            }
+            // going back to 0 and beyond
+            let turns = self.side[x] * rate < 0.0;
+            let (to_limit, to_zero) = (self.room(x, rate) / rate.abs(), (self.value[x] / rate).abs());
+            if turns && to_zero < reach && self.high[x] != -self.low[x] {
+                (reach, first) = (to_zero, Some((x, rate, false)));
+            }
+            if to_limit < reach {
+                (reach, first) = (to_limit, Some((x, rate, true)));
+            }
+        }
+        for i in 0..self.basic.len() {
+            let rate: f64 = (0..m).map(|k| self.at(i, self.free[k]) * self.step[k]).sum();
+            let x = self.basic[i];
+            self.value[x] += reach * rate;
+        }
+        for k in 0..m {
+            let x = self.nonbasic[self.free[k]];
+            self.value[x] += reach * self.step[k];
+        }
+        match first {
+            None => return false,
+            Some((x, rate, false)) => {
+                self.value[x] = 0.0;
+                self.side[x] = rate.signum();
+            }
+            Some((x, rate, true)) => {
+                self.value[x] = self.limit(x, rate);
+                self.is_fixed[x] = true;
+                // what is fixed stands in a column
+                if let Some(i) = self.basic.iter().position(|&basic| basic == x) {
+                    let size = |k: &usize| self.at(i, self.free[*k]).abs();
+                    let Some(k) = (0..m).max_by(|a, b| size(a).total_cmp(&size(b))) else { return false };
+                    self.exchange(i, self.free[k]);
+                }
+            }
+        }
+        true
+    }
+
+    /// Lets go of the one whose limit most keeps the sum from falling. Whether there was any.
+    fn release(&mut self, strongest: f64) -> bool {
+        let (mut most, mut worst) = (LEVEL, None);
+        for j in 0..self.nonbasic.len() {
+            let x = self.nonbasic[j];
+            if x == W || !self.is_fixed[x] {
+                continue;
+            }
+            let (slope, size) = self.slope(j, strongest);
+            if self.room(x, -slope) > 0.0 && slope.abs() > most * size {
+                (most, worst) = (slope.abs() / size, Some(x));
+            }
+        }
+        let Some(x) = worst else { return false };
+        self.is_fixed[x] = false;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A group with limits [up, down]; rows of β and −A.
+    fn group(limits: &[[f64; 2]], rows: &[&[f64]]) -> Group {
+        let mut group = Group::new(limits.len());
+        group.fill(rows.len(), limits.iter().copied(), |i, j| rows[i][j]);
+        group
+    }
+
+    #[test]
+    fn two_side_by_side_share_by_strength_and_reach_their_limits_together() {
+        // f1 + f2 = 2
+        let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[2.0, -1.0]]);
+        assert!((group.reserve() - 2.0).abs() < 1e-14);
+        assert!(group.slip[1] > 0.0 && group.slip[2] == group.slip[1], "{:?}", group.slip);
+        group.share();
+        assert!((group.value[1] - 0.5).abs() < 1e-14 && (group.value[2] - 1.5).abs() < 1e-14, "{:?}", group.value);
+    }
+
+    #[test]
+    fn one_that_counts_more_through_a_gear_is_at_its_limit_first() {
+        // f1 + 3.7 f2 = 9.5, limits 4 and 2: 11.4 in all
+        let mut group = group(&[[4.0, 4.0], [2.0, 2.0]], &[&[9.5, -3.7]]);
+        assert!((group.reserve() - 11.4 / 9.5).abs() < 1e-14);
+        group.share();
+        let (f1, f2) = (group.value[1], group.value[2]);
+        assert!((f1 + 3.7 * f2 - 9.5).abs() < 1e-13 && f1.abs() <= 4.0 && f2.abs() <= 2.0, "{f1} {f2}");
+        // least f1²/4 + f2²/2 would be f2 = 1.85 f1, beyond the limit of the second
+        assert!((f2 - 2.0).abs() < 1e-13, "{f2}");
+    }
+
+    #[test]
+    fn one_that_holds_one_way_only_gives_nothing_the_other() {
+        // f1 + f2 = −2, the first holds against backward motion only; then +2
+        for (load, reserve) in [(-2.0, 5.5), (2.0, 0.5)] {
+            let mut group = group(&[[0.0, 10.0], [1.0, 1.0]], &[&[load, -1.0]]);
+            assert!((group.reserve() - reserve).abs() < 1e-13);
+            // who lets go: both
+            assert!(group.slip.iter().skip(1).all(|slip| *slip * load > 0.0), "{:?}", group.slip);
+        }
+    }
+
+    #[test]
+    fn nothing_to_carry_is_carried_for_ever() {
+        let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[0.0, -1.0]]);
+        assert_eq!(group.reserve(), f64::INFINITY);
+        group.share();
+        assert_eq!(group.value[1..], [0.0, 0.0]);
+    }
+}

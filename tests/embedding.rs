@@ -63,7 +63,7 @@ pub const MACHINES: [Make; 9] = [
 ];
 
 /// What a controller does at step `k`: an effort, a target, friction that wears.
-fn command(sim: &mut Simulation, k: usize) {
+pub fn command(sim: &mut Simulation, k: usize) {
     sim.set_effort("b", 0.3 * (0.1 * k as f64).sin()).unwrap();
     if k % 7 == 3 {
         sim.set_target("c", 0.1 * (k % 5) as f64).unwrap();
@@ -182,7 +182,7 @@ fn snapshots_of_other_machines_and_versions_are_refused() {
     let mut bytes = sim.snapshot().unwrap();
     bytes[8] = 9;
     let error = sim.restore(&bytes).unwrap_err().to_string();
-    assert!(error.contains("version 9, this program reads version 3"), "{error}");
+    assert!(error.contains("version 9, this program reads version 4"), "{error}");
     let error = sim.restore(b"nonsense").unwrap_err().to_string();
     assert!(error.contains("shorter than its own header"), "{error}");
 }

@@ -139,10 +139,7 @@ impl Sweep {
         if n_failed == 0 {
             return Ok(Outcome::Done);
         }
-        say!(
-            "error: {n_failed} of {} failed: the column `error` of {path} says why",
-            count(points.len(), "point")
-        );
+        say!("error: {n_failed} of {} failed: the column `error` of {path} says why", count(points.len(), "point"));
         Ok(Outcome::Failed)
     }
 

@@ -40,6 +40,7 @@ impl Archived for Machine {
             derivatives: _,
             reduction: _,
             failure: _,
+            aside: _,
             kept: _,
             // memory
             leaving,

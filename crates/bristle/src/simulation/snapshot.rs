@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 
@@ -102,7 +102,10 @@ impl Acts {
                 && std::mem::discriminant(load) == std::mem::discriminant(&contact.load)
         };
         let same_drive = |drive: &Drive, at: &Drive| std::mem::discriminant(drive) == std::mem::discriminant(at);
+        let model = &compiled.model;
+        let is_free = |k: usize| model.v_range(model.joint_of_velocity(k)).len() != 1;
         effort.len() == compiled.effort.len()
+            && effort.iter().enumerate().all(|(k, tau)| *tau == 0.0 || !is_free(k))
             && damping.len() == compiled.dampers.len()
             && springs.len() == compiled.springs.len()
             && wrenches.iter().all(|(body, _)| (1..compiled.model.n_bodies()).contains(body))
@@ -175,6 +178,7 @@ pub(crate) struct Memory<'a> {
     pub state: &'a mut Snapshot,
     pub past: &'a mut Past,
     pub is_pushed: &'a mut bool,
+    pub must_begin: &'a mut bool,
 }
 
 impl Memory<'_> {
@@ -184,6 +188,7 @@ impl Memory<'_> {
         self.state.archive(archive);
         self.past.archive(archive);
         self.is_pushed.archive(archive);
+        self.must_begin.archive(archive);
     }
 
     /// As bytes: see the header of this file for their order.
@@ -245,14 +250,17 @@ impl Memory<'_> {
 
 impl Simulation {
     fn memory(&mut self) -> Memory<'_> {
-        let Self { driver, system, state, past, is_pushed, .. } = self;
-        Memory { driver, system, state, past, is_pushed }
+        let Self { driver, system, state, past, is_pushed, must_begin, .. } = self;
+        Memory { driver, system, state, past, is_pushed, must_begin }
     }
 
     /// Everything, as bytes: see the header of this file for their order. What a caller has put into the world is looked at first, as
     /// the next step would.
     pub fn snapshot(&mut self) -> Result<Vec<u8>> {
         self.look_at_world()?;
+        if self.is_stale {
+            self.write_back()?;
+        }
         let fingerprint = self.fingerprint();
         Ok(self.memory().write(fingerprint))
     }
@@ -265,9 +273,7 @@ impl Simulation {
         if self.memory().read(fingerprint, bytes)? || self.is_touched {
             self.show_acts();
         }
-        self.events.clear();
-        self.y.resize(self.system.max_dim(), 0.0);
-        self.must_begin = false;
+        self.forget_edits();
         self.show()
     }
 
@@ -306,11 +312,16 @@ impl Simulation {
         self.past = Past { initial: stored.stored(), pressed: stored.pressed, quad, ..Past::default() };
         (self.system, self.driver) = (system, driver);
         (self.is_pushed, self.must_begin) = (false, false);
+        self.forget_edits();
+        self.write_back()
+    }
+
+    /// Whatever callers have changed since counts for nothing.
+    fn forget_edits(&mut self) {
         self.events.clear();
+        self.n_told = 0;
         self.y.resize(self.system.max_dim(), 0.0);
-        self.write_back()?;
-        self.is_touched = false;
-        Ok(())
+        (self.is_touched, self.is_moved, self.is_stale) = (false, false, false);
     }
 
     /// What acts in the machine goes onto the entities.

@@ -137,6 +137,19 @@ fn gears_and_clutches_do_not_allocate() {
         let count = allocations(|| (0..100).for_each(|_| sim.step(0.01).unwrap()));
         assert_eq!(count, 0, "{name}");
     }
+    // a joint that is put somewhere takes its gears along
+    let mut sim = crate::embedding::geared(Method::Radau5, Control::default());
+    let mut steps = |n: u32| {
+        for k in 0..n {
+            sim.set_joint("arm", 0.1 * f64::from(k % 5), 0.2).unwrap();
+            sim.set_effort("arm", 0.1).unwrap();
+            sim.step(1e-3).unwrap();
+            sim.set_wrench("link 2", [0.0; 3], [0.1, 0.0, 0.0]).unwrap();
+            sim.step(1e-3).unwrap();
+        }
+    };
+    steps(20);
+    assert_eq!(allocations(|| steps(20)), 0);
 }
 
 #[test]

@@ -48,6 +48,11 @@ pub(super) struct Aside {
 }
 
 impl Aside {
+    /// Scratch, when nothing is put aside.
+    pub fn lists(&mut self) -> &mut [Vec<f64>; 7] {
+        &mut self.lists
+    }
+
     fn keep(&mut self, machine: &Machine) {
         let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
         let now = [v, a, xi, tau, kappa, load, friction];

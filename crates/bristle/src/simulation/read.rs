@@ -243,10 +243,14 @@ impl Simulation {
         let model = &self.compiled().model;
         match model.kinds[i] {
             JointKind::Revolute { .. } | JointKind::Prismatic { .. } => Ok(i),
-            JointKind::Fixed | JointKind::Free => {
-                let what =
-                    format!("one coordinate of a {} joint", if model.v_range(i).is_empty() { "fixed" } else { "free" });
-                Err(Error::Unsupported { name: model.joint_names[i].clone(), what })
+            JointKind::Fixed => {
+                let (name, instead) =
+                    (model.joint_names[i].clone(), ": `reaction` is what it has, `pose` where its link is");
+                Err(Error::NotSingle { name, kind: "fixed", instead })
+            }
+            JointKind::Free => {
+                let instead = ": read `positions`, `velocities` and `pose`, or its `FreeState`; set it by `set_state`";
+                Err(Error::NotSingle { name: model.joint_names[i].clone(), kind: "free", instead })
             }
         }
     }

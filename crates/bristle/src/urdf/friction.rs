@@ -122,8 +122,10 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
     }
     let reader = Reader::new(sources, Damage::default());
     let in_shape = |entry: &&Entry| is_bare(entry, sources).is_none();
-    let said: Vec<Vec<(&str, &Node)>> =
-        entries.iter().map(|entry| Some(entry).filter(in_shape).map_or(Vec::new(), |entry| fields_of(&reader, entry))).collect();
+    let said: Vec<Vec<(&str, &Node)>> = entries
+        .iter()
+        .map(|entry| Some(entry).filter(in_shape).map_or(Vec::new(), |entry| fields_of(&reader, entry)))
+        .collect();
     let mut given = Vec::new();
     let mut fields_for: Vec<Vec<Field>> = Vec::new();
     for ((name, entry), has_law) in names.iter().zip(&of_joint).zip(has_law) {
@@ -184,9 +186,11 @@ fn is_bare(entry: &Entry, sources: &Sources) -> Option<String> {
         {
             Some(format!("write `\"{}\": (friction: {}(…))`", entry.name, sources.text(*name)))
         }
-        Value::Number(_) => {
-            Some(format!("write `\"{}\": (friction: Coulomb(coulomb: {}))`", entry.name, sources.text(entry.value.span)))
-        }
+        Value::Number(_) => Some(format!(
+            "write `\"{}\": (friction: Coulomb(coulomb: {}))`",
+            entry.name,
+            sources.text(entry.value.span)
+        )),
         _ => None,
     }
 }

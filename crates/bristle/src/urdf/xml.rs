@@ -30,7 +30,9 @@ fn help_for(element: &str) -> &'static str {
         "transmission" | "ros2_control" => {
             "reductions and controllers in it do not act here: give `armature` in a friction file; without `--strict` it is ignored, and said to be"
         }
-        "gazebo" => "settings of another simulator are not looked into: without `--strict` they are ignored, and said to be",
+        "gazebo" => {
+            "settings of another simulator are not looked into: without `--strict` they are ignored, and said to be"
+        }
         _ => "take it out, or leave out `--strict`, which ignores it and says so",
     }
 }

@@ -137,6 +137,19 @@ fn gears_and_clutches_do_not_allocate() {
         let count = allocations(|| (0..100).for_each(|_| sim.step(0.01).unwrap()));
         assert_eq!(count, 0, "{name}");
     }
+    // a joint that is put somewhere takes its gears along
+    let mut sim = crate::embedding::geared(Method::Radau5, Control::default());
+    let mut steps = |n: u32| {
+        for k in 0..n {
+            sim.set_joint("arm", 0.1 * f64::from(k % 5), 0.2).unwrap();
+            sim.set_effort("arm", 0.1).unwrap();
+            sim.step(1e-3).unwrap();
+            sim.set_wrench("link 2", [0.0; 3], [0.1, 0.0, 0.0]).unwrap();
+            sim.step(1e-3).unwrap();
+        }
+    };
+    steps(20);
+    assert_eq!(allocations(|| steps(20)), 0);
 }
 
 #[test]
@@ -170,5 +183,76 @@ fn friction_that_follows_the_reaction_does_not_allocate() {
         let count = allocations(|| (0..200).for_each(|_| sim.step(0.01).unwrap()));
         assert!(sim.stats().n_events > before + 10, "pins stick and slip: {:?}", sim.stats());
         assert_eq!(count, 0, "{formulation:?} {method:?}");
+    }
+}
+
+/// Everything a controller changes between steps, and what it asks.
+#[test]
+fn setters_and_inverse_dynamics_do_not_allocate() {
+    use crate::embedding::{DRY, MACHINES, lugre};
+    use bristle::friction::Coulomb;
+    type Act = fn(&mut Simulation, f64);
+    let acts: [(&str, Act); 13] = [
+        ("effort", |sim, x| sim.set_effort("b", 0.1 * x).unwrap()),
+        ("efforts", |sim, x| {
+            let mut efforts = [0.0; 9];
+            let n = sim.velocities().len();
+            efforts[0] = 0.1 * x;
+            sim.set_efforts(&efforts[..n]).unwrap();
+        }),
+        ("effort component", |sim, x| {
+            let joint = sim.joint("b").unwrap();
+            sim.world_mut().get::<&mut Effort>(joint).unwrap().0 = 0.1 * x;
+        }),
+        ("wrench", |sim, x| sim.set_wrench("link 2", [0.0; 3], [0.1 * x, 0.0, 0.1]).unwrap()),
+        ("wrench component", |sim, x| {
+            let link = sim.link("link 2").unwrap();
+            sim.world_mut().get::<&mut ExternalWrench>(link).unwrap().force.x = 0.1 * x;
+        }),
+        ("target", |sim, x| sim.set_target("c", 0.1 * x).unwrap()),
+        ("joint", |sim, x| sim.set_joint("b", 0.1 * x, 0.0).unwrap()),
+        ("state", |sim, x| {
+            let (mut q, mut v) = ([0.0; 10], [0.0; 9]);
+            let (n_q, n_v) = (sim.positions().len(), sim.velocities().len());
+            q[..n_q].copy_from_slice(sim.positions());
+            v[..n_v].copy_from_slice(sim.velocities());
+            v[0] += 1e-3 * x;
+            sim.set_state(&q[..n_q], &v[..n_v]).unwrap();
+        }),
+        ("dry law", |sim, x| sim.set_friction("a", Coulomb { coulomb: 3.0 + 0.1 * x, ..DRY }).unwrap()),
+        ("bristles", |sim, x| {
+            let law = bristle::friction::LuGre { sigma2: 0.1 + 0.01 * x, ..lugre() };
+            sim.set_friction("c", law).unwrap();
+        }),
+        ("load", |sim, x| sim.set_load("b", Load::Pin { radius: 0.05 + 1e-3 * x }).unwrap()),
+        ("inverse dynamics", |sim, x| {
+            let (a, mut tau) = ([0.1 * x; 9], [0.0; 9]);
+            let n = sim.velocities().len();
+            sim.efforts_for(&a[..n], &mut tau[..n]).unwrap();
+            let mut q = [0.0; 10];
+            let n_q = sim.positions().len();
+            q[..n_q].copy_from_slice(sim.positions());
+            sim.inverse_dynamics(&q[..n_q], &[0.0; 9][..n], &a[..n], &mut tau[..n]).unwrap();
+        }),
+        ("questions", |sim, x| {
+            sim.set_effort("b", 0.1 * x).unwrap();
+            sim.refresh().unwrap();
+            std::hint::black_box(sim.energy().unwrap());
+        }),
+    ];
+    for (m, make) in MACHINES.iter().enumerate() {
+        let mut sim = make();
+        sim.set_wrench("link 2", [0.0; 3], [0.0; 3]).unwrap();
+        for (name, act) in acts {
+            let mut steps = |n: u32| {
+                for k in 0..n {
+                    act(&mut sim, f64::from(k % 7));
+                    sim.step(1e-3).unwrap();
+                }
+            };
+            steps(20);
+            let count = allocations(|| steps(40));
+            assert_eq!(count, 0, "machine {m}, {name}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::embedding::{DRY, MACHINES, geared, lugre};
 use bristle::batch::Rollout;
-use bristle::friction::{Coulomb, Mode};
+use bristle::friction::{Coulomb, LuGre, Mode};
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 use bristle::signal::Signal;
@@ -246,4 +246,101 @@ fn threads_beyond_any_use_are_refused() {
         let said = refused.err().unwrap().to_string();
         assert!(said.contains("number of threads") && said.contains("from 1 to 1024"), "{said}");
     }
+}
+
+#[test]
+fn states_and_laws_set_in_a_copy_shift_the_ledger_not_its_balance() {
+    // dry friction with a pin, bristles, a chart; bristles under a reaction; steps of a fixed length
+    let pressed = || {
+        let mut sim = MACHINES[1]();
+        sim.set_load("c", Load::Pin { radius: 0.1 }).unwrap();
+        sim
+    };
+    for (m, mut sim) in [MACHINES[0](), MACHINES[1](), pressed(), MACHINES[8]()].into_iter().enumerate() {
+        sim.step(0.1).unwrap();
+        let mut batch = Batch::new(&mut sim, 2).unwrap();
+        let balance = |batch: &mut Batch, copy: usize| batch.energy(copy).unwrap().balance;
+        let (q, v) = (sim.positions().to_vec(), vec![0.3; sim.velocities().len()]);
+        let before = balance(&mut batch, 1);
+        batch.set_state(1, &q, &v).unwrap();
+        assert!((balance(&mut batch, 1) - before).abs() < 1e-9, "machine {m}: {}", balance(&mut batch, 1));
+        batch.step(0.05).unwrap();
+        let before = balance(&mut batch, 1);
+        batch.set_friction(1, "c", LuGre { sigma0: 3e3, ..lugre() }).unwrap();
+        assert!((balance(&mut batch, 1) - before).abs() < 1e-9, "machine {m}: {}", balance(&mut batch, 1));
+        batch.step(0.05).unwrap();
+        // steps of a fixed length have an error of their own
+        let far = if m == 3 { 0.1 } else { 1e-6 };
+        assert!(balance(&mut batch, 1).abs() < far, "machine {m}: {}", balance(&mut batch, 1));
+    }
+}
+
+#[test]
+fn a_change_that_is_refused_leaves_the_copy_as_it_was() {
+    let mut sim = MACHINES[0]();
+    sim.step(0.05).unwrap();
+    let mut batch = Batch::new(&mut sim, 3).unwrap();
+    // a pin that jams
+    let law = Coulomb { coulomb: 500.0, stiction: 500.0, viscous: 0.0 };
+    assert!(batch.set_friction(0, "b", law).is_err());
+    assert!(batch.set_load(1, "b", Load::Pin { radius: 50.0 }).is_err());
+    for _ in 0..10 {
+        batch.step(0.01).unwrap();
+    }
+    for k in batch.positions().chunks(3) {
+        assert!((k[0] - k[2]).abs() < 1e-7 && (k[1] - k[2]).abs() < 1e-7, "{k:?}");
+    }
+}
+
+#[test]
+fn a_length_of_time_that_is_none_changes_nothing() {
+    for make in MACHINES {
+        let mut sim = make();
+        sim.step(0.1).unwrap();
+        let (mut plain, mut asked) = (Batch::new(&mut sim, 2).unwrap(), Batch::new(&mut sim, 2).unwrap());
+        for dt in [f64::NAN, -1.0, f64::INFINITY] {
+            let error = asked.step(dt).unwrap_err().to_string();
+            assert!(error.contains("dt"), "{error}");
+            assert!(asked.rollout(dt, 2, &[], &mut Rollout::default()).is_err());
+        }
+        for _ in 0..10 {
+            plain.step(0.01).unwrap();
+            asked.step(0.01).unwrap();
+        }
+        assert_eq!(plain.positions(), asked.positions());
+    }
+}
+
+#[test]
+fn copies_have_a_budget_of_steps_and_of_memory() {
+    let mut sim = MACHINES[0]();
+    sim.set_most_steps(500);
+    let mut batch = Batch::new(&mut sim, 2).unwrap();
+    assert!(batch.step(1e6).is_err() && batch.failures().count() == 2);
+    batch.set_most_steps(20_000);
+    batch.step(0.1).unwrap();
+    let mut into = Rollout::default();
+    let error = batch.rollout(0.1, 1 << 44, &[], &mut into).unwrap_err().to_string();
+    assert!(error.contains("do not fit into memory"), "{error}");
+    batch.rollout(1e-3, 2, &[], &mut into).unwrap();
+}
+
+#[test]
+fn efforts_on_free_joints_are_refused_in_batches_as_in_simulations() {
+    let mut sim = MACHINES[0]();
+    let model = &sim.compiled().model;
+    let (k, n_v) = (model.v_index[model.joint("throw").unwrap()] + 5, model.n_v);
+    let mut efforts = vec![0.0; n_v];
+    efforts[k] = 10.0;
+    let refused = "a free joint takes wrenches on its link";
+    assert!(sim.set_efforts(&efforts).unwrap_err().to_string().contains(refused));
+    let mut batch = Batch::new(&mut sim, 2).unwrap();
+    batch.efforts_mut()[2 * k + 1] = 10.0;
+    let error = batch.step(0.01).unwrap_err().to_string();
+    assert!(error.contains(refused) && error.contains("`throw`"), "{error}");
+    assert_eq!((batch.time(0).unwrap(), batch.time(1).unwrap()), (0.01, 0.0));
+    batch.efforts_mut()[2 * k + 1] = 0.0;
+    batch.step(0.01).unwrap();
+    let error = batch.rollout(0.01, 1, &efforts.repeat(2), &mut Rollout::default()).unwrap_err().to_string();
+    assert!(error.contains(refused) && error.contains("copy 0, step 0"), "{error}");
 }

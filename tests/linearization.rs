@@ -174,14 +174,9 @@ fn accelerations_moved(is_geared: bool, name: &str, h: f64) -> Vec<f64> {
         sim.world_mut().insert_one(entity, BristleState { z: bristle.z + h / 1e3, ..bristle }).unwrap();
     } else {
         let (dq, dv) = if what == "position" { (h, 0.0) } else { (0.0, h) };
-        let mut put = |joint: &str, dq: f64, dv: f64| {
-            let (q, v) = (sim.position(joint).unwrap(), sim.velocity(joint).unwrap());
-            sim.set_joint(joint, q + dq, v + dv).unwrap();
-        };
-        put(joint, dq, dv);
-        if is_geared && joint == "a" {
-            put("c", 0.5 * dq, 0.5 * dv);
-        }
+        let (q, v) = (sim.position(joint).unwrap(), sim.velocity(joint).unwrap());
+        // what is geared to it goes along
+        sim.set_joint(joint, q + dq, v + dv).unwrap();
     }
     sim.step(0.0).unwrap();
     sim.accelerations().to_vec()

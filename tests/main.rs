@@ -5,6 +5,7 @@ mod allocation;
 mod analytic;
 mod any_calls;
 mod batch;
+mod between_steps;
 mod complementarity;
 mod couplings;
 mod embedding;

@@ -1,8 +1,8 @@
 //! An inverted pendulum with friction, held upright by state feedback from the linearised equations.
 
 use bristle::friction::Tanh;
+use bristle::nalgebra::{DMatrix, RowDVector};
 use bristle::prelude::*;
-use nalgebra::{DMatrix, RowDVector};
 
 /// K of u = −K y for the least ∫ yᵀy + u² dt: the Riccati equation, integrated backwards until it stands still.
 fn lqr(a: &DMatrix<f64>, b: &DMatrix<f64>) -> RowDVector<f64> {

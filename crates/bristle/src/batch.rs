@@ -8,23 +8,25 @@
 //! |---|---|---|
 //! | [`Batch::positions`], [`Batch::velocities`], [`Batch::accelerations`] | as in [`Simulation::positions`] and its like | read |
 //! | [`Batch::friction_efforts`], [`Batch::loads`], [`Batch::modes`], [`Batch::bristles`] | as in [`Simulation::contact_names`] | read |
-//! | [`Batch::efforts_mut`] | velocity | acts from the next step on |
+//! | [`Batch::efforts_mut`] | velocity; those of free joints, which take wrenches, must be 0 | acts from the next step on |
 //! | [`Batch::targets_mut`] | drive, as in [`Batch::drive_names`] | acts from the next step on |
 //! | [`Batch::wrenches_mut`] | link, as in [`Simulation::link_names`] | acts from the next step on |
 //!
-//! Friction laws, loads, drives and states are set copy by copy; [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with
+//! Friction laws, loads, drives and states are set copy by copy, and what is refused there has not happened; [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with
 //! [`Simulation::snapshot`]. [`Batch::rollout`] takes many steps in one call: a copy's memory stays close to its core, which is
 //! worth a factor where copies are small and many.
 
 mod act;
 mod keep;
 
+use crate::compile::Contact;
 use crate::component::BristleState;
 use crate::error::{Error, Result};
-use crate::formulation::{Machine, Snapshot};
-use crate::simulation::{Ledger, Past, Simulation, explain, ledger, restart};
+use crate::formulation::{Energies, Machine, Snapshot};
+use crate::simulation::{Ledger, Past, Simulation, check_dt, explain, ledger, restart};
 use bristle_friction::Mode;
 use bristle_integrate::{Driver, System};
+use bristle_multibody::Model;
 use rayon::prelude::*;
 
 /// Copies that a batch may have.
@@ -115,6 +117,7 @@ pub struct Rollout {
 impl Batch {
     /// `n` copies of a simulation as it is now, on as many threads as there are cores.
     pub fn new(sim: &mut Simulation, n: usize) -> Result<Self> {
+        let most_steps = sim.most_steps();
         let (fingerprint, system, driver, state, past) = sim.parts()?;
         let (n_q, n_v) = (system.compiled().model.n_q, system.compiled().model.n_v);
         let n_contacts = system.compiled().contacts.len();
@@ -154,8 +157,15 @@ impl Batch {
             target: Acting::default(),
             wrench: Acting::default(),
         };
+        batch.set_most_steps(most_steps);
         (0..n).for_each(|i| batch.gather(i));
         Ok(batch)
+    }
+
+    /// Internal steps that a copy may take in one step before it is an error: as of
+    /// [`Settings::most_steps`](crate::Settings::most_steps), the simulation's to begin with.
+    pub fn set_most_steps(&mut self, steps: usize) {
+        self.copies.iter_mut().for_each(|copy| copy.driver.set_most_steps(steps));
     }
 
     /// The same on so many threads of its own, from 1 to [`MOST_THREADS`].
@@ -232,6 +242,7 @@ impl Batch {
     /// Advances every copy by exactly `dt`. Where some fail, or are refused a number that was put into the arrays, the first of them is the error, all others have gone on, and
     /// the failed ones stay where they got to; see [`Batch::failures`].
     pub fn step(&mut self, dt: f64) -> Result<()> {
+        check_dt(dt)?;
         self.act()?;
         let copies = &mut self.copies;
         let mut step = || copies.par_iter_mut().for_each(|copy| copy.failure = copy.step(dt).err());
@@ -245,18 +256,25 @@ impl Batch {
     /// Advances every copy by `steps` times `dt`, and keeps their states after each: the same bits as so many calls of [`Batch::step`].
     /// `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps × `n_v`; if there are none those that act stay.
     pub fn rollout(&mut self, dt: f64, steps: usize, efforts: &[f64], into: &mut Rollout) -> Result<()> {
+        check_dt(dt)?;
         let (n_q, n_v, n) = (self.n_q, self.n_v, self.len());
         let fits =
             |per: usize| n.checked_mul(steps).and_then(|m| m.checked_mul(per)).filter(|m| *m < isize::MAX as usize / 8);
-        let (Some(qs), Some(vs)) = (fits(n_q), fits(n_v)) else {
+        let too_many = || {
             let (name, what, value) = ("batch".into(), "number of steps", steps as f64);
-            return Err(Error::Number { name, what, value, range: "fewer: their states do not fit into memory" });
+            Error::Number { name, what, value, range: "fewer: their states do not fit into memory" }
         };
+        let (Some(qs), Some(vs)) = (fits(n_q), fits(n_v)) else { return Err(too_many()) };
         if !efforts.is_empty() && efforts.len() != vs {
             let (name, what, value) = ("batch".into(), "number of efforts", efforts.len() as f64);
             return Err(Error::Number { name, what, value, range: "copies × steps × velocities, or none" });
         }
-        refuse_infinite(efforts, steps, n_v)?;
+        if let Some(copy) = self.copies.first() {
+            refuse_efforts(efforts, steps, &copy.system.compiled().model)?;
+        }
+        for (list, n) in [(&mut into.position, qs), (&mut into.velocity, vs)] {
+            list.try_reserve_exact(n.saturating_sub(list.len())).map_err(|_| too_many())?;
+        }
         self.act()?;
         into.position.resize(qs, f64::NAN);
         into.velocity.resize(vs, f64::NAN);
@@ -342,15 +360,49 @@ impl Copy {
         self.look()
     }
 
-    /// The same, or what it was where that is refused.
+    /// The same after a caller has changed something: what that puts in shifts the start of the ledger, as in a simulation. `before` is what
+    /// was stored then. Refused, it has to begin where it was, which is for the caller to put back.
+    fn begin_changed(&mut self, before: Option<Energies>) -> Result<()> {
+        let begun = self.begin().and_then(|()| self.system.energies(&self.state));
+        match begun {
+            Ok(after) => self.past.shift(&mut self.driver, before, &after),
+            Err(error) => {
+                self.must_begin = true;
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// The same at another state, or what it was where that is refused.
     fn begin_at(&mut self, state: Snapshot) -> Result<()> {
+        let stored = self.stored();
         let before = std::mem::replace(&mut self.state, state);
-        let begun = self.begin();
+        let begun = self.begin_changed(stored);
         if begun.is_err() {
             self.state = before;
-            self.must_begin = true;
         }
         begun
+    }
+
+    /// The same with another contact, or what it was where that is refused.
+    fn begin_with(&mut self, c: usize, contact: Contact) -> Result<()> {
+        let stored = self.stored();
+        let state = self.state.clone();
+        let before = std::mem::replace(&mut self.system.compiled_mut().contacts[c], contact);
+        self.system.enter_piece(self.driver.t());
+        let begun = self.begin_changed(stored);
+        if begun.is_err() {
+            self.system.compiled_mut().contacts[c] = before;
+            self.system.enter_piece(self.driver.t());
+            self.state = state;
+        }
+        begun
+    }
+
+    /// What is stored now; none where numbers have run away.
+    fn stored(&mut self) -> Option<Energies> {
+        self.system.energies(&self.state).ok()
     }
 
     fn step(&mut self, dt: f64) -> Result<()> {
@@ -366,6 +418,10 @@ impl Copy {
         }
         self.is_pushed = false;
         let result = self.driver.advance(&mut self.system, self.driver.t() + dt, &mut ());
+        if let Err(error @ bristle_integrate::Error::Input { .. }) = result {
+            // a time that is none: nothing has happened
+            return Err(Error::Integrate(error));
+        }
         self.must_begin = result.is_err();
         let result = result.map(|_| ()).map_err(|error| explain(error, &mut self.system));
         result.and(self.look())
@@ -411,11 +467,16 @@ impl Copy {
 }
 
 /// Efforts of a rollout: which copy, which step.
-fn refuse_infinite(efforts: &[f64], steps: usize, n_v: usize) -> Result<()> {
-    let Some(at) = efforts.iter().position(|x| !x.is_finite()) else { return Ok(()) };
-    let (copy, step) = (at / (steps * n_v).max(1), at / n_v.max(1) % steps.max(1));
+fn refuse_efforts(efforts: &[f64], steps: usize, model: &Model) -> Result<()> {
+    let n_v = model.n_v.max(1);
+    let refused = |(k, x): (usize, &f64)| Some((k, act::effort_range(model, k, *x)?));
+    let rows = efforts.chunks(n_v).enumerate();
+    let found =
+        rows.filter_map(|(row, tau)| tau.iter().enumerate().find_map(refused).map(|(k, range)| (row * n_v + k, range)));
+    let Some((at, range)) = { found }.next() else { return Ok(()) };
+    let (copy, step) = (at / (steps * n_v).max(1), at / n_v % steps.max(1));
     let name = format!("copy {copy}, step {step}");
-    Err(Error::Number { name, what: "effort", value: efforts[at], range: "finite" })
+    Err(Error::Number { name, what: "effort", value: efforts[at], range })
 }
 
 fn no_such(copy: usize, n: usize) -> Error {

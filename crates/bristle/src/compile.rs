@@ -403,6 +403,21 @@ impl Compiled {
         }
     }
 
+    /// Bristles of a contact in steady slip at the velocities `v`, or those of prescribed motions at `t`; 0 where its law has none.
+    pub(crate) fn steady_bristle(&self, c: usize, t: f64, v: &[f64]) -> BristleState {
+        let contact = &self.contacts[c];
+        if contact.law.n_states() == 0 {
+            return BristleState::default();
+        }
+        let velocity = |k: usize| {
+            let led = self.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
+            led.map_or(v[k], |at| at.signal().derivative(t))
+        };
+        let rate = contact.b.map_or_else(|| velocity(contact.v), |b| velocity(contact.v) - velocity(b));
+        let state = contact.law.initial_state(contact.arm * rate);
+        BristleState { z: contact.law.deflection(state), w: state[1] }
+    }
+
     /// Where the heat of a contact stands among those of `heated` and `heated_elements`.
     pub(crate) fn heat_of(&self, contact: &Contact) -> usize {
         match contact.element {
@@ -656,22 +671,41 @@ pub fn read_state(world: &World, compiled: &Compiled, state: &mut State) -> Resu
                 (q[0], v[0]) = (one.position, one.velocity);
             }
         }
-        for &q in &*q {
-            finite(q, "position", name)?;
-        }
-        for &v in &*v {
-            finite(v, "velocity", name)?;
-        }
-        if let [_, _, _, w, x, y, z] = *q {
-            let norm = (w * w + x * x + y * y + z * z).sqrt();
-            // rounded data are welcome, anything else is a mistake
-            if (norm - 1.0).abs() > 1e-6 {
-                let (name, range) = (name(), "1, for a rotation");
-                return Err(Error::Number { name, what: "norm of the quaternion", value: norm, range });
-            }
+        check_joint(q, v, name)?;
+    }
+    Ok(())
+}
+
+/// Refuses positions and velocities of a joint that are no numbers, or no rotation.
+fn check_joint(q: &[f64], v: &[f64], name: impl Fn() -> String + Copy) -> Result<()> {
+    q.iter().try_for_each(|&q| finite(q, "position", name))?;
+    v.iter().try_for_each(|&v| finite(v, "velocity", name))?;
+    if let [_, _, _, w, x, y, z] = *q {
+        let norm = (w * w + x * x + y * y + z * z).sqrt();
+        // rounded data are welcome, anything else is a mistake
+        if (norm - 1.0).abs() > 1e-6 {
+            let (name, range) = (name(), "1, for a rotation");
+            return Err(Error::Number { name, what: "norm of the quaternion", value: norm, range });
         }
     }
     Ok(())
+}
+
+/// Refuses an array of another length.
+pub(crate) fn check_length(what: &str, given: &[f64], n: usize) -> Result<()> {
+    if given.len() == n {
+        return Ok(());
+    }
+    let (value, range) = (given.len() as f64, "the number of coordinates of the machine");
+    Err(Error::Number { name: what.into(), what: "length", value, range })
+}
+
+/// Refuses a whole state that cannot be, by the joint where it is wrong.
+pub(crate) fn check_state(model: &Model, q: &[f64], v: &[f64]) -> Result<()> {
+    check_length("q", q, model.n_q)?;
+    check_length("v", v, model.n_v)?;
+    (1..model.n_bodies())
+        .try_for_each(|i| check_joint(&q[model.q_range(i)], &v[model.v_range(i)], || model.joint_names[i].clone()))
 }
 
 /// Reads the bristles of each contact from the entities; those without a state start steady at the velocities `v`, or those of
@@ -687,17 +721,9 @@ pub fn read_bristles(
         let name = || compiled.contact_name(c).to_owned();
         let found = compiled.contact_entity(c).map(|entity| world.get::<&BristleState>(entity));
         *bristle = match found {
+            _ if contact.law.n_states() == 0 => BristleState::default(),
             Some(Ok(found)) => *found,
-            _ => {
-                let mut v = v.to_vec();
-                for led in &compiled.drives {
-                    if let Drive::Motion(signal) = &led.drive {
-                        v[led.v] = signal.derivative(t);
-                    }
-                }
-                let state = contact.law.initial_state(contact.arm * contact.rate(&v));
-                BristleState { z: contact.law.deflection(state), w: state[1] }
-            }
+            _ => compiled.steady_bristle(c, t, v),
         };
         finite(bristle.z, "bristle z", name)?;
         finite(bristle.w, "bristle w", name)?;

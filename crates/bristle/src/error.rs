@@ -92,6 +92,19 @@ pub enum Error {
         /// How many.
         count: usize,
     },
+    /// One coordinate of a joint that has none, or six.
+    #[error("`{name}` is a {kind} joint, without one coordinate of its own{instead}")]
+    NotSingle {
+        /// The joint.
+        name: String,
+        /// "fixed" or "free".
+        kind: &'static str,
+        /// What to use instead, as the end of a sentence.
+        instead: &'static str,
+    },
+    /// A simulation that cannot go back to where it began.
+    #[error("there is no going back: the machine has other links or joints than it began with; make a new simulation")]
+    Begun,
     /// Something that a later version will do.
     #[error("`{name}`: {what} is not yet supported")]
     Unsupported {

@@ -6,9 +6,23 @@
 //! before is compiled again. Time and the energy ledger go on; energy put in by hand shifts the ledger's start, so that
 //! [`Ledger::balance`] stays a measure of the integration.
 //!
-//! Without the world: [`Simulation::set_effort`], [`Simulation::set_target`] and their like act from the next step on;
+//! Without the world: [`Simulation::set_effort`], [`Simulation::set_target`] and their like act from the next call on;
 //! [`Simulation::position`] and its like read by name or entity, [`Simulation::positions`] and its like whole arrays;
 //! [`Simulation::snapshot`] keeps everything for later.
+//!
+//! When a change is seen:
+//!
+//! | changed by | positions, velocities, bristles, poses | accelerations, friction, loads, modes, reactions; components |
+//! |---|---|---|
+//! | [`Simulation::set_joint`], [`Simulation::set_state`] | at once | by the next call that computes |
+//! | every other setter | – | by the next call that computes |
+//! | [`Simulation::world_mut`] | by the next call that computes | by the next call that computes |
+//!
+//! Calls that compute take `&mut self`: [`Simulation::step`] and the runs, and every question about the machine,
+//! [`Simulation::energy`], [`Simulation::mass_matrix`], [`Simulation::jacobian`], [`Simulation::inverse_dynamics`],
+//! [`Simulation::efforts_for`], [`Simulation::linearize`]: each takes in first what has changed, and answers for the machine as it is
+//! then. [`Simulation::refresh`] does that and nothing else. Asking does not change the motion. Results of `RealTime` belong to a step:
+//! efforts, wrenches and targets change them with the next one.
 
 mod act;
 mod explain;
@@ -29,7 +43,7 @@ pub use read::{Handle, ModeEvent};
 pub use settings::Settings;
 
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
-use crate::component::Friction;
+use crate::component::{BristleState, Friction};
 use crate::error::{Error, Result};
 use crate::formulation::{Counters, Machine, Snapshot};
 use crate::record::{MOST_NUMBERS, Record, Recording, Samples};
@@ -54,16 +68,19 @@ pub struct Simulation {
     samples: Samples,
     /// At the driver's time.
     state: Snapshot,
-    /// Scratch: the state as a caller left it.
+    /// The state as a caller left it: shown in place of `state` while `is_moved`, scratch otherwise.
     edited: Snapshot,
     /// Scratch: unknowns, `max_dim`; heat of each joint that has any.
     y: Vec<f64>,
     heat: Vec<f64>,
+    /// Scratch: velocities that move together, where they are put and how fast.
+    moved: Vec<(usize, f64, f64)>,
     past: Past,
     /// Poses of the links; `n_bodies`, the first of them the world's.
     results: WriteBack,
-    /// Mode changes since the last call to `step`, and scratch for them: modes before.
+    /// Mode changes since the last call to `step`, and how many of them are its own; scratch for them: modes before.
     events: Vec<ModeEvent>,
+    n_told: usize,
     modes: Vec<Mode>,
     /// Where it all began; `None` once the machine is another.
     beginning: Option<Box<snapshot::Beginning>>,
@@ -71,8 +88,12 @@ pub struct Simulation {
     fingerprint: Option<u64>,
     /// A caller had the world in hand.
     is_touched: bool,
+    /// A caller put joints elsewhere, and the machine has not begun there yet.
+    is_moved: bool,
     /// A caller changed an effort.
     is_pushed: bool,
+    /// Something was taken in since results were put on the entities.
+    is_stale: bool,
     /// Something failed or was refused: the next step begins anew where it stands.
     must_begin: bool,
     /// Internal steps that one call of [`Simulation::step`] may take.
@@ -136,6 +157,7 @@ impl Simulation {
             world,
             y: vec![0.0; system.max_dim()],
             heat: vec![0.0; n_heated(system.compiled())],
+            moved: Vec::with_capacity(8),
             system,
             driver,
             options,
@@ -148,11 +170,14 @@ impl Simulation {
             results: WriteBack::default(),
             // room for the changes of most steps: one that has more grows it, once
             events: Vec::with_capacity(64),
+            n_told: 0,
             modes: Vec::new(),
             beginning: Some(Box::new(beginning)),
             fingerprint: None,
             is_touched: false,
+            is_moved: false,
             is_pushed: false,
+            is_stale: false,
             must_begin: false,
             most_steps: settings.most_steps,
             notes: Vec::new(),
@@ -190,12 +215,17 @@ impl Simulation {
 
     /// Positions in model order; `n_q`.
     pub fn positions(&self) -> &[f64] {
-        &self.state.mechanics.q
+        &self.shown().mechanics.q
     }
 
     /// Velocities in model order; `n_v`.
     pub fn velocities(&self) -> &[f64] {
-        &self.state.mechanics.v
+        &self.shown().mechanics.v
+    }
+
+    /// The state, as a caller has left it.
+    fn shown(&self) -> &Snapshot {
+        if self.is_moved { &self.edited } else { &self.state }
     }
 
     /// Accelerations in model order; `n_v`.
@@ -212,6 +242,7 @@ impl Simulation {
     pub fn counters(&self) -> Counters {
         self.system.counters().and(self.past.counters)
     }
+
     /// The entity of a joint, by name.
     pub fn joint(&self, name: &str) -> Result<Entity> {
         let compiled = self.compiled();
@@ -234,10 +265,10 @@ impl Simulation {
     /// begins anew from there. [`Simulation::restore`], [`Simulation::reset`] and setting the state get it out of anything; by the last
     /// of these the energy ledger begins anew where it has run away.
     pub fn step(&mut self, dt: f64) -> Result<()> {
-        if !(dt.is_finite() && dt >= 0.0) {
-            return Err(Error::Number { name: "step".into(), what: "dt", value: dt, range: "finite and not negative" });
-        }
-        self.events.clear();
+        check_dt(dt)?;
+        // what let go when a caller asked in between belongs to this step
+        self.events.drain(..self.n_told.min(self.events.len()));
+        self.n_told = 0;
         self.look_at_world()?;
         self.reconsider()?;
         let mut watch = read::Watch(std::mem::take(&mut self.events));
@@ -245,12 +276,28 @@ impl Simulation {
         let result = self.advance(self.driver.t() + dt, &mut watch);
         self.driver.set_most_steps(usize::MAX);
         self.events = watch.0;
+        self.n_told = self.events.len();
         result
+    }
+
+    /// Takes in what has changed, without a step: readers tell of the machine as it is now. See the [module](self).
+    pub fn refresh(&mut self) -> Result<()> {
+        self.look_at_world()?;
+        if self.is_pushed {
+            self.reconsider()?;
+            self.is_stale = true;
+        }
+        if self.is_stale { self.write_back() } else { Ok(()) }
     }
 
     /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see [`Settings::most_steps`].
     pub fn set_most_steps(&mut self, steps: usize) {
         self.most_steps = steps;
+    }
+
+    /// The same as it is.
+    pub(crate) fn most_steps(&self) -> usize {
+        self.most_steps
     }
 
     /// Runs to time `t` and records on the way: the present state, every output interval, and the end.
@@ -310,6 +357,7 @@ impl Simulation {
 
     /// The energy ledger, now.
     pub fn energy(&mut self) -> Result<Ledger> {
+        self.refresh()?;
         ledger(&mut self.system, &self.state, self.driver.quadratures(), &self.past)
     }
 
@@ -368,7 +416,9 @@ impl Simulation {
         for (k, heat) in heat.iter_mut().enumerate() {
             *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
         }
-        results.put(world, system, state, heat)
+        results.put(world, system, state, heat)?;
+        self.is_stale = false;
+        Ok(())
     }
 
     /// Reads what a caller may have changed.
@@ -376,6 +426,17 @@ impl Simulation {
         if !self.is_touched {
             return Ok(());
         }
+        let taken = self.take_in();
+        let was_moved = std::mem::take(&mut self.is_moved);
+        if taken.is_err() && was_moved {
+            // refused: what is shown is where it is
+            self.results.place(&mut self.system, &self.state.mechanics);
+        }
+        taken
+    }
+
+    /// The world as it is now.
+    fn take_in(&mut self) -> Result<()> {
         // none where numbers have run away
         let before = self.system.energies(&self.state).ok();
         self.must_begin |= self.adopt_parameters()?;
@@ -395,14 +456,9 @@ impl Simulation {
             self.compile_again()?;
         }
         let after = self.system.energies(&self.state)?;
-        match before {
-            Some(before) if !self.past.is_drowned(&self.driver, &before, &after) => {
-                self.past.initial += after.stored() - before.stored();
-                self.past.pressed += after.pressed - before.pressed;
-            }
-            _ => self.past.begin_again(&mut self.driver, &after),
-        }
+        self.past.shift(&mut self.driver, before, &after);
         self.is_touched = false;
+        self.is_stale = true;
         Ok(())
     }
 
@@ -428,6 +484,8 @@ impl Simulation {
             quad.push(same.map_or(0.0, |k| so_far[2 + old.heated.len() + k]));
         }
         let heat = so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>();
+        let with_bristles = (0..old.contacts.len()).filter(|&c| old.contacts[c].law.n_states() > 0);
+        let with_bristles: Vec<Entity> = with_bristles.filter_map(|c| old.contact_entity(c)).collect();
 
         let beginning = self.beginning.as_ref().and_then(|beginning| beginning.of_another(old, &compiled));
         let (system, driver) = start(compiled, &state, &self.options, (self.formulation, self.kinks))?;
@@ -442,7 +500,29 @@ impl Simulation {
         self.beginning = beginning.map(Box::new);
         self.fingerprint = None;
         self.must_begin = false;
+        self.drop_bristles(&with_bristles);
         Ok(())
+    }
+
+    /// Bristles of laws that have none any more go from the entities that had some, so that the next law does not find them.
+    fn drop_bristles(&mut self, had: &[Entity]) {
+        for &entity in had {
+            let compiled = self.system.compiled();
+            let has_some = |c: usize| compiled.contacts[c].law.n_states() > 0;
+            if !entity.find_contact(compiled).is_some_and(has_some) {
+                let _ = self.world.remove_one::<BristleState>(entity);
+            }
+        }
+    }
+}
+
+/// Refuses a length of time that is none.
+pub(crate) fn check_dt(dt: f64) -> Result<()> {
+    let range = "finite and not negative";
+    if dt.is_finite() && dt >= 0.0 {
+        Ok(())
+    } else {
+        Err(Error::Number { name: "step".into(), what: "dt", value: dt, range })
     }
 }
 

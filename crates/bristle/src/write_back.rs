@@ -8,7 +8,7 @@ use crate::component::{
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
 use bristle_friction::FrictionLaw;
-use bristle_multibody::{JointKind, Placement, Reaction};
+use bristle_multibody::{JointKind, Model, Placement, Poses, Reaction, State};
 use hecs::{Component, DynamicBundle, Entity, PreparedQuery, Query, World};
 
 /// Where results go in a world; made once, so that components are not looked up for every entity in every step. What an entity gets
@@ -37,12 +37,8 @@ impl WriteBack {
     pub fn put(&mut self, world: &mut World, machine: &mut Machine, at: &Snapshot, heat: &[f64]) -> Result<()> {
         let state = &at.mechanics;
         let (compiled, places, _) = machine.poses_and_reactions(state.t)?;
-        let model = &compiled.model;
         let poses = &mut self.poses;
-        poses.resize(model.n_bodies(), Placement::identity());
-        for (i, pose) in poses.iter_mut().enumerate().skip(1) {
-            *pose = places.link(model, i).map_err(|source| Error::Mechanics { t: state.t, source })?;
-        }
+        fill(poses, &compiled.model, places).map_err(|source| Error::Mechanics { t: state.t, source })?;
         self.links.put(world, compiled.index.links().map(|(i, entity)| (entity, (Pose(poses[i]),))));
 
         let (compiled, a, forces) = (machine.compiled(), machine.accelerations(), machine.reactions());
@@ -91,6 +87,26 @@ impl WriteBack {
         self.pids.put(world, integrals);
         Ok(())
     }
+
+    /// Poses of the links at a state that the machine has not been looked at; the entities keep theirs. Numbers that have no poses leave them.
+    pub(crate) fn place(&mut self, machine: &mut Machine, at: &State) {
+        if let Ok((compiled, places)) = machine.poses_at(&at.q, &at.v) {
+            let _ = fill(&mut self.poses, &compiled.model, places);
+        }
+    }
+}
+
+/// Link frames, the first of them the world's.
+fn fill(
+    poses: &mut Vec<Placement>,
+    model: &Model,
+    places: &Poses,
+) -> std::result::Result<(), bristle_multibody::Error> {
+    poses.resize(model.n_bodies(), Placement::identity());
+    for (i, pose) in poses.iter_mut().enumerate().skip(1) {
+        *pose = places.link(model, i)?;
+    }
+    Ok(())
 }
 
 /// What a contact has besides friction and load.

@@ -47,7 +47,7 @@ pub struct Dynamics {
     /// Let the root link of a robot float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
-    /// Refuse what of a robot is not understood or would move it otherwise
+    /// Refuse whatever of a robot is left over and bears on motion, limits included
     #[arg(long)]
     strict: bool,
     /// No notes on what is left out

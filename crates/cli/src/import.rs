@@ -30,7 +30,7 @@ pub struct ImportRobot {
     /// Let the root link float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
-    /// Refuse what is not understood or would move the robot otherwise; limits and shapes are named, not refused
+    /// Refuse whatever is left over and bears on motion, limits included; shapes and looks are named, not refused
     #[arg(long)]
     strict: bool,
     /// Do not say what was understood

@@ -38,7 +38,7 @@ pub struct Settings {
     /// Let the root link of a URDF robot float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
-    /// Refuse what of a URDF robot is not understood or would move it otherwise; scenes are always read so
+    /// Refuse whatever of a URDF robot is left over and bears on motion, limits included; scenes are always read so
     #[arg(long)]
     strict: bool,
     /// Any value by its path, such as joints.elbow.friction.coulomb=0.3; may be repeated

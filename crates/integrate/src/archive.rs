@@ -5,9 +5,13 @@
 //! ```
 //!
 //! A description names every field, or it does not compile: what is added to a stepper later is part of its memory too. Numbers
-//! are stored by their bits, eight bytes each, little end first; the length of a list comes before it. Bytes that end too
-//! early, or that say what cannot be, make the archive *bad* ([`Archive::is_good`]); what was read until then is in place.
+//! are stored by their bits, eight bytes each, little end first; the length of a list comes before it, and is that of the list it is read
+//! into, except where a list grows and shrinks ([`Archive::list`]). Numbers that count something say what they fit (`fits`). Bytes
+//! that end too early, or that say what cannot be, make the archive *bad* ([`Archive::is_good`]); what was read until then is in place.
 //! Who keeps archives for longer puts a version and a checksum around them.
+
+/// More than anything is counted to: counts below it can be added to without a thought.
+pub const MOST: usize = usize::MAX / 4;
 
 /// Bytes being written, or being read. See the [module](self).
 #[derive(Debug)]
@@ -81,6 +85,20 @@ impl<'b> Archive<'b> {
         }
     }
 
+    /// A list that may have any length.
+    pub fn list<T: Archived + Default>(&mut self, list: &mut Vec<T>) {
+        let mut n = list.len();
+        n.archive(self);
+        if let Some(unread) = self.unread {
+            // every entry takes a word at least
+            if n > unread.len() / 8 {
+                return self.refuse();
+            }
+            list.resize_with(n, T::default);
+        }
+        list.iter_mut().for_each(|entry| entry.archive(self));
+    }
+
     /// One of a few, by its number among them.
     pub fn choice<T: Copy + PartialEq>(&mut self, value: &mut T, all: &[T]) {
         let mut k = all.iter().position(|one| one == value).unwrap_or(0) as u64;
@@ -131,16 +149,12 @@ impl Archived for i8 {
     }
 }
 
-impl<T: Archived + Default> Archived for Vec<T> {
+impl<T: Archived> Archived for Vec<T> {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let mut n = self.len();
         n.archive(archive);
-        if let Some(unread) = archive.unread {
-            // every entry takes a word at least
-            if n > unread.len() / 8 {
-                return archive.refuse();
-            }
-            self.resize_with(n, T::default);
+        if n != self.len() {
+            return archive.refuse();
         }
         self.iter_mut().for_each(|entry| entry.archive(archive));
     }
@@ -178,13 +192,19 @@ impl<T: Archived + ?Sized> Archived for Box<T> {
     }
 }
 
-/// A struct, by all of its fields; those after `without` are settings or have nothing to remember.
+/// A struct, by all of its fields; those after `without` are settings or have nothing to remember. What was read must be so that it `fits`.
 macro_rules! archived {
-    ($name:ty { $($field:ident),* $(,)? } $(without $($left_out:ident),+)?) => {
+    ($name:ty { $($field:ident),* $(,)? } $(without $($left_out:ident),+)? $(; fits |$it:ident| $fits:expr)?) => {
         impl $crate::archive::Archived for $name {
             fn archive(&mut self, archive: &mut $crate::archive::Archive<'_>) {
                 let Self { $($field,)* $($($left_out: _,)+)? } = self;
                 $($crate::archive::Archived::archive($field, archive);)*
+                $(
+                    let $it = &*self;
+                    if archive.is_reading() && !$fits {
+                        archive.refuse();
+                    }
+                )?
             }
         }
     };
@@ -203,10 +223,10 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back_bit_for_bit() {
-        type Thing = (Vec<(f64, usize)>, [Option<Vec<bool>>; 2]);
-        let thing: Thing = (vec![(-0.0, 3), (f64::NAN, 0), (5e-324, usize::MAX)], [None, Some(vec![true, false])]);
+        type Thing = (Vec<(f64, usize)>, [Option<bool>; 2]);
+        let thing: Thing = (vec![(-0.0, 3), (f64::NAN, 0), (5e-324, usize::MAX)], [None, Some(true)]);
         let bytes = written(thing.clone());
-        let mut back: Thing = (vec![(1.0, 1)], [Some(vec![true]), None]);
+        let mut back: Thing = (vec![(1.0, 1); 3], [Some(false), None]);
         let mut archive = Archive::reading(&bytes);
         back.archive(&mut archive);
         assert!(archive.is_good());
@@ -218,14 +238,20 @@ mod tests {
     fn bytes_that_are_short_too_many_or_senseless_are_refused() {
         let bytes = written(vec![1.0, 2.0]);
         let read = |bytes: &[u8]| {
-            let (mut back, mut archive) = (Vec::<f64>::new(), Archive::reading(bytes));
+            let (mut back, mut archive) = (vec![0.0; 2], Archive::reading(bytes));
             back.archive(&mut archive);
+            let (mut list, mut other) = (Vec::<f64>::new(), Archive::reading(bytes));
+            other.list(&mut list);
+            assert_eq!(archive.is_good(), other.is_good());
             archive.is_good()
         };
         assert!(read(&bytes));
         assert!((0..bytes.len()).all(|n| !read(&bytes[..n])));
         assert!(!read(&[&bytes[..], &[0]].concat()));
-        // a list longer than memory
+        // a list that has another length, and one longer than memory
+        let mut archive = Archive::reading(&bytes);
+        vec![0.0; 3].archive(&mut archive);
+        assert!(!archive.is_good());
         assert!(!read(&written(usize::MAX)));
         let mut truth = Archive::reading(&[2, 0, 0, 0, 0, 0, 0, 0]);
         true.archive(&mut truth);

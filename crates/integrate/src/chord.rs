@@ -18,7 +18,7 @@ pub(crate) struct Chord {
     pub quad: Vec<f64>,
 }
 
-crate::archive::archived!(Chord { n, t, h, y0, y1, quad });
+crate::archive::archived!(Chord { n, t, h, y0, y1, quad }; fits |it| it.n <= it.y0.len());
 
 impl Chord {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

@@ -71,7 +71,7 @@ pub struct Dopri5 {
     stiff: Option<usize>,
 }
 
-crate::archive::archived!(Dopri5 { n, h, fresh, y0, y1, stage, k, r, top, at_border, calm } without stiff);
+crate::archive::archived!(Dopri5 { n, h, fresh, y0, y1, stage, k, r, top, at_border, calm } without stiff; fits |it| it.n <= it.y0.len() && it.at_border.max(it.calm) < crate::archive::MOST);
 
 impl Dopri5 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

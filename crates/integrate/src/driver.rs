@@ -83,7 +83,7 @@ pub struct Driver {
 crate::archive::archived!(Driver {
     stepper, control, tolerance, t, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens, tokens_t,
     is_terminated
-} without options, slips, fired);
+} without options, slips, fired; fits |it| it.n <= it.y.len());
 
 impl Driver {
     /// Starts at (t, y); `y` has the system's active dimension.
@@ -122,6 +122,13 @@ impl Driver {
         };
         driver.restart(system)?;
         Ok(driver)
+    }
+
+    /// Whether everything is of the size that the system has: not so, perhaps, after it was read from an [`archive`](crate::archive).
+    pub fn fits<S: System>(&self, system: &S) -> bool {
+        let (n, n_events) = (self.n, system.n_events());
+        let is_set_up = n_events == 0 || self.locator.n() == n_events;
+        n <= self.y.len() && n == system.dim() && self.stepper.y_new().len() == n && is_set_up
     }
 
     /// Time reached.

@@ -44,7 +44,20 @@ pub struct Locator {
     n: usize,
 }
 
-crate::archive::archived!(Locator { g, row, sign, direction, found, n } without samples);
+impl crate::archive::Archived for Locator {
+    fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
+        let Self { samples: _, g, row, sign, direction, found, n } = self;
+        g.archive(archive);
+        row.archive(archive);
+        sign.archive(archive);
+        direction.archive(archive);
+        archive.list(found);
+        n.archive(archive);
+        if *n > row.len() || found.iter().any(|crossing| crossing.index >= row.len()) {
+            archive.refuse();
+        }
+    }
+}
 
 /// Where, in fractions of a step, a function that starts at zero is looked at to see how it leaves.
 const LEAVING: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];

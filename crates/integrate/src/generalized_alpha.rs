@@ -134,7 +134,11 @@ pub struct GeneralizedAlpha {
 crate::archive::archived!(GeneralizedAlpha {
     n, n2, t, h, y0, y1, dy0, dy1, dy_old, h_old, slope, b0, b1, is_first, has_rates, is_set_up, linear, lu, lu_for, has_jacobian,
     theta, defect, error, filtered, quad0, quad1
-} without damped, trapezoidal);
+} without damped, trapezoidal; fits |it| {
+    let is_factored = it.lu_for.is_none() || it.is_set_up && it.lu.is_for(it.linear.m());
+    let is_for = it.linear.is_for(it.n) && it.n.checked_sub(it.n2) == Some(it.linear.m());
+    it.n <= it.y0.len() && (!it.is_set_up || is_for) && is_factored
+});
 
 impl GeneralizedAlpha {
     /// Room for `n_max` unknowns and `n_quad` quadratures; `spectral_radius` is ρ∞, 0 … 1.

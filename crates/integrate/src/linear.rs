@@ -34,6 +34,9 @@ impl<T: Archived + Default> Archived for Matrix<T> {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         self.n.archive(archive);
         self.data.archive(archive);
+        if self.n.checked_mul(self.n).is_none_or(|size| size > self.data.len()) {
+            archive.refuse();
+        }
     }
 }
 
@@ -109,6 +112,9 @@ impl<T: Archived + Default> Archived for Lu<T> {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         self.matrix.archive(archive);
         self.pivot.archive(archive);
+        if self.matrix.n > self.pivot.len() {
+            archive.refuse();
+        }
     }
 }
 
@@ -119,6 +125,11 @@ impl<T: Scalar> Lu<T> {
     /// Room for dimension `n_max`.
     pub fn new(n_max: usize) -> Self {
         Lu { matrix: Matrix::new(n_max), pivot: vec![0; n_max] }
+    }
+
+    /// Whether these may be factors of dimension `n`.
+    pub(crate) fn is_for(&self, n: usize) -> bool {
+        self.matrix.n == n && n <= self.pivot.len() && self.pivot[..n].iter().all(|&row| row < n)
     }
 
     /// The matrix to be factored, at dimension `n`, for the caller to fill completely.

@@ -26,7 +26,7 @@ pub struct LinearlyImplicitEuler {
     lu: Lu,
 }
 
-crate::archive::archived!(LinearlyImplicitEuler { chord, f, is_set_up, linear, lu });
+crate::archive::archived!(LinearlyImplicitEuler { chord, f, is_set_up, linear, lu }; fits |it| !it.is_set_up || it.linear.is_for(it.chord.n()));
 
 impl LinearlyImplicitEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

@@ -28,7 +28,7 @@ pub struct MixedEuler {
     lu: Lu,
 }
 
-crate::archive::archived!(MixedEuler { chord, f, correction, is_set_up, linear, lu });
+crate::archive::archived!(MixedEuler { chord, f, correction, is_set_up, linear, lu }; fits |it| !it.is_set_up || it.linear.is_for(it.chord.n()));
 
 impl MixedEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

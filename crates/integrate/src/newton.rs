@@ -48,9 +48,22 @@ pub(crate) struct Linearised {
     defect: Vec<f64>,
 }
 
-crate::archive::archived!(Linearised { n, n2, form, jac, mass, group, n_groups, shifted, base, moved, delta, defect });
+crate::archive::archived!(Linearised { n, n2, form, jac, mass, group, n_groups, shifted, base, moved, delta, defect }; fits |it| {
+    let n_max = it.moved.len();
+    it.n <= n_max && it.n2 <= it.n / 2 && it.n_groups <= n_max && it.group.iter().all(|&group| group <= n_max)
+});
 
 impl Linearised {
+    /// The dimension of the Newton matrix, q eliminated.
+    pub fn m(&self) -> usize {
+        self.n.saturating_sub(self.n2)
+    }
+
+    /// Whether it was made for `n` unknowns.
+    pub fn is_for(&self, n: usize) -> bool {
+        self.n == n && self.jac.n() == n && self.mass.n() == n
+    }
+
     pub fn new(n_max: usize) -> Self {
         let zeros = || vec![0.0; n_max];
         Linearised {

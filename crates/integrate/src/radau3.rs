@@ -76,7 +76,7 @@ crate::archive::archived!(Radau3 {
     lu_both,
     both,
     quad
-});
+}; fits |it| it.n <= it.y0.len() && (!it.is_set_up || it.linear.is_for(it.n)));
 
 impl Radau3 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

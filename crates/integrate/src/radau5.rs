@@ -174,7 +174,11 @@ crate::archive::archived!(Radau5 {
     trial_h,
     quad,
     quad0
-} without all);
+} without all; fits |it| {
+    let m = it.linear.m();
+    let is_factored = it.lu_h == 0.0 || it.is_set_up && it.lu_real.is_for(m) && it.lu_complex.is_for(m);
+    it.n <= it.y0.len() && (!it.is_set_up || it.linear.is_for(it.n)) && is_factored
+});
 
 impl Radau5 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

@@ -30,7 +30,7 @@ pub struct Rk4 {
     r: [Vec<f64>; 5],
 }
 
-crate::archive::archived!(Rk4 { n, h, t, fresh, y0, y1, stage, k, r });
+crate::archive::archived!(Rk4 { n, h, t, fresh, y0, y1, stage, k, r }; fits |it| it.n <= it.y0.len());
 
 impl Rk4 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

@@ -57,7 +57,51 @@ crate::archive::archived!(Stats {
     n_landings,
     n_charts,
     n_stiff
-});
+}; fits |it| it.counts().iter().all(|&count| count < crate::archive::MOST));
+
+impl Stats {
+    /// All of them.
+    fn counts(&self) -> [usize; 17] {
+        let Self {
+            n_accepted,
+            n_rejected,
+            n_failed,
+            n_rhs,
+            n_residual,
+            n_jacobian,
+            n_difference_columns,
+            n_factor,
+            n_solve,
+            n_newton,
+            n_quadrature,
+            n_events,
+            n_time_events,
+            n_event_evaluations,
+            n_landings,
+            n_charts,
+            n_stiff,
+        } = *self;
+        [
+            n_accepted,
+            n_rejected,
+            n_failed,
+            n_rhs,
+            n_residual,
+            n_jacobian,
+            n_difference_columns,
+            n_factor,
+            n_solve,
+            n_newton,
+            n_quadrature,
+            n_events,
+            n_time_events,
+            n_event_evaluations,
+            n_landings,
+            n_charts,
+            n_stiff,
+        ]
+    }
+}
 
 impl std::ops::AddAssign for Stats {
     fn add_assign(&mut self, other: Self) {

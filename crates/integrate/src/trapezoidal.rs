@@ -35,7 +35,7 @@ pub struct Trapezoidal {
     r1: Vec<f64>,
 }
 
-crate::archive::archived!(Trapezoidal { n, t, h, y0, y1, d0, d1, fresh, is_set_up, correction, linear, lu, r0, r1 });
+crate::archive::archived!(Trapezoidal { n, t, h, y0, y1, d0, d1, fresh, is_set_up, correction, linear, lu, r0, r1 }; fits |it| it.n <= it.y0.len() && (!it.is_set_up || it.linear.is_for(it.n)));
 
 impl Trapezoidal {
     /// Room for `n_max` unknowns and `n_quad` quadratures.

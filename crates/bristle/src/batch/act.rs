@@ -2,18 +2,30 @@
 
 use super::{Batch, Copy};
 use crate::bearing::Bearing;
-use crate::compile::{WrenchAt, validate_friction};
+use crate::compile::{Contact, WrenchAt, check_state, validate_friction};
 use crate::component::{Drive, Load};
 use crate::error::{Error, Result};
 use crate::signal::Signal;
 use bristle_friction::{FrictionLaw, Law};
+use bristle_multibody::Model;
 use bristle_multibody::spatial::Force;
 
 /// What a prescribed motion may miss the joint by where it takes over.
 const MISS: f64 = 1e-9;
 
+/// What an effort on velocity `k` has to be, where it is not.
+pub(super) fn effort_range(model: &Model, k: usize, effort: f64) -> Option<&'static str> {
+    let is_single = model.v_range(model.joint_of_velocity(k)).len() == 1;
+    match effort {
+        _ if is_single && !effort.is_finite() => Some("finite"),
+        _ if !is_single && effort != 0.0 => Some("0: a free joint takes wrenches on its link"),
+        _ => None,
+    }
+}
+
 impl Batch {
-    /// Efforts that act from the next step on; `n_v` × n.
+    /// Efforts that act from the next step on; `n_v` × n. Those of free joints, which take wrenches on their links, must be 0, as in
+    /// [`Simulation::set_efforts`](crate::Simulation::set_efforts).
     pub fn efforts_mut(&mut self) -> &mut [f64] {
         &mut self.effort.wanted
     }
@@ -68,15 +80,18 @@ impl Batch {
         let copies = &mut self.copies;
         copies.iter_mut().for_each(|copy| copy.refused = None);
         self.effort.apply(|k, &tau| {
-            let is_fine = tau.is_finite();
-            if is_fine {
-                copies[k % n].push(k / n, tau);
-            } else {
-                let model = &copies[k % n].system.compiled().model;
-                let name = model.joint_names[model.joint_of_velocity(k / n)].clone();
-                copies[k % n].refuse(name, "effort", tau);
+            let model = &copies[k % n].system.compiled().model;
+            match effort_range(model, k / n, tau) {
+                None => {
+                    copies[k % n].push(k / n, tau);
+                    true
+                }
+                Some(range) => {
+                    let name = model.joint_names[model.joint_of_velocity(k / n)].clone();
+                    copies[k % n].refuse(Error::Number { name, what: "effort", value: tau, range });
+                    false
+                }
             }
-            is_fine
         });
         self.target.apply(|k, &target| {
             let Some(target) = target else { return true };
@@ -85,7 +100,8 @@ impl Batch {
             } else {
                 let compiled = copies[k % n].system.compiled();
                 let name = compiled.model.joint_names[compiled.drives[k / n].joint].clone();
-                copies[k % n].refuse(name, "target", target);
+                let what = "target";
+                copies[k % n].refuse(Error::Number { name, what, value: target, range: "finite" });
             }
             target.is_finite()
         });
@@ -96,7 +112,8 @@ impl Batch {
             }
             Some(&value) => {
                 let name = copies[k % n].system.compiled().model.link_names[k / n + 1].clone();
-                copies[k % n].refuse(name, "external wrench", value);
+                let what = "external wrench";
+                copies[k % n].refuse(Error::Number { name, what, value, range: "finite" });
                 false
             }
         });
@@ -106,23 +123,14 @@ impl Batch {
     /// Puts a copy somewhere: positions and velocities in the order of [`Simulation::positions`](crate::Simulation::positions);
     /// bristles start steady.
     pub fn set_state(&mut self, copy: usize, q: &[f64], v: &[f64]) -> Result<()> {
-        let (n_q, n_v) = (self.n_q, self.n_v);
-        for (what, given, n) in [("q", q, n_q), ("v", v, n_v)] {
-            if given.len() != n {
-                let range = "the number of coordinates of the machine";
-                return Err(Error::Number { name: what.into(), what: "length", value: given.len() as f64, range });
-            }
-            if let Some(&value) = given.iter().find(|x| !x.is_finite()) {
-                return Err(Error::Number { name: what.into(), what: "a number", value, range: "finite" });
-            }
-        }
         let at = self.at_mut(copy)?;
+        let (t, compiled) = (at.driver.t(), at.system.compiled());
+        check_state(&compiled.model, q, v)?;
         let mut state = at.state.clone();
         state.mechanics.q.copy_from_slice(q);
         state.mechanics.v.copy_from_slice(v);
-        for (bristle, contact) in state.bristles.iter_mut().zip(&at.system.compiled().contacts) {
-            let state = contact.law.initial_state(contact.arm * contact.rate(v));
-            (bristle.z, bristle.w) = (contact.law.deflection(state), state[1]);
+        for (c, bristle) in state.bristles.iter_mut().enumerate() {
+            *bristle = compiled.steady_bristle(c, t, v);
         }
         at.begin_at(state)?;
         self.gather(copy);
@@ -143,8 +151,8 @@ impl Batch {
             let what = format!("another kind of law, `{}` for `{}`, in a batch", law.name(), contact.law.name());
             return Err(Error::Unsupported { name: name.into(), what });
         }
-        at.system.compiled_mut().contacts[c].law = law;
-        at.begin()?;
+        let contact = Contact { law, ..contact.clone() };
+        at.begin_with(c, contact)?;
         self.gather(copy);
         Ok(())
     }
@@ -159,13 +167,12 @@ impl Batch {
             let what = format!("another kind of load, `{load:?}` for `{:?}`, in a batch", contact.load);
             return Err(Error::Unsupported { name: name.into(), what });
         }
-        let contact = &mut at.system.compiled_mut().contacts[c];
+        let mut contact = contact.clone();
         if let Some((bearing, arm)) = Bearing::of(&load) {
             (contact.bearing, contact.arm) = (Some(bearing), arm);
         }
         contact.load = load;
-        at.system.enter_piece(at.driver.t());
-        at.begin()?;
+        at.begin_with(c, contact)?;
         self.gather(copy);
         Ok(())
     }
@@ -240,8 +247,8 @@ impl Batch {
 
 impl Copy {
     /// The first number that cannot act.
-    fn refuse(&mut self, name: String, what: &'static str, value: f64) {
-        self.refused.get_or_insert(Error::Number { name, what, value, range: "finite" });
+    fn refuse(&mut self, error: Error) {
+        self.refused.get_or_insert(error);
     }
 
     /// The number of the contact of a joint or coupling.

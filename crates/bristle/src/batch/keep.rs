@@ -7,8 +7,8 @@ use bristle_integrate::System;
 
 impl Copy {
     fn memory(&mut self) -> Memory<'_> {
-        let Self { driver, system, state, past, is_pushed, .. } = self;
-        Memory { driver, system, state, past, is_pushed }
+        let Self { driver, system, state, past, is_pushed, must_begin, .. } = self;
+        Memory { driver, system, state, past, is_pushed, must_begin }
     }
 }
 
@@ -29,7 +29,7 @@ impl Batch {
         let at = self.at_mut(copy)?;
         at.memory().read(fingerprint, bytes)?;
         at.y.resize(at.system.max_dim(), 0.0);
-        (at.failure, at.must_begin) = (None, false);
+        at.failure = None;
         // the arrays say what acts now
         let compiled = self.copies[copy].system.compiled();
         compiled.effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + copy, *tau));

@@ -9,7 +9,7 @@ use crate::component::BristleState;
 use crate::formulation::Snapshot;
 use crate::signal::Piece;
 use bristle_friction::Mode;
-use bristle_integrate::archive::{Archive, Archived};
+use bristle_integrate::archive::{Archive, Archived, MOST};
 use bristle_multibody::spatial::{Force, Motion};
 
 const MODES: [Mode; 3] = [Mode::Stuck, Mode::Forward, Mode::Backward];
@@ -40,6 +40,7 @@ impl Archived for Machine {
             derivatives: _,
             reduction: _,
             failure: _,
+            aside: _,
             kept: _,
             // memory
             leaving,
@@ -87,7 +88,7 @@ impl Archived for Machine {
             list.archive(archive);
         }
         leaving.archive(archive);
-        active.archive(archive);
+        archive.list(active);
         ties.archive(archive);
         held.archive(archive);
         led.archive(archive);
@@ -119,7 +120,7 @@ impl Archived for Machine {
         warm.archive(archive);
         known.archive(archive);
         counters.archive(archive);
-        near_jams.archive(archive);
+        archive.list(near_jams);
         let mut is_stiff = stiff.is_some();
         is_stiff.archive(archive);
         *stiff = is_stiff.then_some(stiff.unwrap_or_default());
@@ -131,16 +132,34 @@ impl Archived for Machine {
             number.archive(archive);
             *contact = number.checked_sub(1);
         }
-        unsettled.archive(archive);
+        archive.list(unsettled);
         for touched in &mut rest.touched {
             archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
         }
         rest.open.archive(archive);
         rest.was_open.archive(archive);
-        changes.archive(archive);
+        archive.list(changes);
         if let Some(real_time) = real_time {
             real_time.archive(archive);
         }
+        if archive.is_reading() && !self.fits() {
+            archive.refuse();
+        }
+    }
+}
+
+impl Machine {
+    /// Whether what was read as numbers of velocities, joints and contacts are such.
+    fn fits(&self) -> bool {
+        let (n_v, n_contacts) = (self.v.len(), self.mode.len());
+        let near_jams = self.near_jams.iter().map(|at| at.contact);
+        let contacts = near_jams.chain(self.unsettled.iter().map(|at| at.contact));
+        let mut contacts = contacts.chain(self.changes.iter().map(|at| at.contact));
+        self.active.windows(2).all(|pair| pair[0] < pair[1])
+            && self.active.last().is_none_or(|&last| last < n_v)
+            && contacts.all(|c| c < n_contacts)
+            && self.stiff.is_none_or(|at| at.joint < self.held.len() && at.contact.is_none_or(|c| c < n_contacts))
+            && self.ties.fits(&self.active)
     }
 }
 
@@ -186,6 +205,9 @@ impl Archived for Counters {
             n_unsettled,
         ] {
             count.archive(archive);
+            if *count >= MOST {
+                archive.refuse();
+            }
         }
         drift.archive(archive);
     }

@@ -39,6 +39,37 @@ pub(super) fn tied(compiled: &Compiled) -> Option<Box<Ties>> {
     Some(Box::new(ties))
 }
 
+/// What a machine has found where it is, put aside while it is asked about somewhere else.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Aside {
+    lists: [Vec<f64>; 7],
+    modes: Vec<Mode>,
+    rates: Vec<bristle_friction::State>,
+}
+
+impl Aside {
+    /// Scratch, when nothing is put aside.
+    pub fn lists(&mut self) -> &mut [Vec<f64>; 7] {
+        &mut self.lists
+    }
+
+    fn keep(&mut self, machine: &Machine) {
+        let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
+        let now = [v, a, xi, tau, kappa, load, friction];
+        self.lists.iter_mut().zip(now).for_each(|(list, now)| list.clone_from(now));
+        self.modes.clone_from(&machine.mode);
+        self.rates.clone_from(&machine.rate);
+    }
+
+    fn put_back(&self, machine: &mut Machine) {
+        let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
+        let now = [v, a, xi, tau, kappa, load, friction];
+        self.lists.iter().zip(now).for_each(|(list, now)| now.clone_from(list));
+        machine.mode.clone_from(&self.modes);
+        machine.rate.clone_from(&self.rates);
+    }
+}
+
 impl Machine {
     /// Velocities that do not depend on others through ties, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
@@ -62,8 +93,8 @@ impl Machine {
     pub(crate) fn required(&mut self, t: f64, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refuse_untied(q, v, a)?;
         // what is stuck keeps its place, its velocity and its mode; a real-time step its results
-        let kept = [&self.v, &self.a, &self.xi, &self.tau, &self.kappa, &self.load, &self.friction].map(Vec::clone);
-        let (modes, rates) = (self.mode.clone(), self.rate.clone());
+        let mut aside = std::mem::take(&mut self.aside);
+        aside.keep(self);
         self.known = None;
         self.q.copy_from_slice(q);
         self.v.copy_from_slice(v);
@@ -91,8 +122,8 @@ impl Machine {
         if let Some(ties) = &self.tied {
             ties.gather_efforts(tau);
         }
-        [self.v, self.a, self.xi, self.tau, self.kappa, self.load, self.friction] = kept;
-        (self.mode, self.rate) = (modes, rates);
+        aside.put_back(self);
+        self.aside = aside;
         required.map_err(|source| Error::Mechanics { t, source })
     }
 

@@ -56,7 +56,9 @@ use crate::scene::{Formulation, Kinks};
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_multibody::spatial::{Force, Motion};
-use bristle_multibody::{JointKind, Poses, Reaction, Row, State, Work, axis_row, neutral, poses, reactions};
+use bristle_multibody::{
+    JointKind, Poses, Reaction, Row, State, Work, axis_row, kinematics, neutral, poses, reactions,
+};
 use nalgebra::DMatrix;
 
 /// ε where steps are not error-controlled, rad/s or m/s.
@@ -84,6 +86,16 @@ impl Snapshot {
             bristles: vec![BristleState::default(); compiled.contacts.len()],
             integrals: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
         }
+    }
+
+    /// Takes the numbers of another of the same machine.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        let Self { mechanics, bristles, integrals } = self;
+        mechanics.t = other.mechanics.t;
+        mechanics.q.copy_from_slice(&other.mechanics.q);
+        mechanics.v.copy_from_slice(&other.mechanics.v);
+        bristles.copy_from_slice(&other.bristles);
+        integrals.copy_from_slice(&other.integrals);
     }
 }
 
@@ -321,6 +333,8 @@ pub struct Machine {
     /// The same taken through ties.
     pub(super) reduction: Option<Box<Reduction>>,
     pub(super) failure: Option<Failure>,
+    /// Scratch of `inverse`.
+    pub(super) aside: super::inverse::Aside,
     /// What it was before something that may be refused: see `keep`.
     pub(super) kept: Vec<u8>,
     /// Its own method, where it makes its own steps.
@@ -400,6 +414,7 @@ impl Machine {
             derivatives: None,
             reduction: None,
             failure: None,
+            aside: super::inverse::Aside::default(),
             kept: Vec::new(),
             real_time: None,
             compiled,
@@ -584,6 +599,19 @@ impl Machine {
             .and_then(|()| poses(&compiled.model, work, places))
             .map_err(|source| Error::Mechanics { t, source })?;
         Ok((compiled, places, forces))
+    }
+
+    /// Link poses at (q, v).
+    pub(crate) fn poses_at(
+        &mut self,
+        q: &[f64],
+        v: &[f64],
+    ) -> std::result::Result<(&Compiled, &Poses), bristle_multibody::Error> {
+        self.known = None;
+        let Self { compiled, work, poses: places, .. } = self;
+        kinematics(&compiled.model, work, q, v)?;
+        poses(&compiled.model, work, places)?;
+        Ok((compiled, places))
     }
 
     /// Joint reactions where poses and reactions were asked for last; `n_bodies`, the first of them the world's.

@@ -98,14 +98,16 @@ impl Archived for Ties {
             sharing: _,
             leader,
         } = self;
-        for list in [offset, constant, matrix, reach, lambda, unit] {
+        for list in [offset, matrix, reach, lambda, unit] {
             list.archive(archive);
         }
-        for list in [dependent, place, start, number] {
-            list.archive(archive);
-        }
-        terms.archive(archive);
-        pivots.archive(archive);
+        archive.list(constant);
+        archive.list(dependent);
+        archive.list(start);
+        place.archive(archive);
+        number.archive(archive);
+        archive.list(terms);
+        archive.list(pivots);
         delassus.archive(archive);
         leader.archive(archive);
     }
@@ -155,6 +157,24 @@ impl Ties {
             columns,
             column_of,
         }
+    }
+
+    /// Whether everything that numbers something numbers something there is, with these unknowns.
+    pub fn fits(&self, active: &[usize]) -> bool {
+        let (n_v, n, n_columns) = (self.place.len(), self.dependent.len(), self.columns.len());
+        let n_rows = self.lambda.len();
+        let is_start = self.start.is_empty() && n == 0
+            || self.start.len() == n + 1 && self.start.is_sorted() && self.start[n] <= self.terms.len();
+        let mut places = self.place.iter().enumerate().filter(|(_, place)| **place != NOWHERE);
+        let is_placed = places.all(|(v, &place)| active.get(place) == Some(&v));
+        is_start
+            && is_placed
+            && self.constant.len() == n
+            && n <= n_rows
+            && self.pivots.len() <= n_rows
+            && self.dependent.iter().chain(self.terms.iter().map(|term| &term.0)).chain(&self.leader).all(|&v| v < n_v)
+            && self.number.iter().all(|&d| d == NOWHERE || d < n)
+            && self.pivots.iter().all(|pivot| pivot.row < n_rows && pivot.column < n_columns)
     }
 
     /// Whether couplings take part in the machine at all.

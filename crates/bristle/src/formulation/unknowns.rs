@@ -208,12 +208,17 @@ impl Machine {
             *led =
                 if self.ties.is_coupled() { self.ties.is_led(contact.v, contact.b, is_led) } else { is_led(contact.v) };
         }
-        let mut put = [self.xi.clone(), self.v.clone()];
-        self.ties.positions(&mut put[0]);
-        self.ties.rates(&mut put[1]);
+        if self.ties.dependent.is_empty() {
+            return Ok(());
+        }
+        let [xi_told, v_told, ..] = self.aside.lists();
+        xi_told.clone_from(&self.xi);
+        v_told.clone_from(&self.v);
+        self.ties.positions(xi_told);
+        self.ties.rates(v_told);
         for &d in &self.ties.dependent {
             for (given, (told, what)) in
-                [&mut self.xi, &mut self.v].into_iter().zip(put.iter().zip(["position", "velocity"]))
+                [&mut self.xi, &mut self.v].into_iter().zip([(&*xi_told, "position"), (&*v_told, "velocity")])
             {
                 let (given, told) = (&mut given[d], told[d]);
                 if (*given - told).abs() > 1e-9 * (1.0 + told.abs()) && *given != 0.0 {

@@ -1,5 +1,5 @@
-//! What a caller changes between steps: it holds from the next step on, and no machine is compiled anew where the kind of things
-//! stays the same.
+//! What a caller changes between steps: it holds from the next call on, and no machine is compiled anew where the kind of things
+//! stays the same. See [`simulation`](super) for when it is seen.
 //!
 //! A law may become another of as many states, a load another of its kind, a signal any other. Bristles keep their deflection z, and the
 //! energy that a change puts into them shifts the ledger's start. Where the kind changes, a joint gets its first friction
@@ -7,8 +7,8 @@
 
 use super::{Handle, Simulation};
 use crate::bearing::Bearing;
-use crate::compile::validate_friction;
-use crate::component::{Drive, Effort, ExternalWrench, Friction, JointState, Load};
+use crate::compile::{check_state, placement_of, twist_of, validate_friction};
+use crate::component::{Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load};
 use crate::error::{Error, Result};
 use crate::signal::Signal;
 use bristle_friction::{FrictionLaw, Law};
@@ -76,10 +76,9 @@ impl Simulation {
         if !target.is_finite() {
             return Err(Error::Number { name: name(), what: "target", value: target, range: "finite" });
         }
-        let with_drive: Vec<String> =
-            compiled.drives.iter().take(8).map(|drive| compiled.model.joint_names[drive.joint].clone()).collect();
-        let Some(at) = compiled.drives.iter_mut().find(|drive| drive.joint == i) else {
-            let with_drive: Vec<&str> = with_drive.iter().map(String::as_str).collect();
+        let Some(k) = compiled.drives.iter().position(|drive| drive.joint == i) else {
+            let with_drive: Vec<&str> =
+                compiled.drives.iter().take(8).map(|at| compiled.model.joint_names[at.joint].as_str()).collect();
             let known = if with_drive.is_empty() {
                 "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the `Drive` component".into()
             } else {
@@ -87,11 +86,12 @@ impl Simulation {
             };
             return Err(Error::Unknown { what: "drive on joint", name: name(), known });
         };
+        let at = &mut compiled.drives[k];
         let signal = match &mut at.drive {
             Drive::Effort(signal) | Drive::Pull { target: signal, .. } | Drive::Pid { target: signal, .. } => signal,
             Drive::Motion(_) => {
-                let what = "a jump of a prescribed motion".into();
-                return Err(Error::Unsupported { name: name(), what });
+                let (name, what) = (compiled.model.joint_names[i].clone(), "a jump of a prescribed motion".into());
+                return Err(Error::Unsupported { name, what });
             }
         };
         *signal = Signal::Constant(target);
@@ -114,23 +114,26 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets the friction law of a joint or coupling.
+    /// Sets the friction law of a joint or coupling. A law that has bristles where there were none starts with steady ones; those of a law
+    /// that is gone are gone.
     pub fn set_friction(&mut self, of: impl Handle, law: impl Into<Law>) -> Result<()> {
-        let (name, entity) = self.with_friction(of)?;
-        let law = law.into();
-        let load = self.world.get::<&Load>(entity).map_or(Load::Unit, |load| (*load).clone());
-        validate_friction(&law, &load, || name.clone())?;
+        let (entity, law) = (self.with_friction(of)?, law.into());
+        let load = self.world.get::<&Load>(entity).ok();
+        validate_friction(&law, load.as_deref().unwrap_or(&Load::Unit), || self.name_of(entity))?;
+        drop(load);
         self.put(entity, Friction(law));
         Ok(())
     }
 
     /// Sets the load of a joint or coupling that has friction.
     pub fn set_load(&mut self, of: impl Handle, load: Load) -> Result<()> {
-        let (name, entity) = self.with_friction(of)?;
-        let Ok(law) = self.world.get::<&Friction>(entity).map(|law| law.0.clone()) else {
-            return Err(Error::Misplaced { name, component: "Load", reason: "but no `Friction` for it to scale" });
+        let entity = self.with_friction(of)?;
+        let Ok(law) = self.world.get::<&Friction>(entity) else {
+            let (name, reason) = (self.name_of(entity), "but no `Friction` for it to scale");
+            return Err(Error::Misplaced { name, component: "Load", reason });
         };
-        validate_friction(&law, &load, || name.clone())?;
+        validate_friction(&law.0, &load, || self.name_of(entity))?;
+        drop(law);
         let kind = self.compiled().index.joint(entity).map(|i| self.compiled().model.kinds[i]);
         let is_wrong = match load {
             Load::Pin { .. } | Load::Thrust { .. } => !matches!(kind, Some(JointKind::Revolute { .. })),
@@ -139,7 +142,7 @@ impl Simulation {
         };
         if is_wrong {
             let reason = "whose kind does not belong there: pins and thrust on hinges, guides on slides";
-            return Err(Error::Misplaced { name, component: "Load", reason });
+            return Err(Error::Misplaced { name: self.name_of(entity), component: "Load", reason });
         }
         self.put(entity, load);
         Ok(())
@@ -147,7 +150,7 @@ impl Simulation {
 
     /// Puts a revolute or prismatic joint somewhere, with a velocity. The energy this takes is the caller's. Joints that gears and mimics tie to
     /// it go along; those of a coupling of three or more are set one by one, to values that it allows. Bristles keep their deflection; it is
-    /// the [`BristleState`](crate::component::BristleState) of the joint.
+    /// the [`BristleState`](crate::component::BristleState) of the joint. [`Simulation::set_state`] moves free joints too.
     pub fn set_joint(&mut self, joint: impl Handle, position: f64, velocity: f64) -> Result<()> {
         let i = self.one_degree(joint)?;
         for (value, what) in [(position, "position"), (velocity, "velocity")] {
@@ -156,49 +159,104 @@ impl Simulation {
                 return Err(Error::Number { name, what, value, range: "finite" });
             }
         }
-        let (_, entity) = self.joint_number(joint)?;
-        self.put(entity, JointState { position, velocity });
-        self.carry_along(i, position, velocity);
+        let k = self.compiled().model.v_index[i];
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.clear();
+        moved.push((k, position, velocity));
+        self.carry_along(&mut moved);
+        self.show_moves();
+        for &(k, position, velocity) in &moved {
+            let compiled = self.system.compiled();
+            let i = compiled.model.joint_of_velocity(k);
+            self.edited.mechanics.q[compiled.model.q_index[i]] = position;
+            self.edited.mechanics.v[k] = velocity;
+            if let Some(entity) = compiled.index.joint_entity(i) {
+                self.put(entity, JointState { position, velocity });
+            }
+        }
+        self.moved = moved;
+        self.results.place(&mut self.system, &self.edited.mechanics);
         Ok(())
     }
 
-    /// Puts what two-joint ties tie to joint `i` where they say.
-    fn carry_along(&mut self, i: usize, position: f64, velocity: f64) {
-        let compiled = self.system.compiled();
-        let mut placed = vec![(compiled.model.v_index[i], position, velocity)];
+    /// Puts the whole machine somewhere: positions and velocities in the order of [`Simulation::positions`] and [`Simulation::velocities`],
+    /// free joints included; bristles start steady. The energy this takes is the caller's. What couplings do not allow is refused by the next call
+    /// that computes, as with [`Simulation::set_joint`].
+    pub fn set_state(&mut self, q: &[f64], v: &[f64]) -> Result<()> {
+        check_state(&self.compiled().model, q, v)?;
+        self.show_moves();
+        self.edited.mechanics.q.copy_from_slice(q);
+        self.edited.mechanics.v.copy_from_slice(v);
+        for i in 1..self.compiled().model.n_bodies() {
+            let compiled = self.system.compiled();
+            let Some(entity) = compiled.index.joint_entity(i) else { continue };
+            let (q, v) = (&q[compiled.model.q_range(i)], &v[compiled.model.v_range(i)]);
+            match compiled.model.kinds[i] {
+                JointKind::Fixed => {}
+                JointKind::Free => self.put(entity, FreeState { position: placement_of(q), velocity: twist_of(v) }),
+                JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
+                    self.put(entity, JointState { position: q[0], velocity: v[0] });
+                }
+            }
+        }
+        let t = self.driver.t();
+        for c in 0..self.compiled().contacts.len() {
+            let compiled = self.system.compiled();
+            let (steady, entity) = (compiled.steady_bristle(c, t, v), compiled.contact_entity(c));
+            self.edited.bristles[c] = steady;
+            if let Some(entity) = entity.filter(|_| compiled.contacts[c].law.n_states() > 0) {
+                self.put(entity, steady);
+            }
+        }
+        self.results.place(&mut self.system, &self.edited.mechanics);
+        Ok(())
+    }
+
+    /// From now on the state is shown as callers put it.
+    fn show_moves(&mut self) {
+        if !self.is_moved {
+            self.edited.copy_from(&self.state);
+            self.is_moved = true;
+        }
+    }
+
+    /// What two-joint ties tie to the first of `moved` comes behind it: velocity, where it is, how fast.
+    fn carry_along(&self, moved: &mut Vec<(usize, f64, f64)>) {
         let mut next = 0;
-        while let Some(&(from, q, v)) = placed.get(next) {
+        while let Some(&(from, q, v)) = moved.get(next) {
             next += 1;
-            for tie in &compiled.coupled.ties {
+            for tie in &self.compiled().coupled.ties {
                 // c q_a + d q_b = offset
                 let (&[(a, c), (b, d)], Some(offset)) = (&tie.terms[..], tie.offset) else { continue };
                 let (own, other, to) = if a == from { (c, d, b) } else { (d, c, a) };
                 let is_tied = (a == from || b == from) && other != 0.0;
-                if is_tied && placed.iter().all(|done| done.0 != to) {
-                    placed.push((to, (offset - own * q) / other, -own * v / other));
+                if is_tied && moved.iter().all(|done| done.0 != to) {
+                    moved.push((to, (offset - own * q) / other, -own * v / other));
                 }
             }
         }
-        let joint_of = |v: usize| compiled.index.joint_entity(compiled.model.joint_of_velocity(v));
-        let carried: Vec<_> = placed[1..].iter().filter_map(|&(k, q, v)| Some((joint_of(k)?, q, v))).collect();
-        for (entity, position, velocity) in carried {
-            self.put(entity, JointState { position, velocity });
-        }
     }
 
-    /// Name and entity of a joint, or of a coupling with friction.
-    fn with_friction(&self, of: impl Handle) -> Result<(String, Entity)> {
+    /// Entity of a joint, or of a coupling with friction.
+    fn with_friction(&self, of: impl Handle) -> Result<Entity> {
         let compiled = self.compiled();
-        if let Some(c) = of.find_contact(compiled)
-            && let Some(entity) = compiled.contact_entity(c)
-        {
-            return Ok((compiled.contact_name(c).to_owned(), entity));
+        match of.find_contact(compiled).and_then(|c| compiled.contact_entity(c)) {
+            Some(entity) => Ok(entity),
+            None => self.one_degree(of).and_then(|_| Ok(self.joint_number(of)?.1)),
         }
-        let i = self.one_degree(of)?;
-        Ok((compiled.model.joint_names[i].clone(), self.joint_number(of)?.1))
     }
 
-    /// A component that the next step looks at.
+    /// Its name.
+    fn name_of(&self, entity: Entity) -> String {
+        let compiled = self.compiled();
+        match (compiled.index.joint(entity), entity.find_contact(compiled)) {
+            (Some(i), _) => compiled.model.joint_names[i].clone(),
+            (None, Some(c)) => compiled.contact_name(c).to_owned(),
+            (None, None) => entity.text(),
+        }
+    }
+
+    /// A component that the next look at the world finds.
     pub(super) fn put<T: Component>(&mut self, entity: Entity, component: T) {
         if let Ok(place) = self.world.query_one_mut::<&mut T>(entity) {
             *place = component;

@@ -45,15 +45,26 @@ pub(crate) struct Past {
 }
 
 impl Past {
+    /// A caller has changed what is stored from `before`, none where numbers have run away, to `after`: the start of the ledger goes along.
+    pub fn shift(&mut self, driver: &mut Driver, before: Option<Energies>, after: &Energies) {
+        match before {
+            Some(before) if !self.is_drowned(driver, &before, after) => {
+                self.initial += after.stored() - before.stored();
+                self.pressed += after.pressed - before.pressed;
+            }
+            _ => self.begin_again(driver, after),
+        }
+    }
+
     /// Whether the energies so far are such that their rounding is no smaller than what is stored `now`.
-    pub fn is_drowned(&self, driver: &Driver, before: &Energies, now: &Energies) -> bool {
+    fn is_drowned(&self, driver: &Driver, before: &Energies, now: &Energies) -> bool {
         let booked = driver.quadratures().iter().chain(&self.quad).map(|x| x.abs()).sum::<f64>();
         let size = before.stored().abs() + self.initial.abs() + booked;
         size.is_nan() || f64::EPSILON * size > 1e-3 * (1.0 + now.stored().abs())
     }
 
     /// A ledger that begins here: what was booked is not finite, drowns all that follows, or led to what is not finite.
-    pub fn begin_again(&mut self, driver: &mut Driver, stored: &Energies) {
+    fn begin_again(&mut self, driver: &mut Driver, stored: &Energies) {
         driver.forget_quadratures();
         self.quad.fill(0.0);
         (self.initial, self.pressed, self.heat) = (stored.stored(), stored.pressed, 0.0);

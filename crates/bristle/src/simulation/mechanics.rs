@@ -6,9 +6,10 @@
 //! ```
 
 use super::{Handle, Simulation, explain};
+use crate::compile::{check_length, check_state};
 use crate::error::{Error, Result};
 use bristle_integrate::Trouble;
-use bristle_multibody::{State, crba, jacobian, kinematics, poses};
+use bristle_multibody::{State, crba, jacobian};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
 
 /// Equations of motion about a state, linear in what is small.
@@ -38,16 +39,18 @@ impl Simulation {
     /// Where gears, planetary sets or linear couplings tie joints together, those that depend on others carry nothing, and the rest
     /// carries their part: see [`Simulation::independent`]. A motion that a coupling does not allow is refused by its name.
     pub fn inverse_dynamics(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
+        self.refresh()?;
+        check_state(&self.compiled().model, q, v)?;
+        self.required(q, v, a, tau)
+    }
+
+    fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         let model = &self.compiled().model;
-        let lengths = [("q", q, model.n_q), ("v", v, model.n_v), ("a", a, model.n_v), ("tau", &*tau, model.n_v)];
-        for (what, given, n) in lengths {
-            if given.len() != n {
-                let range = "the number of coordinates of the machine";
-                return Err(Error::Number { name: what.into(), what: "length", value: given.len() as f64, range });
-            }
+        for (what, given) in [("a", a), ("tau", &*tau)] {
+            check_length(what, given, model.n_v)?;
         }
-        if let Some(&value) = q.iter().chain(v).chain(a).find(|x| !x.is_finite()) {
-            return Err(Error::Number { name: "state".into(), what: "a number", value, range: "finite" });
+        if let Some(&value) = a.iter().find(|x| !x.is_finite()) {
+            return Err(Error::Number { name: "a".into(), what: "a number", value, range: "finite" });
         }
         let t = self.driver.t();
         let result = self.system.required(t, q, v, a, tau);
@@ -58,10 +61,11 @@ impl Simulation {
 
     /// [`Simulation::inverse_dynamics`] where the simulation is: the efforts for the accelerations `a`, into `tau`.
     pub fn efforts_for(&mut self, a: &[f64], tau: &mut [f64]) -> Result<()> {
+        self.refresh()?;
         // the state is lent, and comes back whatever happens
         let State { q, v, .. } = &mut self.state.mechanics;
         let (q, v) = (std::mem::take(q), std::mem::take(v));
-        let result = self.inverse_dynamics(&q, &v, a, tau);
+        let result = self.required(&q, &v, a, tau);
         (self.state.mechanics.q, self.state.mechanics.v) = (q, v);
         result
     }
@@ -82,6 +86,7 @@ impl Simulation {
 
     /// Mass matrix of the tree at the present positions, armature included; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self) -> Result<DMatrix<f64>> {
+        self.refresh()?;
         let (t, q) = (self.driver.t(), &self.state.mechanics.q);
         let (compiled, work) = self.system.scratch();
         let mut mass = DMatrix::zeros(compiled.model.n_v, compiled.model.n_v);
@@ -92,17 +97,15 @@ impl Simulation {
 
     /// Jacobian of a point on a link, given in link axes: world axes, angular part first; 6 × `n_v`.
     pub fn jacobian(&mut self, link: impl Handle, point: [f64; 3]) -> Result<Matrix6xX<f64>> {
+        self.refresh()?;
         let (i, _) = self.link_number(link)?;
         let (t, state) = (self.driver.t(), &self.state.mechanics);
-        let (compiled, work) = self.system.scratch();
-        let model = &compiled.model;
-        let mut places = bristle_multibody::Poses::new(model);
-        let mut found = Matrix6xX::zeros(model.n_v);
-        kinematics(model, work, &state.q, &state.v)
-            .and_then(|_| poses(model, work, &mut places))
-            .and_then(|()| jacobian(model, &places, i, &Vector3::from(point), &mut found))
-            .map_err(|source| Error::Mechanics { t, source })?;
-        Ok(found)
+        let placed = self.system.poses_at(&state.q, &state.v).and_then(|(compiled, places)| {
+            let mut found = Matrix6xX::zeros(compiled.model.n_v);
+            jacobian(&compiled.model, places, i, &Vector3::from(point), &mut found)?;
+            Ok(found)
+        });
+        placed.map_err(|source| Error::Mechanics { t, source })
     }
 
     /// The equations about the present state, analytic: those of motion, whatever the formulation and the method they are solved by.
@@ -111,7 +114,7 @@ impl Simulation {
     ///
     /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side.
     pub fn linearize(&mut self) -> Result<Linearization> {
-        self.look_at_world()?;
+        self.refresh()?;
         let t = self.driver.t();
         let solved = self.system.solved_at(t, self.driver.y());
         let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;

@@ -9,7 +9,7 @@
 //! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
 //!
 //! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the order of spawning. Arrays change with
-//! [`Simulation::step`], its like, and setters; their order only when the machine becomes another.
+//! [`Simulation::step`] and its like; after setters as the [module above](super) says. Their order changes only when the machine becomes another.
 
 use super::Simulation;
 use super::explain::unknown;
@@ -152,7 +152,7 @@ impl Simulation {
 
     /// Bristle states; 0 where a law has none.
     pub fn bristles(&self) -> &[BristleState] {
-        &self.state.bristles
+        &self.shown().bristles
     }
 
     /// What the joints transmit: parent on child, at the joint origin, in child axes.
@@ -176,13 +176,13 @@ impl Simulation {
     /// Position of a revolute or prismatic joint, rad or m.
     pub fn position(&self, joint: impl Handle) -> Result<f64> {
         let i = self.one_degree(joint)?;
-        Ok(self.state.mechanics.q[self.compiled().model.q_index[i]])
+        Ok(self.positions()[self.compiled().model.q_index[i]])
     }
 
     /// Velocity of a revolute or prismatic joint, rad/s or m/s.
     pub fn velocity(&self, joint: impl Handle) -> Result<f64> {
         let i = self.one_degree(joint)?;
-        Ok(self.state.mechanics.v[self.compiled().model.v_index[i]])
+        Ok(self.velocities()[self.compiled().model.v_index[i]])
     }
 
     /// Acceleration of a revolute or prismatic joint, rad/s² or m/s².
@@ -208,7 +208,7 @@ impl Simulation {
 
     /// Bristles of a joint or coupling; 0 where its law has none.
     pub fn bristle(&self, of: impl Handle) -> Result<BristleState> {
-        Ok(self.state.bristles[self.contact(of)?])
+        Ok(self.shown().bristles[self.contact(of)?])
     }
 
     /// What a joint transmits: parent on child, at the joint origin, in child axes.
@@ -243,10 +243,14 @@ impl Simulation {
         let model = &self.compiled().model;
         match model.kinds[i] {
             JointKind::Revolute { .. } | JointKind::Prismatic { .. } => Ok(i),
-            JointKind::Fixed | JointKind::Free => {
-                let what =
-                    format!("one coordinate of a {} joint", if model.v_range(i).is_empty() { "fixed" } else { "free" });
-                Err(Error::Unsupported { name: model.joint_names[i].clone(), what })
+            JointKind::Fixed => {
+                let (name, instead) =
+                    (model.joint_names[i].clone(), ": `reaction` is what it has, `pose` where its link is");
+                Err(Error::NotSingle { name, kind: "fixed", instead })
+            }
+            JointKind::Free => {
+                let instead = ": read `positions`, `velocities` and `pose`, or its `FreeState`; set it by `set_state`";
+                Err(Error::NotSingle { name: model.joint_names[i].clone(), kind: "free", instead })
             }
         }
     }

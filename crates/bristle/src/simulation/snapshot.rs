@@ -14,7 +14,7 @@
 //! always seen, and any other but once in 2⁶⁴.
 
 use super::{Past, Simulation, start};
-use crate::compile::Compiled;
+use crate::compile::{Compiled, validate_friction};
 use crate::component::{Damping, Drive, Effort, ExternalWrench, Friction, Load, Spring};
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 
@@ -93,7 +93,7 @@ impl Acts {
         }
     }
 
-    /// Whether they are of the kind that `compiled` has.
+    /// Whether they are of the kind that `compiled` has, and such that they can act.
     fn fit(&self, compiled: &Compiled) -> bool {
         let Self { effort, damping, springs, wrenches, given } = self;
         let same_law = |(law, load): &(Law, Load), contact: &crate::compile::Contact| {
@@ -102,14 +102,25 @@ impl Acts {
                 && std::mem::discriminant(load) == std::mem::discriminant(&contact.load)
         };
         let same_drive = |drive: &Drive, at: &Drive| std::mem::discriminant(drive) == std::mem::discriminant(at);
+        let model = &compiled.model;
+        let is_free = |k: usize| model.v_range(model.joint_of_velocity(k)).len() != 1;
         effort.len() == compiled.effort.len()
+            && effort.iter().enumerate().all(|(k, tau)| *tau == 0.0 || tau.is_finite() && !is_free(k))
+            && damping.iter().all(|d| d.is_finite() && *d > 0.0)
+            && springs.iter().all(|(k, rest)| k.is_finite() && *k >= 0.0 && rest.is_finite())
+            && wrenches.iter().flat_map(|w| &w.1).all(|x| x.is_finite())
+            && given.friction.iter().all(|(law, load)| validate_friction(law, load, String::new).is_ok())
             && damping.len() == compiled.dampers.len()
             && springs.len() == compiled.springs.len()
             && wrenches.iter().all(|(body, _)| (1..compiled.model.n_bodies()).contains(body))
             && given.friction.len() == compiled.contacts.len()
             && given.friction.iter().zip(&compiled.contacts).all(|(given, contact)| same_law(given, contact))
             && given.drives.len() == compiled.drives.len()
-            && given.drives.iter().zip(&compiled.drives).all(|(drive, at)| same_drive(drive, &at.drive))
+            && given
+                .drives
+                .iter()
+                .zip(&compiled.drives)
+                .all(|(drive, at)| same_drive(drive, &at.drive) && compiled.check_drive(at.joint, drive).is_ok())
     }
 
     /// Lets them act in the machine. Whether that is a change.
@@ -141,10 +152,10 @@ impl Acts {
 
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { effort, damping, springs, wrenches, given } = self;
-        effort.archive(archive);
-        damping.archive(archive);
-        springs.archive(archive);
-        wrenches.archive(archive);
+        archive.list(effort);
+        archive.list(damping);
+        archive.list(springs);
+        archive.list(wrenches);
         let mut text = if archive.is_reading() { Vec::new() } else { ron::to_string(given).unwrap_or_default().into() };
         archive.bytes(&mut text);
         if archive.is_reading() {
@@ -175,6 +186,7 @@ pub(crate) struct Memory<'a> {
     pub state: &'a mut Snapshot,
     pub past: &'a mut Past,
     pub is_pushed: &'a mut bool,
+    pub must_begin: &'a mut bool,
 }
 
 impl Memory<'_> {
@@ -184,6 +196,7 @@ impl Memory<'_> {
         self.state.archive(archive);
         self.past.archive(archive);
         self.is_pushed.archive(archive);
+        self.must_begin.archive(archive);
     }
 
     /// As bytes: see the header of this file for their order.
@@ -231,7 +244,7 @@ impl Memory<'_> {
         let before = self.write(fingerprint);
         let has_changed = acts.put(self.system);
         self.archive(&mut archive);
-        if !archive.is_good() {
+        if !(archive.is_good() && self.driver.fits(&*self.system)) {
             // checked bytes that cannot be read: back to where it was
             let mut archive = Archive::reading(&before[HEADER..]);
             acts.archive(&mut archive);
@@ -245,14 +258,17 @@ impl Memory<'_> {
 
 impl Simulation {
     fn memory(&mut self) -> Memory<'_> {
-        let Self { driver, system, state, past, is_pushed, .. } = self;
-        Memory { driver, system, state, past, is_pushed }
+        let Self { driver, system, state, past, is_pushed, must_begin, .. } = self;
+        Memory { driver, system, state, past, is_pushed, must_begin }
     }
 
     /// Everything, as bytes: see the header of this file for their order. What a caller has put into the world is looked at first, as
     /// the next step would.
     pub fn snapshot(&mut self) -> Result<Vec<u8>> {
         self.look_at_world()?;
+        if self.is_stale {
+            self.write_back()?;
+        }
         let fingerprint = self.fingerprint();
         Ok(self.memory().write(fingerprint))
     }
@@ -265,9 +281,7 @@ impl Simulation {
         if self.memory().read(fingerprint, bytes)? || self.is_touched {
             self.show_acts();
         }
-        self.events.clear();
-        self.y.resize(self.system.max_dim(), 0.0);
-        self.must_begin = false;
+        self.forget_edits();
         self.show()
     }
 
@@ -285,7 +299,7 @@ impl Simulation {
     pub fn reset(&mut self) -> Result<()> {
         self.look_at_machine()?;
         let Some(beginning) = self.beginning.take() else {
-            return Err(Error::Snapshot { reason: "the machine is not the one it began as".into() });
+            return Err(Error::Begun);
         };
         let result = self.begin_again(&beginning);
         self.beginning = Some(beginning);
@@ -306,11 +320,16 @@ impl Simulation {
         self.past = Past { initial: stored.stored(), pressed: stored.pressed, quad, ..Past::default() };
         (self.system, self.driver) = (system, driver);
         (self.is_pushed, self.must_begin) = (false, false);
+        self.forget_edits();
+        self.write_back()
+    }
+
+    /// Whatever callers have changed since counts for nothing.
+    fn forget_edits(&mut self) {
         self.events.clear();
+        self.n_told = 0;
         self.y.resize(self.system.max_dim(), 0.0);
-        self.write_back()?;
-        self.is_touched = false;
-        Ok(())
+        (self.is_touched, self.is_moved, self.is_stale) = (false, false, false);
     }
 
     /// What acts in the machine goes onto the entities.

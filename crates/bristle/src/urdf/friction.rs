@@ -9,7 +9,8 @@
 //! ```
 //!
 //! What an entry gives takes the place of what the machine's own file says; what it leaves out stays. A load on a joint that ends
-//! up without friction is refused: it would do nothing.
+//! up without friction is refused: it would do nothing. So is a load alone on a joint of a robot whose friction is `<dynamics friction>`: that
+//! is an effort, and under a load levels are coefficients.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -59,6 +60,8 @@ pub(super) struct Given {
     pub what: String,
     /// Where the entry gives a load.
     pub load: Option<Span>,
+    /// It gives no law, and the machine's own file does.
+    pub keeps_law: bool,
 }
 
 /// Put what the file says on the joints of a scene's tree of values.
@@ -78,6 +81,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
     let index: HashMap<&str, usize> =
         names.iter().enumerate().filter_map(|(i, name)| Some((name.as_deref()?, i))).collect();
     let moves: Vec<bool> = joints.iter().map(|joint| is_single(joint, sources)).collect();
+    let has_law: Vec<bool> = joints.iter().map(|joint| has_field(joint, "friction", sources)).collect();
 
     // who gets what; the names must exist, each once
     let mut problems = Vec::new();
@@ -94,7 +98,11 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
             _ if entry.name == EVERY => {}
             Some(&i) => of_joint[i] = Some(e),
             None => {
-                let help = did_you_mean(&entry.name, "the joints are", &known);
+                let help = if entry.name.contains('*') {
+                    "only `\"*\"` alone stands for joints, for every one that is not named".to_owned()
+                } else {
+                    did_you_mean(&entry.name, "the joints are", &known)
+                };
                 refuse(entry.place, format!("there is no joint `{}`", entry.name), help);
             }
         }
@@ -106,18 +114,29 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
     }
 
     // what they say, by name; values are looked at with the whole scene
+    for entry in &entries {
+        if let Some(help) = is_bare(entry, sources) {
+            let found = entry.value.describe(sources);
+            refuse(entry.value.head(), format!("expected `(friction: …, load: …)`, found {found}"), help);
+        }
+    }
     let reader = Reader::new(sources, Damage::default());
-    let said: Vec<Vec<(&str, &Node)>> = entries.iter().map(|entry| fields_of(&reader, entry)).collect();
+    let in_shape = |entry: &&Entry| is_bare(entry, sources).is_none();
+    let said: Vec<Vec<(&str, &Node)>> = entries
+        .iter()
+        .map(|entry| Some(entry).filter(in_shape).map_or(Vec::new(), |entry| fields_of(&reader, entry)))
+        .collect();
     let mut given = Vec::new();
     let mut fields_for: Vec<Vec<Field>> = Vec::new();
-    for (name, entry) in names.iter().zip(&of_joint) {
+    for ((name, entry), has_law) in names.iter().zip(&of_joint).zip(has_law) {
         let Some(e) = *entry else {
             fields_for.push(Vec::new());
             continue;
         };
         let what: Vec<String> = said[e].iter().map(|(key, node)| in_words(key, node, sources)).collect();
         let load = said[e].iter().find(|(key, _)| *key == "load").map(|(_, node)| node.span);
-        given.push(Given { joint: name.clone().unwrap_or_default(), what: what.join(", "), load });
+        let keeps_law = has_law && said[e].iter().all(|(key, _)| *key != "friction");
+        given.push(Given { joint: name.clone().unwrap_or_default(), what: what.join(", "), load, keeps_law });
         fields_for.push(field_nodes(&entries[e].value, &said[e], sources));
     }
     drop(said);
@@ -151,6 +170,29 @@ fn joints_of<'n>(root: &'n mut Node, sources: &Sources, none: &'n mut Vec<Node>)
         }
     }
     none
+}
+
+/// Whether a joint is given something of that name.
+fn has_field(joint: &Node, key: &str, sources: &Sources) -> bool {
+    let Value::Fields { fields, .. } = &joint.value else { return false };
+    fields.iter().any(|field| sources.text(field.key) == key)
+}
+
+/// What to do about a law or a number in place of an entry.
+fn is_bare(entry: &Entry, sources: &Sources) -> Option<String> {
+    match &entry.value.value {
+        Value::Fields { name: Some(name), .. } | Value::Tuple { name: Some(name), .. }
+            if sources.text(*name) != entry.name =>
+        {
+            Some(format!("write `\"{}\": (friction: {}(…))`", entry.name, sources.text(*name)))
+        }
+        Value::Number(_) => Some(format!(
+            "write `\"{}\": (friction: Coulomb(coulomb: {}))`",
+            entry.name,
+            sources.text(entry.value.span)
+        )),
+        _ => None,
+    }
 }
 
 /// Whether a joint has one coordinate.

@@ -12,7 +12,7 @@ use roxmltree::Node as Xml;
 
 use super::frame::Frame;
 use super::tree::{self, Words};
-use super::xml::{Findings, Text, child};
+use super::xml::{Findings, Text, child, short};
 use crate::scene::span::Span;
 use crate::scene::syntax::Node;
 
@@ -176,10 +176,10 @@ impl<'t> Joint<'t> {
                 found.unused(given.place, format!("`{key}` {x}: the joint has no axis for it to act along"));
             } else if key == "damping" {
                 let per = if unit == "N" { "N·s/m" } else { "N·m·s/rad" };
-                *meaning += &format!(", damping {x} {per}");
+                *meaning += &format!(", damping {} {per}", short(x));
                 self.fields.push(("damping", tree::number(given.place, x)));
             } else {
-                *meaning += &format!(", friction {x} {unit}: Coulomb");
+                *meaning += &format!(", friction {} {unit}: Coulomb", short(x));
                 let level = tree::number(given.place, x);
                 let law = words.fields(given.place, "Coulomb", vec![("coulomb", level)]);
                 self.fields.push(("friction", law));
@@ -229,7 +229,7 @@ fn normalized(axis: [f64; 3]) -> Option<[f64; 3]> {
     Some(if is_unit { axis } else { scaled.map(|x| x / norm) })
 }
 
-/// Limits and what goes with them: read, checked, and named as not used.
+/// Limits and what goes with them: read, checked, and named as not used. A limit without bounds has nothing to be used.
 fn limits(found: &mut Findings, xml: Xml) -> Option<()> {
     const READ: [(&str, &[&str]); 3] = [
         ("limit", &["lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"]),
@@ -240,16 +240,17 @@ fn limits(found: &mut Findings, xml: Xml) -> Option<()> {
         let Some(node) = child(xml, element) else { continue };
         found.look_over(node, keys, &[], &[], &[]);
         let mut said = Vec::new();
-        let (mut lower, mut upper) = (None, None);
+        let (mut lower, mut upper, mut is_bounded) = (None, None, false);
         for key in keys {
             let Some(given) = found.attribute(node, key) else { continue };
-            let x = found.number(key, given)?;
+            let x = found.bound(key, given)?;
+            is_bounded |= x.is_finite();
             match *key {
                 "lower" => lower = Some(x),
                 "upper" => upper = Some(x),
                 _ => {}
             }
-            said.push(format!("{key} {x}"));
+            said.push(format!("{key} {}", short(x)));
         }
         if let (Some(lower), Some(upper)) = (lower, upper)
             && lower > upper
@@ -257,7 +258,11 @@ fn limits(found: &mut Findings, xml: Xml) -> Option<()> {
             found.problem(found.tag(node), format!("`lower` is {lower}, more than `upper`, {upper}"), "swap them");
         }
         let values = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
-        found.set_aside(found.tag(node), format!("`{element}`{values}"));
+        if is_bounded || said.is_empty() {
+            found.unused_element(found.tag(node), element, format!("`{element}`{values}"));
+        } else {
+            found.set_aside(found.tag(node), format!("`{element}`{values}"));
+        }
     }
     Some(())
 }

@@ -13,7 +13,7 @@ use roxmltree::Node as Xml;
 
 use super::frame::Frame;
 use super::tree::{self, Words};
-use super::xml::{Findings, Text, child};
+use super::xml::{Findings, Text, child, short};
 use crate::scene::syntax::Node;
 
 /// Other programs' business.
@@ -66,9 +66,9 @@ impl<'t> Link<'t> {
         fields.push(("inertia", inertia(found, words, inertia_xml, frame.as_ref())?));
         let lacks: Vec<&str> = PRODUCTS.into_iter().filter(|key| inertia_xml.attribute(*key).is_none()).collect();
         if lacks.is_empty() {
-            found.say_leftovers(subject, format!("mass {mass} kg"));
+            found.say_leftovers(subject, format!("mass {} kg", short(mass)));
         } else {
-            found.say(subject, format!("mass {mass} kg; `{}` left out: 0", lacks.join("`, `")));
+            found.say(subject, format!("mass {} kg; `{}` left out: 0", short(mass), lacks.join("`, `")));
         }
         Some(Link { name, mass, node: words.fields(place, "Link", fields) })
     }

@@ -44,14 +44,15 @@
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
 //! | `mimic` | a `Gear` named `NAME_mimic`, and an initial position that fits it |
 //! | `limit`, `safety_controller`, `calibration` | read and checked, not used: the engine has no limits |
-//! | `visual`, `collision`, `material`, `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
+//! | `visual`, `collision`, `material`, `sensor` | counted, not used: shapes and looks |
+//! | `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
 //!
-//! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused.
+//! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused. A robot may have a default namespace.
 //!
-//! With [`Options::strict`] whatever is not understood or would make the robot move otherwise is refused too, at its place: elements, attributes
-//! and text that URDF does not have, `gazebo` with the settings of another simulator, `damping` and `friction` of a joint without
-//! an axis. What does not act on the robot by itself is set aside and named, strict or not: shapes, wiring, and limits, which bound what a
-//! controller may ask for and which URDF demands of every `revolute` and `prismatic` joint. Nothing stops a joint at its limit here.
+//! With [`Options::strict`] whatever is left over and bears on motion is refused too, at its place: limits, which nothing keeps here,
+//! `safety_controller`, `calibration`, `transmission`, `ros2_control`, `gazebo`, `damping` and `friction` of a joint without an axis, and
+//! elements, attributes and text that URDF does not have. Shapes and looks, the axis of a joint that has none and limits that are all
+//! infinite are named, strict or not. URDF demands a limit of every `revolute` and `prismatic` joint; `continuous` ones need none.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
 //! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops, inertias
@@ -99,7 +100,7 @@ use xml::Findings;
 pub struct Options {
     /// The root link floats, with a free joint, instead of being fixed to the world.
     pub floating: bool,
-    /// What is not used and matters ([`Unused::matters`]) is refused.
+    /// What is not used and bears on motion ([`Unused::matters`]) is refused.
     pub strict: bool,
     /// Friction put on top.
     pub friction: Option<FrictionFile>,
@@ -134,7 +135,7 @@ pub struct Unused {
     pub what: String,
     /// Where it stands.
     pub position: Position,
-    /// It is not understood, or would make the robot move otherwise: [`Options::strict`] refuses it.
+    /// It is not understood, or bears on motion: [`Options::strict`] refuses it. Shapes and looks do not.
     pub matters: bool,
 }
 
@@ -171,8 +172,8 @@ pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, Sc
     };
     sources.0.push(words.into_source());
     let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.0).collect();
-    let idle = put_friction(&mut root, &mut sources, options, &mut lines)?;
-    finish(Draft::new(sources, root), lines, idle, options)
+    let loads = put_friction(&mut root, &mut sources, options, &mut lines, true)?;
+    finish(Draft::new(sources, root), lines, loads, options)
 }
 
 /// Reads and checks a URDF file.
@@ -195,31 +196,42 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
         return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint".into()).into());
     }
     let mut draft = Draft::read(&text, &file)?;
-    let (mut lines, mut idle) = (Vec::new(), Vec::new());
+    let (mut lines, mut loads) = (Vec::new(), Vec::new());
     if options.friction.is_some() {
         draft = draft.whole()?;
-        idle = put_friction(&mut draft.root, &mut draft.sources, options, &mut lines)?;
+        loads = put_friction(&mut draft.root, &mut draft.sources, options, &mut lines, false)?;
     }
-    finish(draft, lines, idle, options)
+    finish(draft, lines, loads, options)
 }
 
-fn leftover(sources: &Sources, line: &Understood, (unused, place): (&Unused, &Span)) -> Problem {
+fn leftover(
+    sources: &Sources,
+    line: &Understood,
+    (unused, (place, help)): (&Unused, &(Span, &'static str)),
+) -> Problem {
     let reason = format!("{}: {} is not used", line.subject, unused.what);
-    Problem::at(sources, *place, reason, "take it out, or read the file without `strict`".into())
+    Problem::at(sources, *place, reason, (*help).into())
 }
 
-/// A load that a friction file puts on a joint, and what is wrong with it if that joint has no friction.
-type Idle = (String, Problem);
+/// A load that a friction file puts on a joint.
+struct Loaded {
+    joint: String,
+    /// What is wrong with it if that joint has no friction.
+    idle: Problem,
+    /// What is wrong with it in any case, unless an override gives the friction.
+    twisted: Option<Problem>,
+}
 
-/// Puts the friction file on the tree, and into the lines; which loads there are.
+/// Puts the friction file on the tree, and into the lines; which loads there are. In a scene a law is as it was written, whatever its load.
 fn put_friction(
     root: &mut crate::scene::syntax::Node,
     sources: &mut Sources,
     options: &Options,
     lines: &mut Vec<Understood>,
-) -> Result<Vec<Idle>, SceneError> {
+    is_urdf: bool,
+) -> Result<Vec<Loaded>, SceneError> {
     let Some(file) = &options.friction else { return Ok(Vec::new()) };
-    let mut idle = Vec::new();
+    let mut loads = Vec::new();
     let line_of: HashMap<String, usize> = lines.iter().enumerate().map(|(i, line)| (line.subject.clone(), i)).collect();
     for given in friction::put(root, sources, file)? {
         let subject = format!("joint `{}`", given.joint);
@@ -231,14 +243,24 @@ fn put_friction(
         if let Some(place) = given.load {
             let reason = format!("joint `{}` has no friction for this load to press on", given.joint);
             let help = "give the entry a law, such as `friction: Coulomb(coulomb: 0.1)`, or leave `load` out";
-            idle.push((given.joint, Problem::at(sources, place, reason, help.into())));
+            let idle = Problem::at(sources, place, reason, help.into());
+            // under a load the levels of a law are coefficients
+            let twisted = (is_urdf && given.keeps_law).then(|| {
+                let reason = format!(
+                    "joint `{}` has its friction from `<dynamics friction>`, an effort, which this load would make a coefficient",
+                    given.joint
+                );
+                let help = "give `friction: …` beside the load, such as `friction: Coulomb(coulomb: 0.1)`, or leave `load` out";
+                Problem::at(sources, place, reason, help.into())
+            });
+            loads.push(Loaded { joint: given.joint, idle, twisted });
         }
     }
-    Ok(idle)
+    Ok(loads)
 }
 
 /// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
-fn finish(draft: Draft, lines: Vec<Understood>, loads: Vec<Idle>, options: &Options) -> Result<Import, SceneError> {
+fn finish(draft: Draft, lines: Vec<Understood>, loads: Vec<Loaded>, options: &Options) -> Result<Import, SceneError> {
     let overrides: Vec<(&str, &str)> =
         options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
     let scene = Scene::assemble(draft, &overrides).map_err(|mut error| {
@@ -248,8 +270,14 @@ fn finish(draft: Draft, lines: Vec<Understood>, loads: Vec<Idle>, options: &Opti
     // joints that have no friction even now
     let smooth: HashSet<&str> =
         scene.joints.iter().filter(|joint| joint.friction.is_none()).map(|joint| joint.name.as_str()).collect();
-    let idle = loads.into_iter().filter(|(joint, _)| smooth.contains(joint.as_str()));
-    let mut problems: Vec<Problem> = idle.map(|(_, problem)| problem).collect();
+    let is_overridden = |joint: &str| {
+        let path = format!("joints.{joint}.friction");
+        overrides.iter().any(|(given, _)| given.strip_prefix(&path).is_some_and(|x| x.is_empty() || x.starts_with('.')))
+    };
+    let wrong = loads.into_iter().filter_map(|Loaded { joint, idle, twisted }| {
+        if smooth.contains(joint.as_str()) { Some(idle) } else { twisted.filter(|_| !is_overridden(&joint)) }
+    });
+    let mut problems: Vec<Problem> = wrong.collect();
     if !problems.is_empty() {
         // one entry may stand for many joints
         problems.sort_by_key(|problem| problem.position);

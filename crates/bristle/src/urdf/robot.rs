@@ -8,7 +8,7 @@ use super::Options;
 use super::joint::Joint;
 use super::link::Link;
 use super::tree::{self, Words};
-use super::xml::{Findings, Text, children, xacro};
+use super::xml::{Findings, Text, children, short, xacro};
 use crate::scene::span::Span;
 use crate::scene::syntax::Node;
 
@@ -43,7 +43,8 @@ pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &
     let n = (children(xml, "link").count(), children(xml, "joint").count());
     let title = name.map_or("without a name".to_owned(), |name| format!("`{}`", name.text));
     let subject = format!("robot {title}");
-    found.say(subject, format!("{} links, {} joints; gravity (0, 0, -9.81) m/s²", n.0, n.1));
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    found.say(subject, format!("{}, {}; gravity (0, 0, -9.81) m/s²", count(n.0, "link"), count(n.1, "joint")));
     if n.0 == 0 {
         found.problem(place, "the robot has no links", "write `<link name=\"base\"/>`");
         return None;
@@ -136,7 +137,7 @@ impl<'t> Robot<'t> {
             if joint.is_single && position != 0.0 {
                 joint.fields.push(("position", tree::number(mimic.offset_place, position)));
             }
-            let (ratio, offset) = (mimic.multiplier, mimic.offset);
+            let (ratio, offset) = (short(mimic.multiplier), short(mimic.offset));
             let meaning = format!(", mimics `{}`: {ratio} · q + {offset} (gear `{gear}`)", mimic.leader.text);
             found.append(joint.line, &meaning);
         }

@@ -15,8 +15,27 @@ const MAX_NODES: u32 = 2_000_000;
 /// Elements inside elements: a robot needs six, extensions of other programs a few more.
 const MAX_DEPTH: usize = 64;
 
-/// Settings of another simulator, springs and gravity among them: known by name, not by what they say.
-const UNREAD: &str = "gazebo";
+/// Shapes and looks: they do not bear on motion.
+const LOOKS: [&str; 4] = ["visual", "collision", "material", "sensor"];
+
+/// What to do about an element that is not used.
+fn help_for(element: &str) -> &'static str {
+    match element {
+        "limit" => {
+            "nothing stops a joint here: without `--strict` a limit is ignored, and said to be; `continuous` joints need none"
+        }
+        "safety_controller" | "calibration" => {
+            "nothing acts on it here: take it out, or leave out `--strict`, which ignores it and says so"
+        }
+        "transmission" | "ros2_control" => {
+            "reductions and controllers in it do not act here: give `armature` in a friction file; without `--strict` it is ignored, and said to be"
+        }
+        "gazebo" => {
+            "settings of another simulator are not looked into: without `--strict` they are ignored, and said to be"
+        }
+        _ => "take it out, or leave out `--strict`, which ignores it and says so",
+    }
+}
 
 /// The elements of a text, or why it is not XML that can be used.
 pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>, SceneError> {
@@ -129,10 +148,10 @@ pub(super) struct Findings {
     /// The text is source 0.
     pub sources: Sources,
     pub problems: Vec<Problem>,
-    /// What is not used of the element being read, and whether that can matter.
-    left: Vec<(Span, String, bool)>,
-    /// What was understood, and the places of what was left over.
-    pub lines: Vec<(Understood, Vec<Span>)>,
+    /// What is not used of the element being read, and what to do about it where it matters.
+    left: Vec<(Span, String, Option<&'static str>)>,
+    /// What was understood; of what was left over the place, and what to do about it.
+    pub lines: Vec<(Understood, Vec<(Span, &'static str)>)>,
 }
 
 impl Findings {
@@ -151,14 +170,19 @@ impl Findings {
         if self.problems.len() < MAX_PROBLEMS { did_you_mean(name, "there are", known) } else { String::new() }
     }
 
-    /// Something of the element being read is not understood, or would make the robot move otherwise.
+    /// Something of the element being read is not understood, or bears on motion.
     pub fn unused(&mut self, place: Span, what: impl Into<String>) {
-        self.left.push((place, what.into(), true));
+        self.unused_element(place, "", what);
     }
 
-    /// Something of the element being read is known and does not move the robot.
+    /// The same of a whole element.
+    pub fn unused_element(&mut self, place: Span, element: &str, what: impl Into<String>) {
+        self.left.push((place, what.into(), Some(help_for(element))));
+    }
+
+    /// Something of the element being read is known and does not bear on motion.
     pub fn set_aside(&mut self, place: Span, what: impl Into<String>) {
-        self.left.push((place, what.into(), false));
+        self.left.push((place, what.into(), None));
     }
 
     /// Say what was understood of the element that was read, with what was left over; which line that is.
@@ -167,7 +191,10 @@ impl Findings {
         let left = std::mem::take(&mut self.left);
         let (places, unused) = left
             .into_iter()
-            .map(|(span, what, matters)| (span, Unused { what, position: position(&span), matters }))
+            .map(|(span, what, help)| {
+                let unused = Unused { what, position: position(&span), matters: help.is_some() };
+                ((span, help.unwrap_or_default()), unused)
+            })
             .unzip();
         self.lines.push((Understood { subject, meaning, unused }, places));
         self.lines.len() - 1
@@ -276,6 +303,16 @@ impl Findings {
         None
     }
 
+    /// A bound: one number, or none in so many words, `inf`.
+    pub fn bound(&mut self, what: &str, given: Text) -> Option<f64> {
+        let word = given.text.trim();
+        let sign = if word.starts_with('-') { -1.0 } else { 1.0 };
+        match word.trim_start_matches(['-', '+']).to_ascii_lowercase().as_str() {
+            "inf" | "infinity" => Some(sign * f64::INFINITY),
+            _ => self.number(what, given),
+        }
+    }
+
     /// One number.
     pub fn number(&mut self, what: &str, given: Text) -> Option<f64> {
         self.numbers::<1>(what, given).map(|[x]| x)
@@ -313,12 +350,12 @@ impl Findings {
             if self.sources.text(place).starts_with("xacro:") {
                 let (reason, help) = xacro();
                 self.problem(place, reason, help);
-            } else if inner.tag_name().namespace().is_none() && known.contains(&name) {
+            } else if is_own(node, inner) && known.contains(&name) {
                 if seen.contains(&name) {
                     self.problem(place, format!("`<{name}>` is given twice in `<{owner}>`"), "keep one of them");
                 }
                 seen.push(name);
-            } else if inner.tag_name().namespace().is_none() && many.contains(&name) {
+            } else if is_own(node, inner) && many.contains(&name) {
                 continue;
             } else if let Some(group) = skipped.iter_mut().find(|group| group.0 == name) {
                 group.2 += 1;
@@ -335,23 +372,34 @@ impl Findings {
         for (name, place, count) in skipped {
             let what = if count == 1 { "" } else { &format!("{count} × ") };
             let what = format!("{what}`{}`", shortened(name));
-            if foreign.contains(&name) && name != UNREAD {
+            if foreign.contains(&name) && LOOKS.contains(&name) {
                 self.set_aside(place, what)
             } else {
-                self.unused(place, what)
+                self.unused_element(place, name, what)
             }
         }
     }
 }
 
+/// Whether an element is of the robot's own language: of no namespace, or of that of the element around it.
+fn is_own(around: Node, inner: Node) -> bool {
+    let namespace = inner.tag_name().namespace();
+    namespace.is_none() || namespace == around.tag_name().namespace()
+}
+
 /// The first child element of a name.
 pub(super) fn child<'d, 't>(node: Node<'d, 't>, name: &str) -> Option<Node<'d, 't>> {
-    node.children().find(|n| n.is_element() && n.tag_name().namespace().is_none() && n.tag_name().name() == name)
+    node.children().find(|n| n.is_element() && is_own(node, *n) && n.tag_name().name() == name)
 }
 
 /// All child elements of a name.
 pub(super) fn children<'d, 't>(node: Node<'d, 't>, name: &'static str) -> impl Iterator<Item = Node<'d, 't>> {
-    node.children().filter(move |n| n.is_element() && n.tag_name().namespace().is_none() && n.tag_name().name() == name)
+    node.children().filter(move |n| n.is_element() && is_own(node, *n) && n.tag_name().name() == name)
+}
+
+/// A number for a message, without rows of zeros.
+pub(super) fn short(x: f64) -> String {
+    if x == 0.0 || !x.is_finite() || (1e-6..1e9).contains(&x.abs()) { format!("{x}") } else { format!("{x:e}") }
 }
 
 /// Names of any length, for a message.

@@ -87,34 +87,49 @@ fn inertias_are_turned_into_link_axes() {
 }
 
 #[test]
-fn strict_refuses_what_is_not_understood_or_moves_the_robot_otherwise() {
+fn strict_refuses_whatever_is_left_over_and_bears_on_motion() {
     let strict = Options { strict: true, ..Options::default() };
     let read = |text: &str| urdf::read_with(text, "robot.urdf", &strict);
-    // of a bit of everything, the settings of another simulator
+    // of a bit of everything: limits and what goes with them, wiring, the settings of another simulator
     let error = read(GRIPPER).unwrap_err();
     let places: Vec<usize> = error.problems.iter().map(|p| p.position.unwrap().line).collect();
-    assert_eq!(places, [48], "{error}");
-    assert!(error.to_string().contains("robot `gripper`: `gazebo` is not used"), "{error}");
+    assert_eq!(places, [26, 27, 28, 33, 46, 48], "{error}");
+    for said in [
+        "joint `shoulder`: `limit` (lower -1, upper 1.5, effort 10, velocity 3) is not used",
+        "without `--strict` a limit is ignored, and said to be; `continuous` joints need none",
+        "joint `shoulder`: `safety_controller` (k_velocity 1) is not used",
+        "joint `shoulder`: `calibration` (rising 0.1) is not used",
+        "joint `finger`: `limit` (effort 1, velocity 1) is not used",
+        "robot `gripper`: 2 × `transmission` is not used",
+        "robot `gripper`: `gazebo` is not used",
+    ] {
+        assert!(error.to_string().contains(said), "no `{said}` in {error}");
+    }
+    let import = urdf::read(GRIPPER, "gripper.urdf").unwrap();
+    let shoulder = import.lines.into_iter().find(|line| line.subject == "joint `shoulder`").unwrap();
+    assert!(shoulder.unused.iter().all(|unused| unused.matters), "{shoulder}");
 
-    // limits, shapes and wiring are named, strict or not
-    let known = GRIPPER.replace("<gazebo reference=\"arm\"><mu1>0.2</mu1></gazebo>", "");
+    // shapes, looks and limits without bounds are named, strict or not
+    let mut known = GRIPPER.to_owned();
+    for line in GRIPPER.lines() {
+        let words = ["<limit", "<safety_controller", "<calibration", "<transmission", "<gazebo"];
+        if words.iter().any(|word| line.contains(word)) {
+            known = known.replace(line, "");
+        }
+    }
     assert_eq!(read(&known).unwrap(), urdf::read(&known, "robot.urdf").unwrap());
-    let shoulder = read(&known).unwrap().lines.into_iter().find(|line| line.subject == "joint `shoulder`").unwrap();
-    assert!(
-        shoulder.to_string().contains("not used: `limit` (lower -1, upper 1.5, effort 10, velocity 3)"),
-        "{shoulder}"
-    );
-    assert!(shoulder.unused.iter().all(|unused| !unused.matters));
-    let tree = include_str!("trees/tree_03.urdf");
-    assert!(tree.contains("<limit"));
-    assert_eq!(read(tree).unwrap(), urdf::read(tree, "robot.urdf").unwrap());
+    assert!(read(&known).unwrap().lines.iter().any(|line| line.to_string().contains("2 × `visual`, `collision`")));
+    let open = known.replace("<axis xyz=\"0 3 4\"/>", "<axis xyz=\"0 3 4\"/><limit lower=\"-inf\" upper=\"INF\"/>");
+    let import = read(&open).unwrap();
+    assert!(import.lines.iter().any(|line| line.to_string().contains("not used: `limit` (lower -inf, upper inf)")));
 
     // what URDF does not have, and what a joint has no axis for
     for (what, by, reason) in [
-        ("<calibration rising=\"0.1\"/>", "<backlash width=\"0.1\"/>", "joint `shoulder`: `backlash` is not used"),
+        ("<axis xyz=\"0 3 4\"/>", "<axis xyz=\"0 3 4\"/><backlash/>", "joint `shoulder`: `backlash` is not used"),
         ("damping=\"0.2\"", "damping=\"0.2\" hysteresis=\"3\"", "attribute `hysteresis` of `dynamics` is not used"),
         ("<link name=\"tool\"/>", "<link name=\"tool\">heavy</link>", "link `tool`: text in `link` is not used"),
         ("<dynamics friction=\"2\"/>", "<payload/>", "joint `finger`: `payload` is not used"),
+        ("</robot>", "<ros2_control name=\"x\"/></robot>", "`ros2_control` is not used"),
     ] {
         let robot = known.replace(what, by);
         assert!(robot != known && urdf::read(&robot, "robot.urdf").is_ok(), "{reason}");
@@ -123,6 +138,24 @@ fn strict_refuses_what_is_not_understood_or_moves_the_robot_otherwise() {
     }
     let error = read(FLYING).unwrap_err();
     assert!(error.problems.len() == 1 && error.to_string().contains("no axis for it to act along"), "{error}");
+}
+
+#[test]
+fn a_default_namespace_is_the_robots_own() {
+    let named = GRIPPER.replace("<robot name", "<robot xmlns=\"http://www.ros.org\" name");
+    assert_eq!(urdf::read(&named, "g.urdf").unwrap().scene.joints, urdf::read(GRIPPER, "g.urdf").unwrap().scene.joints);
+    // another one is not
+    let other = GRIPPER.replace("<link name=\"tool\"/>", "<x:link xmlns:x=\"http://x\" name=\"tool\"/>");
+    assert!(urdf::read(&other, "g.urdf").is_err());
+}
+
+#[test]
+fn numbers_in_lines_are_short_and_words_agree_with_them() {
+    let robot = r#"<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/>
+</inertial></link><joint name="j" type="continuous"><parent link="a"/><child link="b"/><dynamics damping="1e300"/></joint></robot>"#;
+    let said = urdf::read(robot, "r.urdf").unwrap();
+    assert!(lines(&said).iter().any(|line| line.contains("damping 1e300 N·m·s/rad")), "{:?}", lines(&said));
+    assert!(lines(&said)[0].contains("2 links, 1 joint;"), "{}", lines(&said)[0]);
 }
 
 #[test]

@@ -80,7 +80,9 @@ fn friction_files_are_refused_at_their_own_places() {
         ("{} x", ":1:4", "unexpected text after the end"),
         ("{ shoulder: () }", ":1:3", "expected a name in double quotes"),
         ("{ \"shoulder\" () }", ":1:14", "expected `:`"),
-        ("{ \"shoulder\": 0.3 }", ":1:15", "expected `shoulder(…)`"),
+        ("{ \"shoulder\": 0.3 }", ":1:15", "write `\"shoulder\": (friction: Coulomb(coulomb: 0.3))`"),
+        ("{ \"shoulder\": Coulomb(coulomb: 0.3) }", ":1:15", "write `\"shoulder\": (friction: Coulomb(…))`"),
+        ("{ \"sho*\": (damping: 1.0) }", ":1:3", "only `\"*\"` alone stands for joints"),
         ("{\n \"sholder\": (damping: 1.0) }", ":2:2", "did you mean `shoulder`?"),
         ("{ \"mount\": (damping: 1.0) }", ":1:22", "`mount` is `Fixed`: it cannot have `damping`"),
         ("{ \"shoulder\": (frction: Coulomb(coulomb: 1.0)) }", ":1:16", "did you mean `friction`?"),
@@ -116,10 +118,20 @@ fn a_load_alone_is_for_joints_that_have_friction() {
         let friction = Some(FrictionFile::new("friction.ron", text));
         urdf::read_with(&robot, "arm.urdf", &Options { friction, overrides, ..Options::default() })
     };
-    // friction of the robot itself, of the file, of an override
+    // friction of the robot itself is an effort: a load would make it a coefficient
     let pin = "{ \"shoulder\": (load: Pin(radius: 0.1)) }";
-    assert_eq!(with(pin, &[]).unwrap().scene.joints[1].load, bristle::scene::Load::Pin { radius: 0.1 });
+    let error = with(pin, &[]).unwrap_err().to_string();
+    assert!(error.contains("friction.ron:1:22") && error.contains("from `<dynamics friction>`, an effort"), "{error}");
+    assert!(error.contains("give `friction: …` beside the load"), "{error}");
+    // that of the file, or of an override, is meant so
+    let load = |text: &str, overrides: &[(&str, &str)]| with(text, overrides).unwrap().scene.joints[1].load.clone();
+    let is_pin = bristle::scene::Load::Pin { radius: 0.1 };
+    let both = "{ \"shoulder\": (friction: Coulomb(coulomb: 0.3), load: Pin(radius: 0.1)) }";
+    assert_eq!(load(both, &[]), is_pin);
+    assert_eq!(load(pin, &[("joints.shoulder.friction", "Coulomb(coulomb: 0.3)")]), is_pin);
+    assert_eq!(load(pin, &[("joints.shoulder.friction.coulomb", "0.3")]), is_pin);
     let every = "{ \"*\": (load: Constant(2.0)) }";
-    assert!(with(every, &[]).unwrap_err().to_string().contains("`slide` has no friction"));
-    assert!(with(every, &[("joints.slide.friction", "Coulomb(coulomb: 0.3)")]).is_ok());
+    let shoulder = ("joints.shoulder.friction", "Coulomb(coulomb: 0.3)");
+    assert!(with(every, &[shoulder]).unwrap_err().to_string().contains("`slide` has no friction"));
+    assert!(with(every, &[shoulder, ("joints.slide.friction", "Coulomb(coulomb: 0.3)")]).is_ok());
 }

@@ -34,13 +34,13 @@ fn an_imported_robot_is_a_scene() {
 #[test]
 fn refusals_leave_with_two() {
     for (arguments, expected) in [
-        (vec!["import", GRIPPER, "--strict"], "gripper.urdf:48:4"),
-        (vec!["check", GRIPPER, "--strict"], "gripper.urdf:48:4"),
-        (vec!["run", GRIPPER, "--strict"], "gripper.urdf:48:4"),
-        (vec!["dynamics", GRIPPER, "--strict", "--states", "-"], "gripper.urdf:48:4"),
+        (vec!["import", GRIPPER, "--strict"], "gripper.urdf:26:6"),
+        (vec!["check", GRIPPER, "--strict"], "gripper.urdf:26:6"),
+        (vec!["run", GRIPPER, "--strict"], "gripper.urdf:26:6"),
+        (vec!["dynamics", GRIPPER, "--strict", "--states", "-"], "gripper.urdf:26:6"),
         (
             vec!["sweep", GRIPPER, "--strict", "--set", "joints.shoulder.damping=0:1:2", "--out", "never.csv"],
-            "gripper.urdf:48:4",
+            "gripper.urdf:26:6",
         ),
         (vec!["import", "nowhere.urdf"], "nowhere.urdf"),
         (vec!["import", GRIPPER, "--friction", "nowhere.ron"], "nowhere.ron"),
@@ -84,23 +84,23 @@ fn a_robot_runs_with_friction_from_a_file() {
 }
 
 #[test]
-fn strict_takes_robots_with_limits_and_says_that_nothing_keeps_them() {
-    // URDF demands limits of revolute joints
+fn strict_refuses_limits_which_nothing_keeps_and_a_run_without_it_says_so() {
     let robot = "crates/bristle/examples/robot.urdf";
+    let table = Temporary::new("strict-sweep.csv");
+    let set = "joints.shoulder.damping=0:1:2";
     for arguments in [
-        &["import", robot, "--strict"][..],
-        &["check", robot, "--strict"],
-        &["run", robot, "--strict", "--until", "0.01", "--out", "-"],
+        &["import", robot][..],
+        &["check", robot],
+        &["run", robot, "--until", "0.01", "--out", "-"],
+        &["sweep", robot, "--until", "0.01", "--set", set, "--out", table.path()],
     ] {
         let output = bristle(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         assert!(stderr(&output).contains("not used: `limit` (lower -2, upper 2"), "{}", stderr(&output));
+        let output = bristle(&[arguments, &["--strict"]].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("`continuous` joints need none"), "{}", stderr(&output));
     }
-    let table = Temporary::new("strict-sweep.csv");
-    let set = "joints.shoulder.damping=0:1:2";
-    let output = bristle(&["sweep", robot, "--strict", "--until", "0.01", "--set", set, "--out", table.path()]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("not used: `limit`"), "{}", stderr(&output));
     // a scene has nothing that is not used
     assert!(bristle(&["check", "scenes/single_pendulum.ron", "--strict"]).status.success());
 }

@@ -74,15 +74,14 @@ fn random_holders(rng: &mut Pcg64, is_wild: bool) -> Made {
     Made { fields: format!("{}, output: Output(interval: 0.01)", shafts(&kept, &couplings)), strengths }
 }
 
-/// What is stuck carries no more than it can.
+/// What is stuck carries no more than it can: what it carries beyond its limit, relative to what it holds under a unit load.
 fn most_over_limit(recording: &Recording, strengths: &[(String, f64)]) -> f64 {
     let mut most = 0.0_f64;
     for (name, strength) in strengths {
         let channel = |what: &str| recording.channel(&format!("{name}.{what}")).unwrap().collect::<Vec<f64>>();
         for ((mode, friction), load) in channel("mode").into_iter().zip(channel("friction")).zip(channel("load")) {
-            // rounding where the load is 0
             if mode == 0.0 {
-                most = most.max((friction.abs() - 1e-12) / (strength * load));
+                most = most.max(friction.abs() / strength - load);
             }
         }
     }
@@ -236,15 +235,16 @@ fn a_one_way_clutch_across_a_gear_lets_go_with_all_that_hold_beside_it() {
 
 #[test]
 fn what_is_stuck_carries_no_more_than_it_can() {
-    let count = 300;
+    // the last two once stuck and slipped without end, and let go late
+    let seeds: Vec<u64> = (1000..1300).chain([20489, 20653]).collect();
     let mut near = 0;
-    for seed in 1000..1000 + count {
+    for &seed in &seeds {
         let Made { fields, strengths } = random_holders(&mut Pcg64::seed_from_u64(seed), true);
         let mut sim = simulation(&fields, "Dopri5", "Error(rtol: 1e-8, atol: 1e-10)");
         let tight = sim.run_until(1.6).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{fields}"));
         assert_no_slip(&tight, &fields);
         let over = most_over_limit(&tight, &strengths);
-        assert!(over < 1.0 + 1e-6, "seed {seed}: {over} of what it can\n{fields}");
+        assert!(over < 1e-8, "seed {seed}: {over:e} more than it can\n{fields}");
         let (n_landings, n_events) = (sim.stats().n_landings, tight.events().len());
         assert!(n_landings < 50 + 10 * n_events, "seed {seed}: {n_landings} landings, {n_events} events\n{fields}");
         // shorter steps where the first are too long to tell
@@ -258,7 +258,7 @@ fn what_is_stuck_carries_no_more_than_it_can() {
         }));
     }
     // where stiction exceeds the sliding level a break-away may go one way or the other by a hair
-    assert!(near as u64 >= count - 3, "{near} of {count}");
+    assert!(near >= seeds.len() - 3, "{near} of {}", seeds.len());
 }
 
 #[test]

@@ -44,6 +44,13 @@ impl Machine {
         [level * self.load[c], level * backward]
     }
 
+    /// The larger of both, a one-way clutch in its weaker direction at its largest load.
+    pub(super) fn strength(&self, c: usize) -> f64 {
+        let contact = &self.compiled.contacts[c];
+        let [up, down] = self.limits(c);
+        up.max(down / contact.reverse.unwrap_or(1.0))
+    }
+
     /// The same in the direction in which it holds.
     pub(super) fn limit(&self, c: usize) -> f64 {
         self.limits(c)[usize::from(self.friction[c] < 0.0)]

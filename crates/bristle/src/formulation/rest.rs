@@ -398,7 +398,10 @@ impl Machine {
             }
             // past zero by less than its event tells: another event came at the same instant; or tied to one that comes to rest
             let is_past = self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving;
-            let is_near = is_coupled && rate.abs() <= near;
+            // but not one that has just left and goes on
+            let onward = self.mode[c].direction();
+            let is_leaving = onward * rate > 0.0 && onward * contact.rate(&self.a) > 0.0;
+            let is_near = is_coupled && rate.abs() <= near && !is_leaving;
             if rate != 0.0 && (is_past || is_near) {
                 if self.mode[c] != Mode::Stuck {
                     self.rest.touched[c] = Touched::ComesToRest;

@@ -16,7 +16,7 @@ use crate::formulation::ties::group::Group;
 /// Coefficients smaller than this are none; those of contacts are 1 to begin with.
 const NOTHING: f64 = 1e-10;
 
-/// Groups whose reserve is short of 1 by less than this are within their limits.
+/// Groups whose reserve is short of 0 by less than this are within their limits.
 const WITHIN: f64 = 1e-9;
 
 /// Scratch, and what was found last.
@@ -33,8 +33,8 @@ pub(super) struct Sharing {
     is_found: Vec<bool>,
     members: Vec<usize>,
     group: Group,
-    /// Of each contact of the machine: the first of its group, itself if it stands alone; what the group can hold, relative to what it
-    /// does, less 1, over the sum of both; how it slips where the group lets go.
+    /// Of each contact of the machine: the first of its group, nobody if it stands alone; the reserve of the group; how it slips where the group
+    /// lets go.
     leader: Vec<usize>,
     margin: Vec<f64>,
     slip: Vec<f64>,
@@ -97,12 +97,12 @@ impl Machine {
         // those that follow come first
         members.sort_by_key(|&k| equation[from + k] == NOWHERE);
         let n_basic = members.iter().filter(|&&k| equation[from + k] != NOWHERE).count();
-        group.fill(n_basic, members.iter().map(|&k| self.limits(contacts[k])), |i, j| {
+        group.fill(n_basic, members.iter().map(|&k| (self.limits(contacts[k]), self.strength(contacts[k]))), |i, j| {
             let row = &matrix[equation[from + members[i]] * width..];
             if j == 0 { row[width - 1] } else { -row[from + members[n_basic + j - 1]] }
         });
         let reserve = group.reserve();
-        if reserve >= 1.0 - WITHIN {
+        if reserve >= -WITHIN {
             group.share();
         }
         let first = members.iter().map(|&k| contacts[k]).min().unwrap_or(NOWHERE);
@@ -111,7 +111,7 @@ impl Machine {
             carried[from + k] = group.value[x + 1];
             leader[c] = first;
             slip[c] = group.slip[x + 1];
-            margin[c] = if reserve.is_finite() { (reserve - 1.0) / (reserve + 1.0) } else { 1.0 };
+            margin[c] = reserve;
         }
         self.ties.sharing = sharing;
     }
@@ -128,8 +128,8 @@ impl Machine {
 }
 
 impl Ties {
-    /// What the group of a stuck contact could hold beyond what it does, relative to both together, and who is the first of the group; `None`
-    /// for one that shares with nobody.
+    /// By how much of their strength the limits in the group of a stuck contact could shrink, and who is the first of the group; `None` for one that
+    /// shares with nobody.
     pub(in crate::formulation) fn margin(&self, c: usize) -> Option<(f64, usize)> {
         let leader = *self.sharing.leader.get(c)?;
         (leader != NOWHERE).then(|| (self.sharing.margin[c], leader))

@@ -205,6 +205,10 @@ impl Machine {
                 }
             }
             direction(rt).map_err(|k| self.singular(rt, k))?;
+            if off.most <= CLOSE && is_lost(&rt.balance.step, &rt.u) {
+                off.most = 0.0;
+                continue;
+            }
             round += 1;
             along(rt, 1.0);
             let next = self.evaluate(rt);
@@ -383,6 +387,12 @@ fn direction(rt: &mut RealTime) -> Result<(), usize> {
 /// Whether every contact is on the line that δ took it for: then nothing but rounding is left.
 fn is_straight(met: &[Met], slopes: &[f64]) -> bool {
     met.iter().zip(slopes).all(|(met, slope)| met.slope == *slope)
+}
+
+/// Whether a step is rounding of the velocities themselves.
+fn is_lost(step: &[f64], u: &[f64]) -> bool {
+    let largest = u.iter().fold(0.0_f64, |most, u| most.max(u.abs()));
+    step.iter().all(|step| step.abs() <= ROUNDINGS * largest)
 }
 
 /// u further by a part of δ.

@@ -392,7 +392,7 @@ fn is_straight(met: &[Met], slopes: &[f64]) -> bool {
 /// Whether a step is rounding of the velocities themselves.
 fn is_lost(step: &[f64], u: &[f64]) -> bool {
     let largest = u.iter().fold(0.0_f64, |most, u| most.max(u.abs()));
-    step.iter().all(|step| step.abs() <= ROUNDINGS * largest)
+    step.iter().all(|step| step.abs() <= f64::EPSILON * largest)
 }
 
 /// u further by a part of δ.

@@ -60,6 +60,13 @@ fn coupled_clutches_follow_the_modelica_library() {
             assert_near("time of an event", found.t, t, 1e-8);
             assert_eq!(found.to.direction().abs(), mode, "{found:?}");
         }
+        // the seventh: c1 is free from 1.25 s on, where its load has gone
+        let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
+        let rows = channel("t").into_iter().zip(channel("c1.load").into_iter().zip(channel("c1.friction")));
+        for (t, (load, friction)) in rows {
+            assert_near("load", load, (20.0 * (0.2 * two_pi * t).cos()).max(0.0), 1e-9);
+            assert!(t < 1.25 || friction.abs() < 1e-12, "{friction} at {t}");
+        }
         for (channel, value) in [
             ("j1.position", 7.486119099114),
             ("j1.velocity", 3.247058272419),

@@ -255,7 +255,7 @@ fn a_chain_of_a_hundred_hinges_is_let_go() {
     let settings =
         Settings { method: Method::RealTime, control: Control::Constant { step: 1e-3 }, ..Settings::default() };
     for n in [10, 40, 100] {
-        let mut sim = Simulation::with_settings(chain(n), settings.clone()).unwrap();
+        let mut sim = Simulation::with_settings(chain(n), settings).unwrap();
         let exact = Simulation::with_settings(chain(n), Settings::default()).unwrap();
         let largest = exact.accelerations().iter().fold(0.0_f64, |most, a| most.max(a.abs()));
         let mut n_sliding = 0;

@@ -26,7 +26,7 @@
 
 use super::factor::{dot_all, factor, solve};
 use super::grip::Met;
-use super::reduced::dot;
+use super::reduced::{Sparse, dot};
 use super::{Failure, Machine, RealTime};
 
 /// Evaluations of (1) in a solution at most. Three or four are usual.
@@ -85,15 +85,6 @@ pub(super) enum Wanted {
     Solution,
 }
 
-/// How far (1) is from being solved.
-#[derive(Debug, Clone, Copy)]
-struct Off {
-    /// Largest |F|, relative to its terms.
-    most: f64,
-    /// Whether rounding explains it.
-    is_rounding: bool,
-}
-
 /// What [`Machine::balance`] works with; arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct Balance {
@@ -111,10 +102,9 @@ pub(super) struct Balance {
     /// λ' of the factors in `L`, none before the first.
     slopes: Vec<f64>,
     pub is_factored: bool,
-    /// In the velocities that are solved for: −F, the size of its terms, what rounding of ω makes of it, δ.
+    /// In the velocities that are solved for: −F, the size of its terms, δ.
     left: Vec<f64>,
     size: Vec<f64>,
-    loose: Vec<f64>,
     pub step: Vec<f64>,
     /// −δᵀF at the start of the line.
     fall: f64,
@@ -136,7 +126,6 @@ impl Balance {
             is_factored: false,
             left: per_velocity.clone(),
             size: per_velocity.clone(),
-            loose: per_velocity.clone(),
             step: per_velocity,
             fall: 0.0,
         }
@@ -183,50 +172,50 @@ impl Machine {
         let enough = if wanted == Wanted::Draft { NEARBY } else { SOLVED };
         let mut round = 1;
         let found = loop {
-            if off.most <= enough {
+            if off <= enough {
                 if wanted == Wanted::Draft || moves == MOST_MOVES || !self.move_anchors(rt, moves) {
                     break true;
                 }
                 moves += 1;
                 off = self.evaluate(rt);
-                if off.most <= enough {
+                if off <= enough {
                     continue;
                 }
             }
-            if round >= MOST_ROUNDS || off.most.is_nan() {
+            if round >= MOST_ROUNDS || off.is_nan() {
                 break false;
             }
             if round >= TRIED && is_guarded && !is_approached {
                 (is_approached, is_guarded) = (true, false);
                 round += self.approach(rt);
                 off = self.evaluate(rt);
-                if off.most <= enough {
+                if off <= enough {
                     continue;
                 }
             }
             direction(rt).map_err(|k| self.singular(rt, k))?;
-            if off.most <= CLOSE && is_lost(&rt.balance.step, &rt.u) {
-                off.most = 0.0;
+            if off <= CLOSE && is_lost(&rt.balance.step, &rt.u) {
+                off = 0.0;
                 continue;
             }
             round += 1;
             along(rt, 1.0);
             let next = self.evaluate(rt);
-            let is_nearer = next.most <= 0.5 * off.most || next.most <= enough;
-            if next.is_rounding && (!is_nearer || is_straight(&rt.balance.met, &rt.balance.slopes)) {
-                off.most = 0.0;
+            let is_nearer = next <= 0.5 * off || next <= enough;
+            let may_be_rounding = !is_nearer || next > enough && is_straight(&rt.balance.met, &rt.balance.slopes);
+            if may_be_rounding && is_rounding(rt) {
+                off = 0.0;
                 continue;
             }
-            if is_nearer && (!is_guarded || next.most <= CLOSE) {
-                off = next;
+            off = next;
+            if is_nearer && (!is_guarded || next <= CLOSE) {
                 continue;
             }
             is_guarded = true;
             let alpha = self.line_search(rt);
             if alpha == 0.0 {
-                break next.is_rounding;
+                break false;
             }
-            off = next;
             if alpha != 1.0 {
                 along(rt, alpha - 1.0);
                 off = self.evaluate(rt);
@@ -242,47 +231,30 @@ impl Machine {
         }
     }
 
-    /// −F into `left`, contacts into `met`.
-    fn evaluate(&self, rt: &mut RealTime) -> Off {
+    /// −F into `left`, contacts into `met`; the largest |F|, each relative to its terms.
+    fn evaluate(&self, rt: &mut RealTime) -> f64 {
         let RealTime { reduced, balance, grips, R, b, u, .. } = rt;
-        let Balance { met, anchor, stick, still, left, size, loose, .. } = balance;
+        let Balance { met, anchor, stick, still, left, size, .. } = balance;
         for (k, row) in R.chunks_exact(u.len().max(1)).enumerate() {
             let (mut sum, mut terms) = (b[k], b[k].abs());
             for (r, u) in row.iter().zip(&*u) {
                 sum -= r * u;
                 terms += (r * u).abs();
             }
-            (left[k], size[k], loose[k]) = (sum, terms, 0.0);
+            (left[k], size[k]) = (sum, terms);
         }
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let row = &reduced.contacts[c];
-            let (mut omega, mut terms) = (still[c], still[c].abs());
-            for &(k, w) in row {
-                omega += w * u[k];
-                terms += (w * u[k]).abs();
-            }
-            let here = grips[c].at(&contact.law, omega, anchor[c], stick[c]);
+            let here = grips[c].at(&contact.law, still[c] + dot(row, u), anchor[c], stick[c]);
             for &(k, w) in row {
                 left[k] -= w * here.lambda;
                 size[k] += (w * here.lambda).abs() + (w * here.size).abs();
-                loose[k] += w.abs() * here.slope * terms;
             }
             met[c] = here;
         }
-        // what is held together has the rounding of all of it
-        let n = u.len();
-        let fastest = (0..n).map(|k| size[k] / R[k * n + k]).fold(0.0, f64::max);
-        let mut off = Off { most: 0.0, is_rounding: true };
-        for (k, left) in left.iter().enumerate() {
-            let part = left.abs() / (size[k] + NO_EFFORT);
-            // NaN is far off
-            if part > off.most || part.is_nan() {
-                off.most = part;
-            }
-            let rounding = ROUNDED * size[k] + ROUNDINGS * (loose[k] + R[k * n + k] * fastest);
-            off.is_rounding &= left.abs() <= rounding + NO_EFFORT;
-        }
-        off
+        let off = left.iter().zip(&*size).map(|(left, size)| left.abs() / (size + NO_EFFORT));
+        // NaN is far off
+        off.fold(0.0, |most, off| if off > most || off.is_nan() { off } else { most })
     }
 
     /// λ̂ to the λ that was found. Whether that makes a difference.
@@ -387,6 +359,22 @@ fn direction(rt: &mut RealTime) -> Result<(), usize> {
 /// Whether every contact is on the line that δ took it for: then nothing but rounding is left.
 fn is_straight(met: &[Met], slopes: &[f64]) -> bool {
     met.iter().zip(slopes).all(|(met, slope)| met.slope == *slope)
+}
+
+/// Whether rounding explains what is left of F: of its terms, of ω, which stiff contacts answer to, and of the velocities of all that is held together.
+fn is_rounding(rt: &RealTime) -> bool {
+    let RealTime { reduced, balance, R, u, .. } = rt;
+    let n = u.len();
+    let fastest = (0..n).map(|k| balance.size[k] / R[k * n + k]).fold(0.0, f64::max);
+    let loose = |k: usize| {
+        let of_contact = |(c, row): (usize, &Sparse)| {
+            let w = row.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1.abs());
+            let omega = row.iter().fold(balance.still[c].abs(), |sum, &(j, w)| sum + (w * u[j]).abs());
+            if w == 0.0 { 0.0 } else { w * balance.met[c].slope * omega }
+        };
+        reduced.contacts.iter().enumerate().map(of_contact).sum::<f64>() + R[k * n + k] * fastest
+    };
+    (0..n).all(|k| balance.left[k].abs() <= ROUNDED * balance.size[k] + ROUNDINGS * loose(k) + NO_EFFORT)
 }
 
 /// Whether a step is rounding of the velocities themselves.

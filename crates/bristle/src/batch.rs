@@ -360,44 +360,45 @@ impl Copy {
         self.look()
     }
 
-    /// The same after a caller has changed something: what that puts in shifts the start of the ledger, as in a simulation. `before` is what
-    /// was stored then. Refused, it has to begin where it was, which is for the caller to put back.
-    fn begin_changed(&mut self, before: Option<Energies>) -> Result<()> {
-        let begun = self.begin().and_then(|()| self.system.energies(&self.state));
-        match begun {
-            Ok(after) => self.past.shift(&mut self.driver, before, &after),
+    /// The same after a `change` by the caller: what that puts in shifts the start of the ledger, as in a simulation. Refused, it is taken back
+    /// by `undo` and the copy is what it was to the last bit; numbers that have run away, which no snapshot takes, begin anew where they are.
+    fn begin_changed(&mut self, change: impl FnOnce(&mut Self), undo: impl FnOnce(&mut Self)) -> Result<()> {
+        let (stored, kept) = (self.stored(), self.memory().write(0));
+        change(self);
+        match self.begin().and_then(|()| self.system.energies(&self.state)) {
+            Ok(after) => {
+                self.past.shift(&mut self.driver, stored, &after);
+                Ok(())
+            }
             Err(error) => {
-                self.must_begin = true;
-                return Err(error);
+                undo(self);
+                if self.memory().read(0, &kept).is_err() {
+                    self.must_begin = true;
+                }
+                self.y.resize(self.system.max_dim(), 0.0);
+                Err(error)
             }
         }
-        Ok(())
     }
 
-    /// The same at another state, or what it was where that is refused.
+    /// The same at another state.
     fn begin_at(&mut self, state: Snapshot) -> Result<()> {
-        let stored = self.stored();
-        let before = std::mem::replace(&mut self.state, state);
-        let begun = self.begin_changed(stored);
-        if begun.is_err() {
-            self.state = before;
-        }
-        begun
+        let before = self.state.clone();
+        self.begin_changed(|at| at.state = state, |at| at.state = before)
     }
 
-    /// The same with another contact, or what it was where that is refused.
+    /// The same with another contact.
     fn begin_with(&mut self, c: usize, contact: Contact) -> Result<()> {
-        let stored = self.stored();
-        let state = self.state.clone();
-        let before = std::mem::replace(&mut self.system.compiled_mut().contacts[c], contact);
-        self.system.enter_piece(self.driver.t());
-        let begun = self.begin_changed(stored);
-        if begun.is_err() {
-            self.system.compiled_mut().contacts[c] = before;
-            self.system.enter_piece(self.driver.t());
-            self.state = state;
-        }
-        begun
+        let (state, before) = (self.state.clone(), self.system.compiled().contacts[c].clone());
+        let put = |at: &mut Self, contact: Contact| {
+            at.system.compiled_mut().contacts[c] = contact;
+            at.system.enter_piece(at.driver.t());
+        };
+        let undo = |at: &mut Self| {
+            put(at, before);
+            at.state = state;
+        };
+        self.begin_changed(|at| put(at, contact), undo)
     }
 
     /// What is stored now; none where numbers have run away.

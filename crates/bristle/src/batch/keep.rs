@@ -6,7 +6,7 @@ use crate::simulation::snapshot::Memory;
 use bristle_integrate::System;
 
 impl Copy {
-    fn memory(&mut self) -> Memory<'_> {
+    pub(super) fn memory(&mut self) -> Memory<'_> {
         let Self { driver, system, state, past, is_pushed, must_begin, .. } = self;
         Memory { driver, system, state, past, is_pushed, must_begin }
     }

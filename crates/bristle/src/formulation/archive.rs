@@ -44,6 +44,8 @@ impl Archived for Machine {
             kept: _,
             // memory
             leaving,
+            armed,
+            is_any_unarmed,
             q_ref,
             active,
             ties,
@@ -88,6 +90,8 @@ impl Archived for Machine {
             list.archive(archive);
         }
         leaving.archive(archive);
+        armed.archive(archive);
+        is_any_unarmed.archive(archive);
         archive.list(active);
         ties.archive(archive);
         held.archive(archive);

@@ -143,7 +143,7 @@ impl Machine {
                     Some(_) => 1.0,
                     None => room(self.limits(c), self.friction[c]) + self.slack[c],
                 },
-                (sliding, true) => sliding.direction() * v + self.leaving,
+                (sliding, true) => sliding.direction() * v + if self.armed[c] { 0.0 } else { self.leaving },
                 (_, false) => match self.kinks {
                     Some(theta) if contact.law.n_states() > 0 => self.heading[c] * self.kink_value(c, v) + theta,
                     _ => continue,

@@ -27,15 +27,15 @@
 //! **Events**, one function per contact, positive while nothing happens:
 //!
 //! ```text
-//! sliding   direction · v + ε                   falls through 0: the joint comes to rest
+//! sliding   direction · v                       falls through 0: the joint comes to rest (+ ε while it has just left rest)
 //! stuck     r N stiction − |τ_f|                falls through 0: it breaks away
 //! open      1                                   N = 0: nothing to stick with, nothing to tell
 //! bristle   heading · v + θ                     the kink of |v|, only under error control; on request ż in place of v
 //! ```
 //!
 //! None of them starts at zero. θ is the absolute tolerance: below it a kink does not matter, and a bristle that trembles about
-//! zero velocity makes no events. ε is a thousandth of it: a joint that has just left rest has v = 0 on the right side, and round-off
-//! in an interpolant does not call it back. A joint stuck exactly at its limit, or beyond it by rounding, has that much more to go.
+//! zero velocity makes no events. ε is a thousandth of it: a joint that has just left rest has v = 0, and round-off in an interpolant does
+//! not call it back; once it has gone further than ε its event is v = 0 itself. A joint stuck exactly at its limit, or beyond it by rounding, has that much more to go.
 //! Corners, jumps and extrema of signals are events in time.
 //!
 //! **Motion.** A joint whose drive prescribes its position is no unknown either: position, velocity and acceleration come from the
@@ -275,8 +275,12 @@ pub struct Machine {
     pub(super) kinks: Option<f64>,
     /// Which kinks those are.
     pub(super) kink: Kinks,
-    /// ε of joints that slide.
+    /// ε of contacts that have just left rest.
     pub(super) leaving: f64,
+    /// Whether a sliding contact has gone further than ε since it left rest.
+    pub(super) armed: Vec<bool>,
+    /// Whether one of them has not.
+    pub(super) is_any_unarmed: bool,
     /// Piece of the signals that holds, and the time at which the next begins.
     pub(super) piece: Piece,
     pub(super) next_corner: Option<f64>,
@@ -378,6 +382,8 @@ impl Machine {
             is_controlled: tolerances.is_some(),
             kinks: tolerances.map(|(_, absolute)| absolute),
             kink: Kinks::Velocity,
+            armed: vec![false; n_contacts],
+            is_any_unarmed: false,
             leaving: tolerances.map_or(LEAST_VELOCITY, |(_, absolute)| 1e-3 * absolute),
             piece: Piece::After(0.0),
             next_corner: None,

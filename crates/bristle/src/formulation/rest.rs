@@ -17,7 +17,7 @@ use bristle_multibody::{Model, Work, aba, aba_hybrid, axis_row, factor_rows_at, 
 /// A load that begins at nothing is taken for what it is this much later, s: enough to decide who holds, too little to hold anything.
 const BEGINNING: f64 = 1e-9;
 
-/// Relative velocities of coupled joints below this, relative to the fastest, are at rest where one of them has come to rest.
+/// Accelerations of coupled joints below this, relative to the two whose difference they are, are none.
 const NEAR: f64 = 1e-11;
 
 /// Efforts beyond the limit by less than this, relative to it, are held.
@@ -67,7 +67,8 @@ pub(super) struct Rest {
     standing: Vec<usize>,
     /// Contacts at rest, in order.
     contacts: Vec<usize>,
-    /// Their modes before this event, and those that were tried last.
+    /// Modes of all contacts before this event; of those at rest, and those that were tried last.
+    mode_before: Vec<Mode>,
     was: Vec<Mode>,
     tried: Vec<Mode>,
     /// Whether a choice has been made.
@@ -145,6 +146,7 @@ impl Rest {
             leaving: vec![Mode::Stuck; n_contacts],
             standing: Vec::with_capacity(n_contacts),
             contacts: Vec::with_capacity(n_contacts),
+            mode_before: vec![Mode::Stuck; n_contacts],
             was: Vec::with_capacity(n_contacts),
             tried: Vec::with_capacity(n_contacts),
             is_settled: false,
@@ -258,6 +260,11 @@ impl Machine {
     pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest(t);
         self.settle_at_rest(t)?;
+        for c in 0..self.mode.len() {
+            let is_onward = self.mode[c].direction() * self.compiled.contacts[c].rate(&self.v) > 0.0;
+            self.armed[c] &= is_onward && self.mode[c] == self.rest.mode_before[c];
+        }
+        self.is_any_unarmed = self.arm_events();
         // what is free goes where it is pushed
         for k in 0..self.rest.standing.len() {
             let c = self.rest.standing[k];
@@ -358,19 +365,22 @@ impl Machine {
         Ok(())
     }
 
-    /// Who is at rest, and who of them breaks away.
+    /// Finds the contacts at rest.
+    ///
+    /// Rest is structure, not a threshold. The event names the contacts that come to rest; their rows join those of the stuck contacts and
+    /// of the couplings, and the velocities are brought onto all of them, so that every velocity of a rigid group that stops is 0.0. A
+    /// contact is at rest if these rows imply its own, or if it has not moved since it left rest at this instant.
     fn find_at_rest(&mut self, t: f64) {
-        let is_coupled = self.ties.is_coupled();
-        let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-        let near = NEAR * (1.0 + fastest);
-        if is_coupled {
-            // relative velocities are differences: rounding must not call back what has just left
+        if self.ties.is_coupled() {
+            // relative velocities are differences: rounding must not call back a contact that has just left
+            let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
             self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
         }
         self.rest.contacts.clear();
         self.rest.standing.clear();
         self.rest.is_settled = false;
         self.rest.dropped.fill(false);
+        self.rest.mode_before.copy_from_slice(&self.mode);
         for c in 0..self.mode.len() {
             let contact = &self.compiled.contacts[c];
             if !contact.is_event_driven() {
@@ -379,15 +389,15 @@ impl Machine {
             let rate = contact.rate(&self.v);
             let is_open = contact.is_open(t);
             self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
-            // one that is led goes where its signal goes, or stands still with it
+            // a contact whose motion is prescribed follows its signal, or stands still with it
             if self.is_led(c) {
                 let a = contact.rate(&self.a);
                 let is_moving = a == 0.0 || rate.abs() > 1e-12 * a.abs().sqrt();
                 self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
                 continue;
             }
-            // what can hold nothing does not stick
-            if is_open || contact.never_sticks() {
+            // without a load or without dry friction it does not stick
+            if !self.may_stick(c) {
                 if rate == 0.0 {
                     self.rest.standing.push(c);
                 }
@@ -396,31 +406,73 @@ impl Machine {
                 }
                 continue;
             }
-            // past zero by less than its event tells: another event came at the same instant; or tied to one that comes to rest
-            let is_past = self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving;
-            // but not one that has just left and goes on
-            let onward = self.mode[c].direction();
-            let is_leaving = onward * rate > 0.0 && onward * contact.rate(&self.a) > 0.0;
-            let is_near = is_coupled && rate.abs() <= near && !is_leaving;
-            if rate != 0.0 && (is_past || is_near) {
-                if self.mode[c] != Mode::Stuck {
-                    self.rest.touched[c] = Touched::ComesToRest;
-                }
-                self.v[contact.v] = contact.b.map_or(0.0, |b| self.v[b]);
+            // it has just left rest and gone back by less than its event tells
+            if !self.armed[c] && self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving {
+                self.rest.touched[c] = Touched::ComesToRest;
             }
             if self.rest.touched[c] == Touched::ComesToRest {
-                self.v[contact.v] = contact.b.map_or(0.0, |b| self.v[b]);
-            }
-            let rate = contact.rate(&self.v);
-            if rate != 0.0 {
+                self.mode[c] = Mode::Stuck;
+            } else if self.mode[c] != Mode::Stuck && rate != 0.0 {
                 self.mode[c] = Mode::of_sign(rate);
+            }
+        }
+        // velocities on the rows of the contacts at rest; one that this takes through zero has come to rest at the same instant
+        loop {
+            self.lock();
+            let mut is_any = false;
+            for c in 0..self.mode.len() {
+                let rate = self.compiled.contacts[c].rate(&self.v);
+                if self.may_stick(c) && self.mode[c].direction() * rate < 0.0 {
+                    self.rest.touched[c] = Touched::ComesToRest;
+                    self.mode[c] = Mode::Stuck;
+                    is_any = true;
+                }
+            }
+            if !is_any {
+                break;
+            }
+        }
+        for c in 0..self.mode.len() {
+            if !self.may_stick(c) {
                 continue;
             }
-            self.rest.contacts.push(c);
+            let contact = &self.compiled.contacts[c];
+            let is_implied = self.ties.is_coupled() && self.is_immobile(contact.v, contact.b);
+            if self.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.v) == 0.0 {
+                self.rest.contacts.push(c);
+                if is_implied && self.mode[c] != Mode::Stuck && self.rest.touched[c] == Touched::No {
+                    self.rest.touched[c] = Touched::ComesToRest;
+                }
+            }
         }
-        let Self { rest, mode, .. } = self;
-        rest.was.clear();
-        rest.was.extend(rest.contacts.iter().map(|&c| mode[c]));
+        let Rest { was, contacts, mode_before, .. } = &mut self.rest;
+        was.clear();
+        was.extend(contacts.iter().map(|&c| mode_before[c]));
+    }
+
+    /// Whether locked joints, couplings and stuck contacts leave v_a − v_b no motion.
+    fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
+        let is_held = |v: usize| self.held[self.joint_of[v]] && !self.driven.iter().any(|driven| driven.v == v);
+        self.ties.is_still(a, b, is_held)
+    }
+
+    /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
+    fn may_stick(&self, c: usize) -> bool {
+        let contact = &self.compiled.contacts[c];
+        contact.is_event_driven() && !self.is_led(c) && !self.rest.open[c] && !contact.never_sticks()
+    }
+
+    /// Arms the events of sliding contacts that have left rest for good: further than ε. Whether any is not armed yet.
+    pub(super) fn arm_events(&mut self) -> bool {
+        let mut is_any_left = false;
+        for c in 0..self.mode.len() {
+            let contact = &self.compiled.contacts[c];
+            if contact.is_event_driven() && !self.armed[c] && self.mode[c] != Mode::Stuck {
+                self.armed[c] = self.mode[c].direction() * contact.rate(&self.v) > self.leaving;
+                is_any_left |= !self.armed[c];
+            }
+        }
+        is_any_left
     }
 
     /// Efforts that those at rest can hold, and that they slide with; and who of them breaks away.
@@ -537,8 +589,7 @@ impl Machine {
             let contact = &self.compiled.contacts[c];
             // one whose load has just gone is free
             let has_strength = self.rest.stiction[k].iter().any(|level| *level > HOLDING * strongest);
-            let is_held = |v: usize| self.held[self.joint_of[v]] && !self.driven.iter().any(|driven| driven.v == v);
-            if self.mode[c] != Mode::Stuck && has_strength && self.ties.is_still(contact.v, contact.b, is_held) {
+            if self.mode[c] != Mode::Stuck && has_strength && self.is_immobile(contact.v, contact.b) {
                 self.mode[c] = Mode::Stuck;
             }
         }

@@ -108,10 +108,13 @@ impl System for Machine {
             return self.accept_real_time(y);
         }
         let is_jerk = self.formulation == Formulation::Jerk;
-        if self.free.is_empty() && self.pressed.is_empty() && !is_jerk {
+        if self.free.is_empty() && self.pressed.is_empty() && !is_jerk && !self.is_any_unarmed {
             return Ok(false);
         }
         self.scatter(t, y);
+        if self.is_any_unarmed {
+            self.is_any_unarmed = self.arm_events();
+        }
         let mut moved = self.move_charts().map_err(|_| Trouble::Retry)?;
         if is_jerk {
             moved |= self.correct_drift(t).map_err(|e| self.trouble(e))?;

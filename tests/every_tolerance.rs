@@ -1,0 +1,203 @@
+//! Stick-slip at every tolerance: the same contacts stick and slip, in the same order, whatever the tolerance; times agree to it.
+
+use crate::real_time_couplings::shafts;
+use crate::stick_slip::{assert_near, simulation, slider};
+use bristle::friction::Mode;
+use bristle::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use std::f64::consts::PI;
+
+const TOLERANCES: [f64; 9] = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10];
+
+fn control(rtol: f64) -> String {
+    format!("Error(rtol: {rtol:e}, atol: {:e})", 1e-2 * rtol)
+}
+
+/// A scene file, run with other tolerances.
+fn run_file(text: &str, rtol: f64) -> Recording {
+    let (rtol, atol) = (format!("{rtol:e}"), format!("{:e}", 1e-2 * rtol));
+    let values = [("solver.control.rtol", rtol.as_str()), ("solver.control.atol", atol.as_str())];
+    let scene = Scene::parse_with(text, "scene", &values).unwrap_or_else(|error| panic!("{error}"));
+    let duration = scene.duration;
+    let result = Simulation::new(&scene).and_then(|mut sim| sim.run_until(duration));
+    result.unwrap_or_else(|error| panic!("rtol {rtol}: {error}"))
+}
+
+/// Contact, mode before and mode after, in order of time.
+fn sequence(recording: &Recording) -> Vec<(String, Mode, Mode)> {
+    recording.events().iter().map(|event| (event.joint.clone(), event.from, event.to)).collect()
+}
+
+#[test]
+fn coulomb_oscillator_stops_after_five_half_swings() {
+    // turning points 0.19, −0.15, 0.11, −0.07, 0.03, 0.01: k = 100 N/m, F = 2 N, m = 1 kg
+    let fields =
+        slider(1.0, "position: 0.19, spring: Spring(stiffness: 100.0, rest: 0.0), friction: Coulomb(coulomb: 2.0)");
+    for rtol in TOLERANCES {
+        let recording = simulation(&fields, "Dopri5", &control(rtol)).run_until(2.0).unwrap();
+        let times: Vec<f64> = recording.events().iter().map(|event| event.t).collect();
+        assert_eq!(times.len(), 5, "rtol {rtol:e}: {times:?}");
+        for (k, t) in times.iter().enumerate() {
+            assert_near("turning point", *t, (k + 1) as f64 * PI / 10.0, 0.3 * rtol);
+        }
+        assert_near("place of rest", recording.last("slide.position").unwrap(), 0.01, 0.2 * rtol);
+        assert_eq!(recording.last("slide.velocity").unwrap(), 0.0);
+    }
+}
+
+#[test]
+fn group_locked_by_a_clutch_stops_as_one() {
+    // 0.12 kg·m² against 1.4 N·m from 1 rad/s: 0.12/1.4 s
+    let files = [
+        include_str!("data/defects/one_clutch_chatter.ron"),
+        include_str!("data/defects/parallel_clutches_chatter.ron"),
+        include_str!("data/defects/gear_and_clutch_mode.ron"),
+    ];
+    for text in files {
+        for rtol in TOLERANCES {
+            let recording = run_file(text, rtol);
+            assert_eq!(sequence(&recording), [("a".to_owned(), Mode::Forward, Mode::Stuck)], "rtol {rtol:e}");
+            assert_near("time of rest", recording.events()[0].t, 0.12 / 1.4, 1e-15);
+            for (t, (a, b)) in recording
+                .channel("t")
+                .unwrap()
+                .zip(recording.channel("a.velocity").unwrap().zip(recording.channel("b.velocity").unwrap()))
+            {
+                assert!(t < 0.0857 || (a, b) == (0.0, 0.0), "rtol {rtol:e}, t = {t}: {a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn group_locked_by_a_clutch_turns_round_as_one() {
+    let files = [
+        include_str!("data/defects/one_clutch_spurious_default_tol.ron"),
+        include_str!("data/defects/parallel_clutches_spurious_default_tol.ron"),
+    ];
+    for text in files {
+        for rtol in TOLERANCES {
+            let recording = run_file(text, rtol);
+            assert_eq!(sequence(&recording), [("a".to_owned(), Mode::Forward, Mode::Backward)], "rtol {rtol:e}");
+            // from an integration by hand: 0.12 v' = 3 sin(2.5 t + 0.7) − 1.4 from 1 rad/s
+            assert_near("time of reversal", recording.events()[0].t, 1.312_932_584_85, 10.0 * rtol + 1e-10);
+            assert!(recording.channel("c0.velocity").unwrap().all(|v| v == 0.0), "rtol {rtol:e}");
+        }
+    }
+}
+
+#[test]
+fn coupled_clutches_change_their_modes_six_times() {
+    let text = include_str!("../scenes/coupled_clutches.ron");
+    let expected =
+        [0.7096214746937, 0.7916623591548, 0.8311085061377, 0.9068501927979, 1.0002958598946, 1.1439674924732];
+    for rtol in TOLERANCES {
+        let recording = run_file(text, rtol);
+        let times: Vec<f64> = recording.events().iter().map(|event| event.t).filter(|t| *t < 1.249).collect();
+        assert_eq!(times.len(), 6, "rtol {rtol:e}: {times:?}");
+        for (t, expected) in times.iter().zip(expected) {
+            assert_near(&format!("rtol {rtol:e}"), *t, expected, rtol + 1e-9);
+        }
+    }
+}
+
+/// Two to five shafts at one speed or at several, with bearings, drives, a gear or none, clutches and brakes.
+fn drivetrain(seed: u64) -> String {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let n = rng.random_range(2..=5_usize);
+    let pair = |rng: &mut Pcg64| {
+        let (a, b) = (rng.random_range(1..=n), rng.random_range(1..n));
+        (a, if b >= a { b + 1 } else { b })
+    };
+    let dry = |rng: &mut Pcg64, least: f64, most: f64| {
+        let coulomb = rng.random_range(least..most);
+        let stiction = coulomb * [1.0, 1.0, 1.2, 1.5][rng.random_range(0..4)];
+        format!("friction: Coulomb(coulomb: {coulomb:?}, stiction: {stiction:?})")
+    };
+    let mut couplings = String::new();
+    let mut dependent = 0;
+    if rng.random() {
+        let (a, b) = pair(&mut rng);
+        let ratio = [1.0, 2.0, -1.0, 0.5, 3.0, -2.5][rng.random_range(0..6)];
+        couplings += &format!("Gear(name: \"g\", joints: (\"j{a}\", \"j{b}\"), ratio: {ratio:?}), ");
+        dependent = a;
+    }
+    for k in 0..rng.random_range(1..=4) {
+        let (a, b) = pair(&mut rng);
+        let law = dry(&mut rng, 0.3, 5.0);
+        let off = rng.random_range(0.1..0.8);
+        let load = match rng.random_range(0..6) {
+            0 => format!("Signal(max: 1.0, signal: Steps([(0.0, 0.0), ({off:?}, 1.0)]))"),
+            1 => format!("Signal(max: 1.0, signal: Sine(amplitude: 1.0, frequency: {:?}, phase: 1.0))", 4.0 * off),
+            2 => format!("Signal(max: 1.0, signal: Steps([(0.0, 1.0), ({off:?}, 0.0), ({:?}, 1.0)]))", off + 0.5),
+            _ => "Constant(1.0)".to_owned(),
+        };
+        couplings += &match rng.random_range(0..4) {
+            0 => format!("Brake(name: \"c{k}\", joint: \"j{a}\", {law}, load: {load}), "),
+            _ => format!("Clutch(name: \"c{k}\", joints: (\"j{a}\", \"j{b}\"), {law}, load: {load}), "),
+        };
+    }
+    let speed = rng.random_range(0.5..2.0);
+    let joints: Vec<(f64, String)> = (1..=n)
+        .map(|k| {
+            let mut joint = String::new();
+            if k != dependent {
+                let velocity = [0.0, speed, speed, rng.random_range(-2.0..2.0)][rng.random_range(0..4)];
+                joint += &format!("velocity: {velocity:?}, ");
+            }
+            if rng.random_range(0..10) < 7 {
+                joint += &(dry(&mut rng, 0.2, 2.0) + ", ");
+            }
+            if rng.random_range(0..10) < 6 {
+                let [a, w, p] = [(0.5, 5.0), (1.0, 8.0), (0.0, 6.0)].map(|(low, high)| rng.random_range(low..high));
+                joint += &format!("drive: Effort(Sine(amplitude: {a:?}, frequency: {w:?}, phase: {p:?})), ");
+            }
+            (rng.random_range(0.02..0.2), joint + &format!("damping: {:?}", rng.random_range(0.0..0.1)))
+        })
+        .collect();
+    let joints: Vec<(f64, &str)> = joints.iter().map(|(j, joint)| (*j, joint.as_str())).collect();
+    shafts(&joints, &couplings)
+}
+
+#[test]
+fn drivetrains_have_the_same_events_at_every_tolerance() {
+    let n = std::env::var("BRISTLE_MACHINES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let (mut failed, mut n_events) = (Vec::new(), 0);
+    for seed in 0..n {
+        let fields = drivetrain(seed);
+        // changes of mode by contact: those at one instant have no order
+        let events = |rtol: f64| -> std::result::Result<Vec<(String, Mode, Mode, f64)>, String> {
+            let recording = simulation(&fields, "Dopri5", &control(rtol)).run_until(1.5).map_err(|e| e.to_string())?;
+            let listed = recording.events().iter();
+            let mut events: Vec<_> = listed.map(|event| (event.joint.clone(), event.from, event.to, event.t)).collect();
+            events.sort_by(|a, b| a.0.cmp(&b.0).then(a.3.total_cmp(&b.3)));
+            Ok(events)
+        };
+        let tight = match events(1e-11) {
+            Ok(tight) => tight,
+            Err(error) => {
+                failed.push(format!("seed {seed}, tight: {error}"));
+                continue;
+            }
+        };
+        n_events += tight.len();
+        for rtol in [1e-3, 1e-5, 1e-6, 1e-8] {
+            match events(rtol) {
+                Err(error) => failed.push(format!("seed {seed}, rtol {rtol:e}: {error}")),
+                Ok(found) => {
+                    let modes = |e: &[(String, Mode, Mode, f64)]| -> Vec<_> {
+                        e.iter().map(|(name, from, to, _)| (name.clone(), *from, *to)).collect()
+                    };
+                    // an event at a glancing velocity is as late as the square root of the error
+                    let is_late = found.iter().zip(&tight).any(|(a, b)| (a.3 - b.3).abs() > 3.0 * rtol.sqrt());
+                    if modes(&found) != modes(&tight) || is_late {
+                        failed.push(format!("seed {seed}, rtol {rtol:e}: {} for {}", found.len(), tight.len()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+    assert!(n_events > 5 * n as usize, "{n_events} events: the machines hardly ever stick");
+}

@@ -1,0 +1,510 @@
+//! Machines made up at random, every recorded row held against equations that share no code with the engine.
+//!
+//! Kinematics and Newton–Euler are written out in world coordinates, link by link, without recursions on articulated bodies:
+//!
+//! ```text
+//! F = m (a_c − g),   N = I α + ω × I ω,   reaction of a joint = Σ over the links beyond it,   Q = axis · reaction
+//! Q + armature a = drive − damping v − stiffness (q − rest) − friction + gears                              (1)
+//! ```
+//!
+//! At every row, whatever the tolerance: (1) holds; a stuck contact has velocity 0.0 and friction within its limit; a sliding one has the
+//! friction of its law and its own reaction, and moves in the direction of its mode; geared joints move together.
+
+use bristle::prelude::*;
+use nalgebra::{Matrix3, Quaternion, Rotation3, Unit, UnitQuaternion, Vector3};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use std::collections::HashMap;
+
+type V3 = Vector3<f64>;
+
+const GRAVITY: [f64; 3] = [0.3, -0.8, -9.7];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Free,
+    Revolute,
+    Prismatic,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Bearing {
+    Unit,
+    Pin(f64),
+    Thrust(f64),
+    Guide,
+    Edges(f64),
+}
+
+/// Dry friction: levels per load, and where the load comes from.
+#[derive(Clone, Copy)]
+struct Dry {
+    coulomb: f64,
+    stiction: f64,
+    bearing: Bearing,
+}
+
+struct Joint {
+    parent: Option<usize>,
+    kind: Kind,
+    axis: V3,
+    translation: V3,
+    rpy: [f64; 3],
+    armature: f64,
+    damping: f64,
+    stiffness: f64,
+    /// Amplitude, frequency, phase.
+    drive: [f64; 3],
+    dry: Option<Dry>,
+    mass: f64,
+    center: V3,
+    inertia: V3,
+}
+
+/// A clutch between two joints, or a brake.
+struct Element {
+    a: usize,
+    b: Option<usize>,
+    dry: Dry,
+}
+
+struct Machine {
+    joints: Vec<Joint>,
+    /// q_a = ratio · q_b.
+    gears: Vec<(usize, usize, f64)>,
+    elements: Vec<Element>,
+    start: Vec<[f64; 2]>,
+}
+
+fn vector(rng: &mut Pcg64, size: f64) -> V3 {
+    V3::from_fn(|_, _| rng.random_range(-size..size))
+}
+
+impl Machine {
+    /// A tree of `n` joints, with a free base or without, some of them with friction from their own reactions, gears and clutches.
+    fn random(rng: &mut Pcg64, n: usize, is_free: bool, is_coupled: bool) -> Self {
+        let mut joints = Vec::new();
+        let mut start = Vec::new();
+        for k in 0..n {
+            let kind = match (k, rng.random_range(0..4)) {
+                (0, _) if is_free => Kind::Free,
+                (_, 0) => Kind::Prismatic,
+                _ => Kind::Revolute,
+            };
+            let dry = (kind != Kind::Free && rng.random_range(0..4) > 0).then(|| {
+                let bearing = match (kind, rng.random_range(0..5)) {
+                    (_, 0 | 1) => Bearing::Unit,
+                    (Kind::Revolute, 2) => Bearing::Thrust(rng.random_range(0.01..0.04)),
+                    (Kind::Revolute, _) => Bearing::Pin(rng.random_range(0.01..0.04)),
+                    (_, 2) => Bearing::Edges(rng.random_range(0.5..1.0)),
+                    _ => Bearing::Guide,
+                };
+                let level: f64 = match bearing {
+                    Bearing::Unit => rng.random_range(0.5..8.0),
+                    Bearing::Edges(_) | Bearing::Guide => rng.random_range(0.05..0.3),
+                    _ => rng.random_range(0.3..1.0),
+                };
+                Dry { coulomb: level, stiction: level * [1.0, 1.3][rng.random_range(0..2)], bearing }
+            });
+            let is_still = rng.random_range(0..3) == 0;
+            start.push([rng.random_range(-1.0..1.0), if is_still { 0.0 } else { rng.random_range(-2.0..2.0) }]);
+            let size = rng.random_range(0.02..0.1);
+            joints.push(Joint {
+                parent: (k > 0).then(|| rng.random_range(k.saturating_sub(3)..k)),
+                kind,
+                axis: vector(rng, 1.0).normalize(),
+                translation: vector(rng, 0.4),
+                rpy: [0; 3].map(|_| rng.random_range(-1.0..1.0)),
+                armature: if rng.random() { 0.05 } else { 0.0 },
+                damping: rng.random_range(0.0..0.3),
+                stiffness: if rng.random_range(0..3) == 0 { rng.random_range(1.0..30.0) } else { 0.0 },
+                drive: [rng.random_range(0.0..6.0), rng.random_range(1.0..8.0), rng.random_range(0.0..6.0)],
+                dry,
+                mass: rng.random_range(0.5..2.0),
+                center: vector(rng, 0.2),
+                inertia: V3::from_fn(|_, _| size * rng.random_range(1.0..1.9)),
+            });
+        }
+        let mut machine = Self { joints, gears: Vec::new(), elements: Vec::new(), start };
+        let first = usize::from(is_free);
+        if is_coupled && n >= first + 2 {
+            let pair = |rng: &mut Pcg64| {
+                let a = rng.random_range(first..n);
+                let b = rng.random_range(first..n - 1);
+                (a, if b >= a { b + 1 } else { b })
+            };
+            if rng.random() {
+                let (a, b) = pair(rng);
+                let ratio = [1.0, -1.5, 2.0][rng.random_range(0..3)];
+                machine.start[a] = machine.start[b].map(|x| ratio * x);
+                machine.gears.push((a, b, ratio));
+            }
+            for _ in 0..rng.random_range(1..=2) {
+                let (a, b) = pair(rng);
+                let coulomb = rng.random_range(0.5..8.0);
+                let dry = Dry { coulomb, stiction: coulomb * 1.2, bearing: Bearing::Unit };
+                machine.elements.push(Element { a, b: rng.random::<bool>().then_some(b), dry });
+            }
+        }
+        machine
+    }
+
+    /// The scene of it.
+    fn fields(&self) -> String {
+        let triple = |v: &V3| format!("({:?}, {:?}, {:?})", v.x, v.y, v.z);
+        let law = |dry: &Dry| format!("friction: Coulomb(coulomb: {:?}, stiction: {:?})", dry.coulomb, dry.stiction);
+        let (mut links, mut joints, mut couplings) = (String::new(), String::new(), String::new());
+        for (k, j) in self.joints.iter().enumerate() {
+            links += &format!(
+                "Link(name: \"l{k}\", mass: {:?}, center_of_mass: {}, inertia: Diagonal{}), ",
+                j.mass,
+                triple(&j.center),
+                triple(&j.inertia)
+            );
+            let parent = j.parent.map_or("world".to_owned(), |p| format!("l{p}"));
+            let [q, v] = self.start[k];
+            let kind = match j.kind {
+                Kind::Free => "Free".to_owned(),
+                Kind::Revolute => format!("Revolute(axis: {})", triple(&j.axis)),
+                Kind::Prismatic => format!("Prismatic(axis: {})", triple(&j.axis)),
+            };
+            joints += &format!("Joint(name: \"j{k}\", parent: \"{parent}\", child: \"l{k}\", kind: {kind}, ");
+            joints += &format!(
+                "placement: Placement(translation: {}, rotation: Rpy({:?}, {:?}, {:?})), ",
+                triple(&j.translation),
+                j.rpy[0],
+                j.rpy[1],
+                j.rpy[2]
+            );
+            if j.kind == Kind::Free {
+                joints += &format!("velocity: Twist(angular: ({v:?}, 0.3, -0.2), linear: (0.1, {q:?}, 0.4))), ");
+                continue;
+            }
+            let [amplitude, frequency, phase] = j.drive;
+            joints +=
+                &format!("position: {q:?}, velocity: {v:?}, armature: {:?}, damping: {:?}, ", j.armature, j.damping);
+            joints += &format!("spring: Spring(stiffness: {:?}, rest: 0.1), ", j.stiffness);
+            joints +=
+                &format!("drive: Effort(Sine(amplitude: {amplitude:?}, frequency: {frequency:?}, phase: {phase:?})), ");
+            if let Some(dry) = &j.dry {
+                joints += &law(dry);
+                joints += &match dry.bearing {
+                    Bearing::Unit => String::new(),
+                    Bearing::Pin(radius) => format!(", load: Pin(radius: {radius:?})"),
+                    Bearing::Thrust(radius) => format!(", load: Thrust(radius: {radius:?})"),
+                    Bearing::Guide => ", load: Guide".to_owned(),
+                    Bearing::Edges(length) => format!(", load: Guide(length: {length:?})"),
+                };
+            }
+            joints += "), ";
+        }
+        for (k, (a, b, ratio)) in self.gears.iter().enumerate() {
+            couplings +=
+                &format!("Gear(name: \"g{k}\", joints: (\"j{a}\", \"j{b}\"), ratio: {ratio:?}, offset: 0.0), ");
+        }
+        for (k, element) in self.elements.iter().enumerate() {
+            let (a, law) = (element.a, law(&element.dry));
+            couplings += &match element.b {
+                Some(b) => format!("Clutch(name: \"c{k}\", joints: (\"j{a}\", \"j{b}\"), {law}), "),
+                None => format!("Brake(name: \"c{k}\", joint: \"j{a}\", {law}), "),
+            };
+        }
+        let [x, y, z] = GRAVITY;
+        format!("gravity: ({x:?}, {y:?}, {z:?}), links: [{links}], joints: [{joints}], couplings: [{couplings}]")
+    }
+}
+
+/// One row of a recording by name.
+struct Row<'a> {
+    columns: &'a HashMap<String, usize>,
+    values: &'a [f64],
+}
+
+impl Row<'_> {
+    fn get(&self, name: &str) -> f64 {
+        self.values[*self.columns.get(name).unwrap_or_else(|| panic!("no channel {name}"))]
+    }
+
+    fn triple(&self, joint: usize, names: [&str; 3]) -> V3 {
+        V3::from(names.map(|name| self.get(&format!("j{joint}.{name}"))))
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Link {
+    rotation: Matrix3<f64>,
+    origin: V3,
+    omega: V3,
+    alpha: V3,
+    a: V3,
+    /// Joint axis, world.
+    axis: V3,
+}
+
+/// Where all links are and how they move: world coordinates, straight from the definitions.
+fn motion(machine: &Machine, row: &Row) -> Vec<Link> {
+    let world = Link {
+        rotation: Matrix3::identity(),
+        origin: V3::zeros(),
+        omega: V3::zeros(),
+        alpha: V3::zeros(),
+        a: V3::zeros(),
+        axis: V3::zeros(),
+    };
+    let mut links: Vec<Link> = Vec::new();
+    for (k, j) in machine.joints.iter().enumerate() {
+        let parent = j.parent.map_or(world, |p| links[p]);
+        let frame = parent.rotation * Rotation3::from_euler_angles(j.rpy[0], j.rpy[1], j.rpy[2]).matrix();
+        let at = parent.origin + parent.rotation * j.translation;
+        let axis = frame * j.axis;
+        let carried = |point: V3| {
+            let r = point - parent.origin;
+            parent.a + parent.alpha.cross(&r) + parent.omega.cross(&parent.omega.cross(&r))
+        };
+        let x = |name: &str| row.get(&format!("j{k}.{name}"));
+        links.push(match j.kind {
+            Kind::Free => {
+                let q = Quaternion::new(x("position.qw"), x("position.qx"), x("position.qy"), x("position.qz"));
+                let rotation = frame * UnitQuaternion::from_quaternion(q).to_rotation_matrix().matrix();
+                let w = row.triple(k, ["velocity.wx", "velocity.wy", "velocity.wz"]);
+                let v = row.triple(k, ["velocity.vx", "velocity.vy", "velocity.vz"]);
+                let dw = row.triple(k, ["acceleration.wx", "acceleration.wy", "acceleration.wz"]);
+                let dv = row.triple(k, ["acceleration.vx", "acceleration.vy", "acceleration.vz"]);
+                let position = row.triple(k, ["position.x", "position.y", "position.z"]);
+                Link {
+                    rotation,
+                    origin: at + frame * position,
+                    omega: rotation * w,
+                    alpha: rotation * dw,
+                    a: rotation * (dv + w.cross(&v)),
+                    axis,
+                }
+            }
+            Kind::Revolute => Link {
+                rotation: frame * Rotation3::from_axis_angle(&Unit::new_normalize(j.axis), x("position")).matrix(),
+                origin: at,
+                omega: parent.omega + axis * x("velocity"),
+                alpha: parent.alpha + axis * x("acceleration") + parent.omega.cross(&axis) * x("velocity"),
+                a: carried(at),
+                axis,
+            },
+            Kind::Prismatic => {
+                let origin = at + axis * x("position");
+                let coriolis = 2.0 * parent.omega.cross(&axis) * x("velocity");
+                Link {
+                    rotation: frame,
+                    origin,
+                    omega: parent.omega,
+                    alpha: parent.alpha,
+                    a: carried(origin) + axis * x("acceleration") + coriolis,
+                    axis,
+                }
+            }
+        });
+    }
+    links
+}
+
+/// Force and moment about the link's origin through each joint.
+fn reactions(machine: &Machine, links: &[Link]) -> Vec<(V3, V3)> {
+    let mut through = vec![(V3::zeros(), V3::zeros()); links.len()];
+    for k in (0..links.len()).rev() {
+        let (j, link) = (&machine.joints[k], &links[k]);
+        let r = link.rotation * j.center;
+        let a = link.a + link.alpha.cross(&r) + link.omega.cross(&link.omega.cross(&r));
+        let force = j.mass * (a - V3::from(GRAVITY));
+        let inertia = link.rotation * Matrix3::from_diagonal(&j.inertia) * link.rotation.transpose();
+        let moment = inertia * link.alpha + link.omega.cross(&(inertia * link.omega));
+        through[k].0 += force;
+        through[k].1 += moment + r.cross(&force);
+        if let Some(p) = j.parent {
+            let (force, moment) = through[k];
+            through[p].0 += force;
+            through[p].1 += moment + (link.origin - links[p].origin).cross(&force);
+        }
+    }
+    through
+}
+
+/// Effort per unit of the law's level: lever times normal load.
+fn lever_load(bearing: Bearing, axis: V3, (force, moment): (V3, V3)) -> f64 {
+    let across = |v: V3| v - axis * axis.dot(&v);
+    match bearing {
+        Bearing::Unit => 1.0,
+        Bearing::Pin(radius) => radius * across(force).norm(),
+        Bearing::Thrust(radius) => radius * axis.dot(&force).abs(),
+        Bearing::Guide => across(force).norm(),
+        Bearing::Edges(length) => {
+            let (half, couple) = (0.5 * across(force), moment.cross(&axis) / length);
+            (half + couple).norm() + (half - couple).norm()
+        }
+    }
+}
+
+/// Limits, signs, exact zeros of one contact.
+fn check_contact(at: &str, row: &Row, name: &str, dry: &Dry, arm_load: f64, slack: f64) {
+    let x = |what: &str| row.get(&format!("{name}.{what}"));
+    let (mode, v, f) = (x("mode"), x("velocity"), x("friction"));
+    let (level, limit) = (arm_load * dry.coulomb, arm_load * dry.stiction);
+    if mode == 0.0 {
+        assert_eq!(v, 0.0, "{at}: {name} is stuck");
+        assert!(f.abs() <= limit * (1.0 + 1e-7) + 1e-9, "{at}: {name} holds {f} of {limit}");
+    } else {
+        assert!((f - mode * level).abs() <= 1e-8 * (1.0 + level), "{at}: {name} slides with {f}, law {}", mode * level);
+        assert!(v * mode >= -slack, "{at}: {name} slides at {v} in mode {mode}");
+    }
+}
+
+/// Holds every row of a run against (1) and the rules of dry friction. Returns how many rows had something stuck.
+fn check(machine: &Machine, label: &str, recording: &Recording, rtol: f64, accuracy: f64) -> usize {
+    let columns: HashMap<String, usize> = recording.names().iter().cloned().zip(0..).collect();
+    let mut n_stuck = 0;
+    for values in recording.rows() {
+        let row = Row { columns: &columns, values };
+        let at = format!("{label}, t = {}", row.get("t"));
+        let links = motion(machine, &row);
+        let through = reactions(machine, &links);
+        let n = machine.joints.len();
+        // what is left of (1), and the size of its terms
+        let (mut left, mut size) = (vec![0.0; n], vec![0.0_f64; n]);
+        for (k, j) in machine.joints.iter().enumerate() {
+            let (force, moment) = through[k];
+            if j.kind == Kind::Free {
+                let scale = 1.0 + force.norm() + moment.norm() + through.iter().map(|f| f.0.norm()).fold(0.0, f64::max);
+                assert!(force.norm() + moment.norm() <= accuracy * scale, "{at}: free base {force} {moment}");
+                continue;
+            }
+            let x = |name: &str| row.get(&format!("j{k}.{name}"));
+            let required = links[k].axis.dot(if j.kind == Kind::Revolute { &moment } else { &force });
+            let [amplitude, frequency, phase] = j.drive;
+            let drive = amplitude * (frequency * row.get("t") + phase).sin();
+            let spring = -j.stiffness * (x("position") - 0.1);
+            let friction = j.dry.map_or(0.0, |_| x("friction"));
+            let terms =
+                [required, j.armature * x("acceleration"), -drive, j.damping * x("velocity"), -spring, friction];
+            left[k] = terms.iter().sum();
+            size[k] = terms.iter().map(|term| term.abs()).sum::<f64>() + force.norm() + moment.norm();
+            if let Some(dry) = &j.dry {
+                let arm_load = lever_load(dry.bearing, links[k].axis, through[k]);
+                check_contact(&at, &row, &format!("j{k}"), dry, arm_load, 3.0 * rtol);
+                n_stuck += usize::from(x("mode") == 0.0);
+            }
+        }
+        for (k, element) in machine.elements.iter().enumerate() {
+            let f = row.get(&format!("c{k}.friction"));
+            left[element.a] += f;
+            if let Some(b) = element.b {
+                left[b] -= f;
+            }
+            check_contact(&at, &row, &format!("c{k}"), &element.dry, 1.0, 3.0 * rtol);
+            n_stuck += usize::from(row.get(&format!("c{k}.mode")) == 0.0);
+        }
+        for &(a, b, ratio) in &machine.gears {
+            for what in ["velocity", "acceleration"] {
+                let (a, b) = (row.get(&format!("j{a}.{what}")), row.get(&format!("j{b}.{what}")));
+                assert!((a - ratio * b).abs() <= 1e-12 * (a.abs() + 1e-3), "{at}: {what} {a} and {b} of geared joints");
+            }
+            // the gear does no work: λ on a, −ratio λ on b
+            let lambda = std::mem::take(&mut left[a]);
+            left[b] += ratio * lambda;
+            size[b] += lambda.abs() * ratio.abs();
+        }
+        let largest = size.iter().fold(1.0_f64, |most, size| most.max(*size));
+        for (k, left) in left.iter().enumerate() {
+            assert!(left.abs() <= accuracy * largest, "{at}: j{k} is out of balance by {left} of {largest}");
+        }
+    }
+    n_stuck
+}
+
+/// Runs a machine at a tolerance and checks it.
+fn run(machine: &Machine, label: &str, rest: &str, rtol: f64, duration: f64, accuracy: f64) -> usize {
+    let interval = duration / 40.0;
+    let fields =
+        format!("{}, {rest}, duration: {duration:?}, output: Output(interval: {interval:?})", machine.fields());
+    let scene = Scene::parse(&format!("Scene({fields})"), label).unwrap_or_else(|error| panic!("{label}: {error}"));
+    let result = Simulation::new(&scene).and_then(|mut sim| sim.run_until(duration));
+    let recording = match result {
+        Ok(recording) => recording,
+        // several solutions or none: what a jam is has tests of its own
+        Err(Error::Jam { .. } | Error::NoAcceleration { .. }) => return 0,
+        Err(error) => panic!("{label}: {error}\n{fields}"),
+    };
+    check(machine, label, &recording, rtol, accuracy)
+}
+
+fn error_controlled(method: &str, formulation: &str, rtol: f64) -> String {
+    let atol = rtol * 1e-2;
+    format!(
+        "formulation: {formulation}, solver: Solver(method: {method}, control: Error(rtol: {rtol:e}, atol: {atol:e}))"
+    )
+}
+
+/// Checks machines of seeds from `first` on: `n` of them, or as many as `BRISTLE_MACHINES` says. Returns the sum of what `check` counts;
+/// all that fail are named.
+fn for_seeds(first: u64, n: u64, check: impl Fn(u64, f64) -> usize + std::panic::RefUnwindSafe) -> usize {
+    let n = std::env::var("BRISTLE_MACHINES").ok().and_then(|n| n.parse().ok()).unwrap_or(n);
+    let (mut count, mut failed) = (0, Vec::new());
+    for seed in first..first + n {
+        let rtol = TOLERANCES[seed as usize % TOLERANCES.len()];
+        match std::panic::catch_unwind(|| check(seed, rtol)) {
+            Ok(counted) => count += counted,
+            Err(_) => failed.push(seed),
+        }
+    }
+    assert!(failed.is_empty(), "{} of {n} machines failed: {failed:?}", failed.len());
+    count
+}
+
+const TOLERANCES: [f64; 5] = [1e-2, 1e-3, 1e-5, 1e-7, 1e-9];
+
+#[test]
+fn trees_obey_newton_euler_and_coulomb_at_every_tolerance() {
+    let n_stuck = for_seeds(0, 100, |seed, rtol| {
+        let mut rng = Pcg64::seed_from_u64(seed);
+        let n = rng.random_range(1..=7);
+        let machine = Machine::random(&mut rng, n, seed % 7 == 4, false);
+        let solver = error_controlled("Dopri5", "Implicit", rtol);
+        run(&machine, &format!("tree {seed}"), &solver, rtol, 1.0, 1e-9)
+    });
+    assert!(n_stuck > 200, "{n_stuck}: the machines hardly ever stick");
+}
+
+#[test]
+fn coupled_machines_obey_them_too() {
+    let n_stuck = for_seeds(10_000, 100, |seed, rtol| {
+        let mut rng = Pcg64::seed_from_u64(seed);
+        let n = rng.random_range(2..=6);
+        let machine = Machine::random(&mut rng, n, seed % 7 == 5, true);
+        let solver = error_controlled("Dopri5", "Implicit", rtol);
+        run(&machine, &format!("coupled {seed}"), &solver, rtol, 1.0, 1e-9)
+    });
+    assert!(n_stuck > 200, "{n_stuck}: the machines hardly ever stick");
+}
+
+#[test]
+fn other_formulations_and_steppers_obey_them_too() {
+    for_seeds(20_000, 40, |seed, rtol| {
+        let mut rng = Pcg64::seed_from_u64(seed);
+        let n = rng.random_range(2..=5);
+        let machine = Machine::random(&mut rng, n, seed % 7 == 4, seed % 2 == 0);
+        let mut n_stuck = 0;
+        for (method, formulation) in [("Radau5", "Implicit"), ("Radau5", "Residual"), ("Dopri5", "Jerk")] {
+            let solver = error_controlled(method, formulation, rtol);
+            // accelerations that are integrated are as good as the steps
+            let accuracy = if formulation == "Jerk" { 100.0 * rtol } else { 1e-9 };
+            n_stuck += run(&machine, &format!("{formulation} {method} {seed}"), &solver, rtol, 0.6, accuracy);
+        }
+        n_stuck
+    });
+}
+
+#[test]
+fn long_trees_obey_them_too() {
+    for (seed, n) in [(300, 30), (301, 50), (302, 80)] {
+        let mut rng = Pcg64::seed_from_u64(seed);
+        let machine = Machine::random(&mut rng, n, seed == 301, false);
+        let solver = error_controlled("Dopri5", "Implicit", 1e-4);
+        run(&machine, &format!("tree of {n}"), &solver, 1e-4, 0.2, 1e-8);
+    }
+}

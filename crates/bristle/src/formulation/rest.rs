@@ -38,6 +38,10 @@ const TAKEN_BACK: usize = 2;
 /// Accelerations beyond this, relative to the terms they are the difference of, are more than rounding there.
 const MOVING: f64 = 1e-9;
 
+/// The part of its sliding level that a contact which breaks away is taken to have lost already where loads are reactions: see
+/// [`Machine::settle`]. Well above [`MOVING`] and rounding, well below [`AT_LIMIT`].
+const IMPENDING: f64 = 1e-7;
+
 /// Choices in a row, each with the reactions of the one before.
 const MOST_ROUNDS: usize = 64;
 
@@ -268,6 +272,10 @@ impl Machine {
     /// locked to begin with, and made again with the reactions that it brings, until it is its own consequence. A joint that could not
     /// hold in one round is not raised in the next, whatever its load has become. Choices are finite in number but could go
     /// round in circles: after [`MOST_ROUNDS`] that is an error with joint and time.
+    ///
+    /// With equal levels every acceleration is continuous at a break-away. In a machine at rest without gravity all of them vanish at
+    /// that instant, and with them the reactions: rounding would decide limits and directions. The choice is therefore made for the
+    /// motion that impends, with the friction of the contacts that break away reduced by [`IMPENDING`] of it.
     pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest(t);
         self.settle_at_rest(t)?;
@@ -322,7 +330,7 @@ impl Machine {
                 let c = self.rest.contacts[k];
                 self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
             }
-            self.take_up(t)?;
+            self.take_up_reduced(t, IMPENDING)?;
         }
         let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
         Err(Failure::Unsettled { contact: changing.map_or(0, |(&c, _)| c) })
@@ -358,17 +366,40 @@ impl Machine {
 
     /// Accelerations and reactions that go with the modes.
     fn take_up(&mut self, t: f64) -> Result<(), Failure> {
+        self.take_up_reduced(t, 0.0)
+    }
+
+    /// The same with the friction of the contacts that break away reduced by a part of it.
+    fn take_up_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
         let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
         let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
         if self.is_stuck || !is_plain || is_wanted {
             self.place()?;
             self.efforts(t);
+            if reduction > 0.0 {
+                self.reduce_breaking(reduction);
+            }
             self.accelerate_afresh()?;
             self.read_reactions()?;
         }
         self.set_slack();
         Ok(())
+    }
+
+    /// Takes a part of their friction from the contacts that break away.
+    fn reduce_breaking(&mut self, reduction: f64) {
+        let Self { compiled, rest, tau, kappa, friction, .. } = self;
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            if rest.touched[c] != Touched::BreaksAway {
+                continue;
+            }
+            kappa[c] *= 1.0 - reduction;
+            if contact.bearing.is_none() {
+                contact.take(tau, -reduction * friction[c]);
+                friction[c] *= 1.0 - reduction;
+            }
+        }
     }
 
     /// Who is at rest, and who of them breaks away.
@@ -438,7 +469,7 @@ impl Machine {
 
     /// Efforts that those at rest can hold, and that they slide with; and who of them breaks away.
     fn set_levels(&mut self, t: f64) {
-        let Self { compiled, rest, mode, piece, load, .. } = self;
+        let Self { compiled, rest, mode, piece, load, pressed, .. } = self;
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
@@ -467,7 +498,9 @@ impl Machine {
                 rest.breaking.push(k);
             }
             rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));
-            rest.kinetic.push([n, reverse].map(|n| n * law.kinetic_level(0.0).0));
+            let is_impending = rest.touched[c] == Touched::BreaksAway && !pressed.is_empty();
+            let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
+            rest.kinetic.push([n, reverse].map(|n| left * n * law.kinetic_level(0.0).0));
             mode[c] = Mode::Stuck;
         }
     }

@@ -13,6 +13,7 @@ mod energy;
 mod examples;
 mod lent_inertia;
 mod linearization;
+mod long_chains;
 mod lugre;
 mod motion;
 mod reaction_loads;

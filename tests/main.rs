@@ -14,6 +14,7 @@ mod every_tolerance;
 mod examples;
 mod lent_inertia;
 mod linearization;
+mod long_chains;
 mod lugre;
 mod motion;
 mod random_machines;

@@ -23,11 +23,20 @@
 //! min ½ fᵀW f − a₀ᵀf    subject to  −ℓ ≤ f ≤ ℓ                               (3)
 //! ```
 //!
-//! with one solution. It is found by an active-set method, exact and finite: the efforts of the stuck joints solve W_SS f_S = a₀_S −
-//! W_SB f_B; a step towards them ends at the first limit it meets, where the joint lets go; a joint at its limit that
-//! accelerates the wrong way is caught again. Each round lowers (3), so no set of stuck joints comes back. Many joints are first
-//! exchanged all at once as long as that helps. The efforts of the stuck joints come from a factorisation of W_SS, O(n³) in each
-//! round, or from whoever knows the machine: in a tree, two sweeps with these joints locked, O(n).
+//! with one solution. It is found by an active-set method: the efforts of the stuck joints solve W_SS f_S = a₀_S − W_SB f_B; a step
+//! towards them ends at the first limit it meets, where the joint is released; a joint at its limit that accelerates against its
+//! own friction is caught again. Many joints are first exchanged all at once as long as that helps. The efforts of the stuck joints
+//! and the accelerations of the others come from a factorisation of W_SS, O(n³) in each round, or, in a tree, from two sweeps with
+//! the stuck joints locked, O(n) and without W.
+//!
+//! **Termination.** In exact arithmetic each round lowers (3), so no set of stuck joints comes back. W of a long chain has a condition
+//! of 1e8 and more, and rounding decides the sign of an acceleration that vanishes. Three rules end the exchange all the same:
+//!
+//! - A stuck joint is released when its effort is beyond its limit by more than [`EQUAL`] of it.
+//! - A catch counts only if it takes the effort back from the limit by more than that. Otherwise the joint is *marginal*: its effort is
+//!   its limit and its acceleration is zero. It stays as it is until another effort has changed.
+//! - A joint that is caught again and again has an acceleration dominated by rounding: the acceleration it takes to catch it doubles
+//!   each time. It cannot exceed the terms of which it is the difference, so every joint is caught a bounded number of times.
 //!
 //! **Stiction above the sliding level** has several answers in general. The selection rule:
 //!
@@ -67,8 +76,11 @@ fn level(levels: Levels, f: f64) -> f64 {
     levels[usize::from(f < 0.0)]
 }
 
+/// Catches of a joint in one convex problem before the acceleration that it takes doubles: one or two are the rule.
+const FEW_CATCHES: i32 = 4;
+
 /// More joints than this are first exchanged together, in so many rounds at most.
-pub(crate) const MANY: usize = 16;
+const MANY: usize = 16;
 const MOST_EXCHANGES: usize = 40;
 
 /// The joints at rest, n of them. Efforts are N·m or N, loads and lever arms included.
@@ -118,36 +130,63 @@ pub enum ModeError {
         /// The joint whose pivot vanished.
         joint: usize,
     },
-    /// The exchange of stuck and slipping joints did not end.
-    #[error("joint {joint} at rest: it changes between sticking and slipping without end")]
-    Cycle {
-        /// The joint exchanged last.
-        joint: usize,
-    },
 }
 
-/// What it takes to hold joints.
+/// What the convex problem (3) asks of a machine.
 pub(crate) trait Hold {
-    /// The change of the efforts of `stuck` (increasing indices) that makes their accelerations vanish, `f` being all efforts.
-    fn hold(&mut self, rest: &AtRest, stuck: &[usize], f: &[f64], step: &mut [f64]) -> Result<(), ModeError>;
+    /// `f` being the efforts of all joints at rest: the change `step` of the efforts of `stuck` (increasing indices) that makes their
+    /// accelerations vanish, and `response`, the accelerations of all joints at rest after this change.
+    fn hold(
+        &mut self,
+        stuck: &[usize],
+        f: &[f64],
+        step: &mut [f64],
+        response: &mut [Response],
+    ) -> Result<(), ModeError>;
+}
+
+/// How a joint at rest answers its effort.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(crate) struct Response {
+    /// Its acceleration.
+    pub acceleration: f64,
+    /// Size of the terms of which that is the difference.
+    pub size: f64,
+    /// Effort per acceleration, the other joints free to follow: which of several to catch first.
+    pub inertia: f64,
 }
 
 /// From W alone.
-#[derive(Debug, Clone, Default)]
-struct Dense {
+struct Dense<'a> {
+    rest: &'a AtRest<'a>,
     /// Factors of W_SS, see [`factorise`]; n × n.
-    factor: Vec<f64>,
+    factor: &'a mut [f64],
 }
 
-impl Hold for Dense {
-    fn hold(&mut self, rest: &AtRest, stuck: &[usize], f: &[f64], step: &mut [f64]) -> Result<(), ModeError> {
-        let (m, n) = (stuck.len(), f.len());
-        factorise(m, &mut self.factor, |r, c| rest.delassus[stuck[r] * n + stuck[c]])
+impl Hold for Dense<'_> {
+    fn hold(
+        &mut self,
+        stuck: &[usize],
+        f: &[f64],
+        step: &mut [f64],
+        response: &mut [Response],
+    ) -> Result<(), ModeError> {
+        let (m, n, w) = (stuck.len(), f.len(), self.rest.delassus);
+        factorise(m, self.factor, |r, c| w[stuck[r] * n + stuck[c]])
             .map_err(|k| ModeError::Dependent { joint: stuck[k] })?;
         for (step, &i) in step.iter_mut().zip(stuck) {
-            *step = acceleration(rest, f, i).0;
+            *step = acceleration(self.rest, f, i).0;
         }
-        solve_factorised(m, &self.factor, &mut step[..m]);
+        solve_factorised(m, self.factor, &mut step[..m]);
+        for (i, response) in response.iter_mut().enumerate() {
+            let (mut a, mut size) = acceleration(self.rest, f, i);
+            for (step, &j) in step.iter().zip(stuck) {
+                let term = w[i * n + j] * step;
+                a -= term;
+                size += term.abs();
+            }
+            *response = Response { acceleration: a, size, inertia: 1.0 / w[i * n + i] };
+        }
         Ok(())
     }
 }
@@ -171,13 +210,18 @@ pub struct ModeWork {
     leaving: Vec<f64>,
     /// n.
     hold: Vec<Side>,
-    /// Who changes sides; n.
-    leaves: Vec<bool>,
+    /// Which joints change sides in a common exchange, or are marginal; n.
+    marked: Vec<bool>,
+    /// How often each has been caught in this convex problem; n.
+    catches: Vec<i32>,
+    /// Accelerations at the efforts found last; n.
+    response: Vec<Response>,
     /// Indices of the stuck joints, increasing.
     stuck: Vec<usize>,
     /// Residual a_S, then the change of f_S that makes it vanish; n.
     step: Vec<f64>,
-    dense: Dense,
+    /// Factors of a matrix; n × n.
+    factor: Vec<f64>,
 }
 
 impl ModeWork {
@@ -185,7 +229,7 @@ impl ModeWork {
     pub fn new(n: usize) -> ModeWork {
         let mut work = ModeWork::default();
         work.resize(n);
-        work.dense.factor.resize(n * n, 0.0);
+        work.factor.resize(n * n, 0.0);
         work
     }
 
@@ -201,14 +245,16 @@ impl ModeWork {
         self.limit.resize(n, [0.0; 2]);
         self.leaving.resize(n, 0.0);
         self.hold.resize(n, Side::Stuck);
-        self.leaves.resize(n, false);
+        self.marked.resize(n, false);
+        self.catches.resize(n, 0);
+        self.response.resize(n, Response::default());
         self.stuck.clear();
         self.stuck.reserve(n);
         self.step.resize(n, 0.0);
     }
 
     /// The joint's limit becomes its sliding level; it leaves in the direction of the friction that could not hold it.
-    fn drop_joint(&mut self, rest: &AtRest, i: usize) {
+    fn drop_joint(&mut self, rest: &Levelled, i: usize) {
         self.leaving[i] = Mode::of_sign(self.selection.friction[i]).direction();
         // with equal levels the limit is in force already
         if self.holds(i) {
@@ -227,7 +273,7 @@ impl ModeWork {
     }
 
     /// |f|/stiction.
-    fn ratio(&self, rest: &AtRest, i: usize) -> f64 {
+    fn ratio(&self, rest: &Levelled, i: usize) -> f64 {
         let f = self.selection.friction[i];
         f.abs() / level(rest.stiction[i], f)
     }
@@ -236,25 +282,43 @@ impl ModeWork {
 /// Chooses the modes of all joints at rest by the rule above. Arrays that differ in length are refused, with the first joint that is
 /// missing from one of them.
 pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection, ModeError> {
-    let mut dense = std::mem::take(&mut work.dense);
-    dense.factor.resize(rest.free_acceleration.len() * rest.free_acceleration.len(), 0.0);
-    let result = select_with(rest, work, &mut dense).map(|_| ());
-    work.dense = dense;
-    result.map(|()| &work.selection)
-}
-
-/// The same, with another way to find what it takes to hold joints.
-pub(crate) fn select_with<'w, H: Hold>(
-    rest: &AtRest,
-    work: &'w mut ModeWork,
-    holding: &mut H,
-) -> Result<&'w Selection, ModeError> {
     let n = rest.free_acceleration.len();
     let rows = rest.delassus.len().checked_div(n).unwrap_or(0);
     let lengths = [rows, rest.stiction.len(), rest.kinetic.len()];
     if rest.delassus.len() != n * n || lengths != [n; 3] {
         return Err(ModeError::Unusable { joint: lengths.into_iter().fold(n, usize::min) });
     }
+    let is_finite = |i: usize| {
+        let row = &rest.delassus[i * n..(i + 1) * n];
+        rest.free_acceleration[i].is_finite() && row.iter().all(|w| w.is_finite())
+    };
+    if let Some(joint) = (0..n).find(|&i| !is_finite(i)) {
+        return Err(ModeError::Unusable { joint });
+    }
+    let mut factor = std::mem::take(&mut work.factor);
+    factor.resize(factor.len().max(n * n), 0.0);
+    let AtRest { stiction, kinetic, breaking, .. } = *rest;
+    let limits = Levelled { stiction, kinetic, breaking };
+    let result = select_with(&limits, work, &mut Dense { rest, factor: &mut factor }).map(|_| ());
+    work.factor = factor;
+    result.map(|()| &work.selection)
+}
+
+/// Limits of the joints at rest, and the event: see [`AtRest`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Levelled<'a> {
+    pub stiction: &'a [Levels],
+    pub kinetic: &'a [Levels],
+    pub breaking: &'a [usize],
+}
+
+/// The same for any machine.
+pub(crate) fn select_with<'w, H: Hold>(
+    rest: &Levelled,
+    work: &'w mut ModeWork,
+    machine: &mut H,
+) -> Result<&'w Selection, ModeError> {
+    let n = rest.stiction.len();
     if let Some(&joint) = rest.breaking.iter().find(|&&joint| joint >= n) {
         return Err(ModeError::Unusable { joint });
     }
@@ -273,7 +337,7 @@ pub(crate) fn select_with<'w, H: Hold>(
         work.hold[i] = if work.limit[i] == [0.0; 2] { Side::AtLimit(1.0) } else { Side::Stuck };
         work.selection.friction[i] = 0.0;
     }
-    solve_convex(rest, work, holding)?;
+    solve_convex(work, machine)?;
 
     // 2. the event's joint drops first, and 4. whatever ties with it; `step` keeps the ratios before any of them drops
     if !rest.breaking.is_empty() {
@@ -285,7 +349,7 @@ pub(crate) fn select_with<'w, H: Hold>(
                 work.drop_joint(rest, i);
             }
         }
-        solve_convex(rest, work, holding)?;
+        solve_convex(work, machine)?;
     }
 
     // 3. the largest violation drops, and 4. whatever ties with it
@@ -299,28 +363,20 @@ pub(crate) fn select_with<'w, H: Hold>(
                 work.drop_joint(rest, i);
             }
         }
-        solve_convex(rest, work, holding)?;
+        solve_convex(work, machine)?;
     }
 
-    // 5., 6. modes, all from the same efforts; `step` keeps the sizes of the terms
-    for i in 0..n {
-        (work.selection.acceleration[i], work.step[i]) = acceleration(rest, &work.selection.friction, i);
-    }
+    // 5., 6. modes, all from the same efforts
     for i in 0..n {
         choose_mode(work, i);
     }
     Ok(&work.selection)
 }
 
-/// Finite numbers and limits in order.
-fn is_usable(rest: &AtRest, i: usize) -> bool {
-    let n = rest.free_acceleration.len();
+/// Finite limits in order.
+fn is_usable(rest: &Levelled, i: usize) -> bool {
     let (kinetic, stiction) = (rest.kinetic[i], rest.stiction[i]);
-    rest.free_acceleration[i].is_finite()
-        && rest.delassus[i * n..(i + 1) * n].iter().all(|w| w.is_finite())
-        && (0..2).all(|side| {
-            stiction[side].is_finite() && (0.0..=stiction[side] * (1.0 + ROUNDING)).contains(&kinetic[side])
-        })
+    (0..2).all(|side| stiction[side].is_finite() && (0.0..=stiction[side] * (1.0 + ROUNDING)).contains(&kinetic[side]))
 }
 
 /// (1) for one joint: its acceleration, and the size of the terms of which that is the difference.
@@ -333,34 +389,66 @@ fn acceleration(rest: &AtRest, f: &[f64], i: usize) -> (f64, f64) {
     (a, size)
 }
 
-/// Exchanges all joints that are on the wrong side at once, while that leaves fewer of them: many joints are settled in a few
+impl ModeWork {
+    /// What rounding may add to an effort at its limit.
+    fn tolerance(&self, i: usize) -> f64 {
+        EQUAL * self.limit[i][0].max(self.limit[i][1])
+    }
+
+    /// Whether a stuck joint cannot hold `f`.
+    fn is_beyond(&self, i: usize, f: f64) -> bool {
+        f.abs() > level(self.limit[i], f) + self.tolerance(i)
+    }
+
+    /// Solves for the efforts and accelerations with the joints of `hold` stuck; `step` is what changes the efforts to that.
+    fn hold_stuck<H: Hold>(&mut self, machine: &mut H) -> Result<(), ModeError> {
+        self.stuck.clear();
+        self.stuck.extend((0..self.hold.len()).filter(|&i| self.hold[i] == Side::Stuck));
+        self.selection.n_factor += 1;
+        machine.hold(&self.stuck, &self.selection.friction, &mut self.step, &mut self.response)
+    }
+
+    /// The part of its step that takes stuck joint number `k` to its limit, where the whole step would go beyond.
+    fn reach(&self, k: usize) -> Option<f64> {
+        let (i, step) = (self.stuck[k], self.step[k]);
+        let f = self.selection.friction[i];
+        let room = level(self.limit[i], step) - f * step.signum();
+        self.is_beyond(i, f + step).then(|| room.max(0.0) / step.abs())
+    }
+
+    /// Puts a joint at the limit on the side of `sign`.
+    fn release(&mut self, i: usize, sign: f64) {
+        self.selection.friction[i] = sign.signum() * level(self.limit[i], sign);
+        self.hold[i] = Side::AtLimit(sign.signum());
+    }
+
+    /// The acceleration by which a joint at its limit moves against its own friction, where that is more than rounding.
+    fn wrong_way(&self, i: usize) -> Option<f64> {
+        let Side::AtLimit(side) = self.hold[i] else { return None };
+        let wrong = -self.response[i].acceleration * side;
+        let repeated = (self.catches[i] - FEW_CATCHES).max(0);
+        let is_wrong = self.limit[i] != [0.0; 2] && wrong > ROUNDING * self.response[i].size * 2.0_f64.powi(repeated);
+        is_wrong.then_some(wrong)
+    }
+}
+
+/// Exchanges all joints that are on the wrong side at once, while that leaves fewer of them: many joints are decided in a few
 /// factorisations. Where it does not get to the end the exchange one by one goes on from there.
-fn exchange_all<H: Hold>(rest: &AtRest, work: &mut ModeWork, holding: &mut H) -> Result<(), ModeError> {
-    let n = rest.free_acceleration.len();
+fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), ModeError> {
+    let n = work.hold.len();
     let (mut fewest, mut patience) = (usize::MAX, 3);
     for _ in 0..MOST_EXCHANGES {
-        work.stuck.clear();
-        work.stuck.extend((0..n).filter(|&i| work.hold[i] == Side::Stuck));
-        let (stuck, f) = (&work.stuck, &mut work.selection.friction);
-        work.selection.n_factor += 1;
-        holding.hold(rest, stuck, f, &mut work.step)?;
-        stuck.iter().zip(&work.step).for_each(|(&i, step)| f[i] += step);
-
-        let mut wrong = 0;
-        for i in 0..n {
-            match work.hold[i] {
-                Side::Stuck if f[i].abs() > level(work.limit[i], f[i]) => {
-                    wrong += 1;
-                    work.leaves[i] = true;
-                }
-                Side::AtLimit(side) if work.limit[i] != [0.0; 2] => {
-                    let (a, size) = acceleration(rest, f, i);
-                    work.leaves[i] = -a * side > ROUNDING * size;
-                    wrong += usize::from(work.leaves[i]);
-                }
-                _ => work.leaves[i] = false,
-            }
+        work.hold_stuck(machine)?;
+        for (&i, step) in work.stuck.iter().zip(&work.step) {
+            work.selection.friction[i] += step;
         }
+        for i in 0..n {
+            work.marked[i] = match work.hold[i] {
+                Side::Stuck => work.is_beyond(i, work.selection.friction[i]),
+                Side::AtLimit(_) => work.wrong_way(i).is_some(),
+            };
+        }
+        let wrong = work.marked.iter().filter(|marked| **marked).count();
         if wrong < fewest {
             (fewest, patience) = (wrong, 3);
         } else if patience == 0 {
@@ -368,109 +456,92 @@ fn exchange_all<H: Hold>(rest: &AtRest, work: &mut ModeWork, holding: &mut H) ->
         } else {
             patience -= 1;
         }
-        for i in (0..n).filter(|_| wrong > 0) {
-            if !std::mem::take(&mut work.leaves[i]) {
-                continue;
+        for i in 0..n {
+            match work.hold[i] {
+                _ if !work.marked[i] => {}
+                Side::Stuck => work.release(i, work.selection.friction[i]),
+                Side::AtLimit(_) => work.hold[i] = Side::Stuck,
             }
-            work.hold[i] = match work.hold[i] {
-                Side::Stuck => {
-                    let side = f[i].signum();
-                    f[i] = side * level(work.limit[i], side);
-                    Side::AtLimit(side)
-                }
-                Side::AtLimit(_) => Side::Stuck,
-            };
         }
         if wrong == 0 {
             break;
         }
     }
-    // whoever holds more than its limit is at it: the exchange one by one starts inside
+    // the exchange one by one starts inside the limits
     for i in 0..n {
-        let f = &mut work.selection.friction[i];
-        if work.hold[i] == Side::Stuck && f.abs() > level(work.limit[i], *f) {
-            let side = f.signum();
-            *f = side * level(work.limit[i], side);
-            work.hold[i] = Side::AtLimit(side);
+        let f = work.selection.friction[i];
+        if work.hold[i] == Side::Stuck && work.is_beyond(i, f) {
+            work.release(i, f);
         }
     }
     Ok(())
 }
 
 /// Solves (3) with `work.limit` by the active-set method, starting from the efforts and holds in `work`.
-fn solve_convex<H: Hold>(rest: &AtRest, work: &mut ModeWork, holding: &mut H) -> Result<(), ModeError> {
-    let n = rest.free_acceleration.len();
+fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), ModeError> {
+    let n = work.hold.len();
     work.selection.n_problems += 1;
+    work.catches.fill(0);
     if n > MANY {
-        exchange_all(rest, work, holding)?;
+        exchange_all(work, machine)?;
     }
-    // a joint is exchanged once or twice as a rule; should rounding send them in circles, the lowest index breaks the pattern
-    let (patience, end) = (10 + 10 * n, 100 + 100 * n);
-    let mut last = 0;
-    for round in 0..end {
-        let f = &mut work.selection.friction;
+    work.marked.fill(false);
+    // the joint caught in the round before, and the side it was on
+    let mut caught: Option<(usize, f64)> = None;
+    loop {
+        work.hold_stuck(machine)?;
 
-        // stuck joints: the change of their efforts that makes their accelerations vanish
-        work.stuck.clear();
-        work.stuck.extend((0..n).filter(|&i| work.hold[i] == Side::Stuck));
-        let stuck = &work.stuck;
-        work.selection.n_factor += 1;
-        holding.hold(rest, stuck, f, &mut work.step)?;
-
-        // go there, but not beyond the first limit; who meets it lets go
-        let reach = |limit: Levels, f: f64, step: f64| (level(limit, step) - f * step.signum()).max(0.0) / step.abs();
-        let share =
-            stuck.iter().zip(&work.step).map(|(&i, &step)| reach(work.limit[i], f[i], step)).fold(1.0, f64::min);
-        if share < 1.0 {
-            for (&i, &step) in stuck.iter().zip(&work.step) {
-                if reach(work.limit[i], f[i], step) <= share {
-                    f[i] = level(work.limit[i], step) * step.signum();
-                    work.hold[i] = Side::AtLimit(step.signum());
-                    last = i;
-                } else {
-                    f[i] += share * step;
-                }
+        // a catch that changes nothing: the joint is marginal
+        if let Some((i, side)) = caught.take() {
+            let back = work.stuck.iter().zip(&work.step).find(|(k, _)| **k == i).map_or(0.0, |(_, step)| -side * step);
+            if back <= work.tolerance(i) {
+                work.hold[i] = Side::AtLimit(side);
+                work.marked[i] = true;
+                continue;
             }
+            work.marked.fill(false);
+            work.catches[i] += 1;
+        }
+
+        // stuck joints: go to where their accelerations vanish, but not beyond the first limit
+        let share = (0..work.stuck.len()).filter_map(|k| work.reach(k)).reduce(f64::min);
+        for k in 0..work.stuck.len() {
+            let (i, step) = (work.stuck[k], work.step[k]);
+            if share.zip(work.reach(k)).is_some_and(|(share, reach)| reach <= share) {
+                work.release(i, step);
+            } else {
+                work.selection.friction[i] += share.unwrap_or(1.0) * step;
+            }
+        }
+        if share.is_some() {
+            work.marked.fill(false);
             continue;
         }
-        for (step, &i) in work.step.iter().zip(stuck) {
-            f[i] += step;
-        }
 
-        // joints at their limits: the one that most accelerates the wrong way is caught
-        let mut caught = None;
-        let mut most = 0.0;
-        for i in (0..n).filter(|&i| work.limit[i] != [0.0; 2]) {
-            let Side::AtLimit(side) = work.hold[i] else { continue };
-            let (a, size) = acceleration(rest, f, i);
-            let wrong = -a * side;
-            // what catching it alone would take off (3)
-            let gain = wrong * wrong / rest.delassus[i * n + i];
-            if wrong > ROUNDING * size && (gain > most || !gain.is_finite()) {
-                (caught, most) = (Some(i), gain);
-                if round > patience {
-                    break;
-                }
-            }
+        // joints at their limits: the one whose catch alone would take most off (3) is caught
+        let gain = |i: usize| Some((i, work.wrong_way(i)?.powi(2) * work.response[i].inertia));
+        let candidates = (0..n).filter(|&i| !work.marked[i]).filter_map(gain);
+        let Some((i, _)) = candidates.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(()) };
+        if let Side::AtLimit(side) = std::mem::replace(&mut work.hold[i], Side::Stuck) {
+            caught = Some((i, side));
         }
-        let Some(i) = caught else { return Ok(()) };
-        work.hold[i] = Side::Stuck;
-        last = i;
     }
-    Err(ModeError::Cycle { joint: last })
 }
 
 /// Mode, final effort and acceleration of one joint, from the solution of the last convex problem.
 fn choose_mode(work: &mut ModeWork, i: usize) {
-    let (f, a, size) = (work.selection.friction[i], work.selection.acceleration[i], work.step[i]);
+    let f = work.selection.friction[i];
+    let Response { acceleration: a, size, .. } = work.response[i];
     let (limit, leaving) = (work.limit[i], work.leaving[i]);
     let (direction, a) = match work.hold[i] {
         // a break-away located a little early, or caught on the spot
         Side::Stuck if leaving != 0.0 && f.abs() >= level(limit, f) * (1.0 - LOCATED) => (f.signum(), 0.0),
         Side::Stuck => (0.0, 0.0),
         Side::AtLimit(side) => {
-            let moves = a.abs() > ROUNDING * size;
-            let direction = if limit != [0.0; 2] {
+            let is_limited = limit != [0.0; 2];
+            // marginal joints may seem to move against their friction
+            let moves = (if is_limited { a * side } else { a.abs() }) > ROUNDING * size;
+            let direction = if is_limited {
                 side
             } else if moves {
                 a.signum()
@@ -480,7 +551,7 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
                 1.0
             };
             // at the limit without moving: stays unless it was told to leave
-            if moves || leaving != 0.0 || limit == [0.0; 2] {
+            if moves || leaving != 0.0 || !is_limited {
                 (direction, (a * direction).max(0.0) * direction)
             } else {
                 (0.0, 0.0)
@@ -504,8 +575,8 @@ pub fn delassus(
     out: &mut [f64],
 ) -> Result<(), ModeError> {
     work.resize(n.max(at_rest.len()));
-    let factor = &mut work.dense.factor;
-    factor.resize(n * n, 0.0);
+    let factor = &mut work.factor;
+    factor.resize(factor.len().max(n * n), 0.0);
     factorise(n, factor, |r, c| mass_matrix[r * n + c]).map_err(|joint| ModeError::Dependent { joint })?;
     for (c, &j) in at_rest.iter().enumerate() {
         let column = &mut work.step[..n];

@@ -12,7 +12,8 @@
 //!
 //! **Landing on an event.** The root is located on the interpolant, then a real step is taken to it; where the interpolant was not
 //! accurate enough for the step to end just past the root, the step is corrected by a secant. The interpolant's state is never adopted.
-//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires.
+//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one that the search
+//! had missed, of a function that changed its sign before the root, the shorter step is searched for that one.
 
 use crate::control::{Atol, ErrorControl};
 use crate::events::{Locator, counts};
@@ -35,6 +36,11 @@ pub enum Outcome {
 
 /// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
 const MOST_LANDINGS: usize = 12;
+
+/// How late a step of length `h` may end after a root: far below the tolerance, and below what Newton leaves open.
+fn late(t: f64, h: f64, rtol: f64) -> f64 {
+    (1e-3 * rtol * h).max(32.0 * f64::EPSILON * t.abs().max((t + h).abs()))
+}
 
 /// What a search for events came to.
 enum Search {
@@ -408,6 +414,35 @@ impl Driver {
 
     /// Looks for sign changes on the step just made and takes a real step to just past the first.
     fn find_events<S: System>(&mut self, system: &mut S, h: f64) -> Result<Search, Failure> {
+        let mut search = self.land(system, h)?;
+        let mut from = h;
+        for _ in 0..MOST_LANDINGS {
+            match search {
+                Search::Landed(target) if target < from && self.has_missed(system, target) => {
+                    from = target;
+                    search = match self.land(system, target)? {
+                        Search::Clear => return Ok(Search::Landed(target)),
+                        found => found,
+                    };
+                }
+                found => return Ok(found),
+            }
+        }
+        Ok(search)
+    }
+
+    /// Has a function that the search did not find changed its sign well before the end of the step that has just landed?
+    fn has_missed<S: System>(&self, system: &S, target: f64) -> bool {
+        (0..system.n_events()).any(|i| {
+            let (g, slope) = (self.g[i], (self.g[i] - self.g_slope[i]) / (0.01 * target));
+            let is_found = self.locator.found().iter().any(|crossing| crossing.index == i);
+            let has_fired = self.locator.is_crossed(i, g) && counts(system.direction(i), g > 0.0);
+            let since = g / slope;
+            !is_found && has_fired && !(0.0..=late(self.t, target, self.tolerance.rtol)).contains(&since)
+        })
+    }
+
+    fn land<S: System>(&mut self, system: &mut S, h: f64) -> Result<Search, Failure> {
         let n = self.n;
         let n_events = system.n_events();
         if n_events == 0 {
@@ -435,8 +470,7 @@ impl Driver {
 
         // real steps, corrected by the secant until they end just past the root
         let mut target = last.after;
-        // late by this much is far below the tolerance, and below what Newton leaves open
-        let late = (1e-3 * tolerance.rtol * target).max(32.0 * ulp);
+        let late = late(t, target, tolerance.rtol);
         let mut nudge = (0.1 * late).max(2.0 * ulp);
         let mut trial = 1;
         loop {

@@ -190,7 +190,8 @@ impl Locator {
                     (sign, before) = (sign_of(value), (at(k), value));
                     continue;
                 }
-                if before.0 > horizon {
+                // a dip that this sample shows may begin two samples before
+                if at(k.saturating_sub(2)) > horizon {
                     break;
                 }
                 let here = (at(k), value);
@@ -434,6 +435,25 @@ mod tests {
         assert!(search(1.0, 4, Direction::Any, |s| (s - 0.56) * (s - 0.56) + 1e-6).0.is_empty());
         // nor is one that touches it
         assert!(search(1.0, 4, Direction::Any, |s| (s - 0.56) * (s - 0.56)).0.is_empty());
+    }
+
+    #[test]
+    fn a_dip_before_the_root_of_another_function_comes_first() {
+        // both in the first of four intervals: roots 0.04 and 0.22 of the dip, 0.08 of the other
+        let mut locator = Locator::new(2, 4);
+        let f = |s: f64| [0.08 - s, (s - 0.04) * (s - 0.22)];
+        for i in 0..2 {
+            locator.set_direction(i, Direction::Falling);
+        }
+        locator.start_values(2).copy_from_slice(&f(0.0));
+        locator.begin();
+        let found = locator.search(1.0, 1e-15, 1e-14, |s, g| {
+            g.copy_from_slice(&f(s));
+            Ok::<(), Infallible>(())
+        });
+        let found = found.unwrap();
+        assert_eq!(found.iter().map(|crossing| crossing.index).collect::<Vec<_>>(), [1]);
+        assert!((found[0].after - 0.04).abs() < 1e-14);
     }
 
     #[test]

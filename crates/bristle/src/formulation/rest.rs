@@ -8,11 +8,11 @@
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine};
-use crate::modes::{AtRest, Hold, Levels, MANY, ModeError, ModeWork, select, select_with};
+use crate::modes::{AtRest, Hold, Levelled, Levels, ModeError, ModeWork, Response, select, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
-use bristle_multibody::{Model, Work, aba, aba_hybrid, axis_row, factor_rows_at, rnea, solve, solve_rows};
+use bristle_multibody::{Model, Work, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
 
 /// A load that begins at nothing is taken for what it is this much later, s: enough to decide who holds, too little to hold anything.
 const BEGINNING: f64 = 1e-9;
@@ -37,6 +37,10 @@ const TAKEN_BACK: usize = 2;
 
 /// Accelerations beyond this, relative to the terms they are the difference of, are more than rounding there.
 const MOVING: f64 = 1e-9;
+
+/// The part of its sliding level that a contact which breaks away is taken to have lost already where loads are reactions: see
+/// [`Machine::settle`]. Well above [`MOVING`] and rounding, well below [`AT_LIMIT`].
+const IMPENDING: f64 = 1e-7;
 
 /// Choices in a row, each with the reactions of the one before.
 const MOST_ROUNDS: usize = 64;
@@ -87,8 +91,6 @@ pub(super) struct Rest {
     shifted: Vec<f64>,
     /// The choice.
     chosen: Vec<Mode>,
-    /// A unit effort; `n_v`.
-    unit: Vec<f64>,
     /// For [`Tree`]: who is locked, `n_bodies`; efforts with friction, and accelerations, `n_v`.
     locked: Vec<bool>,
     pushed: Vec<f64>,
@@ -98,7 +100,7 @@ pub(super) struct Rest {
     work: ModeWork,
 }
 
-/// What it takes to hold joints of a tree, in O(n): their accelerations are locked and the efforts read off,
+/// The convex problem of a tree without a Delassus matrix, in O(n): the stuck joints S are locked and their efforts read off,
 ///
 /// ```text
 /// a = M⁻¹(τ − f_B − c) with a_S = 0 (aba, S locked)        f_S = τ_S − (M a + c)_S (rnea)
@@ -115,20 +117,36 @@ struct Tree<'a> {
     locked: &'a mut [bool],
     pushed: &'a mut [f64],
     a: &'a mut [f64],
+    /// What the mechanics refused.
+    error: Option<bristle_multibody::Error>,
 }
 
 impl Hold for Tree<'_> {
-    fn hold(&mut self, _: &AtRest, stuck: &[usize], f: &[f64], step: &mut [f64]) -> Result<(), ModeError> {
-        let Self { model, work, q, v, tau, place, locked, pushed, a } = self;
+    fn hold(
+        &mut self,
+        stuck: &[usize],
+        f: &[f64],
+        step: &mut [f64],
+        response: &mut [Response],
+    ) -> Result<(), ModeError> {
+        let Self { model, work, q, v, tau, place, locked, pushed, a, error } = self;
         locked.fill(false);
         pushed.copy_from_slice(tau);
         for (&(_, k), f) in place.iter().zip(f) {
             pushed[k] -= f;
         }
         stuck.iter().for_each(|&i| locked[place[i].0] = true);
-        let failed = |_| ModeError::Unusable { joint: stuck.first().copied().unwrap_or(0) };
-        a.copy_from_slice(aba_hybrid(model, work, q, v, pushed, locked).map_err(failed)?);
-        let required = rnea(model, work, q, v, a).map_err(failed)?;
+        let mut failed = |source| {
+            *error = Some(source);
+            ModeError::Unusable { joint: stuck.first().copied().unwrap_or(0) }
+        };
+        a.copy_from_slice(aba_hybrid(model, work, q, v, pushed, locked).map_err(&mut failed)?);
+        for (response, &(joint, k)) in response.iter_mut().zip(*place) {
+            // a = D⁻¹ u − (what the acceleration of the parent takes off)
+            let (inertia, alone) = work.articulated(model, joint);
+            *response = Response { acceleration: a[k], size: a[k].abs() + 2.0 * alone.abs(), inertia };
+        }
+        let required = rnea(model, work, q, v, a).map_err(&mut failed)?;
         for (step, &i) in step.iter_mut().zip(stuck) {
             let k = place[i].1;
             *step = tau[k] - required[k] - f[i];
@@ -160,7 +178,6 @@ impl Rest {
             yields: Vec::with_capacity(n_contacts),
             shifted: Vec::with_capacity(n_contacts),
             chosen: Vec::with_capacity(n_contacts),
-            unit: vec![0.0; n_v],
             locked: vec![false; n_bodies],
             pushed: vec![0.0; n_v],
             a: vec![0.0; n_v],
@@ -257,6 +274,10 @@ impl Machine {
     /// locked to begin with, and made again with the reactions that it brings, until it is its own consequence. A joint that could not
     /// hold in one round is not raised in the next, whatever its load has become. Choices are finite in number but could go
     /// round in circles: after [`MOST_ROUNDS`] that is an error with joint and time.
+    ///
+    /// With equal levels every acceleration is continuous at a break-away. In a machine at rest without gravity all of them vanish at
+    /// that instant, and with them the reactions: rounding would decide limits and directions. The choice is therefore made for the
+    /// motion that impends, with the friction of the contacts that break away reduced by [`IMPENDING`] of it.
     pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest(t);
         self.settle_at_rest(t)?;
@@ -316,7 +337,7 @@ impl Machine {
                 let c = self.rest.contacts[k];
                 self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
             }
-            self.take_up(t)?;
+            self.take_up_reduced(t, IMPENDING)?;
         }
         let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
         Err(Failure::Unsettled { contact: changing.map_or(0, |(&c, _)| c) })
@@ -352,17 +373,40 @@ impl Machine {
 
     /// Accelerations and reactions that go with the modes.
     fn take_up(&mut self, t: f64) -> Result<(), Failure> {
+        self.take_up_reduced(t, 0.0)
+    }
+
+    /// The same with the friction of the contacts that break away reduced by a part of it.
+    fn take_up_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
         let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
         let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
         if self.is_stuck || !is_plain || is_wanted {
             self.place()?;
             self.efforts(t);
+            if reduction > 0.0 {
+                self.reduce_breaking(reduction);
+            }
             self.accelerate_afresh()?;
             self.read_reactions()?;
         }
         self.set_slack();
         Ok(())
+    }
+
+    /// Takes a part of their friction from the contacts that break away.
+    fn reduce_breaking(&mut self, reduction: f64) {
+        let Self { compiled, rest, tau, kappa, friction, .. } = self;
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            if rest.touched[c] != Touched::BreaksAway {
+                continue;
+            }
+            kappa[c] *= 1.0 - reduction;
+            if contact.bearing.is_none() {
+                contact.take(tau, -reduction * friction[c]);
+                friction[c] *= 1.0 - reduction;
+            }
+        }
     }
 
     /// Finds the contacts at rest.
@@ -477,7 +521,7 @@ impl Machine {
 
     /// Efforts that those at rest can hold, and that they slide with; and who of them breaks away.
     fn set_levels(&mut self, t: f64) {
-        let Self { compiled, rest, mode, piece, load, .. } = self;
+        let Self { compiled, rest, mode, piece, load, pressed, .. } = self;
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
@@ -506,7 +550,9 @@ impl Machine {
                 rest.breaking.push(k);
             }
             rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));
-            rest.kinetic.push([n, reverse].map(|n| n * law.kinetic_level(0.0).0));
+            let is_impending = rest.touched[c] == Touched::BreaksAway && !pressed.is_empty();
+            let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
+            rest.kinetic.push([n, reverse].map(|n| left * n * law.kinetic_level(0.0).0));
             mode[c] = Mode::Stuck;
         }
     }
@@ -520,15 +566,9 @@ impl Machine {
             self.tau[self.compiled.contacts[c].v] -= self.kappa[c] * self.load[c];
         }
         if self.driven.is_empty() && !self.ties.is_coupled() {
-            self.weigh_tree()?;
-        } else {
-            self.weigh_coupled()?;
+            return self.choose_in_tree();
         }
-        let is_tree = self.driven.is_empty() && !self.ties.is_coupled();
-        if is_tree && self.rest.contacts.len() > MANY {
-            let chosen = self.select_in_tree();
-            return self.take_choice(chosen);
-        }
+        self.weigh_coupled()?;
         // where rounding alone would tell them apart, too
         let at_rest = std::mem::take(&mut self.rest.contacts);
         let is_shared = self.ties.is_coupled() && self.holds_twice(&at_rest);
@@ -537,38 +577,26 @@ impl Machine {
         self.take_choice(chosen)
     }
 
-    /// The choice among many joints of a tree.
-    fn select_in_tree(&mut self) -> Result<(), ModeError> {
+    /// The choice in a tree.
+    fn choose_in_tree(&mut self) -> Result<(), Failure> {
         let Self { compiled, work, rest, q, v, tau, .. } = self;
-        let Rest {
-            contacts,
-            delassus,
-            a0,
-            stiction,
-            kinetic,
-            breaking,
-            locked,
-            pushed,
-            a,
-            place,
-            chosen,
-            work: modes,
-            ..
-        } = rest;
+        let Rest { contacts, stiction, kinetic, breaking, locked, pushed, a, place, chosen, work: modes, .. } = rest;
         place.clear();
         place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
-        let at_rest = AtRest { delassus, free_acceleration: a0, stiction, kinetic, breaking };
-        let mut tree = Tree { model: &compiled.model, work, q, v, tau, place, locked, pushed, a };
-        let found = select_with(&at_rest, modes, &mut tree)?;
-        chosen.clone_from(&found.mode);
-        Ok(())
+        let levels = Levelled { stiction, kinetic, breaking };
+        let mut tree = Tree { model: &compiled.model, work, q, v, tau, place, locked, pushed, a, error: None };
+        let found = select_with(&levels, modes, &mut tree).map(|found| chosen.clone_from(&found.mode));
+        if let Some(error) = tree.error {
+            return Err(Failure::Mechanics(error));
+        }
+        self.take_choice(found)
     }
 
     /// Sets the modes that were chosen.
     fn take_choice(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
         let Self { rest, mode, .. } = self;
         if let Err(source) = chosen {
-            let (ModeError::Unusable { joint } | ModeError::Dependent { joint } | ModeError::Cycle { joint }) = source;
+            let (ModeError::Unusable { joint } | ModeError::Dependent { joint }) = source;
             let contact = rest.contacts.get(joint).copied().unwrap_or(0);
             return Err(Failure::Modes { contact, source });
         }
@@ -600,26 +628,7 @@ impl Machine {
         }
     }
 
-    /// a₀ and W of a tree.
-    fn weigh_tree(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, rest, q, v, tau, .. } = self;
-        let model = &compiled.model;
-        let at = |c: &usize| compiled.contacts[*c].v;
-        let a = aba(model, work, q, v, tau)?;
-        rest.a0.clear();
-        rest.a0.extend(rest.contacts.iter().map(|c| a[at(c)]));
-        // W is symmetric: its columns are its rows
-        rest.delassus.clear();
-        for c in &rest.contacts {
-            rest.unit[at(c)] = 1.0;
-            let column = solve(model, work, &rest.unit)?;
-            rest.delassus.extend(rest.contacts.iter().map(|c| column[at(c)]));
-            rest.unit[at(c)] = 0.0;
-        }
-        Ok(())
-    }
-
-    /// The same where coordinates depend on others or are led: nothing sticks, all ties hold.
+    /// a₀ and W where coordinates depend on others or are led: nothing sticks, all ties hold.
     fn weigh_coupled(&mut self) -> Result<(), Failure> {
         self.unlock();
         let Self { compiled, work, rest, ties, q, v, tau, held, joint_of, active, a, b, x, rows, .. } = self;

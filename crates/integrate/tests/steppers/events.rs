@@ -486,3 +486,55 @@ fn a_root_that_only_the_interpolant_has_leaves_state_and_time_together() {
         assert!((y[0] - t).abs() < 1e-15, "t {t:e}: off by {:e}", y[0] - t);
     }
 }
+
+/// Falling roots of two functions of time: one at 0.08; the other a dip from 0.078 to 0.162 that no sample of a step of 1 sees.
+struct HiddenDip {
+    seen: Vec<(f64, Vec<Fired>)>,
+}
+
+impl System for HiddenDip {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy[0] = 1.0;
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        2
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g[0] = 0.08 - y[0];
+        g[1] = 1.0 - 2.0 * (-((y[0] - 0.12) / 0.05).powi(2)).exp();
+        Ok(())
+    }
+
+    fn direction(&self, _index: usize) -> Direction {
+        Direction::Falling
+    }
+
+    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+        self.seen.push((t, fired.to_vec()));
+        Ok(Restart::unchanged(1))
+    }
+}
+
+#[test]
+fn a_root_that_only_the_landing_step_shows_fires_at_its_own_time() {
+    for method in [Method::Rk4, Method::Dopri5, Method::Radau5] {
+        let mut system = HiddenDip { seen: vec![] };
+        let options = Options::new(method, Control::Constant { step: 1.0 });
+        let mut driver = Driver::new(&mut system, 0.0, &[0.0], options).unwrap();
+        driver.advance(&mut system, 1.1, &mut ()).unwrap();
+        let seen: Vec<_> = system.seen.iter().map(|(t, fired)| (*t, fired.as_slice())).collect();
+        let [(first, [Fired::Root { index: 1, .. }]), (second, [Fired::Root { index: 0, .. }])] = seen[..] else {
+            panic!("{method:?}: {seen:?}")
+        };
+        // 2 exp(−x²) = 1
+        let dip = 0.12 - 0.05 * 2.0_f64.ln().sqrt();
+        assert!((first - dip).abs() < 1e-12 && (second - 0.08).abs() < 1e-12, "{method:?}: {first} {second}");
+    }
+}

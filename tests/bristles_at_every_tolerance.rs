@@ -1,189 +1,142 @@
-//! Bristle friction under error control is right at every tolerance, with every stepper that estimates errors, or refused.
+//! Bristle friction under error control is right at every tolerance, with every stepper that estimates errors.
 //!
 //! ```text
 //! break-away   |rate| of a contact rises through the rate given below, its Stribeck velocity, after 20 ms below it
 //! peak         largest |friction| between two break-aways, before the first, and after the last
 //! ```
 //!
-//! Right: as many break-aways as in a run at 1e-11, each within 1 % of its time, each peak within 2 %. Tolerances are relative *and*
-//! absolute: an absolute tolerance of 1e-2 m/s is ten times the Stribeck velocity of the slider.
+//! Right: as many break-aways as in a run at 1e-11, each within 1 % of its time, each peak within 2 %. Tolerances are
+//! relative *and* absolute: an absolute tolerance of 1e-2 m/s is ten times the Stribeck velocity of the slider.
 //!
 //! The whole table: `cargo bench -p bristle --bench bristles`, in `benches/BRISTLES.md`.
 
+mod table;
+
 use bristle::prelude::*;
 use bristle::scene::{Control, Formulation, Method};
-use std::path::Path;
+use table::{CASES, Case, METHODS, TOLERANCES, difference, is_right, run, scene, tight};
 
-/// A scene, and where to look.
-pub struct Case {
-    /// In the table.
-    pub name: &'static str,
-    /// Below `scenes`.
-    pub file: &'static str,
-    /// In the text of the scene, to be replaced.
-    pub replace: (&'static str, &'static str),
-    /// s.
-    pub duration: f64,
-    /// Between rows, s.
-    pub interval: f64,
-    /// Contacts with bristles, and the rate at which each breaks away: Stribeck velocity over lever arm, rad/s or m/s.
-    pub contacts: &'static [(&'static str, f64)],
-}
+const IMPLICIT: [Formulation; 1] = [Formulation::Implicit];
+const LOOSE: [f64; 3] = [1e-2, 1e-4, 1e-6];
 
-const AS_IS: (&str, &str) = ("Scene(", "Scene(");
-
-/// Scenes that differ in kind.
-pub const CASES: [Case; 9] = [
-    Case {
-        name: "slider",
-        file: "stick_slip_lugre.ron",
-        replace: AS_IS,
-        duration: 20.0,
-        interval: 1e-3,
-        contacts: &[("slide", 1e-3)],
-    },
-    Case {
-        name: "pins",
-        file: "papers/dymore/double_lugre.ron",
-        replace: AS_IS,
-        duration: 3.0,
-        interval: 2.5e-4,
-        contacts: &[("shoulder", 0.125), ("elbow", 0.1)],
-    },
-    Case {
-        name: "gearbox",
-        file: "gearbox_three_speed_lugre.ron",
-        replace: AS_IS,
-        duration: 4.0,
-        interval: 2.5e-4,
-        contacts: &[("c1", 1e-3), ("c2", 1e-3), ("b1", 1e-3), ("b2", 1e-3)],
-    },
-    Case {
-        name: "hunting",
-        file: "pid_hunting.ron",
-        replace: AS_IS,
-        duration: 25.0,
-        interval: 2e-4,
-        contacts: &[("slide", 1e-3)],
-    },
-    Case {
-        name: "elasto-plastic",
-        file: "stick_slip_lugre.ron",
-        replace: ("LuGre(", "ElastoPlastic(breakaway: 1.2e-5, "),
-        duration: 20.0,
-        interval: 1e-3,
-        contacts: &[("slide", 1e-3)],
-    },
-    Case {
-        name: "second order",
-        file: "stick_slip_lugre2.ron",
-        replace: AS_IS,
-        duration: 15.0,
-        interval: 1e-3,
-        contacts: &[("slide", 1e-3)],
-    },
-    Case {
-        name: "double pendulum",
-        file: "double_pendulum_lugre.ron",
-        replace: AS_IS,
-        duration: 3.0,
-        interval: 5e-5,
-        contacts: &[("shoulder", 0.01), ("elbow", 0.01)],
-    },
-    Case {
-        name: "pre-sliding",
-        file: "presliding.ron",
-        replace: AS_IS,
-        duration: 120.0,
-        interval: 1e-2,
-        contacts: &[("slide", 1e-3)],
-    },
-    Case {
-        name: "series-elastic",
-        file: "series_elastic_joint.ron",
-        replace: AS_IS,
-        duration: 4.0,
-        interval: 5e-4,
-        contacts: &[("motor", 0.5)],
-    },
-];
-
-/// A contact that was slower than its Stribeck velocity for this long has stuck, s: one that only reverses is so for a millisecond.
-const REST: f64 = 0.02;
-
-/// What a run shows.
-#[derive(Debug, Default)]
-pub struct Shown {
-    /// Times of break-away, s, and peaks, one more; for each contact.
-    pub contacts: Vec<(Vec<f64>, Vec<f64>)>,
-    /// Steps and evaluations.
-    pub work: (usize, usize),
-}
-
-/// Runs a case.
-pub fn run(case: &Case, method: Method, (rtol, atol): (f64, f64), formulation: Formulation) -> Result<Shown, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes").join(case.file);
-    let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
-    let text = text.replacen(case.replace.0, case.replace.1, 1);
-    let mut scene = Scene::parse(&text, case.file).map_err(|error| error.to_string())?;
-    scene.solver.method = Some(method);
-    scene.solver.control = Some(Control::Error { rtol, atol });
-    scene.formulation = formulation;
-    scene.output.interval = case.interval;
-    let shown = || -> Result<Shown, Error> {
-        let mut sim = Simulation::new(&scene)?;
-        let recording = sim.run_until(case.duration)?;
-        let channel = |name: String| recording.channel(&name).map(Iterator::collect::<Vec<f64>>);
-        let t = channel("t".to_owned())?;
-        let mut shown = Shown::default();
-        for &(name, rate) in case.contacts {
-            let (v, f) = (channel(format!("{name}.velocity"))?, channel(format!("{name}.friction"))?);
-            shown.contacts.push(look(&t, &v, &f, rate));
-        }
-        shown.work = (sim.stats().n_accepted, sim.stats().n_rhs + sim.stats().n_residual);
-        Ok(shown)
-    };
-    shown().map_err(|error| error.to_string())
-}
-
-/// Times of break-away and peaks.
-fn look(t: &[f64], v: &[f64], friction: &[f64], rate: f64) -> (Vec<f64>, Vec<f64>) {
-    let (mut times, mut peaks) = (Vec::new(), vec![0.0_f64]);
-    let mut since = t[0];
-    for k in 0..t.len() {
-        let speed = v[k].abs();
-        if speed >= rate {
-            if t[k] - since > REST {
-                let before = v[k - 1].abs();
-                times.push(t[k - 1] + (t[k] - t[k - 1]) * (rate - before) / (speed - before));
-                peaks.push(0.0);
+/// Every one of these runs is right, or an error.
+fn assert_right(name: &str, methods: &[Method], tolerances: &[f64], formulations: &[Formulation]) {
+    let case = CASES.iter().find(|case| case.name == name).unwrap();
+    let reference = tight(case).unwrap();
+    let mut n_right = 0;
+    for &formulation in formulations {
+        for &method in methods {
+            for &tolerance in tolerances {
+                let Ok(shown) = run(case, method, (tolerance, tolerance), formulation) else { continue };
+                let off = difference(&shown, &reference);
+                assert!(
+                    is_right(off),
+                    "{name}, {method:?}, {tolerance:e}, {formulation:?}: {off:?}\n{shown:?}\n{reference:?}"
+                );
+                n_right += 1;
             }
-            since = t[k];
-        }
-        if let Some(peak) = peaks.last_mut() {
-            *peak = peak.max(friction[k].abs());
         }
     }
-    (times, peaks)
+    // none of them needs to be an error
+    assert_eq!(n_right, methods.len() * tolerances.len() * formulations.len(), "{name}");
 }
 
-/// By how much times and peaks differ, relatively; infinitely where one run breaks away more often than the other.
-pub fn difference(a: &Shown, b: &Shown) -> (f64, f64) {
-    let (mut time, mut peak) = (0.0_f64, 0.0_f64);
-    for ((times_a, peaks_a), (times_b, peaks_b)) in a.contacts.iter().zip(&b.contacts) {
-        if times_a.len() != times_b.len() {
-            return (f64::INFINITY, f64::INFINITY);
+#[test]
+fn slider() {
+    assert_right("slider", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn pendulum_on_pins() {
+    assert_right("pins", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn gearbox() {
+    // explicit steps crawl: 120,000 of them, whatever the tolerance
+    assert_right("gearbox", &METHODS[..1], &TOLERANCES[..1], &IMPLICIT);
+    assert_right("gearbox", &METHODS[1..], &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn hunting() {
+    assert_right("hunting", &METHODS[..1], &TOLERANCES[..1], &IMPLICIT);
+    assert_right("hunting", &METHODS[1..], &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn elasto_plastic_slider() {
+    assert_right("elasto-plastic", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn second_order_slider() {
+    assert_right("second order", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn double_pendulum() {
+    assert_right("double pendulum", &METHODS, &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn pre_sliding() {
+    assert_right("pre-sliding", &METHODS, &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn series_elastic_joint() {
+    assert_right("series-elastic", &METHODS, &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn every_formulation() {
+    let formulations = [Formulation::Jerk, Formulation::Residual];
+    assert_right("pins", &METHODS[1..], &LOOSE, &formulations);
+    assert_right("slider", &METHODS[1..], &LOOSE, &formulations);
+}
+
+/// |z| per row of a run of the slider, m.
+fn deflections(method: Method, tolerance: f64, joint: &'static str) -> Vec<f64> {
+    let case = Case { replace: ("drive:", joint), ..CASES[0] };
+    let scene = scene(&case, method, (tolerance, tolerance), Formulation::Implicit).unwrap();
+    let recording = Simulation::new(&scene).unwrap().run_until(10.0).unwrap();
+    recording.channel("slide.z").unwrap().map(f64::abs).collect()
+}
+
+#[test]
+fn bristles_bend_no_further_than_stiction_bends_them() {
+    // f_s/σ₀ = 15 µm (Acho et al. 2004, property 1), and what a step may be wrong by, 1e-4 of it
+    for method in METHODS {
+        for tolerance in [1e-2, 1e-4] {
+            let most = deflections(method, tolerance, "drive:").into_iter().fold(0.0, f64::max);
+            assert!(most > 14e-6 && most <= 15e-6 * (1.0 + 1e-4), "{method:?} {tolerance:e}: {most:e}");
         }
-        let most = peaks_b.iter().fold(0.0_f64, |most, peak| most.max(*peak));
-        time = times_a.iter().zip(times_b).fold(time, |most, (a, b)| most.max((a - b).abs() / b));
-        // a contact without load has nothing to compare
-        let peaks = peaks_a.iter().zip(peaks_b).map(|(a, b)| (a - b).abs() / b.max(1e-6 * most).max(f64::MIN_POSITIVE));
-        peak = peaks.fold(peak, f64::max);
     }
-    (time, peak)
 }
 
-/// At 1e-11.
-pub fn tight(case: &Case) -> Result<Shown, String> {
-    run(case, Method::Radau5, (1e-11, 1e-13), Formulation::Implicit)
+#[test]
+fn bristles_that_start_further_out_only_straighten() {
+    for method in METHODS {
+        let z = deflections(method, 1e-2, "bristle: (z: 4.0e-5), drive:");
+        assert!((z[0] - 4e-5).abs() < 1e-12);
+        // a step may bend them by 1e-4 of stiction's 15 µm
+        let is_falling = |pair: &[f64]| pair[1] <= pair[0].max(15e-6) + 1.5e-9;
+        assert!(z.windows(2).all(is_falling), "{method:?}");
+        assert!(z.iter().skip(1000).all(|&z| z <= 15e-6 + 1.5e-9), "{method:?}");
+    }
+}
+
+#[test]
+fn fixed_steps_too_long_for_bristles_are_warned_of() {
+    let warned = |step: f64| {
+        let mut scene = scene(&CASES[0], Method::Rk4, (1e-8, 1e-8), Formulation::Implicit).unwrap();
+        scene.solver.control = Some(Control::Constant { step });
+        let mut sim = Simulation::new(&scene).unwrap();
+        // it runs away soon after
+        let _ = sim.run_until(0.1);
+        sim.warnings().iter().any(|warning| warning.contains("bent further"))
+    };
+    assert!(warned(1e-2));
+    assert!(!warned(1e-4));
 }

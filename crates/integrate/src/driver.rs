@@ -39,8 +39,8 @@ const MOST_LANDINGS: usize = 12;
 /// Where a system is asked for its misfit, in units of the step.
 const LOOKS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 
-/// Half the distance, in the same units, over which the rate of the interpolant is taken: it is a polynomial of fifth degree at most, so
-/// that 1e-4 leaves 1e-8 of the rate, and rounding less.
+/// Half the distance, in the same units, over which the rate of the interpolant is taken: it is a polynomial of fifth
+/// degree at most, so that 1e-4 leaves 1e-8 of the rate, and rounding less.
 const APART: f64 = 1e-4;
 
 /// What a search for events came to.
@@ -632,7 +632,7 @@ impl Driver {
     }
 }
 
-/// [`System::misfit`] of the step that `stepper` has finished, from (t, y), of length `h`: the largest within it and at its end.
+/// [`System::misfit`] of the step that `stepper` has finished, from (t, y), of length `h`: the largest of all looks.
 fn misfit<S: System>(
     system: &mut S,
     stepper: &AnyStepper,

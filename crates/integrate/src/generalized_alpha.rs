@@ -22,9 +22,11 @@
 //! trapezoidal rule, so that is what the first step is.
 //!
 //! **Error estimate.** The difference to the integrals of the parabola through the last three rates, O(h³), filtered by the Newton matrix
-//! so that stiff components do not count what the next step will damp.
+//! so that stiff components do not count what the next step will damp. With ρ∞ near 1 it damps little, and they ring:
+//! see [`System::misfit`].
 //!
-//! **Interpolant.** Cubic Hermite on both ends, O(h⁴).
+//! **Interpolant.** Cubic Hermite on both ends, O(h⁴); a stiff component that rings by δ at the ends does so by δ h|λ|/8
+//! between them.
 //!
 //! Choose it for residual formulations (load-dependent friction without an inner solve), for fixed steps of mechanical systems, and
 //! where high frequencies should be damped by a known amount. For accuracy beyond 1e-4 [`crate::Radau5`] costs less.

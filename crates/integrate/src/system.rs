@@ -226,13 +226,14 @@ pub trait System {
         each.fill(atol);
     }
 
-    /// The largest error of one step, for each unknown, with which the equations still know where they are at (t, y), however loose the
-    /// tolerance: a speed within a fraction of the speed over which friction falls. Infinite by default.
+    /// Bounds on the tolerance of each unknown in a step from (t, y) under error control, however loose the one asked
+    /// for: the scale over which friction falls with speed, for one. Infinite by default.
     fn resolution(&mut self, _t: f64, _y: &[f64], _each: &mut [f64]) {}
 
-    /// By how much a step of length `h` from `y0` goes where the solution cannot, 1 at the limit: bounds that the equations keep and a stepper
-    /// need not, equations that the interpolant `y` with its rate `dy` does not satisfy at `t`, within the step or at its end. Under error
-    /// control a step with more than 1 is rejected whatever its error estimate says. 0 by default.
+    /// By how much a step of length `h` from `y0` goes where the solution cannot, 1 at the limit: bounds that the
+    /// equations keep and a stepper need not, equations that the interpolant `y` with its rate `dy` does not satisfy at
+    /// `t`, within the step or at its end. Under error control a step with more than 1 is rejected, whatever its error
+    /// estimate says. 0 by default.
     fn misfit(&mut self, _t: f64, _h: f64, _y0: &[f64], _y: &[f64], _dy: &[f64]) -> f64 {
         0.0
     }

@@ -319,9 +319,9 @@ pub struct Machine {
     pub(super) counters: Counters,
     pub(super) near_jams: Vec<NearJam>,
     pub(super) stiff: Option<Stiff>,
-    /// Deflections |s| after the last step of prescribed length, one per contact; time and contact of the first that is further bent than friction
-    /// can bend it.
+    /// Deflections |s| after the last step of prescribed length, one per contact.
     pub(super) bent: Vec<f64>,
+    /// Time and contact of the first that was bent further than friction can.
     pub(super) overbent: Option<(f64, usize)>,
     /// Bearings whose loads had not settled in some real-time step, each once.
     pub(super) unsettled: Vec<Unsettled>,
@@ -593,7 +593,7 @@ impl Machine {
         self.stiff
     }
 
-    /// Time and contact of the first step of prescribed length that left bristles further bent than friction can bend them.
+    /// Time and contact of the first step of prescribed length that bent bristles further than friction can.
     pub fn overbent(&self) -> Option<(f64, usize)> {
         self.overbent
     }

@@ -42,6 +42,13 @@ fn late(t: f64, h: f64, rtol: f64) -> f64 {
     (1e-3 * rtol * h).max(32.0 * f64::EPSILON * t.abs().max((t + h).abs()))
 }
 
+/// Where a system is asked for its misfit, in units of the step.
+const LOOKS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
+
+/// Half the distance, in the same units, over which the rate of the interpolant is taken: it is a polynomial of fifth
+/// degree at most, so that 1e-4 leaves 1e-8 of the rate, and rounding less.
+const APART: f64 = 1e-4;
+
 /// What a search for events came to.
 enum Search {
     /// There is none.
@@ -104,7 +111,7 @@ impl Driver {
         let mut driver = Driver {
             stepper: AnyStepper::new(options.method, n_max, n_quad, options.control.tolerances().is_none()),
             control: ErrorControl::new(options.control.rule(options.method)),
-            tolerance: Tolerance { rtol: options.newton_rtol, atol: vec![options.newton_atol; n_max] },
+            tolerance: Tolerance::new(options.newton_rtol, vec![options.newton_atol; n_max]),
             t,
             n,
             y: state,
@@ -237,6 +244,9 @@ impl Driver {
         let is_adaptive = self.options.control.tolerances().is_some();
         let exponent = self.stepper.error_exponent().unwrap_or(1.0);
 
+        if is_adaptive {
+            system.resolution(t, &self.y[..n], &mut self.tolerance.bound[..n]);
+        }
         let mut wanted = self.plan(system, t_stop)?;
         let h_lost = 8.0 * f64::EPSILON * t.abs();
         let mut h;
@@ -254,10 +264,16 @@ impl Driver {
             let result = match result {
                 Ok(made) if is_adaptive && !self.control.accepts(made.error) => Ok(Search::Rejected(h, made)),
                 Ok(made) => {
-                    attempt = made;
-                    // interpolant, then sign changes on it, then a real step to the first
+                    // interpolant, then the system's own opinion, then sign changes, then a real step to the first
                     let finished = self.stepper.finish(system, &mut self.stats);
-                    finished.and_then(|()| self.find_events(system, h))
+                    let Driver { y, y_at, f0, f1, .. } = self;
+                    let scratch = [&mut y_at[..n], &mut f0[..n], &mut f1[..n]];
+                    let misfit = if is_adaptive { misfit(system, &self.stepper, t, h, &y[..n], scratch) } else { 0.0 };
+                    attempt = Attempt { error: made.error.max(misfit), ..made };
+                    finished.and_then(|()| match is_adaptive && !self.control.accepts(attempt.error) {
+                        true => Ok(Search::Rejected(h, attempt)),
+                        false => self.find_events(system, h),
+                    })
                 }
                 Err(failure) => Err(failure),
             };
@@ -449,7 +465,7 @@ impl Driver {
             return Ok(Search::Clear);
         }
         let is_adaptive = self.options.control.tolerances().is_some();
-        let Driver { t, y, y_at, stepper, control, stats, locator, tolerance, g, g_slope, .. } = self;
+        let Driver { t, y, y_at, f0, f1, stepper, control, stats, locator, tolerance, g, g_slope, .. } = self;
         let t = *t;
         let (y, y_at) = (&y[..n], &mut y_at[..n]);
         let (g, g_slope) = (&mut g[..n_events], &mut g_slope[..n_events]);
@@ -481,6 +497,12 @@ impl Driver {
                 return Ok(Search::Rejected(target, attempt));
             }
             stepper.finish(system, stats)?;
+            if is_adaptive {
+                let misfit = misfit(system, stepper, t, target, y, [y_at, &mut f0[..n], &mut f1[..n]]);
+                if !control.accepts(misfit) {
+                    return Ok(Search::Rejected(target, Attempt { error: misfit, ..attempt }));
+                }
+            }
             stats.n_event_evaluations += 2;
             system.events(t + target, stepper.y_new(), g)?;
             stepper.interpolate(0.99, y_at);
@@ -642,4 +664,32 @@ impl Driver {
             Failure::System(Trouble::Fatal { code }) => Error::System { t, h, code: Some(code), state },
         }
     }
+}
+
+/// [`System::misfit`] of the step that `stepper` has finished, from (t, y), of length `h`: the largest of all looks.
+fn misfit<S: System>(
+    system: &mut S,
+    stepper: &AnyStepper,
+    t: f64,
+    h: f64,
+    y: &[f64],
+    [y_at, rate, before]: [&mut [f64]; 3],
+) -> f64 {
+    let mut most = 0.0_f64;
+    if !system.has_misfit() {
+        return most;
+    }
+    for theta in LOOKS {
+        // at the end the polynomial is followed a little further
+        stepper.interpolate(theta - APART, before);
+        stepper.interpolate(theta + APART, rate);
+        rate.iter_mut().zip(&*before).for_each(|(rate, before)| *rate = (*rate - before) / (2.0 * APART * h));
+        if theta < 1.0 {
+            stepper.interpolate(theta, y_at);
+        } else {
+            y_at.copy_from_slice(stepper.y_new());
+        }
+        most = most.max(system.misfit(t + theta * h, h, y, y_at, rate));
+    }
+    most
 }

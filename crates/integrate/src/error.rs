@@ -21,7 +21,10 @@ pub enum Error {
         what: &'static str,
     },
     /// Error control asks for steps that time cannot resolve.
-    #[error("step {h:e} at t = {t:?} is too small to advance time (error {error:e} times the tolerance)")]
+    #[error(
+        "step {h:e} at t = {t:?} is too small to advance time (error {error:e} times the tolerance): try another \
+         tolerance or stepper, and look for a jump in the equations there"
+    )]
     StepTooSmall {
         /// Last accepted time.
         t: f64,

@@ -19,18 +19,26 @@ pub struct Tolerance {
     pub rtol: f64,
     /// Absolute tolerances; at least the active dimension.
     pub atol: Vec<f64>,
+    /// Bounds on the tolerance of each unknown at the present point, [`System::resolution`]; as many.
+    pub bound: Vec<f64>,
 }
 
-crate::archive::archived!(Tolerance { rtol, atol });
+crate::archive::archived!(Tolerance { rtol, atol } without bound);
 
 impl Tolerance {
+    /// Without bounds.
+    pub fn new(rtol: f64, atol: Vec<f64>) -> Self {
+        let bound = vec![f64::INFINITY; atol.len()];
+        Tolerance { rtol, atol, bound }
+    }
+
     /// Tolerance of unknown i of this size; never so small that its square or inverse square overflows.
     #[inline]
     pub fn scale(&self, i: usize, size: f64) -> f64 {
-        (self.atol[i] + self.rtol * size).max(1e-150)
+        (self.atol[i] + self.rtol * size).min(self.bound[i]).max(1e-150)
     }
 
-    /// √(mean((eᵢ/(atolᵢ + rtol·max(|aᵢ|, |bᵢ|)))²)): the norm in which 1 is the tolerance.
+    /// √(mean((eᵢ/min(atolᵢ + rtol·max(|aᵢ|, |bᵢ|), boundᵢ))²)): the norm in which 1 is the tolerance.
     pub fn norm(&self, e: &[f64], a: &[f64], b: &[f64]) -> f64 {
         let mut sum = 0.0;
         for i in 0..e.len() {

@@ -80,13 +80,15 @@ impl Archived for Machine {
             counters,
             near_jams,
             stiff,
+            bent,
+            overbent,
             unsettled,
             rest,
             before,
             changes,
             real_time,
         } = self;
-        for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x] {
+        for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x, bent] {
             list.archive(archive);
         }
         leaving.archive(archive);
@@ -136,6 +138,7 @@ impl Archived for Machine {
             number.archive(archive);
             *contact = number.checked_sub(1);
         }
+        overbent.archive(archive);
         archive.list(unsettled);
         for touched in &mut rest.touched {
             archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
@@ -158,6 +161,7 @@ impl Machine {
         let (n_v, n_contacts) = (self.v.len(), self.mode.len());
         let near_jams = self.near_jams.iter().map(|at| at.contact);
         let contacts = near_jams.chain(self.unsettled.iter().map(|at| at.contact));
+        let contacts = contacts.chain(self.overbent.iter().map(|at| at.1));
         let mut contacts = contacts.chain(self.changes.iter().map(|at| at.contact));
         self.active.windows(2).all(|pair| pair[0] < pair[1])
             && self.active.last().is_none_or(|&last| last < n_v)

@@ -145,7 +145,9 @@ impl Machine {
                 },
                 (sliding, true) => sliding.direction() * v + if self.armed[c] { 0.0 } else { self.leaving },
                 (_, false) => match self.kinks {
-                    Some(theta) if contact.law.n_states() > 0 => self.heading[c] * self.kink_value(c, v) + theta,
+                    Some(theta) if contact.law.n_states() > 0 => {
+                        self.heading[c] * self.kink_value(c, v) + self.kink_threshold(c, theta)
+                    }
                     _ => continue,
                 },
             };

@@ -195,6 +195,7 @@ impl Machine {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let v = contact.rate(&self.v);
             self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
+            self.bent[c] = self.state[c][0].abs();
             self.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
             self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
             // velocities that differ by rounding of their values are the same

@@ -323,6 +323,10 @@ pub struct Machine {
     pub(super) counters: Counters,
     pub(super) near_jams: Vec<NearJam>,
     pub(super) stiff: Option<Stiff>,
+    /// Deflections |s| after the last step of prescribed length, one per contact.
+    pub(super) bent: Vec<f64>,
+    /// Time and contact of the first that was bent further than friction can.
+    pub(super) overbent: Option<(f64, usize)>,
     /// Bearings whose loads had not settled in some real-time step, each once.
     pub(super) unsettled: Vec<Unsettled>,
 
@@ -411,6 +415,8 @@ impl Machine {
             counters: Counters::default(),
             near_jams: Vec::with_capacity(n_contacts),
             stiff: None,
+            bent: vec![0.0; n_contacts],
+            overbent: None,
             unsettled: Vec::with_capacity(n_contacts),
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
@@ -591,6 +597,11 @@ impl Machine {
     /// Where an explicit stepper was first held down by stability, if it was.
     pub fn stiff(&self) -> Option<Stiff> {
         self.stiff
+    }
+
+    /// Time and contact of the first step of prescribed length that bent bristles further than friction can.
+    pub fn overbent(&self) -> Option<(f64, usize)> {
+        self.overbent
     }
 
     /// Bearings whose loads had not settled in some real-time step so far, each with the first.

@@ -8,6 +8,7 @@
 //! - `warm`: where Newton for accelerations starts;
 //! - `events`: when modes change, and what happens then;
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
+//! - `resolution`: what bristles ask of a step, however loose its tolerance;
 //! - `jacobian`: derivatives for implicit steppers;
 //! - `real_time`: a fixed-step method of its own, in place of all these;
 //! - `inverse`: the efforts that a motion takes;
@@ -28,6 +29,7 @@ mod linearize;
 mod machine;
 mod real_time;
 mod residual;
+mod resolution;
 mod rest;
 mod system;
 #[cfg(test)]

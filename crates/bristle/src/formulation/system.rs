@@ -65,6 +65,18 @@ impl System for Machine {
         self.fill_residual_jacobian(t, y, dy, df_dy, df_ddy)
     }
 
+    fn resolution(&mut self, t: f64, y: &[f64], each: &mut [f64]) {
+        self.bound_tolerances(t, y, each);
+    }
+
+    fn misfit(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
+        self.bristle_misfit(t, h, y0, y, dy)
+    }
+
+    fn has_misfit(&self) -> bool {
+        self.has_bristles()
+    }
+
     fn n_quadratures(&self) -> usize {
         2 + self.compiled.heated.len() + self.compiled.heated_elements.len()
     }
@@ -106,6 +118,9 @@ impl System for Machine {
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Trouble> {
         if self.is_real_time() {
             return self.accept_real_time(y);
+        }
+        if !self.is_controlled {
+            self.note_overbent(t, y);
         }
         let is_jerk = self.formulation == Formulation::Jerk;
         if self.free.is_empty() && self.pressed.is_empty() && !is_jerk && !self.is_any_unarmed {

@@ -15,7 +15,8 @@ impl Simulation {
     }
 
     /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and bearings whose load had not settled when the rounds of
-    /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them.
+    /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them;
+    /// bristles that steps of a prescribed length bend further than friction can.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
         let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
@@ -32,7 +33,18 @@ impl Simulation {
                  {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
             ))
         });
-        self.notes.iter().cloned().chain(near).chain(unsettled).chain(self.stiffness()).collect()
+        self.notes.iter().cloned().chain(near).chain(unsettled).chain(self.overbent()).chain(self.stiffness()).collect()
+    }
+
+    /// Steps of a prescribed length that are too long for the bristles.
+    fn overbent(&self) -> Option<String> {
+        let (t, contact) = self.system.overbent()?;
+        let name = self.compiled().contact_name(contact);
+        Some(format!(
+            "the bristles of `{name}` are bent further than its friction can bend them, first at t = {t:?} s: steps are too \
+             long for them, and friction is not to be trusted from there on; take shorter steps, step control by error, \
+             or `RealTime`"
+        ))
     }
 
     /// A stiff machine in the hands of an explicit stepper.

@@ -331,3 +331,77 @@ fn a_state_set_from_outside_is_where_the_run_goes_on() {
     assert!((driver.y()[0] - fresh.y()[0]).abs() < 1e-9);
     assert_eq!(driver.t(), 2.0);
 }
+
+/// y' = −y, that may not fall by more than a tenth of its start in a step, or be wrong by more than `bound`.
+struct Decay {
+    bound: f64,
+    has_misfit: bool,
+    /// Largest difference between the rate of the interpolant and the equation's.
+    defect: f64,
+}
+
+impl System for Decay {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy[0] = -y[0];
+        Ok(())
+    }
+
+    fn resolution(&mut self, _t: f64, _y: &[f64], each: &mut [f64]) {
+        each.fill(self.bound);
+    }
+
+    fn has_misfit(&self) -> bool {
+        self.has_misfit
+    }
+
+    fn misfit(&mut self, _t: f64, _h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
+        let misfit = (y0[0] - y[0]).abs() / (0.1 * y0[0]);
+        if misfit <= 1.0 {
+            self.defect = self.defect.max((dy[0] + y[0]).abs());
+        }
+        misfit
+    }
+}
+
+const ESTIMATING: [Method; 3] = [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.8 }];
+
+#[test]
+fn no_step_is_further_off_than_the_system_bears() {
+    for method in ESTIMATING {
+        let options = Options::new(method, Control::error(0.5, 0.5));
+        let run = |has_misfit: bool| {
+            let mut decay = Decay { bound: f64::INFINITY, has_misfit, defect: 0.0 };
+            let mut driver = Driver::new(&mut decay, 0.0, &[1.0], options.clone()).unwrap();
+            let mut trace = Trace::steps();
+            driver.advance(&mut decay, 3.0, &mut trace).unwrap();
+            let worst = trace.y.windows(2).map(|pair| (pair[0][0] - pair[1][0]) / pair[0][0]).fold(0.0, f64::max);
+            (worst, driver.stats().n_rejected, decay.defect)
+        };
+        let (worst, n_rejected, defect) = run(true);
+        assert!(worst <= 0.1 + 1e-12 && n_rejected > 0, "{method:?}: {worst}");
+        // steps of a tenth: a second-order stepper's interpolant is off by a thousandth
+        assert!(defect > 0.0 && defect < 1e-3, "{method:?}: rates that are off by {defect:e}");
+        assert!(run(false).0 > 0.2, "{method:?}: it did not need to be told");
+    }
+}
+
+#[test]
+fn a_tolerance_is_no_looser_than_the_system_resolves() {
+    for method in ESTIMATING {
+        let mut steps = [0, 0];
+        for (bound, steps) in [1e-8, f64::INFINITY].into_iter().zip(&mut steps) {
+            let mut decay = Decay { bound, has_misfit: false, defect: 0.0 };
+            let options = Options::new(method, Control::error(0.1, 0.1));
+            let mut driver = Driver::new(&mut decay, 0.0, &[1.0], options).unwrap();
+            driver.advance(&mut decay, 1.0, &mut ()).unwrap();
+            *steps = driver.stats().n_accepted;
+            let error = (driver.y()[0] - f64::exp(-1.0)).abs();
+            assert!(bound > 1.0 || error < 100.0 * bound, "{method:?}: {error:e}");
+        }
+        assert!(steps[0] > steps[1], "{method:?}: {steps:?}");
+    }
+}

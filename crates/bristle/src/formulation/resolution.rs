@@ -1,0 +1,133 @@
+//! What bristles ask of a step, however loose its tolerance.
+//!
+//! A tolerance is about unknowns, and bristle laws have scales of their own: a level g of friction per load, a Stribeck
+//! velocity v_s over which it falls, a deflection g/σ₀. An absolute tolerance of 1e-2 m/s is ten times the Stribeck
+//! velocity of a usual slider, one of 1e-4 m ten times its deflection: the estimate of a step that passes over a whole
+//! stick phase is then within the tolerance. So, under error control, with s = σ₀z, slip v and τ(v, s) the friction per
+//! load:
+//!
+//! ```text
+//! error of s         ≤ ε g_max / max(1, |∂τ/∂s|)                                       (1)
+//! error of v         ≤ ε min( max(v_s, |v|), g_max / |∂τ/∂v| )                         (2)
+//! |s|                ≤ (1 + 1e-4) g_max, or |s₀| + 1e-4 g_max where that is more        (3)
+//! |∂τ/∂s| |ṡ − σ₀ż(v, s)| / (1/h + |∂(σ₀ż)/∂s|) ≤ ϕ g_max                              (4)
+//! ```
+//!
+//! (1) and (2) bound the tolerances, whatever they are ([`System::resolution`]). While a joint slides ∂τ/∂s = 1 −
+//! σ₁|v|/g is a hundred and more: what is right to the fourth digit in s is wrong in the second of friction.
+//!
+//! (3) is an invariant. Where |s| ≥ g(v) bristles only straighten: LuGre's equation says so (Canudas de Wit et al.
+//! 1995; Acho et al. 2004, property 1), that of `LuGre2` is the same in s, and `ElastoPlastic` has α = 1 there. So |s|
+//! ≤ max g once it is there, and falls until it is. Bristles that start further out (`bristle: (z: …)`) may not bend
+//! further: s₀ is where the step starts.
+//!
+//! (4) is the defect of the interpolant in the bristle's own equation, as an error of friction: over times shorter than
+//! the relaxation time it adds up for the whole step h, over longer ones it is forgotten. A stepper that damps little
+//! (`GeneralizedAlpha` near ρ∞ = 1) makes bristles ring about g from step to step, below the tolerance at the ends of
+//! its steps and far above between them.
+//!
+//! (3) and (4) are looked at within each step and at its end ([`System::misfit`]). Steps of a prescribed length are
+//! never rejected: there the first that breaks (3) is remembered, for a warning.
+//!
+//! [`System::resolution`]: bristle_integrate::System::resolution
+//! [`System::misfit`]: bristle_integrate::System::misfit
+
+use super::machine::Machine;
+use bristle_friction::FrictionLaw;
+
+/// ε: break-away multiplies what was wrong before, some hundredfold, and shall be right to 1 %; a third of that,
+/// because errors of steps add up.
+const RESOLUTION: f64 = 3e-5;
+
+/// How far beyond its bound a deflection may be, in units of it: above the errors that (1) allows, and the noise of
+/// explicit steps at the border of stability.
+const BEYOND: f64 = 1e-4;
+
+/// ϕ: half of the 2 % that a peak of friction may be off.
+const DEFECT: f64 = 1e-2;
+
+/// Slip speeds below this share of the Stribeck velocity are as good as none: where the kink at v = 0 may be located,
+/// at the latest.
+const KINK: f64 = 1e-2;
+
+impl Machine {
+    /// Whether any contact has bristles.
+    pub(super) fn has_bristles(&self) -> bool {
+        self.compiled.contacts.iter().any(|contact| contact.law.n_states() > 0)
+    }
+
+    /// (1) and (2) at (t, y) into `each`, infinite where they say nothing.
+    pub(super) fn bound_tolerances(&mut self, t: f64, y: &[f64], each: &mut [f64]) {
+        each.fill(f64::INFINITY);
+        if !self.has_bristles() {
+            return;
+        }
+        self.scatter(t, y);
+        let n = self.active.len();
+        let mut next = self.per_velocity() * n;
+        for (contact, state) in self.compiled.contacts.iter().zip(&self.state) {
+            let law = &contact.law;
+            if law.n_states() == 0 {
+                continue;
+            }
+            let (slip, level) = (contact.arm * contact.rate(&self.v), law.largest_level());
+            let now = law.evaluate(slip, *state);
+            each[next] = RESOLUTION * level / now.effort_state[0].abs().max(1.0);
+            next += law.n_states();
+            // a law without Stribeck velocity has no speed of its own
+            let speed = law.stribeck_velocity().map_or(f64::INFINITY, |v_s| v_s.max(slip.abs()));
+            let rate = RESOLUTION * speed.min(level / now.effort_v.abs()) / contact.arm;
+            for v in std::iter::once(contact.v).chain(contact.b) {
+                for (place, coefficient) in self.ties.made_of(v) {
+                    each[n + place] = each[n + place].min(rate / coefficient.abs());
+                }
+            }
+        }
+    }
+
+    /// How far (3) and (4) are from their limits, 1 at the limit, on an interpolant that passes through `y` at `t` with
+    /// rate `dy`, in a step of length `h` from `y0`.
+    pub(super) fn bristle_misfit(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
+        self.scatter(t, y);
+        let mut next = self.per_velocity() * self.active.len();
+        let mut most = 0.0_f64;
+        for (contact, state) in self.compiled.contacts.iter().zip(&self.state) {
+            let (i, law) = (next, &contact.law);
+            next += law.n_states();
+            if law.n_states() == 0 {
+                continue;
+            }
+            let level = law.largest_level();
+            let now = law.evaluate(contact.arm * contact.rate(&self.v), *state);
+            // (3), (4)
+            let beyond = y[i].abs() - level.max(y0[i].abs());
+            let defect = (dy[i] - now.rate[0]).abs() / (1.0 / h + now.rate_state[0][0].abs());
+            let friction = now.effort_state[0].abs().max(1.0) * defect;
+            most = most.max(beyond / (BEYOND * level)).max(friction / (DEFECT * level));
+        }
+        most
+    }
+
+    /// θ of the kink of contact `c` from the one that the tolerance would give.
+    pub(super) fn kink_threshold(&self, c: usize, theta: f64) -> f64 {
+        let contact = &self.compiled.contacts[c];
+        contact.law.stribeck_velocity().map_or(theta, |v_s| theta.min(KINK * v_s / contact.arm))
+    }
+
+    /// Remembers the first step of prescribed length that breaks (3), at its end (t, y).
+    pub(super) fn note_overbent(&mut self, t: f64, y: &[f64]) {
+        let mut next = self.per_velocity() * self.active.len();
+        for (c, (contact, bent)) in self.compiled.contacts.iter().zip(&mut self.bent).enumerate() {
+            let (i, law) = (next, &contact.law);
+            next += law.n_states();
+            if law.n_states() == 0 {
+                continue;
+            }
+            let level = law.largest_level();
+            if self.overbent.is_none() && y[i].abs() > level.max(*bent) + BEYOND * level {
+                self.overbent = Some((t, c));
+            }
+            *bent = y[i].abs();
+        }
+    }
+}

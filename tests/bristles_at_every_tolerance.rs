@@ -1,0 +1,142 @@
+//! Bristle friction under error control is right at every tolerance, with every stepper that estimates errors.
+//!
+//! ```text
+//! break-away   |rate| of a contact rises through the rate given below, its Stribeck velocity, after 20 ms below it
+//! peak         largest |friction| between two break-aways, before the first, and after the last
+//! ```
+//!
+//! Right: as many break-aways as in a run at 1e-11, each within 1 % of its time, each peak within 2 %. Tolerances are
+//! relative *and* absolute: an absolute tolerance of 1e-2 m/s is ten times the Stribeck velocity of the slider.
+//!
+//! The whole table: `cargo bench -p bristle --bench bristles`, in `benches/BRISTLES.md`.
+
+mod table;
+
+use bristle::prelude::*;
+use bristle::scene::{Control, Formulation, Method};
+use table::{CASES, Case, METHODS, TOLERANCES, difference, is_right, run, scene, tight};
+
+const IMPLICIT: [Formulation; 1] = [Formulation::Implicit];
+const LOOSE: [f64; 3] = [1e-2, 1e-4, 1e-6];
+
+/// Every one of these runs is right, or an error.
+fn assert_right(name: &str, methods: &[Method], tolerances: &[f64], formulations: &[Formulation]) {
+    let case = CASES.iter().find(|case| case.name == name).unwrap();
+    let reference = tight(case).unwrap();
+    let mut n_right = 0;
+    for &formulation in formulations {
+        for &method in methods {
+            for &tolerance in tolerances {
+                let Ok(shown) = run(case, method, (tolerance, tolerance), formulation) else { continue };
+                let off = difference(&shown, &reference);
+                assert!(
+                    is_right(off),
+                    "{name}, {method:?}, {tolerance:e}, {formulation:?}: {off:?}\n{shown:?}\n{reference:?}"
+                );
+                n_right += 1;
+            }
+        }
+    }
+    // none of them needs to be an error
+    assert_eq!(n_right, methods.len() * tolerances.len() * formulations.len(), "{name}");
+}
+
+#[test]
+fn slider() {
+    assert_right("slider", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn pendulum_on_pins() {
+    assert_right("pins", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn gearbox() {
+    // explicit steps crawl: 120,000 of them, whatever the tolerance
+    assert_right("gearbox", &METHODS[..1], &TOLERANCES[..1], &IMPLICIT);
+    assert_right("gearbox", &METHODS[1..], &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn hunting() {
+    assert_right("hunting", &METHODS[..1], &TOLERANCES[..1], &IMPLICIT);
+    assert_right("hunting", &METHODS[1..], &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn elasto_plastic_slider() {
+    assert_right("elasto-plastic", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn second_order_slider() {
+    assert_right("second order", &METHODS, &TOLERANCES, &IMPLICIT);
+}
+
+#[test]
+fn double_pendulum() {
+    assert_right("double pendulum", &METHODS, &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn pre_sliding() {
+    assert_right("pre-sliding", &METHODS, &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn series_elastic_joint() {
+    assert_right("series-elastic", &METHODS, &LOOSE, &IMPLICIT);
+}
+
+#[test]
+fn every_formulation() {
+    let formulations = [Formulation::Jerk, Formulation::Residual];
+    assert_right("pins", &METHODS[1..], &LOOSE, &formulations);
+    assert_right("slider", &METHODS[1..], &LOOSE, &formulations);
+}
+
+/// |z| per row of a run of the slider, m.
+fn deflections(method: Method, tolerance: f64, joint: &'static str) -> Vec<f64> {
+    let case = Case { replace: ("drive:", joint), ..CASES[0] };
+    let scene = scene(&case, method, (tolerance, tolerance), Formulation::Implicit).unwrap();
+    let recording = Simulation::new(&scene).unwrap().run_until(10.0).unwrap();
+    recording.channel("slide.z").unwrap().map(f64::abs).collect()
+}
+
+#[test]
+fn bristles_bend_no_further_than_stiction_bends_them() {
+    // f_s/σ₀ = 15 µm (Acho et al. 2004, property 1), and what a step may be wrong by, 1e-4 of it
+    for method in METHODS {
+        for tolerance in [1e-2, 1e-4] {
+            let most = deflections(method, tolerance, "drive:").into_iter().fold(0.0, f64::max);
+            assert!(most > 14e-6 && most <= 15e-6 * (1.0 + 1e-4), "{method:?} {tolerance:e}: {most:e}");
+        }
+    }
+}
+
+#[test]
+fn bristles_that_start_further_out_only_straighten() {
+    for method in METHODS {
+        let z = deflections(method, 1e-2, "bristle: (z: 4.0e-5), drive:");
+        assert!((z[0] - 4e-5).abs() < 1e-12);
+        // a step may bend them by 1e-4 of stiction's 15 µm
+        let is_falling = |pair: &[f64]| pair[1] <= pair[0].max(15e-6) + 1.5e-9;
+        assert!(z.windows(2).all(is_falling), "{method:?}");
+        assert!(z.iter().skip(1000).all(|&z| z <= 15e-6 + 1.5e-9), "{method:?}");
+    }
+}
+
+#[test]
+fn fixed_steps_too_long_for_bristles_are_warned_of() {
+    let warned = |step: f64| {
+        let mut scene = scene(&CASES[0], Method::Rk4, (1e-8, 1e-8), Formulation::Implicit).unwrap();
+        scene.solver.control = Some(Control::Constant { step });
+        let mut sim = Simulation::new(&scene).unwrap();
+        // it runs away soon after
+        let _ = sim.run_until(0.1);
+        sim.warnings().iter().any(|warning| warning.contains("bent further"))
+    };
+    assert!(warned(1e-2));
+    assert!(!warned(1e-4));
+}

@@ -11,6 +11,7 @@ mod couplings;
 mod embedding;
 mod energy;
 mod examples;
+mod kinks_and_jams;
 mod lent_inertia;
 mod linearization;
 mod lugre;

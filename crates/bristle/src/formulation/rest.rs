@@ -268,6 +268,7 @@ impl Machine {
                 self.mode[c] = Mode::of_sign(a);
             }
         }
+        self.begin_kinks();
         Ok(())
     }
 
@@ -294,7 +295,7 @@ impl Machine {
         for k in 0..self.rest.contacts.len() {
             self.mode[self.rest.contacts[k]] = Mode::Stuck;
         }
-        self.take_up(t)?;
+        self.estimate(t)?;
         for _ in 0..MOST_ROUNDS {
             self.rest.tried.clear();
             self.rest.tried.extend(self.rest.contacts.iter().map(|&c| self.mode[c]));
@@ -309,7 +310,7 @@ impl Machine {
                 let c = self.rest.contacts[k];
                 self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
             }
-            self.take_up(t)?;
+            self.estimate(t)?;
         }
         let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
         Err(Failure::Unsettled { contact: changing.map_or(0, |(&c, _)| c) })
@@ -343,6 +344,15 @@ impl Machine {
         is_any
     }
 
+    /// The same for modes that are a trial: where they jam, as a joint may on another that is locked but would give way, the reactions
+    /// without friction are what the next choice is made with.
+    fn estimate(&mut self, t: f64) -> Result<(), Failure> {
+        match self.take_up(t) {
+            Err(Failure::Jam(_)) => self.read_reactions(),
+            result => result,
+        }
+    }
+
     /// Accelerations and reactions that go with the modes.
     fn take_up(&mut self, t: f64) -> Result<(), Failure> {
         self.lock();
@@ -373,7 +383,7 @@ impl Machine {
         self.rest.dropped.fill(false);
         for c in 0..self.mode.len() {
             let contact = &self.compiled.contacts[c];
-            if !contact.is_event_driven() {
+            if !contact.is_event_driven() || self.is_impulsive && contact.bearing.is_none() {
                 continue;
             }
             let rate = contact.rate(&self.v);
@@ -578,6 +588,7 @@ impl Machine {
         }
         active.iter().for_each(|&i| a[i] = 0.0);
         ties.rates(a);
+        let v = if self.is_impulsive { &self.still } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
         factor_rows_at(model, work, rows, held)?;

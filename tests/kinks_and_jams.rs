@@ -1,4 +1,5 @@
-//! Loads through zero, corners of tables, jams, and impulses of prescribed motions: by closed forms and by an independent dense solution.
+//! Loads through zero, corners of tables, jams, and impulses of prescribed motions: by closed forms and by an
+//! independent dense solution.
 
 use crate::stick_slip::{TIGHT, assert_near, simulation, slider};
 use bristle::prelude::*;
@@ -83,7 +84,8 @@ fn a_load_that_turns_in_the_journal_is_no_kink() {
 
 #[test]
 fn corners_of_tables_are_located() {
-    // m v̇ = −L(v), m = 2: from 3 m/s down over the corners at 2, 1 and 0.5 m/s, each segment L = c + k v in closed form
+    // m v̇ = −L(v), m = 2: from 3 m/s down over the corners at 2, 1 and 0.5 m/s, each segment L = c + k v in closed
+    // form
     let points = [(0.0, 2.0), (0.5, 1.0), (1.0, 1.4), (2.0, 1.4), (4.0, 3.0)];
     let (mut t, mut v, end) = (0.0, 3.0_f64, 3.8);
     for pair in points.windows(2).rev() {
@@ -115,8 +117,8 @@ fn defect(text: &str) -> Result<Simulation, Error> {
 
 #[test]
 fn a_joint_that_would_jam_on_a_locked_base_moves_on_one_that_gives_way() {
-    // accelerations of the branch followed in steps of 1/400 of the friction, with a mass matrix from vectors in world axes: the base slides
-    // backward; held, or forward, it is not consistent
+    // accelerations of the branch followed in steps of 1/400 of the friction, with a mass matrix from vectors in
+    // world axes: the base slides backward; held, or forward, it is not consistent
     let sim = defect(include_str!("data/defects/false_jam_1080.ron")).unwrap();
     assert_near("j0", sim.accelerations()[0], -18.67730922, 1e-7);
     assert_near("j1", sim.accelerations()[1], -4.14079953, 1e-7);
@@ -153,12 +155,12 @@ fn a_driven_rotor_jams_exactly_where_no_acceleration_satisfies_its_equation() {
     }
 }
 
-/// A bob of 1 kg at 0.5 m on a carriage whose velocity jumps by 1 m/s after a microsecond; κ = μ r.
+/// A bob of 1 kg at 0.5 m on a carriage whose velocity jumps by 1 m/s after a nanosecond; κ = μ r.
 fn struck(velocity: f64, kappa: f64) -> String {
     format!(
-        "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"carriage\", mass: 3.0), Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, \
+        "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"carriage\", mass: 3.0), Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, \
          -0.5, 0.0), inertia: Diagonal(0.01, 0.01, 0.01))], joints: [Joint(name: \"rail\", parent: \"world\", child: \"carriage\", kind: \
-         Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Ramp(rate: 1.0, start: 1e-6))), Joint(name: \"hinge\", parent: \"carriage\", \
+         Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Ramp(rate: 1.0, start: 1e-9))), Joint(name: \"hinge\", parent: \"carriage\", \
          child: \"bob\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: {velocity:?}, friction: Coulomb(coulomb: {kappa:?}), load: \
          Pin(radius: 1.0))]"
     )
@@ -180,11 +182,11 @@ fn a_corner_in_a_prescribed_position_has_its_impulse_of_friction() {
                 + (1.0 + 0.5 * back) * (1.0 - stops) * 0.5 * (omega.min(0.0) + after.min(0.0)).abs());
         for (formulation, method) in WAYS {
             let fields = format!("{}, formulation: {formulation}", struck(omega, kappa));
-            let recording = simulation(&fields, method, TIGHT).run_until(2e-6).unwrap();
+            let recording = simulation(&fields, method, TIGHT).run_until(2e-9).unwrap();
             let what = format!("{omega} {kappa} {formulation} {method}");
-            // a microsecond before and one after
-            assert_near(&what, recording.last("hinge.velocity").unwrap(), after, 2e-5);
-            assert_near(&what, recording.last("hinge.dissipated").unwrap(), heat, 2e-5);
+            // a nanosecond before and one after
+            assert_near(&what, recording.last("hinge.velocity").unwrap(), after, 2e-6);
+            assert_near(&what, recording.last("hinge.dissipated").unwrap(), heat, 2e-6);
             assert_near(&what, recording.last("energy.balance").unwrap(), 0.0, 1e-12);
         }
     }

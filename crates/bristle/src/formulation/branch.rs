@@ -1,31 +1,34 @@
-//! The solution of (1) that is continuous from zero friction, by continuation in the friction: where it ends the machine jams.
+//! The solution of (1) that is continuous from zero friction, by continuation in the friction: where it ends the
+//! machine jams.
 //!
-//! With s from 0 to 1 the share of the friction that acts, T the coordinates' dependence on the unknowns (a = T a_u) and
-//! P = S + s κ n̂ as in `implicit`:
+//! With s from 0 to 1 the share of the friction that acts, T the coordinates' dependence on the unknowns (a = T a_u)
+//! and P = S + s κ n̂ as in `implicit`:
 //!
 //! ```text
 //! G(a, s) = Tᵀ (τ − M a − c − s κ N(f(a))) = 0            −∂G/∂a = J = Tᵀ M_P T            −∂G/∂s = F = Tᵀ κ N
 //! ```
 //!
-//! At s = 0 there is one solution, and det J > 0. The curve G = 0 is followed along its arc, predictor along the tangent, corrector in the
-//! plane across it:
+//! At s = 0 there is one solution, and det J > 0. The curve G = 0 is followed along its arc, predictor along the
+//! tangent, corrector in the plane across it:
 //!
 //! ```text
 //! (J  F) t = 0,  sign t_s = sign det J             ( J   F  ) (δa)   (G)
 //!                                                  ( t_aᵀ t_s) (δs) = (0)
 //! ```
 //!
-//! As long as det J > 0 the curve runs towards more friction and the first point with s = 1 is the solution. It may end before: at a **fold**,
-//! where det J = 0 and the curve turns back (the Painlevé paradox), or because accelerations grow beyond all bounds. Beyond a fold the curve is
-//! followed on, to tell whether other accelerations satisfy the equations: on this curve, which for one bearing is all there is.
+//! As long as det J > 0 the curve runs towards more friction and the first point with s = 1 is the solution. It may
+//! end before: at a **fold**, where det J = 0 and the curve turns back (the Painlevé paradox), or because
+//! accelerations grow beyond all bounds. Beyond a fold the curve is followed on, to tell whether other accelerations
+//! satisfy the equations: on this curve, which for one bearing is all there is.
 //!
-//! **Whose fault.** At the end t_a is the direction u in which inertia and friction cancel: 0 = uᵀ J u = uᵀ M u + Σ u_i s κ_i n̂_iᵀ δf_i(u). The
-//! bearings with negative terms are named, the most negative first.
+//! **Whose fault.** At the end t_a is the direction u in which inertia and friction cancel: 0 = uᵀ J u = uᵀ M u + Σ
+//! u_i s κ_i n̂_iᵀ δf_i(u). The bearings with negative terms are named, the most negative first.
 //!
-//! **Determinant, not pivots.** The recursion of `implicit` needs D_i > 0 in every joint, tips first: D_i is the pivot with all joints
-//! towards the base locked. It may pass through zero and be negative while det J = Π D_i > 0, D of a joint towards the base changing its
-//! sign through infinity at the same point: a tip that would jam on a locked base need not jam on one that gives way. There, and where
-//! couplings make the difference, J is factored as a dense matrix with pivoting: O(n³), and nowhere else.
+//! **Determinant, not pivots.** The recursion of `implicit` needs D_i > 0 in every joint, tips first: D_i is the
+//! pivot with all joints towards the base locked. It may pass through zero and be negative while det J = Π D_i > 0, D
+//! of a joint towards the base changing its sign through infinity at the same point: a tip that would jam on a locked
+//! base need not jam on one that gives way. There, and where couplings make the difference, J is factored as a dense
+//! matrix with pivoting: O(n³), and nowhere else.
 
 use super::machine::{Failure, Machine, TIGHT};
 use bristle_integrate::linear::Lu;
@@ -40,8 +43,9 @@ const MAX_NEAR: usize = 8;
 /// Residual to which the curve is followed.
 const ROUGH: f64 = 1e-9;
 
-/// First step along the curve, and the least; the arc is measured in s and in accelerations relative to the largest at its beginning. Where
-/// N = 0 the curve has a corner, and no step is too short for its angle: the least one goes round it.
+/// First step along the curve, and the least; the arc is measured in s and in accelerations relative to the largest
+/// at its beginning. Where N = 0 the curve has a corner, and no step is too short for its angle: the least one goes
+/// round it.
 const FIRST_STEP: f64 = 1.0 / 16.0;
 const LEAST_STEP: f64 = 1e-9;
 
@@ -52,8 +56,8 @@ const LARGEST_STEP: f64 = 0.25;
 const MAX_STEPS: usize = 4000;
 const INFINITE: f64 = 1e6;
 
-/// det J as a part of what it is without friction: less than this is a jam. Where friction grows exactly as fast as inertia, accelerations
-/// grow until the residual is small in proportion: no solution.
+/// det J as a part of what it is without friction: less than this is a jam. Where friction grows exactly as fast as
+/// inertia, accelerations grow until the residual is small in proportion: no solution.
 const LEAST_DETERMINANT: f64 = 1e-6;
 
 /// Least cosine between the tangents at both ends of a step, and that from which the next may be longer.
@@ -79,7 +83,8 @@ pub(crate) struct Jam {
 pub(super) struct Branch {
     /// M_P; `n_v` × `n_v`.
     mass: DMatrix<f64>,
-    /// Factors of J; the sign of its determinant, 0 where that is next to nothing, and the logarithm of its size without friction.
+    /// Factors of J; the sign of its determinant, 0 where that is next to nothing, and the logarithm of its size
+    /// without friction.
     lu: Lu,
     is_regular: bool,
     sign: f64,
@@ -125,7 +130,8 @@ impl Branch {
 }
 
 impl Machine {
-    /// Dense Newton from the accelerations in `a`, then, if that does not end where det J > 0, the branch from zero friction.
+    /// Dense Newton from the accelerations in `a`, then, if that does not end where det J > 0, the branch from zero
+    /// friction.
     pub(super) fn solve_densely(&mut self, accuracy: f64) -> Result<(), Failure> {
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
         let is_near = matches!(self.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
@@ -354,7 +360,8 @@ impl Machine {
         Ok(fold)
     }
 
-    /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is good enough. The least step is if it ends on the curve.
+    /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is good enough. The least step
+    /// is if it ends on the curve.
     fn try_step(&mut self, at: &mut Branch, scale: f64, h: f64, is_least: bool) -> Result<bool, Failure> {
         let n = self.active.len();
         for k in 0..=n {
@@ -451,7 +458,8 @@ impl Machine {
         Ok(Jam { contacts, share, has_others: false })
     }
 
-    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the jerks that are given).
+    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the jerks that
+    /// are given).
     pub(super) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
         let n = self.active.len();
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));

@@ -1,23 +1,24 @@
 //! Corners of prescribed motions: velocities jump, and reactions are impulses.
 //!
-//! Where the signal of a `Motion` has a corner its joint changes its velocity by Δ at once. What takes time plays no part in that: gravity, springs,
-//! drives, dampers, centrifugal forces, friction under a given load; contacts of this kind that stick are torn loose. A load that is a reaction is an
-//! impulse like the reaction, and its friction too. With f the impulses through the joints per λ, λ from 0 to 1 being the part of the
-//! jump that is done,
+//! Where the signal of a `Motion` has a corner its joint changes its velocity by Δ at once. What takes time plays no
+//! part in that: gravity, springs, drives, dampers, centrifugal forces, friction under a given load; contacts of this
+//! kind that stick are torn loose. A load that is a reaction is an impulse like the reaction, and its friction too.
+//! With f the impulses through the joints per λ, λ from 0 to 1 being the part of the jump that is done,
 //!
 //! ```text
 //! dv_p/dλ = Δ          S_iᵀ f_i + armature_i dv_i/dλ + κ_i N(f_i) = 0          f = inertias · dv/dλ
 //! ```
 //!
-//! That is (1) without velocities and efforts, v in the place of q̇ and λ in that of t: the same Newton, the same choice of modes for those
-//! that slide, stick or break away. **Assumed** is therefore that the corner is the limit of a short ramp, in which all prescribed velocities that jump at
-//! this instant do so in proportion (Routh's construction for impacts), and that positions and bristles do not move in it.
-//! N is of degree one and inertias stand still: with κ constant so is dv/dλ, up to where a bearing that slides comes to rest; there it sticks, or goes on,
-//! or turns round, and the rest of the jump follows. Where κ depends on the slip speed the jump is taken in [`PIECES`] parts by the midpoint
-//! rule: κ at the middle of each.
+//! That is (1) without velocities and efforts, v in the place of q̇ and λ in that of t: the same Newton, the same
+//! choice of modes for those that slide, stick or break away. **Assumed** is therefore that the corner is the limit
+//! of a short ramp, in which all prescribed velocities that jump at this instant do so in proportion (Routh's
+//! construction for impacts), and that positions and bristles do not move in it. N is of degree one and inertias
+//! stand still: with κ constant so is dv/dλ, up to where a bearing that slides comes to rest; there it sticks, or
+//! goes on, or turns round, and the rest of the jump follows. Where κ depends on the slip speed the jump is taken in
+//! [`PIECES`] parts by the midpoint rule: κ at the middle of each.
 //!
-//! The ledger: work of the drives ∫ P_p v_p dλ, P_p the impulse that the jump requires of them, heat ∫ κ N v dλ. Over one part both are
-//! products with the mean velocity, exactly.
+//! The ledger: work of the drives ∫ P_p v_p dλ, P_p the impulse that the jump requires of them, heat ∫ κ N v dλ. Over
+//! one part both are products with the mean velocity, exactly.
 
 use super::machine::{Failure, Machine};
 use super::rest::Touched;
@@ -33,7 +34,8 @@ const MAX_PARTS: usize = 4096;
 const ROUNDED: f64 = 1e-14;
 
 impl Machine {
-    /// Prescribed velocities that jump at `t` move the others at once; work and heat into `quad`. Whether there were any.
+    /// Prescribed velocities that jump at `t` move the others at once; work and heat into `quad`. Whether there were
+    /// any.
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
         // Δ, in `b`
         for driven in &self.driven {
@@ -54,12 +56,12 @@ impl Machine {
             return Ok(false);
         }
         self.before.copy_from_slice(&self.mode);
-        let gravity = std::mem::take(&mut self.compiled.model.gravity);
+        let gravity = std::mem::take(&mut self.work.outside.gravity);
         self.work.outside.clear_wrenches();
         self.is_impulsive = true;
         let taken = self.jump(t, quad);
         self.is_impulsive = false;
-        self.compiled.model.gravity = gravity;
+        self.work.outside.gravity = gravity;
         self.apply_wrenches();
         taken?;
         // those that move are not at rest, whatever their event says

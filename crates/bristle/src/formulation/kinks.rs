@@ -1,27 +1,30 @@
-//! Kinks that change no mode: loads that pass through zero, and corners of tables. Under error control they are state events, at which a step
-//! ends and another begins: no method has its order across a kink.
+//! Kinks that change no mode: loads that pass through zero, and corners of tables. Under error control they are state
+//! events, at which a step ends and another begins: no method has its order across a kink.
 //!
-//! **Loads.** N is a sum of lengths |w| of vectors that are linear in the reaction, see `bearing`: it has a kink where one of them passes
-//! through zero and comes out with the opposite direction. With û the direction at the beginning of the step, u w/|w| now,
+//! **Loads.** N is a sum of lengths |w| of vectors that are linear in the reaction, see `bearing`: it has a kink
+//! where one of them passes through zero and comes out with the opposite direction. With û the direction at the
+//! beginning of the step, u w/|w| now,
 //!
 //! ```text
 //! g = max(û · w, û · R w) + θ              falls through 0: the direction is reversed
 //! ```
 //!
-//! R turns by the angle of the joint since û was taken: a load that stands still in the bearing turns in the journal, and the other way round,
-//! without passing through zero. A vector of two components meets zero by exception, unless the machine is planar; that is why its direction
-//! is looked at and not one component. θ is what does not matter: the accuracy of the reactions, and the load whose friction accelerates
-//! the joint by less than the absolute tolerance in a second,
+//! R turns by the angle of the joint since û was taken: a load that stands still in the bearing turns in the journal,
+//! and the other way round, without passing through zero. A vector of two components meets zero by exception, unless
+//! the machine is planar; that is why its direction is looked at and not one component. θ is what does not matter:
+//! the accuracy of the reactions, and the load whose friction accelerates the joint by less than the absolute
+//! tolerance in a second,
 //!
 //! ```text
 //! θ = accuracy |f| + atol M_ii/|κ|
 //! ```
 //!
-//! After the event û is reversed, so that g starts at about 2 θ: it does not start at zero, and a load that trembles about zero within θ makes no
-//! events. A load that has been within 4 θ of zero so far has no direction yet.
+//! After the event û is reversed, so that g starts at about 2 θ: it does not start at zero, and a load that trembles
+//! about zero within θ makes no events. A load that has been within 4 θ of zero so far has no direction yet.
 //!
-//! Reactions take a solution of (1), which the stages of a step have found anyway: as long as all stages show the load above a quarter of what it
-//! was along û nothing has happened, and g = 1. Only otherwise is g evaluated on the step.
+//! Reactions take a solution of (1), which the stages of a step have found anyway: as long as all stages show the
+//! load above a quarter of what it was along û nothing has happened, and g = 1. Only otherwise is g evaluated on the
+//! step.
 //!
 //! **Tables.** L of `bristle_friction::Table` is linear between corners v_lo, v_hi of the slip speed:
 //!
@@ -187,7 +190,8 @@ impl Machine {
         }
     }
 
-    /// Notes the load of a contact by the reaction at hand. Results are looked at in between: what is noted belongs to one point.
+    /// Notes the load of a contact by the reaction at hand. Results are looked at in between: what is noted belongs
+    /// to one point.
     fn note_load(&mut self, c: usize) {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return };
@@ -216,7 +220,8 @@ impl Machine {
         }
     }
 
-    /// The same after a step to (t, y), which has been put into the arrays; the reactions there are found where a kink was near.
+    /// The same after a step to (t, y), which has been put into the arrays; the reactions there are found where a
+    /// kink was near.
     pub(super) fn accept_loads(&mut self, t: f64) -> Result<(), Failure> {
         if self.looks_at_loads() {
             self.place()?;

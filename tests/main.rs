@@ -13,6 +13,7 @@ mod embedding;
 mod energy;
 mod every_tolerance;
 mod examples;
+mod kinks_and_jams;
 mod lent_inertia;
 mod linearization;
 mod long_chains;

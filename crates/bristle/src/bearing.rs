@@ -43,6 +43,25 @@ impl Bearing {
         }
     }
 
+    /// Number of vectors whose lengths make up N: each has a kink where it vanishes.
+    pub fn n_parts(self) -> usize {
+        if matches!(self, Self::Edges { .. }) { 2 } else { 1 }
+    }
+
+    /// Those vectors, N; the first component of that of a thrust bearing is p_z.
+    #[inline]
+    pub fn parts(self, f: &Force) -> [[f64; 2]; 2] {
+        let [m_x, m_y, _, p_x, p_y, p_z] = f.to_array();
+        match self {
+            Self::Radial => [[p_x, p_y], [0.0; 2]],
+            Self::Axial => [[p_z, 0.0], [0.0; 2]],
+            Self::Edges { length } => {
+                let (half, couple) = ([0.5 * p_x, 0.5 * p_y], [m_y / length, -m_x / length]);
+                [[half[0] + couple[0], half[1] + couple[1]], [half[0] - couple[0], half[1] - couple[1]]]
+            }
+        }
+    }
+
     /// N and n̂ = ∂N/∂f.
     #[inline]
     pub fn press(self, f: &Force) -> (f64, Motion) {
@@ -106,6 +125,16 @@ mod tests {
         assert_eq!(load(0.0, 8.0), 8.0);
         assert_eq!(load(1.0, 0.0), 4.0);
         assert_eq!(load(4.0, 8.0), 16.0);
+    }
+
+    #[test]
+    fn a_load_is_the_sum_of_the_lengths_of_its_parts() {
+        let f = Force::from_array([0.3, -0.7, 5.0, 1.2, -2.1, 0.9]);
+        for bearing in BEARINGS {
+            let lengths = bearing.parts(&f).map(|[x, y]| x.hypot(y));
+            let sum: f64 = lengths[..bearing.n_parts()].iter().sum();
+            assert!((sum - bearing.press(&f).0).abs() < 1e-14, "{bearing:?}");
+        }
     }
 
     #[test]

@@ -141,28 +141,37 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
-    /// A bearing jams: friction grows faster with the acceleration than inertia does.
+    /// A bearing jams (Painlevé paradox): the accelerations that are continuous from zero friction end before all of it acts.
     #[error(
-        "at t = {t}, joint `{joint}` jams: with the friction of its load the inertia it moves is {inertia:?}, not positive; \
-         less friction, a smaller radius or a longer guide would let it move"
+        "at t = {t}, joint `{joint}`{} jams: the accelerations continuous from zero friction end {}; other accelerations \
+         satisfy the equations, but the motion cannot reach them without a jump; less friction, a smaller radius or a \
+         longer guide would let it move", together(with), at_share(*share)
     )]
     Jam {
         /// Time, s.
         t: f64,
-        /// The joint.
+        /// The joint whose friction cancels most of the inertia.
         joint: String,
-        /// D = Pᵀ IA S + armature, kg·m² or kg.
-        inertia: f64,
+        /// Others with a part in it.
+        with: Vec<String>,
+        /// Share of the friction at which the branch folds.
+        share: f64,
     },
-    /// No accelerations satisfy the equations of motion with the friction of their own reactions.
+    /// A bearing jams: no accelerations satisfy the equations of motion with the friction of their own reactions.
     #[error(
-        "at t = {t}, joint `{joint}`: no acceleration agrees with the friction of its own reaction; the joint jams"
+        "at t = {t}, joint `{joint}`{} jams: no accelerations satisfy the equations of motion with the friction of their \
+         own reactions; those continuous from zero friction end {}; less friction, a smaller radius or a longer guide \
+         would let it move", together(with), at_share(*share)
     )]
     NoAcceleration {
         /// Time, s.
         t: f64,
-        /// The joint where the largest residual stands.
+        /// The joint whose friction cancels most of the inertia.
         joint: String,
+        /// Others with a part in it.
+        with: Vec<String>,
+        /// Share of the friction at which they end.
+        share: f64,
     },
     /// The friction of a real-time step was not found in the rounds it may take.
     #[error(
@@ -175,7 +184,7 @@ pub enum Error {
         contact: String,
     },
     /// A joint changes between sticking and slipping without end.
-    #[error("`{joint}` sticks and slips without end at t = {t}: more than {burst} events in no time")]
+    #[error("`{joint}` sticks and slips without end at t = {t}: more than {burst} events in quick succession")]
     ModeCycle {
         /// Time, s.
         t: f64,
@@ -186,8 +195,8 @@ pub enum Error {
     },
     /// A coordinate ran out of the numbers there are.
     #[error(
-        "{quantity} of joint `{joint}` runs away after t = {t}{}, until it is no finite number; try a smaller step or step \
-         control by error, and look at what acts in this joint", with_steps(*step)
+        "{quantity} of joint `{joint}` runs away after t = {t}{}, until it is no finite number; {}look at what acts in this \
+         joint", with_steps(*step), if *is_controlled { "" } else { "try a smaller step or step control by error, and " }
     )]
     Diverged {
         /// "position", "velocity" …
@@ -198,6 +207,8 @@ pub enum Error {
         t: f64,
         /// Step that failed, s; 0 where that is not known.
         step: f64,
+        /// Whether steps are chosen by an error estimate.
+        is_controlled: bool,
     },
     /// A copy of a batch could not go on.
     #[error("copy {copy}: {reason}")]
@@ -232,6 +243,16 @@ pub enum Error {
         /// What happened.
         source: std::io::Error,
     },
+}
+
+/// Joints that jam with another.
+fn together(with: &[String]) -> String {
+    if with.is_empty() { String::new() } else { format!(", together with `{}`,", with.join("`, `")) }
+}
+
+/// Where a branch ends.
+fn at_share(share: f64) -> String {
+    if share < 0.9995 { format!("at {:.1} % of it", 100.0 * share) } else { "where all of it acts".into() }
 }
 
 /// How large steps were, if that is known.

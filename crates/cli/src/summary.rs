@@ -345,8 +345,8 @@ fn doubtful_balance(collected: &Collector) -> Option<String> {
             format!("where {} J are exchanged", significant(*exchanged))
         };
         format!(
-            "warning: the energy balance is off by {} J, {of}: the motion is not to be trusted; take a smaller step, or step control by \
-             error with a smaller tolerance",
+            "warning: the energy balance is off by {} J, {of}: the motion is not to be trusted; take a smaller step, or a smaller \
+             tolerance where an error estimate chooses it",
             significant(worst)
         )
     })

@@ -30,6 +30,17 @@ impl Table {
         (i - 1, (speed - a.0) / (b.0 - a.0), (b.1 - a.1) / (b.0 - a.0))
     }
 
+    /// The slip speeds between which L is linear and `speed` lies; a corner belongs to the segment above it. The first segment begins at −∞, where L
+    /// is extended to, the last has no end.
+    pub fn segment(&self, speed: f64) -> [f64; 2] {
+        let n = self.points.len();
+        let i = self.points.partition_point(|p| p.0 <= speed).clamp(1, n.saturating_sub(1).max(1));
+        [
+            if i < 2 { f64::NEG_INFINITY } else { self.points[i - 1].0 },
+            if i + 1 >= n { f64::INFINITY } else { self.points[i].0 },
+        ]
+    }
+
     /// L of (1) and its slope; a negative `speed` lies on the extension of the first segment.
     fn level(&self, speed: f64) -> (f64, f64) {
         let (a, b) = match self.points.as_slice() {
@@ -157,6 +168,19 @@ mod tests {
         assert_relative_eq!(law.stiction_level(), 1.5, max_relative = 1e-14);
         assert_relative_eq!(law.sliding(Mode::Backward, 0.5).0, -0.8, max_relative = 1e-14);
         assert_eq!(Table { points: vec![(3.0, 0.7)], peak: 1.0 }.kinetic_level(9.0), (0.7, 0.0));
+    }
+
+    #[test]
+    fn segments_end_at_corners() {
+        let (law, inf) = (bearing(), f64::INFINITY);
+        let below = [-inf, 0.5];
+        for (v, segment) in
+            [(0.0, below), (0.1, below), (0.3, below), (0.5, [0.5, 1.0]), (0.9, [0.5, 1.0]), (3.0, [1.0, inf])]
+        {
+            assert_eq!(law.segment(v), segment, "{v}");
+        }
+        assert_eq!(Table { points: vec![(3.0, 0.7)], peak: 1.0 }.segment(9.0), [-inf, inf]);
+        assert_eq!(Table { points: vec![(0.0, 0.7), (1.0, 1.0)], peak: 1.0 }.segment(9.0), [-inf, inf]);
     }
 
     #[test]

@@ -656,8 +656,9 @@ impl Driver {
     /// A failure with the last accepted state.
     fn failed(&self, failure: Failure, h: f64) -> Error {
         let (t, state) = (self.t, self.y().to_vec());
+        let is_controlled = self.options.control.tolerances().is_some();
         match failure {
-            Failure::Newton { .. } => Error::Newton { t, h, state },
+            Failure::Newton { .. } => Error::Newton { t, h, is_controlled, state },
             Failure::Singular { column } => Error::Singular { t, h, column, state },
             Failure::NonFinite { component } => Error::NonFinite { t, h, component, state },
             Failure::System(Trouble::Retry) => Error::System { t, h, code: None, state },

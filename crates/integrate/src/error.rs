@@ -36,19 +36,19 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// Newton's iteration does not converge, with no smaller step to try.
-    #[error(
-        "Newton does not converge at t = {t:?} with step {h:e}: try a smaller step, or let an error estimate choose it"
-    )]
+    #[error("Newton does not converge at t = {t:?} with step {h:e}{}", advice(*is_controlled))]
     Newton {
         /// Last accepted time.
         t: f64,
         /// Step that failed.
         h: f64,
+        /// Whether an error estimate chose the step.
+        is_controlled: bool,
         /// Last accepted state.
         state: Vec<f64>,
     },
     /// The Newton matrix is singular, with no smaller step to try.
-    #[error("singular Newton matrix at t = {t:?} with step {h:e}: no pivot in column {column}")]
+    #[error("the Newton matrix is singular at t = {t:?} with step {h:e}")]
     Singular {
         /// Last accepted time.
         t: f64,
@@ -60,7 +60,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// A derivative, residual or state is not finite, with no smaller step to try.
-    #[error("component {component} is not finite at t = {t:?} with step {h:e}")]
+    #[error("numbers run out after t = {t:?} with step {h:e}: a derivative, residual or state is not finite")]
     NonFinite {
         /// Last accepted time.
         t: f64,
@@ -72,7 +72,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// The system refused to be evaluated.
-    #[error("the system cannot be evaluated at t = {t:?} with step {h:e} (code {code:?})")]
+    #[error("the equations cannot be evaluated after t = {t:?} with step {h:e}")]
     System {
         /// Last accepted time.
         t: f64,
@@ -84,7 +84,9 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// Events follow one another faster than the budget: Zeno behaviour or chatter.
-    #[error("event {event:?} at t = {t:?} exceeds the budget of {rate} events per unit time (burst {burst})")]
+    #[error(
+        "events follow one another without end at t = {t:?}: more than {burst}, and more than {rate} per unit time"
+    )]
     EventBudget {
         /// Time of the event.
         t: f64,
@@ -113,13 +115,18 @@ pub enum Error {
     },
 }
 
+/// What to try where steps are given.
+fn advice(is_controlled: bool) -> &'static str {
+    if is_controlled { "" } else { ": try a smaller step, or let an error estimate choose it" }
+}
+
 impl Error {
     /// Last accepted time, step and state; `None` for refused input.
     pub fn last(&self) -> Option<(f64, f64, &[f64])> {
         match self {
             Error::Input { .. } | Error::NeedsImplicit { .. } => None,
             Error::StepTooSmall { t, h, state, .. }
-            | Error::Newton { t, h, state }
+            | Error::Newton { t, h, state, .. }
             | Error::Singular { t, h, state, .. }
             | Error::NonFinite { t, h, state, .. }
             | Error::System { t, h, state, .. }

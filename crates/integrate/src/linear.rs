@@ -178,6 +178,17 @@ impl<T: Scalar> Lu<T> {
     }
 }
 
+impl Lu<f64> {
+    /// Sign and logarithm of the size of the determinant of the matrix that was factored.
+    pub fn determinant(&self) -> (f64, f64) {
+        (0..self.matrix.n).fold((1.0, 0.0), |(sign, log), k| {
+            // the diagonal is inverted
+            let (swap, inverse) = (if self.pivot[k] == k { 1.0 } else { -1.0 }, self.matrix[(k, k)]);
+            (sign * swap * inverse.signum(), log - inverse.abs().ln())
+        })
+    }
+}
+
 // Inlined so that a literal `n` at the call becomes a loop bound the compiler knows.
 #[inline(always)]
 fn factor_rows<T: Scalar>(a: &mut [T], pivot: &mut [usize], n: usize) -> Result<(), Singular> {

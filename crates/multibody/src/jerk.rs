@@ -122,6 +122,12 @@ pub fn jerk_rows<'w>(
 }
 
 impl Work {
+    /// ḟ_i at the jerks of the last [`rnea_rate`], canonical axes. Panics, like a slice, where there is no body `i`.
+    #[inline(always)]
+    pub fn force_rate(&self, i: usize) -> Force {
+        self.f_rate[i]
+    }
+
     /// ḟ_i, rates of the components of [`Work::reaction`], canonical axes: at the jerks of the last [`jerk_rows`], or at
     /// q⃛ = 0 while [`jerk_begin`] alone was called. Panics, like a slice, where there is no body `i`.
     #[inline(always)]

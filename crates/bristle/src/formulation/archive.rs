@@ -3,6 +3,7 @@
 //! Every field of [`Machine`] is named here: what a step finds in place from the step before belongs into the archive, what
 //! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
 
+use super::kinks::Kink;
 use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff, Unsettled};
 use super::rest::Touched;
 use crate::component::BristleState;
@@ -28,6 +29,7 @@ impl Archived for Machine {
             is_controlled: _,
             kinks: _,
             kink: _,
+            kink_inertia: _,
             pressed: _,
             tied: _,
             accuracy: _,
@@ -38,6 +40,10 @@ impl Archived for Machine {
             poses: _,
             reactions: _,
             derivatives: _,
+            branch: _,
+            still: _,
+            jump_start: _,
+            is_impulsive: _,
             reduction: _,
             failure: _,
             aside: _,
@@ -59,6 +65,7 @@ impl Archived for Machine {
             mode,
             slack,
             heading,
+            seen,
             piece,
             next_corner,
             xi,
@@ -91,6 +98,15 @@ impl Archived for Machine {
         for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x, bent] {
             list.archive(archive);
         }
+        for Kink { way, size, position, parts, at, noise, is_near, segment } in seen {
+            way.iter_mut().chain(parts).for_each(|part| part.archive(archive));
+            size.archive(archive);
+            position.archive(archive);
+            at.archive(archive);
+            noise.archive(archive);
+            is_near.archive(archive);
+            segment.archive(archive);
+        }
         leaving.archive(archive);
         armed.archive(archive);
         is_any_unarmed.archive(archive);
@@ -100,7 +116,7 @@ impl Archived for Machine {
         led.archive(archive);
         backward.archive(archive);
         is_stuck.archive(archive);
-        for Driven { joint: _, v: _, drive: _, effort, jerk } in driven {
+        for Driven { joint: _, v: _, drive: _, effort, jerk, jump: _ } in driven {
             effort.archive(archive);
             jerk.archive(archive);
         }

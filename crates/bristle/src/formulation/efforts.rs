@@ -14,6 +14,18 @@ impl Machine {
     /// Right-hand side of (1) without the friction of stuck joints and of those whose load is their reaction; κ and ṡ for all.
     pub(super) fn efforts(&mut self, t: f64) {
         let Self { compiled, tau, q, v, piece, .. } = self;
+        if self.is_impulsive {
+            // nothing finite acts; friction of impulses is all there is
+            tau.fill(0.0);
+            for &c in &self.pressed {
+                let contact = &compiled.contacts[c];
+                let slip = contact.arm * contact.rate(v);
+                let law = contact.law.event_driven().map(|law| law.sliding(self.mode[c], slip).0);
+                let per_load = law.unwrap_or_else(|| contact.law.evaluate(slip, self.state[c]).effort);
+                self.kappa[c] = contact.arm * per_load;
+            }
+            return;
+        }
         tau.copy_from_slice(&compiled.effort);
         let mut integrals = self.integral.iter();
         for drive in &compiled.drives {
@@ -85,6 +97,9 @@ impl Machine {
             let per_load_rate = match contact.law.event_driven() {
                 Some(law) => law.sliding(self.mode[c], slip).1 * arm * contact.rate(a),
                 None => {
+                    // |v| has a kink: up to its event, a little beyond v = 0, slopes are those of the side it comes from
+                    let is_beyond = self.kinks.is_some() && contact.law.n_states() > 0 && self.heading[c] * slip <= 0.0;
+                    let slip = if is_beyond { self.heading[c] * f64::MIN_POSITIVE } else { slip };
                     let now = contact.law.evaluate(slip, self.state[c]);
                     let along: f64 = now.effort_state.iter().zip(&now.rate).map(|(slope, rate)| slope * rate).sum();
                     now.effort_v * arm * contact.rate(a) + along
@@ -116,6 +131,7 @@ impl Machine {
             return Ok(());
         }
         let Self { compiled, work, q, v, tau, a, b, .. } = self;
+        let v = if self.is_impulsive { &self.still } else { v };
         b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
         for &c in &self.pressed {
             let contact = &compiled.contacts[c];

@@ -1,12 +1,12 @@
 //! What happens at events: the functions whose sign changes tell of them, and the switch.
 
+use super::kinks::KinkEvent;
 use super::machine::{Failure, Machine, ModeChange};
 use super::rest::Touched;
 use crate::scene::Kinks;
 use crate::signal::{Piece, Sample};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{Fired, Restart, Trouble};
-use bristle_multibody::{axis_row, factor_rows_at, kinetic_energy, rnea, solve_rows};
 
 /// Turn of the moving joints in one step, rad, while a joint is held. The event locator looks at the break-away function four
 /// times a step: a load that follows the sine of an angle, or of twice that angle, and peaks 0.1 % above the limit is above it for
@@ -89,13 +89,24 @@ impl Machine {
 
     /// Number of event functions.
     pub(super) fn count_events(&self) -> usize {
+        self.first_kink() + self.count_kinks()
+    }
+
+    /// Number of event functions before those of `kinks`.
+    fn first_kink(&self) -> usize {
         let bends = self.compiled.contacts.iter().filter(|contact| contact.has_two_sides()).count();
         (0..self.mode.len()).filter(|&c| self.has_event(c)).count() + bends
     }
 
+    /// The kink of an event function, if it is of one.
+    fn kink_of(&self, index: usize) -> Option<KinkEvent> {
+        self.kink_of_event(index.checked_sub(self.first_kink())?)
+    }
+
     /// The joint or coupling whose friction an event is of.
     pub(crate) fn name_of_event(&self, index: usize) -> String {
-        self.contact_of_event(index).map_or("", |c| self.compiled.contact_name(c)).to_owned()
+        let kink = self.kink_of(index).map(|(KinkEvent::Load { contact, .. } | KinkEvent::Corner { contact })| contact);
+        self.contact_of_event(index).or(kink).map_or("", |c| self.compiled.contact_name(c)).to_owned()
     }
 
     pub(super) fn has_event(&self, c: usize) -> bool {
@@ -123,7 +134,7 @@ impl Machine {
     /// Event functions at (t, y).
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
         self.scatter(t, y);
-        if self.is_stuck {
+        if self.is_stuck || self.looks_at_loads() {
             self.place().map_err(|e| self.trouble(e.into()))?;
             self.efforts(t);
             self.look_at_stuck(t).map_err(|e| self.trouble(e))?;
@@ -165,6 +176,7 @@ impl Machine {
                 *g = if self.backward[c] { -side } else { side } + LEAST_BEND;
             }
         }
+        self.fill_kinks(g);
         Ok(())
     }
 
@@ -215,7 +227,7 @@ impl Machine {
             self.efforts(t);
             self.look_at_stuck(t)?;
         }
-        let (mut is_fresh, mut is_touched) = (false, false);
+        let (mut is_fresh, mut is_touched, mut is_hit) = (false, false, false);
         for fired in fired {
             match *fired {
                 Fired::Time => {
@@ -226,10 +238,15 @@ impl Machine {
                     quad[1] += self.load_jump(t, before);
                     if !self.driven.is_empty() {
                         is_fresh = true;
-                        quad[0] += self.take_impulse(t)?;
+                        is_hit |= self.take_impulse(t, quad)?;
                     }
                 }
                 Fired::Root { index, .. } => {
+                    if let Some(kink) = self.kink_of(index) {
+                        is_fresh = true;
+                        self.pass_kink(kink);
+                        continue;
+                    }
                     let Some(c) = self.contact_of_event(index) else { continue };
                     is_fresh = true;
                     if index >= (0..self.mode.len()).filter(|&c| self.has_event(c)).count() {
@@ -252,7 +269,9 @@ impl Machine {
         }
         if is_touched || fired.contains(&Fired::Time) {
             self.point_open();
-            self.before.copy_from_slice(&self.mode);
+            if !is_hit {
+                self.before.copy_from_slice(&self.mode);
+            }
             self.settle(t)?;
             for (contact, (&from, &to)) in self.before.iter().zip(&self.mode).enumerate() {
                 let is_open = self.rest.open[contact] && self.rest.was_open[contact];
@@ -262,6 +281,7 @@ impl Machine {
             }
             self.gather(y);
         }
+        self.place_segments();
         Ok(Restart::fresh(self.n_unknowns(self.active.len())))
     }
 
@@ -292,62 +312,6 @@ impl Machine {
         }
     }
 
-    /// A prescribed velocity that jumps at `t` moves the others at once; the work it takes.
-    fn take_impulse(&mut self, t: f64) -> Result<f64, Failure> {
-        // what the velocities were, the new ones of the driven joints, and the difference in `b`
-        self.b.fill(0.0);
-        for driven in &self.driven {
-            self.b[driven.v] = -self.v[driven.v];
-        }
-        self.place()?;
-        let before = {
-            let Self { compiled, work, q, v, .. } = self;
-            kinetic_energy(&compiled.model, work, q, v)?
-        };
-        self.prescribe(t);
-        let mut is_jump = false;
-        for driven in &self.driven {
-            self.b[driven.v] += self.v[driven.v];
-            is_jump |= self.b[driven.v].abs() > 1e-12 * (1.0 + self.v[driven.v].abs());
-        }
-        if !is_jump {
-            return Ok(0.0);
-        }
-        // M Δv_p: what inverse dynamics asks for at these accelerations more than at none, everything at rest. Friction that is
-        // finite has no impulse: whatever is stuck is torn loose
-        self.unlock();
-        let Self { compiled, work, q, v, a, b, x, tau, rest, ties, held, joint_of, rows, .. } = self;
-        let model = &compiled.model;
-        for &c in &self.pressed {
-            rows[compiled.contacts[c].joint] = axis_row(model, compiled.contacts[c].joint);
-        }
-        ties.rates(b);
-        let base = std::mem::take(b);
-        tau.fill(0.0);
-        a.copy_from_slice(rnea(model, work, q, tau, tau)?);
-        *x = rnea(model, work, q, tau, &base)?.iter().zip(&*a).map(|(moved, still)| still - moved).collect();
-        *b = x.clone();
-        factor_rows_at(model, work, rows, held)?;
-        ties.factor(model, work, held, joint_of)?;
-        x.copy_from_slice(solve_rows(model, work, b)?);
-        ties.correct(held, joint_of, x, b);
-        for (k, (v, (base, x))) in v.iter_mut().zip(base.iter().zip(&*x)).enumerate() {
-            let jump = base + x;
-            if !self.driven.iter().any(|driven| driven.v == k) && jump.abs() > 1e-14 {
-                *v += jump;
-            }
-        }
-        // those that were at rest leave it, whatever their event says
-        for (contact, touched) in compiled.contacts.iter().zip(&mut rest.touched) {
-            if contact.rate(v) != 0.0 {
-                *touched = Touched::No;
-            }
-        }
-        let after = kinetic_energy(model, work, q, v)?;
-        self.prescribe(t);
-        Ok(after - before)
-    }
-
     /// Whether no signal has a corner at `t`, `before` being the piece up to it.
     fn is_smooth(&self, t: f64, before: Piece) -> bool {
         let after = self.piece;
@@ -364,8 +328,10 @@ impl Machine {
     /// Keeps what went wrong. What a smaller step may avoid is tried again; the rest will not go away.
     pub(super) fn trouble(&mut self, failure: Failure) -> Trouble {
         use bristle_multibody::Error::{Jam, NonFinite};
-        let may_go_away =
-            matches!(failure, Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration { .. });
+        let may_go_away = matches!(
+            failure,
+            Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration | Failure::Jam(_)
+        );
         self.failure = Some(failure);
         if may_go_away { Trouble::Retry } else { Trouble::Fatal { code: 0 } }
     }

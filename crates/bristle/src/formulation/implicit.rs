@@ -12,8 +12,9 @@
 //!
 //! **Start.** While stepping, from the accelerations of the two evaluations before, extended along a straight line in time: what is left
 //! to turn in n̂ is then second order in the step, and one correction less is the rule. At the beginning and after events from those without
-//! friction; if Newton then fails, or if it ends where several solutions are possible, along the branch that is continuous from
-//! there: κ grows from 0 to its value in steps, D > 0 all the way. Where the branch ends, the joint is jammed.
+//! friction; if Newton then ends where several solutions are possible, along the branch that is continuous from there, see `branch`. So, too,
+//! if it fails: where a pivot is not positive the matrix may be regular all the same, and is factored otherwise there. Where the branch
+//! ends the machine jams.
 
 use super::machine::{Failure, Machine, NearJam, TIGHT};
 use crate::error::Error;
@@ -26,10 +27,6 @@ const MOST_CORRECTIONS: usize = 40;
 
 /// The same factorisation serves again while corrections shrink by this factor.
 const GOOD_RATE: f64 = 0.05;
-
-/// Steps in which κ grows where there is a choice of solutions, and how often a step may be halved.
-const STEPS: f64 = 16.0;
-const MOST_HALVINGS: usize = 10;
 
 /// D as a part of what it would be without friction: less than this is a jam.
 const LEAST_PIVOT: f64 = 1e-6;
@@ -45,24 +42,33 @@ impl Machine {
             self.warm.predict(t, &self.active, &mut self.a);
             self.ties.rates(&mut self.a);
         }
-        self.solve_accelerations(accuracy)
+        match self.newton_or_sweep(accuracy) {
+            Ok(()) => Ok(()),
+            Err(failure) if self.pressed.is_empty() || failure.is_non_finite() => Err(failure),
+            Err(_) => {
+                self.warm.predict(t, &self.active, &mut self.a);
+                self.ties.rates(&mut self.a);
+                self.solve_densely(accuracy)
+            }
+        }
     }
 
     /// The same from the accelerations in `a`.
     pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
+        match self.newton_or_sweep(accuracy) {
+            Err(failure) if !self.pressed.is_empty() && !failure.is_non_finite() => self.follow_branch(accuracy),
+            result => result,
+        }
+    }
+
+    /// Newton, or one sweep where nothing stands on both sides.
+    fn newton_or_sweep(&mut self, accuracy: f64) -> Result<(), Failure> {
         if self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled() {
             let Self { compiled, work, q, v, tau, held, a, .. } = self;
             a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, held)?);
             return Ok(());
         }
-        match self.newton(1.0, accuracy) {
-            Ok(()) => Ok(()),
-            Err(Failure::Mechanics(error @ bristle_multibody::Error::NonFinite { .. })) => {
-                Err(Failure::Mechanics(error))
-            }
-            // from too far away, perhaps
-            Err(_) => self.follow_branch(accuracy),
-        }
+        self.newton(1.0, accuracy)
     }
 
     /// Accelerations without a start to go by: the branch that is continuous from those without friction.
@@ -76,27 +82,6 @@ impl Machine {
             self.solve_accelerations(TIGHT)?;
         }
         self.warm.forget(&self.a);
-        Ok(())
-    }
-
-    /// κ from 0 to its value, in steps.
-    fn follow_branch(&mut self, accuracy: f64) -> Result<(), Failure> {
-        self.newton(0.0, TIGHT)?;
-        let (mut s, mut step, mut halvings) = (0.0_f64, 1.0 / STEPS, 0);
-        while s < 1.0 {
-            let next = (s + step).min(1.0);
-            self.warm.forget(&self.a);
-            match self.newton(next, if next < 1.0 { 1e-9 } else { accuracy }) {
-                Ok(()) => s = next,
-                Err(failure) if halvings == MOST_HALVINGS => return Err(failure),
-                Err(_) => {
-                    self.warm.recall(&self.active, &mut self.a);
-                    self.ties.rates(&mut self.a);
-                    step *= 0.5;
-                    halvings += 1;
-                }
-            }
-        }
         Ok(())
     }
 
@@ -120,11 +105,13 @@ impl Machine {
             joint_of,
             x,
             is_stuck,
+            is_impulsive,
+            still,
             ..
         } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
+        let v = if *is_impulsive { still } else { v };
         counters.n_acceleration_solves += 1;
-        let mut worst = 0;
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
         for &c in &self.pressed {
@@ -182,7 +169,7 @@ impl Machine {
                 let here = if b[contact.v] == 0.0 { 0.0 } else { b[contact.v].abs() / scale };
                 // a NaN stands out
                 if here > left || here.is_nan() {
-                    (left, worst) = (here, contact.joint);
+                    left = here;
                 }
             }
             if left <= accuracy {
@@ -192,7 +179,7 @@ impl Machine {
                 return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
             }
         }
-        Err(Failure::NoAcceleration { joint: worst })
+        Err(Failure::NoAcceleration)
     }
 
     /// Accelerations, loads and the friction of stuck joints, for their event functions. `efforts` has been there.
@@ -223,6 +210,9 @@ impl Machine {
                 return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
             }
         }
+        if !self.ties.is_positive() {
+            return Err(Failure::NoAcceleration);
+        }
         Ok(())
     }
 
@@ -247,7 +237,8 @@ impl Machine {
         let near = self.pressed.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
         let share = |joint: usize| self.work.pivot_value(joint) / self.work.pivot_unloaded(joint);
         let joint = near.min_by(|&a, &b| share(a).total_cmp(&share(b)))?;
-        Some(Error::NoAcceleration { t, joint: self.compiled.model.joint_names[joint].clone() })
+        let joint = self.compiled.model.joint_names[joint].clone();
+        Some(Error::Jam { t, joint, with: Vec::new(), share: 1.0 })
     }
 
     /// Notes bearings near jamming, each once.

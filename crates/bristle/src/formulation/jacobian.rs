@@ -108,10 +108,17 @@ impl Machine {
             return self.reduce(matrices);
         }
         self.read_reactions()?;
-        self.load_rows();
-        let [dq, dv, dtau] = matrices;
+        self.load_rows(1.0);
+        let [dq, dv, dtau] = &mut *matrices;
         let Self { compiled, work, q, v, a, rows, held, .. } = self;
-        Ok(rows_derivatives(&compiled.model, work, q, v, a, rows, held, [dq, dv, dtau])?)
+        match rows_derivatives(&compiled.model, work, q, v, a, rows, held, [dq, dv, dtau]) {
+            // a pivot of the recursion, not the determinant: see `branch`
+            Err(bristle_multibody::Error::Jam { .. }) => {
+                self.derive_residual(matrices)?;
+                self.reduce(matrices)
+            }
+            result => Ok(result?),
+        }
     }
 
     /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, dependent coordinates taken through T.
@@ -151,13 +158,13 @@ impl Machine {
         Ok(())
     }
 
-    /// P = S + κ n̂ by the reactions found last.
-    pub(super) fn load_rows(&mut self) {
+    /// P = S + s κ n̂ by the reactions found last.
+    pub(super) fn load_rows(&mut self, s: f64) {
         for &c in &self.pressed {
             let contact = &self.compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             let axis = axis_row(&self.compiled.model, contact.joint);
-            self.rows[contact.joint] = axis + bearing.press(&self.force[c]).1 * self.kappa[c];
+            self.rows[contact.joint] = axis + bearing.press(&self.force[c]).1 * (s * self.kappa[c]);
         }
     }
 

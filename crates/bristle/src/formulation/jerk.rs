@@ -47,7 +47,19 @@ impl Machine {
         }
         self.effort_rates(t);
         let Self { compiled, work, b, rows, held, ties, joint_of, x, .. } = self;
-        x.copy_from_slice(jerk_rows(&compiled.model, work, b, rows, held)?);
+        let is_jam = match jerk_rows(&compiled.model, work, b, rows, held) {
+            Ok(jerks) => {
+                x.copy_from_slice(jerks);
+                false
+            }
+            Err(bristle_multibody::Error::Jam { .. }) => true,
+            Err(error) => return Err(error.into()),
+        };
+        if is_jam {
+            self.jerk_densely(t)?;
+            self.b.copy_from_slice(&self.x);
+            return Ok(());
+        }
         if !ties.dependent.is_empty() {
             // rates of the dependent accelerations that the led joints alone bring
             for driven in &self.driven {

@@ -46,19 +46,20 @@ impl Energies {
 }
 
 /// Numbers too large to be squared: those of the fastest joint say where.
-fn diverged(model: &Model, t: f64, v: &[f64]) -> Error {
+fn diverged(model: &Model, t: f64, v: &[f64], is_controlled: bool) -> Error {
     let fastest = v.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |v| v.0);
     let joint = model.joint_names[model.joint_of_velocity(fastest)].clone();
-    Error::Diverged { quantity: "velocity", joint, t, step: 0.0 }
+    Error::Diverged { quantity: "velocity", joint, t, step: 0.0, is_controlled }
 }
 
 impl Machine {
     /// Stored energies at a snapshot. Loads that are reactions are those found last: look there first.
     pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
+        let is_controlled = self.is_controlled;
         let Self { compiled, work, piece, load, .. } = self;
         let state = &at.mechanics;
         let failed = |source| match source {
-            bristle_multibody::Error::NonFinite { .. } => diverged(&compiled.model, state.t, &state.v),
+            bristle_multibody::Error::NonFinite { .. } => diverged(&compiled.model, state.t, &state.v, is_controlled),
             source => Error::Mechanics { t: state.t, source },
         };
         let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);

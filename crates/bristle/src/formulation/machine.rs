@@ -31,6 +31,7 @@
 //! stuck     r N stiction − |τ_f|                falls through 0: it breaks away
 //! open      1                                   N = 0: nothing to stick with, nothing to tell
 //! bristle   heading · v + θ                     the kink of |v|, only under error control; on request ż in place of v
+//! loads through zero, corners of tables         only under error control, see `kinks`
 //! ```
 //!
 //! None of them starts at zero. θ is the absolute tolerance: below it a kink does not matter, and a bristle that trembles about
@@ -39,14 +40,15 @@
 //! Corners, jumps and extrema of signals are events in time.
 //!
 //! **Motion.** A joint whose drive prescribes its position is no unknown either: position, velocity and acceleration come from the
-//! signal, and the drive's effort is what (1) requires. Where the signal has a corner the velocity jumps: the others take their part of
-//! the impulse, Δv = −M_ff⁻¹ M_fp Δv_p, and what was stuck is torn loose. (A bearing whose load is the reaction would have an impulse of
-//! friction as well: it is left out.)
+//! signal, and the drive's effort is what (1) requires. Where the signal has a corner the velocity jumps, the others take their part of
+//! the impulse, and bearings whose load is the reaction have an impulse of friction: see `impulse`.
 
 use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
+use crate::formulation::branch::{Branch, Jam};
 use crate::formulation::jacobian::Reduction;
+use crate::formulation::kinks::Kink;
 use crate::formulation::real_time::RealTime;
 use crate::formulation::rest::{Rest, Touched};
 use crate::formulation::ties::Ties;
@@ -193,10 +195,10 @@ pub(crate) enum Failure {
         contact: usize,
         source: ModeError,
     },
-    /// Newton has not found accelerations; the joint is where the largest residual stands.
-    NoAcceleration {
-        joint: usize,
-    },
+    /// Newton has not found accelerations, from where it started.
+    NoAcceleration,
+    /// There are none, or not on the branch that is continuous from zero friction.
+    Jam(Jam),
     /// Loads and modes do not settle.
     Unsettled {
         contact: usize,
@@ -205,6 +207,13 @@ pub(crate) enum Failure {
     Unbalanced {
         contact: usize,
     },
+}
+
+impl Failure {
+    /// Whether numbers ran out.
+    pub(super) fn is_non_finite(&self) -> bool {
+        matches!(self, Self::Mechanics(bristle_multibody::Error::NonFinite { .. }))
+    }
 }
 
 impl From<bristle_multibody::Error> for Failure {
@@ -224,6 +233,8 @@ pub(super) struct Driven {
     pub effort: f64,
     /// Jerk that the signal asks for.
     pub jerk: f64,
+    /// Jump of its velocity, at a corner.
+    pub jump: f64,
 }
 
 /// Equations (1) to (4) of a compiled machine. See above.
@@ -275,6 +286,9 @@ pub struct Machine {
     pub(super) kinks: Option<f64>,
     /// Which kinks those are.
     pub(super) kink: Kinks,
+    /// What loads through zero and corners of tables are seen by, one per contact; M_ii of each.
+    pub(super) seen: Vec<Kink>,
+    pub(super) kink_inertia: Vec<f64>,
     /// ε of contacts that have just left rest.
     pub(super) leaving: f64,
     /// Whether a sliding contact has gone further than ε since it left rest.
@@ -340,6 +354,13 @@ pub struct Machine {
     pub(super) derivatives: Option<Box<[DMatrix<f64>; 3]>>,
     /// The same taken through ties.
     pub(super) reduction: Option<Box<Reduction>>,
+    /// Scratch of the continuation; made when first asked for.
+    pub(super) branch: Option<Box<Branch>>,
+    /// Whether (1) is that of impulses, in which velocities, gravity and finite efforts play no part; velocities of that, 0, `n_v`.
+    pub(super) is_impulsive: bool,
+    pub(super) still: Vec<f64>,
+    /// Velocities before a part of a jump; `n_v`.
+    pub(super) jump_start: Vec<f64>,
     pub(super) failure: Option<Failure>,
     /// Scratch of `inverse`.
     pub(super) aside: super::inverse::Aside,
@@ -358,7 +379,7 @@ impl Machine {
         let free = (1..model.n_bodies()).filter(|&i| model.kinds[i] == JointKind::Free);
         let driven = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
             let Drive::Motion(_) = at.drive else { return None };
-            Some(Driven { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0 })
+            Some(Driven { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0, jump: 0.0 })
         });
         let pressed = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
         let rows = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
@@ -388,6 +409,8 @@ impl Machine {
             kink: Kinks::Velocity,
             armed: vec![false; n_contacts],
             is_any_unarmed: false,
+            seen: vec![Kink::default(); n_contacts],
+            kink_inertia: vec![0.0; n_contacts],
             leaving: tolerances.map_or(LEAST_VELOCITY, |(_, absolute)| 1e-3 * absolute),
             piece: Piece::After(0.0),
             next_corner: None,
@@ -425,6 +448,10 @@ impl Machine {
             changes: Vec::with_capacity(n_contacts),
             derivatives: None,
             reduction: None,
+            branch: None,
+            is_impulsive: false,
+            still: vec![0.0; n_v],
+            jump_start: vec![0.0; n_v],
             failure: None,
             aside: super::inverse::Aside::default(),
             kept: Vec::new(),
@@ -433,6 +460,7 @@ impl Machine {
         };
         machine.apply_wrenches();
         machine.bound_motions();
+        machine.set_kink_inertias();
         machine
     }
 
@@ -447,6 +475,11 @@ impl Machine {
     pub(crate) fn set_drive(&mut self, k: usize, drive: Drive) {
         self.compiled.drives[k].drive = drive;
         self.bound_motions();
+    }
+
+    /// Whether an error estimate chooses the steps.
+    pub(crate) fn is_controlled(&self) -> bool {
+        self.is_controlled
     }
 
     /// The machine.
@@ -661,20 +694,34 @@ impl Machine {
     }
 
     pub(super) fn explain(&self, t: f64, failure: Failure) -> Error {
-        let name = |joint: usize| self.compiled.model.joint_names[joint].clone();
         match failure {
-            Failure::Mechanics(bristle_multibody::Error::Jam { joint, inertia }) => Error::Jam { t, joint, inertia },
+            Failure::Jam(Jam { contacts, share, has_others }) => {
+                let mut names = contacts.iter().map(|&c| self.compiled.contact_name(c).to_owned());
+                let joint = names.next().unwrap_or_default();
+                if has_others {
+                    Error::Jam { t, joint, with: names.collect(), share }
+                } else {
+                    Error::NoAcceleration { t, joint, with: names.collect(), share }
+                }
+            }
+            Failure::NoAcceleration => {
+                let joint = self.pressed.first().map_or("", |&c| self.compiled.contact_name(c)).to_owned();
+                Error::NoAcceleration { t, joint, with: Vec::new(), share: 1.0 }
+            }
             Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
                 .unlent(&joint)
                 .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {
-                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: source.to_string() }
+                let reason = match source {
+                    ModeError::Unusable { .. } => "its inertia, load or limit is no usable number",
+                    ModeError::Dependent { .. } => "it holds what others at rest hold already",
+                };
+                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
             }
             Failure::Unbalanced { contact } => {
                 Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
             }
-            Failure::NoAcceleration { joint } => Error::NoAcceleration { t, joint: name(joint) },
             Failure::Unsettled { contact } => {
                 let reason =
                     "friction limits and loads do not settle: no modes are consistent with their own reactions";

@@ -5,8 +5,11 @@
 //! - `ties`: coordinates that depend on others;
 //! - `efforts`: what acts in the joints;
 //! - `implicit`, `jerk`, `residual`: three ways with accelerations that stand on both sides;
+//! - `branch`: the accelerations continuous from zero friction, and jams;
 //! - `warm`: where Newton for accelerations starts;
 //! - `events`: when modes change, and what happens then;
+//! - `kinks`: loads through zero and corners of tables, events that change no mode;
+//! - `impulse`: corners of prescribed motions;
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `resolution`: what bristles ask of a step, however loose its tolerance;
 //! - `jacobian`: derivatives for implicit steppers;
@@ -18,12 +21,15 @@
 //! - `system`: all of it as a stepper asks for it.
 
 mod archive;
+mod branch;
 mod efforts;
 mod events;
 mod implicit;
+mod impulse;
 mod inverse;
 mod jacobian;
 mod jerk;
+mod kinks;
 mod ledger;
 mod linearize;
 mod machine;

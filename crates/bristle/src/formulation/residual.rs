@@ -22,6 +22,7 @@ impl Machine {
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
         self.unbalanced().map_err(|e| self.trouble(e))?;
+        self.watch_loads();
         if self.ties.dependent.is_empty() {
             self.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.b[i]);
         } else {
@@ -89,7 +90,7 @@ impl Machine {
     /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P.
     pub(super) fn derive_residual(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         self.unbalanced()?;
-        self.load_rows();
+        self.load_rows(1.0);
         let Self { compiled, work, q, v, a, rows, joint_of, row_list, .. } = self;
         let model = &compiled.model;
         row_list.clear();

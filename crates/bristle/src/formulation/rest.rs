@@ -296,6 +296,7 @@ impl Machine {
                 self.mode[c] = Mode::of_sign(a);
             }
         }
+        self.begin_kinks();
         Ok(())
     }
 
@@ -322,7 +323,7 @@ impl Machine {
         for k in 0..self.rest.contacts.len() {
             self.mode[self.rest.contacts[k]] = Mode::Stuck;
         }
-        self.take_up(t)?;
+        self.estimate(t, 0.0)?;
         for _ in 0..MOST_ROUNDS {
             self.rest.tried.clear();
             self.rest.tried.extend(self.rest.contacts.iter().map(|&c| self.mode[c]));
@@ -337,7 +338,7 @@ impl Machine {
                 let c = self.rest.contacts[k];
                 self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
             }
-            self.take_up_reduced(t, IMPENDING)?;
+            self.estimate(t, IMPENDING)?;
         }
         let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
         Err(Failure::Unsettled { contact: changing.map_or(0, |(&c, _)| c) })
@@ -369,6 +370,15 @@ impl Machine {
             is_any |= told(&self.rest) > before;
         }
         is_any
+    }
+
+    /// [`Machine::take_up_reduced`] for modes that are a trial: where they jam, as a joint may on another that is locked but would give way, the reactions
+    /// without friction are what the next choice is made with.
+    fn estimate(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
+        match self.take_up_reduced(t, reduction) {
+            Err(Failure::Jam(_)) => self.read_reactions(),
+            result => result,
+        }
     }
 
     /// Accelerations and reactions that go with the modes.
@@ -427,7 +437,7 @@ impl Machine {
         self.rest.mode_before.copy_from_slice(&self.mode);
         for c in 0..self.mode.len() {
             let contact = &self.compiled.contacts[c];
-            if !contact.is_event_driven() {
+            if !contact.is_event_driven() || self.is_impulsive && contact.bearing.is_none() {
                 continue;
             }
             let rate = contact.rate(&self.v);
@@ -456,7 +466,8 @@ impl Machine {
             }
             if self.rest.touched[c] == Touched::ComesToRest {
                 self.mode[c] = Mode::Stuck;
-            } else if self.mode[c] != Mode::Stuck && rate != 0.0 {
+            } else if rate != 0.0 {
+                // it slides, or an impulse has torn it loose
                 self.mode[c] = Mode::of_sign(rate);
             }
         }
@@ -503,7 +514,8 @@ impl Machine {
     /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
     fn may_stick(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
-        contact.is_event_driven() && !self.is_led(c) && !self.rest.open[c] && !contact.never_sticks()
+        let has_load = !self.rest.open[c] && (!self.is_impulsive || contact.bearing.is_some());
+        contact.is_event_driven() && !self.is_led(c) && has_load && !contact.never_sticks()
     }
 
     /// Arms the events of sliding contacts that have left rest for good: further than ε. Whether any is not armed yet.
@@ -638,6 +650,7 @@ impl Machine {
         }
         active.iter().for_each(|&i| a[i] = 0.0);
         ties.rates(a);
+        let v = if self.is_impulsive { &self.still } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
         factor_rows_at(model, work, rows, held)?;

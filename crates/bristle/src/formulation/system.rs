@@ -41,6 +41,7 @@ impl System for Machine {
         } else {
             self.warm.keep(t, &self.a);
         }
+        self.watch_loads();
         self.fill_rates(t, dy)?;
         self.known = Some(t);
         Ok(())
@@ -136,6 +137,7 @@ impl System for Machine {
         }
         if !self.pressed.is_empty() {
             self.note_near_jams(t);
+            self.accept_loads(t).map_err(|e| self.trouble(e))?;
         }
         if moved {
             self.gather(y);

@@ -395,6 +395,11 @@ impl Ties {
         ties.delassus.factor().map_err(singular)
     }
 
+    /// Whether the determinant of G M⁻¹ Gᵀ factored last is positive, as it is without friction.
+    pub fn is_positive(&self) -> bool {
+        self.dependent.is_empty() || self.delassus.determinant().0 > 0.0
+    }
+
     /// Corrects x = M⁻¹ b by (6) and adds Gᵀλ to `b`.
     pub fn correct(&mut self, held: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
         let ties = self;

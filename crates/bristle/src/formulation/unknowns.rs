@@ -157,6 +157,7 @@ impl Machine {
     }
 
     fn lock_if(&mut self, may_stick: bool) {
+        let may_couple = may_stick && !self.is_impulsive;
         self.known = None;
         self.held.fill(false);
         self.is_stuck = false;
@@ -184,7 +185,7 @@ impl Machine {
             }
             for ((contact, mode), led) in compiled.contacts.iter().zip(&*mode).zip(&*led) {
                 let Some(b) = contact.b else { continue };
-                if may_stick && contact.is_event_driven() && *mode == Mode::Stuck && !led {
+                if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !led {
                     let _ = ties.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
                     ties.group(contact.v, b);
                 }
@@ -313,7 +314,9 @@ impl Machine {
     /// Whether a contact is stuck: locked by its own friction.
     pub(super) fn sticks(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
-        contact.is_event_driven() && self.mode[c] == Mode::Stuck && !self.is_led(c)
+        // impulses tear loose what holds by a given load
+        let can_hold = !self.is_impulsive || contact.bearing.is_some();
+        contact.is_event_driven() && self.mode[c] == Mode::Stuck && !self.is_led(c) && can_hold
     }
 
     /// Whether the motion of a contact is prescribed.

@@ -23,12 +23,24 @@ pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
             let (_, h, state) = error.last().unwrap_or((t, 0.0, &[]));
             let largest = state.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |y| y.0);
             let quantity = system.unknown(largest).0;
-            Error::Diverged { quantity, joint: owner(system, largest), t, step: h }
+            Error::Diverged {
+                quantity,
+                joint: owner(system, largest),
+                t,
+                step: h,
+                is_controlled: system.is_controlled(),
+            }
         }
         (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
         (Integrate::NonFinite { t, h, component, .. }, _) => {
             let quantity = system.unknown(component).0;
-            Error::Diverged { quantity, joint: owner(system, component), t, step: h }
+            Error::Diverged {
+                quantity,
+                joint: owner(system, component),
+                t,
+                step: h,
+                is_controlled: system.is_controlled(),
+            }
         }
         (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
             Error::ModeCycle { t, joint: system.name_of_event(index), burst }

@@ -1,0 +1,510 @@
+//! The solution of (1) that is continuous from zero friction, by continuation in the friction: where it ends the
+//! machine jams.
+//!
+//! With s from 0 to 1 the share of the friction that acts, T the coordinates' dependence on the unknowns (a = T a_u)
+//! and P = S + s κ n̂ as in `implicit`:
+//!
+//! ```text
+//! G(a, s) = Tᵀ (τ − M a − c − s κ N(f(a))) = 0            −∂G/∂a = J = Tᵀ M_P T            −∂G/∂s = F = Tᵀ κ N
+//! ```
+//!
+//! At s = 0 there is one solution, and det J > 0. The curve G = 0 is followed along its arc, predictor along the
+//! tangent, corrector in the plane across it:
+//!
+//! ```text
+//! (J  F) t = 0,  sign t_s = sign det J             ( J   F  ) (δa)   (G)
+//!                                                  ( t_aᵀ t_s) (δs) = (0)
+//! ```
+//!
+//! As long as det J > 0 the curve runs towards more friction and the first point with s = 1 is the solution. It may
+//! end before: at a **fold**, where det J = 0 and the curve turns back (the Painlevé paradox), or because
+//! accelerations grow beyond all bounds. Beyond a fold the curve is followed on, to tell whether other accelerations
+//! satisfy the equations: on this curve, which for one bearing is all there is.
+//!
+//! **Whose fault.** At the end t_a is the direction u in which inertia and friction cancel: 0 = uᵀ J u = uᵀ M u + Σ
+//! u_i s κ_i n̂_iᵀ δf_i(u). The bearings with negative terms are named, the most negative first.
+//!
+//! **Determinant, not pivots.** The recursion of `implicit` needs D_i > 0 in every joint, tips first: D_i is the
+//! pivot with all joints towards the base locked. It may pass through zero and be negative while det J = Π D_i > 0, D
+//! of a joint towards the base changing its sign through infinity at the same point: a tip that would jam on a locked
+//! base need not jam on one that gives way. There, and where couplings make the difference, J is factored as a dense
+//! matrix with pivoting: O(n³), and nowhere else.
+
+use super::machine::{Failure, Machine, TIGHT};
+use bristle_integrate::linear::Lu;
+use bristle_multibody::spatial::Motion;
+use bristle_multibody::{axis_row, mass_rows, rnea, rnea_rate};
+use nalgebra::DMatrix;
+
+/// Corrections at most: of Newton at given s, and of the corrector, whose starts are near.
+const MAX_CORRECTIONS: usize = 40;
+const MAX_NEAR: usize = 8;
+
+/// Residual to which the curve is followed.
+const ROUGH: f64 = 1e-9;
+
+/// First step along the curve, and the least; the arc is measured in s and in accelerations relative to the largest
+/// at its beginning. Where N = 0 the curve has a corner, and no step is too short for its angle: the least one goes
+/// round it.
+const FIRST_STEP: f64 = 1.0 / 16.0;
+const LEAST_STEP: f64 = 1e-9;
+
+/// Largest step relative to the distance from the origin.
+const LARGEST_STEP: f64 = 0.25;
+
+/// Steps along the curve at most, and the accelerations at which they have grown beyond all bounds.
+const MAX_STEPS: usize = 4000;
+const INFINITE: f64 = 1e6;
+
+/// det J as a part of what it is without friction: less than this is a jam. Where friction grows exactly as fast as
+/// inertia, accelerations grow until the residual is small in proportion: no solution.
+const LEAST_DETERMINANT: f64 = 1e-6;
+
+/// Least cosine between the tangents at both ends of a step, and that from which the next may be longer.
+const LEAST_COSINE: f64 = 0.9;
+const STRAIGHT: f64 = 0.99;
+
+/// Bearings with less than this share of the most negative term are not named.
+const NAMED: f64 = 0.1;
+
+/// Why no accelerations are found.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Jam {
+    /// The bearings whose friction cancels inertia, most of it first.
+    pub contacts: Vec<usize>,
+    /// Share of the friction at which the branch ends.
+    pub share: f64,
+    /// Whether accelerations on another branch satisfy the equations.
+    pub has_others: bool,
+}
+
+/// Scratch of dense Newton and of the continuation.
+#[derive(Debug, Clone)]
+pub(super) struct Branch {
+    /// M_P; `n_v` × `n_v`.
+    mass: DMatrix<f64>,
+    /// Factors of J; the sign of its determinant, 0 where that is next to nothing, and the logarithm of its size
+    /// without friction.
+    lu: Lu,
+    is_regular: bool,
+    sign: f64,
+    log_unloaded: f64,
+    /// Factors of the matrix of the corrector.
+    bordered: Lu,
+    /// G and F, then a correction; `n_v` + 1.
+    g: Vec<f64>,
+    f: Vec<f64>,
+    /// Accelerations without friction.
+    start: Vec<f64>,
+    /// The point (a, s) and the tangent there; the next ones; `n_v` + 1.
+    y: Vec<f64>,
+    t: Vec<f64>,
+    y_next: Vec<f64>,
+    t_next: Vec<f64>,
+    /// Size of the terms of (1), and of those of G; `n_v` + 1.
+    size: Vec<f64>,
+    scale: Vec<f64>,
+}
+
+impl Branch {
+    fn new(n_v: usize) -> Self {
+        let list = || vec![0.0; n_v + 1];
+        Self {
+            mass: DMatrix::zeros(n_v, n_v),
+            lu: Lu::new(n_v),
+            is_regular: false,
+            sign: 0.0,
+            log_unloaded: 0.0,
+            bordered: Lu::new(n_v + 1),
+            g: list(),
+            f: list(),
+            start: list(),
+            y: list(),
+            t: list(),
+            y_next: list(),
+            t_next: list(),
+            size: list(),
+            scale: list(),
+        }
+    }
+}
+
+impl Machine {
+    /// Dense Newton from the accelerations in `a`, then, if that does not end where det J > 0, the branch from zero
+    /// friction.
+    pub(super) fn solve_densely(&mut self, accuracy: f64) -> Result<(), Failure> {
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        let is_near = matches!(self.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
+        let found = if is_near { Ok(()) } else { self.walk(&mut at, accuracy) };
+        self.branch = Some(at);
+        found
+    }
+
+    /// Newton with all of the friction, det J compared with that without.
+    fn newton_near(&mut self, at: &mut Branch, accuracy: f64) -> Result<bool, Failure> {
+        self.imbalance(at, 1.0)?;
+        self.factor_densely(at, 0.0)?;
+        self.newton_densely(at, 1.0, accuracy)
+    }
+
+    /// The branch from zero friction.
+    pub(super) fn follow_branch(&mut self, accuracy: f64) -> Result<(), Failure> {
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        let found = self.walk(&mut at, accuracy);
+        self.branch = Some(at);
+        found
+    }
+
+    /// G, F and J at the accelerations in `a`; the largest part of G relative to its terms. Leaves reactions and loads.
+    fn linearise(&mut self, at: &mut Branch, s: f64) -> Result<f64, Failure> {
+        self.imbalance(at, s)?;
+        self.factor_densely(at, s)?;
+        let n = self.active.len();
+        at.scale[..n].fill(0.0);
+        for i in 0..self.v.len() {
+            let size = (0..self.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.a[j]).abs());
+            self.ties.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
+        }
+        let relative = |(g, size): (&f64, &f64)| if *g == 0.0 { 0.0 } else { g.abs() / size };
+        let left = at.g[..n].iter().zip(&at.scale[..n]).map(relative);
+        // a NaN stands out
+        let left = left.fold(0.0, |most: f64, left| if left > most || left.is_nan() { left } else { most });
+        if !left.is_finite() {
+            return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
+        }
+        Ok(left)
+    }
+
+    /// G and F, and the sizes of the terms of (1), at the accelerations in `a`. Leaves reactions and loads.
+    fn imbalance(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
+        let n = self.active.len();
+        let Self { compiled, work, q, v, still, is_impulsive, a, b, x, tau, force, load, kappa, .. } = self;
+        let (model, contacts) = (&compiled.model, &compiled.contacts);
+        let v = if *is_impulsive { still } else { v };
+        let required = rnea(model, work, q, v, a)?;
+        x.fill(0.0);
+        for (i, b) in b.iter_mut().enumerate() {
+            *b = tau[i] - required[i];
+            at.size[i] = tau[i].abs() + required[i].abs();
+        }
+        for &c in &self.pressed {
+            let contact = &contacts[c];
+            force[c] = work.reaction(contact.joint);
+            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+            let friction = kappa[c] * load[c];
+            x[contact.v] += friction;
+            b[contact.v] -= s * friction;
+            at.size[contact.v] += s * friction.abs();
+        }
+        at.g[..n].fill(0.0);
+        at.f[..n].fill(0.0);
+        for i in 0..b.len() {
+            for (k, c) in self.ties.made_of(i) {
+                at.g[k] += c * b[i];
+                at.f[k] += c * x[i];
+            }
+        }
+        Ok(())
+    }
+
+    /// M_P and the factors of J, by the reactions found last.
+    fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
+        let n = self.active.len();
+        self.load_rows(s);
+        let Self { compiled, work, q, rows, counters, ties, .. } = self;
+        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
+        counters.n_sweeps += 1;
+        let matrix = at.lu.matrix_mut(n);
+        matrix.clear();
+        let n_v = at.mass.nrows();
+        for i in 0..n_v {
+            for (r, t_r) in ties.made_of(i) {
+                for j in 0..n_v {
+                    ties.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
+                }
+            }
+        }
+        at.is_regular = at.lu.factor().is_ok();
+        let (sign, log) = at.lu.determinant();
+        if s == 0.0 {
+            at.log_unloaded = log;
+        }
+        at.sign = if at.is_regular && log - at.log_unloaded > LEAST_DETERMINANT.ln() { sign } else { 0.0 };
+        Ok(())
+    }
+
+    /// Newton from `a` with s κ in place of κ; whether it converges.
+    fn newton_densely(&mut self, at: &mut Branch, s: f64, accuracy: f64) -> Result<bool, Failure> {
+        let n = self.active.len();
+        self.counters.n_acceleration_solves += 1;
+        let mut before = f64::INFINITY;
+        for k in 0..MAX_CORRECTIONS {
+            let left = self.linearise(at, s)?;
+            // no further: what is left is rounding
+            if left <= accuracy || k > 6 && left <= 1e3 * accuracy && left >= 0.5 * before {
+                return Ok(at.is_regular);
+            }
+            if !at.is_regular {
+                return Ok(false);
+            }
+            before = left;
+            at.lu.solve(&mut at.g[..n]);
+            self.counters.n_substitutions += 1;
+            self.active.iter().zip(&at.g).for_each(|(&i, x)| self.a[i] += x);
+            self.ties.rates(&mut self.a);
+        }
+        Ok(false)
+    }
+
+    /// From no friction along the curve; accelerations are those at s = 1, or those before friction where it ends.
+    fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
+        // any will do: at s = 0 the equations are linear
+        self.active.iter().for_each(|&i| self.a[i] = 0.0);
+        self.ties.rates(&mut self.a);
+        if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
+            let joint = self.active.first().map_or(0, |&i| self.joint_of[i]);
+            let joint = self.compiled.model.joint_names[joint].clone();
+            return Err(bristle_multibody::Error::Singular { joint, inertia: 0.0 }.into());
+        }
+        self.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.a[i]);
+        if let Some(jam) = self.walk_on(at, accuracy)? {
+            self.active.iter().zip(&at.start).for_each(|(&i, start)| self.a[i] = *start);
+            self.ties.rates(&mut self.a);
+            // loads to go by where this was a trial
+            self.imbalance(at, 0.0)?;
+            return Err(Failure::Jam(jam));
+        }
+        Ok(())
+    }
+
+    /// The walk itself, from the solution at s = 0; the jam, if it ends before s = 1.
+    fn walk_on(&mut self, at: &mut Branch, accuracy: f64) -> Result<Option<Jam>, Failure> {
+        let n = self.active.len();
+        // the beginning, its tangent (−J⁻¹ F, 1), and the measure of accelerations
+        at.lu.solve(&mut at.f[..n]);
+        let largest = |list: &[f64]| list.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+        let accelerations = self.active.iter().map(|&i| self.a[i].abs()).fold(0.0, f64::max);
+        let scale = accelerations.max(largest(&at.f[..n]));
+        if scale == 0.0 {
+            // no accelerations, no loads
+            at.t_next.fill(0.0);
+            let is_found = self.newton_densely(at, 1.0, accuracy)?;
+            return if is_found { Ok(None) } else { self.jam(at, 1.0).map(Some) };
+        }
+        for (k, &i) in self.active.iter().enumerate() {
+            (at.y[k], at.t[k]) = (self.a[i] / scale, -at.f[k] / scale);
+        }
+        (at.y[n], at.t[n]) = (0.0, 1.0);
+        normalise(&mut at.t[..=n]);
+
+        let mut h = FIRST_STEP;
+        let mut fold: Option<Jam> = None;
+        for _ in 0..MAX_STEPS {
+            let (s, is_least) = (at.y[n], h <= LEAST_STEP);
+            let accepted = self.try_step(at, scale, h, is_least)?;
+            if !accepted {
+                if is_least {
+                    break;
+                }
+                h = (0.5 * h).max(LEAST_STEP);
+                continue;
+            }
+            // through s = 1: the solution, or another one
+            if at.y_next[n] >= 1.0 {
+                let along = (1.0 - s) / (at.y_next[n] - s);
+                for (k, &i) in self.active.iter().enumerate() {
+                    self.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
+                }
+                self.ties.rates(&mut self.a);
+                let is_solution = self.newton_densely(at, 1.0, accuracy)?;
+                if let Some(jam) = &mut fold {
+                    jam.has_others = is_solution && at.sign != 0.0;
+                    break;
+                }
+                if is_solution && at.sign > 0.0 {
+                    return Ok(None);
+                }
+                if is_least {
+                    break;
+                }
+                h = (0.5 * h).max(LEAST_STEP);
+                continue;
+            }
+            if fold.is_none() && at.sign <= 0.0 {
+                // t_s changes about linearly: s rises to so much on the way, perhaps to 1
+                let (t, t_next) = (at.t[n], at.t_next[n].min(0.0));
+                let rise = 0.5 * h * t * t / (t - t_next);
+                if s + 1.5 * rise >= 1.0 && !is_least {
+                    h = (0.5 * h).max(LEAST_STEP);
+                    continue;
+                }
+                let share = at.y_next[n];
+                fold = Some(self.jam(at, share)?);
+            }
+            let cosine = dot(&at.t[..=n], &at.t_next[..=n]);
+            std::mem::swap(&mut at.y, &mut at.y_next);
+            std::mem::swap(&mut at.t, &mut at.t_next);
+            let distance = at.y[..=n].iter().map(|y| y * y).sum::<f64>().sqrt();
+            if largest(&at.y[..n]) > INFINITE || at.y[n] < 0.0 {
+                break;
+            }
+            if cosine > STRAIGHT {
+                h = (2.0 * h).min(LARGEST_STEP * distance.max(1.0));
+            }
+        }
+        if fold.is_none() {
+            let share = at.y[n];
+            at.t_next.copy_from_slice(&at.t);
+            fold = Some(self.jam(at, share)?);
+        }
+        Ok(fold)
+    }
+
+    /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is good enough. The least step
+    /// is if it ends on the curve.
+    fn try_step(&mut self, at: &mut Branch, scale: f64, h: f64, is_least: bool) -> Result<bool, Failure> {
+        let n = self.active.len();
+        for k in 0..=n {
+            at.y_next[k] = at.y[k] + h * at.t[k];
+        }
+        let (mut moved, mut is_on_curve) = (0.0, false);
+        for _ in 0..MAX_NEAR {
+            self.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.a[i] = scale * y);
+            self.ties.rates(&mut self.a);
+            let s = at.y_next[n];
+            is_on_curve = self.linearise(at, s)? <= ROUGH;
+            self.border(at, scale);
+            if at.bordered.factor().is_err() {
+                return Ok(false);
+            }
+            if is_on_curve {
+                if !at.is_regular {
+                    return Ok(false);
+                }
+                break;
+            }
+            // the correction, in the plane across the tangent
+            at.g[n] = 0.0;
+            at.bordered.solve(&mut at.g[..=n]);
+            at.y_next[..=n].iter_mut().zip(&at.g).for_each(|(y, x)| *y += x);
+            moved += at.g[..=n].iter().map(|x| x * x).sum::<f64>().sqrt();
+            if moved > if is_least { 1e3 } else { 0.5 } * h {
+                return Ok(false);
+            }
+        }
+        if !is_on_curve {
+            return Ok(false);
+        }
+        // the tangent there
+        at.t_next[..n].fill(0.0);
+        at.t_next[n] = 1.0;
+        at.bordered.solve(&mut at.t_next[..=n]);
+        normalise(&mut at.t_next[..=n]);
+        if at.t_next[n] * at.sign < 0.0 {
+            at.t_next[..=n].iter_mut().for_each(|t| *t = -*t);
+        }
+        Ok(is_least || dot(&at.t[..=n], &at.t_next[..=n]) >= LEAST_COSINE)
+    }
+
+    /// The matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
+    fn border(&self, at: &mut Branch, scale: f64) {
+        let (n, n_v) = (self.active.len(), at.mass.nrows());
+        let matrix = at.bordered.matrix_mut(n + 1);
+        matrix.clear();
+        for i in 0..n_v {
+            for (r, t_r) in self.ties.made_of(i) {
+                for j in 0..n_v {
+                    self.ties.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += scale * t_r * at.mass[(i, j)] * t_c);
+                }
+            }
+        }
+        for k in 0..n {
+            matrix[(k, n)] = at.f[k];
+            matrix[(n, k)] = at.t[k];
+        }
+        matrix[(n, n)] = at.t[n];
+    }
+
+    /// The jam at the end of the branch, at the reactions found last: u is the acceleration part of `t_next`.
+    fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
+        self.x.fill(0.0);
+        self.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
+        for driven in &self.driven {
+            self.x[driven.v] = 0.0;
+        }
+        self.ties.rates(&mut self.x);
+        // M_P u − M u: what friction adds
+        self.load_rows(share);
+        let Self { compiled, work, q, rows, x, .. } = self;
+        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
+        for i in 0..x.len() {
+            at.g[i] = (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum();
+        }
+        for (i, row) in rows.iter_mut().enumerate() {
+            *row = axis_row(&compiled.model, i);
+        }
+        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
+        for i in 0..x.len() {
+            at.g[i] -= (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum::<f64>();
+            at.g[i] *= x[i];
+        }
+        let g = &at.g;
+        let term = |c: usize| g[compiled.contacts[c].v];
+        let is_loaded = |c: &usize| self.kappa[*c] != 0.0;
+        let most = self.pressed.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
+        let mut contacts: Vec<usize> =
+            self.pressed.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
+        contacts.sort_by(|&a, &b| term(a).total_cmp(&term(b)));
+        Ok(Jam { contacts, share, has_others: false })
+    }
+
+    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the jerks that
+    /// are given).
+    pub(super) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
+        let n = self.active.len();
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        self.x.fill(0.0);
+        for driven in &self.driven {
+            self.x[driven.v] = driven.jerk;
+        }
+        self.ties.rates(&mut self.x);
+        self.effort_rates(t);
+        let Self { compiled, work, q, v, a, b, x, force, kappa, ties, .. } = self;
+        let required = rnea_rate(&compiled.model, work, q, v, a, x)?;
+        b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
+        for &c in &self.pressed {
+            let contact = &compiled.contacts[c];
+            let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.press(&force[c]).1);
+            b[contact.v] -= kappa[c] * n_hat.dot(&work.force_rate(contact.joint));
+        }
+        at.g[..n].fill(0.0);
+        for (i, b) in b.iter().enumerate() {
+            ties.made_of(i).for_each(|(k, c)| at.g[k] += c * b);
+        }
+        self.factor_densely(&mut at, 1.0)?;
+        let result = if at.sign > 0.0 {
+            at.lu.solve(&mut at.g[..n]);
+            self.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
+            self.ties.rates(&mut self.x);
+            Ok(())
+        } else {
+            // beyond the fold: the direction of the least determinant is not at hand, that of the jerks is near it
+            at.t_next[..n].copy_from_slice(&at.g[..n]);
+            if at.is_regular {
+                at.lu.solve(&mut at.t_next[..n]);
+            }
+            self.jam(&mut at, 1.0).and_then(|jam| Err(Failure::Jam(jam)))
+        };
+        self.branch = Some(at);
+        result
+    }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn normalise(x: &mut [f64]) {
+    let length = dot(x, x).sqrt();
+    x.iter_mut().for_each(|x| *x /= length);
+}

@@ -1,0 +1,148 @@
+//! Corners of prescribed motions: velocities jump, and reactions are impulses.
+//!
+//! Where the signal of a `Motion` has a corner its joint changes its velocity by Δ at once. What takes time plays no
+//! part in that: gravity, springs, drives, dampers, centrifugal forces, friction under a given load; contacts of this
+//! kind that stick are torn loose. A load that is a reaction is an impulse like the reaction, and its friction too.
+//! With f the impulses through the joints per λ, λ from 0 to 1 being the part of the jump that is done,
+//!
+//! ```text
+//! dv_p/dλ = Δ          S_iᵀ f_i + armature_i dv_i/dλ + κ_i N(f_i) = 0          f = inertias · dv/dλ
+//! ```
+//!
+//! That is (1) without velocities and efforts, v in the place of q̇ and λ in that of t: the same Newton, the same
+//! choice of modes for those that slide, stick or break away. **Assumed** is therefore that the corner is the limit
+//! of a short ramp, in which all prescribed velocities that jump at this instant do so in proportion (Routh's
+//! construction for impacts), and that positions and bristles do not move in it. N is of degree one and inertias
+//! stand still: with κ constant so is dv/dλ, up to where a bearing that slides comes to rest; there it sticks, or
+//! goes on, or turns round, and the rest of the jump follows. Where κ depends on the slip speed the jump is taken in
+//! [`PIECES`] parts by the midpoint rule: κ at the middle of each.
+//!
+//! The ledger: work of the drives ∫ P_p v_p dλ, P_p the impulse that the jump requires of them, heat ∫ κ N v dλ. Over
+//! one part both are products with the mean velocity, exactly.
+
+use super::machine::{Failure, Machine};
+use super::rest::Touched;
+use bristle_friction::{FrictionLaw, Mode};
+
+/// Parts of a jump where κ depends on the slip speed: the midpoint rule is then right to 1e-4 of the change of κ.
+const PIECES: f64 = 32.0;
+
+/// Parts at most: each bearing stops, leaves and turns round a few times.
+const MAX_PARTS: usize = 4096;
+
+/// Jumps below this, relative to the largest, are rounding.
+const ROUNDED: f64 = 1e-14;
+
+impl Machine {
+    /// Prescribed velocities that jump at `t` move the others at once; work and heat into `quad`. Whether there were
+    /// any.
+    pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
+        // Δ, in `b`
+        for driven in &self.driven {
+            self.b[driven.v] = -self.v[driven.v];
+        }
+        self.place()?;
+        self.prescribe(t);
+        let mut is_jump = false;
+        for driven in &mut self.driven {
+            let before = -self.b[driven.v];
+            self.b[driven.v] += self.v[driven.v];
+            driven.jump = self.b[driven.v];
+            is_jump |= driven.jump.abs() > 1e-12 * (1.0 + self.v[driven.v].abs());
+            self.v[driven.v] = before;
+        }
+        if !is_jump {
+            self.prescribe(t);
+            return Ok(false);
+        }
+        self.before.copy_from_slice(&self.mode);
+        let gravity = std::mem::take(&mut self.work.outside.gravity);
+        self.work.outside.clear_wrenches();
+        self.is_impulsive = true;
+        let taken = self.jump(t, quad);
+        self.is_impulsive = false;
+        self.work.outside.gravity = gravity;
+        self.apply_wrenches();
+        taken?;
+        // those that move are not at rest, whatever their event says
+        for (contact, touched) in self.compiled.contacts.iter().zip(&mut self.rest.touched) {
+            if contact.rate(&self.v) != 0.0 {
+                *touched = Touched::No;
+            }
+        }
+        self.prescribe(t);
+        Ok(true)
+    }
+
+    /// The jump, part by part.
+    fn jump(&mut self, t: f64, quad: &mut [f64]) -> Result<(), Failure> {
+        let mut left = 1.0_f64;
+        self.rest.touched.fill(Touched::No);
+        for _ in 0..MAX_PARTS {
+            self.prescribe_jump();
+            self.settle(t)?;
+            let largest = self.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
+            self.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
+
+            // up to where the next one comes to rest
+            let is_curved = self.pressed.iter().any(|&c| self.depends_on_speed(c));
+            let (mut part, mut stops) = (if is_curved { left.min(1.0 / PIECES) } else { left }, None);
+            for &c in &self.pressed {
+                let contact = &self.compiled.contacts[c];
+                let (rate, slope) = (contact.rate(&self.v), contact.rate(&self.a));
+                let at = -rate / slope;
+                if contact.is_event_driven() && rate * slope < 0.0 && at <= part {
+                    (part, stops) = (at, Some(c));
+                }
+            }
+            self.jump_start.copy_from_slice(&self.v);
+            if is_curved {
+                // κ in the middle
+                self.v.iter_mut().zip(&self.a).for_each(|(v, a)| *v += 0.5 * part * a);
+                self.efforts(t);
+                self.solve_accelerations(super::machine::TIGHT)?;
+                self.read_reactions()?;
+            }
+            let Self { compiled, v, a, jump_start, .. } = self;
+            v.iter_mut().zip(&*jump_start).zip(&*a).for_each(|((v, start), a)| *v = start + part * a);
+            let mean = |k: usize| part * (jump_start[k] + 0.5 * part * a[k]);
+            for driven in &self.driven {
+                quad[0] += driven.effort * mean(driven.v);
+            }
+            for &c in &self.pressed {
+                let contact = &compiled.contacts[c];
+                quad[2 + compiled.heat_of(contact)] += self.kappa[c] * self.load[c] * mean(contact.v);
+            }
+            left -= part;
+            self.rest.touched.fill(Touched::No);
+            if let Some(c) = stops {
+                self.rest.touched[c] = Touched::ComesToRest;
+                self.v[self.compiled.contacts[c].v] = 0.0;
+            }
+            if left <= f64::EPSILON {
+                return Ok(());
+            }
+        }
+        Err(Failure::NoAcceleration)
+    }
+
+    /// dv/dλ of the joints whose motion is prescribed.
+    fn prescribe_jump(&mut self) {
+        for driven in &self.driven {
+            self.a[driven.v] = driven.jump;
+        }
+    }
+
+    /// Whether κ of a bearing that slides changes with its slip speed.
+    fn depends_on_speed(&self, c: usize) -> bool {
+        let contact = &self.compiled.contacts[c];
+        let slip = contact.arm * contact.rate(&self.v);
+        match contact.law.event_driven() {
+            Some(law) => {
+                let levels = [slip, slip + contact.arm * contact.rate(&self.a)].map(|v| law.kinetic_level(v.abs()).0);
+                self.mode[c] != Mode::Stuck && levels[0] != levels[1]
+            }
+            None => contact.rate(&self.a) != 0.0 && contact.law.evaluate(slip, self.state[c]).effort_v != 0.0,
+        }
+    }
+}

@@ -31,7 +31,8 @@ fn assert_right(name: &str, methods: &[Method], tolerances: &[f64], formulations
                 let off = difference(&shown, &reference);
                 assert!(
                     is_right(off),
-                    "{name}, {method:?}, {tolerance:e}, {formulation:?}: {off:?}\n{shown:?}\n{reference:?}"
+                    "{name}, {method:?}, {tolerance:e}, {formulation:?}, {} steps: {off:?}\n{shown:?}\n{reference:?}",
+                    shown.steps
                 );
                 n_right += 1;
             }

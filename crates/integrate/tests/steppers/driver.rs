@@ -383,8 +383,8 @@ fn no_step_is_further_off_than_the_system_bears() {
         };
         let (worst, n_rejected, defect) = run(true);
         assert!(worst <= 0.1 + 1e-12 && n_rejected > 0, "{method:?}: {worst}");
-        // steps of a tenth: a second-order stepper's interpolant is off by a thousandth
-        assert!(defect > 0.0 && defect < 1e-3, "{method:?}: rates that are off by {defect:e}");
+        // Newton leaves a hundredth of the tolerance, which is 1 at y = 1
+        assert!(defect > 0.0 && defect < 1e-2, "{method:?}: rates that are off by {defect:e}");
         assert!(run(false).0 > 0.2, "{method:?}: it did not need to be told");
     }
 }

@@ -81,7 +81,9 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// Events follow one another faster than the budget: Zeno behaviour or chatter.
-    #[error("event {event:?} at t = {t:?} exceeds the budget of {rate} events per unit time (burst {burst})")]
+    #[error(
+        "event {event:?} at t = {t:?} exceeds the budget of {rate} events, one in every step, in the time so far (burst {burst})"
+    )]
     EventBudget {
         /// Time of the event.
         t: f64,
@@ -89,7 +91,7 @@ pub enum Error {
         h: f64,
         /// The event.
         event: crate::Fired,
-        /// Events allowed per unit time.
+        /// Events without a step between them allowed per length of the run so far.
         rate: f64,
         /// Events allowed in quick succession.
         burst: usize,

@@ -24,10 +24,19 @@ pub struct Tolerance {
 crate::archive::archived!(Tolerance { rtol, atol });
 
 impl Tolerance {
-    /// Tolerance of unknown i of this size; never so small that its square or inverse square overflows.
+    /// No tolerance is smaller: its square and inverse square do not overflow.
+    const LEAST: f64 = 1e-150;
+
+    /// Tolerance of unknown i of this size.
     #[inline]
     pub fn scale(&self, i: usize, size: f64) -> f64 {
-        (self.atol[i] + self.rtol * size).max(1e-150)
+        (self.atol[i] + self.rtol * size).max(Self::LEAST)
+    }
+
+    /// Whether unknown i of this size has a tolerance of its own.
+    #[inline]
+    pub fn is_known(&self, i: usize, size: f64) -> bool {
+        self.atol[i] + self.rtol * size > Self::LEAST
     }
 
     /// √(mean((eᵢ/(atolᵢ + rtol·max(|aᵢ|, |bᵢ|)))²)): the norm in which 1 is the tolerance.

@@ -7,6 +7,7 @@
 //! - `implicit`, `jerk`, `residual`: three ways with accelerations that stand on both sides;
 //! - `warm`: where Newton for accelerations starts;
 //! - `events`: when modes change, and what happens then;
+//! - `turning`: whose turning a stuck joint feels;
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `jacobian`: derivatives for implicit steppers;
 //! - `real_time`: a fixed-step method of its own, in place of all these;
@@ -33,6 +34,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod ties;
+mod turning;
 mod unknowns;
 mod warm;
 

@@ -285,10 +285,20 @@ impl Signal {
         let mut times = Vec::new();
         self.breaks_into(&mut times);
         times.sort_by(f64::total_cmp);
-        times.into_iter().find(|&t| {
-            let (before, after) = (self.value_before(t), self.value(t));
-            t > 0.0 && (after - before).abs() > 1e-12 * (1.0 + before.abs().max(after.abs()))
-        })
+        times.into_iter().find(|&t| t > 0.0 && (self.value(t) - self.value_before(t)).abs() > 1e-12 * self.size(t))
+    }
+
+    /// A bound on the terms that its value up to `t` is made of, of which rounding is a part.
+    fn size(&self, t: f64) -> f64 {
+        let largest = |points: &[(f64, f64)]| points.iter().fold(0.0_f64, |most, point| most.max(point.1.abs()));
+        match self {
+            Signal::Constant(c) => c.abs(),
+            Signal::Ramp { rate, start } => rate.abs() * (t.abs() + start.abs()),
+            Signal::Sine { amplitude, offset, .. } => amplitude.abs() + offset.abs(),
+            Signal::Table(points) | Signal::Steps(points) => largest(points),
+            Signal::Piecewise(parts) => parts.iter().fold(0.0, |most, (_, part)| part.size(t).max(most)),
+            Signal::Sum(terms) => terms.iter().map(|term| term.size(t)).sum(),
+        }
     }
 
     /// Largest angular frequency of its sines, rad/s; 0 without any.
@@ -440,13 +450,16 @@ fn clamped(sample: Sample) -> Sample {
     }
 }
 
-/// Whether something is past zero just after a time at which it and its two derivatives are given. A crossing is located to
-/// rounding: what is nearer to zero than that goes where its derivatives point.
+/// Whether something of the size of 1 is past zero just after a time at which it and its two derivatives are given. A
+/// crossing is located to
+/// rounding: what is nearer to zero than that goes where its derivatives point. A derivative that its second
+/// derivative would undo within rounding,
+/// d²/|2 s| being as far as it gets, is that of an extremum.
 fn is_beyond(gap: f64, derivative: f64, second: f64) -> bool {
     const ROUNDING: f64 = 1e-12;
     if gap.abs() > ROUNDING {
         gap > 0.0
-    } else if derivative.abs() > ROUNDING * (1.0 + second.abs()) {
+    } else if derivative * derivative > 2.0 * ROUNDING * second.abs() {
         derivative > 0.0
     } else {
         second >= 0.0

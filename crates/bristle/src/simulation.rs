@@ -52,7 +52,7 @@ use crate::spawn::{refuse_unsupported, spawn};
 use crate::write_back::WriteBack;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::control::Atol;
-use bristle_integrate::{Driver, Method, Options, Outcome, Sink, Stats, System};
+use bristle_integrate::{Control, Driver, Method, Options, Outcome, Sink, Stats, System};
 use explain::{placed, unknown};
 use hecs::{Entity, World};
 use rows::{Recorder, channels};
@@ -552,8 +552,9 @@ fn start(
     };
     let mut system = Machine::new(compiled, formulation, tolerances);
     system.set_kinks(kinks);
-    if options.method == Method::Own {
-        system.make_real_time();
+    // other controls have been refused
+    if let (Method::Own, Control::Constant { step }) = (options.method, &options.control) {
+        system.make_real_time(*step);
     }
     let mut y = vec![0.0; system.max_dim()];
     system.begin(state, &mut y)?;

@@ -80,12 +80,16 @@ impl Collector {
 pub struct Turnover {
     /// What was stored more or less than at the start, and what was put in and dissipated.
     pub moved: f64,
-    /// The same with every kind of stored energy by itself: a pendulum exchanges what it does not lose.
-    pub exchanged: f64,
+    /// Energy in play: what was put in and dissipated, the energy of motion, of springs and of bristles, and by how
+    /// much that of height has
+    /// changed, whose zero means nothing. A pendulum exchanges what it does not lose; a body in flight has its energy
+    /// though it exchanges none.
+    pub in_play: f64,
     /// Energy of any kind, by which the others are rounded.
     pub largest: f64,
-    /// Columns of what is stored, and of the rest.
+    /// Columns of what is stored, of which those of height come last, and of the rest.
     stored: Vec<usize>,
+    n_motion: usize,
     others: Vec<usize>,
     /// The first row.
     first: Vec<f64>,
@@ -97,8 +101,10 @@ impl Turnover {
             let is_one = |name: &str| name.strip_prefix("energy.").is_some_and(|kind| kinds.contains(&kind));
             names.iter().enumerate().filter(|(_, name)| is_one(name)).map(|(k, _)| k).collect()
         };
-        let stored = columns(&["kinetic", "potential", "elastic", "bristle"]);
-        Self { stored, others: columns(&["load", "input", "dissipated"]), ..Self::default() }
+        let mut stored: Vec<usize> = columns(&["kinetic", "elastic", "bristle"]);
+        let n_motion = stored.len();
+        stored.append(&mut columns(&["potential"]));
+        Self { stored, n_motion, others: columns(&["load", "input", "dissipated"]), ..Self::default() }
     }
 
     fn row(&mut self, row: &[f64]) {
@@ -108,10 +114,12 @@ impl Turnover {
         let change = |k: &usize| row[*k] - self.first[*k];
         let others: f64 = self.others.iter().map(|k| change(k).abs()).sum();
         let moved = self.stored.iter().map(change).sum::<f64>().abs() + others;
-        let exchanged = self.stored.iter().map(|k| change(k).abs()).sum::<f64>() + others;
+        let (motion, height) = self.stored.split_at(self.n_motion);
+        let motion: f64 = motion.iter().map(|k| row[*k].abs()).sum();
+        let in_play = motion + height.iter().map(|k| change(k).abs()).sum::<f64>() + others;
         let largest = self.stored.iter().chain(&self.others).map(|k| row[*k].abs()).fold(0.0, f64::max);
         self.moved = self.moved.max(moved);
-        self.exchanged = self.exchanged.max(exchanged);
+        self.in_play = self.in_play.max(in_play);
         self.largest = self.largest.max(largest);
     }
 }

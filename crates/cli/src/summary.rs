@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Coordinates named in the text at most.
 const MOST_STATES: usize = 24;
 
-/// Of what is moved, and of what is exchanged at all, an error of these parts says that the motion is another one.
+/// Of what is moved, and of what is in play at all, an error of these parts says that the motion is another one.
 const HOPELESS: (f64, f64) = (0.05, 0.01);
 
 /// Where nothing moves, an error of this part of the energy there is comes from rounding.
@@ -335,14 +335,13 @@ impl Summary {
 
 /// A balance that no small error explains.
 fn doubtful_balance(collected: &Collector) -> Option<String> {
-    let (worst, Turnover { moved, exchanged, largest, .. }) = (collected.worst_balance, &collected.turnover);
-    let limit = (HOPELESS.0 * moved).max(HOPELESS.1 * exchanged).max(ROUNDED * largest);
+    let (worst, Turnover { moved, in_play, largest, .. }) = (collected.worst_balance, &collected.turnover);
+    let limit = (HOPELESS.0 * moved).max(HOPELESS.1 * in_play).max(ROUNDED * largest);
     (worst > limit).then(|| {
-        // what is neither put in nor dissipated is exchanged
         let of = if 2.0 * worst < *moved {
             format!("where {} J are dissipated, put in and stored", significant(*moved))
         } else {
-            format!("where {} J are exchanged", significant(*exchanged))
+            format!("where {} J are in play", significant(*in_play))
         };
         format!(
             "warning: the energy balance is off by {} J, {of}: the motion is not to be trusted; take a smaller step, or a smaller \

@@ -87,15 +87,18 @@ pub struct Driver {
     f1: Vec<f64>,
     slips: Vec<Slip>,
     fired: Vec<Fired>,
-    /// Events still allowed in quick succession, as of `tokens_t`.
+    /// Events still allowed in quick succession, as of `tokens_t`; steps of the planned length since then; where the
+    /// run began.
     tokens: f64,
     tokens_t: f64,
+    n_planned: usize,
+    t_begin: f64,
     is_terminated: bool,
 }
 
 crate::archive::archived!(Driver {
     stepper, control, tolerance, t, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens, tokens_t,
-    is_terminated
+    n_planned, t_begin, is_terminated
 } without options, slips, fired; fits |it| it.n <= it.y.len());
 
 impl Driver {
@@ -130,6 +133,8 @@ impl Driver {
             fired: Vec::with_capacity(max_events + 1),
             tokens: options.event_burst as f64,
             tokens_t: t,
+            n_planned: 0,
+            t_begin: t,
             is_terminated: false,
             options,
         };
@@ -247,6 +252,7 @@ impl Driver {
         if is_adaptive {
             system.resolution(t, &self.y[..n], &mut self.tolerance.bound[..n]);
         }
+        let is_capped = self.h_cap.is_finite();
         let mut wanted = self.plan(system, t_stop)?;
         let h_lost = 8.0 * f64::EPSILON * t.abs();
         let mut h;
@@ -367,6 +373,8 @@ impl Driver {
             let since_last = self.t - self.tokens_t;
             self.spend_event(h_taken)?;
             self.switch(system, sink, h_taken, since_last)?;
+        } else if !is_capped {
+            self.n_planned += 1;
         }
         self.run_hook(system, h_taken)
     }
@@ -393,8 +401,9 @@ impl Driver {
         Ok(wanted.min(self.options.max_step))
     }
 
-    /// First step after Hairer, Nørsett & Wanner, *Solving ODEs I*, section II.4: an explicit Euler step that changes y by a hundredth,
-    /// and from it the second derivative.
+    /// First step after Hairer, Nørsett & Wanner, *Solving ODEs I*, section II.4: an explicit Euler step that changes y by
+    /// a hundredth, and from it the second derivative. Where they take the unit of time as it comes, here it is one of the
+    /// motion's own, so that the step does not depend on what time is measured in.
     fn estimate_step<S: System>(&mut self, system: &mut S, rest: f64) -> Result<f64, Error> {
         let n = self.n;
         if n == 0 {
@@ -406,19 +415,34 @@ impl Driver {
         }
         let Driver { t, y, y_at, f0, f1, tolerance, stats, .. } = self;
         let (y, moved, f0, f1) = (&y[..n], &mut y_at[..n], &mut f0[..n], &mut f1[..n]);
-        let norm = |x: &[f64]| tolerance.norm(x, y, y);
+        // an unknown at zero without an absolute tolerance has no measure yet, and says nothing
+        let norm = |x: &[f64]| {
+            let known = (0..n).filter(|&i| tolerance.is_known(i, y[i].abs()));
+            let sum: f64 = known.map(|i| (x[i] / tolerance.scale(i, y[i].abs())).powi(2)).sum();
+            (sum / n as f64).sqrt()
+        };
         let exponent = self.stepper.error_exponent().unwrap_or(5.0);
         let mut estimate = || -> Result<f64, Trouble> {
             stats.n_rhs += 2;
             system.rhs(*t, y, f0)?;
             let (d0, d1) = (norm(y), norm(f0));
-            let h = if d0 < 1e-5 || d1 < 1e-5 { 1e-6 } else { 0.01 * d0 / d1 };
-            let h = h.min(rest);
+            let is_known = d0 >= 1e-5 && d1 * rest >= 1e-5;
+            let h = if is_known { (0.01 * d0 / d1).min(rest) } else { 1e-6 * rest };
             (0..n).for_each(|i| moved[i] = y[i] + h * f0[i]);
             system.rhs(*t + h, moved, f1)?;
             f1.iter_mut().zip(f0.iter()).for_each(|(f1, f0)| *f1 -= f0);
-            let steepest = d1.max(norm(f1) / h);
-            let h1 = if steepest <= 1e-15 { (1e-3 * h).max(1e-6) } else { (0.01 / steepest).powf(1.0 / exponent) };
+            let d2 = norm(f1) / h;
+            // the unit of time: y by ẏ or √(y/ÿ), whichever is longer; else the time in which ẏ changes, or the way ahead.
+            // The factor 4 is a calibration, not a result: it makes the unit about the 1 s of the book for HIRES, whose
+            // end errors scatter with the first step by as much as the slopes in `tests/steppers/slopes.rs` allow
+            let units = [4.0 * (d0 / d1).max((d0 / d2).sqrt()), d1 / d2, rest];
+            let unit = units.into_iter().find(|unit| *unit > 0.0 && unit.is_finite()).unwrap_or(rest);
+            let steepest = (unit * d1).max(unit * unit * d2);
+            let h1 = if steepest <= 1e-15 {
+                (1e-3 * h).max(1e-6 * rest)
+            } else {
+                unit * (0.01 / steepest).powf(1.0 / exponent)
+            };
             Ok((100.0 * h).min(h1).min(rest))
         };
         match estimate() {
@@ -557,15 +581,23 @@ impl Driver {
         self.locator.advance(&self.g[..n_events]);
     }
 
-    /// A bucket of `event_burst` tokens that fills at `event_rate`; every instant with events takes one.
-    /// Time events are known in advance and free.
+    /// A bucket of `event_burst` tokens; every instant with events takes one. Time events are known in advance and
+    /// free.
+    ///
+    /// It fills by the run's own scales, whatever the unit of time: half a token for every step of the length that was
+    /// planned, since events with such
+    /// steps between them are resolved, however quickly they follow one another; and `event_rate` tokens per length of
+    /// the run so far. Chatter and
+    /// Zeno behaviour have an event in every step, and so many of them in a time that is nothing beside the run.
     fn spend_event(&mut self, h: f64) -> Result<(), Error> {
         if self.fired.iter().all(|fired| *fired == Fired::Time) {
             return Ok(());
         }
         let Options { event_rate: rate, event_burst: burst, .. } = self.options;
-        self.tokens = (self.tokens + rate * (self.t - self.tokens_t)).min(burst as f64) - 1.0;
-        self.tokens_t = self.t;
+        let share = (self.t - self.tokens_t) / (self.t - self.t_begin).max(f64::MIN_POSITIVE);
+        let filled = self.tokens + 0.5 * self.n_planned as f64 + rate * share;
+        self.tokens = filled.min(burst as f64) - 1.0;
+        (self.tokens_t, self.n_planned) = (self.t, 0);
         if self.tokens >= 0.0 {
             return Ok(());
         }

@@ -85,7 +85,7 @@ pub enum Error {
     },
     /// Events follow one another faster than the budget: Zeno behaviour or chatter.
     #[error(
-        "events follow one another without end at t = {t:?}: more than {burst}, and more than {rate} per unit time"
+        "events follow one another without end at t = {t:?}: more than {burst} at once, and more than {rate} per step of the time so far"
     )]
     EventBudget {
         /// Time of the event.
@@ -94,7 +94,7 @@ pub enum Error {
         h: f64,
         /// The event.
         event: crate::Fired,
-        /// Events allowed per unit time.
+        /// Events without a step between them allowed per length of the run so far.
         rate: f64,
         /// Events allowed in quick succession.
         burst: usize,

@@ -23,7 +23,8 @@ pub struct Options {
     pub newton_atol: f64,
     /// Points per step at which event functions are looked at, the end included.
     pub event_samples: usize,
-    /// Instants with events allowed per unit time, in the long run.
+    /// Instants with events in every step that are allowed in as long a time as the run has lasted so far; events with
+    /// steps between them cost nothing.
     pub event_rate: f64,
     /// Instants with events allowed in quick succession.
     pub event_burst: usize,

@@ -26,16 +26,25 @@ pub struct Tolerance {
 crate::archive::archived!(Tolerance { rtol, atol } without bound);
 
 impl Tolerance {
+    /// No tolerance is smaller: its square and inverse square do not overflow.
+    const LEAST: f64 = 1e-150;
+
     /// Without bounds.
     pub fn new(rtol: f64, atol: Vec<f64>) -> Self {
         let bound = vec![f64::INFINITY; atol.len()];
         Tolerance { rtol, atol, bound }
     }
 
-    /// Tolerance of unknown i of this size; never so small that its square or inverse square overflows.
+    /// Tolerance of unknown i of this size.
     #[inline]
     pub fn scale(&self, i: usize, size: f64) -> f64 {
-        (self.atol[i] + self.rtol * size).min(self.bound[i]).max(1e-150)
+        (self.atol[i] + self.rtol * size).min(self.bound[i]).max(Self::LEAST)
+    }
+
+    /// Whether unknown i of this size has a tolerance of its own.
+    #[inline]
+    pub fn is_known(&self, i: usize, size: f64) -> bool {
+        self.atol[i] + self.rtol * size > Self::LEAST
     }
 
     /// √(mean((eᵢ/min(atolᵢ + rtol·max(|aᵢ|, |bᵢ|), boundᵢ))²)): the norm in which 1 is the tolerance.

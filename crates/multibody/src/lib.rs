@@ -81,6 +81,7 @@ mod columns;
 mod crba;
 mod derivatives;
 mod error;
+mod floating;
 mod jacobian;
 mod jerk;
 mod joint;
@@ -92,6 +93,7 @@ mod reaction;
 mod rnea;
 mod rows;
 pub mod spatial;
+mod symmetry;
 mod trig;
 mod work;
 
@@ -100,6 +102,9 @@ pub use chart::{advance, chart_point, chart_rate, configuration_difference, neut
 pub use crba::crba;
 pub use derivatives::{Row, aba_derivatives, rnea_derivatives, rnea_derivatives_rows};
 pub use error::{Error, ModelError};
+pub use floating::{
+    FloatingTree, LinkMotion, floating_tree, floating_wrench, link_motion, set_free_pose, set_free_velocity,
+};
 pub use jacobian::{jacobian, point_acceleration, point_velocity};
 pub use jerk::{jerk, jerk_begin, jerk_rows, rnea_rate};
 pub use joint::JointKind;
@@ -110,5 +115,6 @@ pub use momentum::{Momentum, center_of_mass, kinetic_energy, momentum, potential
 pub use reaction::{Reaction, reactions};
 pub use rnea::{bias_efforts, rnea};
 pub use rows::{axis_row, factor_rows, factor_rows_at, solve_rows, unloaded_rows};
+pub use symmetry::{Unfelt, branches, unfelt};
 pub use trig::sin_cos;
 pub use work::{Outside, State, Work};

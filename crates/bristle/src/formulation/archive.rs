@@ -23,6 +23,7 @@ impl Archived for Machine {
             formulation: _,
             free: _,
             joint_of: _,
+            turning: _,
             motion_step: _,
             motion_share: _,
             motion_angle: _,

@@ -8,12 +8,14 @@ use crate::signal::{Piece, Sample};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{Fired, Restart, Trouble};
 
-/// Turn of the moving joints in one step, rad, while a joint is held. The event locator looks at the break-away function four
+/// Turn in one step, rad, of the moving joints that a stuck joint feels (`turning`). The event locator looks at the
+/// break-away function four
 /// times a step: a load that follows the sine of an angle, or of twice that angle, and peaks 0.1 % above the limit is above it for
 /// 0.089 or 0.045 rad.
 const TURN: f64 = 0.125;
 
-/// Bristles bent less than this the other way, in units of friction per load, have not yet changed sides.
+/// Bristles bent less than this the other way, relative to the Coulomb level, have not yet changed sides: some
+/// roundings.
 const LEAST_BEND: f64 = 1e-15;
 
 /// Rounding in what contacts that hold together could hold, relative to it.
@@ -60,7 +62,12 @@ impl Machine {
     /// Accelerations and reactions are those of the modes that hold.
     pub(super) fn set_slack(&mut self) {
         self.slack.fill(0.0);
-        let effort = self.tau.iter().fold(0.0_f64, |most, tau| most.max(tau.abs()));
+        // the largest of forces, and of moments
+        let mut efforts = [0.0_f64; 2];
+        for (k, tau) in self.tau.iter().enumerate() {
+            let effort = &mut efforts[usize::from(self.compiled.model.turns(k))];
+            *effort = effort.max(tau.abs());
+        }
         for c in 0..self.slack.len() {
             if self.sticks(c) {
                 // one of several that hold together is past its limit by so little that they are found to hold: it is looked at again when that has
@@ -73,6 +80,7 @@ impl Machine {
                 let contact = &self.compiled.contacts[c];
                 let strength = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
                 let ([up, down], f) = (self.limits(c), self.friction[c]);
+                let effort = efforts[usize::from(self.compiled.model.turns(contact.v))];
                 let size = f.abs().max(up).max(down).max(effort).max(strength * contact.largest());
                 let beyond = (-room([up, down], f)).max(0.0);
                 self.slack[c] = times * (beyond + 4.0 * f64::EPSILON * size);
@@ -173,7 +181,8 @@ impl Machine {
                 let has_bristles = contact.law.n_states() > 0;
                 let effort = || contact.law.effort(contact.arm * contact.rate(&self.v), self.state[c]);
                 let side = if has_bristles { self.state[c][0] } else { effort() };
-                *g = if self.backward[c] { -side } else { side } + LEAST_BEND;
+                let least = (LEAST_BEND * contact.law.coulomb_level()).max(f64::MIN_POSITIVE);
+                *g = if self.backward[c] { -side } else { side } + least;
             }
         }
         self.fill_kinks(g);
@@ -190,20 +199,30 @@ impl Machine {
         if !self.is_stuck {
             return motion_step;
         }
-        // what the joints that turn will have turned in a step h: |v| h + ½ |a| h² = TURN, all of them together
-        let n = self.active.len();
-        let (mut speed, mut growth) = (0.0, 0.0);
-        for (k, &i) in self.active.iter().enumerate() {
-            if self.compiled.model.turns(i) {
-                speed += y[n + k].abs();
-                growth += self.a[i].abs();
+        // what the joints that turn will have turned in a step h: |v| h + ½ |a| h² = TURN, all of them together that a
+        // stuck contact feels
+        let mut shortest = motion_step;
+        for part in 0..self.turning.n_parts {
+            let holds = |c: usize| self.sticks(c) && self.turning.part_of[self.compiled.contacts[c].v] == part;
+            if !(0..self.mode.len()).any(holds) {
+                continue;
             }
+            let (mut speed, mut growth) = (0.0, 0.0);
+            let is_felt = |i: usize| self.turning.is_felt(i, !self.compiled.wrenches.is_empty());
+            let counts = |i: usize| self.turning.part_of[i] == part && is_felt(i);
+            let n = self.active.len();
+            for i in (0..self.v.len()).filter(|&i| counts(i)) {
+                let rate = self.ties.made_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
+                speed += rate.abs();
+                growth += if rate == 0.0 && self.held[self.joint_of[i]] { 0.0 } else { self.a[i].abs() };
+            }
+            for driven in self.driven.iter().filter(|driven| counts(driven.v)) {
+                speed += self.v[driven.v].abs();
+                growth += self.a[driven.v].abs();
+            }
+            shortest = shortest.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()));
         }
-        for driven in self.driven.iter().filter(|driven| self.compiled.model.turns(driven.v)) {
-            speed += self.v[driven.v].abs();
-            growth += self.a[driven.v].abs();
-        }
-        motion_step.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()))
+        shortest
     }
 
     /// Goes over to what holds after the events at (t, y).

@@ -164,7 +164,7 @@ impl Machine {
                 let axis = axis_row(model, contact.joint);
                 b[contact.v] = (rows[contact.joint] - axis).dot(&change) - k * more;
                 // rounding in the reactions of heavy neighbours is not to be waited for
-                let rounding = 4.0 * f64::EPSILON / accuracy * size(&force[c]);
+                let rounding = 4.0 * f64::EPSILON / accuracy * size(&force[c], model.turns(contact.v));
                 let scale = tau[contact.v].abs() + axis.dot(&force[c]).abs() + k.abs() * n + rounding;
                 let here = if b[contact.v] == 0.0 { 0.0 } else { b[contact.v].abs() / scale };
                 // a NaN stands out
@@ -253,7 +253,8 @@ impl Machine {
     }
 }
 
-/// A measure of a reaction.
-fn size(f: &bristle_multibody::spatial::Force) -> f64 {
-    f.to_array().iter().map(|x| x.abs()).sum()
+/// A measure of a reaction: of its moment where the joint turns, else of its force.
+fn size(f: &bristle_multibody::spatial::Force, turns: bool) -> f64 {
+    let [mx, my, mz, fx, fy, fz] = f.to_array().map(f64::abs);
+    if turns { mx + my + mz } else { fx + fy + fz }
 }

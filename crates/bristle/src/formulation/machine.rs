@@ -52,6 +52,7 @@ use crate::formulation::kinks::Kink;
 use crate::formulation::real_time::RealTime;
 use crate::formulation::rest::{Rest, Touched};
 use crate::formulation::ties::Ties;
+use crate::formulation::turning::Turning;
 use crate::formulation::warm::Warm;
 use crate::modes::ModeError;
 use crate::scene::{Formulation, Kinks};
@@ -262,6 +263,8 @@ pub struct Machine {
     pub(super) held: Vec<bool>,
     /// Whether any is stuck.
     pub(super) is_stuck: bool,
+    /// Whose turning a stuck contact feels.
+    pub(super) turning: Turning,
     /// Joints whose motion is prescribed.
     pub(super) driven: Vec<Driven>,
     /// Contacts whose motion follows from that.
@@ -395,6 +398,7 @@ impl Machine {
             tie_effort: vec![0.0; compiled.coupled.ties.len()],
             held: vec![false; model.n_bodies()],
             is_stuck: false,
+            turning: Turning::new(&compiled),
             motion_angle: tolerances.map_or(f64::INFINITY, |(relative, _)| 2.0 * relative.powf(0.2)),
             motion_step: f64::INFINITY,
             motion_share: 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2),

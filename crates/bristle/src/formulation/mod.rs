@@ -10,6 +10,7 @@
 //! - `events`: when modes change, and what happens then;
 //! - `kinks`: loads through zero and corners of tables, events that change no mode;
 //! - `impulse`: corners of prescribed motions;
+//! - `turning`: whose turning a stuck joint feels;
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `resolution`: what bristles ask of a step, however loose its tolerance;
 //! - `jacobian`: derivatives for implicit steppers;
@@ -41,6 +42,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod ties;
+mod turning;
 mod unknowns;
 mod warm;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! M (v₁ − v₀) = h (τ(t₁) − c(q₀, v̄) − K (q₀ + h v₁ − rest) − d v₁) − Wᵀ λ(W v₁)                   (1)
-//! q₁ = q₀ ⊕ h v₁                                                                                 (2)
+//! q₁ = q₀ + h v₁,                 free joints by their momentum (`floating`)                       (2)
 //! ```
 //!
 //! c is the bias with gravity, v̄ = v₀ at first and then, once, the mean of v₀ and the v₁ that was found; K and d gather springs, dampers, `Pull` and `Pid` drives and the spring-dampers between joints; λ are the
@@ -19,7 +19,7 @@
 //! just before what begins there begins; nothing is located, and changes of mode are noted at ends of steps.
 //!
 //! **Order** 1. **Stability**: (3) is stable whatever h, stiffness, damping and friction are. Gravity and c are not implicit:
-//! h has to resolve the swing of pendulums and h |ω| be well below 1 where bodies tumble.
+//! h has to resolve the swing of pendulums.
 //!
 //! **Energy.** Work, heat and energies of the ledger are those of (1), at the velocities v₁. What is missing from the balance is what the
 //! method itself takes: ½ (v₁ − v₀)ᵀ M (v₁ − v₀) + ½ h² v₁ᵀ K v₁ each step, as much as h times the power of accelerations and springs; what M and
@@ -30,6 +30,7 @@
 mod assemble;
 mod balance;
 mod factor;
+mod floating;
 mod grip;
 mod hold;
 mod interior;
@@ -44,7 +45,7 @@ use balance::{Balance, Wanted};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::Trouble;
 use bristle_integrate::archive::{Archive, Archived};
-use bristle_multibody::{advance, configuration_difference, rnea};
+use bristle_multibody::rnea;
 use grip::Grip;
 use hold::Hold;
 use interior::Interior;
@@ -60,11 +61,11 @@ const SETTLED: f64 = 1e-9;
 /// Change of a load in the last solution, relative, that is worth a word.
 const UNSETTLED: f64 = 1e-6;
 
-/// Slip of a contact without a load that is none, relative to the fastest.
+/// Slip of a contact without a load that is none, relative to the fastest of its kind.
 const LOOSE: f64 = 1e-12;
 
-/// The step, s, whose accelerations and friction stand for those at the start.
-const FIRST_LOOK: f64 = 1e-9;
+/// The step whose accelerations and friction stand for those at the start, relative to the others.
+const FIRST_LOOK: f64 = 1e-6;
 
 /// What a real-time step works with; made once.
 #[derive(Debug, Clone)]
@@ -99,6 +100,10 @@ pub(super) struct RealTime {
     bent: Vec<f64>,
     /// Of one-way clutches with bristles: whether they have changed sides within the step.
     turned: Vec<bool>,
+    /// Whether each velocity is angular: speeds are compared with their like.
+    turns: Vec<bool>,
+    /// Length of the step that stands for the start, s.
+    first_look: f64,
 }
 
 impl Archived for RealTime {
@@ -113,6 +118,16 @@ impl Archived for RealTime {
     }
 }
 
+/// The largest of the speeds of velocities by index, linear and angular ones apart.
+fn fastest(speeds: impl Iterator<Item = (usize, f64)>, turns: &[bool]) -> [f64; 2] {
+    let mut most = [0.0_f64; 2];
+    for (k, speed) in speeds {
+        let most = &mut most[usize::from(turns[k])];
+        *most = most.max(speed);
+    }
+    most
+}
+
 /// Where the signals of a step are sampled.
 #[derive(Debug, Clone, Copy)]
 struct At {
@@ -123,7 +138,7 @@ struct At {
 }
 
 impl RealTime {
-    fn new(machine: &Machine) -> Self {
+    fn new(machine: &Machine, first_look: f64) -> Self {
         let compiled = &machine.compiled;
         let (n_v, n_contacts) = (compiled.model.n_v, compiled.contacts.len());
         let reduced = Reduced::new(compiled, |v| machine.driven.iter().any(|driven| driven.v == v));
@@ -152,6 +167,8 @@ impl RealTime {
             gripped: vec![[0.0; 2]; n_contacts],
             bent: vec![0.0; n_contacts],
             turned: vec![false; n_contacts],
+            turns: (0..n_v).map(|k| compiled.model.turns(k)).collect(),
+            first_look,
             reduced,
         }
     }
@@ -163,9 +180,9 @@ impl RealTime {
 }
 
 impl Machine {
-    /// From here on the machine makes its own steps.
-    pub(crate) fn make_real_time(&mut self) {
-        self.real_time = Some(Box::new(RealTime::new(self)));
+    /// From here on the machine makes its own steps, of this length, s.
+    pub(crate) fn make_real_time(&mut self, step: f64) {
+        self.real_time = Some(Box::new(RealTime::new(self, FIRST_LOOK * step)));
     }
 
     /// Whether it does.
@@ -187,15 +204,16 @@ impl Machine {
             rt.bent[c] = contact.normal_towards(self.state[c][0] < 0.0, &signal).0;
         }
         let at = At { t, piece: Piece::After(t), is_first: true };
-        let mut solved = self.solve_step(&mut rt, FIRST_LOOK, at);
+        let h = rt.first_look;
+        let mut solved = self.solve_step(&mut rt, h, at);
         if solved.is_ok() {
-            self.carried_efforts(&mut rt, FIRST_LOOK);
-            self.take_results(&rt, FIRST_LOOK);
+            self.carried_efforts(&mut rt, h);
+            self.take_results(&rt, h);
             // what breaks away at once slides from the first row on
             if !self.changes.is_empty() {
-                solved = self.solve_step(&mut rt, FIRST_LOOK, at);
-                self.carried_efforts(&mut rt, FIRST_LOOK);
-                self.take_results(&rt, FIRST_LOOK);
+                solved = self.solve_step(&mut rt, h, at);
+                self.carried_efforts(&mut rt, h);
+                self.take_results(&rt, h);
                 self.changes.clear();
             }
         }
@@ -428,12 +446,13 @@ impl Machine {
     fn take_results(&mut self, rt: &RealTime, h: f64) {
         self.a.iter_mut().zip(&rt.change).for_each(|(a, change)| *a = change / h);
         self.changes.clear();
-        let fastest = rt.v1.iter().fold(1e-3_f64, |most, v| most.max(v.abs()));
+        let fastest = fastest(rt.v1.iter().map(|v| v.abs()).enumerate(), &rt.turns);
         for (c, met) in rt.balance.met.iter().enumerate() {
             self.friction[c] = met.lambda / h;
             let is_backward = met.omega < 0.0 || (met.omega == 0.0 && met.lambda < 0.0);
             self.load[c] = rt.normal[c][usize::from(is_backward)];
             // one without a load goes where rounding takes it
+            let fastest = fastest[usize::from(rt.turns[self.compiled.contacts[c].v])];
             let is_loose = rt.normal[c] == [0.0; 2] && met.omega.abs() <= LOOSE * fastest;
             if self.compiled.contacts[c].is_event_driven() && !is_loose {
                 let (from, to) = (self.mode[c], Mode::of_sign(met.omega));
@@ -448,21 +467,17 @@ impl Machine {
     /// The end of the step: positions, states, integrals, the ledger.
     fn finish_step(&mut self, rt: &mut RealTime, h: f64, t1: f64, quad: &mut [f64]) -> Result<(), Failure> {
         self.carried_efforts(rt, h);
-        self.book(rt, h, t1, quad)?;
-        let RealTime { reduced, u_led, v1, xi1, q1, samples, .. } = &mut *rt;
-        let Self { compiled, xi, q, .. } = self;
         // (2)
-        if self.free.is_empty() {
-            xi1.iter_mut().zip(&*xi).zip(&*v1).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
-        } else {
-            u_led.iter_mut().zip(&*v1).for_each(|(d, v1)| *d = h * v1);
-            advance(&compiled.model, q, u_led, q1)?;
-            configuration_difference(&compiled.model, &self.q_ref, q1, xi1)?;
-        }
+        let RealTime { reduced, v1, xi1, samples, .. } = &mut *rt;
+        xi1.iter_mut().zip(&self.xi).zip(&*v1).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
         for driven in &self.driven {
             xi1[driven.v] = samples[driven.drive].value;
         }
         reduced.positions(xi1);
+        self.float(rt, h)?;
+        self.book(rt, h, t1, quad)?;
+        let RealTime { xi1, samples, .. } = &*rt;
+        let compiled = &self.compiled;
         let pids = compiled.drives.iter().zip(&*samples).filter(|(drive, _)| drive.has_integral());
         for (integral, (drive, signal)) in self.integral.iter_mut().zip(pids) {
             *integral += h * (signal.value - xi1[drive.v]);

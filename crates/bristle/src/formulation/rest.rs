@@ -14,7 +14,9 @@ use crate::signal::Sample;
 use bristle_friction::Mode;
 use bristle_multibody::{Model, Work, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
 
-/// A load that begins at nothing is taken for what it is this much later, s: enough to decide who holds, too little to hold anything.
+/// A load that begins at nothing is taken for what it is this part of the way to the next corner later: enough to
+/// decide who holds, too
+/// little to hold anything.
 const BEGINNING: f64 = 1e-9;
 
 /// Accelerations of coupled joints below this, relative to the two whose difference they are, are none.
@@ -533,6 +535,9 @@ impl Machine {
 
     /// Efforts that those at rest can hold, and that they slide with; and who of them breaks away.
     fn set_levels(&mut self, t: f64) {
+        // no load begins where no corner follows
+        let soon =
+            self.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
         let Self { compiled, rest, mode, piece, load, pressed, .. } = self;
         rest.breaking.clear();
         rest.stiction.clear();
@@ -545,7 +550,7 @@ impl Machine {
             } else {
                 let normal = |t| contact.normal(&load_signal(contact.signal(), t, *piece)).0;
                 let now = normal(t);
-                if now == 0.0 { normal(t + BEGINNING) } else { now }
+                if now == 0.0 { normal(soon) } else { now }
             };
             let n = contact.arm * n;
             // against backward motion a one-way clutch has another load

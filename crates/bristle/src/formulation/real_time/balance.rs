@@ -27,7 +27,7 @@
 use super::factor::{dot_all, factor, solve};
 use super::grip::Met;
 use super::reduced::{Sparse, dot};
-use super::{Failure, Machine, RealTime};
+use super::{Failure, Machine, RealTime, fastest};
 
 /// Evaluations of (1) in a solution at most. Three or four are usual.
 pub(super) const MOST_ROUNDS: usize = 200;
@@ -47,7 +47,8 @@ const CLOSE: f64 = 1e-6;
 /// Roundings of ω, that stiff contacts answer to.
 const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
-/// Efforts smaller than this, N·m s or N s, are none.
+/// Efforts smaller than this, N·m s or N s, are none: what has died away is not to be solved for, relative to itself,
+/// for ever.
 const NO_EFFORT: f64 = 1e-60;
 
 /// Stiffness of what is stuck, relative to the inertia it holds.
@@ -194,7 +195,7 @@ impl Machine {
                 }
             }
             direction(rt).map_err(|k| self.singular(rt, k))?;
-            if off <= CLOSE && is_lost(&rt.balance.step, &rt.u) {
+            if off <= CLOSE && is_lost(rt) {
                 off = 0.0;
                 continue;
             }
@@ -363,24 +364,31 @@ fn is_straight(met: &[Met], slopes: &[f64]) -> bool {
 
 /// Whether rounding explains what is left of F: of its terms, of ω, which stiff contacts answer to, and of the velocities of all that is held together.
 fn is_rounding(rt: &RealTime) -> bool {
-    let RealTime { reduced, balance, R, u, .. } = rt;
+    let RealTime { reduced, balance, R, u, turns, .. } = rt;
     let n = u.len();
-    let fastest = (0..n).map(|k| balance.size[k] / R[k * n + k]).fold(0.0, f64::max);
+    let turns = |k: usize| turns[reduced.independent[k]];
+    let mut fastest = [0.0_f64; 2];
+    for k in 0..n {
+        let fastest = &mut fastest[usize::from(turns(k))];
+        *fastest = fastest.max(balance.size[k] / R[k * n + k]);
+    }
     let loose = |k: usize| {
         let of_contact = |(c, row): (usize, &Sparse)| {
             let w = row.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1.abs());
             let omega = row.iter().fold(balance.still[c].abs(), |sum, &(j, w)| sum + (w * u[j]).abs());
             if w == 0.0 { 0.0 } else { w * balance.met[c].slope * omega }
         };
-        reduced.contacts.iter().enumerate().map(of_contact).sum::<f64>() + R[k * n + k] * fastest
+        reduced.contacts.iter().enumerate().map(of_contact).sum::<f64>() + R[k * n + k] * fastest[usize::from(turns(k))]
     };
     (0..n).all(|k| balance.left[k].abs() <= ROUNDED * balance.size[k] + ROUNDINGS * loose(k) + NO_EFFORT)
 }
 
 /// Whether a step is rounding of the velocities themselves.
-fn is_lost(step: &[f64], u: &[f64]) -> bool {
-    let largest = u.iter().fold(0.0_f64, |most, u| most.max(u.abs()));
-    step.iter().all(|step| step.abs() <= f64::EPSILON * largest)
+fn is_lost(rt: &RealTime) -> bool {
+    let RealTime { reduced, balance, u, turns, .. } = rt;
+    let of = || reduced.independent.iter().copied();
+    let largest = fastest(of().zip(u.iter().map(|u| u.abs())), turns);
+    of().zip(&balance.step).all(|(k, step)| step.abs() <= f64::EPSILON * largest[usize::from(turns[k])])
 }
 
 /// u further by a part of δ.
@@ -453,7 +461,7 @@ mod tests {
         read_state(&world, &compiled, &mut state.mechanics).unwrap();
         read_bristles(&world, &compiled, 0.0, &state.mechanics.v, &mut state.bristles).unwrap();
         let mut machine = Machine::new(compiled, Formulation::Implicit, None);
-        machine.make_real_time();
+        machine.make_real_time(1e-3);
         let mut y = vec![0.0; machine.max_dim()];
         machine.begin(&state, &mut y).unwrap();
         y.truncate(machine.dim());

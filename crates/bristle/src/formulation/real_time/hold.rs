@@ -134,8 +134,9 @@ impl Hold {
                 subtract(row, other, pivot);
             }
             let largest = row.iter().fold(0.0_f64, |most, c| most.max(c.abs()));
+            let told = tie.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
             let own = tie.iter().map(|term| leader[term.0]).filter(|&v| v < n);
-            let can_be = |&v: &usize| row[v].abs() > ROUNDING.max(1e-3 * largest) && !led[v];
+            let can_be = |&v: &usize| row[v].abs() > (ROUNDING * told).max(1e-3 * largest) && !led[v];
             let Some(pivot) = own.chain(0..n).find(can_be) else { continue };
             let c = row[pivot];
             row.iter_mut().for_each(|x| *x /= c);

@@ -18,7 +18,7 @@
 use super::factor::{factor, solve};
 use super::grip::Grip;
 use super::reduced::dot;
-use super::{Machine, RealTime};
+use super::{Machine, RealTime, fastest};
 
 /// Rounds at most.
 const MOST_ROUNDS: usize = 60;
@@ -45,8 +45,8 @@ pub(super) struct Interior {
     t: Vec<f64>,
     p: Vec<f64>,
     m: Vec<f64>,
-    /// What p and m are measured by.
-    fastest: f64,
+    /// What p and m are measured by, linear and angular.
+    fastest: [f64; 2],
     /// Θ and the right-hand side of (2) besides W δu.
     theta: Vec<f64>,
     push: Vec<f64>,
@@ -61,7 +61,7 @@ impl Interior {
             t: numbers.clone(),
             p: numbers.clone(),
             m: numbers.clone(),
-            fastest: 1.0,
+            fastest: [1.0; 2],
             theta: numbers.clone(),
             push: numbers,
         }
@@ -89,16 +89,16 @@ impl Machine {
             mu = mean(&rt.interior);
             fall = FALLS[usize::from(alpha < 0.9)];
         }
-        leave(rt);
+        self.leave(rt);
         rounds
     }
 
     /// A start well within all bounds.
     fn enter(&self, rt: &mut RealTime) {
-        let RealTime { reduced, balance, interior, grips, R, b, u, .. } = rt;
+        let RealTime { reduced, balance, interior, grips, R, b, u, turns, .. } = rt;
         let n = u.len();
-        let fastest = (0..n).map(|k| b[k].abs() / R[k * n + k]).fold(f64::MIN_POSITIVE, f64::max);
-        interior.fastest = fastest;
+        let speeds = reduced.independent.iter().enumerate().map(|(k, &v)| (v, b[k].abs() / R[k * n + k]));
+        interior.fastest = fastest(speeds, turns).map(|fastest| fastest.max(f64::MIN_POSITIVE));
         for (c, grip) in grips.iter().enumerate() {
             let [low, high] = match *grip {
                 Grip::Dry { up, down } if !reduced.contacts[c].is_empty() => [-down[0], up[0]],
@@ -107,8 +107,29 @@ impl Machine {
             interior.bounds[c] = [low, high];
             (interior.s[c], interior.t[c]) = (0.5 * (high - low), 0.5 * (high - low));
             let omega = balance.still[c] + dot(&reduced.contacts[c], u);
+            let fastest = interior.fastest[usize::from(turns[self.compiled.contacts[c].v])];
             interior.p[c] = omega.max(0.0) + fastest;
             interior.m[c] = (-omega).max(0.0) + fastest;
+        }
+    }
+
+    /// λ̂ such that what slides by now slides, and what is held is held with f.
+    fn leave(&self, rt: &mut RealTime) {
+        let RealTime { reduced, balance, interior, u, turns, .. } = rt;
+        for (c, &[low, high]) in interior.bounds.iter().enumerate().filter(|(_, [low, high])| low < high) {
+            // the nearer to zero of speed and distance from the limit, each in its measure
+            let fastest = interior.fastest[usize::from(turns[self.compiled.contacts[c].v])];
+            let slides = |speed: f64, distance: f64| speed * (high - low) > distance * fastest;
+            balance.anchor[c] = if reduced.shares[c] {
+                // how it shares is for its spring to say
+                0.0
+            } else if slides(interior.p[c], interior.s[c]) {
+                high
+            } else if slides(interior.m[c], interior.t[c]) {
+                low
+            } else {
+                interior.friction(c) - balance.stick[c] * (balance.still[c] + dot(&reduced.contacts[c], u))
+            };
         }
     }
 
@@ -158,25 +179,6 @@ impl Machine {
         }
         solve(L, step, n);
         true
-    }
-}
-
-/// λ̂ such that what slides by now slides, and what is held is held with f.
-fn leave(rt: &mut RealTime) {
-    let RealTime { reduced, balance, interior, u, .. } = rt;
-    for (c, &[low, high]) in interior.bounds.iter().enumerate().filter(|(_, [low, high])| low < high) {
-        // the nearer to zero of speed and distance from the limit, each in its measure
-        let slides = |speed: f64, distance: f64| speed * (high - low) > distance * interior.fastest;
-        balance.anchor[c] = if reduced.shares[c] {
-            // how it shares is for its spring to say
-            0.0
-        } else if slides(interior.p[c], interior.s[c]) {
-            high
-        } else if slides(interior.m[c], interior.t[c]) {
-            low
-        } else {
-            interior.friction(c) - balance.stick[c] * (balance.still[c] + dot(&reduced.contacts[c], u))
-        };
     }
 }
 

@@ -97,7 +97,7 @@ fn stuck_joints_could_hold_and_sliding_ones_are_opposed() {
     assert!(n_changes > 5000, "{n_changes}");
 }
 
-/// More joints than are decided from one dense matrix: each holds or slides for a reason from the first instant on.
+/// Many joints decided at once: each holds or slides for a reason from the first instant on.
 #[test]
 fn many_joints_at_rest_are_settled_together() {
     let (mut n_stuck, mut n_sliding) = (0, 0);

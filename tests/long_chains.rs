@@ -25,7 +25,7 @@ impl Chain {
         let coulomb = 10.0_f64.powf(rng.random_range(-3.5..-1.0));
         let (is_same, is_sparse) = (rng.random_bool(0.5), rng.random_bool(0.5));
         let mut each = |low: f64, high: f64| (0..n).map(|_| rng.random_range(low..high)).collect::<Vec<f64>>();
-        let (length, mass, axis) = (each(0.03, 0.3), each(0.03, 0.5), each(0.0, 6.28));
+        let (length, mass, axis) = (each(0.03, 0.3), each(0.03, 0.5), each(-3.0, 3.0));
         let (mut angle, bent, level) = (each(-0.15, 0.15), each(0.0, 1.0), each(0.3, 3.0));
         angle.iter_mut().zip(bent).filter(|(_, bent)| is_sparse && *bent > 0.2).for_each(|(angle, _)| *angle = 0.0);
         let axis = axis.into_iter().map(|x| if is_planar { [0.0, 1.0] } else { [x.cos(), x.sin()] }).collect();

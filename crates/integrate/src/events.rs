@@ -37,6 +37,8 @@ pub struct Locator {
     /// Values at the start and at the samples; row after row, `n_events` each.
     g: Vec<f64>,
     row: Vec<f64>,
+    /// Values just past the first root so far.
+    past: Vec<f64>,
     /// Last non-zero sign of each function: −1, 0 (not yet known), 1.
     sign: Vec<i8>,
     direction: Vec<Direction>,
@@ -46,7 +48,8 @@ pub struct Locator {
 
 impl crate::archive::Archived for Locator {
     fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
-        let Self { samples: _, g, row, sign, direction, found, n } = self;
+        // values past a root are scratch
+        let Self { samples: _, past: _, g, row, sign, direction, found, n } = self;
         g.archive(archive);
         row.archive(archive);
         sign.archive(archive);
@@ -95,6 +98,7 @@ impl Locator {
             samples,
             g: vec![0.0; n_max * (samples + 1)],
             row: vec![0.0; n_max],
+            past: vec![0.0; n_max],
             sign: vec![0; n_max],
             direction: vec![Direction::Any; n_max],
             found: Vec::with_capacity(n_max),
@@ -126,7 +130,8 @@ impl Locator {
     }
 
     /// Counted sign changes on a step of length `h`, earliest first: those within `together` of the first one are all that is
-    /// returned. `g` evaluates all functions at an offset; `resolution` is the width a bracket is closed to.
+    /// returned. `g` evaluates all functions at an offset; `resolution` is the width a bracket is closed to. Brackets are closed of the
+    /// functions alone that have changed their sign by the first root so far: as a rule, of one or two.
     pub fn search<E>(
         &mut self,
         h: f64,
@@ -144,8 +149,18 @@ impl Locator {
             g(at(k), &mut self.g[k * n..(k + 1) * n])?;
         }
 
+        // the function whose root seems to come first goes first: of most others nothing more is asked then than where they are at that root
+        let estimate = |i: usize| {
+            let value = |k: usize| self.g[k * n + i];
+            let k = (1..=m).find(|&k| has_crossed(self.sign[i], value(k)))?;
+            let share = value(k - 1) / (value(k - 1) - value(k));
+            let root = at(k - 1) + share * (at(k) - at(k - 1));
+            counts(self.direction[i], self.sign[i] < 0).then_some((i, root))
+        };
+        let first = (0..n).filter_map(estimate).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i);
+
         let mut horizon = h;
-        for i in 0..n {
+        for i in first.into_iter().chain((0..n).filter(|&i| Some(i) != first)) {
             let mut sign = self.sign[i];
             // last point known to be on the side of `sign`
             let mut before = (0.0, self.g[i]);
@@ -179,7 +194,12 @@ impl Locator {
                     let row = &mut self.row[..n];
                     let (lo, hi) = close_bracket(sign, before, after, resolution, |s| component(&mut g, row, s, i))?;
                     self.found.push(Crossing { index: i, rising: sign < 0, before: lo, after: hi });
-                    horizon = horizon.min(hi + together);
+                    if hi + together < horizon {
+                        horizon = hi + together;
+                        if n > 1 {
+                            g(horizon, &mut self.past[..n])?;
+                        }
+                    }
                     continue;
                 }
                 samples.start = 2;
@@ -208,19 +228,29 @@ impl Locator {
                         }
                     }
                 }
-                let mut side = sign;
+                let (mut side, mut is_later) = (sign, false);
                 for (from, to) in brackets.into_iter().flatten() {
+                    // its root is later than the first so far
+                    if from.0 >= horizon || horizon < to.0 && !has_crossed(side, self.past[i]) {
+                        is_later = true;
+                        break;
+                    }
                     let rising = side < 0;
                     if counts(self.direction[i], rising) {
                         let row = &mut self.row[..n];
                         let (lo, hi) = close_bracket(side, from, to, resolution, |s| component(&mut g, row, s, i))?;
                         self.found.push(Crossing { index: i, rising, before: lo, after: hi });
-                        horizon = horizon.min(hi + together);
+                        if hi + together < horizon {
+                            horizon = hi + together;
+                            if n > 1 {
+                                g(horizon, &mut self.past[..n])?;
+                            }
+                        }
                         break;
                     }
                     side = -side;
                 }
-                if self.found.last().is_some_and(|found| found.index == i) {
+                if is_later || self.found.last().is_some_and(|found| found.index == i) {
                     break;
                 }
                 sign = side;
@@ -454,6 +484,26 @@ mod tests {
         let found = found.unwrap();
         assert_eq!(found.iter().map(|crossing| crossing.index).collect::<Vec<_>>(), [1]);
         assert!((found[0].after - 0.04).abs() < 1e-14);
+    }
+
+    #[test]
+    fn of_many_functions_only_the_first_are_bracketed() {
+        // roots 0.26 to 0.74 in mixed order; one root takes some ten evaluations
+        let mut locator = Locator::new(97, 4);
+        let root = |i: usize| 0.26 + 0.005 * ((96 - i) * 40 % 97) as f64;
+        let f = |s: f64, i: usize| (root(i) - s) * (1.0 + s);
+        locator.start_values(97).iter_mut().enumerate().for_each(|(i, g)| *g = f(0.0, i));
+        locator.begin();
+        let mut evaluations = 0;
+        let found = locator.search(1.0, 1e-15, 1e-14, |s, g| {
+            evaluations += 1;
+            g.iter_mut().enumerate().for_each(|(i, g)| *g = f(s, i));
+            Ok::<(), Infallible>(())
+        });
+        let found = found.unwrap();
+        assert_eq!(found.iter().map(|crossing| crossing.index).collect::<Vec<_>>(), [96]);
+        assert!((found[0].after - 0.26).abs() < 1e-14);
+        assert!(evaluations < 100, "{evaluations}");
     }
 
     #[test]

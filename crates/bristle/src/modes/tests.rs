@@ -509,8 +509,8 @@ fn chain_delassus(rng: &mut Pcg64, n: usize) -> DMatrix<f64> {
     (&w + w.transpose()) * 0.5
 }
 
-/// A problem with equal levels that is made from its solution: joints that hold well within their limits, that slide, and, where
-/// `is_marginal` says, that are at their limits without acceleration.
+/// A problem with equal levels that is made from its solution: joints that hold well within their limits, that slide, and, for the part
+/// `marginal` of them, that are at their limits without acceleration.
 fn made_from_solution(rng: &mut Pcg64, w: DMatrix<f64>, marginal: f64) -> (Problem, Vec<f64>, Vec<Option<Mode>>) {
     let n = w.nrows();
     let is_equal = rng.random_bool(0.5);
@@ -521,7 +521,9 @@ fn made_from_solution(rng: &mut Pcg64, w: DMatrix<f64>, marginal: f64) -> (Probl
         let side = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
         f[i] = side * kinetic[i];
         if rng.random_bool(marginal) {
-        } else if rng.random_bool(loaded) {
+            continue;
+        }
+        if rng.random_bool(loaded) {
             a[i] = side * w[(i, i)] * kinetic[i] * rng.random_range(0.01..1.0);
             modes[i] = Some(Mode::of_sign(side));
         } else {

@@ -191,3 +191,11 @@ fn a_corner_in_a_prescribed_position_has_its_impulse_of_friction() {
         }
     }
 }
+
+#[test]
+fn a_bristle_passes_zero_slip_in_the_jerk_form() {
+    // steps shrank to 3e-15 s where the slip of the clutch passes zero; the witness is `Implicit` at the same tolerance
+    let recording = defect(include_str!("data/defects/jerk_radau5_lugre_clutch.ron")).unwrap().run_until(1.2).unwrap();
+    assert_near("j0", recording.last("j0.velocity").unwrap(), -0.517218133694, 1e-8);
+    assert_near("j1", recording.last("j1.velocity").unwrap(), 0.027051518025, 1e-8);
+}

@@ -22,6 +22,7 @@ mod difference;
 mod dynamics;
 mod import;
 mod interrupt;
+mod limits;
 mod list;
 mod plot;
 mod progress;

@@ -223,13 +223,14 @@ impl Driver {
         Ok(if self.is_terminated { Outcome::Terminated } else { Outcome::Reached })
     }
 
-    /// Accepts exactly one step, not beyond `t_end`.
+    /// Accepts exactly one step, not beyond `t_end`; none if the sink has had enough before an attempt succeeds.
     pub fn step<S: System, K: Sink<S>>(&mut self, system: &mut S, t_end: f64, sink: &mut K) -> Result<(), Error> {
         let (t, n) = (self.t, self.n);
         let time_event = system.next_time_event(t).filter(|&event| event > t);
         let t_stop = time_event.map_or(t_end, |event| event.min(t_end));
         let is_adaptive = self.options.control.tolerances().is_some();
         let exponent = self.stepper.error_exponent().unwrap_or(1.0);
+        let h_cap = self.h_cap;
 
         let mut wanted = self.plan(system, t_stop)?;
         let h_lost = 8.0 * f64::EPSILON * t.abs();
@@ -238,7 +239,13 @@ impl Driver {
         let mut has_failed = false;
         let landing;
         let mut attempt = Attempt::explicit(f64::NAN);
+        let mut is_first = true;
         loop {
+            // attempts may be many: whoever has had enough need not wait for one that is accepted
+            if !std::mem::take(&mut is_first) && sink.is_stopped() {
+                self.h_cap = h_cap;
+                return Ok(());
+            }
             // the rest of the way if the step nearly reaches it
             let rest = t_stop - t;
             lands = wanted * (1.0 + 1e-8) >= rest;
@@ -302,7 +309,7 @@ impl Driver {
         // only: a sample that rounding has put just before or behind the end is taken there
         let is_own = self.options.method == crate::Method::Own;
         let near = if is_own { 1e-9 * h_taken } else { 0.0 };
-        while sink.next_sample() <= t_new + near {
+        while sink.next_sample() <= t_new + near && !sink.is_stopped() {
             let at = sink.next_sample();
             let is_end = at >= t_new - near;
             let theta = if is_end { 1.0 } else { ((at - t) / h_taken).clamp(0.0, 1.0) };

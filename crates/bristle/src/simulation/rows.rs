@@ -206,6 +206,6 @@ impl Sink<Machine> for Recorder<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.is_stopped || self.error.is_some()
+        self.is_stopped || self.error.is_some() || self.output.is_stopped()
     }
 }

@@ -2,6 +2,8 @@
 
 mod compare;
 mod dynamics;
+mod endless;
+mod files;
 mod help;
 mod import;
 mod lost;

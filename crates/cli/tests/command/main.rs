@@ -5,6 +5,7 @@ mod dynamics;
 mod endless;
 mod files;
 mod help;
+mod hostile;
 mod import;
 mod lost;
 mod plot;

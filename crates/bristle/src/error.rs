@@ -199,6 +199,16 @@ pub enum Error {
         /// Step that failed, s; 0 where that is not known.
         step: f64,
     },
+    /// A result is beyond the numbers there are, though the state is not.
+    #[error(
+        "at t = {t}, {what} is no finite number: the numbers of this state are too large; try a smaller step or step control by error"
+    )]
+    NotFinite {
+        /// Time, s.
+        t: f64,
+        /// The result.
+        what: String,
+    },
     /// A copy of a batch could not go on.
     #[error("copy {copy}: {reason}")]
     Copy {
@@ -250,6 +260,7 @@ impl Error {
             | Self::Unbalanced { .. }
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
+            | Self::NotFinite { .. }
             | Self::Stopped { .. }
             | Self::Io { .. } => false,
             Self::Copy { is_refused, .. } => *is_refused,

@@ -222,7 +222,7 @@ impl Samples {
     /// Number of the first instant after `t`, rounding errors aside.
     pub fn after(&self, t: f64) -> u64 {
         // a cast of a number out of range gives the nearest there is
-        (t / self.interval + 1e-9).floor() as u64 + 1
+        ((t / self.interval + 1e-9).floor() as u64).saturating_add(1)
     }
 
     /// Whether `t` and `end` are the same instant but for rounding errors.

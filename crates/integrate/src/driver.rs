@@ -13,7 +13,11 @@
 //! **Landing on an event.** The root is located on the interpolant, then a real step is taken to it; where the interpolant was not
 //! accurate enough for the step to end just past the root, the step is corrected by a secant. The interpolant's state is never adopted.
 //! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires.
+//!
+//! **Time** is counted where steps are of one length, those of a fixed-step rule and those of [`Driver::advance_by`]: n steps of h end
+//! at t₀ + n h to rounding.
 
+use crate::clock::Clock;
 use crate::control::{Atol, ErrorControl};
 use crate::events::{Locator, counts};
 use crate::method::AnyStepper;
@@ -54,6 +58,10 @@ pub struct Driver {
     control: ErrorControl,
     tolerance: Tolerance,
     t: f64,
+    /// Counts steps of a fixed length.
+    ticks: Clock,
+    /// Counts calls of [`Driver::advance_by`].
+    periods: Clock,
     /// Active unknowns.
     n: usize,
     /// The state; `max_dim`, the active unknowns first.
@@ -81,7 +89,7 @@ pub struct Driver {
 }
 
 crate::archive::archived!(Driver {
-    stepper, control, tolerance, t, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens, tokens_t,
+    stepper, control, tolerance, t, ticks, periods, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens, tokens_t,
     is_terminated
 } without options, slips, fired; fits |it| it.n <= it.y.len());
 
@@ -100,6 +108,8 @@ impl Driver {
             control: ErrorControl::new(options.control.rule(options.method)),
             tolerance: Tolerance { rtol: options.newton_rtol, atol: vec![options.newton_atol; n_max] },
             t,
+            ticks: Clock::default(),
+            periods: Clock::default(),
             n,
             y: state,
             quad: vec![0.0; n_quad],
@@ -191,6 +201,21 @@ impl Driver {
             self.y[..before].copy_from_slice(&self.y_at[..before]);
         }
         restarted
+    }
+
+    /// Advances by `dt`, or to an event that terminates: n calls with one `dt` end n·dt after the first began, to rounding.
+    pub fn advance_by<S: System, K: Sink<S>>(
+        &mut self,
+        system: &mut S,
+        dt: f64,
+        sink: &mut K,
+    ) -> Result<Outcome, Error> {
+        let periods = self.periods.after(self.t, dt);
+        let outcome = self.advance(system, periods.t(), sink)?;
+        if self.t == periods.t() {
+            self.periods = periods;
+        }
+        Ok(outcome)
     }
 
     /// Advances to `t_end`, exactly, or to an event that terminates.
@@ -299,7 +324,16 @@ impl Driver {
         // where the step really ends
         let h_taken = landing.unwrap_or(h);
         let is_shortened = h_taken < h;
-        let t_new = if lands && !is_shortened { t_stop } else { t + h_taken };
+        let t_new = if is_shortened {
+            t + h_taken
+        } else if lands {
+            t_stop
+        } else if is_adaptive {
+            t + h
+        } else {
+            self.ticks = self.ticks.after(t, h);
+            self.ticks.t()
+        };
         self.collect_fired(system, landing.is_some());
         if time_event == Some(t_new) {
             self.fired.push(Fired::Time);

@@ -15,6 +15,7 @@ mod lent_inertia;
 mod linearization;
 mod lugre;
 mod motion;
+mod numbers;
 mod reaction_loads;
 mod real_time;
 mod real_time_couplings;

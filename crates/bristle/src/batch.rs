@@ -419,7 +419,8 @@ impl Copy {
         }
         self.is_pushed = false;
         let result = self.driver.advance_by(&mut self.system, dt, &mut ());
-        if let Err(error @ bristle_integrate::Error::Input { .. }) = result {
+        if let Err(error @ (bristle_integrate::Error::Input { .. } | bristle_integrate::Error::Memory { .. })) = result
+        {
             // a time that is none: nothing has happened
             return Err(Error::Integrate(error));
         }

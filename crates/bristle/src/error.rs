@@ -265,8 +265,8 @@ impl Error {
             | Self::Io { .. } => false,
             Self::Copy { is_refused, .. } => *is_refused,
             Self::Integrate(error) => {
-                use bristle_integrate::Error::{Input, NeedsImplicit};
-                matches!(error, Input { .. } | NeedsImplicit { .. })
+                use bristle_integrate::Error::{Input, Memory, NeedsImplicit};
+                matches!(error, Input { .. } | NeedsImplicit { .. } | Memory { .. })
             }
             _ => true,
         }

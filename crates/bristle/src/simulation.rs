@@ -380,7 +380,9 @@ impl Simulation {
             Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.driver.t() }),
             Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
             // a time that is none, or in the past: nothing has happened
-            Err(error @ bristle_integrate::Error::Input { .. }) => return Err(Error::Integrate(error)),
+            Err(error @ (bristle_integrate::Error::Input { .. } | bristle_integrate::Error::Memory { .. })) => {
+                return Err(Error::Integrate(error));
+            }
             Err(error) => {
                 self.must_begin = true;
                 Err(explain(error, &mut self.system))

@@ -20,6 +20,7 @@
 use crate::clock::Clock;
 use crate::control::{Atol, ErrorControl};
 use crate::events::{Locator, counts};
+use crate::linear::Shortage;
 use crate::method::AnyStepper;
 use crate::options::{check_options, check_state};
 use crate::{
@@ -39,6 +40,9 @@ pub enum Outcome {
 
 /// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
 const MOST_LANDINGS: usize = 12;
+
+/// Bytes of a stepper's matrices at most: 10,000 unknowns of Radau5.
+const MAX_MATRIX_BYTES: u64 = 4_000_000_000;
 
 /// What a search for events came to.
 enum Search {
@@ -86,12 +90,14 @@ pub struct Driver {
     tokens: f64,
     tokens_t: f64,
     is_terminated: bool,
+    /// The stepper has its matrices.
+    is_reserved: bool,
 }
 
 crate::archive::archived!(Driver {
     stepper, control, tolerance, t, ticks, periods, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens, tokens_t,
     is_terminated
-} without options, slips, fired; fits |it| it.n <= it.y.len());
+} without options, slips, fired, is_reserved; fits |it| it.n <= it.y.len());
 
 impl Driver {
     /// Starts at (t, y); `y` has the system's active dimension.
@@ -128,6 +134,7 @@ impl Driver {
             tokens: options.event_burst as f64,
             tokens_t: t,
             is_terminated: false,
+            is_reserved: false,
             options,
         };
         driver.restart(system)?;
@@ -228,6 +235,7 @@ impl Driver {
         if !t_end.is_finite() || t_end < self.t {
             return Err(Error::Input { what: "t_end", value: t_end, reason: "finite and not before the present time" });
         }
+        self.reserve()?;
         // samples due at the present time
         let mut last = f64::NEG_INFINITY;
         while sink.next_sample() <= self.t && sink.next_sample() > last && !self.is_terminated {
@@ -246,6 +254,20 @@ impl Driver {
             steps += 1;
         }
         Ok(if self.is_terminated { Outcome::Terminated } else { Outcome::Reached })
+    }
+
+    /// Room for the matrices of the stepper, before its first step.
+    fn reserve(&mut self) -> Result<(), Error> {
+        if self.is_reserved {
+            return Ok(());
+        }
+        let (unknowns, bytes) = (self.y.len(), self.stepper.matrix_bytes());
+        if bytes > MAX_MATRIX_BYTES {
+            return Err(Error::Memory { unknowns, bytes, limit: MAX_MATRIX_BYTES });
+        }
+        self.stepper.reserve().map_err(|Shortage| Error::Memory { unknowns, bytes, limit: 0 })?;
+        self.is_reserved = true;
+        Ok(())
     }
 
     /// Accepts exactly one step, not beyond `t_end`; none if the sink has had enough before an attempt succeeds.

@@ -118,6 +118,14 @@ impl Stepper for AnyStepper {
         whichever!(self, stepper => stepper.error_exponent())
     }
 
+    fn matrix_bytes(&self) -> u64 {
+        whichever!(self, stepper => stepper.matrix_bytes())
+    }
+
+    fn reserve(&mut self) -> Result<(), crate::linear::Shortage> {
+        whichever!(self, stepper => stepper.reserve())
+    }
+
     fn restart(&mut self, n: usize) {
         whichever!(self, stepper => stepper.restart(n))
     }

@@ -8,7 +8,7 @@
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine};
-use crate::modes::{AtRest, Hold, Levels, MANY, ModeError, ModeWork, select, select_with};
+use crate::modes::{AtRest, Hold, Levels, MANY, MAX_EAGER, ModeError, ModeWork, select, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
@@ -150,7 +150,7 @@ impl Rest {
             is_settled: false,
             dropped: vec![false; n_contacts],
             breaking: Vec::with_capacity(n_contacts),
-            delassus: Vec::with_capacity(n_contacts * n_contacts),
+            delassus: if n_contacts <= MAX_EAGER { Vec::with_capacity(n_contacts * n_contacts) } else { Vec::new() },
             a0: Vec::with_capacity(n_contacts),
             stiction: Vec::with_capacity(n_contacts),
             kinetic: Vec::with_capacity(n_contacts),

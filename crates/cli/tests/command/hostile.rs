@@ -129,3 +129,31 @@ fn paths_of_overrides_are_not_endless() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("the path has more than 64 parts"), "{}", stderr(&output));
 }
+
+/// A chain of 10,000 links with bristles in every joint: 36 GB of matrices for a stepper that needs them, none for a check.
+#[cfg(target_os = "linux")]
+#[test]
+fn ten_thousand_joints_load_in_one_gigabyte() {
+    let n = 10_000;
+    let links =
+        joined(n, |i| format!("Link(name:\"l{i}\",mass:1,center_of_mass:(0.1,0,0),inertia:Diagonal(0.01,0.01,0.01)),"));
+    let parent = |i: usize| if i == 0 { "world".to_owned() } else { format!("l{}", i - 1) };
+    let joints = joined(n, |i| {
+        format!(
+            "Joint(name:\"j{i}\",parent:\"{}\",child:\"l{i}\",kind:Revolute(axis:(0,1,0)),placement:Placement(translation:(0.2,0,0)),\
+             friction:LuGre(sigma0:1e3,sigma1:1,coulomb:0.3)),",
+            parent(i)
+        )
+    });
+    let scene = Temporary::with("chain.ron", &format!("Scene(links:[{links}],joints:[{joints}],duration:0.001)"));
+    let command = |arguments: &[&str]| {
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["-c", "ulimit -v 1048576; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_bristle")]);
+        bash.args(arguments).output().unwrap()
+    };
+    let checked = command(&["check", scene.path()]);
+    assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+    let run = command(&["run", scene.path(), "--out", "-", "-q"]);
+    assert_eq!(run.status.code(), Some(2), "{}", stderr(&run));
+    assert!(stderr(&run).contains("this stepper takes 36.0 GB for its matrices"), "{}", stderr(&run));
+}

@@ -101,14 +101,14 @@ impl<'t> Robot<'t> {
         let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
         let names: Vec<&str> = self.joints.iter().map(|joint| joint.name.text).collect();
         let positions = self.positions_of_followers(&index);
-        for i in 0..self.joints.len() {
+        for (i, position) in positions.into_iter().enumerate() {
             let Some(mimic) = self.joints[i].mimic else { continue };
             if !index.contains_key(mimic.leader.text) {
                 let help = found.suggest(mimic.leader.text, &names);
                 found.problem(mimic.leader.place, format!("there is no joint `{}`", mimic.leader.text), help);
                 continue;
             }
-            let position = match positions[i] {
+            let position = match position {
                 Some(position) if position.is_finite() => position,
                 Some(_) => {
                     found.problem(mimic.place, "this leads to a position that is not finite", "");

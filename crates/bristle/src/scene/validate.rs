@@ -234,8 +234,13 @@ impl<'s> Check<'s> {
     /// Names are there, and unique: links among links, joints and couplings together since both name channels.
     fn names(&mut self) {
         let scene = self.scene;
-        if scene.name.chars().any(char::is_control) {
-            self.report_alone(At::field("name"), CONTROL, "");
+        // a title may have lines and tabs
+        if scene.name.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+            self.report_alone(
+                At::field("name"),
+                "a title cannot hold control characters other than line ends and tabs",
+                "",
+            );
         }
         let list =
             |key: &'static str, names: Vec<&'s str>| names.into_iter().enumerate().map(move |(i, n)| (key, i, n));

@@ -19,6 +19,7 @@ mod linearization;
 mod long_chains;
 mod lugre;
 mod motion;
+mod numbers;
 mod random_machines;
 mod reaction_loads;
 mod real_time;

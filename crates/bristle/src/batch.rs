@@ -418,8 +418,9 @@ impl Copy {
             self.must_begin = false;
         }
         self.is_pushed = false;
-        let result = self.driver.advance(&mut self.system, self.driver.t() + dt, &mut ());
-        if let Err(error @ bristle_integrate::Error::Input { .. }) = result {
+        let result = self.driver.advance_by(&mut self.system, dt, &mut ());
+        if let Err(error @ (bristle_integrate::Error::Input { .. } | bristle_integrate::Error::Memory { .. })) = result
+        {
             // a time that is none: nothing has happened
             return Err(Error::Integrate(error));
         }

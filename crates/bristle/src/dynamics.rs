@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
 use crate::scene::error::closest;
 use crate::scene::{Bristle, Coupling, Formulation, Load, Scene};
+use crate::simulation::mechanics::check_finite;
 use crate::spawn::{refuse_unsupported, spawn};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::System;
@@ -136,6 +137,7 @@ impl Mechanics {
         let (compiled, work) = self.machine.scratch();
         crba(&compiled.model, work, q, &mut self.mass).map_err(failed)?;
         compiled.without_lent(&mut self.mass);
+        check_finite(0.0, "the mass matrix", self.mass.as_slice())?;
         Ok(&self.mass)
     }
 
@@ -147,14 +149,18 @@ impl Mechanics {
     /// The mass matrix over the [`Mechanics::independent`] velocities, ties of couplings included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
         self.mass_matrix(q)?;
-        Ok(self.machine.reduce_mass(&self.mass))
+        let reduced = self.machine.reduce_mass(&self.mass);
+        check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;
+        Ok(reduced)
     }
 
     /// Kinetic energy, armature included, and potential energy of height, zero at the world origin, J.
     pub fn energies(&mut self, q: &[f64], v: &[f64]) -> Result<(f64, f64)> {
         let (compiled, work) = self.machine.scratch();
         let kinetic = kinetic_energy(&compiled.model, work, q, v).map_err(failed)?;
-        Ok((kinetic, potential_energy(&compiled.model, work, q).map_err(failed)?))
+        let potential = potential_energy(&compiled.model, work, q).map_err(failed)?;
+        check_finite(0.0, "an energy", &[kinetic, potential])?;
+        Ok((kinetic, potential))
     }
 
     /// Reactions, parent on child, while the machine moves with `a`; `n_bodies`, the first one the world's.

@@ -210,6 +210,16 @@ pub enum Error {
         /// Whether steps are chosen by an error estimate.
         is_controlled: bool,
     },
+    /// A result is beyond the numbers there are, though the state is not.
+    #[error(
+        "at t = {t}, {what} is no finite number: the numbers of this state are too large; try a smaller step or step control by error"
+    )]
+    NotFinite {
+        /// Time, s.
+        t: f64,
+        /// The result.
+        what: String,
+    },
     /// A copy of a batch could not go on.
     #[error("copy {copy}: {reason}")]
     Copy {
@@ -271,12 +281,13 @@ impl Error {
             | Self::Unbalanced { .. }
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
+            | Self::NotFinite { .. }
             | Self::Stopped { .. }
             | Self::Io { .. } => false,
             Self::Copy { is_refused, .. } => *is_refused,
             Self::Integrate(error) => {
-                use bristle_integrate::Error::{Input, NeedsImplicit};
-                matches!(error, Input { .. } | NeedsImplicit { .. })
+                use bristle_integrate::Error::{Input, Memory, NeedsImplicit};
+                matches!(error, Input { .. } | NeedsImplicit { .. } | Memory { .. })
             }
             _ => true,
         }

@@ -32,6 +32,7 @@
 
 #![warn(missing_docs)]
 
+pub mod atomic_file;
 pub mod batch;
 pub mod bearing;
 pub mod builder;

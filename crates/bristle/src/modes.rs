@@ -200,6 +200,9 @@ enum Side {
     AtLimit(f64),
 }
 
+/// Contacts up to which matrices over them, 2 MB, have their room from the beginning; larger ones when contacts come to rest.
+pub(crate) const MAX_EAGER: usize = 512;
+
 /// Scratch for [`select`] and [`delassus`]; grows to the largest n seen and is reused.
 #[derive(Debug, Clone, Default)]
 pub struct ModeWork {
@@ -225,11 +228,13 @@ pub struct ModeWork {
 }
 
 impl ModeWork {
-    /// Room for `n` joints at rest.
+    /// Room for `n` joints at rest; that of matrices only up to [`MAX_EAGER`] of them, so that steps of such machines allocate nothing.
     pub fn new(n: usize) -> ModeWork {
         let mut work = ModeWork::default();
         work.resize(n);
-        work.factor.resize(n * n, 0.0);
+        if n <= MAX_EAGER {
+            work.factor.resize(n * n, 0.0);
+        }
         work
     }
 

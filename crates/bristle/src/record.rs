@@ -3,6 +3,7 @@
 //! The first channel is `t`; then per joint `NAME.position`, `NAME.velocity`, `NAME.acceleration` and what else it has;
 //! then the energies. Joints stand in model order. Written as text, every number reads back as the same `f64`.
 
+use crate::atomic_file;
 use crate::csv;
 use crate::error::{Error, Result};
 use bristle_friction::Mode;
@@ -41,6 +42,12 @@ pub trait Record {
     /// Time after every step of the integration; `Break` ends the run there.
     fn step(&mut self, _t: f64) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+
+    /// Whether the run is to end: asked also between the rows of one step and between attempts at it, either of which may take long. The rest
+    /// of the rows of that step are not recorded.
+    fn is_stopped(&self) -> bool {
+        false
     }
 }
 
@@ -167,15 +174,9 @@ impl Recording {
 }
 
 /// Writes a file under another name and renames it when it is complete.
-fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
-    let partial = partial_path(path);
-    let all = || {
-        let mut file = BufWriter::with_capacity(1 << 16, File::create(&partial)?);
-        write(&mut file)?;
-        file.into_inner()?.sync_all()?;
-        std::fs::rename(&partial, path)
-    };
-    all().map_err(|source| Error::Io { path: path.into(), source })
+fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
+    let written = atomic_file::write(path, &partial_path(path), write);
+    written.map_err(|source| Error::Io { path: path.into(), source })
 }
 
 /// Where results stand while they are incomplete.
@@ -221,7 +222,7 @@ impl Samples {
     /// Number of the first instant after `t`, rounding errors aside.
     pub fn after(&self, t: f64) -> u64 {
         // a cast of a number out of range gives the nearest there is
-        (t / self.interval + 1e-9).floor() as u64 + 1
+        ((t / self.interval + 1e-9).floor() as u64).saturating_add(1)
     }
 
     /// Whether `t` and `end` are the same instant but for rounding errors.

@@ -27,7 +27,7 @@
 mod act;
 mod explain;
 mod ledger;
-mod mechanics;
+pub(crate) mod mechanics;
 mod read;
 pub(crate) mod restart;
 mod rows;
@@ -56,6 +56,14 @@ use bristle_integrate::{Control, Driver, Method, Options, Outcome, Sink, Stats, 
 use explain::{placed, unknown};
 use hecs::{Entity, World};
 use rows::{Recorder, channels};
+
+/// How far to go.
+enum Until {
+    /// To a time, s.
+    Time(f64),
+    /// For a length of time, s, which is counted as long as it is the same.
+    After(f64),
+}
 
 /// A world in motion. See the [module](self).
 pub struct Simulation {
@@ -257,7 +265,7 @@ impl Simulation {
         found.ok_or_else(|| unknown("link", name, &compiled.model.link_names))
     }
 
-    /// Advances by exactly `dt`, in as many internal steps as it takes, up to [`Settings::most_steps`]. [`Simulation::events`] are those on the
+    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up to [`Settings::most_steps`]. [`Simulation::events`] are those on the
     /// way.
     ///
     /// What is refused has not happened: a state, effort or parameter that cannot be leaves the motion where it was, and the next call
@@ -273,7 +281,7 @@ impl Simulation {
         self.reconsider()?;
         let mut watch = read::Watch(std::mem::take(&mut self.events));
         self.driver.set_most_steps(self.most_steps);
-        let result = self.advance(self.driver.t() + dt, &mut watch);
+        let result = self.advance(Until::After(dt), &mut watch);
         self.driver.set_most_steps(usize::MAX);
         self.events = watch.0;
         self.n_told = self.events.len();
@@ -338,7 +346,7 @@ impl Simulation {
         if is_continued {
             recorder.plan();
         }
-        let result = self.advance(t, &mut recorder);
+        let result = self.advance(Until::Time(t), &mut recorder);
         // what could not be recorded came first
         recorder.into_error().map_or(result, Err)
     }
@@ -362,14 +370,19 @@ impl Simulation {
     }
 
     /// Advances the driver and puts the result into the world, also where it failed half-way.
-    fn advance<K: Sink<Machine>>(&mut self, t: f64, sink: &mut K) -> Result<()> {
+    fn advance<K: Sink<Machine>>(&mut self, until: Until, sink: &mut K) -> Result<()> {
         self.reconsider()?;
-        let result = self.driver.advance(&mut self.system, t, sink);
+        let result = match until {
+            Until::Time(t) => self.driver.advance(&mut self.system, t, sink),
+            Until::After(dt) => self.driver.advance_by(&mut self.system, dt, sink),
+        };
         let result = match result {
             Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.driver.t() }),
             Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
             // a time that is none, or in the past: nothing has happened
-            Err(error @ bristle_integrate::Error::Input { .. }) => return Err(Error::Integrate(error)),
+            Err(error @ (bristle_integrate::Error::Input { .. } | bristle_integrate::Error::Memory { .. })) => {
+                return Err(Error::Integrate(error));
+            }
             Err(error) => {
                 self.must_begin = true;
                 Err(explain(error, &mut self.system))

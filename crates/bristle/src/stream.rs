@@ -1,12 +1,13 @@
 //! Rows into a CSV file as they come, so that a run needs no memory for them and loses none of them.
 //!
 //! Text is gathered and written by the piece. Where a piece does not fit on the disk it is cut after the last row that does:
-//! the file holds whole rows always.
+//! the file holds whole rows always. The file is this stream's alone, from its creation to the end of [`CsvStream::finish`]'s result: see
+//! [`atomic_file`](crate::atomic_file). One that somebody removes or replaces on the way is an error with the next piece.
 
+use crate::atomic_file::PartialFile;
 use crate::csv;
 use crate::error::{Error, Result};
 use crate::record::{Event, Record};
-use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -30,94 +31,80 @@ const PIECE: usize = 1 << 16;
 /// ```
 #[derive(Debug)]
 pub struct CsvStream {
-    path: PathBuf,
-    file: File,
+    file: PartialFile,
     /// Rows that are not yet in the file.
     text: Vec<u8>,
     /// Bytes in the file.
     written: u64,
-}
-
-/// An empty file that no other stream is writing: two runs of the same name must not mix their rows.
-fn create_alone(path: &Path) -> io::Result<File> {
-    loop {
-        let file = File::options().create(true).truncate(false).write(true).open(path)?;
-        // where files cannot be locked, nobody is kept out
-        if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(io::Error::new(
-                io::ErrorKind::ResourceBusy,
-                "another run is writing this file; name another one",
-            ));
-        }
-        // one that has got its final name in between is left alone
-        if is_at(&file, path) {
-            // devices have no length
-            if file.metadata()?.is_file() {
-                file.set_len(0)?;
-            }
-            return Ok(file);
-        }
-    }
-}
-
-/// Whether an open file is still the one of that name.
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |about: io::Result<std::fs::Metadata>| about.map(|about| (about.dev(), about.ino())).ok();
-    identity(file.metadata()) == identity(std::fs::metadata(path))
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
+    /// Rows so far.
+    n_rows: usize,
 }
 
 impl CsvStream {
-    /// A new file with the names of the channels. One that another stream is writing, in this program or another, is refused.
+    /// A new file with the names of the channels. One that another stream is writing, in this program or another, is refused, and so is
+    /// what is no regular file.
     pub fn create(path: impl Into<PathBuf>, names: &[String]) -> Result<Self> {
         let path = path.into();
         let start = || -> io::Result<_> {
             let mut text = Vec::with_capacity(PIECE + 4096);
             csv::write_header(names, &mut text)?;
-            Ok((create_alone(&path)?, text))
+            Ok((PartialFile::create(&path)?, text))
         };
         match start() {
-            Ok((file, text)) => Ok(Self { path, file, text, written: 0 }),
+            Ok((file, text)) => Ok(Self { file, text, written: 0, n_rows: 0 }),
             Err(source) => Err(Error::Io { path, source }),
         }
     }
 
     /// Where the file is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
+    }
+
+    /// Rows so far.
+    pub fn n_rows(&self) -> usize {
+        self.n_rows
+    }
+
+    /// Whether the file is still under its name.
+    pub fn is_in_place(&self) -> bool {
+        self.file.is_in_place()
     }
 
     /// Writes what was gathered; if that fails, as many whole rows as there is room for.
     pub fn flush(&mut self) -> Result<()> {
-        let result = self.file.write_all(&self.text);
+        let result = self.file.check_in_place().and_then(|()| self.file.file().write_all(&self.text));
         let fits = match &result {
             Ok(()) => self.text.len(),
             Err(_) => self.cut(),
         };
         self.written += fits as u64;
         self.text.clear();
-        result.map_err(|source| Error::Io { path: self.path.clone(), source })
+        result.map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Io { path: self.path().to_owned(), source }
     }
 
     /// Cuts the file after the last whole row of `text` in it. Returns how much of `text` that leaves.
     fn cut(&mut self) -> usize {
-        let length = self.file.metadata().map_or(self.written, |about| about.len());
+        let length = self.file.file().metadata().map_or(self.written, |about| about.len());
         let there = usize::try_from(length.saturating_sub(self.written)).unwrap_or(0).min(self.text.len());
         let whole = self.text[..there].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
         // a device cannot be cut, and keeps nothing
-        let _ = self.file.set_len(self.written + whole as u64);
+        let _ = self.file.file().set_len(self.written + whole as u64);
         whole
     }
 
-    /// Writes the rest and returns the file.
-    pub fn finish(mut self) -> Result<File> {
+    /// Writes the rest and returns the file, which holds every row and nothing else.
+    pub fn finish(mut self) -> Result<PartialFile> {
         self.flush()?;
+        let length = self.file.file().metadata().map_err(|source| self.failed(source))?.len();
+        if length != self.written {
+            let reason = format!("{length} bytes where {} were written: somebody else writes this file", self.written);
+            return Err(self.failed(io::Error::other(reason)));
+        }
         Ok(self.file)
     }
 }
@@ -125,6 +112,7 @@ impl CsvStream {
 impl Record for CsvStream {
     fn row(&mut self, row: &[f64]) -> Result<()> {
         csv::push_row(row, &mut self.text);
+        self.n_rows += 1;
         if self.text.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 
@@ -155,14 +143,43 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_somebody_replaces_ends_the_stream() {
+        let names = vec!["t".to_owned()];
+        let path = std::env::temp_dir().join(format!("bristle-replaced-{}.csv", std::process::id()));
+        let mut stream = CsvStream::create(&path, &names).unwrap();
+        stream.row(&[0.1]).unwrap();
+        stream.flush().unwrap();
+        std::fs::remove_file(&path).unwrap();
+        std::fs::write(&path, "of somebody else").unwrap();
+        let error = (0..PIECE).find_map(|_| stream.row(&[0.1]).err()).unwrap();
+        assert!(error.to_string().contains("replaced while it was being written"), "{error}");
+        // what is appended behind its back is noticed too
+        let own = path.with_extension("own.csv");
+        let stream = CsvStream::create(&own, &names).unwrap();
+        std::fs::write(&own, "t\n1\n2\n").unwrap();
+        assert!(stream.finish().unwrap_err().to_string().contains("somebody else"), "");
+        [path, own].iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_disk_that_is_full_ends_the_stream_with_its_reason() {
-        let names = vec!["t".to_owned()];
-        let mut stream = CsvStream::create("/dev/full", &names).unwrap();
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let file = PartialFile::of(full, "/dev/full".into());
+        let mut stream = CsvStream { file, text: Vec::new(), written: 0, n_rows: 0 };
         let error = (0..PIECE).find_map(|_| stream.row(&[0.1]).err()).unwrap();
-        assert!(error.to_string().contains("/dev/full"), "{error}");
-        let error = CsvStream::create("/nowhere/at/all.csv", &names).unwrap_err().to_string();
-        assert!(error.contains("/nowhere/at/all.csv"), "{error}");
+        assert!(error.to_string().contains("/dev/full: No space left"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_is_no_file_and_what_is_nowhere_is_refused() {
+        let names = vec!["t".to_owned()];
+        for (path, reason) in [("/dev/full", "a device"), ("/nowhere/at/all.csv", "No such file")] {
+            let error = CsvStream::create(path, &names).unwrap_err().to_string();
+            assert!(error.contains(path) && error.contains(reason), "{error}");
+        }
     }
 }

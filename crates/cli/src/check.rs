@@ -86,6 +86,6 @@ impl Check {
             "{}: this is the scene itself, whose comments would be lost; name another file",
             path.display()
         );
-        target::check(path)
+        target::check(path, &self.settings.friction_file().into_iter().collect::<Vec<_>>())
     }
 }

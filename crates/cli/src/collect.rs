@@ -1,7 +1,7 @@
 //! Results on their way out of a run: into a file as they come, into memory where something needs all of them, and what
 //! the summary says of them.
 
-use crate::interrupt::Interrupt;
+use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::run::MOST_KEPT;
 use bristle::csv;
@@ -37,7 +37,8 @@ pub struct Collector {
     /// Energies that were turned over.
     pub turnover: Turnover,
     progress: Progress,
-    interrupt: Interrupt,
+    /// What ends the run early.
+    pub limits: Limits,
     /// Scratch: a row as text.
     line: Vec<u8>,
 }
@@ -49,7 +50,7 @@ impl Collector {
         mut rows: Rows,
         is_kept: bool,
         progress: Progress,
-        interrupt: Interrupt,
+        limits: Limits,
     ) -> io::Result<Self> {
         if let Rows::Output(out) = &mut rows {
             csv::write_header(names, out)?;
@@ -63,7 +64,7 @@ impl Collector {
             worst_balance: 0.0,
             turnover: Turnover::of(names),
             progress,
-            interrupt,
+            limits,
             line: Vec::new(),
         })
     }
@@ -168,6 +169,11 @@ impl Record for Collector {
             // a failure shows with the next row
             let _ = stream.flush();
         }
-        if self.interrupt.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        self.limits.count_step();
+        if self.limits.is_met() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.limits.is_met()
     }
 }

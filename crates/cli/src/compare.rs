@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::collect::{Collector, Rows};
 use crate::difference::{Difference, difference};
 use crate::interrupt::Interrupt;
+use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::results::Results;
 use crate::run::{MOST_KEPT, explained};
@@ -119,7 +120,7 @@ impl Compare {
             return Err(refused(too_many()));
         }
         let progress = Progress::of(which, scene.duration);
-        let collector = Collector::new(&names, Rows::None, true, progress, interrupt.clone());
+        let collector = Collector::new(&names, Rows::None, true, progress, Limits::none(interrupt.clone()));
         let mut collector = collector.map_err(|error| failed(&error))?;
         let result = sim.run_with(scene.duration, &mut collector);
         let (_, kept) = collector.finish();

@@ -11,6 +11,7 @@
 
 use crate::results::Results;
 use anyhow::{Result, bail};
+use std::collections::HashMap;
 
 /// How one channel differs.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -83,13 +84,20 @@ pub fn difference(a: &Results, b: &Results) -> Result<Difference> {
     }
     let (first, second) = if is_swapped { (b, a) } else { (a, b) };
 
-    let only = |these: &Results, those: &Results| -> Vec<String> {
-        these.names.iter().filter(|name| those.channel(name).is_none()).cloned().collect()
+    // tables may be wide: channels by name
+    let [in_a, in_b] = [a, b].map(by_name);
+    let (in_first, in_second) = if is_swapped { (&in_b, &in_a) } else { (&in_a, &in_b) };
+    let only = |these: &Results, those: &HashMap<&str, usize>| -> Vec<String> {
+        these.names.iter().filter(|name| !those.contains_key(name.as_str())).cloned().collect()
     };
     let mut channels = Vec::new();
-    for name in a.names.iter().filter(|name| *name != "t") {
-        let (Some(short_values), Some(long_values)) = (first.channel(name), second.channel(name)) else { continue };
-        let slopes = slope_name(name).and_then(|slope| second.channel(&slope));
+    for (own, name) in a.names.iter().enumerate().filter(|(_, name)| *name != "t") {
+        let (Some(&in_short), Some(&in_long)) = (in_first.get(name.as_str()), in_second.get(name.as_str())) else {
+            continue;
+        };
+        let (short_values, long_values) = (&first.columns[in_short], &second.columns[in_long]);
+        let slopes = slope_name(name).and_then(|slope| in_second.get(slope.as_str()));
+        let slopes = slopes.map(|&k| &second.columns[k][..]);
         let (mut max, mut t_max, mut squares) = (0.0, start, 0.0);
         for &(k, place) in &places {
             let d = (short_values[k] - value(name, long, long_values, slopes, place)).abs();
@@ -98,9 +106,8 @@ pub fn difference(a: &Results, b: &Results) -> Result<Difference> {
                 (max, t_max) = (d, short[k]);
             }
         }
-        let own = a.channel(name).unwrap_or_default();
         let (low, high) =
-            own.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
+            a.columns[own].iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &x| (low.min(x), high.max(x)));
         let rms = (squares / places.len() as f64).sqrt();
         channels.push(ChannelDifference { channel: name.clone(), max, t: t_max, rms, range: high - low });
     }
@@ -114,10 +121,15 @@ pub fn difference(a: &Results, b: &Results) -> Result<Difference> {
         interpolated,
         span: (start, end),
         channels,
-        only_first: only(a, b),
-        only_second: only(b, a),
+        only_first: only(a, &in_b),
+        only_second: only(b, &in_a),
         missing: [lacks(t_a, t_b), lacks(t_b, t_a)],
     })
+}
+
+/// Columns by their names.
+fn by_name(table: &Results) -> HashMap<&str, usize> {
+    table.names.iter().enumerate().map(|(k, name)| (name.as_str(), k)).collect()
 }
 
 fn overlap_start(a: &[f64], b: &[f64]) -> Option<f64> {

@@ -1,10 +1,11 @@
 //! `bristle import`: a URDF robot as a RON scene, with a line for every joint that says what was understood.
 
 use crate::Outcome;
+use crate::target;
 use bristle::scene::SceneError;
 use bristle::urdf::{self, FrictionFile, Import, Options};
 use clap::Args;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Turn a URDF robot into a scene.
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 A friction file gives laws and loads by joint; \"*\" is every other joint that moves:
   { \"elbow\": (friction: LuGre(sigma0: 1e4, sigma1: 50.0, coulomb: 0.5), load: Pin(radius: 0.02)) }
 
+--out writes the file under another name first and renames it when it is complete; it may not be the robot or the friction file.
 What was understood goes to standard error. Exit codes: 0 done, 1 the scene could not be written, 2 the input was refused.")]
 pub struct ImportRobot {
     /// URDF file
@@ -40,6 +42,11 @@ pub struct ImportRobot {
 
 impl ImportRobot {
     pub fn execute(self) -> Outcome {
+        let inputs: Vec<&Path> = std::iter::once(&self.robot).chain(&self.friction).map(PathBuf::as_path).collect();
+        if let Some(Err(error)) = self.out.as_ref().map(|out| target::check(out, &inputs)) {
+            say!("error: {error:#}");
+            return Outcome::Refused;
+        }
         let Import { scene, lines } = match self.read() {
             Ok(import) => import,
             Err(error) => {
@@ -58,13 +65,14 @@ impl ImportRobot {
                 return Outcome::Failed;
             }
         };
-        match write(&text, self.out.as_deref()) {
+        let Some(out) = &self.out else {
+            crate::print(&text);
+            return Outcome::Done;
+        };
+        match target::write(out, |file| Ok(file.write_all(text.as_bytes())?)) {
             Ok(()) => Outcome::Done,
-            // the reader has seen enough
-            Err(error) if self.out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => Outcome::Done,
             Err(error) => {
-                let name = self.out.map_or_else(|| "standard output".into(), |out| out.display().to_string());
-                say!("error: {name}: {error}");
+                say!("error: {error:#}");
                 Outcome::Failed
             }
         }
@@ -74,16 +82,5 @@ impl ImportRobot {
         let friction = self.friction.as_ref().map(FrictionFile::load).transpose()?;
         let options = Options { floating: self.floating, strict: self.strict, friction, overrides: Vec::new() };
         urdf::load(&self.robot, &options)
-    }
-}
-
-fn write(text: &str, out: Option<&Path>) -> io::Result<()> {
-    match out {
-        Some(path) => std::fs::write(path, text),
-        None => {
-            let mut stdout = io::stdout().lock();
-            stdout.write_all(text.as_bytes())?;
-            stdout.flush()
-        }
     }
 }

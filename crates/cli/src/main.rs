@@ -6,11 +6,11 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 /// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same (`eprintln!` would
-/// end the program in the middle of it).
+/// end the program in the middle of it). Names come from files: control characters in them are shown, not obeyed.
 macro_rules! say {
     ($($word:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr().lock(), $($word)*);
+        let _ = writeln!(std::io::stderr().lock(), "{}", bristle::scene::printable(&format!($($word)*)));
     }};
 }
 
@@ -22,6 +22,7 @@ mod difference;
 mod dynamics;
 mod import;
 mod interrupt;
+mod limits;
 mod list;
 mod plot;
 mod progress;
@@ -36,6 +37,7 @@ mod target;
 mod words;
 
 use clap::{Parser, Subcommand};
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,7 +95,16 @@ static IS_LOST: AtomicBool = AtomicBool::new(false);
 /// the program ends with 1.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
-    note_loss(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    note_loss(out.write_all(controlled(text).as_bytes()).and_then(|()| out.flush()));
+}
+
+/// Data without control characters, which have no place in any of them but line ends and tabs.
+fn controlled(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c == '\n' || c == '\t' || !c.is_control();
+    if text.chars().all(is_plain) {
+        return text.into();
+    }
+    text.chars().map(|c| if is_plain(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }
 
 fn note_loss(printed: io::Result<()>) {

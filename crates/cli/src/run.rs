@@ -3,11 +3,12 @@
 use crate::Outcome;
 use crate::collect::{Collector, Rows};
 use crate::interrupt::Interrupt;
+use crate::limits::{Budget, Limits};
 use crate::plot::quantity::Motions;
 use crate::plot::{self, Selection};
 use crate::progress::Progress;
 use crate::report::Facts;
-use crate::results::{self, Columns, Format, ResultEvent, Results};
+use crate::results::{self, Columns, Format, ResultEvent, Results, Table};
 use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target;
@@ -15,8 +16,9 @@ use crate::words::count;
 use anyhow::{Context, Result};
 use bristle::stream::CsvStream;
 use bristle::urdf::{Import, Understood};
-use bristle::{Error, Event, Scene, Simulation};
+use bristle::{Error, Scene, Simulation};
 use clap::Args;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -31,7 +33,7 @@ const MOST_DRAWN: f64 = 2e7;
 Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and shown in motion in
 NAME.report.html, with NAME the name of the scene file; the summary says so. While a run is under way its results grow in a file
 beside, OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file, and the
-next run of the same name replaces it and says so.
+next run of the same name replaces it and says so. Two runs of one name at a time are refused, and so is a link or a pipe of that name.
 Tables may be as long as the disk allows: .npz and .json are put together there from OUT.partial.csv and OUT.partial.columns.
 Pictures need all rows in memory: --plot and --report take up to 250 million numbers (rows × channels).
 
@@ -74,6 +76,8 @@ pub struct Run {
     /// All counters in the summary
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
+    #[command(flatten)]
+    budget: Budget,
     #[command(flatten)]
     settings: Settings,
 }
@@ -167,6 +171,11 @@ impl Run {
         Ok(())
     }
 
+    /// Files that are read.
+    fn inputs(&self) -> Vec<&Path> {
+        std::iter::once(self.scene.as_path()).chain(self.settings.friction_file()).collect()
+    }
+
     /// Every output has a file of its own that can be written.
     fn check_files(&self, ready: &Ready) -> Result<()> {
         let out = ready.out.iter().map(|(path, _)| path);
@@ -188,13 +197,23 @@ impl Run {
                     other.display()
                 );
             }
-            target::check(path)?;
             if target::is_same(path, &self.scene) {
                 anyhow::bail!(
                     "{}: this is the scene itself; name another file for what comes out of it",
                     path.display()
                 );
             }
+            target::check(path, &self.inputs())?;
+        }
+        if let Some((path, format)) = &ready.out {
+            let rows = rows_name(path, *format);
+            let input = self.inputs().into_iter().find(|input| target::is_same(&rows, input));
+            anyhow::ensure!(
+                input.is_none(),
+                "{}: this is the file that is read, and rows of {} grow in a file of that name; name another file",
+                rows.display(),
+                path.display()
+            );
         }
         for (path, what, extension) in [(events, "events", "csv"), (stats, "statistics", "json")] {
             if let Some(path) = path {
@@ -213,13 +232,22 @@ impl Run {
             Some((path, format)) => {
                 let partial = rows_name(path, *format);
                 let is_left = target::is_left(&partial);
-                let stream = CsvStream::create(&partial, &names)?;
-                self.say_replaced(is_left, &partial);
-                Rows::File(stream)
+                // another run of the same name, or no file at all: refused before the run
+                match CsvStream::create(&partial, &names) {
+                    Ok(stream) => {
+                        self.say_replaced(is_left, &partial);
+                        Rows::File(stream)
+                    }
+                    Err(error) => {
+                        say!("error: {error}");
+                        return Ok(Outcome::Refused);
+                    }
+                }
             }
         };
         let progress = Progress::new(scene.duration, self.quiet);
-        let mut collector = Collector::new(&names, rows, is_kept, progress, Interrupt::listen()?)?;
+        let mut collector =
+            Collector::new(&names, rows, is_kept, progress, Limits::new(Interrupt::listen()?, self.budget))?;
 
         let start = Instant::now();
         let result = sim.run_with(scene.duration, &mut collector);
@@ -242,10 +270,16 @@ impl Run {
             Err(error) => {
                 summary.completed = false;
                 summary.take_state(&sim);
-                summary.error = Some(error.to_string());
+                summary.error = Some(match error {
+                    Error::Stopped { .. } => format!("{error}: {}", collector.limits.reason()),
+                    _ => error.to_string(),
+                });
                 // a file that could not be written has ended, with whole rows
                 if let (Error::Io { .. }, Rows::File(stream)) = (&error, &rows) {
-                    summary.files.push(("rows that could be written".into(), stream.path().display().to_string()));
+                    if stream.is_in_place() {
+                        let path = stream.path().display().to_string();
+                        summary.files.push(("rows that could be written".into(), path));
+                    }
                     rows = Rows::None;
                 }
             }
@@ -259,7 +293,7 @@ impl Run {
             let partial = target::partial_name(path, None);
             self.say_replaced(target::is_left(&partial), &partial);
         }
-        let written = write_rows(rows, &names, &collector.events, out.as_ref(), is_complete);
+        let written = write_rows(rows, &names, &collector, out.as_ref(), is_complete);
         let mut troubles: Vec<anyhow::Error> = Vec::new();
         match written {
             Ok(Some(path)) if is_complete => summary.files.push(("results".into(), path.display().to_string())),
@@ -376,10 +410,12 @@ fn rows_name(out: &Path, format: Format) -> PathBuf {
 }
 
 /// Ends the file of results: under its name if the run is complete. Returns where the results are.
+///
+/// Rows are locked until the results have their name, and as many must come out as were recorded.
 fn write_rows(
     rows: Rows,
     names: &[String],
-    events: &[Event],
+    collected: &Collector,
     out: Option<&(PathBuf, Format)>,
     is_complete: bool,
 ) -> Result<Option<PathBuf>> {
@@ -387,7 +423,7 @@ fn write_rows(
         (Rows::File(stream), Some((path, Format::Csv))) => {
             let partial = stream.path().to_owned();
             let written = match is_complete {
-                true => target::complete(stream, path).map(|()| path.clone()),
+                true => target::complete(stream, collected.n_rows, path).map(|()| path.clone()),
                 false => stream.finish().map(|_| partial.clone()).map_err(anyhow::Error::from),
             };
             if written.is_err() {
@@ -396,24 +432,26 @@ fn write_rows(
             written.map(Some)
         }
         (Rows::File(stream), Some((path, format))) => {
-            let csv = stream.path().to_owned();
-            stream.finish()?;
+            let rows = stream.finish()?;
             let beside = target::partial_name(path, Some("columns"));
-            let written = Columns::of_csv(&csv, names, events.iter().map(ResultEvent::from).collect(), beside)
-                .and_then(|columns| {
-                    let write = |file: &mut io::BufWriter<_>| results::write(&columns, *format, file);
-                    if is_complete {
-                        target::write(path, write).map(|()| path.clone())
-                    } else {
-                        let partial = target::partial_name(path, None);
-                        let written = target::write_partial(&partial, write);
-                        written.with_context(|| format!("cannot write {}", partial.display())).map(|()| partial)
-                    }
-                });
+            let events = collected.events.iter().map(ResultEvent::from).collect();
+            let columns = Columns::of_csv(rows.file(), names, events, beside);
+            let columns = columns.with_context(|| format!("cannot make columns of {}", rows.path().display()));
+            let written = columns.and_then(|columns| {
+                let (n, expected) = (columns.n_rows(), collected.n_rows);
+                anyhow::ensure!(n == expected, "{n} rows in {} of {expected} recorded", rows.path().display());
+                let write = |file: &mut io::BufWriter<&File>| results::write(&columns, *format, file);
+                if is_complete {
+                    target::write(path, write).map(|()| path.clone())
+                } else {
+                    let partial = target::partial_name(path, None);
+                    target::write_partial(&partial, write).map(|()| partial)
+                }
+            });
             // the rows are safe elsewhere, or this is where they are
             match &written {
-                Ok(_) => target::remove(&csv),
-                Err(_) => say!("the rows are kept in {}", csv.display()),
+                Ok(_) => rows.discard(),
+                Err(_) => say!("the rows are kept in {}", rows.path().display()),
             }
             written.map(Some)
         }
@@ -432,12 +470,12 @@ fn write_file(path: &Path, content: &[u8], what: &str, summary: &mut Summary) ->
 
 /// The same with another name for the incomplete file.
 fn write_file_by(path: &Path, partial: &Path, content: &[u8], what: &str, summary: &mut Summary) -> Result<()> {
-    let write = |file: &mut io::BufWriter<_>| Ok(file.write_all(content)?);
+    let write = |file: &mut io::BufWriter<&File>| Ok(file.write_all(content)?);
     let path = if summary.completed {
         target::write_by(path, partial, write)?;
         path
     } else {
-        target::write_partial(partial, write).with_context(|| format!("cannot write {}", partial.display()))?;
+        target::write_partial(partial, write)?;
         partial
     };
     summary.files.push((what.into(), path.display().to_string()));

@@ -134,6 +134,11 @@ impl Settings {
         }
     }
 
+    /// The friction file, where there is one.
+    pub fn friction_file(&self) -> Option<&Path> {
+        self.friction.as_deref()
+    }
+
     /// Another `--set`.
     pub fn put(&mut self, path: &str, value: String) {
         self.set.push((path.to_owned(), value));

@@ -14,6 +14,7 @@ use crate::Outcome;
 use crate::interrupt::Interrupt;
 use crate::progress::clock;
 use crate::settings::Settings;
+use crate::target;
 use crate::words::count;
 use bristle::batch::MOST_THREADS;
 use bristle::scene::Problem;
@@ -35,7 +36,8 @@ const MOST_TRIED: usize = 1000;
     after_help = "Each --set PATH=FROM:TO:N is a range of N values, both ends included; PATH=VALUE holds one value. Values between the ends are
 short decimals where the range means them: 0.1:0.3:5 has 0.15, not 0.15000000000000002.
 A row has the number of its point, the values of the ranges, every channel at the end of the run, and `error`, which says why a point
-failed. While points are under way, those done before their turn are in NAME.ahead.csv beside the table.
+failed. While points are under way, those done before their turn are in NAME.ahead.csv beside the table; a file of that name that the
+sweep has not made itself is refused.
 
 Examples:
   bristle sweep scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1:0.3:5 --out sweep.csv
@@ -109,6 +111,8 @@ impl Sweep {
         let ranges = self.settings.take_ranges().map_err(End::Refused)?;
         let grid = Grid::new(ranges).map_err(End::Refused)?;
         let points = Points::new(grid.len(), self.shard.unwrap_or((1, 1)));
+        let inputs: Vec<_> = std::iter::once(self.scene.as_path()).chain(self.settings.friction_file()).collect();
+        target::check(&self.out, &inputs).map_err(|error| End::Refused(format!("{error:#}")))?;
         let names = self.channels(&grid).map_err(End::Refused)?;
         let path = self.out.display();
 

@@ -1,10 +1,11 @@
-//! Files that stand under their name only when they are complete.
+//! Names of files that stand under their name only when they are complete, and what is refused before anything is written.
 //!
-//! What is written goes to `NAME.partial.EXT` beside the target, which takes the target's name at the end. A run that
-//! fails, is interrupted or killed, or a disk that is full, leaves the partial file, whose name says what it is, and
-//! whatever stood under the final name before.
+//! Everything a command writes goes to `NAME.partial.EXT` beside the target, which takes the target's name at the end: see
+//! [`bristle::atomic_file`]. A run that fails, is interrupted or killed, or a disk that is full, leaves the partial file, whose name says
+//! what it is, and whatever stood under the final name before. A file that a command reads is never one that it writes.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use bristle::atomic_file::{self, PartialFile, destination};
 use bristle::stream::CsvStream;
 use std::fs::{self, File};
 use std::io;
@@ -19,8 +20,8 @@ pub fn partial_name(path: &Path, extension: Option<&str>) -> PathBuf {
     path.with_file_name(format!("{stem}.partial{extension}"))
 }
 
-/// Refuses, before there is anything to write, a path that nothing can be written to.
-pub fn check(path: &Path) -> Result<()> {
+/// Refuses, before there is anything to write, a path that nothing can be written to, or that is one of the files that are read.
+pub fn check(path: &Path, inputs: &[&Path]) -> Result<()> {
     if path.is_dir() {
         bail!("{}: this is a directory; name a file", path.display());
     }
@@ -33,26 +34,40 @@ pub fn check(path: &Path) -> Result<()> {
             path.display()
         );
     }
+    check_inputs(path, inputs)?;
     let partial = partial_name(path, None);
-    if partial.is_dir() {
+    check_partial(&partial, path)?;
+    // a file of no other's can be made there
+    let probe = path.with_file_name(format!(".bristle-{}-{:?}", std::process::id(), std::thread::current().id()));
+    let probed = PartialFile::create(probe).with_context(|| format!("cannot write {}", path.display()))?;
+    probed.discard();
+    Ok(())
+}
+
+/// Refuses a file that is read, also as the one that the output goes by on its way.
+pub fn check_inputs(path: &Path, inputs: &[&Path]) -> Result<()> {
+    if inputs.iter().any(|input| is_same(path, input)) {
+        bail!("{}: this is the file that is read; name another file for the output", path.display());
+    }
+    let partial = partial_name(path, None);
+    if inputs.iter().any(|input| is_same(&partial, input)) {
         bail!(
-            "{}: this is a directory, and {} goes by that name until it is complete; name another file",
+            "{}: this is the file that is read, and {} goes by that name until it is complete; name another file",
             partial.display(),
             path.display()
         );
     }
-    let is_new = !partial.exists();
-    let opened = File::options().create(true).append(true).open(&partial);
-    opened.with_context(|| format!("cannot write {}", path.display()))?;
-    if is_new {
-        let _ = fs::remove_file(&partial);
-    }
     Ok(())
 }
 
-/// The file that a link leads to: the link stays one.
-fn destination(path: &Path) -> PathBuf {
-    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+/// Refuses what stands under the name of a file on its way to `path` and is no file.
+pub fn check_partial(partial: &Path, path: &Path) -> Result<()> {
+    match atomic_file::check_regular(partial) {
+        Ok(_) => Ok(()),
+        Err(error) => {
+            bail!("{}: {error} ({} goes by that name until it is complete)", partial.display(), path.display())
+        }
+    }
 }
 
 /// Whether two names are those of one file, which need not be there yet.
@@ -72,7 +87,7 @@ fn place(path: &Path) -> PathBuf {
 }
 
 /// Writes all of a file at once.
-pub fn write(path: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>) -> Result<()> {
+pub fn write(path: &Path, content: impl FnOnce(&mut io::BufWriter<&File>) -> Result<()>) -> Result<()> {
     write_by(path, &partial_name(path, None), content)
 }
 
@@ -80,59 +95,36 @@ pub fn write(path: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Resu
 pub fn write_by(
     path: &Path,
     partial: &Path,
-    content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>,
+    content: impl FnOnce(&mut io::BufWriter<&File>) -> Result<()>,
 ) -> Result<()> {
-    write_partial(partial, content).with_context(|| format!("cannot write {}", path.display()))?;
-    let renamed = fs::rename(partial, destination(path));
-    renamed.with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
+    atomic_file::write(path, partial, content).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Writes all of an incomplete file. One that cannot be written is not left behind.
-pub fn write_partial(partial: &Path, content: impl FnOnce(&mut io::BufWriter<File>) -> Result<()>) -> Result<()> {
-    let mut file = io::BufWriter::with_capacity(1 << 16, File::create(partial)?);
-    let written = content(&mut file).and_then(|()| sync(&file.into_inner().map_err(io::IntoInnerError::into_error)?));
-    if written.is_err() {
-        remove(partial);
-    }
-    written
-}
-
-/// Onto the disk, where the file is on one.
-fn sync(file: &File) -> Result<()> {
-    match file.sync_all() {
-        // devices and pipes have nothing to synchronise
-        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
-        result => Ok(result?),
-    }
+pub fn write_partial(partial: &Path, content: impl FnOnce(&mut io::BufWriter<&File>) -> Result<()>) -> Result<()> {
+    atomic_file::write_partial(partial, content)
+        .map(drop)
+        .with_context(|| format!("cannot write {}", partial.display()))
 }
 
 /// Whether an earlier run has left rows under the name of an incomplete file.
 pub fn is_left(partial: &Path) -> bool {
-    fs::metadata(partial).is_ok_and(|about| about.is_file() && about.len() > 0)
+    fs::symlink_metadata(partial).is_ok_and(|about| about.is_file() && about.len() > 0)
 }
 
-/// All rows are there: the table takes its name.
-pub fn complete(stream: CsvStream, path: &Path) -> Result<()> {
-    let partial = stream.path().to_owned();
-    // nobody else may write it before it has its name
+/// All rows are there, `n_rows` of them: the table takes its name.
+pub fn complete(stream: CsvStream, n_rows: usize, path: &Path) -> Result<()> {
+    ensure!(stream.n_rows() == n_rows, "{} rows written of {n_rows} recorded", stream.n_rows());
     let file = stream.finish()?;
-    sync(&file).with_context(|| format!("cannot write {}", partial.display()))?;
-    let renamed = fs::rename(&partial, destination(path));
-    drop(file);
-    renamed.with_context(|| format!("cannot rename {} to {}", partial.display(), path.display()))
+    file.commit(path).with_context(|| format!("cannot rename {} to {}", file.path().display(), path.display()))
 }
 
 /// The table is not needed any more.
 pub fn discard(stream: CsvStream) {
-    let partial = stream.path().to_owned();
     // what could not be written is not wanted either
-    let _ = stream.finish();
-    remove(&partial);
-}
-
-/// A file that was made on the way is not needed any more.
-pub fn remove(path: &Path) {
-    let _ = fs::remove_file(path);
+    if let Ok(file) = stream.finish() {
+        file.discard();
+    }
 }
 
 #[cfg(test)]

@@ -14,9 +14,14 @@
 //! accurate enough for the step to end just past the root, the step is corrected by a secant. The interpolant's state is never adopted.
 //! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one that the search
 //! had missed, of a function that changed its sign before the root, the shorter step is searched for that one.
+//!
+//! **Time** is counted where steps are of one length, those of a fixed-step rule and those of [`Driver::advance_by`]: n steps of h end
+//! at t₀ + n h to rounding.
 
+use crate::clock::Clock;
 use crate::control::{Atol, ErrorControl};
 use crate::events::{Locator, counts};
+use crate::linear::Shortage;
 use crate::method::AnyStepper;
 use crate::options::{check_options, check_state};
 use crate::{
@@ -49,6 +54,9 @@ const LOOKS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 /// degree at most, so that 1e-4 leaves 1e-8 of the rate, and rounding less.
 const APART: f64 = 1e-4;
 
+/// Bytes of a stepper's matrices at most: 10,000 unknowns of Radau5.
+const MAX_MATRIX_BYTES: u64 = 4_000_000_000;
+
 /// What a search for events came to.
 enum Search {
     /// There is none.
@@ -67,6 +75,10 @@ pub struct Driver {
     control: ErrorControl,
     tolerance: Tolerance,
     t: f64,
+    /// Counts steps of a fixed length.
+    ticks: Clock,
+    /// Counts calls of [`Driver::advance_by`].
+    periods: Clock,
     /// Active unknowns.
     n: usize,
     /// The state; `max_dim`, the active unknowns first.
@@ -94,12 +106,14 @@ pub struct Driver {
     n_planned: usize,
     t_begin: f64,
     is_terminated: bool,
+    /// The stepper has its matrices.
+    is_reserved: bool,
 }
 
 crate::archive::archived!(Driver {
-    stepper, control, tolerance, t, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens, tokens_t,
-    n_planned, t_begin, is_terminated
-} without options, slips, fired; fits |it| it.n <= it.y.len());
+    stepper, control, tolerance, t, ticks, periods, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens,
+    tokens_t, n_planned, t_begin, is_terminated
+} without options, slips, fired, is_reserved; fits |it| it.n <= it.y.len());
 
 impl Driver {
     /// Starts at (t, y); `y` has the system's active dimension.
@@ -116,6 +130,8 @@ impl Driver {
             control: ErrorControl::new(options.control.rule(options.method)),
             tolerance: Tolerance::new(options.newton_rtol, vec![options.newton_atol; n_max]),
             t,
+            ticks: Clock::default(),
+            periods: Clock::default(),
             n,
             y: state,
             quad: vec![0.0; n_quad],
@@ -136,6 +152,7 @@ impl Driver {
             n_planned: 0,
             t_begin: t,
             is_terminated: false,
+            is_reserved: false,
             options,
         };
         driver.restart(system)?;
@@ -211,6 +228,21 @@ impl Driver {
         restarted
     }
 
+    /// Advances by `dt`, or to an event that terminates: n calls with one `dt` end n·dt after the first began, to rounding.
+    pub fn advance_by<S: System, K: Sink<S>>(
+        &mut self,
+        system: &mut S,
+        dt: f64,
+        sink: &mut K,
+    ) -> Result<Outcome, Error> {
+        let periods = self.periods.after(self.t, dt);
+        let outcome = self.advance(system, periods.t(), sink)?;
+        if self.t == periods.t() {
+            self.periods = periods;
+        }
+        Ok(outcome)
+    }
+
     /// Advances to `t_end`, exactly, or to an event that terminates.
     pub fn advance<S: System, K: Sink<S>>(
         &mut self,
@@ -221,6 +253,7 @@ impl Driver {
         if !t_end.is_finite() || t_end < self.t {
             return Err(Error::Input { what: "t_end", value: t_end, reason: "finite and not before the present time" });
         }
+        self.reserve()?;
         // samples due at the present time
         let mut last = f64::NEG_INFINITY;
         while sink.next_sample() <= self.t && sink.next_sample() > last && !self.is_terminated {
@@ -241,13 +274,28 @@ impl Driver {
         Ok(if self.is_terminated { Outcome::Terminated } else { Outcome::Reached })
     }
 
-    /// Accepts exactly one step, not beyond `t_end`.
+    /// Room for the matrices of the stepper, before its first step.
+    fn reserve(&mut self) -> Result<(), Error> {
+        if self.is_reserved {
+            return Ok(());
+        }
+        let (unknowns, bytes) = (self.y.len(), self.stepper.matrix_bytes());
+        if bytes > MAX_MATRIX_BYTES {
+            return Err(Error::Memory { unknowns, bytes, limit: MAX_MATRIX_BYTES });
+        }
+        self.stepper.reserve().map_err(|Shortage| Error::Memory { unknowns, bytes, limit: 0 })?;
+        self.is_reserved = true;
+        Ok(())
+    }
+
+    /// Accepts exactly one step, not beyond `t_end`; none if the sink has had enough before an attempt succeeds.
     pub fn step<S: System, K: Sink<S>>(&mut self, system: &mut S, t_end: f64, sink: &mut K) -> Result<(), Error> {
         let (t, n) = (self.t, self.n);
         let time_event = system.next_time_event(t).filter(|&event| event > t);
         let t_stop = time_event.map_or(t_end, |event| event.min(t_end));
         let is_adaptive = self.options.control.tolerances().is_some();
         let exponent = self.stepper.error_exponent().unwrap_or(1.0);
+        let h_cap = self.h_cap;
 
         if is_adaptive {
             system.resolution(t, &self.y[..n], &mut self.tolerance.bound[..n]);
@@ -260,7 +308,13 @@ impl Driver {
         let mut has_failed = false;
         let landing;
         let mut attempt = Attempt::explicit(f64::NAN);
+        let mut is_first = true;
         loop {
+            // attempts may be many: whoever has had enough need not wait for one that is accepted
+            if !std::mem::take(&mut is_first) && sink.is_stopped() {
+                self.h_cap = h_cap;
+                return Ok(());
+            }
             // the rest of the way if the step nearly reaches it
             let rest = t_stop - t;
             lands = wanted * (1.0 + 1e-8) >= rest;
@@ -320,7 +374,16 @@ impl Driver {
         // where the step really ends
         let h_taken = landing.unwrap_or(h);
         let is_shortened = h_taken < h;
-        let t_new = if lands && !is_shortened { t_stop } else { t + h_taken };
+        let t_new = if is_shortened {
+            t + h_taken
+        } else if lands {
+            t_stop
+        } else if is_adaptive {
+            t + h
+        } else {
+            self.ticks = self.ticks.after(t, h);
+            self.ticks.t()
+        };
         self.collect_fired(system, landing.is_some());
         if time_event == Some(t_new) {
             self.fired.push(Fired::Time);
@@ -330,7 +393,7 @@ impl Driver {
         // only: a sample that rounding has put just before or behind the end is taken there
         let is_own = self.options.method == crate::Method::Own;
         let near = if is_own { 1e-9 * h_taken } else { 0.0 };
-        while sink.next_sample() <= t_new + near {
+        while sink.next_sample() <= t_new + near && !sink.is_stopped() {
             let at = sink.next_sample();
             let is_end = at >= t_new - near;
             let theta = if is_end { 1.0 } else { ((at - t) / h_taken).clamp(0.0, 1.0) };

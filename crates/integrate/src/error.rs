@@ -20,6 +20,19 @@ pub enum Error {
         /// What the explicit stepper cannot take.
         what: &'static str,
     },
+    /// The matrices of the stepper are more than is allowed, or than there is memory for.
+    #[error(
+        "{unknowns} unknowns: this stepper takes {:.1} GB for its matrices, and has up to {:.1} GB; an explicit stepper takes none",
+        *bytes as f64 / 1e9, *limit as f64 / 1e9
+    )]
+    Memory {
+        /// Unknowns of the system.
+        unknowns: usize,
+        /// Bytes of its matrices.
+        bytes: u64,
+        /// Bytes that they may take; fewer than `bytes` where there is no memory for them.
+        limit: u64,
+    },
     /// Error control asks for steps that time cannot resolve.
     #[error(
         "step {h:e} at t = {t:?} is too small to advance time (error {error:e} times the tolerance): try another \
@@ -124,7 +137,7 @@ impl Error {
     /// Last accepted time, step and state; `None` for refused input.
     pub fn last(&self) -> Option<(f64, f64, &[f64])> {
         match self {
-            Error::Input { .. } | Error::NeedsImplicit { .. } => None,
+            Error::Input { .. } | Error::NeedsImplicit { .. } | Error::Memory { .. } => None,
             Error::StepTooSmall { t, h, state, .. }
             | Error::Newton { t, h, state, .. }
             | Error::Singular { t, h, state, .. }

@@ -31,7 +31,7 @@
 //! Choose it for residual formulations (load-dependent friction without an inner solve), for fixed steps of mechanical systems, and
 //! where high frequencies should be damped by a known amount. For accuracy beyond 1e-4 [`crate::Radau5`] costs less.
 
-use crate::linear::Lu;
+use crate::linear::{Lu, Shortage};
 use crate::newton::Linearised;
 use crate::rk4::hermite;
 use crate::stepper::check_finite;
@@ -382,6 +382,15 @@ impl Stepper for GeneralizedAlpha {
 
     fn error_exponent(&self) -> Option<f64> {
         Some(3.0)
+    }
+
+    fn matrix_bytes(&self) -> u64 {
+        [self.linear.bytes(), self.lu.bytes()].into_iter().fold(0, u64::saturating_add)
+    }
+
+    fn reserve(&mut self) -> Result<(), Shortage> {
+        self.linear.reserve()?;
+        self.lu.reserve()
     }
 
     fn restart(&mut self, n: usize) {

@@ -50,6 +50,7 @@
 
 pub mod archive;
 mod chord;
+mod clock;
 pub mod control;
 pub mod driver;
 pub mod error;

@@ -23,18 +23,29 @@ pub struct Singular {
     pub column: usize,
 }
 
+/// Matrices up to this dimension, 2 MB, have their room from the beginning, so that a step allocates nothing; larger ones when they are needed.
+const MAX_EAGER: usize = 512;
+
+/// There is no memory for a matrix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortage;
+
 /// A square matrix, row-major, with an active dimension up to its capacity.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix<T = f64> {
     n: usize,
+    n_max: usize,
+    /// `n_max`², or nothing so far.
     data: Vec<T>,
 }
 
 impl<T: Archived + Default> Archived for Matrix<T> {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         self.n.archive(archive);
-        self.data.archive(archive);
-        if self.n.checked_mul(self.n).is_none_or(|size| size > self.data.len()) {
+        archive.list(&mut self.data);
+        let is_whole = self.data.len() == self.n_max * self.n_max;
+        let is_room = is_whole || self.n_max > MAX_EAGER && self.data.is_empty();
+        if !is_room || self.n.checked_mul(self.n).is_none_or(|size| size > self.data.len()) {
             archive.refuse();
         }
     }
@@ -43,7 +54,25 @@ impl<T: Archived + Default> Archived for Matrix<T> {
 impl<T: Scalar> Matrix<T> {
     /// A zero matrix of dimension `n_max`, which is also its capacity.
     pub fn new(n_max: usize) -> Self {
-        Matrix { n: n_max, data: vec![T::ZERO; n_max * n_max] }
+        Matrix { n: n_max, n_max, data: vec![T::ZERO; n_max * n_max] }
+    }
+
+    /// The same; one that is large has its room only when it is used, and dimension 0 until then.
+    pub fn on_demand(n_max: usize) -> Self {
+        if n_max <= MAX_EAGER { Self::new(n_max) } else { Matrix { n: 0, n_max, data: Vec::new() } }
+    }
+
+    /// Bytes of its room.
+    pub fn bytes(&self) -> u64 {
+        (self.n_max as u64).saturating_pow(2).saturating_mul(size_of::<T>() as u64)
+    }
+
+    /// Makes its room, where there is memory for it.
+    pub fn reserve(&mut self) -> Result<(), Shortage> {
+        let size = self.n_max.checked_mul(self.n_max).ok_or(Shortage)?;
+        self.data.try_reserve_exact(size.saturating_sub(self.data.len())).map_err(|_| Shortage)?;
+        self.data.resize(size, T::ZERO);
+        Ok(())
     }
 
     /// The active dimension.
@@ -53,7 +82,10 @@ impl<T: Scalar> Matrix<T> {
 
     /// Sets the active dimension; entries are meaningless until written.
     pub fn resize(&mut self, n: usize) {
-        assert!(n * n <= self.data.len(), "dimension {n} is above the capacity");
+        assert!(n <= self.n_max, "dimension {n} is above the capacity");
+        if n * n > self.data.len() {
+            self.data.resize(self.n_max * self.n_max, T::ZERO);
+        }
         self.n = n;
     }
 
@@ -122,9 +154,19 @@ impl<T: Archived + Default> Archived for Lu<T> {
 pub type ComplexLu = Lu<Complex>;
 
 impl<T: Scalar> Lu<T> {
-    /// Room for dimension `n_max`.
+    /// For dimensions up to `n_max`; the room of a large one is made when it is used.
     pub fn new(n_max: usize) -> Self {
-        Lu { matrix: Matrix::new(n_max), pivot: vec![0; n_max] }
+        Lu { matrix: Matrix::on_demand(n_max), pivot: vec![0; n_max] }
+    }
+
+    /// Bytes of its room.
+    pub fn bytes(&self) -> u64 {
+        self.matrix.bytes()
+    }
+
+    /// Makes its room, where there is memory for it.
+    pub fn reserve(&mut self) -> Result<(), Shortage> {
+        self.matrix.reserve()
     }
 
     /// Whether these may be factors of dimension `n`.

@@ -10,7 +10,7 @@
 //! Linear interpolant. For comparison only.
 
 use crate::chord::{Chord, order_one};
-use crate::linear::Lu;
+use crate::linear::{Lu, Shortage};
 use crate::newton::Linearised;
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
@@ -43,6 +43,15 @@ impl LinearlyImplicitEuler {
 
 impl Stepper for LinearlyImplicitEuler {
     order_one!();
+
+    fn matrix_bytes(&self) -> u64 {
+        [self.linear.bytes(), self.lu.bytes()].into_iter().fold(0, u64::saturating_add)
+    }
+
+    fn reserve(&mut self) -> Result<(), Shortage> {
+        self.linear.reserve()?;
+        self.lu.reserve()
+    }
 
     fn restart(&mut self, n: usize) {
         self.chord.restart(n);

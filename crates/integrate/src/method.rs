@@ -56,7 +56,7 @@ pub(crate) enum AnyStepper {
     Rk4(Rk4),
     Dopri5(Dopri5),
     Trapezoidal(Trapezoidal),
-    Radau3(Radau3),
+    Radau3(Box<Radau3>),
     Radau5(Box<Radau5>),
     GeneralizedAlpha(Box<GeneralizedAlpha>),
     Own(Own),
@@ -74,7 +74,7 @@ impl AnyStepper {
             Method::Rk4 => AnyStepper::Rk4(Rk4::new(n_max, n_quad)),
             Method::Dopri5 => AnyStepper::Dopri5(Dopri5::new(n_max, n_quad)),
             Method::Trapezoidal => AnyStepper::Trapezoidal(Trapezoidal::new(n_max, n_quad)),
-            Method::Radau3 => AnyStepper::Radau3(Radau3::new(n_max, n_quad)),
+            Method::Radau3 => AnyStepper::Radau3(Box::new(Radau3::new(n_max, n_quad))),
             Method::Radau5 if is_prescribed => AnyStepper::Radau5(Box::new(Radau5::prescribed(n_max, n_quad))),
             Method::Radau5 => AnyStepper::Radau5(Box::new(Radau5::new(n_max, n_quad))),
             Method::GeneralizedAlpha { spectral_radius } => {
@@ -116,6 +116,14 @@ impl Stepper for AnyStepper {
 
     fn error_exponent(&self) -> Option<f64> {
         whichever!(self, stepper => stepper.error_exponent())
+    }
+
+    fn matrix_bytes(&self) -> u64 {
+        whichever!(self, stepper => stepper.matrix_bytes())
+    }
+
+    fn reserve(&mut self) -> Result<(), crate::linear::Shortage> {
+        whichever!(self, stepper => stepper.reserve())
     }
 
     fn restart(&mut self, n: usize) {

@@ -19,7 +19,7 @@
 //! Finite differences use the increment √(ε max(10⁻⁵, |yⱼ|)) of Hairer's codes, one evaluation per group of columns that share no row
 //! (Curtis, Powell & Reid 1974).
 
-use crate::linear::{Complex, Lu, Matrix, Scalar, Singular};
+use crate::linear::{Complex, Lu, Matrix, Scalar, Shortage, Singular};
 use crate::stepper::check_finite;
 use crate::{Failure, Form, Stats, System};
 
@@ -70,8 +70,8 @@ impl Linearised {
             n: n_max,
             n2: 0,
             form: Form::Explicit,
-            jac: Matrix::new(n_max),
-            mass: Matrix::new(n_max),
+            jac: Matrix::on_demand(n_max),
+            mass: Matrix::on_demand(n_max),
             group: vec![0; n_max],
             n_groups: 0,
             shifted: zeros(),
@@ -80,6 +80,17 @@ impl Linearised {
             delta: zeros(),
             defect: zeros(),
         }
+    }
+
+    /// Bytes of the room for its matrices.
+    pub fn bytes(&self) -> u64 {
+        self.jac.bytes().saturating_add(self.mass.bytes())
+    }
+
+    /// Makes that room.
+    pub fn reserve(&mut self) -> Result<(), Shortage> {
+        self.jac.reserve()?;
+        self.mass.reserve()
     }
 
     /// Prepares for a dimension and form: M of the mass form, groups of columns.

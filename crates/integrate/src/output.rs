@@ -18,7 +18,7 @@ pub trait Sink<S: System> {
     /// Events fired at t; the state is the one after `switch`.
     fn event(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {}
 
-    /// Whether the run is to end where it is; asked before every step.
+    /// Whether the run is to end where it is; asked before every step, between attempts at it, and between its samples.
     fn is_stopped(&self) -> bool {
         false
     }

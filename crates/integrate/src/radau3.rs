@@ -22,7 +22,7 @@
 //!
 //! The interpolant is the collocation parabola. For fixed or rule-driven steps; under error control [`crate::Radau5`] is better in every respect.
 
-use crate::linear::{Complex, ComplexLu, Lu};
+use crate::linear::{Complex, ComplexLu, Lu, Shortage};
 use crate::newton::{Iteration, Linearised};
 use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
 
@@ -229,6 +229,16 @@ impl Stepper for Radau3 {
 
     fn error_exponent(&self) -> Option<f64> {
         None
+    }
+
+    fn matrix_bytes(&self) -> u64 {
+        [self.linear.bytes(), self.lu.bytes(), self.lu_both.bytes()].into_iter().fold(0, u64::saturating_add)
+    }
+
+    fn reserve(&mut self) -> Result<(), Shortage> {
+        self.linear.reserve()?;
+        self.lu.reserve()?;
+        self.lu_both.reserve()
     }
 
     fn restart(&mut self, n: usize) {

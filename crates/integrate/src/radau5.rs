@@ -28,7 +28,7 @@
 
 mod all_stages;
 
-use crate::linear::{Complex, ComplexLu, Lu};
+use crate::linear::{Complex, ComplexLu, Lu, Shortage};
 use crate::newton::Linearised;
 use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
 use all_stages::AllStages;
@@ -561,6 +561,24 @@ impl Stepper for Radau5 {
     fn error_exponent(&self) -> Option<f64> {
         // h⁴ where the error is that of stiff stages, h⁶ elsewhere
         Some(5.0)
+    }
+
+    fn matrix_bytes(&self) -> u64 {
+        [
+            self.linear.bytes(),
+            self.lu_real.bytes(),
+            self.lu_complex.bytes(),
+            self.all.as_ref().map_or(0, |all| all.lu.bytes()),
+        ]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+    }
+
+    fn reserve(&mut self) -> Result<(), Shortage> {
+        self.linear.reserve()?;
+        self.lu_real.reserve()?;
+        self.lu_complex.reserve()?;
+        self.all.as_mut().map_or(Ok(()), |all| all.lu.reserve())
     }
 
     fn restart(&mut self, n: usize) {

@@ -10,6 +10,7 @@
 //!
 //! A stepper owns its scratch, sized at construction for the largest dimension; `restart` sets the active one.
 
+use crate::linear::Shortage;
 use crate::{Stats, System, Trouble};
 
 /// Tolerances in force, per component.
@@ -118,6 +119,16 @@ pub trait Stepper {
 
     /// Sets the active dimension and forgets whatever was remembered of earlier steps.
     fn restart(&mut self, n: usize);
+
+    /// Bytes of the matrices it needs before its first step.
+    fn matrix_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Makes room for them.
+    fn reserve(&mut self) -> Result<(), Shortage> {
+        Ok(())
+    }
 
     /// One step from (t, y) of size h. May be called again from the same point with another h.
     fn step<S: System>(

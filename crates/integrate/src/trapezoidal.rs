@@ -7,7 +7,7 @@
 //! Order 2, A-stable, no damping of stiff components. Newton with J at the start of the step, to convergence. The interpolant is the
 //! cubic Hermite polynomial through both ends. For fixed or rule-driven steps, as in Do, Ferri & Bauchau (2007).
 
-use crate::linear::Lu;
+use crate::linear::{Lu, Shortage};
 use crate::newton::{Iteration, Linearised};
 use crate::rk4::hermite;
 use crate::stepper::check_finite;
@@ -67,6 +67,15 @@ impl Stepper for Trapezoidal {
 
     fn error_exponent(&self) -> Option<f64> {
         None
+    }
+
+    fn matrix_bytes(&self) -> u64 {
+        [self.linear.bytes(), self.lu.bytes()].into_iter().fold(0, u64::saturating_add)
+    }
+
+    fn reserve(&mut self) -> Result<(), Shortage> {
+        self.linear.reserve()?;
+        self.lu.reserve()
     }
 
     fn restart(&mut self, n: usize) {

@@ -8,7 +8,7 @@
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine};
-use crate::modes::{AtRest, Hold, Levelled, Levels, ModeError, ModeWork, Response, select, select_with};
+use crate::modes::{AtRest, Hold, Levelled, Levels, MAX_EAGER, ModeError, ModeWork, Response, select, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
@@ -172,7 +172,7 @@ impl Rest {
             is_settled: false,
             dropped: vec![false; n_contacts],
             breaking: Vec::with_capacity(n_contacts),
-            delassus: Vec::with_capacity(n_contacts * n_contacts),
+            delassus: if n_contacts <= MAX_EAGER { Vec::with_capacity(n_contacts * n_contacts) } else { Vec::new() },
             a0: Vec::with_capacity(n_contacts),
             stiction: Vec::with_capacity(n_contacts),
             kinetic: Vec::with_capacity(n_contacts),

@@ -1,5 +1,6 @@
 //! What is wrong with a scene, where, and what to write instead.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::span::{Position, Sources, Span};
@@ -93,28 +94,40 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let level = if self.level == Level::Error { "error" } else { "warning" };
-        write!(f, "{level}: {}", self.reason)?;
+        write!(f, "{level}: {}", printable(&self.reason))?;
         let mut margin = 1;
         if let Some(Position { line, column }) = self.position {
             let number = line.to_string();
             margin = number.len();
-            write!(f, "\n{:margin$}--> {}:{line}:{column}", "", self.file)?;
+            write!(f, "\n{:margin$}--> {}:{line}:{column}", "", printable(&self.file))?;
             write!(f, "\n{:margin$} |\n{number} | {}", "", self.line.trim_end())?;
             let mut letters = self.line.chars();
             let from: usize = letters.by_ref().take(self.mark.0).map(cells).sum();
             let length: usize = letters.take(self.mark.1).map(cells).sum::<usize>().max(1);
             write!(f, "\n{:margin$} | {:from$}{:^<length$}", "", "", "")?;
         } else {
-            write!(f, "\n --> {}", self.file)?;
+            write!(f, "\n --> {}", printable(&self.file))?;
             if !self.path.is_empty() {
-                write!(f, ": {}", self.path)?;
+                write!(f, ": {}", printable(&self.path))?;
             }
         }
         if !self.help.is_empty() {
-            write!(f, "\n{:margin$} = {}", "", self.help)?;
+            write!(f, "\n{:margin$} = {}", "", printable(&self.help))?;
         }
         Ok(())
     }
+}
+
+/// A text of one or more lines for a terminal: control characters, which could move its cursor or change its title, and marks that turn
+/// the direction of writing are shown by their numbers, `\u{1b}`.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| {
+        c == '\n' || c == '\t' || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
+    };
+    if text.chars().all(is_plain) {
+        return text.into();
+    }
+    text.chars().map(|c| if is_plain(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }
 
 /// How many cells of a terminal a letter takes: East Asian letters and pictures two, accents on the letter before none.

@@ -3,18 +3,23 @@
 use super::error::{Problem, SceneError, did_you_mean};
 use super::origin::{element, name_of, split};
 use super::span::{Sources, Span};
-use super::syntax::{Field, Node, Value};
+use super::syntax::{Field, MAX_DEPTH, Node, Value};
 
 /// Put `value` at `path`; `source` is the text `path=value` of the override.
 pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, value: Node) -> Result<(), SceneError> {
     let mut value = Some(value);
     let (mut node, mut rest) = (root, path);
+    let mut depth = 0;
     loop {
+        depth += 1;
         // place of the next segment in the override
         let (segment, after) = split(rest);
         let start = (path.len() - rest.len()) as u32;
         let place = Span { source, start, end: start + segment.len() as u32 };
         let refuse = |reason: String, help: String| Err(Problem::at(sources, place, reason, help).into());
+        if depth > MAX_DEPTH {
+            return refuse(format!("the path has more than {MAX_DEPTH} parts"), "no value lies so deep".into());
+        }
         if segment.is_empty() {
             return refuse("the path has an empty part".into(), "write it like `joints.elbow.damping=0.1`".into());
         }

@@ -36,11 +36,21 @@ pub(crate) struct Source {
     pub text: String,
     /// Byte offsets at which lines begin, made when first asked for.
     line_starts: OnceLock<Vec<usize>>,
+    /// Characters before every [`STRIDE`]-th byte, made when first asked for: a file may be one long line.
+    counted: OnceLock<Vec<usize>>,
+}
+
+/// Bytes between two places at which characters are counted beforehand.
+const STRIDE: usize = 1024;
+
+/// Whether a byte of UTF-8 begins a character.
+fn begins_character(byte: u8) -> bool {
+    byte & 0xc0 != 0x80
 }
 
 impl Source {
     pub fn new(name: String, text: String) -> Self {
-        Self { name, text, line_starts: OnceLock::new() }
+        Self { name, text, line_starts: OnceLock::new(), counted: OnceLock::new() }
     }
 
     fn line_starts(&self) -> &[usize] {
@@ -53,7 +63,22 @@ impl Source {
     pub fn position(&self, offset: usize) -> Position {
         let line = self.line_starts().partition_point(|&start| start <= offset) - 1;
         let start = self.line_starts()[line];
-        Position { line: line + 1, column: self.text[start..offset].chars().count() + 1 }
+        Position { line: line + 1, column: self.characters_before(offset) - self.characters_before(start) + 1 }
+    }
+
+    /// Characters that begin before a byte.
+    fn characters_before(&self, offset: usize) -> usize {
+        let bytes = self.text.as_bytes();
+        let count = |bytes: &[u8]| bytes.iter().filter(|&&byte| begins_character(byte)).count();
+        let counted = self.counted.get_or_init(|| {
+            let sums = bytes.chunks(STRIDE).scan(0, |sum, piece| {
+                *sum += count(piece);
+                Some(*sum)
+            });
+            std::iter::once(0).chain(sums).collect()
+        });
+        let offset = offset.min(bytes.len());
+        counted[offset / STRIDE] + count(&bytes[offset / STRIDE * STRIDE..offset])
     }
 
     /// Byte offset at which a line begins, counted from one.
@@ -82,5 +107,23 @@ impl Sources {
     /// Whether a span lies in an override.
     pub fn is_override(&self, span: Span) -> bool {
         self.0[span.source as usize].name == OVERRIDE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_in_lines_of_any_length() {
+        let text: String =
+            (0..3000).map(|i| ["a", "ü", "漢", "🦀", "\n"][if i % 997 == 0 { 4 } else { i % 4 }]).collect();
+        let source = Source::new("text".into(), text);
+        let (mut line, mut column) = (1, 1);
+        for (offset, letter) in source.text.char_indices() {
+            assert_eq!(source.position(offset), Position { line, column });
+            (line, column) = if letter == '\n' { (line + 1, 1) } else { (line, column + 1) };
+        }
+        assert_eq!(source.position(source.text.len()), Position { line, column });
     }
 }

@@ -19,6 +19,7 @@ mod scan;
 
 use super::error::MAX_PROBLEMS;
 use super::span::{Sources, Span};
+pub(crate) use brackets::MAX_DEPTH;
 pub(super) use scan::Parsed;
 use scan::Scanner;
 

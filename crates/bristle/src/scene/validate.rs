@@ -101,6 +101,8 @@ enum Must {
     BeWithin(f64, f64),
 }
 
+const CONTROL: &str = "a name cannot hold line ends or control characters";
+
 struct Check<'s> {
     scene: &'s Scene,
     damage: &'s Damage,
@@ -232,6 +234,14 @@ impl<'s> Check<'s> {
     /// Names are there, and unique: links among links, joints and couplings together since both name channels.
     fn names(&mut self) {
         let scene = self.scene;
+        // a title may have lines and tabs
+        if scene.name.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+            self.report_alone(
+                At::field("name"),
+                "a title cannot hold control characters other than line ends and tabs",
+                "",
+            );
+        }
         let list =
             |key: &'static str, names: Vec<&'s str>| names.into_iter().enumerate().map(move |(i, n)| (key, i, n));
         let links = list("links", scene.links.iter().map(|link| link.name.as_str()).collect());
@@ -253,7 +263,15 @@ impl<'s> Check<'s> {
             if name.trim().is_empty() {
                 self.report_alone(at, format!("this {what} has no name"), "results are named after it");
             } else if name.chars().any(char::is_control) {
-                self.report_alone(at, "a name cannot hold line ends or control characters", "");
+                self.report_alone(at, CONTROL, "");
+            } else if what != "link" && name.starts_with(['=', '+', '-', '@']) {
+                // `-3+1.position` in the header of a table would be computed
+                let reason = format!("the name of a {what} cannot begin with `{}`", &name[..1]);
+                self.report_alone(at, reason, "results are named after it, and spreadsheets take that for a formula");
+            } else if what != "link" && (name.contains("..") || name.ends_with('.')) {
+                // `../x.position.npy` in an archive would leave its folder
+                let reason = format!("the name of a {what} cannot hold `..`, nor end with `.`");
+                self.report_alone(at, reason, "results are named after it, and `..` leads out of an archive");
             } else if let Some((_, why)) = reserved.iter().find(|reserved| reserved.0 == name) {
                 self.report_alone(at, format!("`{name}` cannot be the name of a {what}"), *why);
             } else if let Some((other, _)) = seen.insert(name, (what, i)) {

@@ -4,7 +4,7 @@
 //!     balance = E(t) + heat − input − load − E(0),     E = kinetic + potential + elastic + bristle
 //! ```
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::formulation::{Counters, Energies, Machine, Snapshot};
 use bristle_integrate::{Driver, Stats};
 
@@ -71,13 +71,30 @@ impl Past {
     }
 }
 
-/// The ledger of a state, with the quadratures that led there.
+impl Ledger {
+    /// Its entries by the names of their channels.
+    fn entries(&self) -> [(&'static str, f64); 8] {
+        let Self { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = *self;
+        [
+            ("kinetic", kinetic),
+            ("potential", potential),
+            ("elastic", elastic),
+            ("bristle", bristle),
+            ("load", load),
+            ("input", input),
+            ("dissipated", dissipated),
+            ("balance", balance),
+        ]
+    }
+}
+
+/// The ledger of a state, with the quadratures that led there; an error where one of its entries is no finite number.
 pub(crate) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
     let stored = system.energies(state)?;
     let input = quad[0] + past.quad[0];
     let load = quad[1] + past.quad[1] + (stored.pressed - past.pressed);
     let dissipated = past.heat + quad[2..].iter().chain(&past.quad[2..]).sum::<f64>();
-    Ok(Ledger {
+    let ledger = Ledger {
         kinetic: stored.kinetic,
         potential: stored.potential,
         elastic: stored.elastic,
@@ -86,5 +103,9 @@ pub(crate) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past:
         input,
         dissipated,
         balance: stored.stored() + dissipated - input - load - past.initial,
-    })
+    };
+    match ledger.entries().iter().find(|entry| !entry.1.is_finite()) {
+        Some((what, _)) => Err(Error::NotFinite { t: state.mechanics.t, what: format!("energy.{what}") }),
+        None => Ok(ledger),
+    }
 }

@@ -56,7 +56,7 @@ impl Simulation {
         let result = self.system.required(t, q, v, a, tau);
         // back to where the simulation is
         self.system.look(t, self.driver.y())?;
-        result
+        result.and_then(|()| check_finite(t, "an effort", tau))
     }
 
     /// [`Simulation::inverse_dynamics`] where the simulation is: the efforts for the accelerations `a`, into `tau`.
@@ -81,7 +81,9 @@ impl Simulation {
     /// [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         let mass = self.mass_matrix()?;
-        Ok(self.system.reduce_mass(&mass))
+        let reduced = self.system.reduce_mass(&mass);
+        check_finite(self.driver.t(), "the reduced mass matrix", reduced.as_slice())?;
+        Ok(reduced)
     }
 
     /// Mass matrix of the tree at the present positions, armature included; `n_v` × `n_v`.
@@ -92,6 +94,7 @@ impl Simulation {
         let mut mass = DMatrix::zeros(compiled.model.n_v, compiled.model.n_v);
         crba(&compiled.model, work, q, &mut mass).map_err(|source| Error::Mechanics { t, source })?;
         compiled.without_lent(&mut mass);
+        check_finite(t, "the mass matrix", mass.as_slice())?;
         Ok(mass)
     }
 
@@ -105,7 +108,9 @@ impl Simulation {
             jacobian(&compiled.model, places, i, &Vector3::from(point), &mut found)?;
             Ok(found)
         });
-        placed.map_err(|source| Error::Mechanics { t, source })
+        let found = placed.map_err(|source| Error::Mechanics { t, source })?;
+        check_finite(t, "the Jacobian", found.as_slice())?;
+        Ok(found)
     }
 
     /// The equations about the present state, analytic: those of motion, whatever the formulation and the method they are solved by.
@@ -126,6 +131,9 @@ impl Simulation {
                 return Err(explain(error, &mut system));
             }
         };
+        for (what, matrix) in [("∂ẏ/∂y", &linear.a), ("∂ẏ/∂τ", &linear.b), ("∂ẏ/∂p", &linear.p)] {
+            check_finite(t, what, matrix.as_slice())?;
+        }
         let named = |(c, name): &(usize, _)| format!("{}.{name}", system.compiled().contact_name(*c));
         Ok(Linearization {
             unknowns: (0..y.len()).map(|k| system.name_unknown(k)).collect(),
@@ -135,4 +143,9 @@ impl Simulation {
             p: linear.p,
         })
     }
+}
+
+/// Only finite numbers leave.
+pub(crate) fn check_finite(t: f64, what: &str, numbers: &[f64]) -> Result<()> {
+    if numbers.iter().all(|x| x.is_finite()) { Ok(()) } else { Err(Error::NotFinite { t, what: what.into() }) }
 }

@@ -165,6 +165,11 @@ impl<'r> Recorder<'r> {
         }
         let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
         row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
+        // the last row is the last one that can be read back
+        if let Some(k) = row.iter().position(|x| !x.is_finite()) {
+            let what = format!("`{}`", channels(compiled)[k]);
+            return Err(Error::NotFinite { t, what });
+        }
         self.output.row(row)
     }
 
@@ -206,6 +211,6 @@ impl Sink<Machine> for Recorder<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.is_stopped || self.error.is_some()
+        self.is_stopped || self.error.is_some() || self.output.is_stopped()
     }
 }

@@ -199,6 +199,14 @@ impl Memory<'_> {
         self.must_begin.archive(archive);
     }
 
+    /// Whether time and state are numbers that a machine can have.
+    fn is_finite(&self) -> bool {
+        let Snapshot { mechanics, bristles, integrals, .. } = &*self.state;
+        let bristles = bristles.iter().flat_map(|bristle| [&bristle.z, &bristle.w]);
+        let states = mechanics.q.iter().chain(&mechanics.v).chain(integrals).chain(bristles);
+        [self.driver.t(), mechanics.t].iter().chain(self.driver.y()).chain(states).all(|x| x.is_finite())
+    }
+
     /// As bytes: see the header of this file for their order.
     pub fn write(&mut self, fingerprint: u64) -> Vec<u8> {
         let mut archive = Archive::writing(Vec::with_capacity(4096));
@@ -244,7 +252,7 @@ impl Memory<'_> {
         let before = self.write(fingerprint);
         let has_changed = acts.put(self.system);
         self.archive(&mut archive);
-        if !(archive.is_good() && self.driver.fits(&*self.system)) {
+        if !(archive.is_good() && self.driver.fits(&*self.system) && self.is_finite()) {
             // checked bytes that cannot be read: back to where it was
             let mut archive = Archive::reading(&before[HEADER..]);
             acts.archive(&mut archive);
@@ -278,11 +286,19 @@ impl Simulation {
     pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.look_at_machine()?;
         let fingerprint = self.fingerprint();
-        if self.memory().read(fingerprint, bytes)? || self.is_touched {
+        let before = self.memory().write(fingerprint);
+        let has_changed = self.memory().read(fingerprint, bytes)?;
+        if let Err(error) = self.show() {
+            // numbers that no machine can have: back to where it was
+            self.memory().read(fingerprint, &before)?;
+            self.show()?;
+            return Err(Error::Snapshot { reason: format!("what it holds cannot be shown: {error}") });
+        }
+        if has_changed || self.is_touched {
             self.show_acts();
         }
         self.forget_edits();
-        self.show()
+        Ok(())
     }
 
     /// A machine that a caller has changed is compiled again; states and what acts are not looked at, whatever they are.

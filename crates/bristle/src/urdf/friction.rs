@@ -12,7 +12,7 @@
 //! up without friction is refused: it would do nothing. So is a load alone on a joint of a robot whose friction is `<dynamics friction>`: that
 //! is an effort, and under a load levels are coefficients.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::scene::SceneError;
@@ -91,9 +91,13 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
             problems.push(Problem::at(sources, place, reason, help));
         }
     };
+    let mut seen = HashSet::new();
     for (e, entry) in entries.iter().enumerate() {
-        let first = entries[..e].iter().all(|other| other.name != entry.name);
+        let first = seen.insert(entry.name.as_str());
         match index.get(entry.name.as_str()) {
+            _ if entry.name.chars().any(char::is_control) => {
+                refuse(entry.place, "a name cannot hold line ends or control characters".into(), String::new());
+            }
             _ if !first => refuse(entry.place, format!("`{}` is given twice", entry.name), "keep one of them".into()),
             _ if entry.name == EVERY => {}
             Some(&i) => of_joint[i] = Some(e),

@@ -100,14 +100,15 @@ impl<'t> Robot<'t> {
     fn follow_mimics(&mut self, found: &mut Findings, words: &mut Words) {
         let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
         let names: Vec<&str> = self.joints.iter().map(|joint| joint.name.text).collect();
-        for i in 0..self.joints.len() {
+        let positions = self.positions_of_followers(&index);
+        for (i, position) in positions.into_iter().enumerate() {
             let Some(mimic) = self.joints[i].mimic else { continue };
             if !index.contains_key(mimic.leader.text) {
                 let help = found.suggest(mimic.leader.text, &names);
                 found.problem(mimic.leader.place, format!("there is no joint `{}`", mimic.leader.text), help);
                 continue;
             }
-            let position = match self.position_of_follower(i, &index) {
+            let position = match position {
                 Some(position) if position.is_finite() => position,
                 Some(_) => {
                     found.problem(mimic.place, "this leads to a position that is not finite", "");
@@ -143,21 +144,33 @@ impl<'t> Robot<'t> {
         }
     }
 
-    /// Position of a joint that follows others, the last of which is at 0; `None` for a ring.
+    /// Positions of joints that follow others, the last of which is at 0; `None` in a ring, and for those that follow one.
     ///
     /// ```text
-    /// q = factor · q_leader + position,  down the line of leaders
+    /// q = multiplier · q_leader + offset,  from the leaders down
     /// ```
-    fn position_of_follower(&self, joint: usize, index: &HashMap<&str, usize>) -> Option<f64> {
-        let (mut factor, mut position, mut at) = (1.0, 0.0, joint);
-        for _ in 0..=self.joints.len() {
-            let leader = self.joints[at].mimic.and_then(|m| index.get(m.leader.text).map(|&leader| (m, leader)));
-            let Some((mimic, leader)) = leader else { return Some(position) };
-            position += factor * mimic.offset;
-            factor *= mimic.multiplier;
-            at = leader;
+    fn positions_of_followers(&self, index: &HashMap<&str, usize>) -> Vec<Option<f64>> {
+        let leader = |i: usize| self.joints[i].mimic.and_then(|m| index.get(m.leader.text).map(|&leader| (m, leader)));
+        let mut positions: Vec<Option<f64>> = vec![None; self.joints.len()];
+        let mut is_known = vec![false; self.joints.len()];
+        let mut line = Vec::new();
+        for i in 0..self.joints.len() {
+            // up to one that is known, that leads, or that is in this line already: a ring
+            let mut at = i;
+            while !std::mem::replace(&mut is_known[at], true) {
+                line.push(at);
+                match leader(at) {
+                    Some((_, leader)) => at = leader,
+                    None => positions[at] = Some(0.0),
+                }
+            }
+            while let Some(at) = line.pop() {
+                if let Some((mimic, leader)) = leader(at) {
+                    positions[at] = positions[leader].map(|q| mimic.multiplier * q + mimic.offset);
+                }
+            }
         }
-        None
+        positions
     }
 
     /// Says where nothing that a joint moves has mass.

@@ -1,5 +1,6 @@
 //! The XML of a robot: elements, attributes and numbers, each with its place; what is wrong, and what is left over.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use roxmltree::{Attribute, Document, Node, ParsingOptions};
@@ -14,6 +15,13 @@ const MAX_NODES: u32 = 2_000_000;
 
 /// Elements inside elements: a robot needs six, extensions of other programs a few more.
 const MAX_DEPTH: usize = 64;
+
+/// Attributes of one element, and names of namespaces in one file: a robot has a handful of each, and the parser compares each with all others.
+const MAX_ATTRIBUTES: usize = 1000;
+const MAX_NAMESPACES: usize = 250;
+
+/// Different things of one element that are named as left over; more are counted.
+const MAX_LEFT: usize = 100;
 
 /// Shapes and looks: they do not bear on motion.
 const LOOKS: [&str; 4] = ["visual", "collision", "material", "sensor"];
@@ -42,9 +50,53 @@ pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>
     if text.len() as u64 > MAX_BYTES {
         return Err(too_large(&sources.0[0].name, text.len() as u64).into());
     }
+    crowded(text, sources).map_or(Ok(()), Err)?;
     let options = ParsingOptions { allow_dtd: false, nodes_limit: MAX_NODES, ..ParsingOptions::default() };
     let document = Document::parse_with_options(text, options).map_err(|error| not_xml(&error, sources))?;
     too_deep(&document, sources).map_or(Ok(document), |problem| Err(problem.into()))
+}
+
+/// The first element with more attributes than can be compared with one another, or the first namespace beyond those that can.
+///
+/// Tags are told from comments, sections of text and instructions; whether they are well formed is for the parser to say.
+fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
+    let problem = |place: usize, reason: String| {
+        let problem = Problem::at(sources, at_offset(&sources.0[0], place), reason, "is it a robot?".into());
+        Some(problem.into())
+    };
+    let bytes = text.as_bytes();
+    let (mut at, mut n_namespaces) = (0, 0);
+    while let Some(start) = text[at..].find('<').map(|k| at + k) {
+        let rest = &text[start..];
+        let skipped =
+            [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].iter().find(|kind| rest.starts_with(kind.0));
+        if let Some((open, shut)) = skipped {
+            at = start + open.len() + rest[open.len()..].find(shut)?;
+            continue;
+        }
+        // an equals sign outside of quotes for every attribute
+        let (mut k, mut quote, mut n) = (start + 1, None, 0);
+        while k < bytes.len() {
+            match (bytes[k], quote) {
+                (byte, Some(open)) if byte == open => quote = None,
+                (_, Some(_)) => {}
+                (byte @ (b'"' | b'\''), None) => quote = Some(byte),
+                (b'>', None) => break,
+                (b'=', None) => n += 1,
+                (b'x', None) if bytes[k..].starts_with(b"xmlns") => n_namespaces += 1,
+                _ => {}
+            }
+            if n > MAX_ATTRIBUTES {
+                return problem(start, format!("an element with more than {MAX_ATTRIBUTES} attributes"));
+            }
+            if n_namespaces > MAX_NAMESPACES {
+                return problem(start, format!("more than {MAX_NAMESPACES} namespaces in one file"));
+            }
+            k += 1;
+        }
+        at = k.min(text.len());
+    }
+    None
 }
 
 /// The first element that is nested too deeply.
@@ -322,6 +374,7 @@ impl Findings {
     /// programs (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
     pub fn look_over(&mut self, node: Node, attributes: &[&str], known: &[&str], many: &[&str], foreign: &[&str]) {
         let owner = node.tag_name().name().to_owned();
+        let (mut n_unused, mut n_more) = (0, 0);
         for attribute in node.attributes() {
             let name = attribute.name();
             if attribute.namespace().is_none() && attributes.contains(&name) {
@@ -329,7 +382,11 @@ impl Findings {
             }
             let place = self.span(attribute.range_qname(), node);
             match &closest(name, attributes.iter().copied())[..] {
-                [] => self.unused(place, format!("attribute `{}` of `{owner}`", shortened(name))),
+                [] if n_unused == MAX_LEFT => n_more += 1,
+                [] => {
+                    n_unused += 1;
+                    self.unused(place, format!("attribute `{}` of `{owner}`", shortened(name)));
+                }
                 _ => {
                     let help = self.suggest(name, attributes);
                     self.problem(place, format!("unknown attribute `{name}` in `<{owner}>`"), help);
@@ -337,8 +394,13 @@ impl Findings {
             }
         }
 
+        if n_more > 0 {
+            self.unused(self.tag(node), format!("{n_more} more attributes of `{owner}`"));
+        }
+
         let mut seen: Vec<&str> = Vec::new();
         let mut skipped: Vec<(&str, Span, usize)> = Vec::new();
+        let mut skipped_of: HashMap<&str, usize> = HashMap::new();
         for inner in node.children() {
             if inner.is_text() && !inner.text().unwrap_or("").trim().is_empty() {
                 self.unused(self.tag(inner), format!("text in `{owner}`"));
@@ -357,17 +419,30 @@ impl Findings {
                 seen.push(name);
             } else if is_own(node, inner) && many.contains(&name) {
                 continue;
-            } else if let Some(group) = skipped.iter_mut().find(|group| group.0 == name) {
-                group.2 += 1;
+            } else if let Some(&group) = skipped_of.get(name) {
+                skipped[group].2 += 1;
             } else {
                 let names: Vec<&str> = known.iter().chain(many).copied().collect();
                 if !foreign.contains(&name) && !closest(name, names.iter().copied()).is_empty() {
                     let help = self.suggest(name, &names);
                     self.problem(place, format!("unknown element `<{name}>` in `<{owner}>`"), help);
                 } else {
+                    skipped_of.insert(name, skipped.len());
                     skipped.push((name, place, 1));
                 }
             }
+        }
+        // of elements that are known, all; of others, some and how many more
+        let mut n_unknown = 0;
+        let more: Vec<Span> = skipped
+            .extract_if(.., |group| {
+                n_unknown += usize::from(!foreign.contains(&group.0));
+                n_unknown > MAX_LEFT && !foreign.contains(&group.0)
+            })
+            .map(|group| group.1)
+            .collect();
+        if let Some(&place) = more.first() {
+            self.unused_element(place, "", format!("{} more elements in `{owner}`", more.len()));
         }
         for (name, place, count) in skipped {
             let what = if count == 1 { "" } else { &format!("{count} × ") };

@@ -106,6 +106,10 @@ impl Plot {
             Ok(format) => format,
             Err(error) => return refuse(error),
         };
+        let inputs = std::iter::once(&self.result).chain(&self.events).chain(&self.scene);
+        if let Err(error) = target::check_inputs(&out, &inputs.map(PathBuf::as_path).collect::<Vec<_>>()) {
+            return refuse(error);
+        }
         let (motions, bristles) = match self.scene.as_ref().map(Scene::load) {
             None => (Motions::default(), Vec::new()),
             Some(Ok(scene)) => (Motions::of(&scene), phases::bristles(&scene)),

@@ -5,43 +5,48 @@
 
 use super::{ResultEvent, Table};
 use anyhow::{Context, Result, ensure};
-use std::fs::{self, File};
+use bristle::atomic_file::PartialFile;
+use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// Rows in a block: pieces of 64 kB.
+/// Rows in a block at most: pieces of 64 kB.
 const BLOCK: usize = 8192;
+/// Numbers in a block at most, 32 MB: there are fewer rows in it where columns are many.
+const MAX_NUMBERS: usize = 1 << 22;
 
 /// A table on disk, by columns. The file is gone when this is dropped.
 pub struct Columns {
     names: Vec<String>,
     events: Vec<ResultEvent>,
     n_rows: usize,
-    file: File,
-    path: PathBuf,
+    /// Rows in a block.
+    block: usize,
+    file: PartialFile,
 }
 
 impl Columns {
-    /// Turns over the rows of a CSV file whose first line is a header.
-    pub fn of_csv(csv: &Path, names: &[String], events: Vec<ResultEvent>, path: PathBuf) -> Result<Self> {
-        let file = File::options().read(true).write(true).create(true).truncate(true).open(&path);
-        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
-        let mut columns = Self { names: names.to_vec(), events, n_rows: 0, file, path };
-        columns.fill(csv).with_context(|| format!("cannot make columns of {}", csv.display()))?;
+    /// Turns over the rows of a CSV file, open for reading, whose first line is a header.
+    pub fn of_csv(csv: &File, names: &[String], events: Vec<ResultEvent>, path: PathBuf) -> Result<Self> {
+        let file = PartialFile::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
+        let block = (MAX_NUMBERS / names.len().max(1)).clamp(1, BLOCK);
+        let mut columns = Self { names: names.to_vec(), events, n_rows: 0, block, file };
+        columns.fill(csv)?;
         Ok(columns)
     }
 
-    fn fill(&mut self, csv: &Path) -> Result<()> {
-        let mut rows = BufReader::with_capacity(1 << 16, File::open(csv)?);
-        let mut out = BufWriter::with_capacity(1 << 16, &self.file);
-        let mut block = vec![Vec::with_capacity(BLOCK); self.names.len()];
+    fn fill(&mut self, mut csv: &File) -> Result<()> {
+        csv.seek(SeekFrom::Start(0))?;
+        let mut rows = BufReader::with_capacity(1 << 16, csv);
+        let mut out = BufWriter::with_capacity(1 << 16, self.file.file());
+        let mut block = vec![Vec::with_capacity(self.block); self.names.len()];
         let mut line = String::new();
         // the header
         rows.read_line(&mut line)?;
         loop {
             line.clear();
             let is_over = rows.read_line(&mut line)? == 0;
-            if is_over || block.first().is_some_and(|column| column.len() == BLOCK) {
+            if is_over || block.first().is_some_and(|column| column.len() == self.block) {
                 for column in &mut block {
                     for value in column.drain(..) {
                         out.write_all(&f64::to_le_bytes(value))?;
@@ -77,16 +82,16 @@ impl Table for Columns {
     }
 
     fn column(&self, k: usize, piece: &mut dyn FnMut(&[f64]) -> Result<()>) -> Result<()> {
-        let (n, mut file) = (self.names.len(), &self.file);
-        let mut bytes = Vec::with_capacity(8 * BLOCK);
-        let mut values = Vec::with_capacity(BLOCK);
-        for first in (0..self.n_rows).step_by(BLOCK) {
-            let rows = BLOCK.min(self.n_rows - first);
+        let (n, mut file) = (self.names.len(), self.file.file());
+        let mut bytes = Vec::with_capacity(8 * self.block);
+        let mut values = Vec::with_capacity(self.block);
+        for first in (0..self.n_rows).step_by(self.block) {
+            let rows = self.block.min(self.n_rows - first);
             // all columns of the blocks before, and the columns before in this one
             file.seek(SeekFrom::Start(8 * (n as u64 * first as u64 + k as u64 * rows as u64)))?;
             bytes.clear();
             file.take(8 * rows as u64).read_to_end(&mut bytes)?;
-            ensure!(bytes.len() == 8 * rows, "{}: the file is cut short", self.path.display());
+            ensure!(bytes.len() == 8 * rows, "the file of the columns is cut short");
             values.clear();
             values.extend(bytes.as_chunks::<8>().0.iter().map(|value| f64::from_le_bytes(*value)));
             piece(&values)?;
@@ -97,7 +102,7 @@ impl Table for Columns {
 
 impl Drop for Columns {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        self.file.discard();
     }
 }
 
@@ -119,7 +124,8 @@ mod tests {
         let folder = std::env::temp_dir();
         let [csv, own] = ["csv", "own"].map(|end| folder.join(format!("bristle-columns-{}.{end}", std::process::id())));
         write(&table, Format::Csv, File::create(&csv).unwrap()).unwrap();
-        let columns = Columns::of_csv(&csv, &table.names, table.events.clone(), own.clone()).unwrap();
+        let columns =
+            Columns::of_csv(&File::open(&csv).unwrap(), &table.names, table.events.clone(), own.clone()).unwrap();
         assert_eq!(columns.n_rows(), n);
         for format in [Format::Npz, Format::Json] {
             let (mut one, mut other) = (Vec::new(), Vec::new());
@@ -129,6 +135,6 @@ mod tests {
         }
         drop(columns);
         assert!(!own.exists());
-        fs::remove_file(csv).unwrap();
+        std::fs::remove_file(csv).unwrap();
     }
 }

@@ -161,6 +161,9 @@ impl Results {
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             bail!("there are two channels `{}`", pair[0]);
         }
+        if let Some(name) = self.names.iter().find(|name| name.chars().any(char::is_control)) {
+            bail!("channel `{}`: a name cannot hold line ends or control characters", name.escape_debug());
+        }
         for (name, column) in self.names.iter().zip(&self.columns) {
             if column.len() != self.len() {
                 bail!("channel `{name}` has {} values where `{}` has {}", column.len(), self.names[0], self.len());
@@ -245,6 +248,7 @@ mod tests {
             ("t,x\n0,one\n", "line 2: `one` in channel `x` is not a number"),
             ("t,x\n0,NaN\n", "channel `x` is NaN in row 1"),
             ("t,x,x\n0,1,1\n", "two channels `x`"),
+            ("t,\x1b[31mred\n0,1\n", "channel `\\u{1b}[31mred`: a name cannot hold"),
             ("t\n1\n0\n", "time runs backwards from 1.0 to 0.0"),
         ] {
             let message = format!("{:#}", read(text));

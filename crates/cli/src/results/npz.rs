@@ -3,16 +3,28 @@
 //!
 //! An `.npy` file is a magic number, a version, the length of a header, the header (a Python dictionary, padded so that
 //! the data start at a multiple of 64 bytes) and the data, little-endian here (NumPy Enhancement Proposal 1).
+//!
+//! Entries may be compressed, and a few bytes may claim to be many: of each entry no more is read than the shape in its header says, and of
+//! all of them together no more than [`MAX_BYTES`], nor than [`MAX_RATIO`] times the file and [`FREE_BYTES`].
 
 use super::{ResultEvent, Results, Table};
+use crate::run::MOST_KEPT;
 use anyhow::{Context, Result, bail};
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Values turned into bytes at a time.
 const PIECE: usize = 8192;
+/// Bytes of all arrays at most: as many numbers as a picture takes.
+const MAX_BYTES: u64 = 8 * MOST_KEPT as u64;
+/// Bytes that each byte of the file may become, where they are more than these: a channel that never changes becomes a thousandth, a table of
+/// them all does not.
+const MAX_RATIO: u64 = 100;
+const FREE_BYTES: u64 = 1 << 28;
+/// Bytes of a header at most: those of results take 128.
+const MAX_HEADER: usize = 1 << 16;
 /// Arrays that hold the events, beside those of the channels.
 const EVENTS: [&str; 4] = ["events.t", "events.joint", "events.from", "events.to"];
 
@@ -69,6 +81,11 @@ fn header(kind: &str, n: usize) -> Result<Vec<u8>> {
     Ok([MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat())
 }
 
+/// Characters of each text in an array of them.
+fn text_width(kind: &str) -> Option<usize> {
+    kind.strip_prefix("<U")?.parse().ok().filter(|width| (1..=1 << 20).contains(width))
+}
+
 /// One array of a file.
 struct Array {
     kind: String,
@@ -77,16 +94,17 @@ struct Array {
 }
 
 /// Reads a table.
-pub fn read(input: impl Read + Seek) -> Result<Results> {
+pub fn read(mut input: impl Read + Seek) -> Result<Results> {
+    let length = input.seek(SeekFrom::End(0))?;
+    let mut left = MAX_BYTES.min(FREE_BYTES + MAX_RATIO * length);
     let mut zip = ZipArchive::new(input)?;
     let mut results = Results::default();
     let mut events: [Option<Array>; 4] = [None, None, None, None];
     for k in 0..zip.len() {
         let mut file = zip.by_index(k)?;
         let Some(name) = file.name().strip_suffix(".npy").map(str::to_owned) else { continue };
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).with_context(|| format!("array `{name}`"))?;
-        let array = Array::read(&bytes).with_context(|| format!("array `{name}`"))?;
+        let array = Array::read(&mut file, left).with_context(|| format!("array `{name}`"))?;
+        left = left.saturating_sub(array.data.len() as u64);
         if let Some(k) = EVENTS.iter().position(|event| *event == name) {
             events[k] = Some(array);
         } else {
@@ -107,15 +125,27 @@ pub fn read(input: impl Read + Seek) -> Result<Results> {
 }
 
 impl Array {
-    fn read(bytes: &[u8]) -> Result<Self> {
-        let rest = bytes.strip_prefix(MAGIC).context("not a NumPy array")?;
-        let (length, rest) = match rest {
-            [1, _, a, b, rest @ ..] => (usize::from(u16::from_le_bytes([*a, *b])), rest),
-            [2 | 3, _, a, b, c, d, rest @ ..] => (u32::from_le_bytes([*a, *b, *c, *d]) as usize, rest),
+    /// Reads an array of `max_bytes` at most.
+    fn read(input: &mut impl Read, max_bytes: u64) -> Result<Self> {
+        let mut start = [0; 8];
+        input.read_exact(&mut start).context("not a NumPy array")?;
+        if !start.starts_with(MAGIC) {
+            bail!("not a NumPy array");
+        }
+        let mut length = [0; 4];
+        let cut = "the header is cut short";
+        match start[6] {
+            1 => input.read_exact(&mut length[..2]).context(cut)?,
+            2 | 3 => input.read_exact(&mut length).context(cut)?,
             _ => bail!("unknown version of the array format"),
-        };
-        let (header, data) = rest.split_at_checked(length).context("the header is cut short")?;
-        let header = String::from_utf8_lossy(header);
+        }
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_HEADER {
+            bail!("a header of {length} bytes; those of results have at most {MAX_HEADER}");
+        }
+        let mut header = vec![0; length];
+        input.read_exact(&mut header).context(cut)?;
+        let header = String::from_utf8_lossy(&header);
         let field = |key: &str| {
             let after = header.split_once(&format!("'{key}':"))?.1.trim_start();
             Some(after.split_at(after.find([',', '}'])?).0.trim())
@@ -125,7 +155,20 @@ impl Array {
         let shape = shape.and_then(|shape| shape.split_once(')')).context("the header has no `shape`")?.0;
         let sizes: Vec<&str> = shape.split(',').map(str::trim).filter(|size| !size.is_empty()).collect();
         let [n] = sizes[..] else { bail!("shape ({shape}): results are arrays of one dimension") };
-        Ok(Self { kind, n: n.parse().with_context(|| format!("shape ({shape})"))?, data: data.to_vec() })
+        let n: usize = n.parse().with_context(|| format!("shape ({shape})"))?;
+        // as many bytes as the shape says, and one more to see whether there are
+        let size = match &kind[..] {
+            "<f8" => 8,
+            "|i1" => 1,
+            kind => 4 * text_width(kind).with_context(|| format!("values of type `{kind}`"))?,
+        };
+        let bytes = (n as u64).saturating_mul(size as u64);
+        if bytes > max_bytes {
+            bail!("{n} values of {size} bytes are too many for a file of this size, or for a table of results");
+        }
+        let mut data = Vec::new();
+        input.take(bytes + 1).read_to_end(&mut data)?;
+        Ok(Self { kind, n, data })
     }
 
     /// Chunks of `size` bytes, as many as the shape says.
@@ -151,12 +194,42 @@ impl Array {
     }
 
     fn strings(&self) -> Result<Vec<String>> {
-        let width = self.kind.strip_prefix("<U").and_then(|width| width.parse::<usize>().ok());
-        let width = width.filter(|width| (1..=1 << 20).contains(width)).context("names are of type `<U…`")?;
+        let width = text_width(&self.kind).context("names are of type `<U…`")?;
         let text = |c: &[u8]| -> Option<String> {
             let letters = c.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]));
             letters.take_while(|&letter| letter != 0).map(char::from_u32).collect()
         };
         self.chunks(4 * width)?.map(|c| text(c).context("a name is not valid text")).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An archive with one array that is `n` zeros, compressed, and says that it is `claimed`.
+    fn zeros(n: usize, claimed: usize) -> std::io::Cursor<Vec<u8>> {
+        let mut zip = ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+        zip.start_file("t.npy", options).unwrap();
+        zip.write_all(&header("<f8", claimed).unwrap()).unwrap();
+        (0..n.div_ceil(1 << 17)).for_each(|k| zip.write_all(&vec![0; 8 * (n - (k << 17)).min(1 << 17)]).unwrap());
+        zip.finish().unwrap()
+    }
+
+    #[test]
+    fn a_small_file_does_not_become_a_large_table() {
+        assert_eq!(read(zeros(1000, 1000)).unwrap().columns, [vec![0.0; 1000]]);
+        // 40 MB of zeros in 40 kB: as many as the header says, or none
+        for (n, claimed, reason) in [
+            (5_000_000, 10, "bytes of data for 10 values"),
+            (10, 5_000_000, "bytes of data for 5000000 values"),
+            (10, 100_000_000_000, "too many for a file of this size"),
+            (10, usize::MAX, "too many for a file of this size"),
+            (50_000_000, 50_000_000, "too many for a file of this size"),
+        ] {
+            let message = format!("{:#}", read(zeros(n, claimed)).unwrap_err());
+            assert!(message.contains(reason), "{n} {claimed}: {message}");
+        }
     }
 }

@@ -2,9 +2,11 @@
 //!
 //! Rows stand in the order of the points, so that the file is the same for any number of threads. A row that is done before one that
 //! comes earlier waits for it in a second file, `NAME.ahead.EXT`, so that no point that is done is lost with the program; when all
-//! rows are in their places, that file is gone.
+//! rows are in their places, that file is gone. Its first line says that it is such a file: one of that name without that line is somebody
+//! else's, and the sweep is refused.
 
 use super::grid::Points;
+use bristle::atomic_file::{PartialFile, check_regular};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -46,6 +48,8 @@ impl Table {
     /// again and must come out the same: else the file is refused and stays as it is.
     pub fn open(path: &Path, wanted: &Contents) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
+        let (ahead_path, mark) = (ahead_name(path), mark(path));
+        Ahead::left(&ahead_path, &mark)?;
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(said)?;
         // a sweep that was killed a moment ago may still be on its way out; where files cannot be locked, nobody is kept out
@@ -59,7 +63,7 @@ impl Table {
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(said)?;
-        let ahead_path = ahead_name(path);
+        let left = Ahead::left(&ahead_path, &mark)?;
 
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let Some(rows) = whole.strip_prefix(wanted.header) else {
@@ -69,7 +73,7 @@ impl Table {
             // a new table: rows beside it are those of one that was deleted
             file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0))).map_err(said)?;
             file.write_all(wanted.header.as_bytes()).map_err(said)?;
-            let ahead = Ahead::new(ahead_path, wanted.header).map_err(said)?;
+            let ahead = Ahead::new(ahead_path, mark + wanted.header).map_err(said)?;
             return Ok(Self { file, ahead, n_written: 0, waiting: BTreeMap::new(), n_failed: 0 });
         };
 
@@ -82,8 +86,7 @@ impl Table {
         }
         let n_written = rows.len();
         // and rows that waited for others
-        let text = fs::read_to_string(&ahead_path).unwrap_or_default();
-        let waiting = waiting_in(&text, wanted, n_written);
+        let waiting = waiting_in(left.strip_prefix(&mark).unwrap_or(""), wanted, n_written);
         let last = rows.last().map(|row| (n_written - 1, *row));
         let sample = last.or_else(|| waiting.first_key_value().map(|(&i, row)| (i, row.as_str())));
         if let Some((i, row)) = sample
@@ -96,9 +99,9 @@ impl Table {
         let n_failed = n_failed.count();
         file.set_len(whole.len() as u64).and_then(|()| file.seek(SeekFrom::End(0))).map_err(said)?;
         let ahead = if waiting.is_empty() {
-            Ahead::new(ahead_path, wanted.header)
+            Ahead::new(ahead_path, mark + wanted.header)
         } else {
-            Ahead::continued(ahead_path, wanted.header, text.rfind('\n').map_or(0, |end| end + 1))
+            Ahead::continued(ahead_path, mark + wanted.header, left.rfind('\n').map_or(0, |end| end + 1))
         };
         let ahead = ahead.map_err(said)?;
         let mut table = Self { file, ahead, n_written, waiting, n_failed };
@@ -166,36 +169,68 @@ fn ahead_name(path: &Path) -> PathBuf {
     path.with_file_name(format!("{stem}.ahead{extension}"))
 }
 
+/// The first line of the second file: a table never begins so.
+fn mark(path: &Path) -> String {
+    let name = path.file_name().map_or_else(|| "sweep".into(), |name| name.to_string_lossy());
+    format!("# rows of {} that are done before their turn: `bristle sweep` takes them from here\n", name.escape_debug())
+}
+
 /// The second file: there while rows wait.
 struct Ahead {
     path: PathBuf,
+    /// What it begins with.
     header: String,
-    file: Option<File>,
+    file: Option<PartialFile>,
 }
 
 impl Ahead {
-    /// None so far; what another sweep left is taken away.
-    fn new(path: PathBuf, header: &str) -> io::Result<Self> {
+    /// What a sweep of this table has left there. A file that is none of its own is refused.
+    fn left(path: &Path, mark: &str) -> Result<String, String> {
+        let refused = |reason: &str| {
+            format!(
+                "{}: {reason}; rows that are done before their turn go by that name: give another table",
+                path.display()
+            )
+        };
+        match check_regular(path) {
+            Ok(false) => return Ok(String::new()),
+            Ok(true) => {}
+            Err(error) => return Err(refused(&error.to_string())),
+        }
+        let text = fs::read(path).map_err(|error| refused(&error.to_string()))?;
+        let text = String::from_utf8_lossy(&text).into_owned();
+        if text.starts_with(mark) || mark.starts_with(&text) {
+            Ok(text)
+        } else {
+            Err(refused("this file is not of this sweep"))
+        }
+    }
+
+    /// None so far; what an earlier sweep of this table left is taken away.
+    fn new(path: PathBuf, header: String) -> io::Result<Self> {
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(Self { path, header: header.to_owned(), file: None }),
+            _ => Ok(Self { path, header, file: None }),
         }
     }
 
     /// The one there is, up to the end of its last whole row.
-    fn continued(path: PathBuf, header: &str, length: usize) -> io::Result<Self> {
-        let mut file = File::options().write(true).open(&path)?;
-        file.set_len(length as u64)?;
-        file.seek(SeekFrom::End(0))?;
-        Ok(Self { path, header: header.to_owned(), file: Some(file) })
+    fn continued(path: PathBuf, header: String, length: usize) -> io::Result<Self> {
+        let file = PartialFile::open(&path)?;
+        file.file().set_len(length as u64)?;
+        file.file().seek(SeekFrom::End(0))?;
+        Ok(Self { path, header, file: Some(file) })
     }
 
     fn push(&mut self, row: &str) -> io::Result<()> {
         match &mut self.file {
-            Some(file) => file.write_all(row.as_bytes()),
+            Some(file) => {
+                file.check_in_place()?;
+                file.file().write_all(row.as_bytes())
+            }
             None => {
-                let mut file = File::create(&self.path)?;
-                file.write_all((self.header.clone() + row).as_bytes())?;
+                let file = PartialFile::create(&self.path)?;
+                file.file().write_all((self.header.clone() + row).as_bytes())?;
                 self.file = Some(file);
                 Ok(())
             }
@@ -203,7 +238,10 @@ impl Ahead {
     }
 
     fn clear(&mut self) -> io::Result<()> {
-        if self.file.take().is_some() { fs::remove_file(&self.path) } else { Ok(()) }
+        if let Some(file) = self.file.take() {
+            file.discard();
+        }
+        Ok(())
     }
 }
 
@@ -286,7 +324,7 @@ mod tests {
         let two = HEADER.to_owned() + &row(0) + &row(1);
         for torn in [two.clone() + "2,0.", two.clone() + "2", two.clone()] {
             fs::write(&path, torn).unwrap();
-            fs::write(&ahead, HEADER.to_owned() + &row(4) + &row(3)[..9]).unwrap();
+            fs::write(&ahead, mark(&path) + HEADER + &row(4) + &row(3)[..9]).unwrap();
             let (mut table, again) = open(&path).unwrap();
             assert_eq!((table.n_written(), table.n_done(), again), (2, 3, vec![1]));
             table.put(2, row(2)).unwrap();
@@ -308,11 +346,23 @@ mod tests {
             assert_eq!(fs::read_to_string(&path).unwrap(), other);
         }
         // rows beside a table that was deleted, or of other results, are not taken over
-        fs::write(&ahead, HEADER.to_owned() + &row(4)).unwrap();
+        fs::write(&ahead, mark(&path) + HEADER + &row(4)).unwrap();
         fs::remove_file(&path).unwrap();
         assert_eq!(open(&path).unwrap().0.n_done(), 0);
-        fs::write(&ahead, HEADER.to_owned() + &row(4).replace("1.5", "1.6")).unwrap();
+        fs::write(&ahead, mark(&path) + HEADER + &row(4).replace("1.5", "1.6")).unwrap();
         assert!(open(&path).is_err());
+        // a file that this sweep has not made is refused, and stays: a table of the same points, or anything else
+        for other in [HEADER.to_owned() + &row(4), "precious,data\n1,2\n".into(), mark(&ahead) + HEADER + &row(4)] {
+            fs::write(&ahead, &other).unwrap();
+            for is_new in [false, true] {
+                let refused = open(&path).err().unwrap();
+                assert!(refused.contains("not of this sweep"), "{refused}");
+                assert_eq!(fs::read_to_string(&ahead).unwrap(), other);
+                if !is_new {
+                    let _ = fs::remove_file(&path);
+                }
+            }
+        }
     }
 
     #[test]

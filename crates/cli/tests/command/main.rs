@@ -2,7 +2,10 @@
 
 mod compare;
 mod dynamics;
+mod endless;
+mod files;
 mod help;
+mod hostile;
 mod import;
 mod lost;
 mod plot;

@@ -103,7 +103,10 @@ fn an_interrupted_sweep_keeps_what_is_done_and_says_so() {
             .args(["--method", "Rk4", "--step", "1e-3", "--set", "output.interval=5"])
             .current_dir(root());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let rows = || std::fs::read_to_string(folder.0.join(file)).unwrap_or_default().lines().count();
+        let rows = || {
+            let text = std::fs::read_to_string(folder.0.join(file)).unwrap_or_default();
+            text.lines().filter(|line| !line.starts_with('#')).count()
+        };
         while rows() < 2 && child.try_wait().unwrap().is_none() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

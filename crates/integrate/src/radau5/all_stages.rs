@@ -16,7 +16,7 @@ use crate::{Failure, Form, Stats, System};
 /// Room for it; see the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct AllStages {
-    lu: Lu,
+    pub(super) lu: Lu,
     /// Defects, then corrections, stage after stage; 3 `n_max`.
     r: Vec<f64>,
 }

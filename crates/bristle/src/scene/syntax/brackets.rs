@@ -4,7 +4,7 @@ use super::scan::{Parsed, is_word};
 use super::{Field, Node, Parser, Span, SyntaxError, Value};
 
 /// Values inside values: a scene needs about ten, nested signals a few more.
-pub(super) const MAX_DEPTH: usize = 64;
+pub(crate) const MAX_DEPTH: usize = 64;
 
 /// What is open when reading ends too early is kept down to the lists of a scene: whole elements, no halves.
 const KEPT_DEPTH: usize = 2;

@@ -6,6 +6,7 @@ mod analytic;
 mod any_calls;
 mod batch;
 mod between_steps;
+mod caught_mutations;
 mod complementarity;
 mod couplings;
 mod embedding;

@@ -36,7 +36,7 @@ fn real_time_books_the_work_of_forces_and_moments_on_links() {
     let mut world = World::new();
     world.set_gravity([0.0; 3]);
     let carriage = world.spawn_link("carriage", LinkInertia::point(2.0, [0.0; 3].into()));
-    let rotor = world.spawn_link("rotor", LinkInertia::diagonal(1.0, [0.0; 3].into(), 0.2, 0.2, 0.5));
+    let rotor = world.spawn_link("rotor", LinkInertia::diagonal(1.0, [0.0; 3].into(), 0.3, 0.3, 0.5));
     world.spawn_joint(prismatic("slide", [1.0, 0.0, 0.0]).to(carriage));
     // the hinge turns about −z of the carriage, from a quarter turn on: link axes are not the world's
     world.spawn_joint(revolute("hinge", [0.0, 0.0, -1.0]).from(carriage).to(rotor).position(0.5));

@@ -268,7 +268,7 @@ def run(mutations, chosen, args):
             layer = [m for m in layer if m not in guilty]
         if not wanted & set(layer):
             continue
-        if args.check and not layer[0].is_source:
+        if not args.unchecked and not layer[0].is_source:
             for name, filters in ALL:
                 failed = run_tests(executables, name, filters, None, args.timeout)
                 if failed:
@@ -320,7 +320,7 @@ def main():
     parser.add_argument("--readme", action="store_true", help="write results into README.md")
     parser.add_argument("--quick", action="store_true", help="tests of the room only, not all of them")
     parser.add_argument("--again", action="store_true", help="also what was killed before")
-    parser.add_argument("--check", action="store_true", help="first run all tests with no mutation chosen")
+    parser.add_argument("--unchecked", action="store_true", help="do not first run all tests with no mutation chosen")
     parser.add_argument("--verbose", action="store_true", help="show what the compiler says")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=float, default=900.0, help="of one test executable, s: beyond it counts as killed")

@@ -6,7 +6,7 @@
     tests/mutations/run.py --list          the list, and whether each snippet is still found exactly once
     tests/mutations/run.py --readme        write the results so far into README.md
 
-Works on a git worktree of HEAD in a scratch directory, with a target directory of its own; never in the caller's tree. All mutations that
+Works on a copy of HEAD in a scratch directory, with a target directory of its own; never in the caller's tree. All mutations that
 are an expression or a statement are built into one binary, `FIND` becoming `if crate::mutation(7) { REPLACE } else { FIND }`, and the
 environment variable BRISTLE_MUTATION chooses one of them: a mutation costs a run of the tests, not a build. Others (constants, snippets that
 overlap) get a build of their own. First the tests named beside a mutation run, then those of its room, then all; the first failure ends it.
@@ -14,6 +14,7 @@ Results are kept in results.json and reused while neither the mutation nor its v
 """
 
 import argparse
+import io
 import json
 import os
 import re
@@ -21,6 +22,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import time
@@ -103,16 +105,25 @@ class Scratch:
     def __init__(self, directory, jobs):
         self.tree, self.target, self.jobs = directory / "tree", directory / "target", jobs
         directory.mkdir(parents=True, exist_ok=True)
-        git = lambda *args, cwd=ROOT: subprocess.run(["git", *args], cwd=cwd, check=True, capture_output=True, text=True)
-        self.git = git
-        self.commit = git("rev-parse", "HEAD").stdout.strip()
-        if not (self.tree / ".git").exists():
-            git("worktree", "prune")
-            git("worktree", "add", "--detach", str(self.tree), self.commit)
-        git("checkout", "--detach", "--force", self.commit, cwd=self.tree)
+        git = lambda *args: subprocess.run(["git", *args], cwd=ROOT, check=True, capture_output=True).stdout
+        self.commit = git("rev-parse", "HEAD").decode().strip()
+        with tarfile.open(fileobj=io.BytesIO(git("archive", "HEAD"))) as archive:
+            files = [member for member in archive.getmembers() if member.isfile()]
+            self.files = {member.name: archive.extractfile(member).read() for member in files}
 
-    def clean(self):
-        self.git("checkout", "--force", "--", ".", cwd=self.tree)
+    def text(self, file):
+        return self.files[file].decode()
+
+    def write(self, changed):
+        """The files of HEAD but for those that are changed; what is there already is not touched, so that cargo builds no more than it must."""
+        for file, content in {**self.files, **{file: text.encode() for file, text in changed.items()}}.items():
+            path = self.tree / file
+            if not path.exists() or path.read_bytes() != content:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+        for path in self.tree.rglob("*.rs"):
+            if str(path.relative_to(self.tree)) not in self.files:
+                path.unlink()
 
     def build(self):
         """Executables by name, or the lines of the compiler."""
@@ -205,28 +216,24 @@ def in_layers(mutations, texts):
     return layers, alone
 
 
-def apply(scratch, layer, texts):
-    """Writes the mutated files; where each mutation stands, by file and line."""
-    scratch.clean()
-    crates = set()
-    for file in {m.file for m in layer}:
-        text = texts[file]
-        for m in sorted((m for m in layer if m.file == file), key=lambda m: -m.place(texts[file])[0][0]):
-            start, end = m.place(texts[file])[0]
-            text = text[:start] + (m.replace if m.is_source else m.switched()) + text[end:]
-        (scratch.tree / file).write_text(text)
-        crates.add(file.split("/src/")[0])
-    if not layer[0].is_source:
-        for crate in crates:
-            with open(scratch.tree / crate / "src/lib.rs", "a") as lib:
-                lib.write(SWITCH)
+def apply(scratch, layer):
+    """Writes the mutated files."""
+    changed = {}
+    for m in sorted(layer, key=lambda m: m.place(scratch.text(m.file))[0], reverse=True):
+        start, end = m.place(scratch.text(m.file))[0]
+        text = changed.get(m.file, scratch.text(m.file))
+        changed[m.file] = text[:start] + (m.replace if m.is_source else m.switched()) + text[end:]
+    for crate in {m.file.split("/src/")[0] for m in layer if not m.is_source}:
+        lib = f"{crate}/src/lib.rs"
+        changed[lib] = changed.get(lib, scratch.text(lib)) + SWITCH
+    scratch.write(changed)
 
 
 def run(mutations, chosen, args):
     directory = Path(args.scratch)
     scratch = Scratch(directory, args.jobs)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    texts = {file: (scratch.tree / file).read_text() for file in {m.file for m in mutations} if (scratch.tree / file).exists()}
+    texts = {file: scratch.text(file) for file in {m.file for m in mutations} & set(scratch.files)}
 
     def note(m, verdict, by, seconds=0.0):
         results[m.name] = {"key": m.key(), "verdict": verdict, "by": by, "commit": scratch.commit[:10]}
@@ -248,7 +255,7 @@ def run(mutations, chosen, args):
     for layer in layers + alone:
         executables = None
         while wanted & set(layer):
-            apply(scratch, layer, texts)
+            apply(scratch, layer)
             began = time.time()
             executables, errors = scratch.build()
             print(f"built {len(layer)} mutation(s) in {time.time() - began:.0f} s", flush=True)
@@ -278,7 +285,6 @@ def run(mutations, chosen, args):
             began = time.time()
             verdict, by = judge(m, executables, None if m.is_source else m.number, args.timeout, args.quick)
             note(m, verdict, by, time.time() - began)
-    scratch.clean()
     score(mutations, results)
 
 

@@ -2,7 +2,8 @@
 
 use crate::real_time_couplings::{real_time, shafts};
 use crate::stick_slip::{assert_near, simulation, slider};
-use bristle::friction::Mode::Stuck;
+use bristle::friction::Mode::{Backward, Forward, Stuck};
+use bristle::modes::{AtRest, ModeWork, select};
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 
@@ -222,5 +223,79 @@ fn stuck_hinge_on_a_wheel_that_starts_late_breaks_away_in_the_first_turn() {
         let first = recording.events().first().unwrap_or_else(|| panic!("{method}: never"));
         assert_eq!((first.joint.as_str(), first.from), ("hinge", Stuck));
         assert_near(method, first.t, 5.0 + f64::sqrt(2.0 * f64::asin(share) / alpha), 1e-6);
+    }
+}
+
+#[test]
+fn dropped_joint_whose_acceleration_vanishes_leaves() {
+    // both reach their stiction together, f = (2, 3); sliding with (1, 1) the first has 2 − 1.5 − (1 − 0.5) = 0, the second 3 − 1 − (1 − 0.5) = 1.5
+    let rest = AtRest {
+        delassus: &[1.0, -0.5, -0.5, 1.0],
+        free_acceleration: &[0.5, 2.0],
+        stiction: &[[2.0; 2], [3.0; 2]],
+        kinetic: &[[1.0; 2]; 2],
+        breaking: &[0],
+    };
+    let mut work = ModeWork::new(2);
+    let found = select(&rest, &mut work).unwrap();
+    assert_eq!((found.mode[0], found.mode[1]), (Forward, Forward));
+    assert_eq!(found.friction, [1.0, 1.0]);
+    assert_near("first", found.acceleration[0], 0.0, 1e-15);
+    assert_near("second", found.acceleration[1], 1.5, 1e-15);
+}
+
+#[test]
+fn friction_of_a_chosen_direction_is_that_of_its_own_side() {
+    // 1 against forward motion, 5 against backward motion: a = a₀ ∓ level
+    for (a0, mode, friction) in [(3.0, Forward, 1.0), (-7.0, Backward, -5.0), (-3.0, Stuck, -3.0), (0.5, Stuck, 0.5)] {
+        let levels = [[1.0, 5.0]];
+        let rest =
+            AtRest { delassus: &[1.0], free_acceleration: &[a0], stiction: &levels, kinetic: &levels, breaking: &[] };
+        let mut work = ModeWork::new(1);
+        let found = select(&rest, &mut work).unwrap();
+        assert_eq!((found.mode[0], found.friction[0], found.acceleration[0]), (mode, friction, a0 - friction));
+    }
+}
+
+#[test]
+fn open_contact_that_is_pushed_from_rest_shows_where_it_goes() {
+    for sign in [1.0, -1.0] {
+        let joint = format!(
+            "friction: Coulomb(coulomb: 1.0), drive: Effort(Constant({:?})), load: Signal(max: 1.0, signal: Steps([(0.0, 0.0), (9.0, 1.0)]))",
+            2.0 * sign
+        );
+        let recording = simulation(&slider(1.0, &joint), "Dopri5", "Error()").run_until(1.0).unwrap();
+        assert_near("velocity", recording.last("slide.velocity").unwrap(), 2.0 * sign, 1e-9);
+        assert_eq!(recording.last("slide.mode").unwrap(), sign);
+    }
+}
+
+#[test]
+fn brake_on_a_shaft_that_is_clutched_to_a_prescribed_one_goes_on_sliding() {
+    // j1 is stuck to j2, which turns at 1 rad/s; the brake on j1 is not at rest, whatever its load does at 0.5 s: 0.6 N·m, then 1.2 N·m
+    let couplings = "Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 10.0)), \
+         Brake(name: \"b\", joint: \"j1\", friction: Coulomb(coulomb: 0.6), load: Signal(max: 2.0, signal: Steps([(0.0, 0.5), (0.5, 1.0)])))";
+    let fields = shafts(&[(1.0, "velocity: 1.0"), (1.0, "drive: Motion(Ramp(rate: 1.0))")], couplings);
+    for method in ["Dopri5", "Radau5"] {
+        let recording = simulation(&fields, method, "Error()").run_until(1.0).unwrap();
+        assert_eq!(recording.last("j1.velocity").unwrap(), 1.0);
+        assert_eq!(recording.last("b.mode").unwrap(), 1.0);
+        assert_near("clutch", recording.last("k.friction").unwrap(), -1.2, 1e-12);
+        assert_near("heat", recording.last("energy.dissipated").unwrap(), 0.5 * 0.6 + 0.5 * 1.2, 1e-12);
+        assert_near("work", recording.last("energy.input").unwrap(), 0.5 * 0.6 + 0.5 * 1.2, 1e-9);
+    }
+}
+
+#[test]
+fn clutch_between_prescribed_shafts_slips_as_soon_as_they_part() {
+    // sin 2t beside 2t: the same velocity and acceleration at the start, no corner anywhere; heat F (2t − sin 2t)
+    let clutch = "Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 3.0))";
+    let motions = ["drive: Motion(Sine(amplitude: 1.0, frequency: 2.0))", "drive: Motion(Ramp(rate: 2.0))"];
+    let fields = shafts(&[(1.0, motions[0]), (1.0, motions[1])], clutch);
+    for method in ["Dopri5", "Radau5"] {
+        let recording = simulation(&fields, method, "Error(rtol: 1e-9, atol: 1e-11)").run_until(1.0).unwrap();
+        assert_eq!(recording.last("k.mode").unwrap(), -1.0, "{method}");
+        assert_near("friction", recording.last("k.friction").unwrap(), -3.0, 1e-12);
+        assert_near("heat", recording.last("energy.dissipated").unwrap(), 3.0 * (2.0 - f64::sin(2.0)), 1e-6);
     }
 }

@@ -186,17 +186,28 @@ fn force_just_beyond_stiction_moves_a_block() {
 fn clutches_side_by_side_slip_under_a_constant_load_just_beyond_them() {
     // 4 + 2 N·m between j1 and j2, which a brake holds against 900 N·m: 1e-7 beyond their limits is rounding beside what the brake carries, but
     // j1 has to go, J v̇ = 6e-7 N·m
-    let couplings = "Clutch(name: \"k1\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 4.0)), \
-         Clutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 2.0)), \
-         Brake(name: \"b\", joint: \"j2\", friction: Coulomb(coulomb: 1000.0))";
-    for sign in [1.0, -1.0] {
-        for (beyond, way) in [(6e-7, 0.5 * 6e-7 * 1e4), (-6e-7, 0.0)] {
-            let [pull, heavy] =
-                [sign * (6.0 + beyond), 900.0].map(|effort| format!("drive: Effort(Constant({effort:?}))"));
-            let fields = shafts(&[(1.0, &pull), (1.0, &heavy)], couplings);
-            let recording = simulation(&fields, "Dopri5", "Error()").run_until(100.0).unwrap();
-            assert_near("way", recording.last("j1.position").unwrap(), sign * way, 1e-6);
-            assert_eq!(recording.last("j2.velocity").unwrap(), 0.0);
+    let beside = [
+        ("Clutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 2.0))", &[1.0, -1.0][..]),
+        // forward it holds 2 N·m too
+        (
+            "OneWayClutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), load: Constant(2.0))",
+            &[1.0],
+        ),
+    ];
+    for (beside, signs) in beside {
+        for &sign in signs {
+            for (beyond, way) in [(6e-7, 0.5 * 6e-7 * 1e4), (-6e-7, 0.0)] {
+                let couplings = format!(
+                    "Clutch(name: \"k1\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 4.0)), {beside}, \
+                     Brake(name: \"b\", joint: \"j2\", friction: Coulomb(coulomb: 1000.0))"
+                );
+                let [pull, heavy] =
+                    [sign * (6.0 + beyond), 900.0].map(|effort| format!("drive: Effort(Constant({effort:?}))"));
+                let fields = shafts(&[(1.0, &pull), (1.0, &heavy)], &couplings);
+                let recording = simulation(&fields, "Dopri5", "Error()").run_until(100.0).unwrap();
+                assert_near(beside, recording.last("j1.position").unwrap(), sign * way, 1e-6);
+                assert_eq!(recording.last("j2.velocity").unwrap(), 0.0);
+            }
         }
     }
 }

@@ -310,3 +310,24 @@ fn clutch_between_prescribed_shafts_slips_as_soon_as_they_part() {
         assert_near("heat", recording.last("energy.dissipated").unwrap(), 3.0 * (2.0 - f64::sin(2.0)), 1e-6);
     }
 }
+
+#[test]
+fn clutch_between_shafts_geared_to_turn_against_each_other_slides_until_they_stop() {
+    // v₂ = −v₁, slip 2 v₁: 2 J v v̇ = −F 2 v, so v̇ = −F/J whatever the load did before; F is 0.5, then 1 N·m from 0.5 s on
+    let couplings = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: -1.0), \
+         Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
+                load: Signal(max: 1.0, signal: Steps([(0.0, 0.5), (0.5, 1.0)])))";
+    let fields = shafts(&[(1.0, "velocity: 3.0"), (1.0, "velocity: -3.0")], couplings);
+    for method in ["Dopri5", "Radau5"] {
+        let recording = simulation(&fields, method, "Error(rtol: 1e-9, atol: 1e-11)").run_until(4.0).unwrap();
+        let at = |name: &str| recording.names().iter().position(|n| n == name).unwrap();
+        for row in recording.rows() {
+            let v = f64::max(3.0 - 0.5 * row[0].min(0.5) - (row[0] - 0.5).max(0.0), 0.0);
+            assert_near("velocity", row[at("j1.velocity")], v, 1e-9);
+            assert_near("velocity", row[at("j2.velocity")], -v, 1e-9);
+        }
+        let events: Vec<f64> = recording.events().iter().map(|event| event.t).collect();
+        assert_eq!(events.len(), 1, "{events:?}");
+        assert_near("stops", events[0], 3.25, 1e-9);
+    }
+}

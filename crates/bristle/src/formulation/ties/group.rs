@@ -424,6 +424,8 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
 
     /// A group with limits [up, down], as strong as `up` or as `down`; rows of β and −A.
     fn group(limits: &[[f64; 2]], rows: &[&[f64]]) -> Group {
@@ -471,6 +473,43 @@ mod tests {
             let mut group = group(&[[0.0, 10.0], [0.0, 10.0]], &[&[load, -1.0]]);
             assert_near(group.reserve(), reserve);
         }
+    }
+
+    #[test]
+    fn distribution_costs_less_than_any_other_that_carries_the_load() {
+        let mut n_at_limit = 0;
+        for seed in 0..300 {
+            let mut rng = Pcg64::seed_from_u64(seed);
+            let (n, n_basic) = (rng.random_range(3..=6), rng.random_range(1..=2));
+            let limits: Vec<[f64; 2]> = (0..n).map(|_| [0; 2].map(|_| rng.random_range(0.5..3.0))).collect();
+            let rows: Vec<Vec<f64>> =
+                (0..n_basic).map(|_| (0..=n - n_basic).map(|_| rng.random_range(-2.0..2.0)).collect()).collect();
+            let mut group = group(&limits, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            if group.reserve() < 1e-3 {
+                continue;
+            }
+            group.share();
+            let cost = |f: &[f64]| -> f64 {
+                f.iter().zip(&limits).map(|(f, limit)| f * f / limit[usize::from(*f < 0.0)]).sum()
+            };
+            let found = group.value[1..].to_vec();
+            let is_within = |f: &[f64]| f.iter().zip(&limits).all(|(f, [up, down])| (-down..=*up).contains(f));
+            n_at_limit += found.iter().zip(&limits).filter(|(f, [up, down])| *f == up || **f == -down).count();
+            for _ in 0..300 {
+                // (1) along a change of those that are given
+                let given: Vec<f64> = (n_basic..n).map(|_| rng.random_range(-1.0..1.0)).collect();
+                let follow = rows.iter().map(|row| row[1..].iter().zip(&given).map(|(a, d)| a * d).sum());
+                let change: Vec<f64> = follow.chain(given.iter().copied()).collect();
+                for length in [1e-3, 1e-2, 0.1, 1.0] {
+                    let other: Vec<f64> = found.iter().zip(&change).map(|(f, d)| f + length * d).collect();
+                    assert!(
+                        !is_within(&other) || cost(&other) >= cost(&found) - 1e-12,
+                        "seed {seed}: {found:?} {other:?}"
+                    );
+                }
+            }
+        }
+        assert!(n_at_limit > 50, "{n_at_limit}");
     }
 
     #[test]

@@ -269,7 +269,10 @@ def run(mutations, chosen, args):
                     guilty |= {m for m in layer if m.file == file and f"mutation({m.number})" in "\n".join(lines)}
                 if args.verbose:
                     print(rendered)
-            guilty = guilty or set(layer)
+            if not guilty and layer[0].is_source:
+                guilty = set(layer)
+            if not guilty:
+                sys.exit("does not build, and not because of a mutation:\n" + "".join(rendered for _, rendered in errors))
             for m in guilty:
                 note(m, "does not build", errors[0][1].splitlines()[0])
             layer = [m for m in layer if m not in guilty]

@@ -407,3 +407,21 @@ fn real_time_one_way_bristles_hold_from_the_step_in_which_they_turn() {
     assert!(least > -1e-5, "{least}");
     assert_near("bent", recording.last("j1.position").unwrap(), -1.0 / 2e6, 1e-7);
 }
+
+#[test]
+fn every_reversal_of_a_bristle_is_an_event_under_error_control() {
+    // a ringing block: as many events as its velocity has sign changes, and none where they are not asked for
+    let joint = "velocity: 1.0, spring: Spring(stiffness: 100.0), friction: Dahl(coulomb: 0.1, sigma0: 50.0)";
+    let fields = slider(1.0, joint) + ", output: Output(interval: 0.003)";
+    for method in ["Dopri5", "Radau5"] {
+        let mut sim = simulation(&fields, method, "Error()");
+        let recording = sim.run_until(2.9).unwrap();
+        let v: Vec<f64> = recording.channel("slide.velocity").unwrap().collect();
+        let reversals = v.windows(2).filter(|v| v[0] * v[1] < 0.0).count();
+        assert_eq!(reversals, 9);
+        assert_eq!(sim.stats().n_events, reversals, "{method}");
+        let mut without = simulation(&fields, method, "Error(), kinks: Off");
+        without.run_until(2.9).unwrap();
+        assert_eq!(without.stats().n_events, 0);
+    }
+}

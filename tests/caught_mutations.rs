@@ -383,13 +383,23 @@ fn real_time_moves_prescribed_joints_by_the_chords_of_their_signals() {
 
 #[test]
 fn real_time_gears_keep_the_offset_they_start_with() {
+    // q₂ = 2 q₁ + ½, springs of 8 and 20 N·m/rad on both; in the velocity of j1, J = 1 + 4 · 1:
+    // J (v₁ − v₀) = −h (8 (q + h v₁) + 2 · 20 (2 (q + h v₁) + ½))
     let gear = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: 2.0, offset: 0.5)";
-    let joints = [(1.0, "position: 0.3, drive: Effort(Constant(1.0))"), (1.0, "position: 1.1")];
-    let recording = real_time(&shafts(&joints, gear), 0.01).run_until(1.0).unwrap();
-    let [a, b] = ["j1.position", "j2.position"].map(|name| recording.last(name).unwrap());
-    // 5 kg·m² reflected; Σ h² k = 0.505
-    assert_near("j1", a, 0.3 + 0.505 / 5.0, 1e-12);
-    assert_near("j2", b, 1.1 + 2.0 * 0.505 / 5.0, 1e-12);
+    let joints = [
+        (1.0, "position: 0.3, spring: Spring(stiffness: 8.0)"),
+        (1.0, "position: 1.1, spring: Spring(stiffness: 20.0)"),
+    ];
+    let h = 0.01;
+    let recording = real_time(&shafts(&joints, gear), h).run_until(1.0).unwrap();
+    let (mut q, mut v) = (0.3, 0.0);
+    for _ in 0..100 {
+        v = (5.0 * v - h * (8.0 * q + 40.0 * (2.0 * q + 0.5))) / (5.0 + h * h * (8.0 + 80.0));
+        q += h * v;
+    }
+    assert_near("j1", recording.last("j1.position").unwrap(), q, 1e-12);
+    assert_near("j2", recording.last("j2.position").unwrap(), 2.0 * q + 0.5, 1e-12);
+    assert_near("j1", recording.last("j1.velocity").unwrap(), v, 1e-12);
 }
 
 #[test]

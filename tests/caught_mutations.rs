@@ -445,3 +445,22 @@ fn friction_beside_a_motion_that_stands_still_carries_nothing() {
     let recording = simulation(fields, "Dopri5", "Error()").run_until(1.0).unwrap();
     assert_eq!(recording.last("hinge.friction").unwrap(), 0.0);
 }
+
+#[test]
+fn jam_at_an_event_leaves_the_machine_as_it_was_before() {
+    // a block beside its guide slides without friction until it is pushed back: then slowing down makes more friction than it takes
+    let text = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"block\", mass: 4.0, center_of_mass: (0.0, 0.3, 0.0), inertia: \
+                Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: Prismatic(axis: \
+                (1.0, 0.0, 0.0)), velocity: 1.0, friction: Coulomb(coulomb: 0.35), load: Guide(length: 0.2), drive: \
+                Effort(Steps([(0.0, 0.0), (0.5, -10.0)])))]";
+    let mut sim = simulation(text, "Dopri5", "Error()");
+    let slide = sim.joint("slide").unwrap();
+    let error = sim.run_until(1.0).err().expect("it jams").to_string();
+    assert!(error.contains("`slide`") && error.contains("jam"), "{error}");
+    // what was refused is refused again
+    let again = sim.run_until(1.0).err().expect("it jams again").to_string();
+    assert_eq!(again, error);
+    let state = *sim.world().get::<&JointState>(slide).unwrap();
+    assert_near("position", state.position, 0.5, 1e-12);
+    assert_near("velocity", state.velocity, 1.0, 1e-12);
+}

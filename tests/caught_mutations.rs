@@ -464,3 +464,21 @@ fn jam_at_an_event_leaves_the_machine_as_it_was_before() {
     assert_near("position", state.position, 0.5, 1e-12);
     assert_near("velocity", state.velocity, 1.0, 1e-12);
 }
+
+#[test]
+fn accelerations_of_the_jerk_form_obey_the_equation_however_long_it_runs() {
+    // a pendulum of 1 m that swings widely: l a + g sin q = 0, to the tolerance, after a hundred swings
+    let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, 0.0, -1.0))], \
+        joints: [Joint(name: \"hinge\", parent: \"world\", child: \"bob\", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 2.5)], \
+        output: Output(interval: 0.1)";
+    let text = format!(
+        "Scene({fields}, solver: Solver(method: Dopri5, formulation: Jerk, control: Error(rtol: 1e-3, atol: 1e-5)))"
+    );
+    let scene = Scene::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
+    let recording = Simulation::new(&scene).unwrap().run_until(300.0).unwrap();
+    let [q, a] = ["hinge.position", "hinge.acceleration"].map(|name| recording.channel(name).unwrap());
+    let worst = q.zip(a).map(|(q, a)| (a + 9.81 * q.sin()).abs() / 9.81).fold(0.0, f64::max);
+    let lost = recording.last("energy.balance").unwrap() / 9.81;
+    println!("worst {worst:e}, lost {lost:e}");
+    assert!(worst < 2e-3, "{worst:e}");
+}

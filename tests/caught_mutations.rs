@@ -472,7 +472,7 @@ fn accelerations_of_the_jerk_form_obey_the_equation_however_long_it_runs() {
         joints: [Joint(name: \"hinge\", parent: \"world\", child: \"bob\", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 2.5)], \
         output: Output(interval: 0.1)";
     let text = format!(
-        "Scene({fields}, solver: Solver(method: Dopri5, formulation: Jerk, control: Error(rtol: 1e-3, atol: 1e-5)))"
+        "Scene({fields}, formulation: Jerk, solver: Solver(method: Dopri5, control: Error(rtol: 1e-3, atol: 1e-5)))"
     );
     let scene = Scene::parse(&text, "test").unwrap_or_else(|error| panic!("{error}"));
     let recording = Simulation::new(&scene).unwrap().run_until(300.0).unwrap();

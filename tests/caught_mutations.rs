@@ -12,7 +12,8 @@ fn load_that_jumps_puts_energy_into_bent_bristles() {
     // sliding at 1 m/s and more, s = f_c = 1, so each jump of the load by ΔN books ΔN f_c²/(2σ₀)
     let (sigma0, steps) = (1e3, [(0.0, 0.2), (0.3, 1.0), (0.6, 0.5)]);
     let joint = format!(
-        "velocity: 3.0, friction: Dahl(coulomb: 1.0, sigma0: {sigma0:?}), load: Signal(max: 2.0, signal: Steps({steps:?}))"
+        "velocity: 3.0, friction: Dahl(coulomb: 1.0, sigma0: {sigma0:?}), load: Signal(max: 2.0, \
+             signal: Steps({steps:?}))"
     );
     for (until, signal) in [(0.2, 0.2), (0.5, 1.0), (0.9, 0.5)] {
         for method in ["Dopri5", "Radau5"] {
@@ -33,7 +34,8 @@ fn load_that_jumps_puts_energy_into_bent_bristles() {
 
 #[test]
 fn real_time_books_the_work_of_forces_and_moments_on_links() {
-    // q₁ = q₀ + h v₁: the work h M v₁ of a constant moment is M times the angle, of a constant force F times the way, to rounding
+    // q₁ = q₀ + h v₁: the work h M v₁ of a constant moment is M times the angle, of a constant force F times the way,
+    // to rounding
     let mut world = World::new();
     world.set_gravity([0.0; 3]);
     let carriage = world.spawn_link("carriage", LinkInertia::point(2.0, [0.0; 3].into()));
@@ -57,8 +59,8 @@ fn real_time_books_the_work_of_forces_and_moments_on_links() {
 
 #[test]
 fn work_of_a_wrench_turns_with_its_link() {
-    // two hinges about y and z: a force and a moment in the axes of the tip, whose velocity and angular velocity are written out in the world's.
-    // The work is the gain of kinetic energy
+    // two hinges about y and z: a force and a moment in the axes of the tip, whose velocity and angular velocity are
+    // written out in the world's. The work is the gain of kinetic energy
     for (method, control, tolerance) in [
         (Method::Dopri5, Control::Error { rtol: 1e-10, atol: 1e-12 }, 1e-8),
         (Method::RealTime, Control::Constant { step: 1e-4 }, 2e-2),
@@ -102,7 +104,8 @@ fn real_time_reads_signals_at_the_end_of_the_step() {
         // a step that ends where a signal jumps is of the piece before
         ("drive: Effort(Steps([(0.0, 1.0), (0.5, -3.0)]))", &|t, _, _| jump(t, 1.0, -3.0), 0.0, 0.0),
         (
-            "velocity: 5.0, friction: Coulomb(coulomb: 1.0), load: Signal(max: 2.0, signal: Steps([(0.0, 0.2), (0.5, 0.9)]))",
+            "velocity: 5.0, friction: Coulomb(coulomb: 1.0), load: Signal(max: 2.0, signal: Steps([(0.0, 0.2), (0.5, \
+                 0.9)]))",
             &|t, _, _| -2.0 * jump(t, 0.2, 0.9),
             0.0,
             5.0,
@@ -134,18 +137,21 @@ fn real_time_reads_signals_at_the_end_of_the_step() {
 
 #[test]
 fn stuck_hinge_on_a_turning_wheel_breaks_away_in_the_first_turn() {
-    // a wheel with a vertical axle turns at constant speed, so error control sees nothing and steps grow as long as they may. Its axle is
-    // carried by a stuck rocker with a horizontal hinge in the plane of the eccentric mass: m g r sin(ωt) on the hinge, and no centrifugal moment
+    // a wheel with a vertical axle turns at constant speed, so error control sees nothing and steps grow as long as
+    // they may. Its axle is carried by a stuck rocker with a horizontal hinge in the plane of the eccentric mass: m g r
+    // sin(ωt) on the hinge, and no centrifugal moment
     let (m, r, g) = (2.0, 0.25, 9.81);
     let scene = |speed: f64, level: f64, method: &str| {
         format!(
             "gravity: (0.0, 0.0, -9.81), links: [\
                 Link(name: \"rocker\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), \
-                Link(name: \"wheel\", mass: {m:?}, center_of_mass: ({r:?}, 0.0, 0.0), inertia: Diagonal(0.1, 0.1, 0.1))], \
+                Link(name: \"wheel\", mass: {m:?}, center_of_mass: ({r:?}, 0.0, 0.0), inertia: Diagonal(0.1, 0.1, \
+                     0.1))], \
              joints: [\
                 Joint(name: \"hinge\", parent: \"world\", child: \"rocker\", kind: Revolute(axis: (1.0, 0.0, 0.0)), \
                       friction: Coulomb(coulomb: {level:?})), \
-                Joint(name: \"axle\", parent: \"rocker\", child: \"wheel\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: {speed:?})], \
+                Joint(name: \"axle\", parent: \"rocker\", child: \"wheel\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+                     velocity: {speed:?})], \
              output: Output(interval: 50.0)|{method}"
         )
     };
@@ -193,13 +199,14 @@ fn force_just_beyond_stiction_moves_a_block() {
 
 #[test]
 fn clutches_side_by_side_slip_under_a_constant_load_just_beyond_them() {
-    // 4 + 2 N·m between j1 and j2, which a brake holds against 900 N·m: 1e-7 beyond their limits is rounding beside what the brake carries, but
-    // j1 has to go, J v̇ = 6e-7 N·m
+    // 4 + 2 N·m between j1 and j2, which a brake holds against 900 N·m: 1e-7 beyond their limits is rounding beside
+    // what the brake carries, but j1 has to go, J v̇ = 6e-7 N·m
     let beside = [
         ("Clutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 2.0))", &[1.0, -1.0][..]),
         // forward it holds 2 N·m too
         (
-            "OneWayClutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), load: Constant(2.0))",
+            "OneWayClutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
+                 load: Constant(2.0))",
             &[1.0],
         ),
     ];
@@ -223,7 +230,8 @@ fn clutches_side_by_side_slip_under_a_constant_load_just_beyond_them() {
 
 #[test]
 fn stuck_hinge_on_a_wheel_that_starts_late_breaks_away_in_the_first_turn() {
-    // nothing moves for 5 s and steps grow; then the wheel turns by ½ α t², which every stepper of order 2 and more integrates exactly
+    // nothing moves for 5 s and steps grow; then the wheel turns by ½ α t², which every stepper of order 2 and more
+    // integrates exactly
     let (m, r, g, alpha, share) = (2.0, 0.25, 9.81, 2.0, 0.9995);
     let level = share * m * g * r;
     let effort = alpha * (0.1 + m * r * r);
@@ -248,7 +256,8 @@ fn stuck_hinge_on_a_wheel_that_starts_late_breaks_away_in_the_first_turn() {
 
 #[test]
 fn dropped_joint_whose_acceleration_vanishes_leaves() {
-    // both reach their stiction together, f = (2, 3); sliding with (1, 1) the first has 2 − 1.5 − (1 − 0.5) = 0, the second 3 − 1 − (1 − 0.5) = 1.5
+    // both reach their stiction together, f = (2, 3); sliding with (1, 1) the first has 2 − 1.5 − (1 − 0.5) = 0, the
+    // second 3 − 1 − (1 − 0.5) = 1.5
     let rest = AtRest {
         delassus: &[1.0, -0.5, -0.5, 1.0],
         free_acceleration: &[0.5, 2.0],
@@ -281,7 +290,8 @@ fn friction_of_a_chosen_direction_is_that_of_its_own_side() {
 fn open_contact_that_is_pushed_from_rest_shows_where_it_goes() {
     for sign in [1.0, -1.0] {
         let joint = format!(
-            "friction: Coulomb(coulomb: 1.0), drive: Effort(Constant({:?})), load: Signal(max: 1.0, signal: Steps([(0.0, 0.0), (9.0, 1.0)]))",
+            "friction: Coulomb(coulomb: 1.0), drive: Effort(Constant({:?})), load: Signal(max: 1.0, \
+                 signal: Steps([(0.0, 0.0), (9.0, 1.0)]))",
             2.0 * sign
         );
         let recording = simulation(&slider(1.0, &joint), "Dopri5", "Error()").run_until(1.0).unwrap();
@@ -293,9 +303,11 @@ fn open_contact_that_is_pushed_from_rest_shows_where_it_goes() {
 
 #[test]
 fn brake_on_a_shaft_that_is_clutched_to_a_prescribed_one_goes_on_sliding() {
-    // j1 is stuck to j2, which turns at 1 rad/s; the brake on j1 is not at rest, whatever its load does at 0.5 s: 0.6 N·m, then 1.2 N·m
+    // j1 is stuck to j2, which turns at 1 rad/s; the brake on j1 is not at rest, whatever its load does at 0.5 s: 0.6
+    // N·m, then 1.2 N·m
     let couplings = "Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 10.0)), \
-         Brake(name: \"b\", joint: \"j1\", friction: Coulomb(coulomb: 0.6), load: Signal(max: 2.0, signal: Steps([(0.0, 0.5), (0.5, 1.0)])))";
+         Brake(name: \"b\", joint: \"j1\", friction: Coulomb(coulomb: 0.6), load: Signal(max: 2.0, \
+              signal: Steps([(0.0, 0.5), (0.5, 1.0)])))";
     let fields = shafts(&[(1.0, "velocity: 1.0"), (1.0, "drive: Motion(Ramp(rate: 1.0))")], couplings);
     for method in ["Dopri5", "Radau5"] {
         let recording = simulation(&fields, method, "Error()").run_until(1.0).unwrap();
@@ -323,7 +335,8 @@ fn clutch_between_prescribed_shafts_slips_as_soon_as_they_part() {
 
 #[test]
 fn clutch_between_shafts_geared_to_turn_against_each_other_slides_until_they_stop() {
-    // v₂ = −v₁, slip 2 v₁: 2 J v v̇ = −F 2 v, so v̇ = −F/J whatever the load did before; F is 0.5, then 1 N·m from 0.5 s on
+    // v₂ = −v₁, slip 2 v₁: 2 J v v̇ = −F 2 v, so v̇ = −F/J whatever the load did before; F is 0.5, then 1 N·m from 0.5
+    // s on
     let couplings = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: -1.0), \
          Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                 load: Signal(max: 1.0, signal: Steps([(0.0, 0.5), (0.5, 1.0)])))";
@@ -361,8 +374,8 @@ fn real_time_work_of_drives_is_what_velocities_say() {
 
 #[test]
 fn real_time_moves_prescribed_joints_by_the_chords_of_their_signals() {
-    // w₁ = (s(t₁) − s(t₀))/h from w₀ = ṡ(0): the work of moving m is Σ m (w₁ − w₀) w₁; a viscous clutch of k drags a second shaft along,
-    // J (u₁ − u₀) = h k (w₁ − u₁)
+    // w₁ = (s(t₁) − s(t₀))/h from w₀ = ṡ(0): the work of moving m is Σ m (w₁ − w₀) w₁; a viscous clutch of k drags a
+    // second shaft along, J (u₁ − u₀) = h k (w₁ − u₁)
     let (h, n, k) = (0.02, 60, 1.5);
     let signal = |t: f64| 0.3 * (4.0 * t).sin();
     let clutch = "Clutch(name: \"k\", joints: (\"j2\", \"j1\"), friction: Coulomb(coulomb: 0.0, viscous: 1.5))";
@@ -405,8 +418,8 @@ fn real_time_gears_keep_the_offset_they_start_with() {
 
 #[test]
 fn real_time_one_way_bristles_hold_from_the_step_in_which_they_turn() {
-    // bent forward by 0.01 N·m of the 0.02 that its signal leaves; pushed back with 1 N·m it holds with its largest load, 1e4 · 200 N·m/rad, from
-    // the first step on
+    // bent forward by 0.01 N·m of the 0.02 that its signal leaves; pushed back with 1 N·m it holds with its largest
+    // load, 1e4 · 200 N·m/rad, from the first step on
     let clutch = "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Dahl(coulomb: 1.0, sigma0: 1e4), \
                   load: Signal(max: 2.0, signal: Constant(0.01)))";
     let joints = [
@@ -439,7 +452,8 @@ fn every_reversal_of_a_bristle_is_an_event_under_error_control() {
 #[test]
 fn friction_beside_a_motion_that_stands_still_carries_nothing() {
     // a horizontal arm, m g l = 4.905 N·m, on a hinge with friction and a motion that does not move
-    let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"arm\", mass: 1.0, center_of_mass: (0.5, 0.0, 0.0))], \
+    let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"arm\", mass: 1.0, center_of_mass: (0.5, 0.0, \
+         0.0))], \
         joints: [Joint(name: \"hinge\", parent: \"world\", child: \"arm\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
                        friction: Coulomb(coulomb: 9.0), drive: Motion(Constant(0.0)))]";
     let recording = simulation(fields, "Dopri5", "Error()").run_until(1.0).unwrap();
@@ -448,17 +462,20 @@ fn friction_beside_a_motion_that_stands_still_carries_nothing() {
 
 #[test]
 fn jam_at_an_event_leaves_the_machine_as_it_was_before() {
-    // a block beside its guide slides without friction until it is pushed back: then slowing down makes more friction than it takes
-    let text = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"block\", mass: 4.0, center_of_mass: (0.0, 0.3, 0.0), inertia: \
-                Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: Prismatic(axis: \
+    // a block beside its guide slides without friction until it is pushed back: then slowing down makes more friction
+    // than it takes
+    let text = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"block\", mass: 4.0, center_of_mass: (0.0, 0.3, 0.0), \
+         inertia: \
+                Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", \
+                     kind: Prismatic(axis: \
                 (1.0, 0.0, 0.0)), velocity: 1.0, friction: Coulomb(coulomb: 0.35), load: Guide(length: 0.2), drive: \
                 Effort(Steps([(0.0, 0.0), (0.5, -10.0)])))]";
     let mut sim = simulation(text, "Dopri5", "Error()");
     let slide = sim.joint("slide").unwrap();
-    let error = sim.run_until(1.0).err().expect("it jams").to_string();
+    let error = sim.run_until(1.0).expect_err("it jams").to_string();
     assert!(error.contains("`slide`") && error.contains("jam"), "{error}");
     // what was refused is refused again
-    let again = sim.run_until(1.0).err().expect("it jams again").to_string();
+    let again = sim.run_until(1.0).expect_err("it jams again").to_string();
     assert_eq!(again, error);
     let state = *sim.world().get::<&JointState>(slide).unwrap();
     assert_near("position", state.position, 0.5, 1e-12);
@@ -468,8 +485,10 @@ fn jam_at_an_event_leaves_the_machine_as_it_was_before() {
 #[test]
 fn accelerations_of_the_jerk_form_obey_the_equation_however_long_it_runs() {
     // a pendulum of 1 m that swings widely: l a + g sin q = 0, to the tolerance, after a hundred swings
-    let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, 0.0, -1.0))], \
-        joints: [Joint(name: \"hinge\", parent: \"world\", child: \"bob\", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 2.5)], \
+    let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, 0.0, \
+         -1.0))], \
+        joints: [Joint(name: \"hinge\", parent: \"world\", child: \"bob\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
+             position: 2.5)], \
         output: Output(interval: 0.1)";
     let text = format!(
         "Scene({fields}, formulation: Jerk, solver: Solver(method: Dopri5, control: Error(rtol: 1e-3, atol: 1e-5)))"

@@ -6,11 +6,12 @@
     tests/mutations/run.py --list          the list, and whether each snippet is still found exactly once
     tests/mutations/run.py --readme        write the results so far into README.md
 
-Works on a copy of HEAD in a scratch directory, with a target directory of its own; never in the caller's tree. All mutations that
-are an expression or a statement are built into one binary, `FIND` becoming `if crate::mutation(7) { REPLACE } else { FIND }`, and the
-environment variable BRISTLE_MUTATION chooses one of them: a mutation costs a run of the tests, not a build. Others (constants, snippets that
-overlap) get a build of their own. First the tests named beside a mutation run, then those of its room, then all; the first failure ends it.
-Results are kept in results.json and reused while neither the mutation nor its verdict `killed` has changed (--again runs them anew).
+Works on a copy of HEAD in a scratch directory, with a target directory of its own; never in the caller's tree. All
+mutations that are an expression or a statement are built into one binary, `FIND` becoming `if crate::mutation(7) {
+REPLACE } else { FIND }`, and the environment variable BRISTLE_MUTATION chooses one of them: a mutation costs a run of
+the tests, not a build. Others (constants, snippets that overlap) get a build of their own. First the tests named
+beside a mutation run, then those of its room, then all; the first failure ends it. Results are kept in results.json
+and reused while neither the mutation nor its verdict `killed` has changed (--again runs them anew).
 """
 
 import argparse
@@ -118,7 +119,8 @@ class Scratch:
         return self.files[file].decode()
 
     def write(self, changed):
-        """The files of HEAD but for those that are changed; what is there already is not touched, so that cargo builds no more than it must."""
+        """The files of HEAD but for those that are changed. What is there already is not touched: cargo builds no more than
+        it must."""
         for file, content in {**self.files, **{file: text.encode() for file, text in changed.items()}}.items():
             path = self.tree / file
             if not path.exists() or path.read_bytes() != content:
@@ -133,7 +135,7 @@ class Scratch:
         command = ["cargo", "test", f"-j{self.jobs}", "-p", "bristle", "-p", "bristle-integrate", "--lib", "--tests"]
         command += ["--no-run", "--message-format=json"]
         env = {**os.environ, "CARGO_TARGET_DIR": str(self.target)}
-        done = subprocess.run(command, cwd=self.tree, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, cwd=self.tree, env=env, capture_output=True, text=True)
         executables, errors = {}, []
         for line in done.stdout.splitlines():
             message = json.loads(line)
@@ -275,7 +277,7 @@ def run(mutations, chosen, args):
             if not guilty and layer[0].is_source:
                 guilty = set(layer)
             if not guilty:
-                sys.exit("does not build, and not because of a mutation:\n" + "".join(rendered for _, rendered in errors))
+                sys.exit("does not build, and not because of a mutation:\n" + "".join(text for _, text in errors))
             for m in guilty:
                 note(m, "does not build", errors[0][1].splitlines()[0])
             layer = [m for m in layer if m not in guilty]
@@ -312,7 +314,8 @@ def readme(mutations):
     lines = [head + "<!-- results -->\n"]
     of = lambda m: results.get(m.name, {})
     verdicts = [of(m).get("verdict", "not run") for m in mutations]
-    counts = [f"{verdicts.count(v)} {v}" for v in ["killed", "survived", "does not build", "not found", "not run"] if v in verdicts]
+    kinds = ["killed", "survived", "does not build", "not found", "not run"]
+    counts = [f"{verdicts.count(v)} {v}" for v in kinds if v in verdicts]
     lines.append(f"{len(mutations)} mutations: {', '.join(counts)}.\n")
     for room in QUICK:
         here = [m for m in mutations if m.room == room]
@@ -320,7 +323,8 @@ def readme(mutations):
         for m in here:
             by = of(m).get("by", "")
             verdict = of(m).get("verdict", "not run")
-            verdict = f"`{by}`" if verdict == "killed" else f"**{verdict}**" + (f": {m.equivalent}" if m.equivalent else "")
+            because = f": {m.equivalent}" if m.equivalent else ""
+            verdict = f"`{by}`" if verdict == "killed" else f"**{verdict}**{because}"
             lines.append(f"| {m.name} | {m.breaks} | {verdict} |\n")
     (HERE / "README.md").write_text("".join(lines))
 
@@ -335,7 +339,7 @@ def main():
     parser.add_argument("--unchecked", action="store_true", help="do not first run all tests with no mutation chosen")
     parser.add_argument("--verbose", action="store_true", help="show what the compiler says")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=900.0, help="of one test executable, s: beyond it counts as killed")
+    parser.add_argument("--timeout", type=float, default=900.0, help="of a test executable, s: beyond it counts as killed")
     parser.add_argument("--scratch", default=os.path.join(tempfile.gettempdir(), "bristle-mutations"))
     args = parser.parse_args()
     mutations = load()

@@ -7,6 +7,7 @@ mod any_calls;
 mod batch;
 mod between_steps;
 mod bristles_at_every_tolerance;
+mod caught_mutations;
 mod complementarity;
 mod couplings;
 mod embedding;

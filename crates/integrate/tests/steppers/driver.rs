@@ -405,3 +405,40 @@ fn a_tolerance_is_no_looser_than_the_system_resolves() {
         assert!(steps[0] > steps[1], "{method:?}: {steps:?}");
     }
 }
+
+/// Stands still within |y| < 10 and cannot say how far it is from there beyond.
+struct Fenced;
+
+impl System for Fenced {
+    fn dim(&self) -> usize {
+        1
+    }
+
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        dy[0] = 1.0;
+        Ok(())
+    }
+
+    fn n_events(&self) -> usize {
+        1
+    }
+
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+        g[0] = 10.0 - y[0];
+        if y[0] < 10.0 { Ok(()) } else { Err(Trouble::Fatal { code: 7 }) }
+    }
+}
+
+#[test]
+fn a_state_that_is_refused_leaves_the_one_before() {
+    let mut driver = Driver::new(&mut Fenced, 0.0, &[1.0], tight(Method::Dopri5)).unwrap();
+    driver.advance(&mut Fenced, 2.0, &mut ()).unwrap();
+    let before = driver.y().to_vec();
+    assert!((before[0] - 3.0).abs() < 1e-12);
+    assert!(driver.set_state(&mut Fenced, &[11.0]).is_err());
+    assert_eq!(driver.y(), before);
+    // and the run goes on from there
+    driver.set_state(&mut Fenced, &before).unwrap();
+    driver.advance(&mut Fenced, 3.0, &mut ()).unwrap();
+    assert!((driver.y()[0] - 4.0).abs() < 1e-12);
+}

@@ -113,6 +113,16 @@ fn coincident_events_are_reported_together() {
 }
 
 #[test]
+fn of_coincident_roots_only_those_of_the_right_direction_fire() {
+    // sin t rises through ½ at π/6 and falls through it at 5π/6
+    let mut oscillator = Oscillator::new(&[0.5, 0.5], &[Direction::Rising, Direction::Falling]);
+    run(&mut oscillator, tight(Method::Dopri5), [0.0, 1.0], 4.0);
+    let fired: Vec<&[Fired]> = oscillator.seen.iter().map(|seen| &seen.2[..]).collect();
+    let (rises, falls) = (Fired::Root { index: 0, rising: true }, Fired::Root { index: 1, rising: false });
+    assert_eq!(fired, [&[rises][..], &[falls][..]]);
+}
+
+#[test]
 fn steps_land_just_past_the_root_with_every_stepper() {
     for method in ALL {
         let mut oscillator = Oscillator::new(&[0.5], &[Direction::Any]);

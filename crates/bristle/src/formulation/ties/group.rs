@@ -424,6 +424,9 @@ impl Group {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nalgebra::{DMatrix, DVector};
+    use rand::{RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
 
     /// A group with limits [up, down], as strong as `up` or as `down`; rows of β and −A.
     fn group(limits: &[[f64; 2]], rows: &[&[f64]]) -> Group {
@@ -471,6 +474,67 @@ mod tests {
             let mut group = group(&[[0.0, 10.0], [0.0, 10.0]], &[&[load, -1.0]]);
             assert_near(group.reserve(), reserve);
         }
+    }
+
+    #[test]
+    fn distribution_costs_less_than_any_other_that_carries_the_load() {
+        let mut n_at_limit = 0;
+        for seed in 0..500 {
+            let mut rng = Pcg64::seed_from_u64(seed);
+            let n = rng.random_range(3..=10);
+            let n_basic = rng.random_range(1..=n / 2);
+            let limits: Vec<[f64; 2]> = (0..n).map(|_| [0; 2].map(|_| rng.random_range(0.5..3.0))).collect();
+            // loads that efforts near their limits carry
+            let near = |[up, down]: &[f64; 2], x: f64| if x < 0.0 { (x - 0.001) * down } else { (x - 0.001) * up };
+            let carried: Vec<f64> = limits
+                .iter()
+                .map(|limit| near(limit, rng.random_range(0.6..1.0_f64) * [1.0, -1.0][rng.random_range(0..2)]))
+                .collect();
+            let mut row = |i: usize| {
+                let others: Vec<f64> = (n_basic..n).map(|_| rng.random_range(-2.0..2.0)).collect();
+                let given: f64 = others.iter().zip(&carried[n_basic..]).map(|(a, f)| a * f).sum();
+                std::iter::once(carried[i] - given).chain(others).collect::<Vec<f64>>()
+            };
+            let rows: Vec<Vec<f64>> = (0..n_basic).map(&mut row).collect();
+            let mut group = group(&limits, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            if group.reserve() < 1e-6 {
+                continue;
+            }
+            group.share();
+            let cost = |f: &[f64]| -> f64 {
+                f.iter().zip(&limits).map(|(f, limit)| f * f / limit[usize::from(*f < 0.0)]).sum()
+            };
+            let found = group.value[1..].to_vec();
+            let is_within = |f: &[f64]| f.iter().zip(&limits).all(|(f, [up, down])| (-down..=*up).contains(f));
+            // at limits, and the way back from them
+            let inward = |c: usize| f64::from(i8::from(found[c] == -limits[c][1]) - i8::from(found[c] == limits[c][0]));
+            let at_limit: Vec<usize> = (0..n).filter(|&c| inward(c) != 0.0).collect();
+            n_at_limit += at_limit.len();
+            let follows = |c: usize, j: usize| match c < n_basic {
+                true => rows[c][1 + j],
+                false => f64::from(u8::from(c == n_basic + j)),
+            };
+            let normals = DMatrix::from_fn(at_limit.len(), n - n_basic, |r, j| follows(at_limit[r], j));
+            let svd = (!at_limit.is_empty()).then(|| normals.clone().svd(true, true));
+            for _ in 0..100 {
+                // (1) along any change of those that are given that leads off the limits
+                let mut given = DVector::from_fn(n - n_basic, |_, _| rng.random_range(-1.0..1.0));
+                if let Some(svd) = &svd {
+                    let back = at_limit.iter().map(|&c| inward(c) * 10.0_f64.powf(rng.random_range(-4.0..0.0)));
+                    let back = DVector::from_iterator(at_limit.len(), back);
+                    given += svd.solve(&(back - &normals * &given), 1e-10).unwrap();
+                }
+                let change = |c: usize| (0..n - n_basic).map(|j| follows(c, j) * given[j]).sum::<f64>();
+                for length in [1e-4, 1e-3, 1e-2, 0.1] {
+                    let other: Vec<f64> = (0..n).map(|c| found[c] + length * change(c)).collect();
+                    assert!(
+                        !is_within(&other) || cost(&other) >= cost(&found) - 1e-12,
+                        "seed {seed}: {found:?} {other:?}"
+                    );
+                }
+            }
+        }
+        assert!(n_at_limit > 50, "{n_at_limit}");
     }
 
     #[test]

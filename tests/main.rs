@@ -16,6 +16,7 @@ mod lent_inertia;
 mod linearization;
 mod lugre;
 mod motion;
+mod open_couplings;
 mod random_machines;
 mod reaction_loads;
 mod real_time;

@@ -55,6 +55,16 @@ impl Pendulum {
         Ok(Self { name: "double", scene, duration: 3.0 })
     }
 
+    /// A pendulum of a scene of its own.
+    pub fn of(name: &'static str, scene: Scene, duration: f64) -> Self {
+        Self { name, scene, duration }
+    }
+
+    /// The same over another time, s.
+    pub fn lasting(self, duration: f64) -> Self {
+        Self { duration, ..self }
+    }
+
     /// A chain of `n` equal rods, let go bent.
     pub fn chain(name: &'static str, n: usize) -> Self {
         let bent = |k: usize| if k == 0 { 1.2 } else { 0.1 };

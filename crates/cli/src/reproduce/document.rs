@@ -3,6 +3,7 @@
 //! Words may hold `code`, **bold** and *italic*. Numbers that matter are put down a second time, by name, with what the paper prints: they are
 //! what `results.json` holds and what the tests look at.
 
+use super::scoreboard::{Claim, Verdict};
 use crate::plot::escape;
 use crate::words::grouped;
 use serde::Serialize;
@@ -57,6 +58,8 @@ pub struct Document {
     pub data: Vec<Data>,
     /// Numbers that matter.
     pub quantities: Vec<Quantity>,
+    /// What the text claims, and what became of it.
+    pub claims: Vec<Claim>,
 }
 
 impl Document {
@@ -69,6 +72,7 @@ impl Document {
             blocks: Vec::new(),
             data: Vec::new(),
             quantities: Vec::new(),
+            claims: Vec::new(),
         }
     }
 
@@ -138,6 +142,16 @@ impl Document {
     /// Puts down a number of ours.
     pub fn note(&mut self, name: impl Into<String>, ours: f64) {
         self.quantities.push(Quantity { name: name.into(), printed: None, ours, ratio: None });
+    }
+
+    /// Puts down a claim of the text, and what became of it.
+    pub fn claim(&mut self, place: &str, claim: &str, verdict: Verdict, finding: impl Into<String>) {
+        self.claims.push(Claim { place: place.into(), claim: claim.into(), verdict, finding: finding.into() });
+    }
+
+    /// The number put down under `name`; not a number where there is none.
+    pub fn value(&self, name: &str) -> f64 {
+        self.quantities.iter().find(|quantity| quantity.name == name).map_or(f64::NAN, |quantity| quantity.ours)
     }
 
     /// A number that was put down.
@@ -221,7 +235,7 @@ impl Document {
 }
 
 /// `code`, **bold** and *italic* as HTML.
-fn inline(words: &str) -> String {
+pub fn inline(words: &str) -> String {
     let mut html = String::new();
     for (k, part) in words.split('`').enumerate() {
         if k % 2 == 1 {

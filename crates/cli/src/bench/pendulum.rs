@@ -30,7 +30,8 @@ const HALVINGS: usize = 14;
 pub struct Pendulum {
     /// For tables.
     pub name: &'static str,
-    scene: Scene,
+    /// With dry friction in its pins.
+    pub scene: Scene,
     /// Time simulated, s: shorter than it takes errors of the motion without friction to grow beyond a thousandfold.
     pub duration: f64,
 }
@@ -53,16 +54,6 @@ impl Pendulum {
     pub fn double() -> Result<Self, Error> {
         let scene = Scene::parse(paper_scene!("double.ron"), "scenes/papers/lee1997/double.ron")?;
         Ok(Self { name: "double", scene, duration: 3.0 })
-    }
-
-    /// A pendulum of a scene of its own.
-    pub fn of(name: &'static str, scene: Scene, duration: f64) -> Self {
-        Self { name, scene, duration }
-    }
-
-    /// The same over another time, s.
-    pub fn lasting(self, duration: f64) -> Self {
-        Self { duration, ..self }
     }
 
     /// A chain of `n` equal rods, let go bent.

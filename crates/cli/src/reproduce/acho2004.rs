@@ -176,7 +176,7 @@ fn lag(document: &mut Document, progress: &Progress) -> Result<(), Error> {
             format!("Motion(Sum([Ramp(rate: 1.5e-3), Sine(amplitude: {:?}, frequency: {omega:?})]))", 1e-3 / omega);
         let run =
             Experiment::new(LAG).set("joints.slide.drive", drive).every(2.0 * std::f64::consts::PI / omega / 200.0);
-        // bent as the slip asks, and w at 0: a led joint would start both steady, and there would be nothing to see
+        // bent as the slip asks, and w at 0: a prescribed joint would start both steady, and there would be nothing to see
         let second = run.clone().set("joints.slide.friction", SECOND).set("joints.slide.bristle", "(z: 1e-5, w: 0.0)");
         let found = [
             run.clone().keep(&["slide.velocity", "slide.friction"]).run()?,
@@ -268,7 +268,7 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
         ),
     );
     document.words(format!(
-        "The displacement spans {} µm with the first-order model and {} m with the second. It is larger in the paper too, but **with the printed parameters this is no longer pre-sliding:** w settles at {} while the \
+        "The displacement spans {} µm with the first-order model and {} m with the second. The text too calls it bigger with the second, but **with the printed parameters this is no longer pre-sliding:** w settles at {} while the \
          force is on its way up, which adds σ₂β√α = {} N to friction on that side and takes as much away on the other, where 1.425 N then exceed break-away. The mass slides until its velocity has carried w over to {}, and comes to rest. \
          At each end of the loop the force changes while the mass stands still: the two vertical parts that the paper calls jumps.",
         digits(first, 3),

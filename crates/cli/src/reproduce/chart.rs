@@ -1,4 +1,4 @@
-//! Curves y over x in the axes of a paper: linear or logarithmic, one panel or several in a grid.
+//! Curves y over x: axes linear or logarithmic, one panel or several in a grid.
 //!
 //! Unlike the pictures of results ([`crate::plot`]) these are not tied to time: loops, scatter and spectra are drawn as well. A curve
 //! whose x runs forwards is cut down to what its columns of pixels can show.
@@ -333,7 +333,7 @@ fn name_points(
     }
     for curve in &panel.curves {
         for (name, (x, y)) in curve.names.iter().zip(drawn(curve)) {
-            if !decimate::is_drawable(x) || !decimate::is_drawable(y) {
+            if name.is_empty() || !decimate::is_drawable(x) || !decimate::is_drawable(y) {
                 continue;
             }
             let wide = 5.6 * name.chars().count() as f64 + 2.0;
@@ -355,6 +355,11 @@ fn name_points(
                 inside && taken.iter().all(|other| apart(place, other))
             };
             let Some(place) = places.map(of).find(is_free) else { continue };
+            // a line to the point where the name is not right beside it
+            let (end_x, end_y) = (x.clamp(place.0, place.2), y.clamp(place.1, place.3));
+            if (end_x - x).hypot(end_y - y) > 8.0 {
+                let _ = writeln!(out, r#"<path class="grid" d="M{x:.1} {y:.1}L{end_x:.1} {end_y:.1}"/>"#);
+            }
             taken.push(place);
             let _ = writeln!(
                 out,

@@ -9,7 +9,7 @@ use std::path::Path;
 const STYLE: &str = "body{font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif;max-width:1160px;\
 margin:0 auto;padding:1rem;color:#222;background:#fff}h1,h2,h3{line-height:1.2}h2{margin-top:3rem;border-top:1px solid #ccc;padding-top:1rem}\
 table{border-collapse:collapse;font-size:.85rem;margin:.5rem 0}td,th{border:1px solid #ddd;padding:.2rem .5rem;text-align:right}\
-td:first-child,th:first-child{text-align:left}.claims td,.claims th{text-align:left;vertical-align:top}th{background:#f3f3f3}.wide{overflow-x:auto}figure{margin:1rem 0}img{max-width:100%;height:auto}\
+td:first-child,th:first-child{text-align:left}td.n{white-space:nowrap}.claims td,.claims th{text-align:left;vertical-align:top}th{background:#f3f3f3}.wide{overflow-x:auto}figure{margin:1rem 0}img{max-width:100%;height:auto}\
 figcaption{font-size:.9rem;color:#555}code{font-size:.9em;background:#f3f3f3;padding:0 .2em}nav a{margin-right:1rem}\
 @media (prefers-color-scheme:dark){body{color:#ddd;background:#15171b}th,code{background:#24272d}td,th{border-color:#3a3d44}\
 figcaption{color:#aaa}a{color:#8fd0f5}h2{border-color:#444}}";

@@ -36,10 +36,7 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
          prints no masses, lengths or coefficients, so times compare only as ratios; the scenes are `scenes/papers/lee1997/single.ron` and `double.ron`, the latter with the lengths, angles and radii of a search.",
     );
     progress.say("lee1997: search for figure 5");
-    let found = match effort {
-        Effort::Full => search::search(700, 60)?,
-        Effort::Short => search::search(300, 25)?,
-    };
+    let found = search::search(700, 60)?;
     figure_5(&mut document, &found)?;
     table_1(&mut document, &found, effort, progress)?;
     figures(&mut document, progress)?;
@@ -142,7 +139,10 @@ fn table_1(document: &mut Document, found: &search::Found, effort: Effort, progr
     ));
     let mut work = [f64::NAN; 2];
     let double = search::pendulum(&found.parameters).scene()?;
-    for pendulum in [Pendulum::single()?.lasting(8.0), Pendulum::of("double", double, search::PLOTTED)] {
+    for pendulum in [
+        Pendulum { duration: 8.0, ..Pendulum::single()? },
+        Pendulum { name: "double", scene: double, duration: search::PLOTTED },
+    ] {
         let measured =
             pendulum::measure(&pendulum, trouble, &mut |what: &str| progress.say(&format!("lee1997: {what}")))?;
         table_of(document, &pendulum, &measured);

@@ -147,8 +147,14 @@ const CONTROLLERS: &[Entry] = &[
     ("Error(rtol: 1e-8, atol: 1e-10)", "by the error estimate: the default"),
     ("Elementary(rtol: 1e-8, atol: 1e-10)", "by the error estimate and the textbook rule, for comparison"),
     ("Constant(step: 1e-3)", "one step size throughout"),
-    ("DymoreCoulomb(min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0)", "shorter where slip is slow"),
-    ("DymoreLuGre(min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0)", "in units of the bristle's time"),
+    (
+        "DymoreCoulomb(min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0)",
+        "shorter where slip is slow; t_s caps the step (our guess: the manual does not define it)",
+    ),
+    (
+        "DymoreLuGre(min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0)",
+        "in units of the bristle's time; t_s as above, on Ω Δt",
+    ),
     ("Velocity(inside: 1e-4, outside: 1e-3, range: (0.1, 5.0))", "two steps, by the speed of slip"),
     ("TimeConstant(max: 1e-3, fraction: 0.333)", "a fraction of the bristle's time constant"),
     ("TimeConstantSwitch(threshold: 1e-3, below: 1e-4, above: 1e-3)", "two steps, by the bristle's time constant"),

@@ -85,3 +85,11 @@ fn one_unit_in_the_last_place_finds_the_limit_of_explicit_steps() {
     }
     assert_eq!(lines.len(), 12);
 }
+
+#[test]
+fn output_points_and_ringing_of_ode45() {
+    let Some(lines) = lines("do2007_ode45.py", &[]) else { return };
+    // print: 1.476e5 points; about 0.01 % in the text on figure 15
+    assert!((number(&lines[0][1]) / 159_445.0 - 1.0).abs() < 1e-3, "{:?}", lines[0]);
+    assert!((number(&lines[1][2]) - 0.0102).abs() < 2e-4, "{:?}", lines[1]);
+}

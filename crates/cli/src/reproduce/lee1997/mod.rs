@@ -116,6 +116,33 @@ fn bands(document: &mut Document, found: &search::Found) -> Result<(), Error> {
         }
         rows.push(row);
     }
+    // what the search keeps fixed
+    for (name, value) in [("mass of the lower link (0.5 kg)", 0.5), ("μ_k (0.4)", 0.4), ("μ_s (0.6)", 0.6)] {
+        let mut row = vec![name.to_owned()];
+        for factor in [0.95, 1.05] {
+            let run = search::pendulum(&found.parameters).number("duration", search::PLOTTED).keep(&["elbow.position"]);
+            let both = |run: Experiment, field: &str| {
+                ["shoulder", "elbow"]
+                    .iter()
+                    .fold(run, |run, joint| run.number(&format!("joints.{joint}.friction.{field}"), factor * value))
+            };
+            let run = match name {
+                "μ_k (0.4)" => both(run, "coulomb"),
+                "μ_s (0.6)" => both(run, "stiction"),
+                _ => {
+                    // a slender rod: its inertia goes with its mass
+                    let j = factor * value * found.parameters[1] * found.parameters[1] / 12.0;
+                    run.number("links.lower.mass", factor * value)
+                        .set("links.lower.inertia", format!("Diagonal({j:?}, 0.0, {j:?})"))
+                }
+            };
+            let run = run.run()?;
+            let span = stuck(&run, "elbow").into_iter().find(|span| span.0 > 0.0).unwrap_or((f64::NAN, f64::NAN));
+            let cell = |x: f64| if x.is_finite() { digits(x, 3) } else { "–".into() };
+            row.extend([cell(span.0), cell(span.1 - span.0)]);
+        }
+        rows.push(row);
+    }
     document.words("How much the sentence says of each parameter: 5 % less and more (–: does not stick).");
     document.table(
         "figure5_bands",
@@ -150,6 +177,7 @@ fn table_1(document: &mut Document, found: &search::Found, effort: Effort, progr
             work = [m.sweeps, m.substitutions].map(|n| n as f64 / m.evaluations as f64);
         }
     }
+    ratio_bands(document, effort, progress)?;
     let [sweeps, substitutions] = work;
     let value =
         |document: &Document, what: &str| ["single", "double"].map(|name| document.value(&format!("{name}.{what}")));
@@ -192,6 +220,46 @@ fn table_1(document: &mut Document, found: &search::Found, effort: Effort, progr
         digits(sweeps, 2),
         digits(substitutions, 2)
     ));
+    Ok(())
+}
+
+/// Implicit over explicit for other pendulums than ours: the print gives neither radii nor coefficients nor inertias. (The mass of a single pendulum cancels.)
+fn ratio_bands(document: &mut Document, effort: Effort, progress: &Progress) -> Result<(), Error> {
+    let trouble = match effort {
+        Effort::Full => pendulum::Effort { error: 1e-6, repeats: 10 },
+        Effort::Short => pendulum::Effort { repeats: 1, ..pendulum::Effort::QUICK },
+    };
+    let mut rows = Vec::new();
+    let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
+    let cases: [(&str, &str, [&str; 2]); 3] = [
+        ("radius of the pin, × ½ and × 2", "joints.hinge.load.radius", ["0.05", "0.2"]),
+        ("μ_k, × ½ and × 1.5", "joints.hinge.friction.coulomb", ["0.2", "0.6"]),
+        (
+            "inertia about the centre of mass, × ½ and × 2",
+            "links.SINGLE.inertia",
+            ["Diagonal(0.0416666, 0.0, 0.0416666)", "Diagonal(0.1666666, 0.0, 0.1666666)"],
+        ),
+    ];
+    let link = Experiment::new(SINGLE).scene()?.links.first().map(|link| link.name.clone()).unwrap_or_default();
+    for (name, path, values) in cases {
+        let mut row = vec![name.to_owned()];
+        for value in values {
+            let scene = Experiment::new(SINGLE).set(&path.replace("SINGLE", &link), value).scene()?;
+            let pendulum = Pendulum { name: "single", scene, duration: 8.0 };
+            let measured = pendulum::measure(&pendulum, trouble, &mut |what: &str| {
+                progress.say(&format!("lee1997: bands, {what}"))
+            })?;
+            let time = |way: Way| measured.iter().find(|m| m.way == way).map_or(f64::NAN, |m| m.time.as_secs_f64());
+            let ratio = time(Way::Implicit) / time(Way::Jerk);
+            (low, high) = (low.min(ratio), high.max(ratio));
+            row.push(digits(ratio, 3));
+        }
+        rows.push(row);
+    }
+    document.note("bands.implicit_over_explicit.low", low);
+    document.note("bands.implicit_over_explicit.high", high);
+    document.words("Implicit over explicit for other single pendulums, each parameter by itself:");
+    document.table("table1_bands", &["changed", "smaller", "larger"], rows);
     Ok(())
 }
 

@@ -179,6 +179,7 @@ fn aberger2002_holds() {
     assert!(ours("explicit.law.plain") > 3.0 * ours("explicit.law.kicked"));
     assert!(ours("explicit.fast.fastest") > 100.0 && ours("explicit.fast.kicked") == 0.0);
     assert!(ours("explicit.fast.real_time") < 5e-3, "{}", ours("explicit.fast.real_time"));
+    assert!(ours("gearbox.jump.c2.frozen") > 3.0 * ours("gearbox.jump.c2.law"), "{}", ours("gearbox.jump.c2.frozen"));
     // normal forces that jump meet frozen bristles with the whole slip, those that rise slowly do not
     assert!(ours("bands.peak_frozen.high") > 10.0 && ours("bands.peak_law.high") < 1.5);
     assert!(ours("bands.real_time.high") < 5e-3);

@@ -29,7 +29,7 @@ struct Row {
 }
 
 /// The normal forces rise and fall within `ramp`.
-fn signals(ramp: f64) -> Vec<(String, String)> {
+pub fn signals(ramp: f64) -> Vec<(String, String)> {
     let table = |points: &[(f64, f64)]| -> String {
         if ramp == 0.0 {
             let steps: Vec<String> = points.iter().map(|(t, value)| format!("({t:?}, {value:?})")).collect();

@@ -158,6 +158,27 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
             format!("Figure {figure}: torques of the {what}: LuGre with z frozen while open (the paper's listing) and with z following its law; below, ideal."),
         );
     }
+    // the ramp is not printed: the same with normal forces that jump, at the ends of all steps
+    let jumping = |is_frozen: bool| -> Result<Run, Error> {
+        let run = super::bands::signals(0.0)
+            .into_iter()
+            .fold(Experiment::new(GEARBOX), |run, (path, value)| run.set(&path, value));
+        let open = if is_frozen { "Frozen" } else { "Law" };
+        let run = CLUTCHES.iter().fold(run, |run, clutch| run.set(&format!("couplings.{clutch}.open"), open));
+        let found = run.tolerance("Radau5", 1e-6, 1e-6).every_step().keep(&CHANNELS).run()?;
+        Ok(Run { name: "jump", label: "normal forces that jump".into(), found })
+    };
+    let (jump_law, jump_frozen) = (jumping(false)?, jumping(true)?);
+    let panels: Vec<Panel> = (0..4).map(|k| torque(k, &jump_law, &jump_frozen)).collect();
+    document.figure(
+        "figure10_11_jump",
+        chart::draw("Figures 10 and 11 with normal forces that jump, at every step", 2, &panels),
+        "The experiment of figures 10 and 11 with normal forces that jump: elements that close at slip with frozen bristles have a peak of N σ₁ω, those whose bristles followed the slip do not.",
+    );
+    for (k, clutch) in CLUTCHES.iter().enumerate() {
+        document.note(format!("gearbox.jump.{clutch}.frozen"), most(&jump_frozen.found, TORQUE + k));
+        document.note(format!("gearbox.jump.{clutch}.law"), most(&jump_law.found, TORQUE + k));
+    }
     for (figure, law, frozen) in [("12", &boxes[2], &boxes[5]), ("13", &boxes[3], &boxes[6])] {
         let panels: Vec<Panel> = (0..4).map(|k| torque(k, law, frozen)).collect();
         document.figure(
@@ -215,13 +236,15 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         second(&boxes[2]),
     ));
     document.words(format!(
-        "**With z frozen while a clutch is open**, as in the paper's listing, the largest torques at these output points are {} N·m (C1), {} (B1) and {} (B2) with the data of table 6, against {}, {} and {} with z following its law: with normal forces that rise over 50 ms the bristles are bent before the clutch presses. The ramp is not printed; the next but one section has bands over it.",
+        "**With z frozen while a clutch is open**, as in the paper's listing, the largest torques at these output points are {} N·m (C1), {} (B1) and {} (B2) with the data of table 6, against {}, {} and {} with z following its law: with normal forces that rise over 50 ms the bristles are bent before the clutch presses. The ramp is not printed. With normal forces that jump the largest torques of C1, C2, B1, B2 are {} N·m frozen and {} with z following its law; a section below has bands over the ramp.",
         digits(most(&boxes[4].found, TORQUE), 4),
         digits(most(&boxes[4].found, TORQUE + 2), 4),
         digits(most(&boxes[4].found, TORQUE + 3), 4),
         peak(&boxes[1]),
         digits(most(&boxes[1].found, TORQUE + 2), 4),
         digits(most(&boxes[1].found, TORQUE + 3), 4),
+        (0..4).map(|k| digits(most(&jump_frozen.found, TORQUE + k), 3)).collect::<Vec<_>>().join(", "),
+        (0..4).map(|k| digits(most(&jump_law.found, TORQUE + k), 3)).collect::<Vec<_>>().join(", "),
     ));
     let c1 = |b: &Run| most(&b.found, TORQUE);
     let c2 = most(&boxes[1].found, TORQUE + 1);

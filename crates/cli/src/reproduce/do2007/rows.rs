@@ -391,7 +391,7 @@ pub fn write(document: &mut Document, measured: &Rows) {
             digits(gain, 2)
         ),
     );
-    let mut panel = Panel::new("", "steps", "true max E").log_x().log_y();
+    let mut panel = Panel::new("", "steps", "true max E").log_x().log_y().y_range(1e-9, 10.0);
     for (k, (label, place)) in
         [("explicit", Place::Explicit), ("implicit", Place::Implicit), ("ours", Place::Ours)].into_iter().enumerate()
     {

@@ -58,7 +58,7 @@ fn group_locked_by_a_clutch_stops_as_one() {
         for rtol in TOLERANCES {
             let recording = run_file(text, rtol);
             assert_eq!(sequence(&recording), [("a".to_owned(), Mode::Forward, Mode::Stuck)], "rtol {rtol:e}");
-            assert_near("time of rest", recording.events()[0].t, 0.12 / 1.4, 1e-15);
+            assert_near(&format!("time of rest at rtol {rtol:e}"), recording.events()[0].t, 0.12 / 1.4, 1e-15);
             for (t, (a, b)) in recording
                 .channel("t")
                 .unwrap()

@@ -21,6 +21,7 @@ mod long_chains;
 mod lugre;
 mod motion;
 mod numbers;
+mod open_couplings;
 mod random_machines;
 mod reaction_loads;
 mod real_time;

@@ -10,7 +10,7 @@
 use crate::bearing::Bearing;
 use crate::component::{
     BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
-    Link, Load, Name, PidState, Spring, Twist,
+    Link, Load, Name, Open, PidState, Spring, Twist,
 };
 use crate::coupled::Coupled;
 use crate::error::{Error, Result};
@@ -162,6 +162,8 @@ pub struct Contact {
     pub bearing: Option<Bearing>,
     /// Of a one-way clutch: against negative slip it acts with so many times its largest load.
     pub reverse: Option<f64>,
+    /// Its bristles while the load is 0.
+    pub open: Open,
 }
 
 impl Contact {
@@ -202,6 +204,12 @@ impl Contact {
         let Some(signal) = self.signal() else { return self.largest() == 0.0 };
         let middle = signal.next_corner_clamped(t).map_or(t + 1.0, |corner| 0.5 * (t + corner));
         self.normal(&signal.sample_clamped(middle, Piece::After(t))).0 == 0.0
+    }
+
+    /// Whether its bristles keep their deflection under a load `n` of rate `n_rate`. A load that is just leaving 0, or reaching it, is none.
+    #[inline]
+    pub fn is_frozen(&self, n: f64, n_rate: f64) -> bool {
+        self.open == Open::Frozen && n == 0.0 && n_rate == 0.0
     }
 
     /// Whether its law has no dry part: nothing to stick with.
@@ -547,7 +555,18 @@ impl Compiled {
             let v = model.v_index[joint];
             let (bearing, arm) = Bearing::of(&load).map_or((None, 1.0), |(bearing, arm)| (Some(bearing), arm));
             let law = friction.0.clone();
-            self.contacts.push(Contact { joint, v, b: None, element: None, law, load, arm, bearing, reverse: None });
+            self.contacts.push(Contact {
+                joint,
+                v,
+                b: None,
+                element: None,
+                law,
+                load,
+                arm,
+                bearing,
+                reverse: None,
+                open: Open::Law,
+            });
         }
         Ok(())
     }

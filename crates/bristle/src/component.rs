@@ -212,6 +212,24 @@ pub enum Coupling {
     },
 }
 
+/// What the bristles of a clutch or brake do while its load is 0. Beside [`Friction`] on the entity of a [`Coupling::Clutch`] or
+/// [`Coupling::Brake`]; without it, [`Open::Law`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum Open {
+    /// They follow their law: the element closes with them bent as the slip asks.
+    #[default]
+    Law,
+    /// They keep the deflection they had (Aberger, Otter 2002): the element closes with ż = v − |v| z/g(v) ≠ 0, and σ₁ż is a peak of torque.
+    Frozen,
+}
+
+impl Open {
+    /// Whether it is the default.
+    pub(crate) fn is_law(&self) -> bool {
+        *self == Self::Law
+    }
+}
+
 /// *Result.* What a tie or spring does, N·m or N: on the first joint along its coordinate, per unit of its coefficient.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CouplingEffort(pub f64);

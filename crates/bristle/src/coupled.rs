@@ -14,7 +14,7 @@
 use crate::bearing::Bearing;
 use crate::compile::{Contact, Index, validate_friction};
 use crate::component::{
-    Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load, Name, Spring,
+    Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load, Name, Open, Spring,
 };
 use crate::error::{Error, Result};
 use bristle_friction::FrictionLaw;
@@ -107,6 +107,7 @@ impl Coupled {
                     let load = world.get::<&Load>(element.entity).ok();
                     world.get::<&Friction>(element.entity).is_ok_and(|friction| friction.0 == contact.law)
                         && load.map_or(contact.load == Load::Unit, |load| *load == contact.load)
+                        && open_bristles(world, element.entity) == contact.open
                 });
                 same && named && friction
             })
@@ -243,6 +244,11 @@ impl Coupled {
     }
 }
 
+/// What the bristles of an element do while it is open.
+fn open_bristles(world: &World, entity: Entity) -> Open {
+    world.get::<&Open>(entity).map_or(Open::Law, |open| *open)
+}
+
 /// Friction of element `k` between velocities `v` and `b`.
 fn contact(
     world: &World,
@@ -264,6 +270,11 @@ fn contact(
         let reason = "a law with two states; a one-way clutch takes any other";
         return Err(Error::Misplaced { name: name.into(), component: "Friction", reason });
     }
+    let open = open_bristles(world, entity);
+    if open == Open::Frozen && reverse.is_some() {
+        let reason = "on a one-way clutch: with frozen bristles it would never lock again";
+        return Err(Error::Misplaced { name: name.into(), component: "Open", reason });
+    }
     let joint = model.joint_of_velocity(v);
-    Ok(Contact { joint, v, b, element: Some(k), law, load, arm: 1.0, bearing: None, reverse })
+    Ok(Contact { joint, v, b, element: Some(k), law, load, arm: 1.0, bearing: None, reverse, open })
 }

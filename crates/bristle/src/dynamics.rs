@@ -213,7 +213,7 @@ fn failed(source: bristle_multibody::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scene::{Coordinate, Joint, Kind, Link, Rate, Spring};
+    use crate::scene::{Coordinate, Joint, Kind, Link, Open, Rate, Spring};
     use bristle_friction::{Coulomb, LuGre, Tanh};
 
     /// A chain of hinges and slides, each with another law, some springs and dampers.
@@ -344,8 +344,15 @@ mod tests {
                 joints: joints("j4", "j6"),
                 friction: friction.clone(),
                 load: Load::Constant(1.2),
+                open: Open::Law,
             },
-            Coupling::Brake { name: "brake".into(), joint: "j5".into(), friction, load: Load::Constant(0.8) },
+            Coupling::Brake {
+                name: "brake".into(),
+                joint: "j5".into(),
+                friction,
+                load: Load::Constant(0.8),
+                open: Open::Law,
+            },
         ];
         scene
     }

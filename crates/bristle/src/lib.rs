@@ -97,6 +97,7 @@ pub mod guide {
 
 #[doc = "[guide]: crate::guide"]
 #[doc = "[Coupling]: crate::component::Coupling"]
+#[doc = "[Open]: crate::component::Open"]
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}
 

@@ -71,7 +71,7 @@ fn spawn_coupling(coupling: &scene::Coupling, joints: &HashMap<&String, Entity>,
     let entity = world.spawn((Name(coupling.name().into()), component));
     if let Some((law, load)) = coupling.friction() {
         // the entity was made just now
-        let _ = world.insert(entity, (Friction(law.clone()), load.clone()));
+        let _ = world.insert(entity, (Friction(law.clone()), load.clone(), coupling.open()));
     }
     Ok(())
 }

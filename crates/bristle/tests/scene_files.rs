@@ -329,15 +329,18 @@ fn random_scene(rng: &mut Pcg64) -> Scene {
         let joints = [a.name.clone(), b.name.clone()];
         let name = "coupling".to_owned();
         let (friction, load) = (law(rng), load(rng, None));
+        let open = if rng.random_range(0..2) == 0 { Open::Law } else { Open::Frozen };
         scene.couplings.push(match rng.random_range(0..6) {
             0 => Coupling::Gear { name, joints, ratio: -2.5, offset: number(rng) },
             1 => {
                 Coupling::Linear { name, terms: joints.into_iter().map(|j| (j, positive(rng))).collect(), offset: 0.0 }
             }
             2 => Coupling::SpringDamper { name, joints, stiffness: positive(rng), damping: 0.0, rest: number(rng) },
-            3 => Coupling::Clutch { name, joints, friction, load },
-            4 => Coupling::Brake { name, joint: b.name.clone(), friction, load },
-            _ if matches!(friction, friction::Law::LuGre2(_)) => Coupling::Clutch { name, joints, friction, load },
+            3 => Coupling::Clutch { name, joints, friction, load, open },
+            4 => Coupling::Brake { name, joint: b.name.clone(), friction, load, open },
+            _ if matches!(friction, friction::Law::LuGre2(_)) => {
+                Coupling::Clutch { name, joints, friction, load, open }
+            }
             _ => Coupling::OneWayClutch { name, joints, friction, load, lock_factor: 100.0 },
         });
     }

@@ -34,6 +34,7 @@ enum What {
     Signals,
     Steppers,
     Controllers,
+    Kinks,
     Formulations,
     Scenes,
 }
@@ -103,6 +104,10 @@ const COUPLINGS: &[Entry] = &[
         "friction on q_j − q_k, any law",
     ),
     (
+        "Clutch(name: \"c\", joints: (\"j\", \"k\"), friction: LuGre(sigma0: 1e5, sigma1: 300.0, coulomb: 0.5), load: Signal(max: 10.0, signal: Ramp(rate: 1.0)), open: Frozen)",
+        "open: Frozen keeps the bristles as they were while the load is 0; default Law: they follow their law",
+    ),
+    (
         "Brake(name: \"c\", joint: \"j\", friction: Coulomb(coulomb: 0.5), load: Constant(10.0))",
         "friction between a joint and its parent, besides the joint's own",
     ),
@@ -142,11 +147,23 @@ const CONTROLLERS: &[Entry] = &[
     ("Error(rtol: 1e-8, atol: 1e-10)", "by the error estimate: the default"),
     ("Elementary(rtol: 1e-8, atol: 1e-10)", "by the error estimate and the textbook rule, for comparison"),
     ("Constant(step: 1e-3)", "one step size throughout"),
-    ("DymoreCoulomb(min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0)", "shorter where slip is slow"),
-    ("DymoreLuGre(min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0)", "in units of the bristle's time"),
+    (
+        "DymoreCoulomb(min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0)",
+        "shorter where slip is slow; t_s caps the step (our guess: the manual does not define it)",
+    ),
+    (
+        "DymoreLuGre(min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0)",
+        "in units of the bristle's time; t_s as above, on Ω Δt",
+    ),
     ("Velocity(inside: 1e-4, outside: 1e-3, range: (0.1, 5.0))", "two steps, by the speed of slip"),
     ("TimeConstant(max: 1e-3, fraction: 0.333)", "a fraction of the bristle's time constant"),
     ("TimeConstantSwitch(threshold: 1e-3, below: 1e-4, above: 1e-3)", "two steps, by the bristle's time constant"),
+];
+
+const KINKS: &[Entry] = &[
+    ("Velocity", "v = 0, where |v| has its kink: the default"),
+    ("Deflection", "ż = 0, the hint of Aberger & Otter (2002); more of them the tighter the tolerance"),
+    ("Off", "nothing"),
 ];
 
 const FORMULATIONS: &[Entry] = &[
@@ -217,6 +234,7 @@ impl What {
             Self::Signals => ("Signals over time, in drives and loads", SIGNALS),
             Self::Steppers => ("Steppers, `method: …` of the solver or --method", STEPPERS),
             Self::Controllers => ("Step control, `control: …` of the solver or --control", CONTROLLERS),
+            Self::Kinks => ("Kinks of bristle laws located as events, `Solver(kinks: …)`", KINKS),
             Self::Formulations => ("Formulations, `formulation: …` of the scene or --formulation", FORMULATIONS),
             Self::Scenes => ("Scenes", &[]),
         }
@@ -241,6 +259,7 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
         What::Steppers if matches!(written, "Dopri5" | "Radau5") => one("solver.method"),
         What::Steppers => vec![("solver.method", written.into()), ("solver.control", "Constant(step: 1e-3)".into())],
         What::Controllers => one("solver.control"),
+        What::Kinks => one("solver.kinks"),
         What::Formulations if written == "Residual" => {
             vec![("formulation", written.into()), ("solver.method", "Radau5".into())]
         }

@@ -76,6 +76,7 @@ impl Archived for Machine {
             q,
             state,
             rate,
+            frozen,
             friction,
             load,
             integral,
@@ -130,6 +131,7 @@ impl Archived for Machine {
         next_corner.archive(archive);
         state.archive(archive);
         rate.archive(archive);
+        frozen.archive(archive);
         for force in force {
             let mut parts = force.to_array();
             parts.archive(archive);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! κ = r law(r v, s)         τ_f = κ N         κ̇ = r (∂law/∂v r a + ∂law/∂s ṡ)
+//! ṡ = 0 where N = 0 in an element with `open: Frozen`
 //! ```
 
 use super::machine::{Failure, Machine};
@@ -57,7 +58,11 @@ impl Machine {
             self.kappa[c] = contact.arm * per_load;
             if contact.bearing.is_none() {
                 let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
-                let (n, _) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
+                let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
+                self.frozen[c] = contact.is_frozen(n, n_rate);
+                if self.frozen[c] {
+                    self.rate[c] = [0.0; 2];
+                }
                 self.load[c] = n;
                 self.friction[c] = self.kappa[c] * n;
                 contact.take(tau, self.friction[c]);

@@ -272,7 +272,7 @@ impl Machine {
 
     /// Every slope of efforts and rates, reactions held constant.
     fn slopes(&self, mut visit: impl FnMut(Slope)) {
-        let Self { compiled, v, state, mode, load, .. } = self;
+        let Self { compiled, v, state, mode, load, frozen, .. } = self;
         // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite on b
         let between = |slope: f64, is_rate: bool, (a, b): (usize, Option<usize>), visit: &mut dyn FnMut(Slope)| {
             for (of, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
@@ -308,9 +308,14 @@ impl Machine {
             for s in 0..n_states {
                 let (of, slope) = (In::Unknown(next + s), -arm * n_load * now.effort_state[s]);
                 visit(Slope::Effort { of, v: contact.v, slope });
-                visit(Slope::Rate { row: next + s, of: In::Velocity(contact.v), slope: arm * now.rate_v[s] });
                 if let Some(b) = contact.b {
                     visit(Slope::Effort { of, v: b, slope: -slope });
+                }
+                if frozen[k] {
+                    continue;
+                }
+                visit(Slope::Rate { row: next + s, of: In::Velocity(contact.v), slope: arm * now.rate_v[s] });
+                if let Some(b) = contact.b {
                     visit(Slope::Rate { row: next + s, of: In::Velocity(b), slope: -arm * now.rate_v[s] });
                 }
                 for other in 0..n_states {

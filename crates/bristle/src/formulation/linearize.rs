@@ -83,7 +83,7 @@ impl Machine {
                     }
                 }
                 for (s, rate) in slope.rate.iter().enumerate().take(contact.law.n_states()) {
-                    column[next + s] = *rate;
+                    column[next + s] = if self.frozen[c] { 0.0 } else { *rate };
                 }
                 columns.push(column);
                 parameters.push((c, slope.name));

@@ -311,6 +311,8 @@ pub struct Machine {
     /// States, their rates, friction efforts and normal loads there; one per contact.
     pub(super) state: Vec<bristle_friction::State>,
     pub(super) rate: Vec<bristle_friction::State>,
+    /// Of each contact: whether its bristles keep their deflection because it is open.
+    pub(super) frozen: Vec<bool>,
     pub(super) friction: Vec<f64>,
     pub(super) load: Vec<f64>,
     /// Integrals there.
@@ -425,6 +427,7 @@ impl Machine {
             q: neutral(model),
             state: vec![[0.0; 2]; n_contacts],
             rate: vec![[0.0; 2]; n_contacts],
+            frozen: vec![false; n_contacts],
             friction: vec![0.0; n_contacts],
             load: vec![0.0; n_contacts],
             integral: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],

@@ -371,7 +371,11 @@ impl Machine {
 
     /// States of contact c at the end of the step.
     fn bristles_after(&self, rt: &RealTime, c: usize) -> bristle_friction::State {
-        rt.grips[c].state_after(&self.compiled.contacts[c].law, rt.balance.met[c].omega, self.state[c])
+        let contact = &self.compiled.contacts[c];
+        if contact.is_frozen(rt.normal[c][0], 0.0) {
+            return self.state[c];
+        }
+        rt.grips[c].state_after(&contact.law, rt.balance.met[c].omega, self.state[c])
     }
 
     /// v₁ from the change of velocities.

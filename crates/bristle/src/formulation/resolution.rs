@@ -13,7 +13,7 @@
 //! |∂τ/∂s| |ṡ − σ₀ż(v, s)| / (1/h + |∂(σ₀ż)/∂s|) ≤ ϕ g_max                              (4)
 //! ```
 //!
-//! (1) and (2) bound the tolerances, whatever they are ([`System::resolution`]). While a joint slides ∂τ/∂s = 1 −
+//! (1) and (2) bound the tolerances, whatever they are, down to 1e-8 of g_max and of the speed ([`System::resolution`]). While a joint slides ∂τ/∂s = 1 −
 //! σ₁|v|/g is a hundred and more: what is right to the fourth digit in s is wrong in the second of friction.
 //!
 //! (3) is an invariant. Where |s| ≥ g(v) bristles only straighten: LuGre's equation says so (Canudas de Wit et al.
@@ -38,6 +38,10 @@ use bristle_friction::FrictionLaw;
 /// ε: break-away multiplies what was wrong before, some hundredfold, and shall be right to 1 %; a third of that,
 /// because errors of steps add up.
 const RESOLUTION: f64 = 3e-5;
+
+/// No bound is finer than this part of the law's scales, the default relative tolerance: (1) would ask for less than rounding of a
+/// contact that slips at ten million times its Stribeck velocity.
+const FINEST: f64 = 1e-8;
 
 /// How far beyond its bound a deflection may be, in units of it: above the errors that (1) allows, and the noise of
 /// explicit steps at the border of stability.
@@ -72,11 +76,13 @@ impl Machine {
             }
             let (slip, level) = (contact.arm * contact.rate(&self.v), law.largest_level());
             let now = law.evaluate(slip, *state);
-            each[next] = RESOLUTION * level / now.effort_state[0].abs().max(1.0);
+            each[next] = (RESOLUTION * level / now.effort_state[0].abs().max(1.0)).max(FINEST * level);
             next += law.n_states();
             // a law without Stribeck velocity has no speed of its own
-            let speed = law.stribeck_velocity().map_or(f64::INFINITY, |v_s| v_s.max(slip.abs()));
-            let rate = RESOLUTION * speed.min(level / now.effort_v.abs()) / contact.arm;
+            let own = law.stribeck_velocity();
+            let speed = own.map_or(f64::INFINITY, |v_s| v_s.max(slip.abs()));
+            let finest = FINEST * slip.abs().max(own.unwrap_or(0.0));
+            let rate = (RESOLUTION * speed.min(level / now.effort_v.abs())).max(finest) / contact.arm;
             for v in std::iter::once(contact.v).chain(contact.b) {
                 for (place, coefficient) in self.ties.made_of(v) {
                     each[n + place] = each[n + place].min(rate / coefficient.abs());

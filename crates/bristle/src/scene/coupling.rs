@@ -4,6 +4,7 @@ use bristle_friction::Law;
 use serde::{Deserialize, Serialize};
 
 use super::Load;
+use crate::component::Open;
 
 /// An element between joints. The relative coordinate of a two-joint element is q_a − q_b.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +72,9 @@ pub enum Coupling {
         /// Normal load.
         #[serde(default)]
         load: Load,
+        /// Bristles while the load is 0.
+        #[serde(default, skip_serializing_if = "Open::is_law")]
+        open: Open,
     },
     /// Friction between a joint and its parent, besides the joint's own.
     Brake {
@@ -83,6 +87,9 @@ pub enum Coupling {
         /// Normal load.
         #[serde(default)]
         load: Load,
+        /// Bristles while the load is 0.
+        #[serde(default, skip_serializing_if = "Open::is_law")]
+        open: Open,
     },
     /// A clutch that slips in one direction and locks in the other.
     OneWayClutch {
@@ -129,6 +136,14 @@ impl Coupling {
             Self::Clutch { .. } => "Clutch",
             Self::Brake { .. } => "Brake",
             Self::OneWayClutch { .. } => "OneWayClutch",
+        }
+    }
+
+    /// Bristles of a clutch or brake that is open.
+    pub fn open(&self) -> Open {
+        match self {
+            Self::Clutch { open, .. } | Self::Brake { open, .. } => *open,
+            _ => Open::Law,
         }
     }
 

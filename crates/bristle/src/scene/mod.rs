@@ -29,6 +29,7 @@ mod validate;
 
 use serde::Serialize;
 
+pub use crate::component::Open;
 pub use crate::signal::Signal;
 pub use coupling::Coupling;
 pub use error::{Level, Problem, SceneError, printable};

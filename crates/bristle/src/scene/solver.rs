@@ -148,7 +148,7 @@ pub enum Control {
         /// Slip speed, in Stribeck velocities, below which steps shrink.
         #[serde(default = "dymore_v_min")]
         v_min: f64,
-        /// Cap on the step, s.
+        /// Cap on the step, s. The manual lists T_s and does not define it: a guess.
         #[serde(default = "coulomb_t_s")]
         t_s: f64,
     },
@@ -163,7 +163,7 @@ pub enum Control {
         /// Exponent of growth.
         #[serde(default = "lugre_alpha")]
         alpha: f64,
-        /// Cap on Ω Δt.
+        /// Cap on Ω Δt: a guess, as for the Coulomb rule.
         #[serde(default = "lugre_t_s")]
         t_s: f64,
     },

@@ -30,7 +30,8 @@ const HALVINGS: usize = 14;
 pub struct Pendulum {
     /// For tables.
     pub name: &'static str,
-    scene: Scene,
+    /// With dry friction in its pins.
+    pub scene: Scene,
     /// Time simulated, s: shorter than it takes errors of the motion without friction to grow beyond a thousandfold.
     pub duration: f64,
 }

@@ -1,4 +1,4 @@
-//! Curves y over x in the axes of a paper: linear or logarithmic, one panel or several in a grid.
+//! Curves y over x: axes linear or logarithmic, one panel or several in a grid.
 //!
 //! Unlike the pictures of results ([`crate::plot`]) these are not tied to time: loops, scatter and spectra are drawn as well. A curve
 //! whose x runs forwards is cut down to what its columns of pixels can show.
@@ -35,6 +35,8 @@ struct Curve {
     y: Vec<f64>,
     style: Style,
     color: usize,
+    /// What stands beside each point; empty where nothing does.
+    names: Vec<String>,
 }
 
 /// A pair of axes with its curves.
@@ -94,7 +96,25 @@ impl Panel {
 
     /// A curve in a colour of its own, by number.
     pub fn colored(mut self, label: &str, x: &[f64], y: &[f64], style: Style, color: usize) -> Self {
-        self.curves.push(Curve { label: label.into(), x: x.to_vec(), y: y.to_vec(), style, color });
+        self.curves.push(Curve { label: label.into(), x: x.to_vec(), y: y.to_vec(), style, color, names: Vec::new() });
+        self
+    }
+
+    /// Points with their names beside them: name, x, y.
+    pub fn points(self, label: &str, points: &[(&str, f64, f64)], color: usize) -> Self {
+        let (x, y): (Vec<f64>, Vec<f64>) = points.iter().map(|point| (point.1, point.2)).unzip();
+        let mut panel = self.colored(label, &x, &y, Style::Points, color);
+        if let Some(curve) = panel.curves.last_mut() {
+            curve.names = points.iter().map(|point| point.0.to_owned()).collect();
+        }
+        panel
+    }
+
+    /// Puts names beside the points of the last curve.
+    pub fn named(mut self, names: Vec<String>) -> Self {
+        if let Some(curve) = self.curves.last_mut() {
+            curve.names = names;
+        }
         self
     }
 
@@ -291,6 +311,65 @@ fn draw_panel(out: &mut String, panel: &Panel, place: &Place) {
         let _ = writeln!(out, r#"<path class="{}" d="{path}"/>"#, classes(curve));
     }
     out.push_str("</g>\n");
+    name_points(out, panel, (left, top, width, height), &x_of, &y_of);
+}
+
+/// Names of points, each at the first free place beside its point: no name on another, nor on a point.
+fn name_points(
+    out: &mut String,
+    panel: &Panel,
+    (left, top, width, height): (f64, f64, f64, f64),
+    x_of: &dyn Fn(f64) -> f64,
+    y_of: &dyn Fn(f64) -> f64,
+) {
+    type Box = (f64, f64, f64, f64);
+    let apart = |a: &Box, b: &Box| a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
+    let drawn = |curve: &Curve| -> Vec<(f64, f64)> {
+        curve.x.iter().zip(&curve.y).map(|(&x, &y)| (x_of(x), y_of(y))).collect()
+    };
+    let mut taken: Vec<Box> = Vec::new();
+    for curve in panel.curves.iter().filter(|curve| !curve.names.is_empty()) {
+        taken.extend(drawn(curve).into_iter().map(|(x, y)| (x - 3.0, y - 3.0, x + 3.0, y + 3.0)));
+    }
+    for curve in &panel.curves {
+        for (name, (x, y)) in curve.names.iter().zip(drawn(curve)) {
+            if name.is_empty() || !decimate::is_drawable(x) || !decimate::is_drawable(y) {
+                continue;
+            }
+            let wide = 5.6 * name.chars().count() as f64 + 2.0;
+            // right, left, above, below, then further off
+            let places = (0..6).flat_map(|k| {
+                let far = 12.0 * f64::from(k);
+                [
+                    (x + 6.0, y + far),
+                    (x - 6.0 - wide, y + far),
+                    (x + 6.0, y - far),
+                    (x - 6.0 - wide, y - far),
+                    (x - 0.5 * wide, y - 10.0 - far),
+                    (x - 0.5 * wide, y + 10.0 + far),
+                ]
+            });
+            let of = |(x, y): (f64, f64)| (x, y - 6.0, x + wide, y + 5.0);
+            let is_free = |place: &Box| {
+                let inside = place.0 >= left && place.1 >= top && place.2 <= left + width && place.3 <= top + height;
+                inside && taken.iter().all(|other| apart(place, other))
+            };
+            let Some(place) = places.map(of).find(is_free) else { continue };
+            // a line to the point where the name is not right beside it
+            let (end_x, end_y) = (x.clamp(place.0, place.2), y.clamp(place.1, place.3));
+            if (end_x - x).hypot(end_y - y) > 8.0 {
+                let _ = writeln!(out, r#"<path class="grid" d="M{x:.1} {y:.1}L{end_x:.1} {end_y:.1}"/>"#);
+            }
+            taken.push(place);
+            let _ = writeln!(
+                out,
+                r#"<text class="name" style="font-size:10px" x="{:.1}" y="{:.1}">{}</text>"#,
+                place.0,
+                place.3 - 2.0,
+                escape(name)
+            );
+        }
+    }
 }
 
 fn classes(curve: &Curve) -> String {

@@ -3,6 +3,7 @@
 //! Words may hold `code`, **bold** and *italic*. Numbers that matter are put down a second time, by name, with what the paper prints: they are
 //! what `results.json` holds and what the tests look at.
 
+use super::scoreboard::{Claim, Verdict};
 use crate::plot::escape;
 use crate::words::grouped;
 use serde::Serialize;
@@ -57,6 +58,8 @@ pub struct Document {
     pub data: Vec<Data>,
     /// Numbers that matter.
     pub quantities: Vec<Quantity>,
+    /// What the text claims, and what became of it.
+    pub claims: Vec<Claim>,
 }
 
 impl Document {
@@ -69,6 +72,7 @@ impl Document {
             blocks: Vec::new(),
             data: Vec::new(),
             quantities: Vec::new(),
+            claims: Vec::new(),
         }
     }
 
@@ -140,6 +144,16 @@ impl Document {
         self.quantities.push(Quantity { name: name.into(), printed: None, ours, ratio: None });
     }
 
+    /// Puts down a claim of the text, and what became of it.
+    pub fn claim(&mut self, place: &str, claim: &str, verdict: Verdict, finding: impl Into<String>) {
+        self.claims.push(Claim { place: place.into(), claim: claim.into(), verdict, finding: finding.into() });
+    }
+
+    /// The number put down under `name`; not a number where there is none.
+    pub fn value(&self, name: &str) -> f64 {
+        self.quantities.iter().find(|quantity| quantity.name == name).map_or(f64::NAN, |quantity| quantity.ours)
+    }
+
     /// A number that was put down.
     #[cfg(test)]
     pub fn ours(&self, name: &str) -> f64 {
@@ -194,7 +208,9 @@ impl Document {
                 }
                 Block::Table { head, rows } => {
                     let cells = |cells: &[String], tag: &str| -> String {
-                        cells.iter().map(|cell| format!("<{tag}>{}</{tag}>", inline(cell))).collect()
+                        // numbers stay on one line, sentences need not
+                        let class = |cell: &str| if cell.chars().count() < 16 { " class=\"n\"" } else { "" };
+                        cells.iter().map(|cell| format!("<{tag}{}>{}</{tag}>", class(cell), inline(cell))).collect()
                     };
                     let _ = writeln!(text, "<div class=\"wide\"><table>\n<tr>{}</tr>", cells(head, "th"));
                     for row in rows {
@@ -220,22 +236,26 @@ impl Document {
     }
 }
 
-/// `code`, **bold** and *italic* as HTML.
-fn inline(words: &str) -> String {
+/// `code`, **bold** and *italic* as HTML; code may stand within the others.
+pub fn inline(words: &str) -> String {
     let mut html = String::new();
+    let (mut is_bold, mut is_italic) = (false, false);
     for (k, part) in words.split('`').enumerate() {
         if k % 2 == 1 {
             let _ = write!(html, "<code>{}</code>", escape(part));
             continue;
         }
         for (k, part) in part.split("**").enumerate() {
-            if k % 2 == 1 {
-                let _ = write!(html, "<b>{}</b>", escape(part));
-                continue;
+            if k > 0 {
+                is_bold = !is_bold;
+                html += if is_bold { "<b>" } else { "</b>" };
             }
             for (k, part) in part.split('*').enumerate() {
-                let part = escape(part);
-                html += &if k % 2 == 1 { format!("<i>{part}</i>") } else { part };
+                if k > 0 {
+                    is_italic = !is_italic;
+                    html += if is_italic { "<i>" } else { "</i>" };
+                }
+                html += &escape(part);
             }
         }
     }
@@ -261,6 +281,7 @@ mod tests {
         let mut document = Document::new("paper", "A & B");
         document.heading("Table 1");
         document.words("With `x < 1` and **bold** *words*.");
+        document.words("**Bold with `code`.** Plain.");
         document.table("one", &["a", "b, c"], vec![vec!["1".into(), "**2**".into()]]);
         document.figure("fig1", "<svg/>".into(), "A picture");
         document.compare("one.a", 2.0, 1.0);
@@ -269,6 +290,7 @@ mod tests {
         assert!(markdown.contains("![A picture](fig1.svg)"));
         let html = document.html();
         assert!(html.contains("<code>x &lt; 1</code> and <b>bold</b> <i>words</i>."), "{html}");
+        assert!(html.contains("<b>Bold with <code>code</code>.</b> Plain."), "{html}");
         assert!(html.contains("A &amp; B") && html.contains("data:image/svg+xml;base64,PHN2Zy8+"));
         assert_eq!(document.data[0].text, "a,\"b, c\"\n1,2\n");
         assert_eq!(document.quantities[0].ratio, Some(0.5));

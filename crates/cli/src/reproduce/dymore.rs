@@ -12,6 +12,7 @@
 use super::chart::{self, Panel, Style};
 use super::document::{Document, count, digits};
 use super::experiment::{Experiment, Found, PaperScene, paper_scene};
+use super::scoreboard::Verdict;
 use super::{Effort, Progress, do2007};
 use bristle::Error;
 
@@ -132,8 +133,8 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     let mut document = Document::new("dymore", "dymore — Dymore user's manual: the Coulomb and LuGre friction models");
     document.words(
         "The manual gives friction as coefficient × normal force, Coulomb friction made continuous by a tanh, and LuGre friction with an exponent γ; and for each a rule that \
-         chooses the step from the slip velocity alone. Two misprints: the second default of the Coulomb rule, printed *c2 = Δt_min*, is Δt_max; in eq. (3) the direction is V_r/‖V_r‖, not V_r/V_s. The rules are \
-         `DymoreCoulomb` and `DymoreLuGre` in a scene.",
+         chooses the step from the slip velocity alone. Three misprints: the second default of the Coulomb rule, printed *c2 = Δt_min*, is Δt_max; in eq. (3) the direction is V_r/‖V_r‖, not V_r/V_s; Ω = σ₀v_s/μ_k, called the time constant of the LuGre model, is a rate, 1/s. And one gap: T_s, the last of the strategy \
+         parameters (1 s for Coulomb, 5 for LuGre), is listed and never defined. **That it caps the step, Δt ≤ T_s and ΩΔt ≤ T_s, is our guess.** The rules are `DymoreCoulomb` and `DymoreLuGre` in a scene.",
     );
     figure_1(&mut document)?;
     document.heading("The rules against control by error");
@@ -157,7 +158,80 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     ));
     dahl(&mut document)?;
     creep(&mut document)?;
+    cap(&mut document)?;
+    verdicts(&mut document);
     Ok(document)
+}
+
+/// What the guess about T_s amounts to.
+fn cap(document: &mut Document) -> Result<(), Error> {
+    document.heading("T_s, a guess");
+    let mut rows = Vec::new();
+    for t_s in [0.5, 5.0, 50.0] {
+        let run = Experiment::new(do2007::SLIDER).solver("Radau5", &format!("DymoreLuGre(t_s: {t_s:?})"));
+        let found = run.keep(&["slide.friction"]).every(0.01).run()?;
+        document.note(format!("cap.{t_s}.steps"), found.stats.n_accepted as f64);
+        rows.push(vec![format!("{t_s}"), count(found.stats.n_accepted), digits(found.step.1, 3)]);
+    }
+    document.table("cap", &["T_s", "steps on the slider, `Radau5`", "longest step"], rows);
+    let is_idle = document.value("cap.5.steps") == document.value("cap.50.steps");
+    document.words(if is_idle {
+        "Read as a cap, the default of 5 does not bind on the slider (ten times as much gives the same steps), so nothing above rests on the guess; a tenth of it does bind, where the slider slips fast."
+    } else {
+        "Read as a cap, the default of 5 binds where the slider slips fast: counts of that phase rest on the guess."
+    });
+    Ok(())
+}
+
+/// What became of the manual's statements.
+fn verdicts(document: &mut Document) {
+    let verdict = |holds: bool| if holds { Verdict::Reproduced } else { Verdict::Contradicted };
+    let error = document.value("figure1.error");
+    document.claim(
+        "eq. (3), figure 1",
+        "Coulomb friction made continuous: μ_k tanh(V_r/v_s) along V_r",
+        verdict(error < 1e-9),
+        format!("to {}; the direction is V_r/‖V_r‖, printed V_r/V_s", digits(error, 1)),
+    );
+    let creep = document.value("creep.rate");
+    document.claim(
+        "section 1",
+        "The continuous law replaces sticking by creep",
+        verdict(creep > 1e-3),
+        format!("a pendulum that dry friction holds creeps at {} rad/s", digits(creep, 2)),
+    );
+    let gain = document.value("least_gain_in_steps");
+    document.claim(
+        "eqs. (4) and (8)",
+        "It is necessary to let the friction rule dictate the step",
+        if gain > 1.0 { Verdict::Contradicted } else { Verdict::Reproduced },
+        format!("error control does without, with at least {} times fewer steps at equal error", digits(gain, 2)),
+    );
+    let apart = document.value("dahl.apart");
+    document.claim(
+        "section 2",
+        "With σ₁ = σ₂ = 0 and μ_s = μ_k LuGre is Dahl's model",
+        verdict(apart < 1e-7),
+        format!("friction forces differ by {} at most", digits(apart, 1)),
+    );
+    document.claim(
+        "section 1",
+        "Default c₂ = Δt_min = 1e-3 s",
+        Verdict::Explained,
+        "a misprint for Δt_max: c₁ is Δt_min already",
+    );
+    document.claim(
+        "eq. (8)",
+        "Ω = σ₀v_s/μ_k is the time constant of the LuGre model",
+        Verdict::Contradicted,
+        "it is a rate: ΩΔt is without dimension",
+    );
+    document.claim(
+        "sections 1 and 2",
+        "T_s = 1 s and 5, the fourth strategy parameter",
+        Verdict::NotComparable,
+        "never defined; read here as a cap, a guess",
+    );
 }
 
 fn figure_1(document: &mut Document) -> Result<(), Error> {
@@ -181,7 +255,7 @@ fn figure_1(document: &mut Document) -> Result<(), Error> {
     document.figure(
         "figure1",
         chart::draw("Figure 1: friction coefficient", 1, &[panel]),
-        "Figure 1: friction over velocity, from a block that is led to and fro; μ_k = 1.",
+        "Figure 1: friction over velocity, from a block on a prescribed motion; μ_k = 1.",
     );
     // at V = v_s
     let at_one =
@@ -290,7 +364,10 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
     for curve in rules.iter().chain(&controlled) {
         let (x, y): (Vec<f64>, Vec<f64>) =
             curve.points.iter().filter(|p| p.error.is_finite()).map(|p| (p.steps as f64, p.error)).unzip();
-        panel = panel.curve(&curve.label, &x, &y, Style::Line);
+        let is_rule = rules.iter().any(|rule| rule.label == curve.label);
+        let named = curve.points.iter().filter(|p| p.error.is_finite());
+        let name = |p: &Point| if is_rule { format!("×{}", p.setting) } else { format!("{:.0e}", p.setting) };
+        panel = panel.curve(&curve.label, &x, &y, Style::Line).named(named.map(name).collect());
     }
     document.heading(title);
     document.table(
@@ -298,7 +375,7 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
         &["steps by", "setting", "steps", "evaluations", "largest error", "gain in steps", "gain in time"],
         rows,
     );
-    document.figure(name, chart::draw(title, 1, &[panel]), format!("{title}: largest error over steps."));
+    document.figure(name, chart::draw(title, 1, &[panel]), format!("{title}: largest error over steps. Numbers at the points: multiples of the rule's steps, or relative tolerances."));
     Ok(())
 }
 

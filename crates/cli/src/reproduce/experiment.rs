@@ -3,7 +3,8 @@
 //!
 //! A run that fails is a result too: it keeps what it had and says why it ended.
 
-use bristle::component::{BristleState, Friction};
+use bristle::component::{BristleState, Friction, Name};
+use bristle::hecs::Entity;
 use bristle::integrate::Stats;
 use bristle::{Error, Event, Record, Scene, Simulation};
 use std::ops::ControlFlow;
@@ -194,6 +195,25 @@ impl Experiment {
 /// σ₀z of a joint: the state that is integrated.
 pub fn bristle_effort(sim: &mut Simulation, joint: &str) -> Result<f64, Error> {
     Ok(sigma0(sim, joint)? * sim.bristle(joint)?.z)
+}
+
+/// The entity of a joint or coupling.
+fn entity(sim: &mut Simulation, name: &str) -> Result<Entity, Error> {
+    if let Ok(joint) = sim.joint(name) {
+        return Ok(joint);
+    }
+    let mut query = sim.world_mut().query::<(Entity, &Name)>();
+    let found = query.iter().find(|(_, named)| named.0 == name).map(|(entity, _)| entity);
+    found.ok_or_else(|| Error::Unknown { what: "coupling", name: name.into(), known: String::new() })
+}
+
+/// Moves σ₀z of a coupling by one unit in the last place, away from 0, through its public state.
+pub fn kick_coupling(sim: &mut Simulation, name: &str) -> Result<(), Error> {
+    let entity = entity(sim, name)?;
+    if let Ok(mut state) = sim.world_mut().get::<&mut BristleState>(entity) {
+        state.z = if state.z < 0.0 { state.z.next_down() } else { state.z.next_up() };
+    }
+    Ok(())
 }
 
 /// Moves σ₀z of a joint up by some units in the last place, through its public state. Returns it as it is then.

@@ -13,6 +13,8 @@ mod dymore;
 mod experiment;
 mod index;
 mod lee1997;
+mod random;
+mod scoreboard;
 mod series;
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ use crate::{Outcome, target};
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use document::Document;
+use scoreboard::{Origin, Scoreboard};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -29,7 +32,8 @@ use std::time::Instant;
 #[derive(Args)]
 #[command(after_help = "\
 Writes a folder for each paper: report.md with every table and figure, the figures as SVG, tables and curves as CSV, and
-results.json with each number beside the printed one. `all` adds index.html, one page that shows everything and needs nothing else.
+results.json with every claim and its verdict, and each number beside the printed one. scoreboard.md is made from the
+results.json of all papers in the folder. `all` adds index.html, one page that shows everything and needs nothing else.
 
 Examples:
   bristle reproduce all
@@ -89,6 +93,9 @@ const PAPERS: [(Which, Reporter); 5] = [
     (Which::Dymore, dymore::report),
 ];
 
+/// Their folders.
+const NAMES: [&str; 5] = ["do2007", "lee1997", "aberger2002", "acho2004", "dymore"];
+
 impl Reproduce {
     /// Runs and writes.
     pub fn execute(self) -> Outcome {
@@ -117,9 +124,13 @@ impl Reproduce {
                 return Outcome::Failed;
             }
         }
+        if let Err(error) = self.write_scoreboard() {
+            say!("error: {error:#}");
+            return Outcome::Failed;
+        }
         if self.which == Which::All {
             let path = self.out.join("index.html");
-            if let Err(error) = write_file(&path, &index::page(&documents)) {
+            if let Err(error) = write_file(&path, &index::page(&self.out, &documents)) {
                 say!("error: {error:#}");
                 return Outcome::Failed;
             }
@@ -128,6 +139,17 @@ impl Reproduce {
             }
         }
         Outcome::Done
+    }
+
+    /// The scoreboard of everything that lies in the folder.
+    fn write_scoreboard(&self) -> Result<()> {
+        let board = Scoreboard::read(&self.out, NAMES.into_iter())?;
+        let path = self.out.join("scoreboard.md");
+        write_file(&path, &board.markdown())?;
+        if !self.quiet {
+            say!("scoreboard: {}", path.display());
+        }
+        Ok(())
     }
 }
 
@@ -141,9 +163,11 @@ fn write_document(document: &Document, folder: &Path) -> Result<()> {
     for data in &document.data {
         write_file(&folder.join(&data.name), &data.text)?;
     }
-    let Document { name, title, is_shortened, quantities, .. } = document;
-    let json =
-        serde_json::json!({ "paper": name, "title": title, "shortened": is_shortened, "quantities": quantities });
+    let Document { name, title, is_shortened, quantities, claims, .. } = document;
+    let origin = Origin::here();
+    let json = serde_json::json!({
+        "paper": name, "title": title, "shortened": is_shortened, "origin": origin, "claims": claims, "quantities": quantities,
+    });
     write_file(&folder.join("results.json"), &(serde_json::to_string_pretty(&json)? + "\n"))
 }
 

@@ -148,12 +148,12 @@ impl Grip {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::component::Load;
+    use crate::component::{Load, Open};
     use bristle_friction::{Coulomb, Dahl, LuGre, Stribeck, Table, Tanh};
 
     fn contact(law: Law) -> Contact {
         let (b, element, bearing, reverse) = (None, None, None, None);
-        Contact { joint: 1, v: 0, b, element, law, load: Load::Unit, arm: 0.5, bearing, reverse }
+        Contact { joint: 1, v: 0, b, element, law, load: Load::Unit, arm: 0.5, bearing, reverse, open: Open::Law }
     }
 
     fn laws() -> [Law; 6] {

@@ -2,9 +2,11 @@
 //!
 //! The bearing of figure 1: tables 2 and 3 in [`bearing`], the longest stable steps in [`limits`], scaling and event hints (figures 2, 3)
 //! in [`scaling`], figures 4 to 6 in [`curves`]. The gearbox: figures 9 to 14 in [`shifts`], fixed steps in [`fixed`], the peaks at
-//! engagement in [`peaks`]. The one-way clutch in [`one_way`].
+//! engagement in [`peaks`], what the print leaves open in [`bands`]. The car of the second study in [`car`]. The one-way clutch in [`one_way`].
 
+mod bands;
 mod bearing;
+mod car;
 mod curves;
 mod fixed;
 mod limits;
@@ -70,6 +72,8 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     shifts::write(&mut document, effort, progress)?;
     fixed::write(&mut document, effort, progress)?;
     peaks::write(&mut document, effort, progress)?;
+    bands::write(&mut document, effort, progress)?;
+    car::write(&mut document, effort, progress)?;
     one_way::write(&mut document, progress)?;
     Ok(document)
 }

@@ -9,6 +9,7 @@ use super::super::chart::{self, Panel, Style};
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, Found, PaperScene, paper_scene};
 use super::super::series::difference;
+use crate::reproduce::scoreboard::Verdict;
 use bristle::Error;
 
 /// Motor, one-way clutch, flywheel.
@@ -104,5 +105,14 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
         digits(softness, 2),
         digits(fixed, 2),
     ));
+    document.claim(
+        "section 2.1.2",
+        "A one-way clutch locked while z < 0, with c_max = 100 times the normal force",
+        if softness < 0.01 { Verdict::Reproduced } else { Verdict::Contradicted },
+        format!(
+            "locks and lets go as an ideal one to {} rad/s; the paper shows no experiment with it",
+            digits(softness, 2)
+        ),
+    );
     Ok(())
 }

@@ -137,8 +137,8 @@ fn closings(document: &mut Document, effort: Effort) -> Result<(), Error> {
         "The height is the model's, {} N·m, only when the step is far below {} µs. At any longer step what is seen is the angular momentum of the peak, N σ₁g/σ₀ = {} N·m·s \
          (within {} % in all rows), spread over one step: **the height belongs to the step, the momentum to the model.** It slows the disc by {} rad/s. The paper saw \
          peaks grow with more damping and with less stiffness. So do these: at 1 ms the peak is {} N·m with σ₀ = 1e5, σ₁ = 300, {} with σ₀ = 1e4, and {} with σ₁ = 30: \
-         the momentum goes with σ₁/σ₀. With z at its steady value when the clutch closes there is no peak at any step. In this engine z follows its law while a clutch is open \
-         (N = 0), so clutches close with their bristles bent as the slip asks; this is the paper's own advice for t = 0, applied at every engagement.",
+         the momentum goes with σ₁/σ₀. With z at its steady value when the clutch closes there is no peak at any step. By default z follows its law while a clutch is open \
+         (N = 0), so clutches close with their bristles bent as the slip asks; this is the paper's own advice for t = 0, applied at every engagement. `open: Frozen` is the listing's clutch.",
         count(height as usize),
         digits(1e6 * LEVEL / (sigma0 * SLIP), 2),
         digits(momentum, 3),

@@ -1,11 +1,13 @@
 //! Do, Ferri, Bauchau: Efficient simulation of a dynamic system with LuGre friction (2007).
 //!
 //! The slider in the paper's scaled states ([`SLIDER`]); x is y₁/α. Tables 2 and 3 in [`rows`], eigenvalues (figures 8, 13, 14) in
-//! [`eigen`], states and friction (figures 7, 9–12, 15) in [`curves`], and the bit that keeps RK4 at 10⁻³ alive in [`kick`].
+//! [`eigen`], states and friction (figures 7, 9–12, 15) in [`curves`], the bit that keeps RK4 at 10⁻³ alive in [`kick`], and the paper's own
+//! program, with the slip of its clock, in [`program`].
 
 mod curves;
 mod eigen;
 mod kick;
+mod program;
 mod rows;
 
 use super::document::Document;

@@ -62,6 +62,16 @@ impl Bearing {
         }
     }
 
+    /// Size of the reaction of which those vectors are parts, N: what its errors are relative to.
+    pub fn size(self, f: &Force) -> f64 {
+        let [m_x, m_y, _, p_x, p_y, p_z] = f.to_array().map(f64::abs);
+        let force = p_x + p_y + p_z;
+        match self {
+            Self::Radial | Self::Axial => force,
+            Self::Edges { length } => force + (m_x + m_y) / length,
+        }
+    }
+
     /// N and n̂ = ∂N/∂f.
     #[inline]
     pub fn press(self, f: &Force) -> (f64, Motion) {

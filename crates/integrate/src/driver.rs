@@ -574,7 +574,8 @@ impl Driver {
         // real steps, corrected by the secant until they end just past the root
         let mut target = last.after;
         let late = late(t, target, tolerance.rtol);
-        let mut nudge = (0.1 * late).max(2.0 * ulp);
+        // first by rounding, then by what Newton may leave open
+        let mut nudge = 4.0 * ulp;
         let mut trial = 1;
         loop {
             stats.n_landings += 1;
@@ -619,7 +620,7 @@ impl Driver {
             } else {
                 h
             };
-            nudge *= 8.0;
+            nudge = (8.0 * nudge).max(0.1 * late);
             trial += 1;
         }
     }

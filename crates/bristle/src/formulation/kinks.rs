@@ -13,17 +13,17 @@
 //! and the other way round, without passing through zero. A vector of two components meets zero by exception, unless
 //! the machine is planar; that is why its direction is looked at and not one component. θ is what does not matter:
 //! the accuracy of the reactions, and the load whose friction accelerates the joint by less than the absolute
-//! tolerance in a second,
+//! tolerance in a second, D being the joint's inertia with those beyond it free to follow,
 //!
 //! ```text
-//! θ = accuracy |f| + atol M_ii/|κ|
+//! θ = accuracy |f| + atol D/|κ|
 //! ```
 //!
 //! After the event û is reversed, so that g starts at about 2 θ: it does not start at zero, and a load that trembles
 //! about zero within θ makes no events. A load that has been within 4 θ of zero so far has no direction yet.
 //!
 //! Reactions take a solution of (1), which the stages of a step have found anyway: as long as all stages show the
-//! load above a quarter of what it was along û nothing has happened, and g = 1. Only otherwise is g evaluated on the
+//! load above a quarter of what it was along û nothing has happened, and g is that load. Only otherwise is g evaluated on the
 //! step.
 //!
 //! **Tables.** L of `bristle_friction::Table` is linear between corners v_lo, v_hi of the slip speed:
@@ -34,8 +34,7 @@
 
 use super::machine::{Failure, Machine};
 use bristle_friction::{Law, Mode};
-use bristle_multibody::{crba, neutral};
-use nalgebra::DMatrix;
+use bristle_multibody::{aba, neutral};
 
 /// Along its direction a load above this part of what it was at the beginning of the step is far from zero.
 const FAR: f64 = 0.25;
@@ -69,12 +68,15 @@ pub(super) enum KinkEvent {
 }
 
 impl Machine {
-    /// M_ii of each contact at the neutral configuration, for θ.
+    /// Inertia of each contact's joint at the neutral configuration, the joints beyond it free to follow, for θ.
     pub(super) fn set_kink_inertias(&mut self) {
-        let Self { compiled, work, .. } = self;
-        let mut mass = DMatrix::zeros(compiled.model.n_v, compiled.model.n_v);
-        if crba(&compiled.model, work, &neutral(&compiled.model), &mut mass).is_ok() {
-            self.kink_inertia = compiled.contacts.iter().map(|contact| mass[(contact.v, contact.v)]).collect();
+        let Self { compiled, work, kink_inertia, pressed, tau, .. } = self;
+        // at rest, nothing applied
+        tau.fill(0.0);
+        if !pressed.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
+            for &c in pressed.iter() {
+                kink_inertia[c] = work.articulated(&compiled.model, compiled.contacts[c].joint).0;
+            }
         }
     }
 
@@ -106,7 +108,7 @@ impl Machine {
 
     /// θ of the load of a contact; infinite where it has no friction.
     fn load_noise(&self, c: usize) -> f64 {
-        let size: f64 = self.force[c].to_array().iter().map(|f| f.abs()).sum();
+        let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.force[c]));
         let inertia = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
         self.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
     }
@@ -156,8 +158,10 @@ impl Machine {
                 KinkEvent::Load { contact: c, part } => {
                     let is_held = self.held[self.compiled.contacts[c].joint];
                     let noise = self.load_noise(c);
-                    if !self.seen[c].is_near || is_held || !noise.is_finite() || self.seen[c].way[part] == [0.0; 2] {
+                    if is_held || !noise.is_finite() || self.seen[c].way[part] == [0.0; 2] {
                         1.0
+                    } else if !self.seen[c].is_near {
+                        self.seen[c].size[part] + noise
                     } else {
                         self.along(c, part) + noise
                     }

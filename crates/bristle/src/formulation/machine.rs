@@ -289,7 +289,7 @@ pub struct Machine {
     pub(super) kinks: Option<f64>,
     /// Which kinks those are.
     pub(super) kink: Kinks,
-    /// What loads through zero and corners of tables are seen by, one per contact; M_ii of each.
+    /// What loads through zero and corners of tables are seen by, one per contact; inertia of each, D.
     pub(super) seen: Vec<Kink>,
     pub(super) kink_inertia: Vec<f64>,
     /// ε of contacts that have just left rest.

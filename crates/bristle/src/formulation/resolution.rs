@@ -26,6 +26,8 @@
 //! (`GeneralizedAlpha` near ρ∞ = 1) makes bristles ring about g from step to step, below the tolerance at the ends of
 //! its steps and far above between them.
 //!
+//! Frozen bristles (`open: Frozen`, no load) obey another equation, ṡ = 0, and ask for nothing.
+//!
 //! (3) and (4) are looked at within each step and at its end ([`System::misfit`]). Steps of a prescribed length are
 //! never rejected: there the first that breaks (3) is remembered, for a warning.
 //!
@@ -69,9 +71,10 @@ impl Machine {
         self.scatter(t, y);
         let n = self.active.len();
         let mut next = self.per_velocity() * n;
-        for (contact, state) in self.compiled.contacts.iter().zip(&self.state) {
+        for ((contact, state), is_frozen) in self.compiled.contacts.iter().zip(&self.state).zip(&self.frozen) {
             let law = &contact.law;
-            if law.n_states() == 0 {
+            if law.n_states() == 0 || *is_frozen {
+                next += law.n_states();
                 continue;
             }
             let (slip, level) = (contact.arm * contact.rate(&self.v), law.largest_level());
@@ -97,10 +100,10 @@ impl Machine {
         self.scatter(t, y);
         let mut next = self.per_velocity() * self.active.len();
         let mut most = 0.0_f64;
-        for (contact, state) in self.compiled.contacts.iter().zip(&self.state) {
+        for ((contact, state), is_frozen) in self.compiled.contacts.iter().zip(&self.state).zip(&self.frozen) {
             let (i, law) = (next, &contact.law);
             next += law.n_states();
-            if law.n_states() == 0 {
+            if law.n_states() == 0 || *is_frozen {
                 continue;
             }
             let level = law.largest_level();

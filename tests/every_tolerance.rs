@@ -201,3 +201,43 @@ fn drivetrains_have_the_same_events_at_every_tolerance() {
     assert!(failed.is_empty(), "{failed:#?}");
     assert!(n_events > 5 * n as usize, "{n_events} events: the machines hardly ever stick");
 }
+
+#[test]
+fn shaft_clutched_to_a_prescribed_motion_turns_round_with_it() {
+    // sin 4 t turns round at (2 k + 1) π/8; the clutch holds 3 N·m, 0.1 · 8 + 0.5 are needed at most
+    let text = include_str!("data/defects/clutch_to_reversing_motion.ron");
+    for rtol in TOLERANCES {
+        let recording = run_file(text, rtol);
+        let (first, others) = recording.events().split_first().unwrap();
+        assert_eq!((first.joint.as_str(), first.to), ("c", Mode::Stuck), "rtol {rtol:e}");
+        for (k, event) in others.iter().enumerate() {
+            assert_eq!((event.joint.as_str(), event.from != Mode::Stuck), ("b", true), "rtol {rtol:e}: {event:?}");
+            assert_near("time of reversal", event.t, (2 * k + 1) as f64 * PI / 8.0, 1e-9 + 1e-3 * rtol);
+        }
+        assert!(others.len() >= 3, "{}", others.len());
+        let rows = recording.channel("c.mode").unwrap().zip(recording.channel("c.velocity").unwrap());
+        assert!(rows.into_iter().all(|(mode, v)| mode != 0.0 || v == 0.0), "rtol {rtol:e}: stuck and slipping");
+    }
+}
+
+#[test]
+fn shafts_that_stop_beside_a_resting_motion_stay_where_they_are() {
+    let text = include_str!("data/defects/clutches_on_a_resting_motion.ron");
+    for rtol in TOLERANCES {
+        let recording = run_file(text, rtol);
+        let positions: Vec<f64> = recording.channel("j3.position").unwrap().collect();
+        let velocities: Vec<f64> = recording.channel("j3.velocity").unwrap().collect();
+        assert_eq!(velocities.last(), Some(&0.0));
+        for k in 1..positions.len() {
+            let is_still = velocities[k - 1] == 0.0 && velocities[k] == 0.0;
+            let jump = (positions[k] - positions[k - 1]).abs();
+            assert!(if is_still { jump == 0.0 } else { jump < 0.1 }, "rtol {rtol:e}, row {k}: {jump}");
+        }
+    }
+}
+
+#[test]
+fn joints_of_a_planetary_set_at_one_speed_start_without_an_event() {
+    let recording = run_file(include_str!("data/defects/planetary_at_one_speed.ron"), 1e-8);
+    assert!(recording.events().iter().all(|event| event.t > 1e-6), "{:?}", recording.events());
+}

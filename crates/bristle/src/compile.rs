@@ -232,6 +232,11 @@ impl Contact {
         }
     }
 
+    /// Whether this rate is rounding of the two of which it is the difference.
+    pub fn is_rounding(&self, v: &[f64]) -> bool {
+        self.b.is_some_and(|b| self.rate(v).abs() <= 4.0 * f64::EPSILON * (v[self.v].abs() + v[b].abs()))
+    }
+
     /// Takes a friction effort from what acts on its joints.
     #[inline]
     pub fn take(&self, tau: &mut [f64], effort: f64) {

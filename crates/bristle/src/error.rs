@@ -157,9 +157,9 @@ pub enum Error {
         /// Share of the friction at which the branch folds.
         share: f64,
     },
-    /// A bearing jams: no accelerations satisfy the equations of motion with the friction of their own reactions.
+    /// A bearing jams: no accelerations were found that satisfy the equations of motion with the friction of their own reactions.
     #[error(
-        "at t = {t}, joint `{joint}`{} jams: no accelerations satisfy the equations of motion with the friction of their \
+        "at t = {t}, joint `{joint}`{} jams: no accelerations were found that satisfy the equations of motion with the friction of their \
          own reactions; those continuous from zero friction end {}; less friction, a smaller radius or a longer guide \
          would let it move", together(with), at_share(*share)
     )]

@@ -300,8 +300,9 @@ impl Driver {
         if is_adaptive {
             system.resolution(t, &self.y[..n], &mut self.tolerance.bound[..n]);
         }
-        let is_capped = self.h_cap.is_finite();
         let mut wanted = self.plan(system, t_stop)?;
+        // shortened for the sake of an event that may follow at once
+        let is_capped = wanted == h_cap;
         let h_lost = 8.0 * f64::EPSILON * t.abs();
         let mut h;
         let mut lands;

@@ -42,7 +42,7 @@ impl Options {
             newton_rtol: 1e-10,
             newton_atol: 1e-12,
             event_samples: 4,
-            event_rate: 1e5,
+            event_rate: 1e7,
             event_burst: 256,
         }
     }

@@ -198,10 +198,8 @@ impl Machine {
             self.bent[c] = self.state[c][0].abs();
             self.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
             self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
-            // velocities that differ by rounding of their values are the same
-            let size = self.v[contact.v].abs() + contact.b.map_or(0.0, |b| self.v[b].abs());
-            let is_moving = contact.b.is_none() || v.abs() > 4.0 * f64::EPSILON * size;
-            self.mode[c] = if contact.is_event_driven() && is_moving { Mode::of_sign(v) } else { Mode::Stuck };
+            let is_moving = contact.is_event_driven() && !contact.is_rounding(&self.v);
+            self.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
             self.armed[c] = false;
         }
         Ok(())

@@ -354,7 +354,13 @@ impl Machine {
             return Ok(false);
         }
         self.take_up(t)?;
-        let holds = |&c: &usize| self.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING);
+        let holds = |&c: &usize| {
+            // a prescribed motion may pull apart what is locked on both sides
+            let contact = &self.compiled.contacts[c];
+            let a = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
+            let is_together = contact.rate(&self.a).abs() <= NEAR * a;
+            is_together && self.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING)
+        };
         Ok(self.rest.contacts.iter().all(holds))
     }
 
@@ -468,7 +474,7 @@ impl Machine {
             }
             if self.rest.touched[c] == Touched::ComesToRest {
                 self.mode[c] = Mode::Stuck;
-            } else if rate != 0.0 {
+            } else if rate != 0.0 && (self.mode[c] != Mode::Stuck || !contact.is_rounding(&self.v)) {
                 // it slides, or an impulse has torn it loose
                 self.mode[c] = Mode::of_sign(rate);
             }

@@ -255,12 +255,13 @@ impl Ties {
     }
 
     /// Makes those speak for their groups that depend on nobody, where there are any.
-    fn choose_leaders(&mut self) {
+    fn choose_leaders(&mut self, held: impl Fn(usize) -> bool) {
         for k in 0..self.columns.len() {
             let v = self.columns[k];
             let depends = self.pivots.iter().any(|pivot| pivot.column == k);
             let old = self.leader[v];
-            if !depends && old != v {
+            // a locked joint of a group comes before one whose motion is prescribed and stands still
+            if !depends && old != v && (held(v) || !held(old)) {
                 self.leader.iter_mut().filter(|leader| **leader == old).for_each(|leader| *leader = v);
             }
         }
@@ -310,7 +311,7 @@ impl Ties {
     /// Ends an elimination: who depends on whom. `held` are constant at `q`; `led` are known but move.
     pub fn finish(&mut self, q: &[f64], held: impl Fn(usize) -> bool) {
         let n = self.columns.len();
-        self.choose_leaders();
+        self.choose_leaders(&held);
         self.number.fill(NOWHERE);
         self.dependent.clear();
         self.start.clear();

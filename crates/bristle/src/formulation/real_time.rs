@@ -482,7 +482,7 @@ impl Machine {
         self.book(rt, h, t1, quad)?;
         let RealTime { xi1, samples, .. } = &*rt;
         let compiled = &self.compiled;
-        let pids = compiled.drives.iter().zip(&*samples).filter(|(drive, _)| drive.has_integral());
+        let pids = compiled.drives.iter().zip(samples).filter(|(drive, _)| drive.has_integral());
         for (integral, (drive, signal)) in self.integral.iter_mut().zip(pids) {
             *integral += h * (signal.value - xi1[drive.v]);
         }

@@ -32,7 +32,7 @@
 //! **Termination.** In exact arithmetic each round lowers (3), so no set of stuck joints comes back. W of a long chain has a condition
 //! of 1e8 and more, and rounding decides the sign of an acceleration that vanishes. Three rules end the exchange all the same:
 //!
-//! - A stuck joint is released when its effort is beyond its limit by more than [`EQUAL`] of it.
+//! - A stuck joint is released when its effort is beyond its limit by more than 1e-10 of it.
 //! - A catch counts only if it takes the effort back from the limit by more than that. Otherwise the joint is *marginal*: its effort is
 //!   its limit and its acceleration is zero. It stays as it is until another effort has changed.
 //! - A joint that is caught again and again has an acceleration dominated by rounding: the acceleration it takes to catch it doubles
@@ -228,7 +228,7 @@ pub struct ModeWork {
 }
 
 impl ModeWork {
-    /// Room for `n` joints at rest; that of matrices only up to [`MAX_EAGER`] of them, so that steps of such machines allocate nothing.
+    /// Room for `n` joints at rest; that of matrices only up to `MAX_EAGER` of them, so that steps of such machines allocate nothing.
     pub fn new(n: usize) -> ModeWork {
         let mut work = ModeWork::default();
         work.resize(n);

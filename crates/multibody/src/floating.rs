@@ -22,7 +22,7 @@ use crate::spatial::{Force, Motion};
 use crate::work::Work;
 use nalgebra::{Matrix3, Rotation3, UnitQuaternion, Vector3};
 
-/// A floating tree with its root at rest, axes of the root link. See the [module](self).
+/// A floating tree with its root at rest, axes of the root link. See the head of this file.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FloatingTree {
     /// m, kg.

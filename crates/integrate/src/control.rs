@@ -50,7 +50,7 @@ pub enum Control {
         atol: Atol,
     },
     /// The same by the textbook rule, h⁺ = 0.8 h err^(−1/k), which has no memory. For comparison: where stability bounds the step it
-    /// overshoots, is thrown back, and rings.
+    /// overshoots, is thrown back, and rings. The tolerances are taken as they are: the system is asked for no resolution and no misfit.
     Elementary {
         /// Relative tolerance.
         rtol: f64,
@@ -145,6 +145,11 @@ impl Control {
 
     /// `DymoreLuGre` with the manual's defaults.
     pub const DYMORE_LUGRE: Control = Control::DymoreLuGre { min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0 };
+
+    /// Whether the system's own resolution and misfit bound the steps, beside the tolerances.
+    pub fn is_guarded(&self) -> bool {
+        matches!(self, Control::Error { .. })
+    }
 
     /// Relative and absolute tolerance; `None` for rules.
     pub fn tolerances(&self) -> Option<(f64, &Atol)> {

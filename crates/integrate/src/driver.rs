@@ -297,7 +297,8 @@ impl Driver {
         let exponent = self.stepper.error_exponent().unwrap_or(1.0);
         let h_cap = self.h_cap;
 
-        if is_adaptive {
+        let is_guarded = self.options.control.is_guarded();
+        if is_guarded {
             system.resolution(t, &self.y[..n], &mut self.tolerance.bound[..n]);
         }
         let mut wanted = self.plan(system, t_stop)?;
@@ -329,7 +330,7 @@ impl Driver {
                     let finished = self.stepper.finish(system, &mut self.stats);
                     let Driver { y, y_at, f0, f1, .. } = self;
                     let scratch = [&mut y_at[..n], &mut f0[..n], &mut f1[..n]];
-                    let misfit = if is_adaptive { misfit(system, &self.stepper, t, h, &y[..n], scratch) } else { 0.0 };
+                    let misfit = if is_guarded { misfit(system, &self.stepper, t, h, &y[..n], scratch) } else { 0.0 };
                     attempt = Attempt { error: made.error.max(misfit), ..made };
                     finished.and_then(|()| match is_adaptive && !self.control.accepts(attempt.error) {
                         true => Ok(Search::Rejected(h, attempt)),
@@ -553,6 +554,7 @@ impl Driver {
             return Ok(Search::Clear);
         }
         let is_adaptive = self.options.control.tolerances().is_some();
+        let is_guarded = self.options.control.is_guarded();
         let Driver { t, y, y_at, f0, f1, stepper, control, stats, locator, tolerance, g, g_slope, .. } = self;
         let t = *t;
         let (y, y_at) = (&y[..n], &mut y_at[..n]);
@@ -586,7 +588,7 @@ impl Driver {
                 return Ok(Search::Rejected(target, attempt));
             }
             stepper.finish(system, stats)?;
-            if is_adaptive {
+            if is_guarded {
                 let misfit = misfit(system, stepper, t, target, y, [y_at, &mut f0[..n], &mut f1[..n]]);
                 if !control.accepts(misfit) {
                     return Ok(Search::Rejected(target, Attempt { error: misfit, ..attempt }));

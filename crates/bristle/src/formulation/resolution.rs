@@ -28,7 +28,8 @@
 //!
 //! Frozen bristles (`open: Frozen`, no load) obey another equation, ṡ = 0, and ask for nothing.
 //!
-//! (3) and (4) are looked at within each step and at its end ([`System::misfit`]). Steps of a prescribed length are
+//! (3) and (4) are looked at within each step and at its end ([`System::misfit`]). Under `Elementary`, the textbook rule, tolerances are
+//! taken as they are and none of this applies. Steps of a prescribed length are
 //! never rejected: there the first that breaks (3) is remembered, for a warning.
 //!
 //! [`System::resolution`]: bristle_integrate::System::resolution

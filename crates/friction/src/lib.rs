@@ -54,3 +54,8 @@ pub use transition::{Mode, SlipEvent};
 pub(crate) fn sign(v: f64) -> f64 {
     f64::from(i8::from(v > 0.0) - i8::from(v < 0.0))
 }
+
+/// The samples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -118,3 +118,8 @@ pub use rows::{axis_row, factor_rows, factor_rows_at, solve_rows, unloaded_rows}
 pub use symmetry::{Unfelt, branches, unfelt};
 pub use trig::sin_cos;
 pub use work::{Outside, State, Work};
+
+/// The samples of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -4,14 +4,13 @@
 //! file ─syntax─▶ values with places ─read─▶ Scene ─validate─▶ Scene
 //! ```
 //!
-//! A file that cannot be used is refused with every problem that could be found: file, line, column, the line itself, the
-//! reason and what to write instead. Stages after this one find the place of what they cannot do by its path, with
-//! [`Scene::problem`].
+//! A file with a syntax error is refused with the first one; a file without is refused with all its errors of type and meaning:
+//! unknown fields and variants, wrong types, dangling names, values out of range. A message has file, line, column, the line
+//! itself, the reason and a correction. Later stages find the place of a value by its path, with [`Scene::problem`].
 //!
 //! Files are RON: `Scene(links: […], joints: […])`; field order is free, defaults may be left out.
 
 mod coupling;
-pub(crate) mod damage;
 pub(crate) mod error;
 mod joint;
 mod link;
@@ -19,12 +18,13 @@ pub(crate) mod load;
 pub(crate) mod map;
 pub(crate) mod origin;
 mod overrides;
+mod placeholder;
 pub(crate) mod read;
 mod save;
 mod solver;
 pub(crate) mod span;
-mod stand_in;
 pub(crate) mod syntax;
+pub(crate) mod unreadable;
 mod validate;
 
 use serde::Serialize;

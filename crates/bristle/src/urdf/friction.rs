@@ -16,9 +16,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::scene::SceneError;
-use crate::scene::damage::Damage;
 use crate::scene::error::{MAX_PROBLEMS, Problem, did_you_mean};
-use crate::scene::load::{MAX_BYTES, placed, read_text, too_large};
+use crate::scene::load::{MAX_BYTES, read_text, too_large};
 use crate::scene::map::{self, Entry};
 use crate::scene::origin::name_of;
 use crate::scene::read::Reader;
@@ -71,7 +70,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
     }
     let source = sources.0.len() as u32;
     sources.0.push(Source::new(file.file.clone(), file.text.clone()));
-    let entries = map::parse(&file.text, source).map_err(|errors| SceneError { problems: placed(sources, errors) })?;
+    let entries = map::parse(&file.text, source).map_err(|error| error.problem(sources))?;
 
     // the joints there are, and whether they have an axis
     let mut none = Vec::new();
@@ -124,7 +123,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
             refuse(entry.value.head(), format!("expected `(friction: …, load: …)`, found {found}"), help);
         }
     }
-    let reader = Reader::new(sources, Damage::default());
+    let reader = Reader::new(sources);
     let in_shape = |entry: &&Entry| is_bare(entry, sources).is_none();
     let said: Vec<Vec<(&str, &Node)>> = entries
         .iter()
@@ -144,7 +143,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
         fields_for.push(field_nodes(&entries[e].value, &said[e], sources));
     }
     drop(said);
-    problems.extend(reader.into_problems());
+    problems.extend(reader.into_findings().problems);
     if !problems.is_empty() {
         problems.sort_by_key(|problem| problem.position);
         return Err(SceneError { problems });

@@ -88,7 +88,8 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
-use crate::scene::load::{Draft, read_text};
+use crate::scene::load::read_text;
+use crate::scene::origin::Document;
 use crate::scene::span::{Source, Sources, Span};
 use crate::scene::{Position, Problem, Scene, SceneError};
 pub use friction::FrictionFile;
@@ -173,7 +174,7 @@ pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, Sc
     sources.0.push(words.into_source());
     let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.0).collect();
     let loads = put_friction(&mut root, &mut sources, options, &mut lines, true)?;
-    finish(Draft::new(sources, root), lines, loads, options)
+    finish(Document { sources, root }, lines, loads, options)
 }
 
 /// Reads and checks a URDF file.
@@ -195,13 +196,10 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
         let reason = "a scene says itself which of its links float".to_owned();
         return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint".into()).into());
     }
-    let mut draft = Draft::read(&text, &file)?;
-    let (mut lines, mut loads) = (Vec::new(), Vec::new());
-    if options.friction.is_some() {
-        draft = draft.whole()?;
-        loads = put_friction(&mut draft.root, &mut draft.sources, options, &mut lines, false)?;
-    }
-    finish(draft, lines, loads, options)
+    let mut document = Document::read(&text, &file)?;
+    let mut lines = Vec::new();
+    let loads = put_friction(&mut document.root, &mut document.sources, options, &mut lines, false)?;
+    finish(document, lines, loads, options)
 }
 
 fn leftover(
@@ -260,10 +258,15 @@ fn put_friction(
 }
 
 /// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
-fn finish(draft: Draft, lines: Vec<Understood>, loads: Vec<Loaded>, options: &Options) -> Result<Import, SceneError> {
+fn finish(
+    document: Document,
+    lines: Vec<Understood>,
+    loads: Vec<Loaded>,
+    options: &Options,
+) -> Result<Import, SceneError> {
     let overrides: Vec<(&str, &str)> =
         options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
-    let scene = Scene::assemble(draft, &overrides).map_err(|mut error| {
+    let scene = Scene::assemble(document, &overrides).map_err(|mut error| {
         error.problems.dedup_by(|b, a| (&a.file, a.position, &a.reason) == (&b.file, b.position, &b.reason));
         error
     })?;

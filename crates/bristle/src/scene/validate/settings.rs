@@ -58,7 +58,7 @@ impl Check<'_> {
             let reason =
                 format!("`Residual` needs an implicit method; `{}`{chosen} is explicit", scene.method().name());
             // which method is the default depends on every friction law
-            if self.damage.is_empty() || scene.solver.method.is_some() {
+            if self.unreadable.is_empty() || scene.solver.method.is_some() {
                 let help = if self.is_override(at) {
                     "set `solver.method=Radau5`"
                 } else {
@@ -109,7 +109,7 @@ impl Check<'_> {
                 ("TimeConstantSwitch", laws.iter().any(|law| has_bristle(law)), "bristles")
             }
         };
-        if is_watching || !self.damage.is_empty() {
+        if is_watching || !self.unreadable.is_empty() {
             return;
         }
         let lack = match what {

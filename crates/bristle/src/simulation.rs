@@ -126,12 +126,14 @@ impl Simulation {
 
     /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction on its
     /// joints, and says what was understood of the file.
+    #[cfg(feature = "urdf")]
     pub fn from_urdf(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Self::new(&crate::urdf::load(path, &crate::urdf::Options::default())?.scene)
     }
 
     /// The same with friction put on its joints: the URDF stays as it came, a friction file says law and load by joint name. See
     /// [`urdf`](crate::urdf) for how it is written.
+    #[cfg(feature = "urdf")]
     pub fn from_urdf_with_friction(
         robot: impl AsRef<std::path::Path>,
         friction: impl AsRef<std::path::Path>,

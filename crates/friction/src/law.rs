@@ -1,16 +1,14 @@
 //! Any one of the laws.
 
-use serde::{Deserialize, Serialize};
-
-use crate::written::Written;
 use crate::{
     BristleStep, Coulomb, Dahl, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, LuGre,
     LuGre2, State, Stribeck, Table, Tanh,
 };
 
 /// Any one of the laws; reads and writes as `Coulomb(coulomb: 0.4, stiction: 0.6)`, `LuGre(sigma0: 1.0e5, …)`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "crate::law_serde::LawSerde", into = "crate::law_serde::LawSerde"))]
 pub enum Law {
     /// Dry friction of constant level.
     Coulomb(Coulomb),

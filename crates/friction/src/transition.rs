@@ -13,10 +13,9 @@
 //! instant. Where several joints are at rest together the holding efforts depend on all modes, and the choice is made
 //! for all of them at once; this table is what each of them then obeys.
 
-use serde::{Deserialize, Serialize};
-
 /// How a joint with event-driven friction moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Mode {
     /// Slip velocity negative.
     Backward,

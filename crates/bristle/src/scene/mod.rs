@@ -15,6 +15,7 @@ pub(crate) mod error;
 mod joint;
 mod link;
 pub(crate) mod load;
+#[cfg(feature = "urdf")]
 pub(crate) mod map;
 pub(crate) mod origin;
 mod overrides;

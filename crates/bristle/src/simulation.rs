@@ -51,7 +51,6 @@ use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
 use crate::write_back::WriteBack;
 use bristle_friction::{FrictionLaw, Mode};
-use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Method, Options, Outcome, Sink, Stats, System};
 use explain::{placed, unknown};
 use hecs::{Entity, World};
@@ -561,14 +560,10 @@ fn start(
     (formulation, kinks): (scene::Formulation, scene::Kinks),
 ) -> Result<(Machine, Driver)> {
     // kinks of bristle laws matter to those who estimate errors, down to the tolerance
-    let tolerances = match options.control.tolerances() {
-        Some((rtol, Atol::Uniform(atol))) => Some((rtol, *atol)),
-        _ => None,
-    };
-    let mut system = Machine::new(compiled, formulation, tolerances);
+    let mut system = Machine::new(compiled, formulation, options.control.tolerances());
     system.set_kinks(kinks);
     // other controls have been refused
-    if let (Method::Own, Control::Constant { step }) = (options.method, &options.control) {
+    if let (Method::RealTime, Control::Constant { step }) = (options.method, &options.control) {
         system.make_real_time(*step);
     }
     let mut y = vec![0.0; system.max_dim()];

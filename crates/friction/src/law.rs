@@ -69,8 +69,9 @@ impl Law {
         }
     }
 
-    /// The law over a step of length `h` from `state` where it is one bristle in closed form (`Dahl`, `LuGre`), with what depends on the
-    /// slip velocity `v_level` at the start worked out once: the same step as [`FrictionLaw::implicit_step`].
+    /// The law over a step of length `h` from `state` where it is one bristle in closed form (`Dahl`, `LuGre`), with
+    /// what depends on the slip velocity `v_level` at the start worked out once: the same step as
+    /// [`FrictionLaw::implicit_step`].
     pub fn bristle(&self, h: f64, v_level: f64, state: State) -> Option<BristleStep> {
         match self {
             Law::Dahl(law) => Some(law.bristle(h, v_level, state)),
@@ -90,8 +91,8 @@ impl Law {
         }
     }
 
-    /// The Coulomb level: sliding friction per unit load without viscous part, far above the Stribeck velocity. For a table,
-    /// the level at zero speed.
+    /// The Coulomb level: sliding friction per unit load without viscous part, far above the Stribeck velocity. For a
+    /// table, the level at zero speed.
     pub fn coulomb_level(&self) -> f64 {
         match self {
             Law::Coulomb(law) => law.coulomb,

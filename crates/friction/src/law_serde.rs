@@ -1,7 +1,7 @@
 //! Laws as they are written in a scene (RON): every parameter by name, `Coulomb(coulomb: 0.4, stiction: 0.6)`.
 //!
-//! This enum is the file contract; [`Law`] is read from and written to it. A parameter with a default may be left out, and
-//! unknown ones are refused. `validate` checks ranges.
+//! This enum is the file contract; [`Law`] is read from and written to it. A parameter with a default may be left
+//! out, and unknown ones are refused. `validate` checks ranges.
 
 use serde::{Deserialize, Serialize};
 
@@ -259,8 +259,11 @@ mod tests {
             Law::Coulomb(Coulomb { coulomb: 1.0, stiction: 1.0, viscous: 0.0 })
         );
         assert_eq!(
-            read("Stribeck(stiction: 15.0, coulomb: 5.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, peak: 1.001)")
-                .unwrap(),
+            read(
+                "Stribeck(stiction: 15.0, coulomb: 5.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, \
+            peak: 1.001)"
+            )
+            .unwrap(),
             Law::Stribeck(Stribeck {
                 coulomb: 5.0,
                 stiction: 15.0,

@@ -8,13 +8,14 @@
 //! | [`LuGre2`] | `lugre2.rs` | z and w |
 //!
 //! Every law answers the same questions in the same order, those of [`FrictionLaw`]; [`Law`] is any one of them.
-//! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not panic on
-//! any input, finite or not.
+//! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not
+//! panic on any input, finite or not.
 //!
-//! Signs: friction is positive when it opposes positive slip, so that friction · slip velocity is power taken from the motion.
+//! Signs: friction is positive when it opposes positive slip, so that friction · slip velocity is power taken from
+//! the motion.
 //!
-//! The deflection is held scaled, s = σ₀ z, in units of friction (see [`State`]). Unscaled, z sits near 1e-5 and below any
-//! sensible absolute tolerance.
+//! The deflection is held scaled, s = σ₀ z, in units of friction (see [`State`]). Unscaled, z sits near 1e-5 and
+//! below any sensible absolute tolerance.
 
 #![warn(missing_docs)]
 

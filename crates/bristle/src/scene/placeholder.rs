@@ -1,8 +1,8 @@
 //! A placeholder takes the place of a value that could not be read, so that reading can go on.
 //!
 //! Numbers are 0, whole ones 1, texts and lists empty, options absent; the fields of a struct are placeholders, and an
-//! enum is its first variant. [`Unreadable`](super::unreadable::Unreadable) has the places of placeholders, and the checks
-//! of meaning pass over them.
+//! enum is its first variant. [`Unreadable`](super::unreadable::Unreadable) has the places of placeholders, and the
+//! checks of meaning pass over them.
 
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 

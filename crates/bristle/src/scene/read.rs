@@ -105,8 +105,8 @@ impl<'a> Reader<'a> {
         ReadError::Reported
     }
 
-    /// The fields that exist, each once; unknown and repeated ones are problems. Also the names that unknown fields were
-    /// probably meant to have.
+    /// The fields that exist, each once; unknown and repeated ones are problems. Also the names that unknown fields
+    /// were probably meant to have.
     fn known<'k>(
         &self,
         node: &Node,

@@ -1,9 +1,9 @@
-//! How a scene is to be solved: formulation, method, step control, output.
+//! Settings of the solution: formulation, method, step control, output.
 
 pub use bristle_integrate::{Control, Method};
 use serde::{Deserialize, Serialize};
 
-/// How loads that depend on acceleration are dealt with.
+/// Treatment of loads that depend on acceleration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Formulation {
     /// Newton on the accelerations at each evaluation.
@@ -15,7 +15,7 @@ pub enum Formulation {
     Residual,
 }
 
-/// Method and step control; what is left out follows from the scene, see [`Scene::method`](super::Scene::method).
+/// Method and step control; the scene determines those that are left out, see [`Scene::method`](super::Scene::method).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Solver {
@@ -25,19 +25,19 @@ pub struct Solver {
     /// Step control.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<Control>,
-    /// What of bristle laws is located as an event under error control.
+    /// Kinks of bristle laws that are located as events under error control.
     #[serde(default, skip_serializing_if = "Kinks::is_default")]
     pub kinks: Kinks,
 }
 
-/// Where bristle laws bend: what is located as an event under error control.
+/// Kinks of bristle laws that are located as events under error control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Kinks {
     /// v = 0, where |v| has its kink.
     #[default]
     Velocity,
-    /// ż = 0, as Aberger & Otter (2002) hint at break-away. At rest bristles tremble about it: the more of these there are, the
-    /// tighter the tolerance.
+    /// ż = 0, as Aberger & Otter (2002) hint at break-away. At rest bristles tremble about it: the more of these
+    /// there are, the tighter the tolerance.
     Deflection,
     /// Nothing.
     Off,
@@ -49,7 +49,7 @@ impl Kinks {
     }
 }
 
-/// What is recorded.
+/// The rows that are recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Output {

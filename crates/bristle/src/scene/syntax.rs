@@ -4,8 +4,9 @@
 //! value = number | "text" | word | [ value, … ] | word? ( value, … ) | word? ( key: value, … )
 //! ```
 //!
-//! Comments (`//`, nested `/* */`), raw strings, trailing commas and `#![enable(…)]` lines are as in RON. Words are kept as
-//! places, numbers as `f64`. Depth and number of values are bounded, so that no input can exhaust stack or memory.
+//! Comments (`//`, nested `/* */`), raw strings, trailing commas and `#![enable(…)]` lines are as in RON. Words are
+//! kept as places, numbers as `f64`. Depth and number of values are bounded, so that no input can exhaust stack or
+//! memory.
 //!
 //! Parsing ends at the first syntax error. Errors of type and meaning are found later, all at once, in the tree.
 
@@ -146,8 +147,8 @@ pub(super) struct Parser<'a> {
     pub scan: Scanner<'a>,
     depth: usize,
     n_values: usize,
-    /// The first pair of brackets that closes on a line indented less than the line where it opens: in case of an unbalanced
-    /// bracket the missing one probably belongs between them.
+    /// The first pair of brackets that closes on a line indented less than the line where it opens: in case of an
+    /// unbalanced bracket the missing one probably belongs between them.
     suspect: Option<(usize, usize)>,
 }
 

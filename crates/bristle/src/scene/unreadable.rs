@@ -1,7 +1,7 @@
 //! The places of values that could not be read and have a placeholder.
 //!
-//! A problem of meaning is reported only if the value itself, all values that it is compared with, and all names that it
-//! could refer to were read from the file.
+//! A problem of meaning is reported only if the value itself, all values that it is compared with, and all names that
+//! it could refer to were read from the file.
 
 use std::collections::HashSet;
 
@@ -45,7 +45,7 @@ impl Unreadable {
         self.nodes.contains(&node.span)
     }
 
-    /// How many fields are missing.
+    /// Number of missing fields.
     pub fn n_fields(&self) -> usize {
         self.fields.len()
     }

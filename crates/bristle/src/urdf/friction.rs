@@ -8,9 +8,9 @@
 //! }
 //! ```
 //!
-//! What an entry gives takes the place of what the machine's own file says; what it leaves out stays. A load on a joint that ends
-//! up without friction is refused: it would do nothing. So is a load alone on a joint of a robot whose friction is `<dynamics friction>`: that
-//! is an effort, and under a load levels are coefficients.
+//! The fields of an entry replace those of the machine's own file; fields that it leaves out stay. A load on a joint
+//! that ends up without friction is refused: it would do nothing. So is a load alone on a joint of a robot whose
+//! friction is `<dynamics friction>`: that is an effort, and under a load levels are coefficients.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::scene::syntax::{Field, Node, Value};
 /// The name that stands for every joint that moves and is not named itself.
 const EVERY: &str = "*";
 
-/// What an entry may say.
+/// The fields of an entry.
 const FIELDS: [&str; 5] = ["friction", "load", "damping", "armature", "bristle"];
 
 /// A friction file: its text, and the name it goes by in messages.
@@ -35,7 +35,7 @@ const FIELDS: [&str; 5] = ["friction", "load", "damping", "armature", "bristle"]
 pub struct FrictionFile {
     /// The file, as the caller names it.
     pub file: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -52,18 +52,18 @@ impl FrictionFile {
     }
 }
 
-/// What the file put on one joint.
+/// The fields that the file puts on one joint.
 pub(super) struct Given {
     pub joint: String,
     /// In words, such as `LuGre, load Pin`.
     pub what: String,
-    /// Where the entry gives a load.
+    /// Place of the load, if the entry gives one.
     pub load: Option<Span>,
     /// It gives no law, and the machine's own file does.
     pub keeps_law: bool,
 }
 
-/// Put what the file says on the joints of a scene's tree of values.
+/// Put the entries of the file on the joints of a scene's tree of values.
 pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -> Result<Vec<Given>, SceneError> {
     if file.text.len() as u64 > MAX_BYTES {
         return Err(too_large(&file.file, file.text.len() as u64).into());
@@ -116,7 +116,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
         }
     }
 
-    // what they say, by name; values are looked at with the whole scene
+    // their fields by name; values are checked with the whole scene
     for entry in &entries {
         if let Some(help) = is_bare(entry, sources) {
             let found = entry.value.describe(sources);
@@ -181,7 +181,7 @@ fn has_field(joint: &Node, key: &str, sources: &Sources) -> bool {
     fields.iter().any(|field| sources.text(field.key) == key)
 }
 
-/// What to do about a law or a number in place of an entry.
+/// Advice for a law or a number in place of an entry.
 fn is_bare(entry: &Entry, sources: &Sources) -> Option<String> {
     match &entry.value.value {
         Value::Fields { name: Some(name), .. } | Value::Tuple { name: Some(name), .. }
@@ -207,7 +207,7 @@ fn is_single(joint: &Node, sources: &Sources) -> bool {
     })
 }
 
-/// The fields of an entry, and what is wrong with them.
+/// The fields of an entry; unknown ones are reported.
 fn fields_of<'a>(reader: &'a Reader<'a>, entry: &'a Entry) -> Vec<(&'a str, &'a Node)> {
     reader.fields(&entry.value, &entry.name, &FIELDS)
 }

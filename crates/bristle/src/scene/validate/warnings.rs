@@ -28,7 +28,8 @@ impl Check<'_> {
                 self.warn_of_law(at.key("friction"), law);
                 if scene.formulation == Formulation::Jerk && has_bristle(law) {
                     let reason = format!(
-                        "`formulation: Jerk` takes very short steps with the bristles of `{}`, whose load is no reaction and gains nothing by it",
+                        "`formulation: Jerk` takes very short steps with the bristles of `{}`, whose load is no \
+                        reaction and gains nothing by it",
                         coupling.name()
                     );
                     self.report(at.key("friction"), reason, "write `Implicit` or `Residual`: the motion is the same");
@@ -40,10 +41,12 @@ impl Check<'_> {
                 };
                 if matches!(coupling, Coupling::OneWayClutch { .. }) && largest == 0.0 {
                     let reason = format!(
-                        "one-way clutch `{}` is free both ways: it locks with `lock_factor` times its largest load, which is 0",
+                        "one-way clutch `{}` is free both ways: it locks with `lock_factor` times its largest \
+                        load, which is 0",
                         coupling.name()
                     );
-                    let help = "for a freewheel that drags nothing forward, write `load: Signal(max: …, signal: Constant(0.0))`";
+                    let help = "for a freewheel that drags nothing forward, write `load: Signal(max: …, signal: \
+                        Constant(0.0))`";
                     self.report(at.key("load"), reason, help);
                 }
             }

@@ -23,11 +23,11 @@ use crate::compile::Contact;
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::{Energies, Machine, Snapshot};
+use crate::parallel::*;
 use crate::simulation::{Ledger, Past, Simulation, check_dt, explain, ledger, restart};
 use bristle_friction::Mode;
 use bristle_integrate::{Driver, System};
 use bristle_multibody::Model;
-use rayon::prelude::*;
 
 /// Copies that a batch may have.
 const MOST_COPIES: usize = 10_000_000;
@@ -38,7 +38,7 @@ pub const MOST_THREADS: usize = 1024;
 /// Copies of a machine in motion. See the [module](self).
 pub struct Batch {
     copies: Vec<Copy>,
-    pool: Option<rayon::ThreadPool>,
+    pool: Option<ThreadPool>,
     /// Of the machine, as snapshots have it.
     fingerprint: u64,
     n_q: usize,
@@ -174,7 +174,7 @@ impl Batch {
             let (name, what, range) = ("batch".to_owned(), "number of threads", "from 1 to 1024");
             return Err(Error::Number { name, what, value: threads as f64, range });
         }
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Error::Io { path: "threads".into(), source: std::io::Error::other(error) })?;
         self.pool = Some(pool);
         Ok(self)

@@ -28,6 +28,8 @@
 //! What friction does in time is told in the [`guide`]; loads that are reactions, and the three ways to solve for them, in
 //! [`guide::formulations`].
 //!
+//! Features, on by default: `parallel` runs the copies of a [`Batch`] on all cores (rayon); `urdf` reads robots (roxmltree).
+//!
 //! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.
 
 #![warn(missing_docs)]
@@ -45,12 +47,14 @@ pub mod error;
 pub mod formulation;
 mod lend;
 pub mod modes;
+mod parallel;
 pub mod record;
 pub mod scene;
 pub mod signal;
 pub mod simulation;
 pub mod spawn;
 pub mod stream;
+#[cfg(feature = "urdf")]
 pub mod urdf;
 pub mod write_back;
 

@@ -51,7 +51,6 @@ use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
 use crate::write_back::WriteBack;
 use bristle_friction::{FrictionLaw, Mode};
-use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Method, Options, Outcome, Sink, Stats, System};
 use explain::{placed, unknown};
 use hecs::{Entity, World};
@@ -126,12 +125,14 @@ impl Simulation {
 
     /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction on its
     /// joints, and says what was understood of the file.
+    #[cfg(feature = "urdf")]
     pub fn from_urdf(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Self::new(&crate::urdf::load(path, &crate::urdf::Options::default())?.scene)
     }
 
     /// The same with friction put on its joints: the URDF stays as it came, a friction file says law and load by joint name. See
     /// [`urdf`](crate::urdf) for how it is written.
+    #[cfg(feature = "urdf")]
     pub fn from_urdf_with_friction(
         robot: impl AsRef<std::path::Path>,
         friction: impl AsRef<std::path::Path>,
@@ -559,14 +560,10 @@ fn start(
     (formulation, kinks): (scene::Formulation, scene::Kinks),
 ) -> Result<(Machine, Driver)> {
     // kinks of bristle laws matter to those who estimate errors, down to the tolerance
-    let tolerances = match options.control.tolerances() {
-        Some((rtol, Atol::Uniform(atol))) => Some((rtol, *atol)),
-        _ => None,
-    };
-    let mut system = Machine::new(compiled, formulation, tolerances);
+    let mut system = Machine::new(compiled, formulation, options.control.tolerances());
     system.set_kinks(kinks);
     // other controls have been refused
-    if let (Method::Own, Control::Constant { step }) = (options.method, &options.control) {
+    if let (Method::RealTime, Control::Constant { step }) = (options.method, &options.control) {
         system.make_real_time(*step);
     }
     let mut y = vec![0.0; system.max_dim()];

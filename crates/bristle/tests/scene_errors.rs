@@ -82,30 +82,34 @@ fn planted(text: &str, mark: &str, is_last: bool, old: &str, new: &str) -> Optio
     Some((format!("{}{new}{}", &text[..from], &text[from + old.len()..]), line))
 }
 
-#[test]
-fn every_planted_error_is_named_once_and_nothing_else() {
+/// The scenes of the repository.
+fn scenes() -> Vec<PathBuf> {
     let scenes = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes"));
     let mut paths: Vec<PathBuf> = fs::read_dir(&scenes).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.extend(fs::read_dir(scenes.join("papers")).unwrap().map(|entry| entry.unwrap().path()));
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ron"));
+    paths
+}
+
+#[test]
+fn every_error_of_type_and_meaning_is_named_once() {
     let (mut n_scenes, mut n_planted) = (0, 0);
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "ron")) {
-        let mut text = fs::read_to_string(path).unwrap();
+    for path in scenes() {
+        let mut text = fs::read_to_string(&path).unwrap();
         let mut lines = Vec::new();
-        let damage: [(&str, bool, &str, &str); 7] = [
+        let errors: [(&str, bool, &str, &str); 5] = [
             ("Link(", true, "mass: ", "mass: -"),                            // a negative mass
-            ("Link(", false, "name: \"", "name \""),                         // a forgotten colon
             ("Joint(", false, " kind:", " knd:"),                            // a misspelt field
-            ("Joint(", true, ", child:", " child:"),                         // a forgotten comma
             ("parent: \"", true, "parent: \"", "parent: \"no"),              // a link that is not there
-            ("duration: ", true, "duration: ", "duration: !"),               // no value
+            ("duration: ", true, "duration: ", "duration: None, _: "),       // a wrong type, and an unknown field
             ("output: ", true, "interval: ", "interval: None, interval_: "), // a wrong type, and an unknown field
         ];
-        for (mark, is_last, old, new) in damage {
+        for (mark, is_last, old, new) in errors {
             let Some((damaged, line)) = planted(&text, mark, is_last, old, new) else { continue };
             text = damaged;
             lines.push(line);
             // two in one
-            lines.extend(new.contains("interval_").then_some(line));
+            lines.extend(new.contains("_: ").then_some(line));
         }
         let error = Scene::parse(&text, "damaged.ron").unwrap_err();
         let mut said: Vec<usize> = error.problems.iter().map(|problem| problem.position.unwrap().line).collect();
@@ -115,4 +119,30 @@ fn every_planted_error_is_named_once_and_nothing_else() {
         (n_scenes, n_planted) = (n_scenes + 1, n_planted + lines.len());
     }
     assert!(n_scenes >= 25 && n_planted >= 6 * n_scenes, "{n_planted} errors in {n_scenes} scenes");
+}
+
+#[test]
+fn a_syntax_error_is_named_alone_at_its_place() {
+    let mut n_planted = 0;
+    for path in scenes() {
+        let text = fs::read_to_string(&path).unwrap();
+        // an error of meaning that is not reported beside a syntax error
+        let (text, _) = planted(&text, "Link(", true, "mass: ", "mass: -").unwrap();
+        let errors: [(&str, bool, &str, &str); 6] = [
+            ("Link(", false, "name: \"", "name \""),           // a forgotten colon
+            ("Joint(", true, ", child:", " child:"),           // a forgotten comma
+            ("Joint(", false, ", child: \"", ", child: "),     // a forgotten quote
+            ("duration: ", true, "duration: ", "duration: !"), // no value
+            ("Link(", false, "mass: ", "mass: 1.0.0 "),        // not a number
+            ("parent: ", true, "parent: ", "parent = "),       // another sign
+        ];
+        for (mark, is_last, old, new) in errors {
+            let Some((broken, line)) = planted(&text, mark, is_last, old, new) else { continue };
+            let error = Scene::parse(&broken, "broken.ron").unwrap_err();
+            let said: Vec<usize> = error.problems.iter().map(|problem| problem.position.unwrap().line).collect();
+            assert_eq!(said, [line], "{}, {new}:\n{error}", path.display());
+            n_planted += 1;
+        }
+    }
+    assert!(n_planted >= 150, "only {n_planted} syntax errors");
 }

@@ -1,16 +1,18 @@
-//! One bristle over one backward Euler step, its levels known: effort as a function of the slip velocity at the end of the step.
+//! One bristle over one backward Euler step, its levels known: effort as a function of the slip velocity at the end
+//! of the step.
 //!
 //! ```text
 //! s₁(v)  = (s_in + k v)/(1 + k|v|/g) + s_out,        k = h σ₀                                  (1)
 //! τ(v)   = s₁ + p (s₁ − s₀) + σ₂ v,                  p = σ₁/k                                  (2)
 //! ```
 //!
-//! ṡ = σ₀ (v − |v| s/g) is linear in s. What of s₀ lies within ±g is implicit in v; what lies beyond only decays, and a fall with v would
-//! spoil the step of a whole machine: it decays at the speed at the start, s_out = e/(1 + k|v₀|/g).
+//! ṡ = σ₀ (v − |v| s/g) is linear in s. What of s₀ lies within ±g is implicit in v; what lies beyond only decays, and
+//! a fall with v would spoil the step of a whole machine: it decays at the speed at the start, s_out = e/(1 +
+//! k|v₀|/g).
 
 use crate::{ImplicitStep, sign};
 
-/// What the module says, for one step.
+/// The equations of the module for one step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BristleStep {
     /// k = h σ₀, and k/g.
@@ -27,7 +29,8 @@ pub struct BristleStep {
 }
 
 impl BristleStep {
-    /// From deflection `s`, of a bristle with k = h σ₀, level `g` at the slip velocity `v_level` of the start, damping σ₁ and σ₂.
+    /// From deflection `s`, of a bristle with k = h σ₀, level `g` at the slip velocity `v_level` of the start,
+    /// damping σ₁ and σ₂.
     pub(crate) fn new(k: f64, v_level: f64, g: f64, s: f64, sigma1: f64, sigma2: f64) -> Self {
         // not `clamp`, which would not take a level that is no number
         let within = s.max(-g).min(g);

@@ -1,8 +1,8 @@
-//! What is wrong, or doubtful, about a law's parameters: returned as data, so that a scene reader can point at the place.
+//! Errors and warnings about a law's parameters, returned as data, so that a scene reader can point at the place.
 
 use std::fmt;
 
-/// One parameter and what is to be said about it.
+/// An error or a warning about one parameter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Finding {
     /// The parameter, as spelled in a scene: `"stribeck_velocity"`.
@@ -11,7 +11,8 @@ pub struct Finding {
     pub value: f64,
     /// Which number of a list of points: the point, then 0 for its speed or 1 for its level.
     pub point: Option<(usize, usize)>,
-    /// A sentence with the value and the allowed range, in terms of the other parameters' values where it depends on them.
+    /// A sentence with the value and the allowed range, in terms of the other parameters' values where it depends on
+    /// them.
     pub reason: String,
 }
 
@@ -32,7 +33,7 @@ impl Finding {
     }
 }
 
-/// What is wrong with a value, in words.
+/// The message for a value out of its range.
 pub(crate) fn out_of_range(what: &str, value: f64, range: &str) -> String {
     if value.is_finite() {
         format!("{what} is {value:?}; it must be {range}")
@@ -74,7 +75,8 @@ pub(crate) fn stribeck_velocity(found: &mut Vec<Finding>, coulomb: f64, stiction
         Some(v_s) => positive(found, "stribeck_velocity", v_s),
         None if stiction > coulomb => {
             let reason = format!(
-                "`stribeck_velocity` is missing: `stiction`, {stiction:?}, exceeds `coulomb`, {coulomb:?}, and falls to it over this speed"
+                "`stribeck_velocity` is missing: `stiction`, {stiction:?}, exceeds `coulomb`, {coulomb:?}, and \
+                falls to it over this speed"
             );
             found.push(Finding::new("stribeck_velocity", f64::NAN, reason));
         }
@@ -82,7 +84,8 @@ pub(crate) fn stribeck_velocity(found: &mut Vec<Finding>, coulomb: f64, stiction
     }
 }
 
-/// The ratio of the stuck level to the sliding level at zero speed: below 1 a joint at rest could neither hold nor slide.
+/// The ratio of the stuck level to the sliding level at zero speed: below 1 a joint at rest could neither hold nor
+/// slide.
 pub(crate) fn peak(found: &mut Vec<Finding>, peak: f64) {
     if !(peak >= 1.0 && peak.is_finite()) {
         found.push(Finding::range("peak", peak, "1 or more"));

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! f_c `coulomb`. In the scaled state s = σ₀ z: ṡ = σ₀ (v − |v| s/f_c). Rate-independent: s depends on the path alone,
-//! ds/dx = σ₀ (1 − sign(v) s/f_c). It creeps under any load: there is no stiction. LuGre with σ₁ = σ₂ = 0 and f_s = f_c.
+//! ds/dx = σ₀ (1 − sign(v) s/f_c). It creeps under any load: there is no stiction. LuGre with σ₁ = σ₂ = 0 and f_s =
+//! f_c.
 
 use crate::{BristleStep, Evaluation, Finding, FrictionLaw, ImplicitStep, State, check, sign};
 

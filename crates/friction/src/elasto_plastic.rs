@@ -1,4 +1,5 @@
-//! Elasto-plastic bristle friction (Dupont, Hayward, Armstrong, Altpeter 2002): LuGre that does not creep before break-away.
+//! Elasto-plastic bristle friction (Dupont, Hayward, Armstrong, Altpeter 2002): LuGre that does not creep before
+//! break-away.
 //!
 //! ```text
 //! ż    = v − α(z, v) σ₀ |v| z / g(v)                                     (1)
@@ -8,11 +9,11 @@
 //!      = 1                                         |z| ≥ z_ss = g(v)/σ₀
 //! ```
 //!
-//! g and σ₁ as in `lugre.rs`, z_ba `breakaway`. Below z_ba the bristle is a spring (with damper σ₁) and slip is elastic: what goes
-//! out comes back, so vibration below break-away causes no drift. Steady sliding is that of LuGre.
+//! g and σ₁ as in `lugre.rs`, z_ba `breakaway`. Below z_ba the bristle is a spring (with damper σ₁) and slip is
+//! elastic: what goes out comes back, so vibration below break-away causes no drift. Steady sliding is that of LuGre.
 //!
-//! The paper needs z_ba < z_ss(v) at every speed, hence z_ba < f_c/σ₀. Where stiction exceeds coulomb a user wants a joint to hold
-//! loads between the two, so z_ba may approach f_s/σ₀ here and then falls with speed as g does:
+//! The paper needs z_ba < z_ss(v) at every speed, hence z_ba < f_c/σ₀. Where stiction exceeds coulomb a user wants a
+//! joint to hold loads between the two, so z_ba may approach f_s/σ₀ here and then falls with speed as g does:
 //!
 //! ```text
 //! z_ba(v) = b_c + (b − b_c) exp(−|v/v_s|ⁿ),        b_c = min(b, 0.9 f_c/σ₀)              (4)
@@ -153,7 +154,8 @@ impl FrictionLaw for ElastoPlastic {
         if s1.abs() >= g {
             return self.lugre.finish_step(h, v, v_level, state, s1 + beyond, 0.0);
         }
-        // blend: φ(u) = u + c α(u) u − |trial| = 0 with c = k|v|/g; increasing, one root between LuGre's (α = 1) and both g and |trial|
+        // blend: φ(u) = u + c α(u) u − |trial| = 0 with c = k|v|/g; increasing, one root between LuGre's (α = 1) and
+        // both g and |trial|
         let blend = |u: f64| {
             let theta = PI * (u - 0.5 * (g + b)) / (g - b);
             (0.5 + 0.5 * theta.sin(), 0.5 * theta.cos() * PI / (g - b))

@@ -1,16 +1,14 @@
 //! Any one of the laws.
 
-use serde::{Deserialize, Serialize};
-
-use crate::written::Written;
 use crate::{
     BristleStep, Coulomb, Dahl, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, LuGre,
     LuGre2, State, Stribeck, Table, Tanh,
 };
 
 /// Any one of the laws; reads and writes as `Coulomb(coulomb: 0.4, stiction: 0.6)`, `LuGre(sigma0: 1.0e5, …)`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written", into = "Written")]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(from = "crate::law_serde::LawSerde", into = "crate::law_serde::LawSerde"))]
 pub enum Law {
     /// Dry friction of constant level.
     Coulomb(Coulomb),
@@ -71,8 +69,9 @@ impl Law {
         }
     }
 
-    /// The law over a step of length `h` from `state` where it is one bristle in closed form (`Dahl`, `LuGre`), with what depends on the
-    /// slip velocity `v_level` at the start worked out once: the same step as [`FrictionLaw::implicit_step`].
+    /// The law over a step of length `h` from `state` where it is one bristle in closed form (`Dahl`, `LuGre`), with
+    /// what depends on the slip velocity `v_level` at the start worked out once: the same step as
+    /// [`FrictionLaw::implicit_step`].
     pub fn bristle(&self, h: f64, v_level: f64, state: State) -> Option<BristleStep> {
         match self {
             Law::Dahl(law) => Some(law.bristle(h, v_level, state)),
@@ -92,8 +91,8 @@ impl Law {
         }
     }
 
-    /// The Coulomb level: sliding friction per unit load without viscous part, far above the Stribeck velocity. For a table,
-    /// the level at zero speed.
+    /// The Coulomb level: sliding friction per unit load without viscous part, far above the Stribeck velocity. For a
+    /// table, the level at zero speed.
     pub fn coulomb_level(&self) -> f64 {
         match self {
             Law::Coulomb(law) => law.coulomb,

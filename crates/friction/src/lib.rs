@@ -8,13 +8,14 @@
 //! | [`LuGre2`] | `lugre2.rs` | z and w |
 //!
 //! Every law answers the same questions in the same order, those of [`FrictionLaw`]; [`Law`] is any one of them.
-//! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not panic on
-//! any input, finite or not.
+//! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not
+//! panic on any input, finite or not.
 //!
-//! Signs: friction is positive when it opposes positive slip, so that friction · slip velocity is power taken from the motion.
+//! Signs: friction is positive when it opposes positive slip, so that friction · slip velocity is power taken from
+//! the motion.
 //!
-//! The deflection is held scaled, s = σ₀ z, in units of friction (see [`State`]). Unscaled, z sits near 1e-5 and below any
-//! sensible absolute tolerance.
+//! The deflection is held scaled, s = σ₀ z, in units of friction (see [`State`]). Unscaled, z sits near 1e-5 and
+//! below any sensible absolute tolerance.
 
 #![warn(missing_docs)]
 
@@ -23,26 +24,27 @@ mod check;
 mod coulomb;
 mod dahl;
 mod elasto_plastic;
+mod friction_law;
 mod law;
+#[cfg(feature = "serde")]
+mod law_serde;
 mod lugre;
 mod lugre2;
-mod outline;
 mod parameters;
 mod stribeck;
 mod table;
 mod tanh;
 mod transition;
-mod written;
 
 pub use bristle::BristleStep;
 pub use check::Finding;
 pub use coulomb::Coulomb;
 pub use dahl::Dahl;
 pub use elasto_plastic::ElastoPlastic;
+pub use friction_law::{Evaluation, EventDriven, FrictionLaw, ImplicitStep, State};
 pub use law::Law;
 pub use lugre::LuGre;
 pub use lugre2::LuGre2;
-pub use outline::{Evaluation, EventDriven, FrictionLaw, ImplicitStep, State};
 pub use parameters::ParameterSlope;
 pub use stribeck::Stribeck;
 pub use table::Table;

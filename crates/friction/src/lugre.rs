@@ -7,8 +7,9 @@
 //! σ₁(v) = σ₁ exp(−(v/v_d)²)    or constant without v_d                   (4)
 //! ```
 //!
-//! f_c `coulomb`, f_s `stiction`, v_s `stribeck_velocity`, n `exponent`, v_d `damping_velocity`. In the scaled state s = σ₀ z:
-//! ṡ = σ₀ (v − |v| s/g). Steady sliding: s = sign(v) g(v). Relaxation time g/(σ₀|v|): stiff as soon as it moves.
+//! f_c `coulomb`, f_s `stiction`, v_s `stribeck_velocity`, n `exponent`, v_d `damping_velocity`. In the scaled state
+//! s = σ₀ z: ṡ = σ₀ (v − |v| s/g). Steady sliding: s = sign(v) g(v). Relaxation time g/(σ₀|v|): stiff as soon as it
+//! moves.
 //!
 //! Energy: stored s²/(2σ₀), heat s²|v|/g + σ₁ ż v + σ₂ v². With |s| ≤ f_s the heat cannot be negative if
 //! σ₁ ≤ f_c σ₂/(f_s − f_c) (Barabanov, Ortega 2000); the classic parameters (1e5, √1e5, 0.4, 1, 1.5) break this by far.
@@ -69,7 +70,8 @@ impl LuGre {
         (self.sigma1 * e, self.sigma1 * de)
     }
 
-    /// Effort and rates (1), (2) with g, g′ given and any plastic fraction a(v, s) of the slip: ż = v − a |v| s/g, LuGre's a = 1.
+    /// Effort and rates (1), (2) with g, g′ given and any plastic fraction a(v, s) of the slip: ż = v − a |v| s/g,
+    /// LuGre's a = 1.
     pub(crate) fn evaluate_plastic(&self, v: f64, s: f64, (g, dg): (f64, f64), plastic: Plastic) -> Evaluation {
         let Plastic { a, a_v, a_s } = plastic;
         let (sigma1, dsigma1) = self.damping(v);
@@ -142,7 +144,8 @@ impl FrictionLaw for LuGre {
         }
         let limit = self.coulomb * self.sigma2 / fall;
         let reason = format!(
-            "not passive, friction may feed energy into the motion: `sigma1` = {sigma1} exceeds coulomb·sigma2/(stiction − coulomb) = {}",
+            "not passive, friction may feed energy into the motion: `sigma1` = {sigma1} exceeds \
+            coulomb·sigma2/(stiction − coulomb) = {}",
             check::rounded(limit)
         );
         vec![Finding::new("sigma1", sigma1, reason)]

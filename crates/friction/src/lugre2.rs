@@ -6,11 +6,12 @@
 //! τ_f = σ₀ z + σ₁ ż + σ₂ (v + β w)                                       (3)
 //! ```
 //!
-//! g and σ₁ as in `lugre.rs`. With no slip w = 0 is unstable and w = ±√α are stable: σ₂βw is a force that can feed energy in.
-//! Under slip the steady w is the root of w³/α − w = v on the side of v; it is the stable one.
+//! g and σ₁ as in `lugre.rs`. With no slip w = 0 is unstable and w = ±√α are stable: σ₂βw is a force that can feed
+//! energy in. Under slip the steady w is the root of w³/α − w = v on the side of v; it is the stable one.
 //!
 //! For |v| ≤ b the paper bounds |w| by (bα)^⅓, which is false: b = 0.01 gives 0.31 for α = 3, while w settles near
-//! √3 = 1.73. The bound that holds is max(|w(0)|, largest root of w³/α − w = b): beyond it w³/α − w > b ≥ |v|, so |w| falls.
+//! √3 = 1.73. The bound that holds is max(|w(0)|, largest root of w³/α − w = b): beyond it w³/α − w > b ≥ |v|, so |w|
+//! falls.
 
 use crate::{Evaluation, Finding, FrictionLaw, ImplicitStep, LuGre, State, check, sign};
 

@@ -1,4 +1,5 @@
-//! How laws change with their parameters, at constant slip velocity and state: sensitivities for identification and control.
+//! Derivatives of laws in their parameters, at constant slip velocity and state: sensitivities for identification and
+//! control.
 //!
 //! With e = exp(−xⁿ), x = |v|/v_s, the level g = f_c + (f_s − f_c) e, and σ₁(v) = σ₁ f, f = exp(−(v/v_d)²):
 //!
@@ -8,18 +9,20 @@
 //! bristles    ż = v − a |v| s/g,      ∂ż = −|v| s (∂a/g − a ∂g/g²),     ∂τ = σ₁(v) ∂ż + ∂σ₁(v) ż + ∂σ₂ v     (3)
 //! ```
 //!
-//! a = 1 for LuGre, α of `elasto_plastic.rs` there. The state is s = σ₀ z, so ∂ṡ/∂σ₀ = ż: the deflection z = s/σ₀ is what changes.
-//! A table's level at a speed between two of its points is made of both: its slopes are the shares of the two levels, and minus
-//! the table's slope times them for the two speeds; at a point, those of the segment above it.
+//! a = 1 for LuGre, α of `elasto_plastic.rs` there. The state is s = σ₀ z, so ∂ṡ/∂σ₀ = ż: the deflection z = s/σ₀ is
+//! what changes. A table's level at a speed between two of its points is made of both: its slopes are the shares of
+//! the two levels, and minus the table's slope times them for the two speeds; at a point, those of the segment above
+//! it.
 //!
-//! `stiction` of [`Coulomb`](crate::Coulomb) and `peak` have no slope: they say when a joint that is stuck lets go, not how it slides.
+//! `stiction` of [`Coulomb`](crate::Coulomb) and `peak` have no slope: they say when a joint that is stuck lets go,
+//! not how it slides.
 
 use crate::elasto_plastic::ElastoPlastic;
 use crate::lugre::Plastic;
 use crate::{Law, LuGre, State, Table};
 use std::borrow::Cow;
 
-/// How a law changes with one of its parameters.
+/// Derivative of a law in one of its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParameterSlope {
     /// The parameter as spelled in a scene; `points[2].level` and `points[2].speed` in a table.
@@ -34,7 +37,8 @@ fn slope(name: &'static str, effort: f64, rate: f64) -> ParameterSlope {
     ParameterSlope { name: name.into(), effort, rate: [rate, 0.0] }
 }
 
-/// e of (1) and its derivatives in v_s and n. Without v_s the levels are one and the same: nothing is made of `stiction`.
+/// e of (1) and its derivatives in v_s and n. Without v_s the levels are one and the same: nothing is made of
+/// `stiction`.
 fn weakening(v_s: Option<f64>, n: f64, v: f64) -> [f64; 3] {
     let Some(v_s) = v_s else { return [0.0; 3] };
     let x = v.abs() / v_s;
@@ -56,8 +60,9 @@ fn level_slopes(coulomb: f64, stiction: f64, v_s: Option<f64>, n: f64, v: f64) -
 }
 
 impl Law {
-    /// How effort and rates change with the parameters of the law, at a slip velocity and a state. `direction` is that in which a law with
-    /// modes slides, ±1, or 0 while it is stuck: what holds a stuck joint is equilibrium, not the law.
+    /// Derivatives of effort and rates in the parameters of the law, at a slip velocity and a state. `direction` is
+    /// that in which a law with modes slides, ±1, or 0 while it is stuck: what holds a stuck joint is equilibrium,
+    /// not the law.
     pub fn parameter_slopes(&self, direction: f64, v: f64, state: State) -> Vec<ParameterSlope> {
         let viscous = || slope("viscous", direction.abs() * v, 0.0);
         match self {

@@ -6,9 +6,9 @@
 //! |τ_f| ≤ p f_s, whatever equilibrium requires     v = 0, stuck          (3)
 //! ```
 //!
-//! f_c `coulomb`, f_s `stiction`, v_s `stribeck_velocity`, n `exponent`, k `viscous`, p `peak`. The sliding level just after
-//! break-away is f_s; a peak above 1 adds a jump. The level (1) is also that of the bristle laws.
-//! Source: Armstrong-Hélouvry, Dupont, Canudas de Wit 1994; exponent and peak as in Modelica's friction elements.
+//! f_c `coulomb`, f_s `stiction`, v_s `stribeck_velocity`, n `exponent`, k `viscous`, p `peak`. The sliding level
+//! just after break-away is f_s; a peak above 1 adds a jump. The level (1) is also that of the bristle laws. Source:
+//! Armstrong-Hélouvry, Dupont, Canudas de Wit 1994; exponent and peak as in Modelica's friction elements.
 
 use crate::{Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, State, check, sign};
 
@@ -25,7 +25,7 @@ pub struct Stribeck {
     pub exponent: f64,
     /// Viscous coefficient k, per unit load and slip velocity; ≥ 0.
     pub viscous: f64,
-    /// What a stuck joint holds, as a multiple p of stiction; ≥ 1.
+    /// Level that a stuck joint holds, as a multiple p of stiction; ≥ 1.
     pub peak: f64,
 }
 

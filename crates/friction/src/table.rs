@@ -15,12 +15,13 @@ use crate::{Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, State, 
 pub struct Table {
     /// (slip speed, level per unit load), speeds ≥ 0 and increasing, levels ≥ 0. One point is a constant level.
     pub points: Vec<(f64, f64)>,
-    /// What a stuck joint holds, as a multiple p of the level at zero speed; ≥ 1.
+    /// Level that a stuck joint holds, as a multiple p of the level at zero speed; ≥ 1.
     pub peak: f64,
 }
 
 impl Table {
-    /// The first of the two points between which a speed lies, the share of the second in the level there, and the slope.
+    /// The first of the two points between which a speed lies, the share of the second in the level there, and the
+    /// slope.
     pub(crate) fn shares(&self, speed: f64) -> (usize, f64, f64) {
         if self.points.len() < 2 {
             return (0, 0.0, 0.0);
@@ -30,8 +31,8 @@ impl Table {
         (i - 1, (speed - a.0) / (b.0 - a.0), (b.1 - a.1) / (b.0 - a.0))
     }
 
-    /// The slip speeds between which L is linear and `speed` lies; a corner belongs to the segment above it. The first segment begins at −∞, where L
-    /// is extended to, the last has no end.
+    /// The slip speeds between which L is linear and `speed` lies; a corner belongs to the segment above it. The
+    /// first segment begins at −∞, where L is extended to, the last has no end.
     pub fn segment(&self, speed: f64) -> [f64; 2] {
         let n = self.points.len();
         let i = self.points.partition_point(|p| p.0 <= speed).clamp(1, n.saturating_sub(1).max(1));

@@ -9,14 +9,13 @@
 //! | Stuck | holding rises past +limit | Forward |
 //! | Stuck | holding falls past −limit | Backward |
 //!
-//! A joint that breaks away leaves against the friction that could not hold it, even where its acceleration is zero at that
-//! instant. Where several joints are at rest together the holding efforts depend on all modes, and the choice is made
-//! for all of them at once; this table is what each of them then obeys.
+//! A joint that breaks away leaves against the friction that could not hold it, even where its acceleration is zero
+//! at that instant. Where several joints are at rest together the holding efforts depend on all modes, and the choice
+//! is made for all of them at once; this table is what each of them then obeys.
 
-use serde::{Deserialize, Serialize};
-
-/// How a joint with event-driven friction moves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+/// State of slip of a joint with event-driven friction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Mode {
     /// Slip velocity negative.
     Backward,
@@ -27,7 +26,7 @@ pub enum Mode {
     Forward,
 }
 
-/// What happened to one joint.
+/// An event of one joint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SlipEvent {
     /// The slip velocity of a sliding joint reached zero.
@@ -62,7 +61,8 @@ impl Mode {
         if holding.abs() > limit { Mode::of_sign(holding) } else { Mode::Stuck }
     }
 
-    /// The table above: the mode after `event`. A break-away leaves in the direction of `holding` even exactly at the limit.
+    /// The table above: the mode after `event`. A break-away leaves in the direction of `holding` even exactly at the
+    /// limit.
     pub fn after(self, event: SlipEvent, holding: f64, limit: f64) -> Mode {
         match (self, event) {
             (Mode::Stuck, SlipEvent::BreakAway) => Mode::of_sign(holding),
@@ -72,8 +72,8 @@ impl Mode {
         }
     }
 
-    /// A function of time that is positive while the mode lasts and zero at its event: the slip speed while sliding, the
-    /// margin `limit − |holding|` while stuck.
+    /// A function of time that is positive while the mode lasts and zero at its event: the slip speed while sliding,
+    /// the margin `limit − |holding|` while stuck.
     pub fn margin(self, v: f64, holding: f64, limit: f64) -> f64 {
         match self {
             Mode::Stuck => limit - holding.abs(),

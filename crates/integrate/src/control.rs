@@ -35,7 +35,8 @@ use crate::method::Method;
 use crate::{Attempt, Slip};
 
 /// How the step size is chosen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub enum Control {
     /// The same step throughout.
     Constant {
@@ -45,38 +46,50 @@ pub enum Control {
     /// The largest step whose estimated error stays below the tolerance.
     Error {
         /// Relative tolerance.
+        #[cfg_attr(feature = "serde", serde(default = "default::rtol"))]
         rtol: f64,
-        /// Absolute tolerance.
-        atol: Atol,
+        /// Absolute tolerance, from which the system derives each unknown's own ([`crate::System::absolute_tolerance`]).
+        #[cfg_attr(feature = "serde", serde(default = "default::atol"))]
+        atol: f64,
     },
     /// The same by the textbook rule, h⁺ = 0.8 h err^(−1/k), which has no memory. For comparison: where stability bounds the step it
     /// overshoots, is thrown back, and rings. The tolerances are taken as they are: the system is asked for no resolution and no misfit.
     Elementary {
         /// Relative tolerance.
+        #[cfg_attr(feature = "serde", serde(default = "default::rtol"))]
         rtol: f64,
-        /// Absolute tolerance.
-        atol: Atol,
+        /// Absolute tolerance, from which the system derives each unknown's own ([`crate::System::absolute_tolerance`]).
+        #[cfg_attr(feature = "serde", serde(default = "default::atol"))]
+        atol: f64,
     },
     /// Dymore's rule for regularised Coulomb friction.
     DymoreCoulomb {
         /// Δt_min, s.
+        #[cfg_attr(feature = "serde", serde(default = "default::coulomb_min"))]
         min: f64,
         /// Δt_max, s.
+        #[cfg_attr(feature = "serde", serde(default = "default::coulomb_max"))]
         max: f64,
         /// v̄_min: speeds of this many v_s count as small.
+        #[cfg_attr(feature = "serde", serde(default = "default::v_min"))]
         v_min: f64,
         /// T_s: no step is longer, s.
+        #[cfg_attr(feature = "serde", serde(default = "default::coulomb_t_s"))]
         t_s: f64,
     },
     /// Dymore's rule for LuGre friction.
     DymoreLuGre {
         /// Δτ_min, in units of 1/Ω.
+        #[cfg_attr(feature = "serde", serde(default = "default::lugre_min"))]
         min: f64,
         /// v̄_min: speeds of this many v_s count as small.
+        #[cfg_attr(feature = "serde", serde(default = "default::v_min"))]
         v_min: f64,
         /// Growth of the step with speed, Δτ ∝ ν^α.
+        #[cfg_attr(feature = "serde", serde(default = "default::lugre_alpha"))]
         alpha: f64,
         /// T̄_s: no step is longer, in units of 1/Ω.
+        #[cfg_attr(feature = "serde", serde(default = "default::lugre_t_s"))]
         t_s: f64,
     },
     /// One step inside a range of slip speeds, another outside (Do, Ferri & Bauchau).
@@ -93,6 +106,7 @@ pub enum Control {
         /// No step is longer, s.
         max: f64,
         /// Step over T_c.
+        #[cfg_attr(feature = "serde", serde(default = "default::fraction"))]
         fraction: f64,
     },
     /// One step while some bristle is faster than a threshold, another otherwise (Do, Ferri & Bauchau).
@@ -106,13 +120,24 @@ pub enum Control {
     },
 }
 
-/// An absolute tolerance, in the unit of the unknowns.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Atol {
-    /// One value, from which the system derives each unknown's own ([`crate::System::absolute_tolerance`]).
-    Uniform(f64),
-    /// One for each unknown.
-    Each(Vec<f64>),
+/// Parameters that a scene leaves out; those of Dymore's rules are its manual's.
+#[cfg(feature = "serde")]
+mod default {
+    macro_rules! numbers {
+        ($($name:ident = $value:expr),* $(,)?) => { $(pub fn $name() -> f64 { $value })* };
+    }
+    numbers! {
+        rtol = 1e-8, atol = 1e-10, fraction = 0.333, v_min = 5.0,
+        coulomb_min = 1e-4, coulomb_max = 1e-3, coulomb_t_s = 1.0,
+        lugre_min = 0.02, lugre_alpha = 1.2, lugre_t_s = 5.0,
+    }
+}
+
+impl Default for Control {
+    /// `Error` with rtol 1e-8 and atol 1e-10.
+    fn default() -> Self {
+        Control::error(1e-8, 1e-10)
+    }
 }
 
 /// A parameter out of its range.
@@ -121,7 +146,7 @@ pub enum Atol {
 pub struct InvalidControl {
     /// The controller, as spelled in a scene.
     pub control: &'static str,
-    /// The parameter, with an index where it is a list.
+    /// The parameter.
     pub parameter: String,
     /// What was given.
     pub value: f64,
@@ -135,9 +160,9 @@ impl Control {
         if let Control::Elementary { .. } = self { Rule::Elementary } else { method.rule() }
     }
 
-    /// `Error` with one absolute tolerance for all components.
+    /// Control by the error estimate.
     pub fn error(rtol: f64, atol: f64) -> Self {
-        Control::Error { rtol, atol: Atol::Uniform(atol) }
+        Control::Error { rtol, atol }
     }
 
     /// `DymoreCoulomb` with the manual's defaults.
@@ -152,11 +177,16 @@ impl Control {
     }
 
     /// Relative and absolute tolerance; `None` for rules.
-    pub fn tolerances(&self) -> Option<(f64, &Atol)> {
-        match self {
-            Control::Error { rtol, atol } | Control::Elementary { rtol, atol } => Some((*rtol, atol)),
+    pub fn tolerances(&self) -> Option<(f64, f64)> {
+        match *self {
+            Control::Error { rtol, atol } | Control::Elementary { rtol, atol } => Some((rtol, atol)),
             _ => None,
         }
+    }
+
+    /// Whether the error estimate chooses the steps.
+    pub fn is_by_error(&self) -> bool {
+        self.tolerances().is_some()
     }
 
     /// The step prescribed by a rule, s; `None` for error control. A `DymoreLuGre` that sees no bristles sets no bound: infinite.
@@ -193,8 +223,8 @@ impl Control {
         let positive = |value: f64| value > 0.0 && value.is_finite();
         match self {
             Control::Constant { step } => check("Constant", "step", *step, positive(*step), POSITIVE),
-            Control::Error { rtol, atol } => validate_tolerances("Error", *rtol, atol),
-            Control::Elementary { rtol, atol } => validate_tolerances("Elementary", *rtol, atol),
+            Control::Error { rtol, atol } => validate_tolerances("Error", *rtol, *atol),
+            Control::Elementary { rtol, atol } => validate_tolerances("Elementary", *rtol, *atol),
             Control::DymoreCoulomb { min, max, v_min, t_s } => {
                 let control = "DymoreCoulomb";
                 check(control, "min", *min, positive(*min), POSITIVE)?;
@@ -240,18 +270,18 @@ fn check(
     if is_valid { Ok(()) } else { Err(InvalidControl { control, parameter: parameter.to_owned(), value, range }) }
 }
 
-fn validate_tolerances(control: &'static str, rtol: f64, atol: &Atol) -> Result<(), InvalidControl> {
+fn validate_tolerances(control: &'static str, rtol: f64, atol: f64) -> Result<(), InvalidControl> {
     // a relative error of a few dozen ulps is what the round-off of a step alone leaves
     let is_reachable = rtol == 0.0 || (1e-14..1.0).contains(&rtol);
     check(control, "rtol", rtol, is_reachable, "0 or at least 1e-14, and below 1")?;
-    let check_atol = |name: &str, atol: f64| {
-        let is_valid = atol.is_finite() && (atol > 0.0 || atol == 0.0 && rtol > 0.0);
-        check(control, name, atol, is_valid, "finite and positive, or 0 with a positive `rtol`")
-    };
-    match atol {
-        Atol::Uniform(atol) => check_atol("atol", *atol),
-        Atol::Each(each) => each.iter().enumerate().try_for_each(|(i, &atol)| check_atol(&format!("atol[{i}]"), atol)),
-    }
+    check(control, "atol", atol, is_valid_atol(atol, rtol), ATOL)
+}
+
+/// The range of an absolute tolerance, in words.
+pub(crate) const ATOL: &str = "finite and positive, or 0 with a positive `rtol`";
+
+pub(crate) fn is_valid_atol(atol: f64, rtol: f64) -> bool {
+    atol.is_finite() && (atol > 0.0 || atol == 0.0 && rtol > 0.0)
 }
 
 /// Which memory error control has.
@@ -424,8 +454,8 @@ mod tests {
         assert_eq!(message(Control::Constant { step: 0.0 }), "Constant: step = 0, must be positive and finite");
         assert_eq!(message(Control::error(-1.0, 1e-8)), "Error: rtol = -1, must be 0 or at least 1e-14, and below 1");
         assert_eq!(
-            message(Control::Error { rtol: 0.0, atol: Atol::Each(vec![1e-8, 0.0]) }),
-            "Error: atol[1] = 0, must be finite and positive, or 0 with a positive `rtol`"
+            message(Control::error(0.0, 0.0)),
+            "Error: atol = 0, must be finite and positive, or 0 with a positive `rtol`"
         );
         assert_eq!(
             message(Control::DymoreCoulomb { min: 1e-3, max: 1e-4, v_min: 5.0, t_s: 1.0 }),

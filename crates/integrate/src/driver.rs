@@ -19,7 +19,7 @@
 //! at t₀ + n h to rounding.
 
 use crate::clock::Clock;
-use crate::control::{Atol, ErrorControl};
+use crate::control::ErrorControl;
 use crate::events::{Locator, counts};
 use crate::linear::Shortage;
 use crate::method::AnyStepper;
@@ -393,7 +393,7 @@ impl Driver {
 
         // output from the interpolant, then the end of the step. A system that makes its own steps knows its loads and modes at their ends
         // only: a sample that rounding has put just before or behind the end is taken there
-        let is_own = self.options.method == crate::Method::Own;
+        let is_own = self.options.method == crate::Method::RealTime;
         let near = if is_own { 1e-9 * h_taken } else { 0.0 };
         while sink.next_sample() <= t_new + near && !sink.is_stopped() {
             let at = sink.next_sample();
@@ -730,9 +730,9 @@ impl Driver {
         match self.options.control.tolerances() {
             Some((rtol, atol)) => {
                 self.tolerance.rtol = rtol;
-                match atol {
-                    Atol::Uniform(atol) => system.absolute_tolerance(*atol, &mut self.tolerance.atol[..n]),
-                    Atol::Each(each) => self.tolerance.atol[..n].copy_from_slice(&each[..n]),
+                match &self.options.atol {
+                    None => system.absolute_tolerance(atol, &mut self.tolerance.atol[..n]),
+                    Some(each) => self.tolerance.atol[..n].copy_from_slice(&each[..n]),
                 }
             }
             None => system.absolute_tolerance(self.options.newton_atol, &mut self.tolerance.atol[..n]),

@@ -8,37 +8,65 @@ use crate::{
 
 /// Which stepper.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub enum Method {
-    /// Explicit Euler, fixed or rule-driven steps.
-    Euler,
-    /// Bristles implicit, the rest explicit; fixed or rule-driven steps.
-    MixedEuler,
-    /// One Newton step of backward Euler, fixed or rule-driven steps.
-    LinearlyImplicitEuler,
-    /// Classical Runge–Kutta, fixed or rule-driven steps.
+    /// Classical Runge–Kutta, order 4, fixed or rule-driven steps.
     Rk4,
-    /// Dormand–Prince 5(4).
+    /// Dormand–Prince, order 5(4), dense output.
     Dopri5,
     /// Trapezoidal rule, fixed or rule-driven steps.
     Trapezoidal,
-    /// Two-stage Radau IIA, fixed or rule-driven steps.
+    /// Radau IIA with two stages, order 3, fixed or rule-driven steps.
     Radau3,
-    /// Three-stage Radau IIA.
+    /// Radau IIA with three stages, order 5, dense output.
     Radau5,
     /// Generalized-α.
     GeneralizedAlpha {
         /// ρ∞, 0 … 1: how much of the highest frequencies is left after a step.
+        #[cfg_attr(feature = "serde", serde(default = "spectral_radius"))]
         spectral_radius: f64,
     },
-    /// The system's own step, [`System::own_step`].
-    Own,
+    /// The system's own fixed step, [`System::own_step`].
+    RealTime,
+    /// Explicit Euler, fixed or rule-driven steps, for comparison.
+    Euler,
+    /// Bristles implicit, the rest explicit; fixed or rule-driven steps, for comparison.
+    MixedEuler,
+    /// One Newton step of backward Euler, fixed or rule-driven steps, for comparison.
+    LinearlyImplicitEuler,
+}
+
+#[cfg(feature = "serde")]
+fn spectral_radius() -> f64 {
+    0.8
 }
 
 impl Method {
+    /// Its name as spelled in a scene.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Rk4 => "Rk4",
+            Method::Dopri5 => "Dopri5",
+            Method::Trapezoidal => "Trapezoidal",
+            Method::Radau3 => "Radau3",
+            Method::Radau5 => "Radau5",
+            Method::GeneralizedAlpha { .. } => "GeneralizedAlpha",
+            Method::RealTime => "RealTime",
+            Method::Euler => "Euler",
+            Method::MixedEuler => "MixedEuler",
+            Method::LinearlyImplicitEuler => "LinearlyImplicitEuler",
+        }
+    }
+
     /// Does the stepper solve equations for the end of the step? Required by [`crate::Form::Mass`] and useful with
     /// [`crate::Form::Residual`].
     pub fn is_implicit(self) -> bool {
         matches!(self, Method::Trapezoidal | Method::Radau3 | Method::Radau5 | Method::GeneralizedAlpha { .. })
+    }
+
+    /// Does the stepper estimate its error, so that error control can choose the steps?
+    pub fn has_error_estimate(self) -> bool {
+        matches!(self, Method::Dopri5 | Method::Radau5 | Method::GeneralizedAlpha { .. })
     }
 
     /// The rule of error control that suits the stepper.
@@ -80,7 +108,7 @@ impl AnyStepper {
             Method::GeneralizedAlpha { spectral_radius } => {
                 AnyStepper::GeneralizedAlpha(Box::new(GeneralizedAlpha::new(n_max, n_quad, spectral_radius)))
             }
-            Method::Own => AnyStepper::Own(Own::new(n_max, n_quad)),
+            Method::RealTime => AnyStepper::Own(Own::new(n_max, n_quad)),
         }
     }
 }

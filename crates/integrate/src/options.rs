@@ -1,6 +1,6 @@
 //! Settings of a run, and what is refused before it starts.
 
-use crate::control::{Atol, Control};
+use crate::control::{ATOL, Control, is_valid_atol};
 use crate::method::AnyStepper;
 use crate::{Error, Form, GeneralizedAlpha, Method, Stepper, System};
 
@@ -11,6 +11,8 @@ pub struct Options {
     pub method: Method,
     /// How large the steps are.
     pub control: Control,
+    /// Absolute tolerance of each unknown under error control, instead of those that the system derives from the control's.
+    pub atol: Option<Vec<f64>>,
     /// First step under error control; estimated if `None`.
     pub first_step: Option<f64>,
     /// Longest step.
@@ -36,6 +38,7 @@ impl Options {
         Options {
             method,
             control,
+            atol: None,
             first_step: None,
             max_step: f64::INFINITY,
             max_steps: 100_000_000,
@@ -93,7 +96,7 @@ pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &
     if let Err(invalid) = options.control.validate() {
         return refuse(parameter_name(&invalid.parameter), invalid.value, invalid.range);
     }
-    if let Some((rtol, atol)) = options.control.tolerances() {
+    if let Some((rtol, _)) = options.control.tolerances() {
         if AnyStepper::new(options.method, 0, 0, false).error_exponent().is_none() {
             return refuse(
                 "rtol",
@@ -101,10 +104,13 @@ pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &
                 "a stepper with an error estimate (Dopri5, Radau5, GeneralizedAlpha), or a constant step for this one",
             );
         }
-        if let Atol::Each(each) = atol
-            && each.len() < system.max_dim().max(system.dim())
-        {
-            return refuse("number of atol", each.len() as f64, "one for each unknown up to max_dim");
+        if let Some(each) = &options.atol {
+            if each.len() < system.max_dim().max(system.dim()) {
+                return refuse("number of atol", each.len() as f64, "one for each unknown up to max_dim");
+            }
+            if let Some(&atol) = each.iter().find(|atol| !is_valid_atol(**atol, rtol)) {
+                return refuse("atol", atol, ATOL);
+            }
         }
     }
     if system.form() == Form::Mass && !options.method.is_implicit() {

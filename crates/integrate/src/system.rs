@@ -311,7 +311,7 @@ pub trait System {
     /// Slip speeds and time constants at (t, y).
     fn slips(&mut self, _t: f64, _y: &[f64], _slips: &mut [Slip]) {}
 
-    /// One step of the system's own fixed-step method, for [`crate::Method::Own`].
+    /// One step of the system's own fixed-step method, for [`crate::Method::RealTime`].
     fn own_step(&mut self, _t: f64, _h: f64, _y: &[f64], _y_new: &mut [f64], _quad: &mut [f64]) -> Result<(), Trouble> {
         Err(Trouble::Fatal { code: usize::MAX })
     }

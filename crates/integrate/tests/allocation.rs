@@ -190,7 +190,7 @@ fn a_step_does_not_allocate() {
                 continue;
             }
             let mut system = Changing::new(form, analytic);
-            let options = Options::new(method, control.clone());
+            let options = Options::new(method, *control);
             let mut driver = Driver::new(&mut system, 0.0, &[1.0, 0.0, 1.0], options).unwrap();
             let mut sink = Sum { n: 0, sum: 0.0 };
             let before = COUNT.with(Cell::get);

@@ -24,7 +24,7 @@ type Six = [Three; 2];
 
 const NOTHING: Six = [[Four::ZERO; 3]; 2];
 
-/// What four columns need on their way.
+/// Scratch of four columns.
 #[derive(Debug, Clone)]
 pub(crate) struct Scratch {
     /// Forces, then accelerations, of each body; `n_bodies`.

@@ -1,7 +1,7 @@
 //! Mass matrix: the composite-rigid-body algorithm (RBDA table 6.2).
 //!
 //! ```text
-//! IC_p += IC_i seen from p        F = IC_i S_i        M_ii = S_iᵀ F + armature        M_ij = S_jᵀ F,  j from i to the world
+//! IC_p += IC_i seen from p        F = IC_i S_i        M_ii = S_iᵀ F + armature   M_ij = S_jᵀ F,  j from i to the world
 //! ```
 //!
 //! Here alone the links keep their own origins but share the world's axes: of the n·depth transforms of F from joint to

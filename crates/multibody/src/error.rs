@@ -55,7 +55,7 @@ pub enum ModelError {
     NonPhysicalInertia {
         /// The link.
         link: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// A joint axis of length zero.
@@ -100,9 +100,9 @@ pub enum Error {
     Length {
         /// Which argument.
         what: &'static str,
-        /// What the model needs.
+        /// The number that the model needs.
         expected: usize,
-        /// What was given.
+        /// The number given.
         got: usize,
     },
     /// A body, joint or row index the model does not have.
@@ -112,7 +112,7 @@ pub enum Error {
         what: &'static str,
         /// The index given.
         index: usize,
-        /// How many there are.
+        /// The number there is.
         count: usize,
     },
     /// A list that must be ordered is not.
@@ -129,7 +129,8 @@ pub enum Error {
     },
     /// The mass matrix is singular: a joint moves nothing that has inertia.
     #[error(
-        "the inertia felt by joint `{joint}` is {inertia:?}: nothing resists its motion; give the links beyond it mass or the joint armature"
+        "the inertia felt by joint `{joint}` is {inertia:?}: nothing resists its motion; give the links beyond \
+        it mass or the joint armature"
     )]
     Singular {
         /// The joint.
@@ -140,7 +141,8 @@ pub enum Error {
     /// A joint that has inertia, but whose row reads no positive part of it: its load grows faster with its
     /// acceleration than the effort does.
     #[error(
-        "joint `{joint}` jams: read along its loaded row the inertia it feels is {inertia:?}, so that no acceleration follows from its effort"
+        "joint `{joint}` jams: read along its loaded row the inertia it feels is {inertia:?}, so that no \
+        acceleration follows from its effort"
     )]
     Jam {
         /// The joint.

@@ -37,7 +37,7 @@ pub struct FloatingTree {
     pub spin: Vector3<f64>,
 }
 
-/// Where a link is in the world and how it moves.
+/// Pose and velocity of a link in the world.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LinkMotion {
     /// Canonical link axes to world axes.

@@ -86,8 +86,8 @@ pub fn jerk_begin(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64
 
 /// Jerks q⃛ of joints that read their reaction along `rows` (see [`crate::factor_rows`]) under the effort rates
 /// `tau_rate`, with the joints of `locked` held; at the state of the last [`jerk_begin`], which may serve several calls
-/// as long as no function with another `q` comes between. One factorisation, no iteration. The rates of the joint forces
-/// can then be read by [`Work::reaction_rate`].
+/// as long as no function with another `q` comes between. One factorisation, no iteration. The rates of the joint
+/// forces can then be read by [`Work::reaction_rate`].
 ///
 /// After [`rnea_rate`] in place of [`jerk_begin`] the result is what comes on top of the jerks given there: so joints
 /// whose jerk is prescribed are given it, and held. (Joints with armature that are not held are to be given 0.)
@@ -128,8 +128,8 @@ impl Work {
         self.f_rate[i]
     }
 
-    /// ḟ_i, rates of the components of [`Work::reaction`], canonical axes: at the jerks of the last [`jerk_rows`], or at
-    /// q⃛ = 0 while [`jerk_begin`] alone was called. Panics, like a slice, where there is no body `i`.
+    /// ḟ_i, rates of the components of [`Work::reaction`], canonical axes: at the jerks of the last [`jerk_rows`], or
+    /// at q⃛ = 0 while [`jerk_begin`] alone was called. Panics, like a slice, where there is no body `i`.
     #[inline(always)]
     pub fn reaction_rate(&self, i: usize) -> Force {
         self.rows.f_rate[i]

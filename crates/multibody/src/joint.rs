@@ -1,4 +1,4 @@
-//! Joint kinds. All joints share one outline; the inner loops see the canonical axis z only.
+//! Joint kinds. All joints have the same functions; the inner loops see the canonical axis z only.
 //!
 //! | kind | positions | velocities | motion subspace S (child frame) | X_J(q) |
 //! |---|---|---|---|---|
@@ -13,7 +13,7 @@ use crate::spatial::{ArticulatedInertia, Force, Motion, Transform, V3};
 use crate::trig::sin_cos;
 use nalgebra::{Quaternion, UnitQuaternion, Vector3};
 
-/// What a joint allows, as its user says it.
+/// The motion that a joint allows, as its user gives it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum JointKind {
     /// Nothing: the child is part of its parent.
@@ -32,7 +32,7 @@ pub enum JointKind {
     Free,
 }
 
-/// What the inner loops see.
+/// The kind of joint in the inner loops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kernel {
     Fixed,
@@ -103,7 +103,7 @@ impl Kernel {
         }
     }
 
-    /// `m + S v`, adding only what is not zero.
+    /// `m + S v`, adding only the entries that are not zero.
     #[inline(always)]
     pub(crate) fn add_motion(self, m: &Motion, v: &[f64], at: usize) -> Motion {
         let mut m = *m;
@@ -116,7 +116,7 @@ impl Kernel {
         m
     }
 
-    /// `m + u × S v`, multiplying only what is not zero.
+    /// `m + u × S v`, multiplying only the entries that are not zero.
     #[inline(always)]
     pub(crate) fn add_cross(self, m: &Motion, u: &Motion, v: &[f64], at: usize) -> Motion {
         // u × z = (u_y, −u_x, 0)

@@ -44,8 +44,8 @@ pub(crate) fn follow<const A: bool>(kernel: Kernel, node: &Node, parent: &Link, 
     (link.vel, link.acc) = (vel, acc);
 }
 
-/// Transforms, velocities and accelerations of all links. Transforms first: they wait for no parent, so that the sines of
-/// several joints are under way at once.
+/// Transforms, velocities and accelerations of all links. Transforms first: they wait for no parent, so that the
+/// sines of several joints are under way at once.
 #[inline(always)]
 pub(crate) fn sweep<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) {
     transforms(model, work, q);

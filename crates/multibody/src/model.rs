@@ -56,7 +56,7 @@ impl LinkInertia {
         }
     }
 
-    /// What is wrong with these mass properties, if anything.
+    /// The reason why these mass properties are impossible, if they are.
     pub fn defect(&self) -> Option<String> {
         let I = &self.inertia;
         let numbers = [I.xx, I.xy, I.xz, I.yy, I.yz, I.zz, self.mass];
@@ -96,7 +96,7 @@ pub struct JointSpec {
     pub parent: String,
     /// Child link.
     pub child: String,
-    /// What it allows.
+    /// The motion it allows.
     pub kind: JointKind,
     /// Joint frame in the parent link.
     pub placement: Placement,
@@ -143,7 +143,7 @@ impl JointSpec {
 /// An inertia this small beside those it was computed from is their rounding: a thin rod about its own axis.
 pub(crate) const NOISE: f64 = 16.0 * f64::EPSILON;
 
-/// What the sweeps read of one joint and its body, side by side in memory.
+/// The data of one joint and its body that the sweeps read, side by side in memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Node {
     /// Constant part of the transform, canonical parent to canonical child at position 0.

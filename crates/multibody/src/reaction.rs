@@ -1,4 +1,4 @@
-//! Joint reactions: what the parent link exerts on the child link through the joint.
+//! Joint reactions: the wrench that the parent link exerts on the child link through the joint.
 //!
 //! The whole of it, effort along the joint axis included, at the joint's origin (which is the child's), in the user's
 //! child axes; and resolved along and across the joint axis, which is what bearings feel and load-dependent friction

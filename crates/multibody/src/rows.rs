@@ -12,8 +12,9 @@
 //! δ' = X δ_p     x = D⁻¹ (u − Wᵀ δ')     δ = δ' + S x     δf = IA δ + pA         base to tips
 //! ```
 //!
-//! Written so, a joint waits for u before it passes anything on, and for δ' before it knows x. With V = Xᵀ U D⁻¹ and Y = Xᵀ W D⁻¹ made
-//! once, by the factorisation, both are under way at once, and it is waiting that takes the time in a chain:
+//! Written so, a joint waits for u before it passes anything on, and for δ' before it knows x. With V = Xᵀ U D⁻¹ and
+//! Y = Xᵀ W D⁻¹ made once, by the factorisation, both are under way at once, and it is waiting that takes the time in
+//! a chain:
 //!
 //! ```text
 //! pA_p += Xᵀ pA + V u                   x = D⁻¹ u − Yᵀ δ_p
@@ -47,7 +48,7 @@ pub(crate) struct RowPivot {
     pub Y: Force,
     pub D: f64,
     pub D_inv: f64,
-    /// What D would be with P = S.
+    /// The value of D with P = S.
     pub D_S: f64,
 }
 
@@ -64,7 +65,7 @@ impl RowPivot {
     };
 }
 
-/// What the factorisation keeps, and the forces its solutions bring. Apart from that of `aba`: both may stand.
+/// The factorisation, and the forces of its solutions. It is separate from that of `aba`, so that both may stand.
 #[derive(Debug, Clone)]
 pub(crate) struct Scratch {
     /// Filled tips to base where the body has children; `n_bodies`.

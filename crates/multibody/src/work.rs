@@ -1,4 +1,4 @@
-//! Scratch, made for a model, owned by the caller; and what a snapshot holds.
+//! Scratch, made for a model, owned by the caller; and the state that a snapshot holds.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
@@ -8,7 +8,7 @@ use crate::model::{Model, Node};
 use crate::spatial::{ArticulatedInertia, Force, M3, Motion, RigidInertia, Transform, V3};
 use nalgebra::{Cholesky, U6, Vector3};
 
-/// What a snapshot of a mechanism holds.
+/// The state of a mechanism, as a snapshot holds it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct State {
     /// Time, s.
@@ -26,7 +26,7 @@ impl State {
     }
 }
 
-/// What acts from outside on the links. It stays until changed.
+/// Wrenches that act on the links from outside. They stay until changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outside {
     /// Gravity, world axes, m/s². Starts as the model's.
@@ -48,7 +48,7 @@ impl Outside {
         Ok(())
     }
 
-    /// How fast the wrench on body `i` changes, in the user's link axes: for `jerk`.
+    /// Rate of change of the wrench on body `i`, in the user's link axes: for `jerk`.
     pub fn set_wrench_rate(&mut self, model: &Model, i: usize, rate: Force) -> Result<(), Error> {
         check_body(i, model.n_bodies().min(self.wrench_rate.len()))?;
         let A = &model.to_canonical[i];
@@ -111,7 +111,7 @@ impl Frame {
     }
 }
 
-/// What a joint contributes to the articulated factorisation.
+/// Contribution of a joint to the articulated factorisation.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pivot {
     /// `IA S`.
@@ -123,7 +123,7 @@ pub(crate) struct Pivot {
 /// Scratch for every algorithm of this crate. Canonical frames throughout.
 #[derive(Debug, Clone)]
 pub struct Work {
-    /// What acts from outside.
+    /// Wrenches from outside.
     pub outside: Outside,
     /// Transform, velocity, acceleration and force of each link; `n_bodies`.
     pub(crate) link: Vec<Link>,

@@ -102,7 +102,7 @@ pub enum Coupling {
         /// Normal load.
         #[serde(default)]
         load: Load,
-        /// How many times the friction is larger in the locking direction.
+        /// Factor of the friction in the locking direction.
         #[serde(default = "hundred")]
         lock_factor: f64,
     },
@@ -126,7 +126,7 @@ impl Coupling {
         }
     }
 
-    /// What it is, as spelled in a scene: `Gear`, `Clutch`, …
+    /// Its kind, as spelled in a scene: `Gear`, `Clutch`, …
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Gear { .. } => "Gear",

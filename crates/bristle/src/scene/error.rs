@@ -1,4 +1,4 @@
-//! What is wrong with a scene, where, and what to write instead.
+//! Problems of a scene: reason, place and correction.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,11 +8,11 @@ use super::span::{Position, Sources, Span};
 /// A scene that was refused: every problem that could be found, in the order of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SceneError {
-    /// What is wrong; never empty.
+    /// The problems; never empty.
     pub problems: Vec<Problem>,
 }
 
-/// How bad a problem is.
+/// Severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// The scene cannot be used.
@@ -24,7 +24,7 @@ pub enum Level {
 /// One thing wrong with a scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// How bad it is.
+    /// Severity.
     pub level: Level,
     /// File as it was named by the caller; `override` for an override; `scene` for one made in code.
     pub file: String,
@@ -32,17 +32,17 @@ pub struct Problem {
     pub position: Option<Position>,
     /// The line pointed at, cut to a readable length.
     pub line: String,
-    /// Where in `line` the marked characters are, in characters: from, length.
+    /// The marked characters of `line`: first, number.
     pub mark: (usize, usize),
-    /// Where in the scene, such as `joints.elbow.friction.coulomb`; may be empty.
+    /// Path in the scene, such as `joints.elbow.friction.coulomb`; may be empty.
     pub path: String,
-    /// What is wrong.
+    /// The reason.
     pub reason: String,
-    /// What to write instead; may be empty.
+    /// The correction; may be empty.
     pub help: String,
 }
 
-/// No more problems than these are kept.
+/// Maximum number of problems that are kept.
 pub(crate) const MAX_PROBLEMS: usize = 100;
 
 /// Characters of the source line shown before and after the mark.
@@ -70,7 +70,7 @@ impl Problem {
         let line = source.line(position.line);
         let (before, after) = line.split_at((span.start as usize - source.line_start(position.line)).min(line.len()));
 
-        // the line, or what of a long one is near the mark
+        // the line, or the part of a long one near the mark
         let (lead, trail) =
             if line.chars().nth(2 * CONTEXT).is_none() { (usize::MAX, usize::MAX) } else { (CONTEXT, CONTEXT) };
         let cut = before.char_indices().rev().nth(lead.saturating_sub(1)).map_or(0, |c| c.0);
@@ -118,8 +118,8 @@ impl fmt::Display for Problem {
     }
 }
 
-/// A text of one or more lines for a terminal: control characters, which could move its cursor or change its title, and marks that turn
-/// the direction of writing are shown by their numbers, `\u{1b}`.
+/// A text of one or more lines for a terminal: control characters, which could move its cursor or change its title,
+/// and marks that turn the direction of writing are shown by their numbers, `\u{1b}`.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| {
         c == '\n' || c == '\t' || !(c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'))
@@ -130,7 +130,8 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     text.chars().map(|c| if is_plain(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect()
 }
 
-/// How many cells of a terminal a letter takes: East Asian letters and pictures two, accents on the letter before none.
+/// Number of cells that a letter takes in a terminal: East Asian letters and pictures two, accents on the letter
+/// before none.
 fn cells(letter: char) -> usize {
     match u32::from(letter) {
         0x300..=0x36f | 0x200b..=0x200f | 0xfe00..=0xfe0f => 0,
@@ -198,7 +199,7 @@ pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     best
 }
 
-/// What an insertion, deletion or replacement costs; neighbours swapped, the commonest slip, cost 1.
+/// Cost of an insertion, deletion or replacement; two swapped neighbours, the commonest slip, cost 1.
 const EDIT: usize = 2;
 
 /// The cheapest way to turn `a` into `b`.

@@ -18,7 +18,7 @@ pub struct Joint {
     pub parent: String,
     /// Link the joint carries; each link has exactly one joint that carries it.
     pub child: String,
-    /// How the child moves.
+    /// Kind of motion of the child.
     pub kind: Kind,
     /// Joint frame in the parent link; the child frame coincides with it at position 0.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -47,7 +47,7 @@ pub struct Joint {
     /// Initial state of the bristle, z and w together; left out, both start at their steady values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bristle: Option<Bristle>,
-    /// What drives the joint.
+    /// Drive of the joint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<Drive>,
 }
@@ -74,7 +74,7 @@ impl Joint {
     }
 }
 
-/// How the child of a joint moves relative to its parent.
+/// Motion of the child of a joint relative to its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Kind {
@@ -336,7 +336,7 @@ fn one() -> f64 {
     1.0
 }
 
-/// What drives a joint.
+/// The drive of a joint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Drive {

@@ -5,13 +5,12 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::damage::Damage;
 use super::error::{MAX_PROBLEMS, Problem, SceneError};
 use super::origin::{Document, Origin};
 use super::overrides;
 use super::read::{Findings, Reader};
 use super::span::{OVERRIDE, Source, Sources, Span};
-use super::syntax::{self, Node, SyntaxError, Value};
+use super::syntax::{self, Node, SyntaxError};
 use super::{Joint, Link, Scene};
 
 /// Larger files are refused, bytes: a 10,000-link chain takes about 3 MB.
@@ -26,7 +25,7 @@ impl Scene {
         Self::load_with(path, &[])
     }
 
-    /// Read a scene file, put other values in the places named, and check the result; see [`Scene::parse_with`].
+    /// Read a scene file, replace the values that overrides name, and check the result; see [`Scene::parse_with`].
     pub fn load_with(path: impl AsRef<Path>, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
         let (text, file) = read_text(path.as_ref(), "scene files are text in RON", "scene.ron")?;
         Self::parse_with(&text, &file, overrides)
@@ -37,102 +36,69 @@ impl Scene {
         Self::parse_with(text, file, &[])
     }
 
-    /// Read a text, put other values in the places named, and check the result.
+    /// Read a text, replace the values that overrides name, and check the result.
     ///
     /// An override is a path and a value as it would be written in the file:
     /// `("joints.elbow.friction.coulomb", "0.3")`, `("solver.method", "Radau5")`, `("gravity.2", "-1.62")`.
     /// Elements of lists go by name or by number from 0; fields that the file leaves out are added.
     pub fn parse_with(text: &str, file: &str, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
-        Self::assemble(Draft::read(text, file)?, overrides)
+        Self::assemble(Document::read(text, file)?, overrides)
     }
 
-    /// The scene that a tree of values describes, with other values in the places named, checked.
-    pub(crate) fn assemble(draft: Draft, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
-        let Draft { mut sources, mut root, problems: mut of_syntax, damage } = draft;
+    /// The scene that a tree of values describes, after the overrides have replaced values in it, checked.
+    pub(crate) fn assemble(document: Document, overrides: &[(&str, &str)]) -> Result<Scene, SceneError> {
+        let Document { mut sources, mut root } = document;
         for (path, value) in overrides {
             let source = sources.0.len() as u32;
             sources.0.push(Source::new(OVERRIDE.into(), format!("{path}={value}")));
-            let tree = syntax::parse(&sources.0[source as usize].text, source, path.len() + 1);
-            if !tree.problems.is_empty() {
-                of_syntax.extend(placed(&sources, tree.problems));
-                continue;
-            }
-            // in a file that could not be read whole, what is named may be there
-            match overrides::set(&mut root, &sources, source, path, tree.root) {
-                Err(error) if of_syntax.is_empty() => return Err(error),
-                Err(_) | Ok(()) => {}
-            }
-        }
-        if matches!(root.value, Value::Lost) {
-            return Err(refusal(of_syntax));
+            let text = &sources.0[source as usize].text;
+            let value =
+                syntax::parse_override(text, source, path.len() + 1).map_err(|error| error.problem(&sources))?;
+            overrides::set(&mut root, &sources, source, path, value)?;
         }
 
-        // typed data, then what the types cannot say; of another version only that it is one
-        let reader = Reader::new(&sources, damage);
+        // typed data, then meaning; of a file of another version only the version is reported
+        let reader = Reader::new(&sources);
         let mut scene = read(&reader, &root);
-        let Findings { mut problems, damage, has_gaps } = reader.into_findings();
+        let Findings { mut problems, unreadable, has_gaps } = reader.into_findings();
         scene.origin = Origin(Some(Arc::new(Document { sources, root })));
-        if of_syntax.is_empty() && (problems.is_empty() || scene.version != 1) {
+        if problems.is_empty() || scene.version != 1 {
             scene.validate()?;
             return Ok(scene);
         }
         if !has_gaps {
-            problems.extend(scene.problems_of_meaning(&damage));
+            problems.extend(scene.problems_of_meaning(&unreadable));
         }
-        problems.extend(of_syntax);
         Err(refusal(problems))
     }
 }
 
-/// A file as a tree of values, before it is known what they say.
-pub(crate) struct Draft {
-    /// The texts.
-    pub sources: Sources,
-    /// The tree.
-    pub root: Node,
-    /// What is wrong with the text itself.
-    problems: Vec<Problem>,
-    /// Where something is missing.
-    damage: Damage,
-}
-
-impl Draft {
-    /// The tree of values of a text. What is wrong with the text is said together with what is wrong with the scene.
+impl Document {
+    /// The tree of values of a text, or its first syntax error.
     pub fn read(text: &str, file: &str) -> Result<Self, SceneError> {
         if text.len() as u64 > MAX_BYTES {
             return Err(too_large(file, text.len() as u64).into());
         }
         let sources = Sources(vec![Source::new(file.to_owned(), text.to_owned())]);
-        let tree = syntax::parse(text, 0, 0);
-        let problems = placed(&sources, tree.problems);
-        Ok(Self { problems, damage: Damage::incomplete(tree.incomplete), root: tree.root, sources })
-    }
-
-    /// A tree that was not read from a text of its own.
-    pub fn new(sources: Sources, root: Node) -> Self {
-        Self { sources, root, problems: Vec::new(), damage: Damage::default() }
-    }
-
-    /// An error if the text could not be read whole.
-    pub fn whole(self) -> Result<Self, SceneError> {
-        if self.problems.is_empty() { Ok(self) } else { Err(refusal(self.problems)) }
+        let root = syntax::parse(text, 0).map_err(|error| error.problem(&sources))?;
+        Ok(Self { sources, root })
     }
 }
 
-/// Problems in the order of the file, overrides last, not too many.
+/// The first [`MAX_PROBLEMS`] problems in the order of the file, overrides last.
 fn refusal(mut problems: Vec<Problem>) -> SceneError {
     problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
     problems.truncate(MAX_PROBLEMS);
     SceneError { problems }
 }
 
-/// The text of a file and its name for messages. `what` says what such files are, `such_as` names one.
+/// The text of a file and its name for messages. `what` describes such files, `such_as` is the name of one.
 pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(String, String), SceneError> {
     let file = path.display().to_string();
     let refuse = |reason: String, help: String| Problem::without_place(&file, "", reason, help);
     let unreadable = |error: std::io::Error| refuse(format!("cannot read the file: {error}"), String::new());
 
-    // no more is read than may be: some files have no length, or no end
+    // reading stops at the limit: some files have no length, or no end
     let opened = File::open(path).map_err(unreadable)?;
     let about = opened.metadata().map_err(unreadable)?;
     if about.is_dir() {
@@ -144,7 +110,7 @@ pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(Strin
         return Err(too_large(&file, about.len().max(MAX_BYTES + 1)).into());
     }
     let text = String::from_utf8(bytes).map_err(|error| {
-        // up to the first wrong byte the text is what it was; a mark stands for that byte
+        // the text is unchanged up to the first invalid byte, which is shown as a replacement character
         let start = error.utf8_error().valid_up_to();
         let sources = Sources(vec![Source::new(file.clone(), String::from_utf8_lossy(error.as_bytes()).into_owned())]);
         let span = Span { source: 0, start: start as u32, end: (start + '\u{fffd}'.len_utf8()) as u32 };
@@ -153,15 +119,16 @@ pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(Strin
     Ok((text, file))
 }
 
-/// What is wrong with a text, with its lines.
-pub(crate) fn placed(sources: &Sources, errors: Vec<SyntaxError>) -> Vec<Problem> {
-    let problem = |SyntaxError { span, reason, help }| Problem::at(sources, span, reason, help);
-    errors.into_iter().map(problem).collect()
+impl SyntaxError {
+    /// The error with the line it points at.
+    pub fn problem(self, sources: &Sources) -> Problem {
+        Problem::at(sources, self.span, self.reason, self.help)
+    }
 }
 
 pub(crate) fn too_large(file: &str, bytes: u64) -> Problem {
     let limit = MAX_BYTES / 1_000_000;
-    // of what is hardly too large, or was not read to its end, the size says nothing
+    // the size is not shown if it rounds to the limit, or if the file was not read to its end
     let reason = match bytes as f64 / 1e6 {
         size if size < limit as f64 + 0.05 => format!("the file is too large; the limit is {limit} MB"),
         size => format!("the file has {size:.1} MB; the limit is {limit} MB"),

@@ -1,30 +1,32 @@
-//! Scene files: reading, checking, saving. What a scene says, as plain data; building a world from it is another job.
+//! Scene files: reading, checking, saving. A scene is plain data; `spawn` builds a world from it.
 //!
 //! ```text
 //! file ─syntax─▶ values with places ─read─▶ Scene ─validate─▶ Scene
 //! ```
 //!
-//! A file that cannot be used is refused with every problem that could be found: file, line, column, the line itself, the
-//! reason and what to write instead. Stages after this one find the place of what they cannot do by its path, with
-//! [`Scene::problem`].
+//! A file with a syntax error is refused with the first one; a file without is refused with all its errors of type
+//! and meaning: unknown fields and variants, wrong types, dangling names, values out of range. A message has file,
+//! line, column, the line itself, the reason and a correction. Later stages find the place of a value by its path,
+//! with [`Scene::problem`].
 //!
 //! Files are RON: `Scene(links: […], joints: […])`; field order is free, defaults may be left out.
 
 mod coupling;
-pub(crate) mod damage;
 pub(crate) mod error;
 mod joint;
 mod link;
 pub(crate) mod load;
+#[cfg(feature = "urdf")]
 pub(crate) mod map;
 pub(crate) mod origin;
 mod overrides;
+mod placeholder;
 pub(crate) mod read;
 mod save;
 mod solver;
 pub(crate) mod span;
-mod stand_in;
 pub(crate) mod syntax;
+pub(crate) mod unreadable;
 mod validate;
 
 use serde::Serialize;
@@ -46,7 +48,9 @@ pub use span::Position;
 ///
 /// let text = r#"Scene(
 ///     links: [Link(name: "bob", mass: 1.0, center_of_mass: (0.0, 0.0, -1.0))],
-///     joints: [Joint(name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 0.5)],
+///     joints: [Joint(
+///         name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 0.5,
+///     )],
 /// )"#;
 /// let scene = Scene::parse(text, "pendulum.ron")?;
 /// assert_eq!(scene.joints[0].position.scalar(), 0.5);
@@ -55,7 +59,7 @@ pub use span::Position;
 /// let scene = Scene::parse_with(text, "pendulum.ron", &[("joints.hinge.damping", "0.1")])?;
 /// assert_eq!(scene.joints[0].damping, 0.1);
 ///
-/// // what is wrong is said with its place
+/// // errors have a place
 /// let error = Scene::parse(&text.replace(" mass:", " mas:"), "pendulum.ron").unwrap_err();
 /// assert!(error.to_string().contains("pendulum.ron:2:31") && error.to_string().contains("did you mean `mass`?"));
 /// # Ok::<(), bristle::scene::SceneError>(())
@@ -64,7 +68,7 @@ pub use span::Position;
 pub struct Scene {
     /// Version of the format: 1.
     pub version: u32,
-    /// What it shows.
+    /// Title.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// Acceleration of gravity in world axes, m/s².
@@ -76,7 +80,7 @@ pub struct Scene {
     /// Gears, clutches and the like.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub couplings: Vec<Coupling>,
-    /// How loads that depend on acceleration are dealt with.
+    /// Treatment of loads that depend on acceleration.
     #[serde(skip_serializing_if = "is_default")]
     pub formulation: Formulation,
     /// Method and step control, where the scene asks for one.
@@ -84,9 +88,9 @@ pub struct Scene {
     pub solver: Solver,
     /// Simulated time, s.
     pub duration: f64,
-    /// What is recorded.
+    /// The rows that are recorded.
     pub output: Output,
-    /// The text it was read from, for messages; not part of what it says.
+    /// The text it was read from, for messages; not part of the comparison of two scenes.
     #[serde(skip)]
     pub origin: Origin,
 }
@@ -110,12 +114,14 @@ impl Default for Scene {
 }
 
 impl Scene {
-    /// The integration method: the one asked for, otherwise `Radau5` where a bristle law is present and `Dopri5` elsewhere.
+    /// The integration method: the one asked for, otherwise `Radau5` where a bristle law is present and `Dopri5`
+    /// elsewhere.
     pub fn method(&self) -> Method {
         self.solver.method.unwrap_or_else(|| if self.has_bristles() { Method::Radau5 } else { Method::Dopri5 })
     }
 
-    /// The step control: the one asked for, otherwise by error with `rtol` 1e-8 and `atol` 1e-10; for `RealTime` steps of 1 ms.
+    /// The step control: the one asked for, otherwise by error with `rtol` 1e-8 and `atol` 1e-10; for `RealTime`
+    /// steps of 1 ms.
     pub fn control(&self) -> Control {
         let is_real_time = self.method() == Method::RealTime;
         let default = if is_real_time { Control::Constant { step: 1e-3 } } else { Control::default() };

@@ -1,4 +1,4 @@
-//! Where a scene came from: the text, and the place of everything in it.
+//! The origin of a scene: its text, and the place of every value in it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -47,7 +47,8 @@ impl Origin {
 }
 
 impl Scene {
-    /// Line and column of what a path names, such as `joints.elbow.friction`; `None` if the file does not say it.
+    /// Line and column of the value that a path names, such as `joints.elbow.friction`; `None` if the file does not
+    /// give it.
     ///
     /// Elements of lists go by name or by number from 0. A place within an override counts in `path=value`.
     pub fn span_of(&self, path: &str) -> Option<Position> {
@@ -57,9 +58,9 @@ impl Scene {
         rest.is_empty().then(|| document.sources.0[span.source as usize].position(span.start as usize))
     }
 
-    /// A problem with what a path names, at its place, or at the nearest place around it that the file has.
+    /// A problem with the value that a path names, at its place, or at the nearest place around it that the file has.
     ///
-    /// For stages after reading: what a scene asks for may be well-formed and still not be possible.
+    /// For stages after reading: a well-formed scene may still be impossible to simulate.
     pub fn problem(&self, path: &str, reason: impl Into<String>, help: impl Into<String>) -> Problem {
         let (reason, help) = (reason.into(), help.into());
         match &self.origin.0 {

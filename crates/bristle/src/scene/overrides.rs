@@ -65,7 +65,7 @@ pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, v
                     );
                 }
             },
-            Value::Number(_) | Value::Text(_) | Value::Word | Value::Lost => {
+            Value::Number(_) | Value::Text(_) | Value::Word => {
                 return refuse(format!("there is no `{segment}` here: this is a plain value"), "set it whole".into());
             }
         };

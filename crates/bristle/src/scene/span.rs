@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// A range of bytes in one of the texts a scene was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Span {
-    /// Index into [`Sources`]: 0 is the file, the others are what was put on top of it.
+    /// Index into [`Sources`]: 0 is the file, the others are overrides and friction files.
     pub source: u32,
     /// First byte.
     pub start: u32,
@@ -24,7 +24,7 @@ pub struct Position {
     pub column: usize,
 }
 
-/// What overrides go by in messages.
+/// The name of overrides in messages.
 pub(crate) const OVERRIDE: &str = "override";
 
 /// One text with its name.

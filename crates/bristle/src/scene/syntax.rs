@@ -4,23 +4,15 @@
 //! value = number | "text" | word | [ value, … ] | word? ( value, … ) | word? ( key: value, … )
 //! ```
 //!
-//! Comments (`//`, nested `/* */`), raw strings, trailing commas and `#![enable(…)]` lines as in RON. Words are kept as
-//! places, numbers as `f64`. Depth and number of values are bounded, so that no input can exhaust stack or memory.
+//! Comments (`//`, nested `/* */`), raw strings, trailing commas and `#![enable(…)]` lines are as in RON. Words are
+//! kept as places, numbers as `f64`. Depth and number of values are bounded, so that no input can exhaust stack or
+//! memory.
 //!
-//! What is wrong is noted and reading goes on, so that all of it is said at once:
-//!
-//! - a value that is none, a comma, colon or quote forgotten: that value alone is [`Value::Lost`];
-//! - brackets that do not balance: the entry is lost, and reading goes on where the next one begins, if the lines are
-//!   indented so that this is beyond doubt (see [`resume`](Parser::resume)); otherwise it ends there, and the message says so.
+//! Parsing ends at the first syntax error. Errors of type and meaning are found later, all at once, in the tree.
 
-mod brackets;
-mod recover;
 mod scan;
 
-use super::error::MAX_PROBLEMS;
 use super::span::{Sources, Span};
-pub(crate) use brackets::MAX_DEPTH;
-pub(super) use scan::Parsed;
 use scan::Scanner;
 
 /// A value and its place.
@@ -28,18 +20,18 @@ use scan::Scanner;
 pub(crate) struct Node {
     /// From the first to the last character of the value.
     pub span: Span,
-    /// What it is.
+    /// The value itself.
     pub value: Value,
 }
 
-/// What can stand in a scene file.
+/// The kinds of value in a scene file.
 #[derive(Debug, Clone)]
 pub(crate) enum Value {
     /// `1.0e-3`
     Number(f64),
     /// `"elbow"`
     Text(Box<str>),
-    /// `Dopri5`: its text is what the span covers.
+    /// `Dopri5`: the span covers its text.
     Word,
     /// `[a, b]`
     List(Vec<Node>),
@@ -47,8 +39,6 @@ pub(crate) enum Value {
     Tuple { name: Option<Span>, items: Vec<Node> },
     /// `(key: a)` or `Name(key: a)`
     Fields { name: Option<Span>, fields: Vec<Field> },
-    /// Something that cannot be read; why is among the problems.
-    Lost,
 }
 
 /// `key: value`
@@ -56,7 +46,7 @@ pub(crate) enum Value {
 pub(crate) struct Field {
     /// Place of the key.
     pub key: Span,
-    /// What it is given.
+    /// Its value.
     pub value: Node,
 }
 
@@ -74,7 +64,7 @@ impl Node {
         }
     }
 
-    /// What it is, for a message.
+    /// The kind of value, for a message.
     pub fn describe(&self, sources: &Sources) -> String {
         let short = |text: &str| -> String {
             if text.chars().count() > 24 { text.chars().take(23).chain(['…']).collect() } else { text.to_owned() }
@@ -84,7 +74,6 @@ impl Node {
             Value::Text(text) => format!("the text \"{}\"", short(text)),
             Value::Word => format!("`{}`", short(sources.text(self.span))),
             Value::List(_) => "a list `[…]`".into(),
-            Value::Lost => "what cannot be read".into(),
             Value::Tuple { name: None, items } => match items.len() {
                 1 => "`(…)` with one value".into(),
                 n => format!("`(…)` with {n} values"),
@@ -97,7 +86,7 @@ impl Node {
     }
 }
 
-/// Why a text is not a tree of values.
+/// The first syntax error of a text.
 #[derive(Debug)]
 pub(crate) struct SyntaxError {
     pub span: Span,
@@ -105,169 +94,94 @@ pub(crate) struct SyntaxError {
     pub help: String,
 }
 
-/// What was read of a text.
-#[derive(Debug)]
-pub(crate) struct Tree {
-    /// The value.
-    pub root: Node,
-    /// What is wrong, in the order in which it was found.
-    pub problems: Vec<SyntaxError>,
-    /// Lists and parentheses of which something is missing.
-    pub incomplete: Vec<Span>,
-}
+pub(crate) type Parsed<T> = Result<T, SyntaxError>;
 
-/// Values in all: a link with its joint takes about fifty.
+/// Maximum number of values in a file: a link with its joint takes about fifty.
 const MAX_VALUES: usize = 4_000_000;
 
-/// Parse the text from byte `from` on as one value.
-pub(crate) fn parse(text: &str, source: u32, from: usize) -> Tree {
-    let mut parser = Parser::new(text, source, from);
-    let root = parser.document(from);
-    Tree { root, problems: parser.problems, incomplete: parser.incomplete }
+/// Maximum depth of values inside values: a scene needs about ten, nested signals a few more.
+pub(crate) const MAX_DEPTH: usize = 64;
+
+/// Parse the text of a scene as one value.
+pub(crate) fn parse(text: &str, source: u32) -> Parsed<Node> {
+    let mut parser = Parser::new(text, source, 0);
+    parser.scan.skip_attributes()?;
+    if parser.scan.peek().is_none() {
+        let help = "a scene is written `Scene(links: […], joints: […])`";
+        return Err(parser.scan.error(0..text.len(), "the file is empty", help));
+    }
+    let root = parser.value()?;
+    let end = parser.scan.at;
+    parser.scan.skip_blank()?;
+    if parser.scan.peek().is_none() {
+        return Ok(root);
+    }
+    let unexpected = parser.scan.error_here("unexpected text after the end", "a file holds one `Scene(…)`");
+    // `Scene(gravity: (0, 0, -9.81)), links: …`
+    let is_comma = parser.scan.peek() == Some(b',');
+    parser.scan.at += 1;
+    if is_comma && parser.scan.skip_blank().is_ok() && parser.scan.peek().is_some() {
+        let help = "is it, or one before it, a bracket too many?";
+        return Err(parser.scan.error(end - 1..end, "the scene ends here, but more text follows", help));
+    }
+    Err(unexpected)
 }
 
-/// Reads values, and notes what is wrong.
+/// Parse the value of an override, which begins at byte `from` of the text.
+pub(crate) fn parse_override(text: &str, source: u32, from: usize) -> Parsed<Node> {
+    let mut parser = Parser::new(text, source, from);
+    parser.scan.skip_attributes()?;
+    if parser.scan.peek().is_none() {
+        return Err(parser.scan.error_here("the value is missing", "write `path=value`"));
+    }
+    let root = parser.value()?;
+    parser.scan.skip_blank()?;
+    match parser.scan.peek() {
+        None => Ok(root),
+        Some(_) => Err(parser.scan.error_here("unexpected text after the end", "give one value")),
+    }
+}
+
+/// Reads values until the first error.
 pub(super) struct Parser<'a> {
     pub scan: Scanner<'a>,
     depth: usize,
     n_values: usize,
-    pub problems: Vec<SyntaxError>,
-    incomplete: Vec<Span>,
-    /// Brackets do not balance: the way back to where reading can go on.
-    pub stop: Option<Stop>,
-    /// What stood here was skipped, and with it perhaps a comma.
-    forgives: bool,
-    /// The text is one value.
-    is_document: bool,
-}
-
-/// Why reading cannot simply go on.
-pub(super) struct Stop {
-    pub error: SyntaxError,
-    /// Where that was noticed.
-    at: usize,
-    /// Up to where everything was read.
-    read_to: usize,
-    /// Nothing helps: junk, or the end of the file inside a comment.
-    is_final: bool,
+    /// The first pair of brackets that closes on a line indented less than the line where it opens: in case of an
+    /// unbalanced bracket the missing one probably belongs between them.
+    suspect: Option<(usize, usize)>,
 }
 
 impl<'a> Parser<'a> {
     pub fn new(text: &'a str, source: u32, from: usize) -> Self {
-        Self {
-            scan: Scanner::new(text, source, from),
-            depth: 0,
-            n_values: 0,
-            problems: Vec::new(),
-            incomplete: Vec::new(),
-            stop: None,
-            forgives: false,
-            is_document: false,
-        }
+        Self { scan: Scanner::new(text, source, from), depth: 0, n_values: 0, suspect: None }
     }
 }
 
 impl Parser<'_> {
-    /// One value and nothing else.
-    fn document(&mut self, from: usize) -> Node {
-        let is_override = from > 0;
-        self.is_document = !is_override;
-        let missing = Node { span: self.scan.span(from..from), value: Value::Lost };
-        if let Err(error) = self.scan.skip_attributes() {
-            self.problems.push(error);
-            return missing;
-        }
-        if self.scan.peek().is_none() {
-            self.problems.push(if is_override {
-                self.scan.error_here("the value is missing", "write `path=value`")
-            } else {
-                let help = "a scene is written `Scene(links: […], joints: […])`";
-                self.scan.error(from..self.scan.text.len(), "the file is empty", help)
-            });
-            return missing;
-        }
-        let root = self.value();
-        self.blank();
-        let is_lost = matches!(root.value, Value::Lost);
-        if self.stop.is_none() && !is_lost && self.scan.peek().is_some() {
-            let help = if is_override { "give one value" } else { "a file holds one `Scene(…)`" };
-            self.incomplete.push(root.span);
-            self.stop(self.scan.error_here("unexpected text after the end", help));
-        }
-        if let Some(Stop { mut error, read_to, .. }) = self.stop.take() {
-            // how far what else is said can be trusted
-            if !is_override && !is_lost {
-                let before = &self.scan.text[..read_to.min(self.scan.text.len())];
-                let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-                let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-                let note = format!("the file was read only to line {line}, column {column}");
-                let between = match error.help.as_str() {
-                    "" => "",
-                    help if help.ends_with('?') => " ",
-                    _ => "; ",
-                };
-                error.help += &format!("{between}{note}");
-            }
-            self.problems.push(error);
-        }
-        root
-    }
-
-    /// Whether the value that just ended was to go on: a comma and something else stand behind it.
-    fn is_followed_by_more(&self) -> bool {
-        let mut ahead = self.scan;
-        let is_comma = self.is_document && ahead.skip_blank().is_ok() && ahead.peek() == Some(b',');
-        ahead.at += usize::from(is_comma);
-        is_comma && ahead.skip_blank().is_ok() && ahead.peek().is_some()
-    }
-
-    /// Any value. What cannot be read is lost, and reading stands behind it, unless there is a [`Stop`].
-    pub fn value(&mut self) -> Node {
-        self.blank();
+    /// Any value.
+    pub fn value(&mut self) -> Parsed<Node> {
+        self.scan.skip_blank()?;
         let start = self.scan.at;
         self.n_values += 1;
         if self.n_values > MAX_VALUES {
-            let reason = format!("more than {MAX_VALUES} values in one file");
-            self.halt(self.scan.error_here(reason, "split the scene"));
+            return Err(self.scan.error_here(format!("more than {MAX_VALUES} values in one file"), "split the scene"));
         }
-        if self.stop.is_some() {
-            return Node { span: self.scan.span(start..start), value: Value::Lost };
-        }
-        let mut is_incomplete = false;
         let value = match self.scan.peek() {
-            Some(b'"') => match self.scan.text_value() {
-                Ok(text) => Value::Text(text.into()),
-                // up to where it probably ends
-                Err(error) => {
-                    self.forgives = matches!(self.scan.peek(), Some(b'\n' | b'\r'));
-                    let is_whole = self.scan.text[..self.scan.at].ends_with('"');
-                    let text = self.scan.text[start..self.scan.at].trim_matches(['"', ' ', '\t']);
-                    self.report(error);
-                    if is_whole { Value::Lost } else { Value::Text(text.into()) }
-                }
-            },
-            Some(b'r') if self.scan.starts_with("r\"") || self.scan.starts_with("r#") => match self.scan.raw_text() {
-                Ok(text) => Value::Text(text.into()),
-                Err(error) => {
-                    self.halt(error);
-                    Value::Lost
-                }
-            },
-            Some(b'[') => self.brackets('[', ']', None, &mut is_incomplete),
-            Some(b'(') => self.brackets('(', ')', None, &mut is_incomplete),
-            Some(b'+' | b'-' | b'.' | b'0'..=b'9') => match self.scan.number() {
-                Ok(number) => Value::Number(number),
-                Err(error) => self.lost(error),
-            },
+            Some(b'"') => Value::Text(self.scan.text_value()?.into()),
+            Some(b'r') if self.scan.starts_with("r\"") || self.scan.starts_with("r#") => {
+                Value::Text(self.scan.raw_text()?.into())
+            }
+            Some(b'[') => self.list()?,
+            Some(b'(') => self.parentheses(None)?,
+            Some(b'+' | b'-' | b'.' | b'0'..=b'9') => Value::Number(self.scan.number()?),
             Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => {
                 let word = self.scan.word();
-                let end = self.scan.at;
-                self.blank();
-                if self.stop.is_none() && self.scan.peek() == Some(b'(') {
-                    let name = self.scan.span(word);
-                    self.brackets('(', ')', Some(name), &mut is_incomplete)
+                self.scan.skip_blank()?;
+                if self.scan.peek() == Some(b'(') {
+                    self.parentheses(Some(self.scan.span(word)))?
                 } else {
-                    self.scan.at = end;
+                    self.scan.at = word.end;
                     match &self.scan.text[word] {
                         "inf" => Value::Number(f64::INFINITY),
                         "NaN" => Value::Number(f64::NAN),
@@ -282,58 +196,197 @@ impl Parser<'_> {
                         "scenes have no `{…}`".into(),
                         "write fields in parentheses, `Link(name: …, mass: …)`, and lists in brackets, `[…]`",
                     ),
+                    Some(b',') => (
+                        "expected a value, found `,`".into(),
+                        "is a value or a closing bracket missing before it, or is it a comma too many?",
+                    ),
                     Some(b'\'') => ("a value cannot begin with `'`".into(), "write text in double quotes, \"…\""),
                     Some(_) => (format!("expected a value, found {}", self.scan.found()), ""),
                 };
-                let error = self.scan.error_here(reason, help);
-                if found.is_none() {
-                    self.stop(error);
-                    Value::Lost
-                } else {
-                    let value = self.lost(error);
-                    self.skip_entry();
-                    value
-                }
+                return Err(self.scan.error_here(reason, help));
             }
         };
-        let span = self.scan.span(start..self.scan.at.max(start));
-        if is_incomplete {
-            self.incomplete.push(span);
+        Ok(Node { span: self.scan.span(start..self.scan.at), value })
+    }
+
+    /// `[a, b]`
+    fn list(&mut self) -> Parsed<Value> {
+        let open = self.open()?;
+        let mut items = Vec::new();
+        while !self.is_closed(open, '[', ']')? {
+            let item = self.value()?;
+            let end = self.scan.at;
+            self.scan.skip_blank()?;
+            if self.scan.peek() == Some(b':') && matches!(item.value, Value::Word) {
+                let line = self.line_number(open);
+                let help = format!("is a bracket too many before it, or the `[` on line {line} not closed?");
+                return Err(SyntaxError { span: item.span, reason: "a field cannot stand in a list".into(), help });
+            }
+            items.push(item);
+            self.separator(open, '[', ']', end)?;
         }
-        Node { span, value }
+        self.depth -= 1;
+        Ok(Value::List(items))
     }
 
-    /// White space and comments; a comment without an end is the end.
-    fn blank(&mut self) {
-        if let Err(error) = self.scan.skip_blank() {
-            self.halt(error);
+    /// `(a, b)` or `(key: a)`, with or without a name in front.
+    fn parentheses(&mut self, name: Option<Span>) -> Parsed<Value> {
+        let open = self.open()?;
+        let (mut items, mut fields) = (Vec::new(), Vec::new());
+        while !self.is_closed(open, '(', ')')? {
+            let key = self.key()?;
+            // `(0.0, 1.0, mass: 1.0`: a field of the parentheses around these
+            if let Some(key) = key
+                && name.is_none()
+                && !items.is_empty()
+            {
+                let key = &self.scan.text[key.start as usize..key.end as usize];
+                let reason = format!("this `(` is not closed before `{key}`");
+                return Err(self.scan.error(open..open + 1, reason, "close it with `)`"));
+            }
+            let value = self.value()?;
+            let (end, head) = (self.scan.at, value.head());
+            match key {
+                Some(key) => fields.push(Field { key, value }),
+                None => items.push(value),
+            }
+            self.separator(open, '(', ')', end)?;
+            if !items.is_empty() && !fields.is_empty() {
+                let reason = "values with and without a name in one pair of parentheses".into();
+                let line = self.line_number(open);
+                let is_open = format!("write `key: value`; or is the `(` on line {line} not closed before this?");
+                let help = self.missing_bracket().unwrap_or(is_open);
+                return Err(SyntaxError { span: key.unwrap_or(head), reason, help });
+            }
+        }
+        self.depth -= 1;
+        Ok(if fields.is_empty() { Value::Tuple { name, items } } else { Value::Fields { name, fields } })
+    }
+
+    /// Move over an opening bracket. Returns its place.
+    fn open(&mut self) -> Parsed<usize> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            let reason = format!("nested more than {MAX_DEPTH} deep");
+            return Err(self.scan.error_here(reason, "no scene needs this: look for a bracket too many"));
+        }
+        self.scan.at += 1;
+        Ok(self.scan.at - 1)
+    }
+
+    /// Move over the closing bracket, if it is next. The end of the file or another closing bracket is an error.
+    pub fn is_closed(&mut self, open: usize, bracket: char, close: char) -> Parsed<bool> {
+        self.scan.skip_blank()?;
+        match self.scan.peek() {
+            Some(found) if char::from(found) == close => {
+                self.note_suspect(open);
+                self.scan.at += 1;
+                Ok(true)
+            }
+            None => {
+                let help = self.missing_bracket().unwrap_or_default();
+                Err(self.scan.error(open..open + 1, format!("this `{bracket}` is never closed"), help))
+            }
+            Some(b')' | b']' | b'}') => {
+                let reason = format!("expected `{close}`, found {}", self.scan.found());
+                let is_open = format!("the `{bracket}` on line {} is still open", self.line_number(open));
+                Err(self.scan.error_here(reason, self.missing_bracket().unwrap_or(is_open)))
+            }
+            Some(_) => Ok(false),
         }
     }
 
-    /// Note what is wrong.
-    pub fn report(&mut self, error: SyntaxError) {
-        if self.problems.len() + 1 >= MAX_PROBLEMS {
-            self.halt(error);
-        } else {
-            self.problems.push(error);
+    /// Move over the comma after an entry that ends at `end`. None is needed before a closing bracket.
+    pub fn separator(&mut self, open: usize, bracket: char, close: char, end: usize) -> Parsed<()> {
+        self.scan.skip_blank()?;
+        match self.scan.peek() {
+            Some(b',') => self.scan.at += 1,
+            Some(b')' | b']' | b'}') | None => {
+                if self.is_closed(open, bracket, close)? {
+                    self.scan.at -= 1;
+                }
+            }
+            Some(_) => return Err(self.comma_missing(close, end)),
+        }
+        Ok(())
+    }
+
+    /// Compare the indentation of a closing bracket that begins its line with that of the line of the opening one.
+    fn note_suspect(&mut self, open: usize) {
+        let (text, close) = (self.scan.text, self.scan.at);
+        let is_space = |c: char| c == ' ' || c == '\t';
+        let before = text[..close].trim_end_matches(is_space);
+        if self.suspect.is_none() && before.len() > open && before.ends_with('\n') {
+            let line = &text[text[..open].rfind('\n').map_or(0, |n| n + 1)..];
+            let indentation = line.len() - line.trim_start_matches(is_space).len();
+            if close - before.len() < indentation {
+                self.suspect = Some((open, close));
+            }
         }
     }
 
-    fn lost(&mut self, error: SyntaxError) -> Value {
-        self.report(error);
-        Value::Lost
+    /// The probable place of a missing bracket, for a message.
+    fn missing_bracket(&self) -> Option<String> {
+        let (open, close) = self.suspect?;
+        let (bracket, closing) = (&self.scan.text[open..=open], &self.scan.text[close..=close]);
+        let (from, to) = (self.line_number(open), self.line_number(close));
+        Some(format!("is a `{closing}` missing? The `{bracket}` on line {from} is closed only on line {to}"))
     }
 
-    /// Brackets do not balance; the first reason counts.
-    fn stop(&mut self, error: SyntaxError) {
-        let at = self.scan.at;
-        self.stop.get_or_insert(Stop { error, at, read_to: at, is_final: false });
+    /// The error of a missing comma after an entry that ends at `end`.
+    fn comma_missing(&self, close: char, end: usize) -> SyntaxError {
+        let text = self.scan.text;
+        let found = text[self.scan.at..].chars().next().unwrap_or(' ');
+        if found.is_alphanumeric() && !found.is_ascii() {
+            let reason = format!("`{found}` cannot stand here");
+            return self.scan.error_here(reason, "names are written with the letters a to z");
+        }
+        let is_word_before = text[..end].ends_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        let help = match found {
+            '*' | '/' | '+' | '-' | '^' => "write the number itself: there is no arithmetic",
+            _ if is_word_before => "is a `:` or a comma missing?",
+            _ => "is a comma missing?",
+        };
+        // a comma forgotten at the end of a line is missing there, not at the start of the next
+        let here = if text[end..self.scan.at].contains('\n') { end } else { self.scan.at };
+        let length = text[here..].chars().next().map_or(0, char::len_utf8);
+        self.scan.error(here..here + length, format!("expected `,` or `{close}`"), help)
     }
 
-    /// There is no going on.
-    fn halt(&mut self, error: SyntaxError) {
-        self.stop(error);
-        self.stop.iter_mut().for_each(|stop| stop.is_final = true);
+    /// `key:`, if a key is next.
+    fn key(&mut self) -> Parsed<Option<Span>> {
+        let mut ahead = self.scan;
+        if ahead.peek() == Some(b'"') {
+            let start = ahead.at;
+            let Ok(text) = ahead.text_value() else { return Ok(None) };
+            let quoted = start..ahead.at;
+            ahead.skip_blank()?;
+            if ahead.peek() != Some(b':') {
+                return Ok(None);
+            }
+            return Err(ahead.error(quoted, "names of fields have no quotes", format!("write `{text}: …`")));
+        }
+        let word = ahead.word();
+        if !self.scan.text[word.clone()].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            return Ok(None);
+        }
+        ahead.skip_blank()?;
+        match ahead.peek() {
+            Some(b':') => {
+                self.scan.at = ahead.at + 1;
+                Ok(Some(self.scan.span(word)))
+            }
+            Some(b'=') => {
+                let help = format!("write `{}: …`", &self.scan.text[word]);
+                Err(ahead.error_here("fields are given with `:`, not `=`", help))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The line of a place, from 1.
+    fn line_number(&self, at: usize) -> usize {
+        self.scan.text[..at].bytes().filter(|&b| b == b'\n').count() + 1
     }
 }
 
@@ -342,7 +395,7 @@ mod tests {
     use super::*;
 
     fn number(text: &str) -> Option<f64> {
-        match parse(text, 0, 0).root.value {
+        match parse(text, 0).ok()?.value {
             Value::Number(x) => Some(x),
             _ => None,
         }
@@ -364,17 +417,16 @@ mod tests {
     #[test]
     fn text_escapes_and_comments() {
         let text = r##"/* a /* nested */ comment */ [ "a\"\u{e9}\x41", r#"b"c"#, ] // end"##;
-        let Value::List(items) = parse(text, 0, 0).root.value else { panic!("a list") };
+        let Value::List(items) = parse(text, 0).unwrap().value else { panic!("a list") };
         let texts: Vec<_> = items.iter().map(|n| if let Value::Text(t) = &n.value { &**t } else { "" }).collect();
         assert_eq!(texts, ["a\"éA", "b\"c"]);
     }
 
     #[test]
     fn depth_is_bounded() {
-        const MAX_DEPTH: usize = brackets::MAX_DEPTH;
         let deep = "[".repeat(1_000_000);
-        assert!(parse(&deep, 0, 0).problems[0].reason.contains("nested"));
+        assert!(parse(&deep, 0).unwrap_err().reason.contains("nested"));
         let shut = format!("{}{}", "(".repeat(MAX_DEPTH), ")".repeat(MAX_DEPTH));
-        assert!(parse(&shut, 0, 0).problems.is_empty());
+        assert!(parse(&shut, 0).is_ok());
     }
 }

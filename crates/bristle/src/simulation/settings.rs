@@ -2,8 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::scene;
-use bristle_integrate::control::Atol;
-use bristle_integrate::{Control, Method, Options};
+use bristle_integrate::Options;
 
 /// How a world is to be simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,7 +48,7 @@ impl Settings {
             return Err(Error::Number { name, what, value, range: "positive and finite" });
         }
         refuse_settings(self)?;
-        Ok(Options::new(method(self.method), control(self.control)))
+        Ok(Options::new(self.method, self.control))
     }
 }
 
@@ -66,34 +65,4 @@ fn refuse_settings(settings: &Settings) -> Result<()> {
         "step control other than `Constant(step: …)` with `RealTime`"
     };
     Err(Error::Unsupported { name: "solver".into(), what: what.into() })
-}
-
-fn method(method: scene::Method) -> Method {
-    match method {
-        scene::Method::Euler => Method::Euler,
-        scene::Method::MixedEuler => Method::MixedEuler,
-        scene::Method::LinearlyImplicitEuler => Method::LinearlyImplicitEuler,
-        scene::Method::Rk4 => Method::Rk4,
-        scene::Method::Dopri5 => Method::Dopri5,
-        scene::Method::Trapezoidal => Method::Trapezoidal,
-        scene::Method::Radau3 => Method::Radau3,
-        scene::Method::Radau5 => Method::Radau5,
-        scene::Method::GeneralizedAlpha { spectral_radius } => Method::GeneralizedAlpha { spectral_radius },
-        scene::Method::RealTime => Method::Own,
-    }
-}
-
-fn control(control: scene::Control) -> Control {
-    match control {
-        scene::Control::Constant { step } => Control::Constant { step },
-        scene::Control::Error { rtol, atol } => Control::error(rtol, atol),
-        scene::Control::Elementary { rtol, atol } => Control::Elementary { rtol, atol: Atol::Uniform(atol) },
-        scene::Control::DymoreCoulomb { min, max, v_min, t_s } => Control::DymoreCoulomb { min, max, v_min, t_s },
-        scene::Control::DymoreLuGre { min, v_min, alpha, t_s } => Control::DymoreLuGre { min, v_min, alpha, t_s },
-        scene::Control::Velocity { inside, outside, range } => Control::Velocity { inside, outside, range },
-        scene::Control::TimeConstant { max, fraction } => Control::TimeConstant { max, fraction },
-        scene::Control::TimeConstantSwitch { threshold, below, above } => {
-            Control::TimeConstantSwitch { threshold, below, above }
-        }
-    }
 }

@@ -8,17 +8,16 @@
 //! }
 //! ```
 //!
-//! What an entry gives takes the place of what the machine's own file says; what it leaves out stays. A load on a joint that ends
-//! up without friction is refused: it would do nothing. So is a load alone on a joint of a robot whose friction is `<dynamics friction>`: that
-//! is an effort, and under a load levels are coefficients.
+//! The fields of an entry replace those of the machine's own file; fields that it leaves out stay. A load on a joint
+//! that ends up without friction is refused: it would do nothing. So is a load alone on a joint of a robot whose
+//! friction is `<dynamics friction>`: that is an effort, and under a load levels are coefficients.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use crate::scene::SceneError;
-use crate::scene::damage::Damage;
 use crate::scene::error::{MAX_PROBLEMS, Problem, did_you_mean};
-use crate::scene::load::{MAX_BYTES, placed, read_text, too_large};
+use crate::scene::load::{MAX_BYTES, read_text, too_large};
 use crate::scene::map::{self, Entry};
 use crate::scene::origin::name_of;
 use crate::scene::read::Reader;
@@ -28,7 +27,7 @@ use crate::scene::syntax::{Field, Node, Value};
 /// The name that stands for every joint that moves and is not named itself.
 const EVERY: &str = "*";
 
-/// What an entry may say.
+/// The fields of an entry.
 const FIELDS: [&str; 5] = ["friction", "load", "damping", "armature", "bristle"];
 
 /// A friction file: its text, and the name it goes by in messages.
@@ -36,7 +35,7 @@ const FIELDS: [&str; 5] = ["friction", "load", "damping", "armature", "bristle"]
 pub struct FrictionFile {
     /// The file, as the caller names it.
     pub file: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -53,25 +52,25 @@ impl FrictionFile {
     }
 }
 
-/// What the file put on one joint.
+/// The fields that the file puts on one joint.
 pub(super) struct Given {
     pub joint: String,
     /// In words, such as `LuGre, load Pin`.
     pub what: String,
-    /// Where the entry gives a load.
+    /// Place of the load, if the entry gives one.
     pub load: Option<Span>,
     /// It gives no law, and the machine's own file does.
     pub keeps_law: bool,
 }
 
-/// Put what the file says on the joints of a scene's tree of values.
+/// Put the entries of the file on the joints of a scene's tree of values.
 pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -> Result<Vec<Given>, SceneError> {
     if file.text.len() as u64 > MAX_BYTES {
         return Err(too_large(&file.file, file.text.len() as u64).into());
     }
     let source = sources.0.len() as u32;
     sources.0.push(Source::new(file.file.clone(), file.text.clone()));
-    let entries = map::parse(&file.text, source).map_err(|errors| SceneError { problems: placed(sources, errors) })?;
+    let entries = map::parse(&file.text, source).map_err(|error| error.problem(sources))?;
 
     // the joints there are, and whether they have an axis
     let mut none = Vec::new();
@@ -117,14 +116,14 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
         }
     }
 
-    // what they say, by name; values are looked at with the whole scene
+    // their fields by name; values are checked with the whole scene
     for entry in &entries {
         if let Some(help) = is_bare(entry, sources) {
             let found = entry.value.describe(sources);
             refuse(entry.value.head(), format!("expected `(friction: …, load: …)`, found {found}"), help);
         }
     }
-    let reader = Reader::new(sources, Damage::default());
+    let reader = Reader::new(sources);
     let in_shape = |entry: &&Entry| is_bare(entry, sources).is_none();
     let said: Vec<Vec<(&str, &Node)>> = entries
         .iter()
@@ -144,7 +143,7 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
         fields_for.push(field_nodes(&entries[e].value, &said[e], sources));
     }
     drop(said);
-    problems.extend(reader.into_problems());
+    problems.extend(reader.into_findings().problems);
     if !problems.is_empty() {
         problems.sort_by_key(|problem| problem.position);
         return Err(SceneError { problems });
@@ -182,7 +181,7 @@ fn has_field(joint: &Node, key: &str, sources: &Sources) -> bool {
     fields.iter().any(|field| sources.text(field.key) == key)
 }
 
-/// What to do about a law or a number in place of an entry.
+/// Advice for a law or a number in place of an entry.
 fn is_bare(entry: &Entry, sources: &Sources) -> Option<String> {
     match &entry.value.value {
         Value::Fields { name: Some(name), .. } | Value::Tuple { name: Some(name), .. }
@@ -208,7 +207,7 @@ fn is_single(joint: &Node, sources: &Sources) -> bool {
     })
 }
 
-/// The fields of an entry, and what is wrong with them.
+/// The fields of an entry; unknown ones are reported.
 fn fields_of<'a>(reader: &'a Reader<'a>, entry: &'a Entry) -> Vec<(&'a str, &'a Node)> {
     reader.fields(&entry.value, &entry.name, &FIELDS)
 }

@@ -33,7 +33,7 @@ pub(super) struct Joint<'t> {
     /// Fields of the scene's joint, names of links included.
     pub fields: Vec<(&'static str, Node)>,
     pub mimic: Option<Mimic<'t>>,
-    /// Which line says what was understood.
+    /// Index of its line in the report.
     pub line: usize,
 }
 
@@ -216,7 +216,7 @@ fn link_of<'t>(found: &mut Findings, xml: Xml<'t, '_>, end: &str) -> Option<Text
     found.required(node, "link")
 }
 
-/// What an axis points along; `None` for zero. One that has length 1 to the last digit stays as it is.
+/// Direction of an axis; `None` for zero. An axis of length 1 to the last digit stays unchanged.
 fn normalized(axis: [f64; 3]) -> Option<[f64; 3]> {
     let largest = axis.iter().fold(0.0_f64, |m, x| m.max(x.abs()));
     if largest == 0.0 {

@@ -90,7 +90,7 @@ fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Fra
         }
     }
 
-    // I_link = R I Rᵀ; what is not turned stays as it was written, to the last bit
+    // I_link = R I Rᵀ; an inertia that is not turned stays unchanged, to the last bit
     let [w, x, y, z] = frame.map_or([1.0, 0.0, 0.0, 0.0], |frame| frame.placement.rotation.quaternion());
     if [w, x, y, z] != [1.0, 0.0, 0.0, 0.0] {
         let R = UnitQuaternion::new_unchecked(Quaternion::new(w, x, y, z)).to_rotation_matrix().into_inner();

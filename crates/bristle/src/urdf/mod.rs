@@ -5,8 +5,9 @@
 //!                                                friction.ron ─────────┘
 //! ```
 //!
-//! Reading goes through the same checks as a RON scene, and what is wrong is shown at its place in the URDF file. Nothing
-//! is dropped in silence: every joint gets a line that says what was understood and what is not used ([`Understood`]).
+//! Reading goes through the same checks as a RON scene, and problems are shown at their places in the URDF file.
+//! Nothing is dropped in silence: every joint has a line with its meaning in the scene and its unused parts
+//! ([`Understood`]).
 //!
 //! ```
 //! use bristle::urdf;
@@ -47,12 +48,14 @@
 //! | `visual`, `collision`, `material`, `sensor` | counted, not used: shapes and looks |
 //! | `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
 //!
-//! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused. A robot may have a default namespace.
+//! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused. A robot may have a
+//! default namespace.
 //!
-//! With [`Options::strict`] whatever is left over and bears on motion is refused too, at its place: limits, which nothing keeps here,
-//! `safety_controller`, `calibration`, `transmission`, `ros2_control`, `gazebo`, `damping` and `friction` of a joint without an axis, and
-//! elements, attributes and text that URDF does not have. Shapes and looks, the axis of a joint that has none and limits that are all
-//! infinite are named, strict or not. URDF demands a limit of every `revolute` and `prismatic` joint; `continuous` ones need none.
+//! With [`Options::strict`] whatever is left over and bears on motion is refused too, at its place: limits, which
+//! nothing keeps here, `safety_controller`, `calibration`, `transmission`, `ros2_control`, `gazebo`, `damping` and
+//! `friction` of a joint without an axis, and elements, attributes and text that URDF does not have. Shapes and
+//! looks, the axis of a joint that has none and limits that are all infinite are named, strict or not. URDF demands a
+//! limit of every `revolute` and `prismatic` joint; `continuous` ones need none.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
 //! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops, inertias
@@ -60,8 +63,8 @@
 //!
 //! # Friction on a stock robot
 //!
-//! A [`FrictionFile`] gives laws and loads by joint name, so that the URDF stays as it is; `"*"` is every other joint that
-//! moves.
+//! A [`FrictionFile`] gives laws and loads by joint name, so that the URDF stays as it is; `"*"` is every other joint
+//! that moves.
 //!
 //! ```
 //! # let text = r#"<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/>
@@ -88,19 +91,20 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
 
-use crate::scene::load::{Draft, read_text};
+use crate::scene::load::read_text;
+use crate::scene::origin::Document;
 use crate::scene::span::{Source, Sources, Span};
 use crate::scene::{Position, Problem, Scene, SceneError};
 pub use friction::FrictionFile;
 use tree::Words;
 use xml::Findings;
 
-/// How a machine is to be read.
+/// Options of reading a machine.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Options {
     /// The root link floats, with a free joint, instead of being fixed to the world.
     pub floating: bool,
-    /// What is not used and bears on motion ([`Unused::matters`]) is refused.
+    /// Refuse unused parts that bear on motion ([`Unused::matters`]).
     pub strict: bool,
     /// Friction put on top.
     pub friction: Option<FrictionFile>,
@@ -113,27 +117,27 @@ pub struct Options {
 pub struct Import {
     /// The scene.
     pub scene: Scene,
-    /// What became of everything in the file: the robot, links that are remarkable, every joint, the root.
+    /// The meaning of each element of the file: the robot, links that are remarkable, every joint, the root.
     pub lines: Vec<Understood>,
 }
 
-/// What was understood of one element.
+/// The meaning of one element in the scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Understood {
     /// Which one, such as ``joint `elbow` ``.
     pub subject: String,
-    /// What it is in the scene.
+    /// Its counterpart in the scene.
     pub meaning: String,
-    /// What of it is not in the scene.
+    /// Its parts that are not in the scene.
     pub unused: Vec<Unused>,
 }
 
 /// Something that is not used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unused {
-    /// What it is, such as `` `limit` (lower -1, upper 1) ``.
+    /// Its name and value, such as `` `limit` (lower -1, upper 1) ``.
     pub what: String,
-    /// Where it stands.
+    /// Its place.
     pub position: Position,
     /// It is not understood, or bears on motion: [`Options::strict`] refuses it. Shapes and looks do not.
     pub matters: bool,
@@ -173,7 +177,7 @@ pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, Sc
     sources.0.push(words.into_source());
     let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.0).collect();
     let loads = put_friction(&mut root, &mut sources, options, &mut lines, true)?;
-    finish(Draft::new(sources, root), lines, loads, options)
+    finish(Document { sources, root }, lines, loads, options)
 }
 
 /// Reads and checks a URDF file.
@@ -182,8 +186,8 @@ pub fn load(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneEr
     read_with(&text, &file, options)
 }
 
-/// Reads and checks a machine from a scene in RON or a robot in URDF, whichever the file holds. For scenes there is nothing to
-/// say of what was understood: all of it was.
+/// Reads and checks a machine from a scene in RON or a robot in URDF, whichever the file holds. For scenes there is
+/// nothing to say of what was understood: all of it was.
 pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneError> {
     let path = path.as_ref();
     let (text, file) = read_text(path, "scenes are text in RON, robots in URDF", "scene.ron")?;
@@ -195,13 +199,10 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
         let reason = "a scene says itself which of its links float".to_owned();
         return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint".into()).into());
     }
-    let mut draft = Draft::read(&text, &file)?;
-    let (mut lines, mut loads) = (Vec::new(), Vec::new());
-    if options.friction.is_some() {
-        draft = draft.whole()?;
-        loads = put_friction(&mut draft.root, &mut draft.sources, options, &mut lines, false)?;
-    }
-    finish(draft, lines, loads, options)
+    let mut document = Document::read(&text, &file)?;
+    let mut lines = Vec::new();
+    let loads = put_friction(&mut document.root, &mut document.sources, options, &mut lines, false)?;
+    finish(document, lines, loads, options)
 }
 
 fn leftover(
@@ -216,13 +217,14 @@ fn leftover(
 /// A load that a friction file puts on a joint.
 struct Loaded {
     joint: String,
-    /// What is wrong with it if that joint has no friction.
+    /// The problem if that joint has no friction.
     idle: Problem,
-    /// What is wrong with it in any case, unless an override gives the friction.
+    /// The problem in any case, unless an override gives the friction.
     twisted: Option<Problem>,
 }
 
-/// Puts the friction file on the tree, and into the lines; which loads there are. In a scene a law is as it was written, whatever its load.
+/// Puts the friction file on the tree, and into the lines; which loads there are. In a scene a law is as it was
+/// written, whatever its load.
 fn put_friction(
     root: &mut crate::scene::syntax::Node,
     sources: &mut Sources,
@@ -247,10 +249,12 @@ fn put_friction(
             // under a load the levels of a law are coefficients
             let twisted = (is_urdf && given.keeps_law).then(|| {
                 let reason = format!(
-                    "joint `{}` has its friction from `<dynamics friction>`, an effort, which this load would make a coefficient",
+                    "joint `{}` has its friction from `<dynamics friction>`, an effort, which this load would \
+                    make a coefficient",
                     given.joint
                 );
-                let help = "give `friction: …` beside the load, such as `friction: Coulomb(coulomb: 0.1)`, or leave `load` out";
+                let help = "give `friction: …` beside the load, such as `friction: Coulomb(coulomb: 0.1)`, or \
+                    leave `load` out";
                 Problem::at(sources, place, reason, help.into())
             });
             loads.push(Loaded { joint: given.joint, idle, twisted });
@@ -260,10 +264,15 @@ fn put_friction(
 }
 
 /// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
-fn finish(draft: Draft, lines: Vec<Understood>, loads: Vec<Loaded>, options: &Options) -> Result<Import, SceneError> {
+fn finish(
+    document: Document,
+    lines: Vec<Understood>,
+    loads: Vec<Loaded>,
+    options: &Options,
+) -> Result<Import, SceneError> {
     let overrides: Vec<(&str, &str)> =
         options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
-    let scene = Scene::assemble(draft, &overrides).map_err(|mut error| {
+    let scene = Scene::assemble(document, &overrides).map_err(|mut error| {
         error.problems.dedup_by(|b, a| (&a.file, a.position, &a.reason) == (&b.file, b.position, &b.reason));
         error
     })?;

@@ -39,7 +39,7 @@ pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &
     }
     let name = found.attribute(xml, "name");
 
-    // what the robot leaves over is said first
+    // unused parts of the robot come first
     let n = (children(xml, "link").count(), children(xml, "joint").count());
     let title = name.map_or("without a name".to_owned(), |name| format!("`{}`", name.text));
     let subject = format!("robot {title}");
@@ -144,7 +144,8 @@ impl<'t> Robot<'t> {
         }
     }
 
-    /// Positions of joints that follow others, the last of which is at 0; `None` in a ring, and for those that follow one.
+    /// Positions of joints that follow others, the last of which is at 0; `None` in a ring, and for those that follow
+    /// one.
     ///
     /// ```text
     /// q = multiplier · q_leader + offset,  from the leaders down

@@ -1,7 +1,8 @@
 //! The tree of values that a RON scene would give, made from a robot: the same reader and the same checks take it from
-//! there, and what they find wrong is shown at its place in the robot's file.
+//! there, and the problems they find are shown at their places in the robot's file.
 //!
-//! The words of the scene language (`joints`, `Revolute`, …) do not stand in that file; they are kept in a text of their own.
+//! The words of the scene language (`joints`, `Revolute`, …) do not stand in that file; they are kept in a text of
+//! their own.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! The XML of a robot: elements, attributes and numbers, each with its place; what is wrong, and what is left over.
+//! The XML of a robot: elements, attributes and numbers, each with its place; problems and unused elements.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,7 +16,8 @@ const MAX_NODES: u32 = 2_000_000;
 /// Elements inside elements: a robot needs six, extensions of other programs a few more.
 const MAX_DEPTH: usize = 64;
 
-/// Attributes of one element, and names of namespaces in one file: a robot has a handful of each, and the parser compares each with all others.
+/// Attributes of one element, and names of namespaces in one file: a robot has a handful of each, and the parser
+/// compares each with all others.
 const MAX_ATTRIBUTES: usize = 1000;
 const MAX_NAMESPACES: usize = 250;
 
@@ -26,17 +27,19 @@ const MAX_LEFT: usize = 100;
 /// Shapes and looks: they do not bear on motion.
 const LOOKS: [&str; 4] = ["visual", "collision", "material", "sensor"];
 
-/// What to do about an element that is not used.
+/// Advice for an element that is not used.
 fn help_for(element: &str) -> &'static str {
     match element {
         "limit" => {
-            "nothing stops a joint here: without `--strict` a limit is ignored, and said to be; `continuous` joints need none"
+            "nothing stops a joint here: without `--strict` a limit is ignored, and said to be; `continuous` \
+            joints need none"
         }
         "safety_controller" | "calibration" => {
             "nothing acts on it here: take it out, or leave out `--strict`, which ignores it and says so"
         }
         "transmission" | "ros2_control" => {
-            "reductions and controllers in it do not act here: give `armature` in a friction file; without `--strict` it is ignored, and said to be"
+            "reductions and controllers in it do not act here: give `armature` in a friction file; without \
+            `--strict` it is ignored, and said to be"
         }
         "gazebo" => {
             "settings of another simulator are not looked into: without `--strict` they are ignored, and said to be"
@@ -56,9 +59,11 @@ pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>
     too_deep(&document, sources).map_or(Ok(document), |problem| Err(problem.into()))
 }
 
-/// The first element with more attributes than can be compared with one another, or the first namespace beyond those that can.
+/// The first element with more attributes than can be compared with one another, or the first namespace beyond those
+/// that can.
 ///
-/// Tags are told from comments, sections of text and instructions; whether they are well formed is for the parser to say.
+/// Tags are told from comments, sections of text and instructions; whether they are well formed is for the parser to
+/// say.
 fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
     let problem = |place: usize, reason: String| {
         let problem = Problem::at(sources, at_offset(&sources.0[0], place), reason, "is it a robot?".into());
@@ -159,7 +164,7 @@ fn not_xml(error: &roxmltree::Error, sources: &Sources) -> Problem {
     Problem::at(sources, at_offset(source, place), reason, help)
 }
 
-/// What to say of a file that is not expanded yet.
+/// The message for a file that is not expanded yet.
 pub(super) fn xacro() -> (String, String) {
     ("this is a xacro file".into(), "expand it first: `xacro robot.urdf.xacro > robot.urdf`".into())
 }
@@ -195,14 +200,14 @@ pub(super) struct Text<'t> {
     pub place: Span,
 }
 
-/// What is found while a robot is read.
+/// Results of reading a robot.
 pub(super) struct Findings {
     /// The text is source 0.
     pub sources: Sources,
     pub problems: Vec<Problem>,
-    /// What is not used of the element being read, and what to do about it where it matters.
+    /// Unused parts of the element being read, with advice where they matter.
     left: Vec<(Span, String, Option<&'static str>)>,
-    /// What was understood; of what was left over the place, and what to do about it.
+    /// The elements that were understood; the place of each unused part, and advice for it.
     pub lines: Vec<(Understood, Vec<(Span, &'static str)>)>,
 }
 
@@ -237,7 +242,7 @@ impl Findings {
         self.left.push((place, what.into(), None));
     }
 
-    /// Say what was understood of the element that was read, with what was left over; which line that is.
+    /// Add a line for the element that was read, with its unused parts. Returns the index of the line.
     pub fn say(&mut self, subject: String, meaning: String) -> usize {
         let position = |span: &Span| self.sources.0[0].position(span.start as usize);
         let left = std::mem::take(&mut self.left);
@@ -370,8 +375,8 @@ impl Findings {
         self.numbers::<1>(what, given).map(|[x]| x)
     }
 
-    /// Look over an element: children that may stand there once (`known`) or any number of times (`many`), children of other
-    /// programs (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
+    /// Look over an element: children that may stand there once (`known`) or any number of times (`many`), children
+    /// of other programs (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
     pub fn look_over(&mut self, node: Node, attributes: &[&str], known: &[&str], many: &[&str], foreign: &[&str]) {
         let owner = node.tag_name().name().to_owned();
         let (mut n_unused, mut n_more) = (0, 0);

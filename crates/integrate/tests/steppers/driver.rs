@@ -257,7 +257,7 @@ impl System for OwnStepper {
 #[test]
 fn a_system_may_bring_its_own_fixed_step_and_still_use_events_and_quadratures() {
     let mut system = OwnStepper { bounces: 0 };
-    let options = Options::new(Method::Own, Control::Constant { step: 0.3 });
+    let options = Options::new(Method::RealTime, Control::Constant { step: 0.3 });
     let mut driver = Driver::new(&mut system, 0.0, &[0.0, 1.0], options).unwrap();
     driver.advance(&mut system, 10.0, &mut ()).unwrap();
     // walls at 1, 3, 5, 7, 9; then 1 s back from −1 … +1

@@ -153,6 +153,10 @@ fn what_cannot_be_used_is_refused_by_name() {
     assert_eq!(refused(&[1.0], Options::new(Method::Rk4, Control::Constant { step: 0.0 })), "step");
     assert_eq!(refused(&[1.0], Options { max_step: f64::NAN, ..adaptive(Method::Dopri5) }), "max_step");
     assert_eq!(refused(&[1.0], Options { first_step: Some(-1.0), ..adaptive(Method::Dopri5) }), "first_step");
+    assert_eq!(refused(&[1.0], Options { atol: Some(vec![]), ..adaptive(Method::Dopri5) }), "number of atol");
+    for atol in [-1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(refused(&[1.0], Options { atol: Some(vec![atol]), ..adaptive(Method::Dopri5) }), "atol");
+    }
     let mass = Driver::new(&mut Nothing, 0.0, &[0.0; 2], adaptive(Method::Dopri5)).unwrap_err();
     assert!(matches!(mass, Error::NeedsImplicit { .. }));
     let mut driver = Driver::new(&mut decay, 0.0, &[1.0], adaptive(Method::Dopri5)).unwrap();

@@ -133,10 +133,10 @@ fn forms_and_jacobians_make_no_difference() {
         Method::GeneralizedAlpha { spectral_radius: 1.0 },
     ] {
         let control = Control::Constant { step: 0.02 };
-        let explicit = end(Form::Explicit, true, method, control.clone());
+        let explicit = end(Form::Explicit, true, method, control);
         for form in [Form::Explicit, Form::Mass, Form::Residual] {
             for analytic in [true, false] {
-                let other = end(form, analytic, method, control.clone());
+                let other = end(form, analytic, method, control);
                 for (a, b) in explicit.iter().zip(&other) {
                     // Newton is run to 1e-10 of the state
                     assert!((a - b).abs() < 1e-9, "{method:?} {form:?} {analytic}: {explicit:?} {other:?}");

@@ -77,7 +77,7 @@ fn crossings_are_located_at_fixed_and_at_variable_steps() {
         (Control::error(1e-8, 1e-10), 2e-5),
     ] {
         let mut pendulum = Pendulum { with_event: true, ..Pendulum::new(Form::Residual) };
-        let (driver, trace) = run(&mut pendulum, 0.9, control.clone(), 10.0);
+        let (driver, trace) = run(&mut pendulum, 0.9, control, 10.0);
         assert_eq!(pendulum.crossings.len(), 8, "{control:?}");
         assert_eq!(driver.stats().n_events, 8);
         for (i, t) in pendulum.crossings.iter().enumerate() {

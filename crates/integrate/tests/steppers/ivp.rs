@@ -1,7 +1,6 @@
 //! The open integrator set: published end values at rtol = atol = 10⁻¹⁰.
 
 use crate::problems::{CarAxis, Hires, Pleiades, Problem, Robertson, VanDerPol};
-use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Method, Options, Stats};
 
 /// Largest relative error of the reference components at the end, and the work.
@@ -31,12 +30,16 @@ fn robertson_has_seven_digits_in_components_far_below_the_tolerance() {
     assert!(run(Robertson, Method::Radau5, 1e-10).0 < 1e-7);
 }
 
+/// `Radau5` with the same absolute tolerance for all three unknowns, whatever the problem prefers.
+fn uniform(rtol: f64, atol: f64) -> Options {
+    Options { atol: Some(vec![atol; 3]), ..Options::new(Method::Radau5, Control::error(rtol, atol)) }
+}
+
 /// The same with atol = 10⁻¹⁰ for all three: y₁ = 2e-8 and y₂ = 8e-14 end far below it.
 #[test]
 fn robertson_has_seven_digits_with_one_tolerance_for_all() {
-    let control = Control::Error { rtol: 1e-10, atol: Atol::Each(vec![1e-10; 3]) };
     let (t, y) = Robertson.start();
-    let mut driver = Driver::new(&mut Robertson, t, &y, Options::new(Method::Radau5, control)).unwrap();
+    let mut driver = Driver::new(&mut Robertson, t, &y, uniform(1e-10, 1e-10)).unwrap();
     driver.advance(&mut Robertson, Robertson.t_end(), &mut ()).unwrap();
     println!(
         "Robertson, atol 1e-10: {} steps, relative error {:.1e}",
@@ -51,9 +54,8 @@ fn robertson_has_seven_digits_with_one_tolerance_for_all() {
 #[test]
 fn robertson_runs_away_where_the_absolute_tolerance_permits_negative_concentrations() {
     let end = |rtol, atol: f64| {
-        let control = Control::Error { rtol, atol: Atol::Each(vec![atol; 3]) };
         let (t, y) = Robertson.start();
-        let mut driver = Driver::new(&mut Robertson, t, &y, Options::new(Method::Radau5, control)).unwrap();
+        let mut driver = Driver::new(&mut Robertson, t, &y, uniform(rtol, atol)).unwrap();
         driver.advance(&mut Robertson, Robertson.t_end(), &mut ()).map(|_| driver.y().to_vec())
     };
     assert!(end(1e-4, 1e-4).unwrap()[0] < -1e3);

@@ -7,7 +7,6 @@
 //! the Stribeck range |y₂| < 3. No error estimate can see what no stage has seen; an event at the edge of that range would.
 
 use crate::problems::Slider;
-use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Driver, Method, Options, Trace};
 
 struct Run {
@@ -19,7 +18,7 @@ struct Run {
 fn radau5(rtol: f64, atol: f64) -> Run {
     let mut slider = Slider::with_event();
     let mut trace = Trace::steps();
-    let control = Control::Error { rtol, atol: Atol::Uniform(atol) };
+    let control = Control::error(rtol, atol);
     let mut driver = Driver::new(&mut slider, 0.0, &[0.0; 3], Options::new(Method::Radau5, control)).unwrap();
     driver.advance(&mut slider, Slider::TAU_END, &mut trace).unwrap();
     let stats = *driver.stats();

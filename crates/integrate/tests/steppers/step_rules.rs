@@ -52,7 +52,7 @@ fn the_papers_step_rules_give_its_step_counts() {
         (Method::Radau3, velocity(1e-2, 2e-2), 1_432, 9.51e-2),
         (Method::Radau3, Control::TimeConstantSwitch { threshold: 0.1, below: 1e-2, above: 5e-2 }, 1_213, 0.319),
     ] {
-        let (worst, stats) = friction_error(Slider::without_event(), method, control.clone());
+        let (worst, stats) = friction_error(Slider::without_event(), method, control);
         println!("{method:?} {control:?}: {} steps ({steps}), error {worst:.3e} ({error:.3e})", stats.n_accepted);
         // the interval is not a multiple of the step: a last, shorter one may be counted or not
         assert!(stats.n_accepted.abs_diff(steps) <= 1, "{method:?} {control:?}: {} steps", stats.n_accepted);
@@ -68,7 +68,7 @@ fn dymore_rules_run_the_slider() {
         (Method::Radau5, Control::DYMORE_LUGRE),
         (Method::GeneralizedAlpha { spectral_radius: 0.5 }, Control::DYMORE_LUGRE),
     ] {
-        let (worst, stats) = friction_error(Slider::with_event(), method, control.clone());
+        let (worst, stats) = friction_error(Slider::with_event(), method, control);
         println!("{method:?} {control:?}: {} steps, error {worst:.1e}", stats.n_accepted);
         assert!(worst < 0.15);
     }

@@ -1,9 +1,9 @@
 //! 3-vectors and 3×3 matrices in four lanes.
 //!
-//! A 3-vector padded to four numbers fills one 256-bit register: adding, scaling and multiply-adding are one instruction
-//! each, a cross product five, a matrix on a vector six. The register operations are below, once with AVX2 and once in
-//! plain arrays for every other target; everything else is written on top of them. The fourth lane is zero and stays
-//! zero.
+//! A 3-vector padded to four numbers fills one 256-bit register: adding, scaling and multiply-adding are one
+//! instruction each, a cross product five, a matrix on a vector six. The register operations are below, once with
+//! AVX2 and once in plain arrays for every other target; everything else is written on top of them. The fourth lane
+//! is zero and stays zero.
 
 use nalgebra::{Matrix3, Vector3};
 use std::ops::{Add, AddAssign, Index, Mul, Neg, Sub};

@@ -1,4 +1,4 @@
-//! What motions and forces share: two 3-vectors that add and scale. What tells them apart is in their own files.
+//! The common part of motions and forces: two 3-vectors that add and scale. Their differences are in their own files.
 
 /// Gives a type of two parts its constructors, accessors and arithmetic.
 macro_rules! six_vector {

@@ -1,11 +1,7 @@
 //! Characters to words, numbers and texts: the lowest layer of reading a scene.
-//!
-//! What is wrong inside a text or a number is wrong there alone: the scanner is left behind it, so that reading can go on.
 
-use super::SyntaxError;
+use super::{Parsed, SyntaxError};
 use crate::scene::span::Span;
-
-pub(crate) type Parsed<T> = Result<T, SyntaxError>;
 
 /// A place in a text. Errors with one are made here.
 #[derive(Clone, Copy)]
@@ -16,16 +12,8 @@ pub(crate) struct Scanner<'a> {
     pub at: usize,
 }
 
-/// Why a text could not be read.
-enum Broken {
-    /// It has no end.
-    Open(&'static str),
-    /// An escape that is none.
-    Escape(std::ops::Range<usize>),
-}
-
 /// Whether a byte may stand in a name.
-pub(super) fn is_word(byte: u8) -> bool {
+fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
@@ -72,7 +60,7 @@ impl Scanner<'_> {
         start..self.at
     }
 
-    /// What stands here, for a message.
+    /// The next character, for a message.
     pub fn found(&self) -> String {
         match self.text[self.at..].chars().next() {
             None => "the end of the file".into(),
@@ -118,7 +106,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `#![enable(…)]`: what scenes need is always on, so these lines are read over.
+    /// `#![enable(…)]`: the extensions that scenes need are always on, so these lines are skipped.
     pub fn skip_attributes(&mut self) -> Parsed<()> {
         self.skip_blank()?;
         while self.starts_with("#") {
@@ -143,7 +131,7 @@ impl Scanner<'_> {
         self.take_while(is_word)
     }
 
-    /// The scanner ends behind it, number or not.
+    /// `-1.0e-3`
     pub fn number(&mut self) -> Parsed<f64> {
         let start = self.at;
         let mut last = 0;
@@ -168,51 +156,32 @@ impl Scanner<'_> {
         })
     }
 
-    /// `"…"`; after an error the scanner is where the text probably ends.
+    /// `"…"`
     pub fn text_value(&mut self) -> Parsed<String> {
         let start = self.at;
-        let result = self.text_to_quote();
-        // looked for after an error only: a file may be one long line
-        let after = &self.text[start..];
-        let line = || after.lines().next().unwrap_or_default();
-        let opening = start..start + 1;
-        match result {
-            // `"world, child: "upper"`: the quote that ends this text was to begin another
-            Ok(text) if self.peek().is_some_and(is_word) && text.contains([',', ')', ']']) => {
-                self.at = start + line().find([',', ')', ']']).unwrap_or(line().len());
-                Err(self.error(opening, "this text is not closed", "close it with `\"`"))
-            }
-            Ok(text) => Ok(text),
-            Err(Broken::Escape(range)) => {
-                let line = line();
-                let quote = line.char_indices().skip(1).find(|c| c.1 == '"' && !line[..c.0].ends_with('\\'));
-                self.at = start + quote.map_or(line.len(), |c| c.0 + 1);
-                Err(self.error(range, "unknown escape in text", r#"a backslash is written `\\`, a quote `\"`"#))
-            }
-            Err(Broken::Open(reason)) => {
-                self.at = start + line().find([',', ')', ']']).unwrap_or(line().len());
-                Err(self.error(opening, reason, "close it with `\"`"))
-            }
-        }
-    }
-
-    fn text_to_quote(&mut self) -> Result<String, Broken> {
-        self.at += 1;
+        let open = |reason: &str| Err(self.error(start..start + 1, reason, "close it with `\"`"));
         let mut text = String::new();
+        let mut scan = Scanner { at: start + 1, ..*self };
         loop {
-            let from = self.at;
-            let c = self.text[from..].chars().next().ok_or(Broken::Open("this text is never closed"))?;
-            self.at += c.len_utf8();
+            let from = scan.at;
+            let Some(c) = self.text[from..].chars().next() else { return open("this text is never closed") };
+            scan.at += c.len_utf8();
             match c {
-                '"' => return Ok(text),
-                '\n' => return Err(Broken::Open("this text does not end on its line")),
-                '\\' => text.push(self.escape().ok_or_else(|| {
+                '"' => break,
+                '\n' => return open("this text does not end on its line"),
+                '\\' => text.push(scan.escape().ok_or_else(|| {
                     let end = self.text[from..].char_indices().nth(2).map_or(self.text.len(), |c| from + c.0);
-                    Broken::Escape(from..end)
+                    self.error(from..end, "unknown escape in text", r#"a backslash is written `\\`, a quote `\"`"#)
                 })?),
                 _ => text.push(c),
             }
         }
+        // `"world, child: "upper"`: the quote that ends this text was to begin another
+        if scan.peek().is_some_and(is_word) && text.contains([',', ')', ']']) {
+            return open("this text is not closed");
+        }
+        self.at = scan.at;
+        Ok(text)
     }
 
     /// The character an escape stands for; the backslash is behind us.

@@ -1,4 +1,4 @@
-//! Couplings: the joints they name exist, and their numbers are what they must be.
+//! Couplings: the joints they name exist, and their numbers lie in their ranges.
 
 use std::collections::HashMap;
 

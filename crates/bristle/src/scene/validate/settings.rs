@@ -19,7 +19,7 @@ impl Check<'_> {
             let rows = scene.duration / interval;
             if rows > MAX_ROWS {
                 let reason = format!("this would record {rows:.1e} rows; the limit is {MAX_ROWS:.0e}");
-                // point at what was said, and at what was said last
+                // point at the value that is given, and at the override if there is one
                 let (interval, duration) = (output.key("interval"), At::field("duration"));
                 let is_interval = self.is_given(interval) || !self.is_given(duration);
                 if is_interval && (self.is_override(interval) || !self.is_override(duration)) {
@@ -44,7 +44,7 @@ impl Check<'_> {
         }
         self.control_fits(method, control);
         let formulation = At::field("formulation");
-        // point at what was said last, and answer in its language
+        // point at the override if there is one, and give help in its form
         let at = if self.is_override(method) && !self.is_override(formulation) { method } else { formulation };
         if scene.method() == Method::RealTime && scene.formulation != Formulation::Implicit {
             let help = if self.is_override(at) {
@@ -58,7 +58,7 @@ impl Check<'_> {
             let reason =
                 format!("`Residual` needs an implicit method; `{}`{chosen} is explicit", scene.method().name());
             // which method is the default depends on every friction law
-            if self.damage.is_empty() || scene.solver.method.is_some() {
+            if self.unreadable.is_empty() || scene.solver.method.is_some() {
                 let help = if self.is_override(at) {
                     "set `solver.method=Radau5`"
                 } else {
@@ -73,7 +73,7 @@ impl Check<'_> {
     fn control_fits(&mut self, method: At, control: At) {
         let scene = self.scene;
         let name = scene.method().name();
-        // point at what was said last
+        // point at the override if there is one
         let is_method = scene.solver.control.is_none() || self.is_override(method) && !self.is_override(control);
         let at = if is_method { method } else { control };
         let is_constant = matches!(scene.control(), Control::Constant { .. });
@@ -91,7 +91,8 @@ impl Check<'_> {
         self.rule_has_something_to_watch(control);
     }
 
-    /// Rules that follow friction need friction they can follow: a rule that sees none would set no step, or always the largest.
+    /// Rules that follow friction need friction they can follow: a rule that sees none would set no step, or always
+    /// the largest.
     fn rule_has_something_to_watch(&mut self, control: At) {
         let scene = self.scene;
         let joints = scene.joints.iter().filter_map(|joint| joint.friction.as_ref());
@@ -109,7 +110,7 @@ impl Check<'_> {
                 ("TimeConstantSwitch", laws.iter().any(|law| has_bristle(law)), "bristles")
             }
         };
-        if is_watching || !self.damage.is_empty() {
+        if is_watching || !self.unreadable.is_empty() {
             return;
         }
         let lack = match what {

@@ -1,32 +1,27 @@
 //! Laws as they are written in a scene (RON): every parameter by name, `Coulomb(coulomb: 0.4, stiction: 0.6)`.
 //!
-//! This enum is the file contract; [`Law`] is read from and written to it. A parameter with a default may be left out,
-//! unknown ones are refused. Ranges are not judged here but by `validate`, which knows what to say.
+//! This enum is the file contract; [`Law`] is read from and written to it. A parameter with a default may be left
+//! out, and unknown ones are refused. `validate` checks ranges.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::{Coulomb, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Law", deny_unknown_fields)]
-pub(crate) enum Written {
+pub(crate) enum LawSerde {
     Coulomb {
         coulomb: f64,
-        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stiction: Option<f64>,
         #[serde(default)]
         viscous: f64,
     },
     Stribeck {
         coulomb: f64,
-        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stiction: Option<f64>,
-        #[serde(
-            default,
-            deserialize_with = "given",
-            serialize_with = "plain",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stribeck_velocity: Option<f64>,
         #[serde(default = "two")]
         exponent: f64,
@@ -56,23 +51,13 @@ pub(crate) enum Written {
         #[serde(default)]
         sigma2: f64,
         coulomb: f64,
-        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stiction: Option<f64>,
-        #[serde(
-            default,
-            deserialize_with = "given",
-            serialize_with = "plain",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stribeck_velocity: Option<f64>,
         #[serde(default = "two")]
         exponent: f64,
-        #[serde(
-            default,
-            deserialize_with = "given",
-            serialize_with = "plain",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         damping_velocity: Option<f64>,
     },
     LuGre2 {
@@ -81,23 +66,13 @@ pub(crate) enum Written {
         #[serde(default)]
         sigma2: f64,
         coulomb: f64,
-        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stiction: Option<f64>,
-        #[serde(
-            default,
-            deserialize_with = "given",
-            serialize_with = "plain",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stribeck_velocity: Option<f64>,
         #[serde(default = "two")]
         exponent: f64,
-        #[serde(
-            default,
-            deserialize_with = "given",
-            serialize_with = "plain",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         damping_velocity: Option<f64>,
         #[serde(default = "three")]
         alpha: f64,
@@ -110,23 +85,13 @@ pub(crate) enum Written {
         #[serde(default)]
         sigma2: f64,
         coulomb: f64,
-        #[serde(default, deserialize_with = "given", serialize_with = "plain")]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stiction: Option<f64>,
-        #[serde(
-            default,
-            deserialize_with = "given",
-            serialize_with = "plain",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stribeck_velocity: Option<f64>,
         #[serde(default = "two")]
         exponent: f64,
-        #[serde(
-            default,
-            deserialize_with = "given",
-            serialize_with = "plain",
-            skip_serializing_if = "Option::is_none"
-        )]
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         damping_velocity: Option<f64>,
         breakaway: f64,
     },
@@ -144,33 +109,36 @@ fn three() -> f64 {
     3.0
 }
 
-/// A plain number, where leaving it out means something else than any number would.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
-    f64::deserialize(deserializer).map(Some)
+/// An optional parameter, written as a plain number.
+mod number {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+        f64::deserialize(deserializer).map(Some)
+    }
+
+    #[expect(clippy::ref_option, reason = "the signature serde calls")]
+    pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(value.unwrap_or(f64::NAN))
+    }
 }
 
-/// The inverse of [`given`].
-#[expect(clippy::ref_option, reason = "the signature serde calls")]
-fn plain<S: serde::Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_f64(value.unwrap_or(f64::NAN))
-}
-
-impl From<Written> for Law {
-    fn from(written: Written) -> Law {
-        match written {
-            Written::Coulomb { coulomb, stiction, viscous } => {
+impl From<LawSerde> for Law {
+    fn from(law: LawSerde) -> Law {
+        match law {
+            LawSerde::Coulomb { coulomb, stiction, viscous } => {
                 Coulomb { coulomb, stiction: stiction.unwrap_or(coulomb), viscous }.into()
             }
-            Written::Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak } => {
+            LawSerde::Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak } => {
                 let stiction = stiction.unwrap_or(coulomb);
                 Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak }.into()
             }
-            Written::Table { points, peak } => Table { points, peak }.into(),
-            Written::Tanh { coulomb, stribeck_velocity, viscous } => {
+            LawSerde::Table { points, peak } => Table { points, peak }.into(),
+            LawSerde::Tanh { coulomb, stribeck_velocity, viscous } => {
                 Tanh { coulomb, stribeck_velocity, viscous }.into()
             }
-            Written::Dahl { coulomb, sigma0 } => Dahl { coulomb, sigma0 }.into(),
-            Written::LuGre {
+            LawSerde::Dahl { coulomb, sigma0 } => Dahl { coulomb, sigma0 }.into(),
+            LawSerde::LuGre {
                 sigma0,
                 sigma1,
                 sigma2,
@@ -184,7 +152,7 @@ impl From<Written> for Law {
                 LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity }
                     .into()
             }
-            Written::LuGre2 {
+            LawSerde::LuGre2 {
                 sigma0,
                 sigma1,
                 sigma2,
@@ -201,7 +169,7 @@ impl From<Written> for Law {
                     LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity };
                 LuGre2 { lugre, alpha, beta }.into()
             }
-            Written::ElastoPlastic {
+            LawSerde::ElastoPlastic {
                 sigma0,
                 sigma1,
                 sigma2,
@@ -221,21 +189,21 @@ impl From<Written> for Law {
     }
 }
 
-impl From<Law> for Written {
-    fn from(law: Law) -> Written {
+impl From<Law> for LawSerde {
+    fn from(law: Law) -> LawSerde {
         match law {
             Law::Coulomb(Coulomb { coulomb, stiction, viscous }) => {
-                Written::Coulomb { coulomb, stiction: Some(stiction), viscous }
+                LawSerde::Coulomb { coulomb, stiction: Some(stiction), viscous }
             }
             Law::Stribeck(Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak }) => {
-                Written::Stribeck { coulomb, stiction: Some(stiction), stribeck_velocity, exponent, viscous, peak }
+                LawSerde::Stribeck { coulomb, stiction: Some(stiction), stribeck_velocity, exponent, viscous, peak }
             }
-            Law::Table(Table { points, peak }) => Written::Table { points, peak },
+            Law::Table(Table { points, peak }) => LawSerde::Table { points, peak },
             Law::Tanh(Tanh { coulomb, stribeck_velocity, viscous }) => {
-                Written::Tanh { coulomb, stribeck_velocity, viscous }
+                LawSerde::Tanh { coulomb, stribeck_velocity, viscous }
             }
-            Law::Dahl(Dahl { coulomb, sigma0 }) => Written::Dahl { coulomb, sigma0 },
-            Law::LuGre(l) => Written::LuGre {
+            Law::Dahl(Dahl { coulomb, sigma0 }) => LawSerde::Dahl { coulomb, sigma0 },
+            Law::LuGre(l) => LawSerde::LuGre {
                 sigma0: l.sigma0,
                 sigma1: l.sigma1,
                 sigma2: l.sigma2,
@@ -245,7 +213,7 @@ impl From<Law> for Written {
                 exponent: l.exponent,
                 damping_velocity: l.damping_velocity,
             },
-            Law::LuGre2(LuGre2 { lugre: l, alpha, beta }) => Written::LuGre2 {
+            Law::LuGre2(LuGre2 { lugre: l, alpha, beta }) => LawSerde::LuGre2 {
                 sigma0: l.sigma0,
                 sigma1: l.sigma1,
                 sigma2: l.sigma2,
@@ -257,7 +225,7 @@ impl From<Law> for Written {
                 alpha,
                 beta,
             },
-            Law::ElastoPlastic(ElastoPlastic { lugre: l, breakaway }) => Written::ElastoPlastic {
+            Law::ElastoPlastic(ElastoPlastic { lugre: l, breakaway }) => LawSerde::ElastoPlastic {
                 sigma0: l.sigma0,
                 sigma1: l.sigma1,
                 sigma2: l.sigma2,
@@ -291,8 +259,11 @@ mod tests {
             Law::Coulomb(Coulomb { coulomb: 1.0, stiction: 1.0, viscous: 0.0 })
         );
         assert_eq!(
-            read("Stribeck(stiction: 15.0, coulomb: 5.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, peak: 1.001)")
-                .unwrap(),
+            read(
+                "Stribeck(stiction: 15.0, coulomb: 5.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, \
+            peak: 1.001)"
+            )
+            .unwrap(),
             Law::Stribeck(Stribeck {
                 coulomb: 5.0,
                 stiction: 15.0,

@@ -1,20 +1,21 @@
-//! A stand-in for any value: what takes the place of one that could not be read, so that reading can go on.
+//! A placeholder takes the place of a value that could not be read, so that reading can go on.
 //!
-//! Numbers are 0, whole ones 1, texts and lists empty, options absent, structs have stand-ins for fields, enums are their
-//! first variant. Nothing is to be concluded from one: [`Damage`](super::damage::Damage) knows where they stand.
+//! Numbers are 0, whole ones 1, texts and lists empty, options absent; the fields of a struct are placeholders, and an
+//! enum is its first variant. [`Unreadable`](super::unreadable::Unreadable) has the places of placeholders, and the
+//! checks of meaning pass over them.
 
 use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, Visitor};
 
 use super::read::ReadError;
 
-/// Reads as anything.
+/// Reads as a value of any type.
 #[derive(Clone, Copy)]
-pub(crate) struct StandIn;
+pub(crate) struct Placeholder;
 
-/// Fields or elements, all of them stand-ins.
+/// Fields or elements, all of them placeholders.
 struct Several<I>(I);
 
-impl<'de> Deserializer<'de> for StandIn {
+impl<'de> Deserializer<'de> for Placeholder {
     type Error = ReadError;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, ReadError> {
@@ -90,7 +91,7 @@ impl<'de> de::SeqAccess<'de> for Several<std::ops::Range<usize>> {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
-        self.0.next().map(|_| seed.deserialize(StandIn)).transpose()
+        self.0.next().map(|_| seed.deserialize(Placeholder)).transpose()
     }
 }
 
@@ -102,7 +103,7 @@ impl<'de> de::MapAccess<'de> for Several<std::slice::Iter<'static, &'static str>
     }
 
     fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ReadError> {
-        seed.deserialize(StandIn)
+        seed.deserialize(Placeholder)
     }
 }
 
@@ -110,14 +111,14 @@ struct FirstVariant(&'static str);
 
 impl<'de> de::EnumAccess<'de> for FirstVariant {
     type Error = ReadError;
-    type Variant = StandIn;
+    type Variant = Placeholder;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, StandIn), ReadError> {
-        Ok((seed.deserialize(self.0.into_deserializer())?, StandIn))
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Placeholder), ReadError> {
+        Ok((seed.deserialize(self.0.into_deserializer())?, Placeholder))
     }
 }
 
-impl<'de> de::VariantAccess<'de> for StandIn {
+impl<'de> de::VariantAccess<'de> for Placeholder {
     type Error = ReadError;
 
     fn unit_variant(self) -> Result<(), ReadError> {

@@ -1,11 +1,11 @@
-//! The outline every law follows, and the values that pass through it.
+//! The interface of all friction laws, and the values that pass through it.
 
 use crate::{Finding, Mode};
 
 /// Internal state of a law: `[s, w]`.
 ///
-/// s = σ₀ z is the bristle deflection in units of friction per unit load; w is the second state of [`crate::LuGre2`], in units
-/// of slip velocity. A law uses the first [`FrictionLaw::n_states`] of them and ignores the rest.
+/// s = σ₀ z is the bristle deflection in units of friction per unit load; w is the second state of [`crate::LuGre2`],
+/// in units of slip velocity. A law uses the first [`FrictionLaw::n_states`] of them and ignores the rest.
 pub type State = [f64; 2];
 
 /// Effort and state rates at one slip velocity and state, with all first partial derivatives.
@@ -38,13 +38,13 @@ pub struct ImplicitStep {
 
 /// The questions every law answers, per unit load. `v` is the slip velocity.
 pub trait FrictionLaw {
-    /// How many entries of [`State`] the law uses: 0, 1 (s) or 2 (s, w).
+    /// Number of entries of [`State`] that the law uses: 0, 1 (s) or 2 (s, w).
     fn n_states(&self) -> usize;
 
-    /// What makes the parameters unusable; empty when the law can be used.
+    /// Reasons why the parameters are unusable; empty when the law can be used.
     fn validate(&self) -> Vec<Finding>;
 
-    /// What a user ought to know although the law can be used.
+    /// Warnings about a law that can be used.
     fn warnings(&self) -> Vec<Finding> {
         Vec::new()
     }
@@ -66,9 +66,9 @@ pub trait FrictionLaw {
 
     /// One backward Euler step of length `h` of the states, from `state`, with slip velocity `v` at its end.
     ///
-    /// Speed-dependent levels (g, σ₁), and the speed at which a deflection beyond its level decays, are taken at `v_level`: given the
-    /// slip velocity at the start of the step, effort is a non-decreasing function of `v` and the step of a whole machine a convex
-    /// problem. Laws without states return their effort at `v`.
+    /// Speed-dependent levels (g, σ₁), and the speed at which a deflection beyond its level decays, are taken at
+    /// `v_level`: given the slip velocity at the start of the step, effort is a non-decreasing function of `v` and
+    /// the step of a whole machine a convex problem. Laws without states return their effort at `v`.
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep;
 
     /// Friction per unit load.
@@ -92,9 +92,10 @@ pub trait FrictionLaw {
     }
 }
 
-/// What a law with modes adds: it sticks below one level and slides on a curve.
+/// The interface of a law with modes: it sticks below one level and slides on a curve.
 ///
-/// [`FrictionLaw::evaluate`] gives such a law's effort with sign(0) = 0; while a mode is frozen use [`EventDriven::sliding`].
+/// [`FrictionLaw::evaluate`] gives such a law's effort with sign(0) = 0; while a mode is frozen use
+/// [`EventDriven::sliding`].
 pub trait EventDriven: FrictionLaw {
     /// Friction per unit load that a stuck joint can hold.
     fn stiction_level(&self) -> f64;
@@ -102,8 +103,8 @@ pub trait EventDriven: FrictionLaw {
     /// Sliding level (≥ 0) at `speed` ≥ 0 and its slope in speed. At 0: the level just after break-away.
     fn kinetic_level(&self, speed: f64) -> (f64, f64);
 
-    /// Effort and its slope in v while sliding in `mode`, continued smoothly past v = 0 so that an integrator can step across
-    /// the reversal and locate it. Zero when stuck: friction is then whatever equilibrium requires.
+    /// Effort and its slope in v while sliding in `mode`, continued smoothly past v = 0 so that an integrator can
+    /// step across the reversal and locate it. Zero when stuck: friction is then whatever equilibrium requires.
     fn sliding(&self, mode: Mode, v: f64) -> (f64, f64) {
         let direction = mode.direction();
         let (level, slope) = self.kinetic_level(direction * v);

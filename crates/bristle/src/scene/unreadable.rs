@@ -1,7 +1,7 @@
-//! Where a scene could not be read as it stands, so that nothing is concluded from what was put there instead.
+//! The places of values that could not be read and have a placeholder.
 //!
-//! Three questions are asked before a problem of meaning is reported: is the value itself what the file says, is
-//! everything that it is judged with, and are all names known that it could refer to?
+//! A problem of meaning is reported only if the value itself, all values that it is compared with, and all names that
+//! it could refer to were read from the file.
 
 use std::collections::HashSet;
 
@@ -9,30 +9,18 @@ use super::origin::{Document, Step};
 use super::span::Span;
 use super::syntax::{Node, Value};
 
-/// Places with stand-ins.
+/// Places of placeholders and of doubtful fields.
 #[derive(Debug, Default)]
-pub(crate) struct Damage {
+pub(crate) struct Unreadable {
     /// Values that could not be read.
     nodes: HashSet<Span>,
-    /// Fields that are missing, with the place of what they belong to: these have stand-ins.
+    /// Fields that are missing and have a placeholder, with the place of their struct.
     fields: HashSet<(Span, String)>,
-    /// Fields that are given twice, or were meant to be there under a name that does not exist.
+    /// Fields that are given twice, or are probably meant by an unknown name.
     doubtful: HashSet<(Span, String)>,
-    /// Lists and parentheses that could be read only in part: what they do not say, the file may.
-    incomplete: HashSet<Span>,
 }
 
-impl Damage {
-    /// Of these something is missing.
-    pub fn incomplete(spans: Vec<Span>) -> Self {
-        Self { incomplete: spans.into_iter().collect(), ..Self::default() }
-    }
-
-    /// Whether something of a value is missing.
-    pub fn is_incomplete(&self, node: &Node) -> bool {
-        self.incomplete.contains(&node.span)
-    }
-
+impl Unreadable {
     /// A value could not be read.
     pub fn node(&mut self, node: &Node) {
         self.nodes.insert(node.span);
@@ -43,14 +31,13 @@ impl Damage {
         self.fields.insert((owner.span, field.to_owned()));
     }
 
-    /// A field of a value was meant to be there under a name that does not exist, or is given twice.
+    /// A field of a value is given twice, or is probably meant by an unknown name.
     pub fn doubt(&mut self, owner: &Node, field: &str) {
         self.doubtful.insert((owner.span, field.to_owned()));
     }
 
     pub fn is_empty(&self) -> bool {
-        [&self.nodes, &self.incomplete].iter().all(|set| set.is_empty())
-            && [&self.fields, &self.doubtful].iter().all(|set| set.is_empty())
+        self.nodes.is_empty() && self.fields.is_empty() && self.doubtful.is_empty()
     }
 
     /// Whether a value itself could not be read.
@@ -58,17 +45,17 @@ impl Damage {
         self.nodes.contains(&node.span)
     }
 
-    /// How many fields are missing.
+    /// Number of missing fields.
     pub fn n_fields(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether a field is to be there as a stand-in.
+    /// Whether a field has a placeholder because it is missing.
     pub fn lacks(&self, owner: &Node, field: &str) -> bool {
         !self.fields.is_empty() && self.fields.contains(&(owner.span, field.to_owned()))
     }
 
-    /// Whether what a way leads to is, or belongs to, a stand-in.
+    /// Whether the value at the end of a path is, or belongs to, a placeholder.
     pub fn is_on(&self, document: &Document, steps: &[Step]) -> bool {
         let mut node = &document.root;
         for step in steps {
@@ -77,7 +64,6 @@ impl Damage {
             }
             match document.next(node, *step) {
                 Some(next) => node = next,
-                None if self.is_incomplete(node) => return true,
                 None => {
                     let Step::Key(key) = step else { return false };
                     let field = (node.span, (*key).to_owned());
@@ -88,7 +74,7 @@ impl Damage {
         self.nodes.contains(&node.span)
     }
 
-    /// Whether what a way leads to is, belongs to, or holds a stand-in.
+    /// Whether the value at the end of a path is, belongs to, or holds a placeholder.
     pub fn touches(&self, document: &Document, steps: &[Step]) -> bool {
         if self.is_on(document, steps) {
             return true;
@@ -103,7 +89,7 @@ impl Damage {
         self.is_in(node)
     }
 
-    /// Whether one of the elements of a list, or the list, has a stand-in for a field.
+    /// Whether a list, or the given field of one of its elements, is a placeholder.
     pub fn hides(&self, document: &Document, list: &str, field: &str) -> bool {
         let steps = [Step::Key(list)];
         if self.is_on(document, &steps) {
@@ -111,20 +97,18 @@ impl Damage {
         }
         let Some(node) = document.next(&document.root, steps[0]) else { return false };
         let Value::List(items) = &node.value else { return false };
-        self.is_incomplete(node)
-            || (0..items.len()).any(|i| self.is_on(document, &[steps[0], Step::Index(i), Step::Key(field)]))
+        (0..items.len()).any(|i| self.is_on(document, &[steps[0], Step::Index(i), Step::Key(field)]))
     }
 
     fn is_in(&self, node: &Node) -> bool {
         let mut fields = self.fields.iter().chain(&self.doubtful);
-        if self.nodes.contains(&node.span) || self.is_incomplete(node) || fields.any(|field| field.0 == node.span) {
+        if self.nodes.contains(&node.span) || fields.any(|field| field.0 == node.span) {
             return true;
         }
         match &node.value {
             Value::List(items) | Value::Tuple { items, .. } => items.iter().any(|item| self.is_in(item)),
             Value::Fields { fields, .. } => fields.iter().any(|field| self.is_in(&field.value)),
             Value::Number(_) | Value::Text(_) | Value::Word => false,
-            Value::Lost => true,
         }
     }
 }

@@ -1,0 +1,222 @@
+//! Joints: axis, placement, initial state, and the friction, load and drive that act along the axis.
+
+use super::{At, Check, Must};
+use crate::scene::{Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, has_bristle};
+use bristle_friction::{FrictionLaw, Law};
+
+impl Check<'_> {
+    pub(super) fn joints(&mut self) {
+        let scene = self.scene;
+        let joints = At::field("joints");
+        for (i, joint) in scene.joints.iter().enumerate() {
+            self.joint(joints.index(i), joint);
+        }
+    }
+
+    fn joint(&mut self, at: At, joint: &Joint) {
+        if let Some(axis) = joint.kind.axis() {
+            let kind = at.key("kind");
+            if self.finite(kind.key("axis"), &axis) && axis == [0.0; 3] {
+                self.report_alone(
+                    kind.key("axis"),
+                    format!("the axis of `{}` is zero", joint.name),
+                    "write a direction, such as (0, 0, 1)",
+                );
+            }
+        }
+        self.placement(at.key("placement"), &joint.placement);
+        self.initial_state(at, joint);
+        if !joint.kind.is_single() {
+            self.nothing_acts(at, joint);
+            return;
+        }
+
+        self.number(at.key("damping"), joint.damping, Must::NotBeNegative);
+        self.number(at.key("armature"), joint.armature, Must::NotBeNegative);
+        if let Some(spring) = joint.spring {
+            let at = at.key("spring");
+            self.number(at.key("stiffness"), spring.stiffness, Must::NotBeNegative);
+            self.number(at.key("rest"), spring.rest, Must::BeFinite);
+        }
+        if let Some(law) = &joint.friction {
+            self.law(at.key("friction"), law);
+        }
+        if let Some(bristle) = joint.bristle {
+            let at = at.key("bristle");
+            self.number(at.key("z"), bristle.z, Must::BeFinite);
+            self.number(at.key("w"), bristle.w, Must::BeFinite);
+            if !joint.friction.as_ref().is_some_and(has_bristle) {
+                let reason =
+                    format!("`{}` has an initial bristle state but no friction law with a bristle", joint.name);
+                self.report(at, reason, "leave `bristle` out, or use `Dahl`, `LuGre`, `LuGre2` or `ElastoPlastic`");
+            } else if bristle.w != 0.0 && !matches!(joint.friction, Some(Law::LuGre2(_))) {
+                let reason =
+                    format!("`{}` starts with w = {:?}, a state that only `LuGre2` has", joint.name, bristle.w);
+                self.report(at.key("w"), reason, "leave `w` out, or use `LuGre2`");
+            }
+        }
+        self.load(at.key("load"), &joint.load);
+        let (needs, load) = match joint.load {
+            Load::Pin { .. } => ("Revolute", "Pin"),
+            Load::Thrust { .. } => ("Revolute", "Thrust"),
+            Load::Guide { .. } => ("Prismatic", "Guide"),
+            Load::Unit | Load::Constant(_) | Load::Signal { .. } => ("", ""),
+        };
+        if !needs.is_empty() && needs != kind_name(&joint.kind) {
+            let reason =
+                format!("`{load}` is the load of a `{needs}` joint; `{}` is `{}`", joint.name, kind_name(&joint.kind));
+            let help =
+                if needs == "Revolute" { "write `Guide`" } else { "write `Pin(radius: …)` or `Thrust(radius: …)`" };
+            self.report(at.key("load"), reason, help);
+        }
+        if let Some(drive) = &joint.drive {
+            self.drive(at.key("drive"), drive);
+        }
+    }
+
+    fn placement(&mut self, at: At, placement: &Placement) {
+        self.finite(at.key("translation"), &placement.translation);
+        let rotation = at.key("rotation");
+        match placement.rotation {
+            Rotation::Rpy(roll, pitch, yaw) => _ = self.finite(rotation, &[roll, pitch, yaw]),
+            Rotation::Quaternion { w, x, y, z } => {
+                let parts = [("w", w), ("x", x), ("y", y), ("z", z)];
+                let finite = parts.iter().all(|(key, value)| self.number(rotation.key(key), *value, Must::BeFinite));
+                if finite && parts.iter().all(|part| part.1 == 0.0) {
+                    self.report_alone(
+                        rotation,
+                        "a quaternion of zeros is no rotation",
+                        "no rotation is Quaternion(w: 1, x: 0, y: 0, z: 0)",
+                    );
+                }
+            }
+        }
+    }
+
+    /// Position and velocity fit the kind of joint.
+    fn initial_state(&mut self, at: At, joint: &Joint) {
+        let (name, kind) = (&joint.name, kind_name(&joint.kind));
+        let (position, velocity) = (at.key("position"), at.key("velocity"));
+        match (joint.position, joint.kind) {
+            (Coordinate::Scalar(q), Kind::Revolute { .. } | Kind::Prismatic { .. }) => {
+                self.number(position, q, Must::BeFinite);
+            }
+            (Coordinate::Placement(placement), Kind::Free) => self.placement(position, &placement),
+            (Coordinate::Scalar(0.0), _) => {}
+            (_, Kind::Fixed) => {
+                self.report(position, format!("`{name}` is fixed: it has no position"), "move it with `placement`");
+            }
+            (Coordinate::Scalar(_), _) => {
+                let help = "write `Placement(translation: (x, y, z), rotation: Quaternion(w: 1, x: 0, y: 0, z: 0))`";
+                self.report(position, format!("the position of `{name}`, a free joint, is not one number"), help);
+            }
+            (Coordinate::Placement(_), _) => {
+                let help = "the frame of the joint in its parent is `placement`";
+                self.report(position, format!("the position of `{name}`, `{kind}`, is one number"), help);
+            }
+        }
+        match (joint.velocity, joint.kind) {
+            (Rate::Scalar(v), Kind::Revolute { .. } | Kind::Prismatic { .. }) => {
+                self.number(velocity, v, Must::BeFinite);
+            }
+            (Rate::Twist(twist), Kind::Free) => {
+                self.finite(velocity.key("angular"), &twist.angular);
+                self.finite(velocity.key("linear"), &twist.linear);
+            }
+            (Rate::Scalar(0.0), _) => {}
+            (_, Kind::Fixed) => self.report(velocity, format!("`{name}` is fixed: it has no velocity"), ""),
+            (Rate::Scalar(_), _) => {
+                let help = "write `Twist(angular: (x, y, z), linear: (x, y, z))`";
+                self.report(velocity, format!("the velocity of `{name}`, a free joint, is not one number"), help);
+            }
+            (Rate::Twist(_), _) => {
+                self.report(velocity, format!("the velocity of `{name}`, `{kind}`, is one number"), "");
+            }
+        }
+    }
+
+    /// Fixed and free joints have no axis for anything to act along.
+    fn nothing_acts(&mut self, at: At, joint: &Joint) {
+        let given = [
+            ("damping", joint.damping != 0.0),
+            ("armature", joint.armature != 0.0),
+            ("spring", joint.spring.is_some()),
+            ("friction", joint.friction.is_some()),
+            ("load", joint.load != Load::Unit),
+            ("bristle", joint.bristle.is_some()),
+            ("drive", joint.drive.is_some()),
+        ];
+        for (key, given) in given {
+            if given {
+                let reason = format!("`{}` is `{}`: it cannot have `{key}`", joint.name, kind_name(&joint.kind));
+                self.report(at.key(key), reason, "this acts along the axis of a `Revolute` or `Prismatic` joint");
+            }
+        }
+    }
+
+    pub(super) fn law(&mut self, at: At, law: &Law) {
+        for finding in law.validate() {
+            let parameter = at.key(finding.parameter);
+            if let Some((i, k)) = finding.point {
+                let point = parameter.index(i);
+                self.report_part(at, point.index(k), finding.reason, "");
+                continue;
+            }
+            // point at the override: it may put a value of the file out of its range
+            let is_cause = |other: &&str| {
+                *other != finding.parameter
+                    && finding.reason.contains(&format!("`{other}`"))
+                    && self.is_override(at.key(other))
+                    && !self.is_override(parameter)
+            };
+            match ["coulomb", "stiction", "sigma0"].into_iter().find(is_cause) {
+                Some(cause) => {
+                    let help = format!("set `{}` too", self.path(&parameter.steps()));
+                    self.report_part(at, at.key(cause), finding.reason, help);
+                }
+                None => self.report_part(at, parameter, finding.reason, ""),
+            }
+        }
+    }
+
+    pub(super) fn load(&mut self, at: At, load: &Load) {
+        match load {
+            Load::Unit | Load::Guide { length: None } => {}
+            Load::Constant(n) => _ = self.number(at.index(0), *n, Must::NotBeNegative),
+            Load::Pin { radius } | Load::Thrust { radius } => {
+                self.number(at.key("radius"), *radius, Must::BePositive);
+            }
+            Load::Guide { length: Some(length) } => _ = self.number(at.key("length"), *length, Must::BePositive),
+            Load::Signal { max, signal, geometry } => {
+                self.signal(at.key("signal"), signal);
+                self.number(at.key("max"), *max, Must::NotBeNegative);
+                self.number(at.key("geometry"), *geometry, Must::BePositive);
+            }
+        }
+    }
+
+    fn drive(&mut self, at: At, drive: &Drive) {
+        match drive {
+            Drive::Effort(signal) | Drive::Motion(signal) => self.signal(at.index(0), signal),
+            Drive::Pull { stiffness, target } => {
+                self.signal(at.key("target"), target);
+                self.number(at.key("stiffness"), *stiffness, Must::NotBeNegative);
+            }
+            Drive::Pid { kp, ki, kd, target } => {
+                self.signal(at.key("target"), target);
+                self.number(at.key("kp"), *kp, Must::NotBeNegative);
+                self.number(at.key("ki"), *ki, Must::NotBeNegative);
+                self.number(at.key("kd"), *kd, Must::NotBeNegative);
+            }
+        }
+    }
+}
+
+pub(super) fn kind_name(kind: &Kind) -> &'static str {
+    match kind {
+        Kind::Revolute { .. } => "Revolute",
+        Kind::Prismatic { .. } => "Prismatic",
+        Kind::Fixed => "Fixed",
+        Kind::Free => "Free",
+    }
+}

@@ -25,8 +25,8 @@
 //!
 //! with one solution. It is found by an active-set method: the efforts of the stuck joints solve W_SS f_S = a₀_S − W_SB f_B; a step
 //! towards them ends at the first limit it meets, where the joint is released; a joint at its limit that accelerates against its
-//! own friction is caught again. Many joints are first exchanged all at once as long as that helps. The efforts of the stuck joints
-//! and the accelerations of the others come from a factorisation of W_SS, O(n³) in each round, or, in a tree, from two sweeps with
+//! own friction is caught again. Many joints are first exchanged all at once as long as that helps; where it does not end, an interior
+//! path leads near the solution in some thirty rounds, however many joints there are (`interior`). The efforts of the stuck joints and the accelerations of the others come from a factorisation of W_SS, O(n³) in each round, or, in a tree, from two sweeps with
 //! the stuck joints locked, O(n) and without W.
 //!
 //! **Termination.** In exact arithmetic each round lowers (3), so no set of stuck joints comes back. W of a long chain has a condition
@@ -55,7 +55,10 @@
 //!
 //! Only arrays here: names, loads and time belong to the caller.
 
+mod interior;
+
 use bristle_friction::Mode;
+use interior::Interior;
 use thiserror::Error;
 
 /// Ratios |f|/stiction closer than this are equal: to one another a tie, to 1 a joint that holds. Rounding in f is 1e-16 times the
@@ -143,6 +146,18 @@ pub(crate) trait Hold {
         step: &mut [f64],
         response: &mut [Response],
     ) -> Result<(), ModeError>;
+
+    /// Newton's step on the interior path, (5) and (6) of `interior`: Δf into `step` and a⁺ into `a`. Joints with Θ = ∞ are locked. The
+    /// factorisation of the call before serves where Θ `is_new` no more.
+    fn newton(
+        &mut self,
+        theta: &[f64],
+        f: &[f64],
+        g: &[f64],
+        step: &mut [f64],
+        a: &mut [f64],
+        is_new: bool,
+    ) -> Result<(), ModeError>;
 }
 
 /// How a joint at rest answers its effort.
@@ -189,6 +204,35 @@ impl Hold for Dense<'_> {
         }
         Ok(())
     }
+
+    /// (1 + √Θ W √Θ) y = √Θ (a₀ − W f − g), Δf = √Θ y; locked joints have W itself.
+    fn newton(
+        &mut self,
+        theta: &[f64],
+        f: &[f64],
+        g: &[f64],
+        step: &mut [f64],
+        a: &mut [f64],
+        is_new: bool,
+    ) -> Result<(), ModeError> {
+        let (n, w) = (f.len(), self.rest.delassus);
+        let root = |i: usize| if theta[i].is_finite() { theta[i].sqrt() } else { 1.0 };
+        if is_new {
+            let own = |i: usize| if theta[i].is_finite() { 1.0 } else { 0.0 };
+            let entry = |r: usize, c: usize| root(r) * w[r * n + c] * root(c) + if r == c { own(r) } else { 0.0 };
+            factorise(n, self.factor, entry).map_err(|joint| ModeError::Dependent { joint })?;
+        }
+        for i in 0..n {
+            step[i] = root(i) * (acceleration(self.rest, f, i).0 - g[i]);
+        }
+        solve_factorised(n, self.factor, step);
+        (0..n).for_each(|i| step[i] *= root(i));
+        for i in 0..n {
+            let change = dot(&w[i * n..(i + 1) * n], step);
+            a[i] = if theta[i].is_finite() { acceleration(self.rest, f, i).0 - change } else { 0.0 };
+        }
+        Ok(())
+    }
 }
 
 /// What the active-set method knows of a joint.
@@ -225,6 +269,9 @@ pub struct ModeWork {
     step: Vec<f64>,
     /// Factors of a matrix; n × n.
     factor: Vec<f64>,
+    /// Whether limits do not follow from reactions: see [`Levelled`].
+    has_given_limits: bool,
+    interior: Interior,
 }
 
 impl ModeWork {
@@ -256,6 +303,9 @@ impl ModeWork {
         self.stuck.clear();
         self.stuck.reserve(n);
         self.step.resize(n, 0.0);
+        if n > MANY {
+            self.interior.resize(n);
+        }
     }
 
     /// The joint's limit becomes its sliding level; it leaves in the direction of the friction that could not hold it.
@@ -303,7 +353,7 @@ pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection
     let mut factor = std::mem::take(&mut work.factor);
     factor.resize(factor.len().max(n * n), 0.0);
     let AtRest { stiction, kinetic, breaking, .. } = *rest;
-    let limits = Levelled { stiction, kinetic, breaking };
+    let limits = Levelled { stiction, kinetic, breaking, are_given: true };
     let result = select_with(&limits, work, &mut Dense { rest, factor: &mut factor }).map(|_| ());
     work.factor = factor;
     result.map(|()| &work.selection)
@@ -315,6 +365,9 @@ pub(crate) struct Levelled<'a> {
     pub stiction: &'a [Levels],
     pub kinetic: &'a [Levels],
     pub breaking: &'a [usize],
+    /// Whether limits are given, not estimates from reactions. Far from its ends a long chain has accelerations and reactions that vanish
+    /// together: such limits are rounding, and so is the end of an interior path between them.
+    pub are_given: bool,
 }
 
 /// The same for any machine.
@@ -331,6 +384,7 @@ pub(crate) fn select_with<'w, H: Hold>(
         return Err(ModeError::Unusable { joint });
     }
     work.resize(n);
+    work.has_given_limits = rest.are_given;
     work.selection.n_problems = 0;
     work.selection.n_factor = 0;
 
@@ -438,8 +492,8 @@ impl ModeWork {
 }
 
 /// Exchanges all joints that are on the wrong side at once, while that leaves fewer of them: many joints are decided in a few
-/// factorisations. Where it does not get to the end the exchange one by one goes on from there.
-fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), ModeError> {
+/// factorisations. Whether none was left on the wrong side.
+fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<bool, ModeError> {
     let n = work.hold.len();
     let (mut fewest, mut patience) = (usize::MAX, 3);
     for _ in 0..MOST_EXCHANGES {
@@ -469,31 +523,48 @@ fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), Mod
             }
         }
         if wrong == 0 {
-            break;
+            return Ok(true);
         }
     }
-    // the exchange one by one starts inside the limits
-    for i in 0..n {
-        let f = work.selection.friction[i];
-        if work.hold[i] == Side::Stuck && work.is_beyond(i, f) {
-            work.release(i, f);
-        }
-    }
-    Ok(())
+    Ok(false)
 }
 
-/// Solves (3) with `work.limit` by the active-set method, starting from the efforts and holds in `work`.
+/// Solves (3) with `work.limit` by the active-set method, starting from the efforts and holds in `work`. Of many joints few change sides after
+/// a drop; otherwise all that are wrong are exchanged at once, or an interior path leads near the solution.
 fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), ModeError> {
-    let n = work.hold.len();
+    let is_first = work.selection.n_problems == 0;
     work.selection.n_problems += 1;
-    work.catches.fill(0);
-    if n > MANY {
-        exchange_all(work, machine)?;
+    if work.hold.len() > MANY {
+        if !is_first && work.has_given_limits && exchange_one_by_one(work, machine, MANY)? {
+            return Ok(());
+        }
+        if !exchange_all(work, machine)? && work.has_given_limits {
+            work.follow_path(machine);
+            // few are wrong by now
+            work.keep_path();
+            if !exchange_all(work, machine)? {
+                work.return_to_path();
+            }
+        }
+        // the exchange one by one starts inside the limits
+        for i in 0..work.hold.len() {
+            let f = work.selection.friction[i];
+            if work.hold[i] == Side::Stuck && work.is_beyond(i, f) {
+                work.release(i, f);
+            }
+        }
     }
+    exchange_one_by_one(work, machine, usize::MAX).map(|_| ())
+}
+
+/// The active-set method, in `max_rounds` at most. Whether it has come to its end, which it always does in time.
+fn exchange_one_by_one<H: Hold>(work: &mut ModeWork, machine: &mut H, max_rounds: usize) -> Result<bool, ModeError> {
+    let n = work.hold.len();
+    work.catches.fill(0);
     work.marked.fill(false);
     // the joint caught in the round before, and the side it was on
     let mut caught: Option<(usize, f64)> = None;
-    loop {
+    for _ in 0..max_rounds {
         work.hold_stuck(machine)?;
 
         // a catch that changes nothing: the joint is marginal
@@ -526,11 +597,12 @@ fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), Mod
         // joints at their limits: the one whose catch alone would take most off (3) is caught
         let gain = |i: usize| Some((i, work.wrong_way(i)?.powi(2) * work.response[i].inertia));
         let candidates = (0..n).filter(|&i| !work.marked[i]).filter_map(gain);
-        let Some((i, _)) = candidates.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(()) };
+        let Some((i, _)) = candidates.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(true) };
         if let Side::AtLimit(side) = std::mem::replace(&mut work.hold[i], Side::Stuck) {
             caught = Some((i, side));
         }
     }
+    Ok(false)
 }
 
 /// Mode, final effort and acceleration of one joint, from the solution of the last convex problem.

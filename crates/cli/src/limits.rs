@@ -15,7 +15,7 @@ pub struct Budget {
     /// Steps of the integration at most: beyond, the run fails and its rows are kept
     #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
     max_steps: u64,
-    /// Time on the clock at most, s: beyond, the run fails and its rows are kept; no limit by default
+    /// Time on the clock at most, s, reading the scene and starting the machine included: beyond, the run fails and its rows are kept; no limit by default
     #[arg(long, value_name = "S", value_parser = seconds, allow_hyphen_values = true)]
     max_time: Option<Duration>,
 }
@@ -36,14 +36,14 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// From now on.
-    pub fn new(interrupt: Interrupt, budget: Budget) -> Self {
-        Self { interrupt, budget, start: Instant::now(), n_steps: 0 }
+    /// The clock runs since `start`.
+    pub fn new(interrupt: Interrupt, budget: Budget, start: Instant) -> Self {
+        Self { interrupt, budget, start, n_steps: 0 }
     }
 
     /// The user alone ends the run.
     pub fn none(interrupt: Interrupt) -> Self {
-        Self::new(interrupt, Budget { max_steps: u64::MAX, max_time: None })
+        Self::new(interrupt, Budget { max_steps: u64::MAX, max_time: None }, Instant::now())
     }
 
     /// One more step.

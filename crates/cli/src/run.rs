@@ -106,6 +106,7 @@ impl Ready {
 
 impl Run {
     pub fn execute(self) -> Outcome {
+        let start = Instant::now();
         let ready = match self.prepare() {
             Ok(ready) => ready,
             Err(error) => {
@@ -117,7 +118,7 @@ impl Run {
             ready.lines.iter().for_each(|line| say!("{line}"));
             ready.scene.warnings().iter().for_each(|warning| say!("{warning}\n"));
         }
-        match self.simulate(ready) {
+        match self.simulate(ready, start) {
             Ok(outcome) => outcome,
             Err(error) => {
                 say!("error: {}", told(&error));
@@ -224,7 +225,7 @@ impl Run {
         Ok(())
     }
 
-    fn simulate(&self, ready: Ready) -> Result<Outcome> {
+    fn simulate(&self, ready: Ready, begun: Instant) -> Result<Outcome> {
         let is_kept = ready.keeps_rows();
         let Ready { scene, mut sim, names, out, plot, report, .. } = ready;
         let rows = match &out {
@@ -246,8 +247,8 @@ impl Run {
             }
         };
         let progress = Progress::new(scene.duration, self.quiet);
-        let mut collector =
-            Collector::new(&names, rows, is_kept, progress, Limits::new(Interrupt::listen()?, self.budget))?;
+        let limits = Limits::new(Interrupt::listen()?, self.budget, begun);
+        let mut collector = Collector::new(&names, rows, is_kept, progress, limits)?;
 
         let start = Instant::now();
         let result = sim.run_with(scene.duration, &mut collector);

@@ -159,6 +159,11 @@ impl<T: Scalar> Lu<T> {
         Lu { matrix: Matrix::on_demand(n_max), pivot: vec![0; n_max] }
     }
 
+    /// The largest dimension there is room for.
+    pub fn capacity(&self) -> usize {
+        self.pivot.len()
+    }
+
     /// Bytes of its room.
     pub fn bytes(&self) -> u64 {
         self.matrix.bytes()

@@ -57,7 +57,7 @@ fn forward_dynamics<'w>(
 ) -> Result<&'w [f64], Error> {
     body_forces::<false>(model, work, q, v, &[]);
     for i in (1..model.n_bodies()).rev() {
-        eliminate(model, work, i)?;
+        eliminate(model, work, i, &model.armature)?;
         reduce(model, work, i, tau);
     }
     substitute(model, work);
@@ -76,9 +76,26 @@ pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Res
     factor_at(model, work)
 }
 
+/// The same for M + diag(armature − the model's own): every velocity has the armature given for it, `n_v`, in place of its own. Those of free
+/// joints have none.
+pub fn factor_with_armature(
+    model: &Model,
+    work: &mut Work,
+    q: &[f64],
+    locked: &[bool],
+    armature: &[f64],
+) -> Result<(), Error> {
+    work.check(model, q, [("armature", armature)])?;
+    check_length("locked", locked.len(), model.n_bodies())?;
+    check_finite("factor_with_armature", q)?;
+    work.locked.copy_from_slice(locked);
+    transforms(model, work, q);
+    (1..model.n_bodies()).rev().try_for_each(|i| eliminate(model, work, i, armature))
+}
+
 /// The same at the transforms that `work` already holds.
 pub(crate) fn factor_at(model: &Model, work: &mut Work) -> Result<(), Error> {
-    (1..model.n_bodies()).rev().try_for_each(|i| eliminate(model, work, i))
+    (1..model.n_bodies()).rev().try_for_each(|i| eliminate(model, work, i, &model.armature))
 }
 
 /// `M⁻¹ b` after [`factor`], [`aba`] or [`aba_hybrid`], at the same `q`; 0 for locked joints.
@@ -107,7 +124,7 @@ impl Work {
 
 /// One step of the backward sweep for inertias: pivot of joint `i`, and what is left of its body felt by the parent.
 #[inline(always)]
-fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
+fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Result<(), Error> {
     let node = &model.node[i];
     let (above, below) = work.IA.split_at_mut(i);
     // a leaf is felt alone; the first child to be felt finds its parent alone
@@ -142,7 +159,7 @@ fn eliminate(model: &Model, work: &mut Work, i: usize) -> Result<(), Error> {
         }
         Kernel::Revolute | Kernel::Prismatic => {
             let U = node.kernel.column(IA);
-            let D = node.kernel.along(&U) + model.armature[node.v];
+            let D = node.kernel.along(&U) + armature[node.v];
             if D <= node.noise {
                 return Err(singular(model, i, D));
             }

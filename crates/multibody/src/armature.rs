@@ -9,6 +9,11 @@
 use crate::{Model, axis_row};
 
 impl Model {
+    /// Armature of each velocity, kg·m² or kg; `n_v`.
+    pub fn armature(&self) -> &[f64] {
+        &self.armature
+    }
+
     /// Sᵀ I S + armature of the body that velocity `k` of a joint of one degree moves, kg·m² or kg: without what lies beyond it. 0 for
     /// a free joint.
     pub fn own_inertia(&self, k: usize) -> f64 {

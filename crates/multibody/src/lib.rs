@@ -97,7 +97,7 @@ mod symmetry;
 mod trig;
 mod work;
 
-pub use aba::{aba, aba_hybrid, factor, solve};
+pub use aba::{aba, aba_hybrid, factor, factor_with_armature, solve};
 pub use chart::{advance, chart_point, chart_rate, configuration_difference, neutral};
 pub use crba::crba;
 pub use derivatives::{Row, aba_derivatives, rnea_derivatives, rnea_derivatives_rows};
@@ -114,7 +114,7 @@ pub use model::{JointSpec, LinkInertia, Model, ModelBuilder, Placement};
 pub use momentum::{Momentum, center_of_mass, kinetic_energy, momentum, potential_energy};
 pub use reaction::{Reaction, reactions};
 pub use rnea::{bias_efforts, rnea};
-pub use rows::{axis_row, factor_rows, factor_rows_at, solve_rows, unloaded_rows};
+pub use rows::{axis_row, factor_rows, factor_rows_at, multiply_rows, solve_rows, unloaded_rows};
 pub use symmetry::{Unfelt, branches, unfelt};
 pub use trig::sin_cos;
 pub use work::{Outside, State, Work};

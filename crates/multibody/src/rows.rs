@@ -77,6 +77,8 @@ pub(crate) struct Scratch {
     pub f: Vec<Force>,
     /// Rates of the joint forces, see [`crate::jerk_rows`]; `n_bodies`.
     pub f_rate: Vec<Force>,
+    /// Forces of a product, see [`multiply_rows`]; `n_bodies`.
+    product: Vec<Force>,
 }
 
 impl Scratch {
@@ -89,6 +91,7 @@ impl Scratch {
             free: if has_free { vec![None; n] } else { Vec::new() },
             f: vec![Force::ZERO; n],
             f_rate: vec![Force::ZERO; n],
+            product: vec![Force::ZERO; n],
         }
     }
 }
@@ -148,6 +151,35 @@ pub fn solve_rows<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'
     substitute(model, work, b);
     check_finite("solve_rows", &work.a)?;
     Ok(&work.a)
+}
+
+/// M_P x into `out` (`n_v`), at the configuration of the last function that took a `q`, whatever is locked: O(n), without a matrix. Scratch is
+/// that of [`solve_rows`] but for the force changes, which stay.
+pub fn multiply_rows(model: &Model, work: &mut Work, rows: &[Motion], x: &[f64], out: &mut [f64]) -> Result<(), Error> {
+    check_length("work (made for another model?)", work.link.len(), model.n_bodies())?;
+    check_length("rows", rows.len(), model.n_bodies())?;
+    check_length("x", x.len(), model.n_v)?;
+    check_length("out", out.len(), model.n_v)?;
+    work.delta[0] = Motion::ZERO;
+    for (i, node) in model.node.iter().enumerate().skip(1) {
+        let (above, below) = work.delta.split_at_mut(i);
+        below[0] = node.kernel.add_motion(&work.link[i].X.motion(&above[node.parent]), x, node.v);
+        work.rows.product[i] = node.I.times(&below[0]);
+    }
+    for (i, node) in model.node.iter().enumerate().skip(1).rev() {
+        let f = work.rows.product[i];
+        match node.kernel {
+            Kernel::Fixed => {}
+            Kernel::Free => out[node.v..node.v + 6].copy_from_slice(&f.to_array()),
+            Kernel::Revolute | Kernel::Prismatic => {
+                out[node.v] = rows[i].dot(&f) + model.armature[node.v] * x[node.v];
+            }
+        }
+        if node.parent != 0 {
+            work.rows.product[node.parent] += work.link[i].X.force_back(&f);
+        }
+    }
+    check_finite("multiply_rows", out)
 }
 
 /// Reading what [`factor_rows`] and [`solve_rows`] left. Functions of an index panic, like a slice, where there is no

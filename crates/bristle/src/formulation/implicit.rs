@@ -132,13 +132,13 @@ impl Machine {
                     rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
                 }
                 factor_rows_at(model, work, rows, held)?;
-                ties.factor(model, work, held, joint_of)?;
+                ties.factor(model, work, rows, held, joint_of)?;
                 counters.n_sweeps += 1;
             }
             x.copy_from_slice(solve_rows(model, work, b)?);
             counters.n_substitutions += 1;
             if !ties.dependent.is_empty() {
-                ties.correct(held, joint_of, x, b);
+                ties.correct((model, work, rows), held, joint_of, x, b)?;
                 if !self.pressed.is_empty() {
                     // once more, for what it does to the reactions
                     solve_rows(model, work, b)?;

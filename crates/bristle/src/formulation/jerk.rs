@@ -65,8 +65,8 @@ impl Machine {
             for driven in &self.driven {
                 x[driven.v] = driven.jerk;
             }
-            ties.factor(&compiled.model, work, held, joint_of)?;
-            ties.correct(held, joint_of, x, b);
+            ties.factor_each(&compiled.model, work, held, joint_of)?;
+            ties.correct_each(held, joint_of, x, b);
         }
         b.copy_from_slice(x);
         Ok(())

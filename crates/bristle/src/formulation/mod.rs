@@ -31,6 +31,8 @@ mod inverse;
 mod jacobian;
 mod jerk;
 mod kinks;
+#[cfg(test)]
+mod large_tests;
 mod ledger;
 mod linearize;
 mod machine;

@@ -12,7 +12,9 @@ use crate::modes::{AtRest, Hold, Levelled, Levels, MAX_EAGER, ModeError, ModeWor
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
-use bristle_multibody::{Model, Work, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
+use bristle_multibody::{
+    Model, Work, aba_hybrid, axis_row, bias_efforts, factor_rows_at, factor_with_armature, rnea, solve, solve_rows,
+};
 
 /// A load that begins at nothing is taken for what it is this part of the way to the next corner later: enough to
 /// decide who holds, too
@@ -93,10 +95,12 @@ pub(super) struct Rest {
     shifted: Vec<f64>,
     /// The choice.
     chosen: Vec<Mode>,
-    /// For [`Tree`]: who is locked, `n_bodies`; efforts with friction, and accelerations, `n_v`.
+    /// For [`Tree`]: who is locked, `n_bodies`; efforts with friction, accelerations, armatures, efforts less the bias, `n_v`.
     locked: Vec<bool>,
     pushed: Vec<f64>,
     a: Vec<f64>,
+    armature: Vec<f64>,
+    net: Vec<f64>,
     /// Joint and place in `v` of those at rest.
     place: Vec<(usize, usize)>,
     work: ModeWork,
@@ -119,6 +123,10 @@ struct Tree<'a> {
     locked: &'a mut [bool],
     pushed: &'a mut [f64],
     a: &'a mut [f64],
+    /// Armatures with Θ; efforts less the bias, τ − c, once they are needed.
+    armature: &'a mut [f64],
+    net: &'a mut [f64],
+    has_net: bool,
     /// What the mechanics refused.
     error: Option<bristle_multibody::Error>,
 }
@@ -131,7 +139,7 @@ impl Hold for Tree<'_> {
         step: &mut [f64],
         response: &mut [Response],
     ) -> Result<(), ModeError> {
-        let Self { model, work, q, v, tau, place, locked, pushed, a, error } = self;
+        let Self { model, work, q, v, tau, place, locked, pushed, a, error, .. } = self;
         locked.fill(false);
         pushed.copy_from_slice(tau);
         for (&(_, k), f) in place.iter().zip(f) {
@@ -152,6 +160,48 @@ impl Hold for Tree<'_> {
         for (step, &i) in step.iter_mut().zip(stuck) {
             let k = place[i].1;
             *step = tau[k] - required[k] - f[i];
+        }
+        Ok(())
+    }
+
+    /// (M + Θ) a⁺ = τ − c − f + Θ g: other armatures, where Θ is finite.
+    fn newton(
+        &mut self,
+        theta: &[f64],
+        f: &[f64],
+        g: &[f64],
+        step: &mut [f64],
+        a_next: &mut [f64],
+        is_new: bool,
+    ) -> Result<(), ModeError> {
+        let Self { model, work, q, v, tau, place, locked, pushed, armature, net, has_net, error, .. } = self;
+        let mut failed = |source| {
+            *error = Some(source);
+            ModeError::Unusable { joint: 0 }
+        };
+        if !*has_net {
+            let bias = bias_efforts(model, work, q, v).map_err(&mut failed)?;
+            net.iter_mut().zip(*tau).zip(bias).for_each(|((net, tau), bias)| *net = tau - bias);
+            *has_net = true;
+        }
+        pushed.copy_from_slice(net);
+        for (i, &(_, k)) in place.iter().enumerate().filter(|(i, _)| theta[*i].is_finite()) {
+            pushed[k] += theta[i] * g[i] - f[i];
+        }
+        if is_new {
+            locked.fill(false);
+            armature.copy_from_slice(model.armature());
+            for (&(joint, k), &theta) in place.iter().zip(theta) {
+                locked[joint] = theta.is_infinite();
+                armature[k] += if theta.is_finite() { theta } else { 0.0 };
+            }
+            factor_with_armature(model, work, q, locked, armature).map_err(&mut failed)?;
+        }
+        let a = solve(model, work, pushed).map_err(&mut failed)?;
+        for (i, &(_, k)) in place.iter().enumerate() {
+            a_next[i] = a[k];
+            // what a locked joint holds is found when all is decided
+            step[i] = if theta[i].is_finite() { theta[i] * (a[k] - g[i]) } else { 0.0 };
         }
         Ok(())
     }
@@ -183,9 +233,24 @@ impl Rest {
             locked: vec![false; n_bodies],
             pushed: vec![0.0; n_v],
             a: vec![0.0; n_v],
+            armature: vec![0.0; n_v],
+            net: vec![0.0; n_v],
             place: Vec::with_capacity(n_contacts),
             work: ModeWork::new(n_contacts),
         }
+    }
+}
+
+#[cfg(test)]
+impl Rest {
+    /// Sweeps, or factorisations, of the last choice.
+    pub fn n_sweeps(&self) -> usize {
+        self.work.selection().n_factor
+    }
+
+    /// Convex problems of the last choice.
+    pub fn n_problems(&self) -> usize {
+        self.work.selection().n_problems
     }
 }
 
@@ -602,14 +667,17 @@ impl Machine {
 
     /// The choice in a tree.
     fn choose_in_tree(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, rest, q, v, tau, .. } = self;
-        let Rest { contacts, stiction, kinetic, breaking, locked, pushed, a, place, chosen, work: modes, .. } = rest;
+        let Self { compiled, work, rest, q, v, tau, pressed, .. } = self;
+        let Rest { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
+        let Rest { locked, pushed, a, armature, net, place, .. } = rest;
         place.clear();
         place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
-        let levels = Levelled { stiction, kinetic, breaking };
-        let mut tree = Tree { model: &compiled.model, work, q, v, tau, place, locked, pushed, a, error: None };
+        let levels = Levelled { stiction, kinetic, breaking, are_given: pressed.is_empty() };
+        let model = &compiled.model;
+        let (has_net, error) = (false, None);
+        let mut tree = Tree { model, work, q, v, tau, place, locked, pushed, a, armature, net, has_net, error };
         let found = select_with(&levels, modes, &mut tree).map(|found| chosen.clone_from(&found.mode));
-        if let Some(error) = tree.error {
+        if let (Err(_), Some(error)) = (&found, tree.error) {
             return Err(Failure::Mechanics(error));
         }
         self.take_choice(found)
@@ -665,9 +733,9 @@ impl Machine {
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
         factor_rows_at(model, work, rows, held)?;
-        ties.factor(model, work, held, joint_of)?;
+        ties.factor(model, work, rows, held, joint_of)?;
         x.copy_from_slice(solve_rows(model, work, b)?);
-        ties.correct(held, joint_of, x, b);
+        ties.correct((model, work, rows), held, joint_of, x, b)?;
         a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
         rest.a0.clear();
         rest.a0.extend(rest.contacts.iter().map(|&c| contacts[c].rate(a)));
@@ -676,7 +744,7 @@ impl Machine {
             b.fill(0.0);
             contacts[c].take(b, -1.0);
             x.copy_from_slice(solve_rows(model, work, b)?);
-            ties.correct(held, joint_of, x, b);
+            ties.correct((model, work, rows), held, joint_of, x, b)?;
             rest.delassus.extend(rest.contacts.iter().map(|&c| contacts[c].rate(x)));
         }
         Ok(())

@@ -16,31 +16,30 @@
 //! x = M⁻¹ b,     λ = −(G M⁻¹ Gᵀ)⁻¹ G x,     x + M⁻¹ Gᵀ λ                                               (6)
 //! ```
 //!
-//! one substitution per dependent coordinate, with the factorisation at hand.
+//! one substitution per dependent coordinate, with the factorisation at hand. Many of them are taken out instead, see `reduced`.
 //!
 //! **Groups.** Joints that stuck clutches hold together have the same row in (5), to the last bit: v_a − v_b is 0.0.
 
 mod group;
+mod reduced;
 mod sharing;
+mod sparse;
 
 use crate::compile::Compiled;
+use crate::modes::MAX_EAGER;
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_integrate::linear::Lu;
+use bristle_multibody::spatial::Motion;
 use bristle_multibody::{Error, Model, Work, solve_rows};
+use reduced::Reduced;
 use sharing::Sharing;
+use sparse::SparseRows;
 
 /// Coefficients smaller than this, relative to the largest of their row, are none.
 const NOTHING: f64 = 1e-12;
 
 /// Not among the unknowns.
 const NOWHERE: usize = usize::MAX;
-
-/// A row being eliminated. All rows are as long as there are columns, and one more for the offset.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Pivot {
-    row: usize,
-    column: usize,
-}
 
 /// (5) and (6) of a machine.
 #[derive(Debug, Clone)]
@@ -61,11 +60,15 @@ pub(super) struct Ties {
     /// Velocities that ties and clutches touch; where each of all velocities stands among them.
     columns: Vec<usize>,
     column_of: Vec<usize>,
-    matrix: Vec<f64>,
-    pivots: Vec<Pivot>,
+    /// Rows being eliminated; the column that each was solved for, in order; the row that was solved for each column.
+    rows: SparseRows,
+    pivots: Vec<usize>,
+    row_of: Vec<usize>,
+    own: Vec<usize>,
 
-    /// M⁻¹ Gᵀ, column by column; G M⁻¹ Gᵀ; λ; a unit row.
+    /// M⁻¹ Gᵀ, column by column; G M⁻¹ Gᵀ; λ; a unit row. Or the equations without the dependent coordinates.
     reach: Vec<f64>,
+    reduced: Option<Box<Reduced>>,
     delassus: Lu,
     lambda: Vec<f64>,
     unit: Vec<f64>,
@@ -82,6 +85,15 @@ impl Archived for Ties {
         let Self {
             columns: _,
             column_of: _,
+            rows: _,
+            pivots: _,
+            row_of: _,
+            own: _,
+            reach: _,
+            reduced: _,
+            delassus: _,
+            lambda: _,
+            unit: _,
             offset,
             dependent,
             place,
@@ -89,34 +101,17 @@ impl Archived for Ties {
             constant,
             terms,
             number,
-            matrix,
-            pivots,
-            reach,
-            delassus,
-            lambda,
-            unit,
             sharing: _,
             leader,
         } = self;
-        for list in [offset, matrix, reach, lambda, unit] {
-            list.archive(archive);
-        }
+        offset.archive(archive);
         archive.list(constant);
         archive.list(dependent);
         archive.list(start);
         place.archive(archive);
         number.archive(archive);
         archive.list(terms);
-        archive.list(pivots);
-        delassus.archive(archive);
         leader.archive(archive);
-    }
-}
-
-impl Archived for Pivot {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        self.row.archive(archive);
-        self.column.archive(archive);
     }
 }
 
@@ -138,17 +133,23 @@ impl Ties {
         let n_rows = coupled.ties.len() + clutches.count();
         let n_carriers =
             if is_coupled { coupled.ties.len() + compiled.contacts.len() + compiled.drives.len() } else { 0 };
+        // matrices of small machines have their room from the beginning, so that a step allocates nothing
+        let is_small = n_rows.max(columns.len()).max(n_carriers) <= MAX_EAGER;
+        let eager = |size: usize| if is_small { size } else { 0 };
         Self {
             offset: vec![0.0; coupled.ties.len()],
             dependent: Vec::with_capacity(n_rows),
             place: (0..n_v).collect(),
             start: Vec::with_capacity(n_rows + 1),
             constant: Vec::with_capacity(n_rows),
-            terms: Vec::with_capacity(n_rows * columns.len()),
+            terms: Vec::with_capacity(eager(n_rows * columns.len())),
             number: vec![NOWHERE; n_v],
-            matrix: vec![0.0; n_rows * (columns.len() + 1)],
+            rows: SparseRows::new(n_rows, columns.len(), is_small),
             pivots: Vec::with_capacity(n_rows),
-            reach: vec![0.0; n_rows * n_v],
+            row_of: vec![NOWHERE; columns.len()],
+            own: Vec::with_capacity(columns.len()),
+            reach: Vec::with_capacity(eager(n_rows * n_v)),
+            reduced: (n_rows > reduced::FEW).then(|| Box::new(Reduced::new(compiled))),
             delassus: Lu::new(n_rows),
             lambda: vec![0.0; n_rows],
             unit: vec![0.0; if n_rows > 0 { n_v } else { 0 }],
@@ -161,7 +162,7 @@ impl Ties {
 
     /// Whether everything that numbers something numbers something there is, with these unknowns.
     pub fn fits(&self, active: &[usize]) -> bool {
-        let (n_v, n, n_columns) = (self.place.len(), self.dependent.len(), self.columns.len());
+        let (n_v, n) = (self.place.len(), self.dependent.len());
         let n_rows = self.lambda.len();
         let is_start = self.start.is_empty() && n == 0
             || self.start.len() == n + 1 && self.start.is_sorted() && self.start[n] <= self.terms.len();
@@ -171,10 +172,8 @@ impl Ties {
             && is_placed
             && self.constant.len() == n
             && n <= n_rows
-            && self.pivots.len() <= n_rows
             && self.dependent.iter().chain(self.terms.iter().map(|term| &term.0)).chain(&self.leader).all(|&v| v < n_v)
             && self.number.iter().all(|&d| d == NOWHERE || d < n)
-            && self.pivots.iter().all(|pivot| pivot.row < n_rows && pivot.column < n_columns)
     }
 
     /// Whether couplings take part in the machine at all.
@@ -210,9 +209,13 @@ impl Ties {
             NOWHERE => f64::from(u8::from(v == i)),
             d => self.terms_of(d).iter().filter(|term| term.0 == i).map(|term| term.1).sum(),
         };
-        self.columns.iter().filter(|&&i| !is_held(i)).all(|&i| {
+        let is_nothing = |i: usize| {
             let (a, b) = (part(a, i), b.map_or(0.0, |b| part(b, i)));
-            (a - b).abs() <= NOTHING * (a.abs() + b.abs())
+            is_held(i) || (a - b).abs() <= NOTHING * (a.abs() + b.abs())
+        };
+        [Some(a), b].into_iter().flatten().all(|v| match self.number[v] {
+            NOWHERE => is_nothing(v),
+            d => self.terms_of(d).iter().all(|term| is_nothing(term.0)),
         })
     }
 
@@ -245,6 +248,8 @@ impl Ties {
     /// Starts an elimination.
     pub fn clear(&mut self) {
         self.pivots.clear();
+        self.rows.clear();
+        self.row_of.fill(NOWHERE);
         self.leader.iter_mut().enumerate().for_each(|(v, leader)| *leader = v);
     }
 
@@ -258,7 +263,7 @@ impl Ties {
     fn choose_leaders(&mut self, held: impl Fn(usize) -> bool) {
         for k in 0..self.columns.len() {
             let v = self.columns[k];
-            let depends = self.pivots.iter().any(|pivot| pivot.column == k);
+            let depends = self.row_of[k] != NOWHERE;
             let old = self.leader[v];
             // a locked joint of a group comes before one whose motion is prescribed and stands still
             if !depends && old != v && (held(v) || !held(old)) {
@@ -270,84 +275,81 @@ impl Ties {
     /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. `false` if the rows before imply it, and
     /// what is left of the offset then.
     pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), f64> {
-        let (n, new) = (self.columns.len(), self.pivots.len());
-        let width = n + 1;
-        let (above, below) = self.matrix.split_at_mut(new * width);
-        let row = &mut below[..width];
-        row.fill(0.0);
+        let new = self.pivots.len();
+        let Self { rows, row_of, columns, column_of, own, .. } = self;
+        rows.drop(new, |_| true);
+        rows.set_right(new, offset);
         for &(v, c) in terms {
-            row[self.column_of[v]] += c;
+            rows.add(new, column_of[v], c);
         }
-        row[n] = offset;
-        let largest = row[..n].iter().fold(0.0_f64, |most, c| most.max(c.abs()));
-        for Pivot { row: k, column } in &self.pivots {
-            let factor = row[*column];
+        let largest = rows.row(new).iter().fold(0.0_f64, |most, entry| most.max(entry.1.abs()));
+        // rows that were solved for one of its columns, in their order
+        own.clear();
+        own.extend(terms.iter().map(|term| row_of[column_of[term.0]]).filter(|&row| row != NOWHERE));
+        own.sort_unstable();
+        own.dedup();
+        for &row in &*own {
+            let column = self.pivots[row];
+            let factor = rows.at(new, column);
             if factor != 0.0 {
-                let pivot = &above[k * width..(k + 1) * width];
-                row.iter_mut().zip(pivot).for_each(|(entry, pivot)| *entry -= factor * pivot);
-                row[*column] = 0.0;
+                rows.subtract(new, factor, row, column);
             }
         }
-        row[..n].iter_mut().filter(|c| c.abs() <= NOTHING * largest).for_each(|c| *c = 0.0);
+        rows.drop(new, |c| c.abs() <= NOTHING * largest);
         // the first of the row's own that is free to depend, or any other
-        let own = terms.iter().map(|term| self.column_of[term.0]);
-        let found = own.chain(0..n).find(|&k| row[k] != 0.0 && !is_known(self.columns[k]));
-        let Some(column) = found else { return Err(row[n]) };
-        let inverse = 1.0 / row[column];
-        row.iter_mut().for_each(|c| *c *= inverse);
-        row[column] = 1.0;
-        for Pivot { row: k, .. } in &self.pivots {
-            let pivot = &mut above[k * width..(k + 1) * width];
-            let factor = pivot[column];
-            if factor != 0.0 {
-                pivot.iter_mut().zip(&*row).for_each(|(entry, row)| *entry -= factor * row);
-                pivot[column] = 0.0;
-            }
-        }
-        self.pivots.push(Pivot { row: new, column });
+        let all = rows.row(new).iter().map(|entry| entry.0);
+        let found = terms.iter().map(|term| column_of[term.0]).chain(all);
+        let found = found.into_iter().find(|&k| rows.at(new, k) != 0.0 && !is_known(columns[k]));
+        let Some(column) = found else {
+            let left = rows.right(new);
+            rows.drop(new, |_| true);
+            return Err(left);
+        };
+        rows.solve(new, column);
+        row_of[column] = new;
+        self.pivots.push(column);
         Ok(())
     }
 
     /// Ends an elimination: who depends on whom. `held` are constant at `q`; `led` are known but move.
     pub fn finish(&mut self, q: &[f64], held: impl Fn(usize) -> bool) {
-        let n = self.columns.len();
         self.choose_leaders(&held);
         self.number.fill(NOWHERE);
         self.dependent.clear();
         self.start.clear();
         self.constant.clear();
         self.terms.clear();
-        for Pivot { row, column } in &self.pivots {
-            let row = &self.matrix[row * (n + 1)..(row + 1) * (n + 1)];
-            self.number[self.columns[*column]] = self.dependent.len();
-            self.dependent.push(self.columns[*column]);
-            self.start.push(self.terms.len());
-            let mut constant = row[n];
-            let leader = self.leader[self.columns[*column]];
-            let leads = self.pivots.iter().find(|pivot| self.columns[pivot.column] == leader);
-            let leads = leads.map(|pivot| &self.matrix[pivot.row * (n + 1)..(pivot.row + 1) * (n + 1)]);
-            for (k, &c) in row[..n].iter().enumerate() {
-                let v = self.columns[k];
-                if k == *column || c == 0.0 {
-                    continue;
-                }
-                if held(v) {
+        let Self {
+            rows, columns, column_of, row_of, pivots, number, dependent, start, terms, constant: constants, ..
+        } = self;
+        for (row, &column) in pivots.iter().enumerate() {
+            number[columns[column]] = dependent.len();
+            dependent.push(columns[column]);
+            start.push(terms.len());
+            let mut constant = rows.right(row);
+            for &(k, c) in rows.row(row) {
+                let v = columns[k];
+                if k != column && held(v) {
                     constant -= c * q[v];
                 }
             }
             // what its group depends on, or the one that its group follows
-            for (k, &c) in leads.unwrap_or(&[])[..leads.map_or(0, |_| n)].iter().enumerate() {
-                let v = self.columns[k];
-                if v != leader && c != 0.0 && !held(v) {
-                    self.terms.push((v, -c));
+            let leader = self.leader[columns[column]];
+            match row_of[column_of[leader]] {
+                NOWHERE if held(leader) => {}
+                NOWHERE => terms.push((leader, 1.0)),
+                leads => {
+                    for &(k, c) in rows.row(leads) {
+                        let v = columns[k];
+                        if v != leader && !held(v) {
+                            terms.push((v, -c));
+                        }
+                    }
                 }
             }
-            if leads.is_none() && !held(leader) {
-                self.terms.push((leader, 1.0));
-            }
-            self.constant.push(constant);
+            constants.push(constant);
         }
-        self.start.push(self.terms.len());
+        start.push(terms.len());
     }
 
     /// The unknowns: whoever is not known and does not depend.
@@ -365,12 +367,41 @@ impl Ties {
 
 impl Ties {
     /// M⁻¹ Gᵀ and the factors of G M⁻¹ Gᵀ, with the factorisation at hand.
-    pub fn factor(&mut self, model: &Model, work: &mut Work, held: &[bool], joint_of: &[usize]) -> Result<(), Error> {
+    pub fn factor(
+        &mut self,
+        model: &Model,
+        work: &mut Work,
+        rows: &[Motion],
+        held: &[bool],
+        joint_of: &[usize],
+    ) -> Result<(), Error> {
+        if let Some(mut reduced) = self.reduced.take() {
+            let result = reduced.factor(self, model, work, rows, held, joint_of);
+            self.reduced = Some(reduced);
+            if result? {
+                return Ok(());
+            }
+        }
+        self.factor_each(model, work, held, joint_of)
+    }
+
+    /// The same, by (6) in any case.
+    pub fn factor_each(
+        &mut self,
+        model: &Model,
+        work: &mut Work,
+        held: &[bool],
+        joint_of: &[usize],
+    ) -> Result<(), Error> {
         let ties = self;
         let (m, n_v) = (ties.dependent.len(), model.n_v);
         if m == 0 {
             return Ok(());
         }
+        if let Some(reduced) = &mut ties.reduced {
+            reduced.set_unused();
+        }
+        ties.reach.resize(m * n_v, 0.0);
         for d in 0..m {
             ties.unit[ties.dependent[d]] = 1.0;
             for &(i, c) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
@@ -398,11 +429,33 @@ impl Ties {
 
     /// Whether the determinant of G M⁻¹ Gᵀ factored last is positive, as it is without friction.
     pub fn is_positive(&self) -> bool {
-        self.dependent.is_empty() || self.delassus.determinant().0 > 0.0
+        let reduced = self.reduced.as_ref().filter(|reduced| reduced.is_used());
+        self.dependent.is_empty()
+            || reduced.map_or_else(|| self.delassus.determinant().0 > 0.0, |reduced| reduced.is_positive())
     }
 
     /// Corrects x = M⁻¹ b by (6) and adds Gᵀλ to `b`.
-    pub fn correct(&mut self, held: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
+    pub fn correct(
+        &mut self,
+        (model, work, rows): (&Model, &mut Work, &[Motion]),
+        held: &[bool],
+        joint_of: &[usize],
+        x: &mut [f64],
+        b: &mut [f64],
+    ) -> Result<(), Error> {
+        if let Some(mut reduced) = self.reduced.take() {
+            let result = reduced.correct(self, (model, work, rows), held, joint_of, x, b);
+            self.reduced = Some(reduced);
+            if result? {
+                return Ok(());
+            }
+        }
+        self.correct_each(held, joint_of, x, b);
+        Ok(())
+    }
+
+    /// The same after [`Ties::factor_each`].
+    pub fn correct_each(&mut self, held: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
         let ties = self;
         let (m, n_v) = (ties.dependent.len(), x.len());
         if m == 0 {

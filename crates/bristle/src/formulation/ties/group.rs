@@ -15,7 +15,7 @@
 //!
 //! Both work on a tableau, x_B = T x_N, with w, δ, p and m among the x.
 
-use crate::modes::{factorise, solve_factorised};
+use crate::modes::{MAX_EAGER, factorise, solve_factorised};
 
 /// The place of w among the x.
 const W: usize = 0;
@@ -66,6 +66,8 @@ pub(super) struct Group {
 impl Group {
     /// Room for `n` contacts.
     pub fn new(n: usize) -> Self {
+        // tableaus of large groups have their room when there is such a group
+        let n = if n <= MAX_EAGER { n } else { 0 };
         let list = || Vec::with_capacity(3 * n + 2);
         let square = || Vec::with_capacity((n + 1) * (n + 1));
         Self {

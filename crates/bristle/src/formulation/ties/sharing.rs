@@ -8,10 +8,12 @@
 //! for themselves. The others fall into groups, of which everyone depends on everyone: see [`super::group`]. Within limits they share so that
 //! Σ f²/limit is least; a group lets go where no efforts within limits carry the load.
 
+use super::sparse::SparseRows;
 use super::{NOWHERE, Ties};
 use crate::compile::Compiled;
 use crate::formulation::machine::{Driven, Machine};
 use crate::formulation::ties::group::Group;
+use crate::modes::MAX_EAGER;
 
 /// Coefficients smaller than this are none; those of contacts are 1 to begin with.
 const NOTHING: f64 = 1e-10;
@@ -23,7 +25,8 @@ const WITHIN: f64 = 1e-9;
 #[derive(Debug, Clone)]
 pub(super) struct Sharing {
     /// Equations, one per column, in all carriers: ties, led joints, contacts; and their right-hand sides.
-    matrix: Vec<f64>,
+    matrix: SparseRows,
+    is_solved: Vec<bool>,
     /// The equation that was solved for each carrier; what it carries.
     equation: Vec<usize>,
     carried: Vec<f64>,
@@ -43,7 +46,8 @@ pub(super) struct Sharing {
 impl Sharing {
     pub fn new(n_columns: usize, n_carriers: usize, n_contacts: usize) -> Self {
         Self {
-            matrix: vec![0.0; n_columns * (n_carriers + 1)],
+            matrix: SparseRows::new(n_columns, n_carriers, n_columns.max(n_carriers) <= MAX_EAGER),
+            is_solved: vec![false; n_columns],
             equation: vec![NOWHERE; n_carriers],
             carried: vec![0.0; n_carriers],
             contacts: Vec::with_capacity(n_contacts),
@@ -93,13 +97,12 @@ impl Machine {
         let Sharing { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } =
             &mut sharing;
         let from = *from;
-        let width = equation.len() + 1;
         // those that follow come first
         members.sort_by_key(|&k| equation[from + k] == NOWHERE);
         let n_basic = members.iter().filter(|&&k| equation[from + k] != NOWHERE).count();
         group.fill(n_basic, members.iter().map(|&k| (self.limits(contacts[k]), self.strength(contacts[k]))), |i, j| {
-            let row = &matrix[equation[from + members[i]] * width..];
-            if j == 0 { row[width - 1] } else { -row[from + members[n_basic + j - 1]] }
+            let row = equation[from + members[i]];
+            if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
         let reserve = group.reserve();
         if reserve >= -WITHIN {
@@ -142,50 +145,41 @@ impl Ties {
 
     /// Solves for ties, led joints and as many of the contacts as there are equations for.
     fn eliminate(&mut self, compiled: &Compiled, driven: &[Driven], wanted: Option<&[f64]>) {
-        let Self { sharing: Sharing { matrix, equation, contacts, .. }, columns, column_of, .. } = self;
-        let (n, n_ties) = (columns.len(), compiled.coupled.ties.len());
+        let Self { sharing: Sharing { matrix, is_solved, equation, contacts, .. }, columns, column_of, .. } = self;
+        let n_ties = compiled.coupled.ties.len();
         let from = n_ties + driven.len();
         let count = from + contacts.len();
-        // as wide as it can be
-        let width = equation.len() + 1;
-        matrix.fill(0.0);
+        matrix.clear();
         for (k, tie) in compiled.coupled.ties.iter().enumerate() {
-            tie.terms.iter().for_each(|&(v, c)| matrix[column_of[v] * width + k] = c);
+            tie.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
         for (k, driven) in driven.iter().enumerate() {
-            matrix[column_of[driven.v] * width + n_ties + k] = 1.0;
+            matrix.add(column_of[driven.v], n_ties + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
             let contact = &compiled.contacts[c];
-            matrix[column_of[contact.v] * width + from + k] = -1.0;
+            matrix.add(column_of[contact.v], from + k, -1.0);
             if let Some(b) = contact.b {
-                matrix[column_of[b] * width + from + k] = 1.0;
+                matrix.add(column_of[b], from + k, 1.0);
             }
         }
         if let Some(wanted) = wanted {
-            columns.iter().enumerate().for_each(|(k, &v)| matrix[k * width + width - 1] = wanted[v]);
+            columns.iter().enumerate().for_each(|(k, &v)| matrix.set_right(k, wanted[v]));
         }
         equation.fill(NOWHERE);
+        is_solved.fill(false);
         for carrier in 0..count {
-            let size = |k: &usize| matrix[k * width + carrier].abs();
-            let unsolved = (0..n).filter(|k| !equation[..carrier].contains(k));
-            let Some(pivot) = unsolved.max_by(|a, b| size(a).total_cmp(&size(b))) else { continue };
-            let largest = (0..n).map(|k| matrix[k * width + carrier].abs()).fold(0.0, f64::max);
-            if size(&pivot) <= NOTHING * largest.max(1.0) {
+            matrix.find_holders(carrier);
+            let size = |k: usize| matrix.at(k, carrier).abs();
+            let largest = matrix.holders().iter().map(|&k| size(k)).fold(0.0, f64::max);
+            let unsolved = matrix.holders().iter().copied().filter(|&k| !is_solved[k]);
+            let Some(pivot) = unsolved.max_by(|&a, &b| size(a).total_cmp(&size(b))) else { continue };
+            if size(pivot) <= NOTHING * largest.max(1.0) {
                 continue;
             }
             equation[carrier] = pivot;
-            let inverse = 1.0 / matrix[pivot * width + carrier];
-            matrix[pivot * width..(pivot + 1) * width].iter_mut().for_each(|entry| *entry *= inverse);
-            for k in (0..n).filter(|&k| k != pivot) {
-                let factor = matrix[k * width + carrier];
-                if factor != 0.0 {
-                    for other in 0..width {
-                        matrix[k * width + other] -= factor * matrix[pivot * width + other];
-                    }
-                    matrix[k * width + carrier] = 0.0;
-                }
-            }
+            is_solved[pivot] = true;
+            matrix.solve(pivot, carrier);
         }
         self.sharing.from = from;
         self.sharing.is_found.clear();
@@ -198,11 +192,11 @@ impl Ties {
         if std::mem::replace(&mut is_found[k], true) {
             return false;
         }
-        let (from, width) = (*from, equation.len() + 1);
+        let from = *from;
         // whether the effort of a depends on that of b, which is given
         let depends = |a: usize, b: usize| {
             let row = equation[from + a];
-            row != NOWHERE && equation[from + b] == NOWHERE && matrix[row * width + from + b].abs() > NOTHING
+            row != NOWHERE && equation[from + b] == NOWHERE && matrix.at(row, from + b).abs() > NOTHING
         };
         members.clear();
         members.push(k);
@@ -223,11 +217,11 @@ impl Ties {
     /// What all carry, those that are given being so.
     fn carry(&mut self) {
         let Sharing { matrix, equation, from, is_found, carried, .. } = &mut self.sharing;
-        let (width, n) = (equation.len() + 1, *from + is_found.len());
+        let n = *from + is_found.len();
         for k in (0..n).filter(|&k| equation[k] != NOWHERE) {
-            let row = &matrix[equation[k] * width..(equation[k] + 1) * width];
-            let given = (*from..n).filter(|&other| equation[other] == NOWHERE);
-            carried[k] = given.fold(row[width - 1], |rest, other| rest - row[other] * carried[other]);
+            let given =
+                matrix.row(equation[k]).iter().filter(|(other, _)| *other >= *from && equation[*other] == NOWHERE);
+            carried[k] = given.fold(matrix.right(equation[k]), |rest, (other, c)| rest - c * carried[*other]);
         }
     }
 }

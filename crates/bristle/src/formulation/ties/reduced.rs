@@ -1,0 +1,164 @@
+//! The equations without the dependent coordinates, for machines with many of them.
+//!
+//! With x = T y, y the changes of the independent velocities that can move, (6) of the [parent module](super) is
+//!
+//! ```text
+//! Tᵀ M T y = Tᵀ b,        λ_d = (M x − b)_d                                                              (7)
+//! ```
+//!
+//! since row d of G has its 1 where no other has anything. Parts of the machine that neither the tree nor a coupling joins do not see each
+//! other: Tᵀ M T falls into a block for each, and one product M T e serves one velocity of every part at once. A row of 3,000
+//! joints that mimic one another has one independent velocity and takes one product; (6) would take 3,000 substitutions and a
+//! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone.
+
+use super::{NOWHERE, Ties};
+use crate::compile::Compiled;
+use crate::formulation::turning::Turning;
+use bristle_integrate::linear::Lu;
+use bristle_multibody::spatial::Motion;
+use bristle_multibody::{Error, Model, Work, multiply_rows};
+
+/// So many rows are always eliminated by (6).
+pub(super) const FEW: usize = 64;
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub(super) struct Reduced {
+    is_used: bool,
+    /// The part of each velocity.
+    part_of: Vec<usize>,
+    /// Independent velocities of each part, and the factors of its block.
+    members: Vec<Vec<usize>>,
+    blocks: Vec<Lu>,
+    /// T e, M T e and a right-hand side; `n_v`, and as many as a part has.
+    x: Vec<f64>,
+    product: Vec<f64>,
+    y: Vec<f64>,
+}
+
+impl Reduced {
+    pub fn new(compiled: &Compiled) -> Self {
+        let turning = Turning::new(compiled);
+        let n_v = compiled.model.n_v;
+        Self {
+            is_used: false,
+            members: vec![Vec::new(); turning.n_parts],
+            blocks: (0..turning.n_parts).map(|_| Lu::new(0)).collect(),
+            part_of: turning.part_of,
+            x: vec![0.0; n_v],
+            product: vec![0.0; n_v],
+            y: Vec::new(),
+        }
+    }
+
+    pub fn is_used(&self) -> bool {
+        self.is_used
+    }
+
+    pub fn set_unused(&mut self) {
+        self.is_used = false;
+    }
+
+    /// Whether det G M⁻¹ Gᵀ is positive: as det Tᵀ M T is, all pivots of M being positive.
+    pub fn is_positive(&self) -> bool {
+        self.blocks.iter().map(|block| block.determinant().0).product::<f64>() > 0.0
+    }
+
+    /// Factors of the blocks; `false` where (6) costs less.
+    pub fn factor(
+        &mut self,
+        ties: &Ties,
+        model: &Model,
+        work: &mut Work,
+        rows: &[Motion],
+        held: &[bool],
+        joint_of: &[usize],
+    ) -> Result<bool, Error> {
+        self.members.iter_mut().for_each(Vec::clear);
+        for v in (0..model.n_v).filter(|&v| !held[joint_of[v]] && ties.number[v] == NOWHERE) {
+            self.members[self.part_of[v]].push(v);
+        }
+        let cube = |n: usize| (n as f64).powi(3);
+        let m = ties.dependent.len();
+        self.is_used = m > FEW && self.members.iter().map(|members| cube(members.len())).sum::<f64>() < cube(m);
+        if !self.is_used {
+            return Ok(false);
+        }
+        let Self { members, blocks, x, product, .. } = self;
+        for (members, block) in members.iter().zip(blocks.iter_mut()) {
+            if block.capacity() < members.len() {
+                *block = Lu::new(members.len());
+            }
+            block.matrix_mut(members.len());
+        }
+        let most = members.iter().map(Vec::len).max().unwrap_or(0);
+        for column in 0..most {
+            // one velocity of every part
+            x.fill(0.0);
+            members.iter().filter_map(|members| members.get(column)).for_each(|&v| x[v] = 1.0);
+            ties.rates_of_change(x, |v| held[joint_of[v]]);
+            multiply_rows(model, work, rows, x, product)?;
+            gather(ties, product, held, joint_of);
+            for (members, block) in members.iter().zip(blocks.iter_mut()).filter(|(members, _)| column < members.len())
+            {
+                let matrix = block.matrix_mut(members.len());
+                members.iter().enumerate().for_each(|(row, &v)| matrix[(row, column)] = product[v]);
+            }
+        }
+        for (members, block) in members.iter().zip(blocks.iter_mut()) {
+            let singular = |_| {
+                let joint = members.first().map_or_else(String::new, |&v| model.joint_names[joint_of[v]].clone());
+                Error::Singular { joint, inertia: 0.0 }
+            };
+            block.factor().map_err(singular)?;
+        }
+        Ok(true)
+    }
+
+    /// x by (7), and Gᵀλ added to `b`; `false` where (6) is used.
+    pub fn correct(
+        &mut self,
+        ties: &mut Ties,
+        (model, work, rows): (&Model, &mut Work, &[Motion]),
+        held: &[bool],
+        joint_of: &[usize],
+        x: &mut [f64],
+        b: &mut [f64],
+    ) -> Result<bool, Error> {
+        if !self.is_used {
+            return Ok(false);
+        }
+        let Self { members, blocks, product, y, .. } = self;
+        product.copy_from_slice(b);
+        gather(ties, product, held, joint_of);
+        x.fill(0.0);
+        for (members, block) in members.iter().zip(blocks) {
+            y.clear();
+            y.extend(members.iter().map(|&v| product[v]));
+            block.solve(y);
+            members.iter().zip(&*y).for_each(|(&v, y)| x[v] = *y);
+        }
+        ties.rates_of_change(x, |v| held[joint_of[v]]);
+        multiply_rows(model, work, rows, x, product)?;
+        for d in 0..ties.dependent.len() {
+            let v = ties.dependent[d];
+            ties.lambda[d] = product[v] - b[v];
+        }
+        for (d, &v) in ties.dependent.iter().enumerate() {
+            let lambda = ties.lambda[d];
+            b[v] += lambda;
+            for &(i, c) in ties.terms_of(d).iter().filter(|&&(i, _)| !held[joint_of[i]]) {
+                b[i] -= c * lambda;
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Tᵀ: what dependent velocities have goes to those that they depend on.
+fn gather(ties: &Ties, b: &mut [f64], held: &[bool], joint_of: &[usize]) {
+    for (d, &v) in ties.dependent.iter().enumerate() {
+        let own = b[v];
+        ties.terms_of(d).iter().filter(|&&(i, _)| !held[joint_of[i]]).for_each(|&(i, c)| b[i] += c * own);
+    }
+}

@@ -259,7 +259,7 @@ fn energy_never_grows_whatever_the_step() {
             assert!(energy.balance <= 1e-12 * start, "seed {seed}, h {h}: the method makes energy, {}", energy.balance);
             before = now;
         }
-        most = most.max(sim.counters().most_rounds);
+        most = most.max(sim.counters().max_rounds);
     }
     println!("most rounds in a step: {most}");
     assert!(most <= 40, "{most}");

@@ -169,7 +169,7 @@ fn clutches_that_lock_what_a_gear_ties_already_hold_exactly() {
         // what the drive asks for is held by brake and clutches together
         assert_near("held", recording.last("b.friction").unwrap(), 1.0, 1e-9);
         println!("{:?}", sim.counters());
-        assert!(sim.counters().most_rounds <= 20);
+        assert!(sim.counters().max_rounds <= 20);
     }
 }
 
@@ -270,7 +270,7 @@ fn drivetrains_never_gain_energy_whatever_the_step() {
             assert!(balance <= 1e-6 * start, "seed {seed}, h {h}: {balance}");
             before = now;
         }
-        most = most.max(sim.counters().most_rounds);
+        most = most.max(sim.counters().max_rounds);
     }
     println!("most rounds in a step: {most}");
     // half of what a step may take; drivetrains without four stiff contacts side by side take ten

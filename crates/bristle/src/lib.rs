@@ -106,7 +106,7 @@ pub mod guide {
 pub mod couplings {}
 
 #[doc = include_str!("../docs/real_time.md")]
-pub mod real_time {}
+pub mod real_time;
 
 /// What most programs need.
 pub mod prelude {

@@ -121,7 +121,7 @@ impl Counters {
             n_jerks: of_loads.n_jerks,
             n_projections: of_loads.n_projections,
             n_rounds: of_loads.n_rounds,
-            n_unsettled: of_loads.n_unsettled,
+            n_unsettled: of_loads.n_unconverged_loads,
             drift: of_loads.drift,
             n_accepted: s.n_accepted,
             n_rejected: s.n_rejected,

@@ -4,7 +4,7 @@
 //! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
 
 use super::kinks::Kink;
-use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff, Unsettled};
+use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use super::rest::Touched;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
@@ -91,7 +91,7 @@ impl Archived for Machine {
             stiff,
             bent,
             overbent,
-            unsettled,
+            unconverged_loads,
             rest,
             before,
             changes,
@@ -158,7 +158,7 @@ impl Archived for Machine {
             *contact = number.checked_sub(1);
         }
         overbent.archive(archive);
-        archive.list(unsettled);
+        archive.list(unconverged_loads);
         for touched in &mut rest.touched {
             archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
         }
@@ -179,7 +179,7 @@ impl Machine {
     fn fits(&self) -> bool {
         let (n_v, n_contacts) = (self.v.len(), self.mode.len());
         let near_jams = self.near_jams.iter().map(|at| at.contact);
-        let contacts = near_jams.chain(self.unsettled.iter().map(|at| at.contact));
+        let contacts = near_jams.chain(self.unconverged_loads.iter().map(|at| at.contact));
         let contacts = contacts.chain(self.overbent.iter().map(|at| at.1));
         let mut contacts = contacts.chain(self.changes.iter().map(|at| at.contact));
         self.active.windows(2).all(|pair| pair[0] < pair[1])
@@ -218,8 +218,8 @@ impl Archived for Counters {
             drift,
             n_projections,
             n_rounds,
-            most_rounds,
-            n_unsettled,
+            max_rounds,
+            n_unconverged_loads,
         } = self;
         for count in [
             n_acceleration_solves,
@@ -228,8 +228,8 @@ impl Archived for Counters {
             n_jerks,
             n_projections,
             n_rounds,
-            most_rounds,
-            n_unsettled,
+            max_rounds,
+            n_unconverged_loads,
         ] {
             count.archive(archive);
             if *count >= MOST {
@@ -249,7 +249,7 @@ impl Archived for NearJam {
     }
 }
 
-impl Archived for Unsettled {
+impl Archived for UnconvergedLoad {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { contact, t, largest } = self;
         contact.archive(archive);

@@ -49,12 +49,12 @@ use crate::error::{Error, Result};
 use crate::formulation::branch::{Branch, Jam};
 use crate::formulation::jacobian::Reduction;
 use crate::formulation::kinks::Kink;
-use crate::formulation::real_time::RealTime;
 use crate::formulation::rest::{Rest, Touched};
 use crate::formulation::ties::Ties;
 use crate::formulation::turning::Turning;
 use crate::formulation::warm::Warm;
 use crate::modes::ModeError;
+use crate::real_time::RealTime;
 use crate::scene::{Formulation, Kinks};
 use crate::signal::Piece;
 use bristle_friction::Mode;
@@ -128,12 +128,12 @@ pub struct Counters {
     pub drift: f64,
     /// Times it was projected away.
     pub n_projections: usize,
-    /// Rounds it took to balance the contacts of real-time steps, in all and in the worst of them.
+    /// Rounds of the convex solver in `RealTime` steps, in all.
     pub n_rounds: usize,
-    /// See `n_rounds`.
-    pub most_rounds: usize,
-    /// Real-time steps in which loads that are reactions had not settled: see [`Unsettled`].
-    pub n_unsettled: usize,
+    /// Rounds of its longest solution.
+    pub max_rounds: usize,
+    /// `RealTime` steps with a reaction load that had not converged: see [`UnconvergedLoad`].
+    pub n_unconverged_loads: usize,
 }
 
 impl Counters {
@@ -147,8 +147,8 @@ impl Counters {
             drift: self.drift.max(other.drift),
             n_projections: self.n_projections + other.n_projections,
             n_rounds: self.n_rounds + other.n_rounds,
-            most_rounds: self.most_rounds.max(other.most_rounds),
-            n_unsettled: self.n_unsettled + other.n_unsettled,
+            max_rounds: self.max_rounds.max(other.max_rounds),
+            n_unconverged_loads: self.n_unconverged_loads + other.n_unconverged_loads,
         }
     }
 }
@@ -177,14 +177,14 @@ pub struct Stiff {
     pub contact: Option<usize>,
 }
 
-/// A bearing whose load still changed when the rounds of a real-time step ended.
+/// A bearing whose reaction load had not converged when a `RealTime` step ended its iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Unsettled {
+pub struct UnconvergedLoad {
     /// Which contact.
     pub contact: usize,
     /// End of the first such step, s.
     pub t: f64,
-    /// Largest change of the load in the last round of any step, relative to it.
+    /// Largest relative change of the load in the last iteration of any step.
     pub largest: f64,
 }
 
@@ -204,7 +204,7 @@ pub(crate) enum Failure {
     Unsettled {
         contact: usize,
     },
-    /// The contacts of a real-time step are not in balance.
+    /// The convex solver of a `RealTime` step has not converged.
     Unbalanced {
         contact: usize,
     },
@@ -346,8 +346,8 @@ pub struct Machine {
     pub(super) bent: Vec<f64>,
     /// Time and contact of the first that was bent further than friction can.
     pub(super) overbent: Option<(f64, usize)>,
-    /// Bearings whose loads had not settled in some real-time step, each once.
-    pub(super) unsettled: Vec<Unsettled>,
+    /// Bearings whose loads had not converged in some `RealTime` step, each once.
+    pub(super) unconverged_loads: Vec<UnconvergedLoad>,
 
     pub(super) poses: Poses,
     pub(super) reactions: Vec<Reaction>,
@@ -447,7 +447,7 @@ impl Machine {
             stiff: None,
             bent: vec![0.0; n_contacts],
             overbent: None,
-            unsettled: Vec::with_capacity(n_contacts),
+            unconverged_loads: Vec::with_capacity(n_contacts),
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
             rest: Rest::new(n_contacts, n_v, compiled.model.n_bodies()),
@@ -547,7 +547,7 @@ impl Machine {
     pub fn look(&mut self, t: f64, y: &[f64]) -> Result<()> {
         self.scatter(t, y);
         match &self.real_time {
-            Some(rt) => rt.hold_together(&mut self.v),
+            Some(rt) => rt.lock(&mut self.v),
             None => self.point_open(),
         }
         let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
@@ -644,9 +644,9 @@ impl Machine {
         self.overbent
     }
 
-    /// Bearings whose loads had not settled in some real-time step so far, each with the first.
-    pub fn unsettled(&self) -> &[Unsettled] {
-        &self.unsettled
+    /// Bearings whose loads had not converged in some `RealTime` step so far, each with the first.
+    pub fn unconverged_loads(&self) -> &[UnconvergedLoad] {
+        &self.unconverged_loads
     }
 
     /// Link poses and joint reactions where it was looked at last.

@@ -14,7 +14,7 @@
 //! - `rest`: the joints at rest, gathered for [`crate::modes`];
 //! - `resolution`: what bristles ask of a step, however loose its tolerance;
 //! - `jacobian`: derivatives for implicit steppers;
-//! - `real_time`: a fixed-step method of its own, in place of all these;
+//! - `fixed_step`: the method of [`crate::real_time`] in place of all these;
 //! - `inverse`: the efforts that a motion takes;
 //! - `linearize`: the equations in small, friction parameters included;
 //! - `ledger`: where the energy is and where it goes;
@@ -25,6 +25,7 @@ mod archive;
 mod branch;
 mod efforts;
 mod events;
+mod fixed_step;
 mod implicit;
 mod impulse;
 mod inverse;
@@ -36,7 +37,7 @@ mod large_tests;
 mod ledger;
 mod linearize;
 mod machine;
-mod real_time;
+
 mod residual;
 mod resolution;
 mod rest;
@@ -49,4 +50,4 @@ mod unknowns;
 mod warm;
 
 pub use ledger::Energies;
-pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff, Unsettled};
+pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff, UnconvergedLoad};

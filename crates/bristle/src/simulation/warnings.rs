@@ -1,7 +1,7 @@
 //! What a user ought to know although the run goes on.
 
 use super::Simulation;
-use crate::formulation::{NearJam, Stiff, Unsettled};
+use crate::formulation::{NearJam, Stiff, UnconvergedLoad};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::Stats;
 
@@ -26,14 +26,21 @@ impl Simulation {
                  the one continuous from no friction is taken"
             )
         });
-        let unsettled = self.system.unsettled().iter().filter_map(|Unsettled { contact, t, largest }| {
+        let unconverged = self.system.unconverged_loads().iter().filter_map(|UnconvergedLoad { contact, t, largest }| {
             let joint = compiled.model.joint_names.get(compiled.contacts.get(*contact)?.joint)?;
             Some(format!(
                 "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
                  {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
             ))
         });
-        self.notes.iter().cloned().chain(near).chain(unsettled).chain(self.overbent()).chain(self.stiffness()).collect()
+        self.notes
+            .iter()
+            .cloned()
+            .chain(near)
+            .chain(unconverged)
+            .chain(self.overbent())
+            .chain(self.stiffness())
+            .collect()
     }
 
     /// Steps of a prescribed length that are too long for the bristles.

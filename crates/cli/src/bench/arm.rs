@@ -144,7 +144,7 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
             way.name, first.n_events
         );
         if way.method == Method::RealTime {
-            let (mean, most) = (first.counters.n_rounds as f64 / n as f64, first.counters.most_rounds);
+            let (mean, most) = (first.counters.n_rounds as f64 / n as f64, first.counters.max_rounds);
             let _ =
                 writeln!(rounds, "{}: {mean:.2} rounds of balance a step, {most} at most in one solution", way.name);
         }

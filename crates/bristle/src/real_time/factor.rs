@@ -1,11 +1,11 @@
-//! H = Lᵀ D L for the symmetric matrix of a step; rows one after the other, lower half only, 1/D on the diagonal.
+//! Factors H = Lᵀ D L of the symmetric matrix of a step; row by row, lower half only, 1/D on the diagonal.
 //!
-//! From the last row to the first: joints stand after their parents, so that what is zero between branches of a tree stays zero
-//! (Featherstone 2008, section 6.5) and is passed over.
+//! The factorisation runs from the last row to the first. Joints are numbered after their parents, so entries that are
+//! zero between branches of a tree stay zero (Featherstone 2008, section 6.5) and are skipped.
 
 #![expect(non_snake_case, reason = "the factor's usual letter")]
 
-/// Σ a b, four sums side by side.
+/// Σ a b in four partial sums.
 #[inline]
 pub(super) fn dot_all(a: &[f64], b: &[f64]) -> f64 {
     let n = a.len().min(b.len());
@@ -27,7 +27,7 @@ fn take(x: &mut [f64], c: f64, a: &[f64]) {
     x.iter_mut().zip(a).for_each(|(x, a)| *x -= c * a);
 }
 
-/// H = Lᵀ D L in place; the row whose pivot is not positive, that pivot being left in its place.
+/// Factorises H in place. The error is the first row whose pivot is not positive; that pivot stays on the diagonal.
 pub(super) fn factor(H: &mut [f64], n: usize) -> Result<(), usize> {
     for k in (0..n).rev() {
         let (above, below) = H.split_at_mut(k * n);
@@ -48,7 +48,7 @@ pub(super) fn factor(H: &mut [f64], n: usize) -> Result<(), usize> {
     Ok(())
 }
 
-/// H⁻¹ x.
+/// Replaces x by H⁻¹ x.
 pub(super) fn solve(L: &[f64], x: &mut [f64], n: usize) {
     // Lᵀ y = x, D z = y
     for i in (0..n).rev() {
@@ -68,8 +68,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn solutions_satisfy_their_equations() {
-        // 3 and 4 on a branch of their own
+    fn solution_satisfies_its_equation() {
+        // rows 3 and 4 are a branch of their own
         #[rustfmt::skip]
         let H = [
             4.0, 0.0, 0.0, 0.0, 0.0, 0.0,
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matrix_that_is_not_positive_is_refused_with_its_row() {
+    fn indefinite_matrix_is_refused_with_its_row() {
         assert_eq!(factor(&mut [1.0, 0.0, 2.0, 4.0], 2), Err(0));
         assert_eq!(factor(&mut [f64::NAN], 1), Err(0));
         assert_eq!(factor(&mut [1.0, 0.0, 0.0, -1.0], 2), Err(1));

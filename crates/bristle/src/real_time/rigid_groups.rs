@@ -1,101 +1,103 @@
 //! Velocities made exact where contacts are stuck: what a linear solve leaves of zero becomes 0.0.
 //!
 //! Joints that stuck contacts hold together are one group with one velocity, copied to all of them, so that v_a − v_b is 0.0 whatever the
-//! ratios of the gears around; what is held to the ground has velocity 0.0. The ties are eliminated over the groups,
+//! ratios of the gears around; what is locked to the ground has velocity 0.0. The ties are eliminated over the groups,
 //!
 //! ```text
-//! v_g = Σ T_gi v_i          i groups that no tie gives, or joints that are led                              (1)
+//! v_g = Σ T_gi v_i          i groups that no tie gives, or joints that are prescribed                              (1)
 //! ```
 //!
 //! A contact whose joints move alike by what the others hold is stuck too, though it may be at its limit: it is put into the groups.
 
-use super::reduced::{ROUNDING, Sparse};
+use super::reduced_coordinates::{ROUNDING, Sparse, prescribed};
 use crate::compile::Compiled;
 use bristle_integrate::archive::{Archive, Archived};
 
 /// Who moves with whom; arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
-pub(super) struct Hold {
+pub(super) struct RigidGroups {
     /// Velocities; the place after the last of them is the ground.
     n: usize,
     /// The two ends of each contact.
     ends: Vec<[usize; 2]>,
     /// Rows of the ties, and which velocities are prescribed.
     ties: Vec<Sparse>,
-    led: Vec<bool>,
-    /// Contacts that were to be held last, and those that are.
-    wanted: Vec<bool>,
-    held: Vec<bool>,
+    prescribed: Vec<bool>,
+    /// Contacts that were to be locked last, and those that are.
+    stuck: Vec<bool>,
+    locked: Vec<bool>,
     /// The velocity that speaks for the group of each, ground included.
-    leader: Vec<usize>,
+    representative: Vec<usize>,
     /// Rows in use, n numbers each, brought to reduced form, and the group that each gives.
     rows: Vec<f64>,
     pivots: Vec<usize>,
 }
 
-impl Archived for Hold {
-    /// Who was to be held; the rest follows.
+impl Archived for RigidGroups {
+    /// Who was to be locked; the rest follows.
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        self.wanted.iter_mut().for_each(|wanted| wanted.archive(archive));
+        self.stuck.iter_mut().for_each(|stuck| stuck.archive(archive));
         if archive.is_reading() {
-            self.gather();
+            self.update();
         }
     }
 }
 
-impl Hold {
-    /// For a machine in which `is_led` says which velocities are prescribed; nothing is held.
-    pub fn new(compiled: &Compiled, is_led: impl Fn(usize) -> bool) -> Self {
+impl RigidGroups {
+    /// For a machine in which `is_prescribed` says which velocities are prescribed; nothing is locked.
+    pub fn new(compiled: &Compiled) -> Self {
         let n = compiled.model.n_v;
+        let mut is_prescribed = vec![false; n];
+        prescribed(compiled).iter().for_each(|joint| is_prescribed[joint.v] = true);
         let ends = compiled.contacts.iter().map(|contact| [contact.v, contact.b.unwrap_or(n)]).collect();
         let ties = compiled.coupled.ties.iter().map(|tie| tie.terms.clone()).collect();
-        Self::of(n, ends, ties, (0..n).map(is_led).collect())
+        Self::of(n, ends, ties, is_prescribed)
     }
 
-    fn of(n: usize, ends: Vec<[usize; 2]>, ties: Vec<Sparse>, led: Vec<bool>) -> Self {
-        let mut hold = Self {
-            wanted: vec![false; ends.len()],
-            held: vec![false; ends.len()],
-            leader: (0..=n).collect(),
+    fn of(n: usize, ends: Vec<[usize; 2]>, ties: Vec<Sparse>, prescribed: Vec<bool>) -> Self {
+        let mut groups = Self {
+            stuck: vec![false; ends.len()],
+            locked: vec![false; ends.len()],
+            representative: (0..=n).collect(),
             rows: vec![0.0; n * ties.len()],
             pivots: Vec::with_capacity(ties.len()),
             n,
             ends,
             ties,
-            led,
+            prescribed,
         };
-        hold.gather();
-        hold
+        groups.update();
+        groups
     }
 
-    /// Whether contact c is held, by itself or by others.
-    pub fn is_held(&self, c: usize) -> bool {
-        self.held[c]
+    /// Whether contact c is locked, by itself or by others.
+    pub fn is_locked(&self, c: usize) -> bool {
+        self.locked[c]
     }
 
-    /// Holds the contacts that `is_stuck` says, and what moves alike because of them.
-    pub fn stick(&mut self, is_stuck: impl Fn(usize) -> bool) {
+    /// Locks the contacts that `is_stuck` says, and what moves alike because of them.
+    pub fn set_stuck(&mut self, is_stuck: impl Fn(usize) -> bool) {
         let mut is_new = false;
-        for (c, wanted) in self.wanted.iter_mut().enumerate() {
+        for (c, stuck) in self.stuck.iter_mut().enumerate() {
             let now = is_stuck(c);
-            is_new |= now != *wanted;
-            *wanted = now;
+            is_new |= now != *stuck;
+            *stuck = now;
         }
         if is_new {
-            self.gather();
+            self.update();
         }
     }
 
-    /// Groups and (1), for the contacts that are wanted.
-    fn gather(&mut self) {
-        self.held.copy_from_slice(&self.wanted);
+    /// Groups and (1), for the contacts that are stuck.
+    fn update(&mut self) {
+        self.locked.copy_from_slice(&self.stuck);
         loop {
             self.group();
             self.eliminate();
             let mut is_complete = true;
             for c in 0..self.ends.len() {
-                if !self.held[c] && self.moves_alike(self.ends[c]) {
-                    self.held[c] = true;
+                if !self.locked[c] && self.moves_together(self.ends[c]) {
+                    self.locked[c] = true;
                     is_complete = false;
                 }
             }
@@ -105,38 +107,41 @@ impl Hold {
         }
     }
 
-    /// Who speaks for whom: the ground, a joint that is led, or the first of a group.
+    /// Who speaks for whom: the ground, a joint that is prescribed, or the first of a group.
     fn group(&mut self) {
-        let Self { n, ends, led, held, leader, .. } = self;
-        leader.iter_mut().enumerate().for_each(|(v, leader)| *leader = v);
-        for (&[a, b], _) in ends.iter().zip(&*held).filter(|(_, held)| **held) {
-            let (a, b) = (leader[a], leader[b]);
+        let Self { n, ends, prescribed, locked, representative, .. } = self;
+        representative.iter_mut().enumerate().for_each(|(v, representative)| *representative = v);
+        for (&[a, b], _) in ends.iter().zip(&*locked).filter(|(_, locked)| **locked) {
+            let (a, b) = (representative[a], representative[b]);
             // a prescribed motion is not to be changed, not even by the ground
-            let rank = |v: usize| if v == *n { 1 } else { 2 * usize::from(led[v]) };
+            let rank = |v: usize| if v == *n { 1 } else { 2 * usize::from(prescribed[v]) };
             let (first, other) = if (rank(b), a) > (rank(a), b) { (b, a) } else { (a, b) };
-            leader.iter_mut().filter(|leader| **leader == other).for_each(|leader| *leader = first);
+            representative
+                .iter_mut()
+                .filter(|representative| **representative == other)
+                .for_each(|representative| *representative = first);
         }
     }
 
     /// (1): each tie gives the first of its groups that is free to be given.
     fn eliminate(&mut self) {
-        let Self { n, ties, led, leader, rows, pivots, .. } = self;
+        let Self { n, ties, prescribed, representative, rows, pivots, .. } = self;
         let n = *n;
         pivots.clear();
         for tie in ties {
             let (before, after) = rows.split_at_mut(n * pivots.len());
             let row = &mut after[..n];
             row.fill(0.0);
-            for &(v, c) in tie.iter().filter(|(v, _)| leader[*v] < n) {
-                row[leader[v]] += c;
+            for &(v, c) in tie.iter().filter(|(v, _)| representative[*v] < n) {
+                row[representative[v]] += c;
             }
             for (other, &pivot) in before.chunks_exact(n).zip(&*pivots) {
                 subtract(row, other, pivot);
             }
             let largest = row.iter().fold(0.0_f64, |most, c| most.max(c.abs()));
             let told = tie.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
-            let own = tie.iter().map(|term| leader[term.0]).filter(|&v| v < n);
-            let can_be = |&v: &usize| row[v].abs() > (ROUNDING * told).max(1e-3 * largest) && !led[v];
+            let own = tie.iter().map(|term| representative[term.0]).filter(|&v| v < n);
+            let can_be = |&v: &usize| row[v].abs() > (ROUNDING * told).max(1e-3 * largest) && !prescribed[v];
             let Some(pivot) = own.chain(0..n).find(can_be) else { continue };
             let c = row[pivot];
             row.iter_mut().for_each(|x| *x /= c);
@@ -148,8 +153,8 @@ impl Hold {
     }
 
     /// Whether the velocities of both are the same, whatever the others are.
-    fn moves_alike(&self, [a, b]: [usize; 2]) -> bool {
-        let (a, b) = (self.leader[a], self.leader[b]);
+    fn moves_together(&self, [a, b]: [usize; 2]) -> bool {
+        let (a, b) = (self.representative[a], self.representative[b]);
         if a == b {
             return true;
         }
@@ -184,9 +189,9 @@ impl Hold {
             v[pivot] = others.fold(0.0, |sum, (_, (c, v))| sum - c * v);
         }
         for k in 0..self.n {
-            match self.leader[k] {
-                leader if leader == k => {}
-                leader => v[k] = v.get(leader).copied().unwrap_or(0.0),
+            match self.representative[k] {
+                representative if representative == k => {}
+                representative => v[k] = v.get(representative).copied().unwrap_or(0.0),
             }
         }
     }
@@ -217,21 +222,21 @@ mod tests {
     fn chains_of_stuck_contacts_end_in_zeros() {
         // v0 = v1, v1 = v2 and v2 = 0, and v0 = v2 once more; v3 geared to v0
         let ends = vec![[0, 1], [1, 2], [2, GROUND], [0, 2]];
-        let mut hold = Hold::of(4, ends, vec![vec![(3, 1.0), (0, -7.0)]], vec![false; 4]);
-        hold.stick(|_| true);
+        let mut groups = RigidGroups::of(4, ends, vec![vec![(3, 1.0), (0, -7.0)]], vec![false; 4]);
+        groups.set_stuck(|_| true);
         let mut v = [1e-17, -3e-16, 2e-18, 5e-15];
-        hold.apply(&mut v);
+        groups.apply(&mut v);
         assert_eq!(v, [0.0; 4]);
         assert!(v.iter().all(|v| v.is_sign_positive()));
     }
 
     #[test]
-    fn what_is_led_leads() {
-        let mut hold =
-            Hold::of(4, vec![[0, 1], [2, 1]], vec![vec![(0, 1.0), (3, -3.0)]], vec![false, false, true, false]);
-        hold.stick(|_| true);
+    fn what_is_prescribed_leads() {
+        let mut groups =
+            RigidGroups::of(4, vec![[0, 1], [2, 1]], vec![vec![(0, 1.0), (3, -3.0)]], vec![false, false, true, false]);
+        groups.set_stuck(|_| true);
         let mut v = [0.1, 0.2, 0.7, 0.3];
-        hold.apply(&mut v);
+        groups.apply(&mut v);
         assert_eq!(v[..3], [0.7; 3]);
         assert!((v[3] - 0.7 / 3.0).abs() < 1e-16);
     }
@@ -240,28 +245,28 @@ mod tests {
     fn clutches_between_gears_of_any_ratio_do_not_slip() {
         // v0 = 3 v1, v2 = 0.7 v3, and a clutch between 0 and 2
         let ties = vec![vec![(0, 1.0), (1, -3.0)], vec![(2, 1.0), (3, -0.7)]];
-        let mut hold = Hold::of(4, vec![[0, 2]], ties, vec![false; 4]);
-        hold.stick(|_| true);
+        let mut groups = RigidGroups::of(4, vec![[0, 2]], ties, vec![false; 4]);
+        groups.set_stuck(|_| true);
         for k in 1..200 {
             let x = (f64::from(k) * 0.377).sin();
             let mut v = [3.0 * x, x, 3.0 * x, 3.0 / 0.7 * x];
-            hold.apply(&mut v);
+            groups.apply(&mut v);
             assert_eq!(v[0], v[2]);
             assert!((v[0] - 3.0 * v[1]).abs() < 1e-15 && (v[2] - 0.7 * v[3]).abs() < 1e-15);
         }
     }
 
     #[test]
-    fn what_others_hold_is_held() {
-        // v0 = 2 v1 with v0 and v1 held together: nothing moves; a brake on v0 holds nothing more
+    fn what_others_hold_is_locked() {
+        // v0 = 2 v1 with v0 and v1 locked together: nothing moves; a brake on v0 holds nothing more
         let ends = vec![[0, 1], [0, GROUND], [2, 3]];
-        let mut hold = Hold::of(4, ends, vec![vec![(0, 1.0), (1, -2.0)]], vec![false; 4]);
-        hold.stick(|c| c == 0);
-        assert!(hold.is_held(0) && hold.is_held(1) && !hold.is_held(2));
-        hold.stick(|_| false);
-        assert!((0..3).all(|c| !hold.is_held(c)));
+        let mut groups = RigidGroups::of(4, ends, vec![vec![(0, 1.0), (1, -2.0)]], vec![false; 4]);
+        groups.set_stuck(|c| c == 0);
+        assert!(groups.is_locked(0) && groups.is_locked(1) && !groups.is_locked(2));
+        groups.set_stuck(|_| false);
+        assert!((0..3).all(|c| !groups.is_locked(c)));
         // a gear of 1 : 1 made of two others
         let ties = vec![vec![(0, 1.0), (1, -0.7)], vec![(1, 1.0), (2, -1.0 / 0.7)]];
-        assert!(Hold::of(4, vec![[0, 2]], ties, vec![false; 4]).is_held(0));
+        assert!(RigidGroups::of(4, vec![[0, 2]], ties, vec![false; 4]).is_locked(0));
     }
 }

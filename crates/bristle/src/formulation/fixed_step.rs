@@ -1,0 +1,150 @@
+//! `RealTime` steps of a machine: hands the state to [`crate::real_time`] and takes the results.
+
+use super::machine::{Failure, Machine, ModeChange, UnconvergedLoad};
+use crate::compile::Compiled;
+use crate::real_time::{self, End, RealTime, SignalTime, Start, StepError};
+use crate::signal::Piece;
+use bristle_friction::FrictionLaw;
+use bristle_integrate::Trouble;
+use bristle_multibody::Work;
+
+impl From<StepError> for Failure {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::Mechanics(error) => Self::Mechanics(error),
+            StepError::NotConverged { contact } => Self::Unbalanced { contact },
+        }
+    }
+}
+
+impl Machine {
+    /// From here on the machine takes `RealTime` steps of this length, s.
+    pub(crate) fn make_real_time(&mut self, step: f64) {
+        self.real_time = Some(Box::new(RealTime::new(&self.compiled, step)));
+    }
+
+    /// Whether it does.
+    pub(crate) fn is_real_time(&self) -> bool {
+        self.real_time.is_some()
+    }
+
+    /// The start of a run: all velocities are unknowns; accelerations, loads and friction are those of a very short step.
+    pub(super) fn begin_real_time(&mut self, t: f64, y: &mut [f64]) -> Result<(), Failure> {
+        self.active.clear();
+        self.active.extend(0..self.v.len());
+        self.changes.clear();
+        let initialize = |rt: &mut RealTime, compiled: &Compiled, work: &mut Work, start: Start<'_>| {
+            real_time::initialize(rt, compiled, work, start, t)
+        };
+        let mut begun = self.call_real_time(t, initialize);
+        // a contact that breaks away at once slides from the first row on
+        if begun.is_ok() && !self.changes.is_empty() {
+            begun = self.call_real_time(t, initialize);
+            self.changes.clear();
+        }
+        self.gather(y);
+        begun
+    }
+
+    /// One step from (t, y).
+    pub(super) fn real_time_step(
+        &mut self,
+        t: f64,
+        h: f64,
+        y: &[f64],
+        y_new: &mut [f64],
+        quad: &mut [f64],
+    ) -> Result<(), Trouble> {
+        self.take_unknowns(y);
+        let t1 = t + h;
+        // sums of steps miss the time of a corner by rounding
+        self.piece = Piece::Before(t1 - 1e-6 * h);
+        let at = SignalTime { t: t1, piece: self.piece, is_first: false };
+        let stepped = self
+            .call_real_time(t1, |rt, compiled, work, start| real_time::step(rt, compiled, work, start, at, h, quad));
+        if let Err(failure) = stepped {
+            self.failure = Some(failure);
+            return Err(Trouble::Fatal { code: 0 });
+        }
+        self.take_state();
+        self.gather(y_new);
+        Ok(())
+    }
+
+    /// Centres the charts of free joints after a step.
+    pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, Trouble> {
+        if self.free.is_empty() {
+            return Ok(false);
+        }
+        self.take_unknowns(y);
+        let moved = self.move_charts().map_err(|_| Trouble::Retry)?;
+        if moved {
+            self.gather(y);
+        }
+        Ok(moved)
+    }
+
+    /// Copies the unknowns to the arrays, prescribed velocities included.
+    fn take_unknowns(&mut self, y: &[f64]) {
+        let n = self.v.len();
+        self.xi.copy_from_slice(&y[..n]);
+        self.v.copy_from_slice(&y[n..2 * n]);
+        let mut rest = y[2 * n..].iter();
+        for (state, contact) in self.state.iter_mut().zip(&self.compiled.contacts) {
+            state[..contact.law.n_states()].iter_mut().zip(&mut rest).for_each(|(s, y)| *s = *y);
+        }
+        self.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
+    }
+
+    /// Calls the method from the present state and takes its results; the step ends at `t`.
+    fn call_real_time<F>(&mut self, t: f64, call: F) -> Result<(), Failure>
+    where
+        F: FnOnce(&mut RealTime, &Compiled, &mut Work, Start<'_>) -> Result<(), StepError>,
+    {
+        self.place()?;
+        let Self { compiled, work, q_ref, q, xi, v, state, mode, load, integral, real_time, .. } = self;
+        let Some(rt) = real_time else { return Ok(()) };
+        let start = Start { q_ref, q, xi, v, bristles: state, modes: mode, loads: load, integrals: integral };
+        let called = call(rt, compiled, work, start);
+        let (n_rounds, max_rounds) = rt.rounds();
+        self.counters.n_rounds += n_rounds;
+        self.counters.max_rounds = self.counters.max_rounds.max(max_rounds);
+        self.counters.n_unconverged_loads += usize::from(!rt.end.unconverged.is_empty());
+        for &(contact, change) in &rt.end.unconverged {
+            match self.unconverged_loads.iter_mut().find(|seen| seen.contact == contact) {
+                Some(seen) => seen.largest = seen.largest.max(change),
+                None => self.unconverged_loads.push(UnconvergedLoad { contact, t, largest: change }),
+            }
+        }
+        called?;
+        // results
+        let End { a, friction, load, modes, constraint_force, prescribed_effort, .. } = &rt.end;
+        self.a.copy_from_slice(a);
+        self.friction.copy_from_slice(friction);
+        self.load.copy_from_slice(load);
+        self.tie_effort.copy_from_slice(constraint_force);
+        self.driven.iter_mut().zip(prescribed_effort).for_each(|(driven, effort)| driven.effort = *effort);
+        self.changes.clear();
+        for (contact, (from, &to)) in self.mode.iter_mut().zip(modes).enumerate() {
+            if *from != to {
+                self.changes.push(ModeChange { contact, from: *from, to });
+                *from = to;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the state at the end of a step.
+    fn take_state(&mut self) {
+        let Some(rt) = &self.real_time else { return };
+        self.xi.copy_from_slice(&rt.end.xi);
+        self.v.copy_from_slice(&rt.end.v);
+        self.state.copy_from_slice(&rt.end.bristles);
+        self.integral.copy_from_slice(&rt.end.integrals);
+        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            if contact.law.n_states() > 0 {
+                self.backward[c] = self.state[c][0] < 0.0;
+            }
+        }
+    }
+}

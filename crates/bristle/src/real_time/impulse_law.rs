@@ -1,0 +1,247 @@
+//! Impulse law of one contact over one step: its impulse λ as a non-decreasing function of the rate ω of its coordinate.
+//!
+//! ```text
+//! bristles, smooth laws   λ(ω) = h r N law(r ω)                                                              (1)
+//! dry friction            λ(ω) = λ₊ + k₊ ω  for ω > 0,     −λ₋ + k₋ ω  for ω < 0,     λ(0) ∈ [−λ₋, λ₊]       (2)
+//! ```
+//!
+//! (1) eliminates the states of the law: they take one backward Euler step, in closed form for a single bristle (Dahl, LuGre)
+//! and by Newton in a bracket for the other laws.
+//!
+//! The limits λ₊ and λ₋ of (2) are h r N times a friction level: the kinetic level in the direction in which the contact
+//! slides already, the static level in any other. A contact that comes to rest is therefore held by stiction, a contact
+//! that breaks away feels stiction for one step, and no level falls with ω within a step. The kinetic level is that of the
+//! speed at the start of the step; the slopes k₊ and k₋ hold the part that grows with speed.
+//!
+//! At ω = 0 the solver replaces the set [−λ₋, λ₊] by the augmented Lagrangian force λ̂ + ρ ω, cut off at the limits.
+
+use crate::compile::Contact;
+use bristle_friction::{BristleStep, FrictionLaw, Law, Mode, State};
+
+/// Impulse law of one contact over a step. See the [module](self).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum ImpulseLaw {
+    /// λ = scale · bristle(arm · ω).
+    Bristle {
+        /// Backward Euler step of the bristle from its state at the start.
+        bristle: BristleStep,
+        /// Lever r.
+        arm: f64,
+        /// h r N.
+        scale: f64,
+    },
+    /// λ = scale · law(arm · ω).
+    Smooth {
+        /// Length of the step, s.
+        h: f64,
+        /// Slip velocity at the start of the step.
+        v_level: f64,
+        /// States of the law at the start of the step.
+        state: State,
+        /// Lever r.
+        arm: f64,
+        /// h r N for ω ≥ 0 and for ω < 0; the two are equal for a law with states.
+        scale: [f64; 2],
+    },
+    /// Limit and slope in either direction.
+    Dry {
+        /// λ₊ and k₊.
+        forward: [f64; 2],
+        /// λ₋ and k₋.
+        backward: [f64; 2],
+    },
+}
+
+/// Rate and impulse of a contact at one iterate of the solver.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct ContactState {
+    /// Rate of the coordinate.
+    pub omega: f64,
+    /// Impulse.
+    pub lambda: f64,
+    /// dλ/dω.
+    pub slope: f64,
+    /// Size of the terms that λ is the sum of: a bound of its rounding error divided by ε.
+    pub magnitude: f64,
+    /// Whether the contact is dry and within its limits.
+    pub is_stuck: bool,
+}
+
+impl ImpulseLaw {
+    /// Law of a contact with slip velocity `v_level` and states `state` at the start of the step, `mode` its mode if it is
+    /// dry, under the normal loads `normal` for forward and backward slip.
+    pub fn new(contact: &Contact, h: f64, mode: Mode, v_level: f64, state: State, normal: [f64; 2]) -> Self {
+        let arm = contact.arm;
+        let Some(law) = contact.law.event_driven() else {
+            if let Some(bristle) = contact.law.bristle(h, v_level, state) {
+                return Self::Bristle { bristle, arm, scale: h * arm * normal[0] };
+            }
+            return Self::Smooth { h, v_level, state, arm, scale: normal.map(|n| h * arm * n) };
+        };
+        let speed = v_level.abs();
+        let step = law.implicit_step(h, speed, speed, state);
+        let (mut kinetic, mut slope) = if speed > 0.0 {
+            (step.effort - step.effort_v * speed, step.effort_v)
+        } else {
+            (law.kinetic_level(0.0).0, step.effort_v)
+        };
+        if kinetic < 0.0 {
+            // a tangent with a negative intercept would drive the contact: use the chord from the origin
+            (kinetic, slope) = (0.0, step.effort / speed);
+        }
+        let side = |direction: Mode, n: f64| {
+            let level = if mode == direction { kinetic } else { law.stiction_level() };
+            [h * arm * n * level, h * arm * arm * n * slope]
+        };
+        Self::Dry { forward: side(Mode::Forward, normal[0]), backward: side(Mode::Backward, normal[1]) }
+    }
+
+    /// λ and dλ/dω at ω. A dry contact has λ̂ + ρ ω between its limits: `multiplier` λ̂, `penalty` ρ.
+    pub fn at(&self, law: &Law, omega: f64, multiplier: f64, penalty: f64) -> ContactState {
+        match *self {
+            Self::Bristle { ref bristle, arm, scale } => {
+                let (effort, slope) = bristle.effort(arm * omega);
+                let magnitude = scale * bristle.size();
+                let (lambda, slope) = (scale * effort, scale * arm * slope);
+                ContactState { omega, lambda, slope, magnitude, is_stuck: false }
+            }
+            Self::Smooth { h, v_level, state, arm, scale } => {
+                let step = law.implicit_step(h, arm * omega, v_level, state);
+                let scale = scale[usize::from(omega < 0.0)];
+                let (lambda, slope) = (scale * step.effort, scale * arm * step.effort_v);
+                // s and σ₁ s/(h σ₀) cancel where a bristle is released
+                let magnitude = slope * law.deflection(state).abs() / (h * arm);
+                ContactState { omega, lambda, slope, magnitude, is_stuck: false }
+            }
+            Self::Dry { forward, backward } => {
+                let augmented = multiplier + penalty * omega;
+                let slide = |[level, slope]: [f64; 2], speed: f64| {
+                    (level + slope * speed.max(0.0), if speed > 0.0 { slope } else { 0.0 })
+                };
+                let ((max, max_slope), (min, min_slope)) = (slide(forward, omega), slide(backward, -omega));
+                let magnitude = multiplier.abs();
+                if augmented > max {
+                    ContactState { omega, lambda: max, slope: max_slope, magnitude, is_stuck: false }
+                } else if augmented < -min {
+                    ContactState { omega, lambda: -min, slope: min_slope, magnitude, is_stuck: false }
+                } else {
+                    ContactState { omega, lambda: augmented, slope: penalty, magnitude, is_stuck: true }
+                }
+            }
+        }
+    }
+
+    /// States of the law at the end of a step with rate ω.
+    pub fn state_after(&self, law: &Law, omega: f64, start: State) -> State {
+        match *self {
+            Self::Bristle { ref bristle, arm, .. } => [bristle.deflection(arm * omega).0, start[1]],
+            Self::Smooth { h, v_level, state, arm, .. } => law.implicit_step(h, arm * omega, v_level, state).state,
+            Self::Dry { .. } => start,
+        }
+    }
+
+    /// Limit of a dry contact in the direction of `lambda`; 0 for other laws.
+    pub fn limit(&self, lambda: f64) -> f64 {
+        match self {
+            Self::Dry { backward, .. } if lambda < 0.0 => backward[0],
+            Self::Dry { forward, .. } => forward[0],
+            _ => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::component::{Load, Open};
+    use bristle_friction::{Coulomb, Dahl, LuGre, Stribeck, Table, Tanh};
+
+    fn contact(law: Law) -> Contact {
+        let (b, element, bearing, reverse) = (None, None, None, None);
+        Contact { joint: 1, v: 0, b, element, law, load: Load::Unit, arm: 0.5, bearing, reverse, open: Open::Law }
+    }
+
+    fn laws() -> [Law; 6] {
+        let lugre = LuGre {
+            sigma0: 1e5,
+            sigma1: 316.0,
+            sigma2: 0.4,
+            coulomb: 1.0,
+            stiction: 1.5,
+            stribeck_velocity: Some(1e-3),
+            exponent: 2.0,
+            damping_velocity: None,
+        };
+        let stribeck = Stribeck {
+            coulomb: 1.0,
+            stiction: 1.5,
+            stribeck_velocity: Some(0.1),
+            exponent: 2.0,
+            viscous: 0.2,
+            peak: 1.1,
+        };
+        [
+            Coulomb { coulomb: 1.0, stiction: 1.5, viscous: 0.3 }.into(),
+            stribeck.into(),
+            // a steep last segment: its tangent at speed 2 has a negative intercept
+            Table { points: vec![(0.0, 0.5), (1.0, 0.6), (2.0, 5.0)], peak: 2.0 }.into(),
+            Tanh { coulomb: 1.0, stribeck_velocity: 1e-3, viscous: 0.1 }.into(),
+            Dahl { coulomb: 1.0, sigma0: 1e4 }.into(),
+            lugre.into(),
+        ]
+    }
+
+    /// λ(ω) never falls, and its difference quotients lie between the slopes of their ends, also across a limit.
+    #[test]
+    fn impulse_never_falls_with_rate() {
+        for law in laws() {
+            let contact = contact(law);
+            for (v_level, s) in [(0.0, 0.0), (0.7, 0.9), (-2.0, -1.4), (1.9, 1.0), (1e-4, -0.2)] {
+                for h in [1e-6, 1e-3, 0.1] {
+                    let impulse = ImpulseLaw::new(&contact, h, Mode::of_sign(v_level), v_level, [s, 0.0], [3.0; 2]);
+                    for multiplier in [0.0, h, -2.0 * h] {
+                        let mut before: Option<ContactState> = None;
+                        for k in -400..=400 {
+                            let omega = 10.0 * (f64::from(k) / 400.0).powi(5);
+                            let here = impulse.at(&contact.law, omega, multiplier, 1e3 * h);
+                            let rounding =
+                                8.0 * f64::EPSILON * (here.magnitude + here.lambda.abs() + here.slope * omega.abs());
+                            let step = 1e-6 * (omega.abs() + 1e-6);
+                            let next = impulse.at(&contact.law, omega + step, multiplier, 1e3 * h);
+                            assert!(here.slope >= 0.0 && next.lambda >= here.lambda - rounding, "{impulse:?} {omega}");
+                            if let Some(before) = before {
+                                assert!(here.lambda >= before.lambda - rounding, "{impulse:?}: λ falls at {omega}");
+                            }
+                            // a difference quotient lies between the slopes of its two ends
+                            let rise = (next.lambda - here.lambda) / step;
+                            let (low, high) = (here.slope.min(next.slope), here.slope.max(next.slope));
+                            let off = 1e-3 * high + 4.0 * rounding / step;
+                            assert!(
+                                rise >= low - off && rise <= high + off,
+                                "{impulse:?} {omega}: {rise} {here:?} {next:?}"
+                            );
+                            before = Some(here);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn stiction_holds_contacts_at_rest() {
+        let contact = contact(Coulomb { coulomb: 1.0, stiction: 1.5, viscous: 0.2 }.into());
+        let at = |mode, v_level, omega: f64, multiplier| {
+            let impulse = ImpulseLaw::new(&contact, 1.0, mode, v_level, [0.0; 2], [2.0; 2]);
+            let here = impulse.at(&contact.law, omega, multiplier, 1e9);
+            (here.lambda, here.slope, here.is_stuck)
+        };
+        // levels 1 and 1.5 with r N = 1, and 0.1 per rate with r² N = 1/2
+        assert_eq!(at(Mode::Stuck, 0.0, 0.0, 1.4), (1.4, 1e9, true));
+        assert_eq!(at(Mode::Stuck, 0.0, 1e-10, 1.2), (1.2 + 0.1, 1e9, true));
+        assert_eq!(at(Mode::Stuck, 0.0, 0.5, 1.4), (1.5 + 0.05, 0.1, false));
+        assert_eq!(at(Mode::Forward, 1.0, 0.5, 1.0), (1.0 + 0.05, 0.1, false));
+        assert_eq!(at(Mode::Forward, 1.0, 0.0, -1.4), (-1.4, 1e9, true));
+        assert_eq!(at(Mode::Forward, 1.0, -0.5, 1.0), (-1.5 - 0.05, 0.1, false));
+    }
+}

@@ -1,0 +1,121 @@
+//! Constraint forces and energy ledger of a step, at the velocities v₁ of its end.
+//!
+//! ```text
+//! work   h (τᵀ v₁ + Σ f_ext · v_link)                      drives with their efforts at the end of the step
+//! heat   h d v₁²,   λ ω − N (E(s₁) − E(s₀))                E = s²/(2σ₀)
+//! load   N₁ E(s₁) − N₀ E(s₀) − N (E(s₁) − E(s₀))          N₀, N₁ the loads of the bristles before and after
+//!        −N (E(s₁) − E(s₀)) where N is a reaction: the stored energy is added when the ledger is read
+//! ```
+
+use super::factor::dot_all;
+use super::{Contacts, End, RealTime, SignalTime, Start, load_signal};
+use crate::compile::Compiled;
+use bristle_friction::FrictionLaw;
+use bristle_multibody::{Error, Poses, Work, kinematics, point_velocity, poses};
+use nalgebra::Vector3;
+
+/// Forces of constraints and prescribed motions: the residual of the equations of motion in the rows of dependent and
+/// prescribed velocities.
+pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) {
+    let RealTime { coordinates, equations, solver, end, impulse_residual: residual, .. } = rt;
+    if coordinates.prescribed.is_empty() && coordinates.dependent.is_empty() {
+        return;
+    }
+    for (k, residual) in residual.iter_mut().enumerate() {
+        *residual = dot_all(equations.A.column(k).as_slice(), &end.change) - h * equations.r[k];
+    }
+    for (contact, state) in compiled.contacts.iter().zip(&solver.states) {
+        contact.take(residual, -state.lambda);
+    }
+    for (effort, joint) in end.prescribed_effort.iter_mut().zip(&coordinates.prescribed) {
+        let through_dependent = coordinates.dependent.iter().map(|dependent| {
+            let factor = dependent.of.iter().find(|term| term.0 == joint.v).map_or(0.0, |term| term.1);
+            factor * residual[dependent.v]
+        });
+        *effort = (residual[joint.v] + through_dependent.sum::<f64>()) / h;
+    }
+    for (k, force) in end.constraint_force.iter_mut().enumerate() {
+        let parts = coordinates.dependent.iter().map(|dependent| {
+            let part = dependent.from.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1);
+            part * residual[dependent.v]
+        });
+        *force = parts.sum::<f64>() / h;
+    }
+    compiled.without_passed(&end.a, &mut end.constraint_force);
+}
+
+/// Adds work, heat and work of changing loads over the step to `quad`.
+pub(super) fn add_energies(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    h: f64,
+    at: SignalTime,
+    quad: &mut [f64],
+) -> Result<(), Error> {
+    let RealTime { coordinates, equations, contacts, solver, end, poses: places, .. } = rt;
+    let Contacts { normal, bristle_load, .. } = contacts;
+    let End { v: v1, bristles, prescribed_effort, .. } = &*end;
+    // work of wrenches, of efforts set by the caller, of prescribed motions, of drives
+    quad[0] += h * wrench_power(compiled, work, places, start.q, v1)?;
+    quad[0] += h * dot_all(&compiled.effort, v1);
+    let prescribed = coordinates.prescribed.iter().zip(prescribed_effort);
+    quad[0] += h * prescribed.map(|(joint, effort)| effort * v1[joint.v]).sum::<f64>();
+    let mut integrals = start.integrals.iter();
+    for (drive, signal) in compiled.drives.iter().zip(&equations.samples) {
+        let (v, q) = (v1[drive.v], start.xi[drive.v] + h * v1[drive.v]);
+        let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+        let integral = integral.map_or(0.0, |integral| integral + h * (signal.value - q));
+        quad[0] += h * drive.effort(signal, q, v, integral) * v;
+    }
+    // heat of dampers
+    let heat = &mut quad[2..];
+    for d in &compiled.dampers {
+        let at = compiled.heated.binary_search(&d.joint).unwrap_or(0);
+        heat[at] += h * d.damping * v1[d.v] * v1[d.v];
+    }
+    for s in &compiled.coupled.springs {
+        let rate = v1[s.a] - v1[s.b];
+        heat[compiled.heat_of_element(s.element)] += h * s.damping * rate * rate;
+    }
+    // heat of contacts, energy of bristles
+    for (c, contact) in compiled.contacts.iter().enumerate() {
+        let (state, n) = (solver.states[c], normal[c][0]);
+        let mut dissipated = state.lambda * state.omega;
+        if contact.law.n_states() > 0 {
+            let (before, after) =
+                (contact.law.stored_energy(start.bristles[c]), contact.law.stored_energy(bristles[c]));
+            let stored = n * (after - before);
+            dissipated -= stored;
+            quad[1] -= stored;
+            if contact.bearing.is_none() {
+                let signal = load_signal(contact.signal(), at);
+                let load = contact.normal_towards(bristles[c][0] < 0.0, &signal).0;
+                quad[1] += load * after - bristle_load[c] * before;
+                bristle_load[c] = load;
+            }
+        }
+        quad[2 + compiled.heat_of(contact)] += dissipated;
+    }
+    Ok(())
+}
+
+/// Power of the wrenches that callers apply, at positions `q` and velocities `v`.
+fn wrench_power(compiled: &Compiled, work: &mut Work, places: &mut Poses, q: &[f64], v: &[f64]) -> Result<f64, Error> {
+    let model = &compiled.model;
+    if compiled.wrenches.is_empty() {
+        return Ok(0.0);
+    }
+    kinematics(model, work, q, v)?;
+    poses(model, work, places)?;
+    let mut power = 0.0;
+    for w in &compiled.wrenches {
+        let rotation = places.link(model, w.body)?.rotation;
+        let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
+        // velocities have world axes, wrenches those of the link
+        power += velocity.linear().dot(&(rotation * w.wrench.force()));
+        power += velocity.angular().dot(&(rotation * w.wrench.moment()));
+    }
+    Ok(power)
+}

@@ -1,0 +1,560 @@
+//! # The equations of a step
+//!
+//! ```text
+//! M (v₁ − v₀) = h (τ(t₁) − c(q₀, v̄) − K (q₀ + h v₁ − rest) − d v₁) − Wᵀ λ(W v₁)                   (1)
+//! q₁ = q₀ + h v₁,                 free joints by their momentum (`floating`)                       (2)
+//! ```
+//!
+//! c is the bias with gravity; v̄ is v₀ at first and then, once, the mean of v₀ and the v₁ just found. K and d hold springs,
+//! dampers, `Pull` and `Pid` drives and the spring-dampers between joints. λ are the contact impulses, W has a row for each
+//! contact. With A = M + h d + h² K, which is positive definite, (1) becomes
+//!
+//! ```text
+//! A (v₁ − v₀) + Wᵀ λ(W v₁) = h r,     r = τ − c − K (q₀ + h v₀ − rest) − d v₀                       (3)
+//! ```
+//!
+//! Bristles are eliminated from λ(ω) in closed form, and λ(ω) never falls (`impulse_law`): (3) is the optimality condition
+//! of a strictly convex problem and has one solution (`convex_solver`). A stuck contact has slip velocity 0.0 exactly
+//! (`rigid_groups`), and its position keeps every bit. Couplings and prescribed motions are eliminated first
+//! (`reduced_coordinates`): a prescribed joint moves at the velocity that takes it to the value of its signal at t₁. A load
+//! that is a reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals are
+//! sampled at t₁, before a jump at t₁; no event is located, and mode changes are recorded at the end of their step.
+//!
+//! **Order** 1. **Stability**: (3) is stable for any h, stiffness, damping and friction. Gravity and c are not implicit: h
+//! has to resolve the swing of pendulums.
+//!
+//! **Energy.** The ledger holds work, heat and energies of (1) at the velocities v₁. Its balance lacks the numerical
+//! dissipation ½ (v₁ − v₀)ᵀ M (v₁ − v₀) + ½ h² v₁ᵀ K v₁ of each step, which is h times the power of accelerations and
+//! springs. The change of M and gravity with q within a step contributes the same order with either sign.
+
+mod assemble;
+mod convex_solver;
+mod factor;
+mod floating;
+mod impulse_law;
+mod interior_point;
+mod ledger;
+mod reduced_coordinates;
+mod rigid_groups;
+#[cfg(test)]
+mod tests;
+
+use crate::compile::{Compiled, Contact};
+use crate::signal::{Piece, Sample, Signal};
+use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
+use bristle_friction::{FrictionLaw, Mode, State};
+use bristle_integrate::archive::{Archive, Archived};
+use bristle_multibody::{Poses, Work, rnea};
+use convex_solver::{Accuracy, ConvexSolver, Problem, SolverError};
+use floating::{float, free_joints};
+use impulse_law::ImpulseLaw;
+use interior_point::InteriorPoint;
+use ledger::{add_energies, constraint_forces};
+use reduced_coordinates::{ReducedCoordinates, dot};
+use rigid_groups::RigidGroups;
+
+/// Solutions of (3) in a step at most, each with the reaction loads of the one before.
+const MAX_LOAD_ITERATIONS: usize = 10;
+
+/// Relative change of a reaction load at which it has converged.
+const LOAD_TOLERANCE: f64 = 1e-9;
+
+/// Relative change of a reaction load in the last iteration above which it is reported.
+const UNCONVERGED: f64 = 1e-6;
+
+/// Slip of a contact without load that counts as rest, relative to the largest velocity of its unit.
+const UNLOADED_SLIP: f64 = 1e-12;
+
+/// Length of the step that yields accelerations and friction at the start, relative to the other steps.
+const FIRST_STEP: f64 = 1e-6;
+
+/// Why a step failed.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum StepError {
+    /// A kernel of the tree dynamics refused.
+    Mechanics(bristle_multibody::Error),
+    /// The convex solver has not converged; the contact with the largest residual.
+    NotConverged { contact: usize },
+}
+
+impl From<bristle_multibody::Error> for StepError {
+    fn from(error: bristle_multibody::Error) -> Self {
+        Self::Mechanics(error)
+    }
+}
+
+/// State at the start of a step.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start<'a> {
+    /// Centre of the charts, positions, and chart coordinates about the centre.
+    pub q_ref: &'a [f64],
+    pub q: &'a [f64],
+    pub xi: &'a [f64],
+    pub v: &'a [f64],
+    /// States and mode of each contact.
+    pub bristles: &'a [State],
+    pub modes: &'a [Mode],
+    /// Normal loads at the end of the last step: where reaction loads start.
+    pub loads: &'a [f64],
+    /// Integrals of the controllers.
+    pub integrals: &'a [f64],
+}
+
+/// Where the signals of a step are sampled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SignalTime {
+    pub t: f64,
+    pub piece: Piece,
+    /// Whether this is the first, very short step: it takes accelerations of prescribed motions from their signals.
+    pub is_first: bool,
+}
+
+/// State and results at the end of a step.
+#[derive(Debug, Clone)]
+pub(crate) struct End {
+    /// Velocities v₁, v₁ − v₀, accelerations.
+    pub v: Vec<f64>,
+    change: Vec<f64>,
+    pub a: Vec<f64>,
+    /// Friction, load and mode of each contact.
+    pub friction: Vec<f64>,
+    pub load: Vec<f64>,
+    pub modes: Vec<Mode>,
+    /// Forces of the couplings, and efforts of prescribed motions in the order of their drives.
+    pub constraint_force: Vec<f64>,
+    pub prescribed_effort: Vec<f64>,
+    /// Contacts whose reaction load had not converged, and its relative change in the last iteration.
+    pub unconverged: Vec<(usize, f64)>,
+    /// Chart coordinates and positions, states of the contacts, integrals.
+    pub xi: Vec<f64>,
+    q: Vec<f64>,
+    pub bristles: Vec<State>,
+    pub integrals: Vec<f64>,
+}
+
+/// Impulse laws of the contacts and the loads they are made of.
+#[derive(Debug, Clone)]
+struct Contacts {
+    laws: Vec<ImpulseLaw>,
+    /// Normal loads for forward and backward slip at the present iterate, and those in `laws`.
+    normal: Vec<[f64; 2]>,
+    normal_in_law: Vec<[f64; 2]>,
+    /// Load of the bent bristles at the end of the last step.
+    bristle_load: Vec<f64>,
+    /// Whether a one-way clutch with bristles has changed sides within the step.
+    has_changed_side: Vec<bool>,
+}
+
+/// The fixed-step method of one machine; its arrays are made once.
+#[derive(Debug, Clone)]
+pub(crate) struct RealTime {
+    coordinates: ReducedCoordinates,
+    equations: StepEquations,
+    contacts: Contacts,
+    solver: ConvexSolver,
+    interior_point: InteriorPoint,
+    rigid_groups: RigidGroups,
+    pub end: End,
+    /// Acceleration of the independent velocities in the last step: warm start of the next.
+    last_acceleration: Vec<f64>,
+    /// Impulses that (3) lacks in the rows of constraints and prescribed motions.
+    impulse_residual: Vec<f64>,
+    /// Whether each velocity is angular: linear and angular velocities are never compared.
+    is_angular: Vec<bool>,
+    free: Vec<usize>,
+    poses: Poses,
+    /// Length of the step that yields the results at the start, s.
+    first_step: f64,
+}
+
+impl Archived for RealTime {
+    /// The warm start of the next step, loads of bent bristles, offsets of dependent positions, stuck contacts.
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        self.solver.last_effort.archive(archive);
+        self.last_acceleration.archive(archive);
+        self.contacts.bristle_load.archive(archive);
+        self.coordinates.dependent.iter_mut().for_each(|dependent| dependent.offset.archive(archive));
+        self.rigid_groups.archive(archive);
+    }
+}
+
+impl RealTime {
+    /// Method for steps of length `step`, s.
+    pub fn new(compiled: &Compiled, step: f64) -> Self {
+        let (n_v, n_q, n_contacts) = (compiled.model.n_v, compiled.model.n_q, compiled.contacts.len());
+        let coordinates = ReducedCoordinates::new(compiled);
+        let n = coordinates.independent.len();
+        let n_integrals = compiled.drives.iter().filter(|drive| drive.has_integral()).count();
+        Self {
+            equations: StepEquations::new(compiled, n),
+            contacts: Contacts {
+                laws: vec![ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2] }; n_contacts],
+                normal: vec![[0.0; 2]; n_contacts],
+                normal_in_law: vec![[0.0; 2]; n_contacts],
+                bristle_load: vec![0.0; n_contacts],
+                has_changed_side: vec![false; n_contacts],
+            },
+            solver: ConvexSolver::new(n, n_contacts),
+            interior_point: InteriorPoint::new(n, n_contacts),
+            rigid_groups: RigidGroups::new(compiled),
+            end: End {
+                v: vec![0.0; n_v],
+                change: vec![0.0; n_v],
+                a: vec![0.0; n_v],
+                friction: vec![0.0; n_contacts],
+                load: vec![0.0; n_contacts],
+                modes: vec![Mode::Stuck; n_contacts],
+                constraint_force: vec![0.0; compiled.coupled.ties.len()],
+                prescribed_effort: vec![0.0; coordinates.prescribed.len()],
+                unconverged: Vec::with_capacity(n_contacts),
+                xi: vec![0.0; n_v],
+                q: vec![0.0; n_q],
+                bristles: vec![[0.0; 2]; n_contacts],
+                integrals: vec![0.0; n_integrals],
+            },
+            last_acceleration: vec![0.0; n],
+            impulse_residual: vec![0.0; n_v],
+            is_angular: (0..n_v).map(|k| compiled.model.turns(k)).collect(),
+            free: free_joints(&compiled.model),
+            poses: Poses::new(&compiled.model),
+            first_step: FIRST_STEP * step,
+            coordinates,
+        }
+    }
+
+    /// Forgets all former steps: the next one starts at `start`, where bristles have the loads of `at`. Returns the length
+    /// of the very short step that yields accelerations and friction there.
+    fn reset(&mut self, compiled: &Compiled, start: Start<'_>, at: SignalTime) -> f64 {
+        self.coordinates.set_offsets(start.xi);
+        self.solver.last_effort.fill(0.0);
+        self.last_acceleration.fill(0.0);
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            let signal = load_signal(contact.signal(), at);
+            self.contacts.bristle_load[c] = contact.normal_towards(start.bristles[c][0] < 0.0, &signal).0;
+        }
+        self.first_step
+    }
+
+    /// Makes the velocities of locked joints equal to the last bit, as they are at the ends of steps.
+    pub fn lock(&self, v: &mut [f64]) {
+        self.rigid_groups.apply(v);
+    }
+
+    /// Rounds of the convex solver in the last step: in all, and in its longest solution.
+    pub fn rounds(&self) -> (usize, usize) {
+        (self.solver.n_rounds, self.solver.max_rounds)
+    }
+
+    /// (3) for the convex solver.
+    fn problem<'a>(
+        coordinates: &'a ReducedCoordinates,
+        equations: &'a StepEquations,
+        laws: &'a [ImpulseLaw],
+        is_angular: &'a [bool],
+        compiled: &'a Compiled,
+    ) -> Problem<'a> {
+        let StepEquations { R, b, .. } = equations;
+        Problem { R, b, coordinates, contacts: &compiled.contacts, laws, is_angular }
+    }
+}
+
+/// The largest of values by velocity, linear and angular velocities apart.
+fn max_by_unit(values: impl Iterator<Item = (usize, f64)>, is_angular: &[bool]) -> [f64; 2] {
+    let mut max = [0.0_f64; 2];
+    for (k, value) in values {
+        let max = &mut max[usize::from(is_angular[k])];
+        *max = max.max(value);
+    }
+    max
+}
+
+/// Signal of a load, clamped to its range.
+fn load_signal(signal: Option<&Signal>, at: SignalTime) -> Sample {
+    signal.map_or(Sample::default(), |signal| signal.sample_clamped(at.t, at.piece))
+}
+
+/// Results at the start of a run: those of one very short step, which leaves the state as it is.
+pub(crate) fn initialize(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    t: f64,
+) -> Result<(), StepError> {
+    let at = SignalTime { t, piece: Piece::After(t), is_first: true };
+    let h = rt.reset(compiled, start, at);
+    solve(rt, compiled, work, start, h, at)?;
+    constraint_forces(rt, compiled, h);
+    read_contacts(rt, compiled, start, h);
+    Ok(())
+}
+
+/// One step of length h from `start` at time t; `rt.end` receives state and results, `quad` the energies.
+pub(crate) fn step(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    at: SignalTime,
+    h: f64,
+    quad: &mut [f64],
+) -> Result<(), StepError> {
+    solve(rt, compiled, work, start, h, at)?;
+    complete(rt, compiled, work, start, h, at, quad)
+}
+
+/// Solves (3) with consistent loads.
+fn solve(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    h: f64,
+    at: SignalTime,
+) -> Result<(), StepError> {
+    prepare(rt, compiled, work, start, h, at)?;
+    // the first solution only corrects the bias and may be coarse, unless loads or sides are read from it
+    let has_bearings = compiled.contacts.iter().any(|contact| contact.bearing.is_some());
+    let is_load_known = !has_bearings && !compiled.contacts.iter().any(|contact| contact.bends_two_ways());
+    for iteration in 1..=MAX_LOAD_ITERATIONS {
+        for c in 0..compiled.contacts.len() {
+            if rt.contacts.normal[c] != rt.contacts.normal_in_law[c] {
+                rt.contacts.set_law(c, &compiled.contacts[c], start, h);
+            }
+        }
+        if iteration == 1 && is_load_known {
+            solve_velocities(rt, compiled, Accuracy::Coarse)?;
+            expand_velocities(rt, start);
+            if correct_bias(&mut rt.equations, compiled, work, start, &rt.end.v)? {
+                reduce_efforts(&mut rt.equations, &rt.coordinates, h);
+            }
+            continue;
+        }
+        solve_velocities(rt, compiled, Accuracy::Full)?;
+        end_velocities(rt, compiled, start, h, at);
+        let is_last = iteration == MAX_LOAD_ITERATIONS;
+        let mut is_converged = !has_bearings || update_loads(rt, compiled, work, start, is_last)?;
+        if is_last {
+            break;
+        }
+        is_converged &= update_sides(rt, compiled, start, at);
+        if iteration == 1 && correct_bias(&mut rt.equations, compiled, work, start, &rt.end.v)? {
+            reduce_efforts(&mut rt.equations, &rt.coordinates, h);
+            is_converged = false;
+        }
+        if is_converged {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Completes a step that [`solve`] has solved: positions, states, integrals, forces, energies.
+fn complete(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    h: f64,
+    at: SignalTime,
+    quad: &mut [f64],
+) -> Result<(), StepError> {
+    constraint_forces(rt, compiled, h);
+    let RealTime { coordinates, equations, contacts, solver, end, free, .. } = &mut *rt;
+    // (2)
+    end.xi.iter_mut().zip(start.xi).zip(&end.v).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
+    for joint in &coordinates.prescribed {
+        end.xi[joint.v] = equations.samples[joint.drive].value;
+    }
+    coordinates.set_positions(&mut end.xi);
+    float(end, free, &compiled.model, work, start, &compiled.effort, h)?;
+    end.a.iter_mut().zip(&end.change).for_each(|(a, change)| *a = change / h);
+    // bristles, energies, integrals
+    for c in 0..compiled.contacts.len() {
+        end.bristles[c] = contacts.state_after(c, &compiled.contacts[c], solver.states[c].omega, start.bristles[c]);
+    }
+    add_energies(rt, compiled, work, start, h, at, quad)?;
+    let RealTime { coordinates, equations, solver, end, last_acceleration, .. } = rt;
+    end.integrals.copy_from_slice(start.integrals);
+    let pids = compiled.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
+    for (integral, (drive, signal)) in end.integrals.iter_mut().zip(pids) {
+        *integral += h * (signal.value - end.xi[drive.v]);
+    }
+    // warm start of the next step
+    for (a, &k) in last_acceleration.iter_mut().zip(&coordinates.independent) {
+        *a = end.change[k] / h;
+    }
+    solver.last_effort.iter_mut().zip(&solver.states).for_each(|(effort, state)| *effort = state.lambda / h);
+    read_contacts(rt, compiled, start, h);
+    Ok(())
+}
+
+/// Assembles (3), its impulse laws and the warm start.
+fn prepare(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    h: f64,
+    at: SignalTime,
+) -> Result<(), StepError> {
+    let RealTime { coordinates, equations, contacts, solver, .. } = rt;
+    rt.end.unconverged.clear();
+    assemble(equations, compiled, work, start, h, at)?;
+    reduce_matrix(equations, coordinates);
+    reduce_efforts(equations, coordinates, h);
+    contacts.has_changed_side.fill(false);
+    for (c, contact) in compiled.contacts.iter().enumerate() {
+        contacts.normal[c] = normal_loads(contact, start.loads[c], start.bristles[c][0] < 0.0, at);
+        contacts.set_law(c, contact, start, h);
+        solver.omega0[c] = contact.rate(start.v) + dot(&coordinates.contacts_prescribed[c], &equations.u_prescribed);
+    }
+    let problem = RealTime::problem(coordinates, equations, &contacts.laws, &rt.is_angular, compiled);
+    solver.start(&problem, h, &rt.last_acceleration);
+    Ok(())
+}
+
+/// Solves (3) with the present impulse laws.
+fn solve_velocities(rt: &mut RealTime, compiled: &Compiled, accuracy: Accuracy) -> Result<(), StepError> {
+    let RealTime { coordinates, equations, contacts, solver, interior_point, .. } = rt;
+    let problem = RealTime::problem(coordinates, equations, &contacts.laws, &rt.is_angular, compiled);
+    solver.solve(&problem, interior_point, accuracy).map_err(|error| match error {
+        SolverError::NotConverged { contact } => StepError::NotConverged { contact },
+        SolverError::Singular { row, pivot } => {
+            let model = &compiled.model;
+            let joint = model.joint_names[model.joint_of_velocity(coordinates.independent[row])].clone();
+            StepError::Mechanics(bristle_multibody::Error::Singular { joint, inertia: pivot })
+        }
+    })
+}
+
+impl Contacts {
+    /// Makes the impulse law of contact c under its present loads.
+    fn set_law(&mut self, c: usize, contact: &Contact, start: Start<'_>, h: f64) {
+        let slip = contact.arm * contact.rate(start.v);
+        self.laws[c] = ImpulseLaw::new(contact, h, start.modes[c], slip, start.bristles[c], self.normal[c]);
+        self.normal_in_law[c] = self.normal[c];
+    }
+
+    /// States of contact c at the end of a step with rate ω.
+    fn state_after(&self, c: usize, contact: &Contact, omega: f64, state: State) -> State {
+        if contact.law.n_states() == 0 || contact.is_frozen(self.normal[c][0], 0.0) {
+            return state;
+        }
+        self.laws[c].state_after(&contact.law, omega, state)
+    }
+}
+
+/// Loads of a contact for forward and backward slip; bristles have the load of the side to which they are bent, and a
+/// reaction load starts at `last`.
+fn normal_loads(contact: &Contact, last: f64, is_bent_backward: bool, at: SignalTime) -> [f64; 2] {
+    if contact.bearing.is_some() {
+        return [last; 2];
+    }
+    let signal = load_signal(contact.signal(), at);
+    let towards = |is_backward| contact.normal_towards(is_backward, &signal).0;
+    if contact.law.n_states() == 0 { [towards(false), towards(true)] } else { [towards(is_bent_backward); 2] }
+}
+
+/// Gives one-way clutches whose bristles end the step on the other side the load of that side, once in a step. Returns
+/// whether there were none.
+///
+/// A clutch that was bent backward, with the larger load, and moves forward goes further forward with the smaller load. A
+/// clutch that was bent forward and is pushed back may be stopped before the turn by the larger load; then it ends the
+/// step within rounding of that side.
+fn update_sides(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, at: SignalTime) -> bool {
+    let RealTime { contacts, solver, .. } = rt;
+    let mut agree = true;
+    for (c, contact) in compiled.contacts.iter().enumerate() {
+        if !contact.bends_two_ways() || contacts.has_changed_side[c] {
+            continue;
+        }
+        let state = start.bristles[c];
+        let is_backward = contacts.state_after(c, contact, solver.states[c].omega, state)[0] < 0.0;
+        if is_backward != (state[0] < 0.0) {
+            contacts.has_changed_side[c] = true;
+            contacts.normal[c] = normal_loads(contact, start.loads[c], is_backward, at);
+            agree = false;
+        }
+    }
+    agree
+}
+
+/// v₁ = v₀ + T u + u_p.
+fn expand_velocities(rt: &mut RealTime, start: Start<'_>) {
+    let RealTime { coordinates, equations, solver, end, .. } = rt;
+    for joint in &coordinates.prescribed {
+        end.v[joint.v] = start.v[joint.v] + equations.u_prescribed[joint.v];
+    }
+    let independent = coordinates.independent.iter().zip(&solver.u).map(|(&k, u)| start.v[k] + u);
+    coordinates.expand(independent, &mut end.v);
+}
+
+/// v₁ and its change, with exact velocities of locked joints; slip velocities of stuck contacts become 0.0.
+fn end_velocities(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f64, at: SignalTime) {
+    expand_velocities(rt, start);
+    let RealTime { coordinates, equations, solver, rigid_groups, end, .. } = rt;
+    let End { v: v1, change, a, .. } = end;
+    rigid_groups.set_stuck(|c| solver.states[c].is_stuck);
+    rigid_groups.apply(v1);
+    change.iter_mut().zip(&*v1).zip(start.v).for_each(|((change, v1), v)| *change = v1 - v);
+    if at.is_first {
+        // over a very short step the difference of velocities would be rounding
+        coordinates.prescribed.iter().for_each(|joint| change[joint.v] = equations.u_prescribed[joint.v]);
+        coordinates.expand(solver.u.iter().copied(), change);
+        rigid_groups.apply(change);
+    }
+    a.iter_mut().zip(&*change).for_each(|(a, change)| *a = change / h);
+    for (c, state) in solver.states.iter_mut().enumerate() {
+        // contacts at their limit that others lock, and what the penalty has left of slip
+        let is_dry = compiled.contacts[c].is_event_driven();
+        if is_dry && (rigid_groups.is_locked(c) || state.lambda * state.omega < 0.0) {
+            state.omega = 0.0;
+        }
+    }
+}
+
+/// Reaction loads from the accelerations of the step. Returns whether they agree with the loads it was solved with. In the
+/// last iteration those loads stay, and the ones that had not converged are reported.
+fn update_loads(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    is_last: bool,
+) -> Result<bool, StepError> {
+    let RealTime { contacts, end, .. } = rt;
+    rnea(&compiled.model, work, start.q, start.v, &end.a)?;
+    let mut is_converged = true;
+    for (c, contact) in compiled.contacts.iter().enumerate() {
+        let Some(bearing) = contact.bearing else { continue };
+        let n = bearing.press(&work.reaction(contact.joint)).0;
+        let last = contacts.normal[c][0];
+        let change = (n - last).abs();
+        // a NaN has not converged
+        is_converged &= change <= LOAD_TOLERANCE * n;
+        if !is_last {
+            contacts.normal[c] = [n; 2];
+        } else if change > UNCONVERGED * n.max(last) {
+            end.unconverged.push((c, change / n.max(last)));
+        }
+    }
+    Ok(is_converged)
+}
+
+/// Friction, loads and modes of the contacts at the end of the step.
+fn read_contacts(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f64) {
+    let RealTime { contacts, solver, end, is_angular, .. } = rt;
+    let max_speed = max_by_unit(end.v.iter().map(|v| v.abs()).enumerate(), is_angular);
+    for (c, state) in solver.states.iter().enumerate() {
+        let contact = &compiled.contacts[c];
+        end.friction[c] = state.lambda / h;
+        let is_backward = state.omega < 0.0 || (state.omega == 0.0 && state.lambda < 0.0);
+        end.load[c] = contacts.normal[c][usize::from(is_backward)];
+        // without load the slip of a resting contact is rounding
+        let max_speed = max_speed[usize::from(is_angular[contact.v])];
+        let is_unloaded = contacts.normal[c] == [0.0; 2] && state.omega.abs() <= UNLOADED_SLIP * max_speed;
+        let is_dry = contact.is_event_driven();
+        end.modes[c] = if is_dry && !is_unloaded { Mode::of_sign(state.omega) } else { start.modes[c] };
+    }
+}

@@ -7,8 +7,11 @@
 //! error = max |q − q_ref| over all joints and four instants, which steps end on: no interpolant takes part
 //! ```
 //!
-//! Then all ways take turns, and the quickest run of each counts. The motion without friction with its turning points located has
-//! friction of level zero: events, mode choice and restarts are those of the motion with friction, its forces are not.
+//! Then all ways take turns. The quickest run of each is its time; the ratio of two ways is the median over the rounds of the ratio
+//! within a round, with the interval that holds the true median with 95 % confidence ([`Ratio`]): a disturbance that lasts longer
+//! than a round slows both runs of a pair, and one that is shorter spoils a few pairs. The motion without friction with its turning
+//! points located has friction of level zero: events, mode choice and restarts are those of the motion with friction, its forces are
+//! not.
 
 use bristle::friction::{Coulomb, Law};
 use bristle::hecs::World;
@@ -184,7 +187,7 @@ impl Way {
 }
 
 /// What one way of solving one pendulum took.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Which way.
     pub way: Way,
@@ -204,6 +207,43 @@ pub struct Measured {
     pub substitutions: usize,
     /// Events.
     pub events: usize,
+    /// Times of all rounds, s; the same rounds for all ways.
+    rounds: Vec<f64>,
+}
+
+/// The ratio of two times from runs that took turns.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// Median over the rounds.
+    pub median: f64,
+    /// Ends of the interval that holds the true median with at least 95 % confidence, whatever the distribution of the noise (sign test); the
+    /// smallest and the largest ratio where there are fewer than six rounds.
+    pub low: f64,
+    pub high: f64,
+}
+
+impl Ratio {
+    /// Time of `a` over time of `b`.
+    pub fn of(a: &Measured, b: &Measured) -> Self {
+        Self::new(a.rounds.iter().zip(&b.rounds).map(|(a, b)| a / b).collect())
+    }
+
+    fn new(mut ratios: Vec<f64>) -> Self {
+        ratios.sort_by(f64::total_cmp);
+        let n = ratios.len();
+        if n == 0 {
+            return Self { median: f64::NAN, low: f64::NAN, high: f64::NAN };
+        }
+        // the k smallest and the k largest may go while P(fewer than k of n tosses are heads) ≤ 2.5 %
+        let (mut k, mut tail, mut term) = (0, 0.0, 0.5_f64.powi(n as i32));
+        while 2 * (k + 1) < n && tail + term <= 0.025 {
+            tail += term;
+            term *= (n - k) as f64 / (k + 1) as f64;
+            k += 1;
+        }
+        let k = k.saturating_sub(1);
+        Self { median: 0.5 * (ratios[(n - 1) / 2] + ratios[n / 2]), low: ratios[k], high: ratios[n - 1 - k] }
+    }
 }
 
 /// How much trouble to take.
@@ -211,7 +251,7 @@ pub struct Measured {
 pub struct Effort {
     /// Error at which all are compared, rad.
     pub error: f64,
-    /// Runs of each, of which the quickest counts.
+    /// Rounds in which all take turns.
     pub repeats: usize,
 }
 
@@ -267,12 +307,15 @@ pub fn measure(pendulum: &Pendulum, effort: Effort, progress: &mut dyn FnMut(&st
             sweeps: if is_residual { stats.n_factor } else { counters.n_sweeps + counters.n_jerks },
             substitutions: if is_residual { stats.n_solve } else { counters.n_substitutions + counters.n_jerks },
             events: stats.n_events,
+            rounds: Vec::with_capacity(effort.repeats),
         });
     }
-    for round in 1..effort.repeats {
-        progress(&format!("{}: run {} of {}", pendulum.name, round + 1, effort.repeats));
+    for round in 0..effort.repeats {
+        progress(&format!("{}: round {} of {}", pendulum.name, round + 1, effort.repeats));
         for measured in &mut measured {
-            measured.time = measured.time.min(run(pendulum, measured.way, measured.rtol)?.0);
+            let time = run(pendulum, measured.way, measured.rtol)?.0;
+            measured.time = measured.time.min(time);
+            measured.rounds.push(time.as_secs_f64());
         }
     }
     Ok(measured)
@@ -297,4 +340,21 @@ fn tolerance(wanted: f64, mut error: impl FnMut(f64) -> Result<f64, Error>) -> R
         if found > wanted { loose = exponent } else { tight = exponent }
     }
     Ok((best.0, best.1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranks of the interval for the median, 95 %, as tables of the sign test have them.
+    #[test]
+    fn interval_of_the_median_by_the_sign_test() {
+        for (n, low, high) in [(5, 1, 5), (6, 1, 6), (9, 2, 8), (20, 6, 15), (21, 6, 16), (40, 14, 27)] {
+            // largest first, so that sorting matters
+            let ratio = Ratio::new((1..=n).rev().map(f64::from).collect());
+            assert_eq!((ratio.low, ratio.high), (f64::from(low), f64::from(high)), "{n}");
+            assert_eq!(ratio.median, 0.5 * f64::from(n + 1));
+        }
+        assert!(Ratio::new(Vec::new()).median.is_nan());
+    }
 }

@@ -17,6 +17,8 @@ pub enum Verdict {
     Reproduced,
     /// The print differs from the correct result, and a stated cause gives the print.
     Explained,
+    /// The print comes out with something that it does not give and that was adjusted until it did.
+    Fitted,
     /// The opposite comes out.
     Contradicted,
     /// It was run, but the print lacks what a comparison needs.
@@ -25,14 +27,21 @@ pub enum Verdict {
     NotAttempted,
 }
 
-const VERDICTS: [Verdict; 5] =
-    [Verdict::Reproduced, Verdict::Explained, Verdict::Contradicted, Verdict::NotComparable, Verdict::NotAttempted];
+const VERDICTS: [Verdict; 6] = [
+    Verdict::Reproduced,
+    Verdict::Explained,
+    Verdict::Fitted,
+    Verdict::Contradicted,
+    Verdict::NotComparable,
+    Verdict::NotAttempted,
+];
 
 impl Verdict {
     fn label(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
             Self::Explained => "explained",
+            Self::Fitted => "fitted",
             Self::Contradicted => "contradicted",
             Self::NotComparable => "not comparable",
             Self::NotAttempted => "not attempted",
@@ -206,18 +215,18 @@ pub fn bibliography() -> String {
 
 const TITLE: &str = "Scoreboard";
 const MEANING: &str = "Every claim, and what became of it. *Reproduced*: it comes out. *Explained*: the print differs from the correct result, and a stated cause gives \
-the print. *Contradicted*: the opposite comes out. *Not comparable*: it was run, but the print lacks what a comparison needs. The texts were read without their figures: a figure is known by its caption and by \
+the print. *Fitted*: it comes out with something that the print does not give and that was adjusted until it did, which shows that it can come out, not that this is its cause. *Contradicted*: the opposite comes out. *Not comparable*: it was run, but the print lacks what a comparison needs. The texts were read without their figures: a figure is known by its caption and by \
 what its paper says of it.";
 
 const TEXTS: [&str; 13] = [
-    "`do2007` N. B. Do, A. A. Ferri, O. A. Bauchau: Efficient simulation of a dynamic system with LuGre friction. *Journal of Computational and Nonlinear Dynamics* 2 (2007). doi:10.1115/1.2754304",
+    "`do2007` N. B. Do, A. A. Ferri, O. A. Bauchau: Efficient simulation of a dynamic system with LuGre friction. *Journal of Computational and Nonlinear Dynamics* 2 (2007) 281–289. doi:10.1115/1.2754304",
     "`lee1997` D. W. Lee, D. C. Hesterman, R. W. Jones: Simulation of friction in oscillating mechanisms. *Fifth International Congress on Sound and Vibration*, Adelaide, 1997. No DOI.",
     "`aberger2002` M. Aberger, M. Otter: Modeling friction in Modelica with the Lund–Grenoble friction model. *2nd International Modelica Conference*, 285–294, 2002. No DOI; www.modelica.org/Conference2002/papers.shtml",
-    "`acho2004` L. Acho, J. Moreno, R. Guerra: Second-order LuGre friction model. CITEDI–IPN, Tijuana. The text names neither a venue nor a DOI.",
+    "`acho2004` L. Acho, J. Moreno, R. Guerra: Second-order LuGre friction model. CITEDI–IPN, Tijuana. The text names no venue; ACTA Press lists it (www.actapress.com, paper 19300). No DOI found.",
     "`dymore` *Dymore user's manual: the Coulomb and LuGre friction models*. A manual; no DOI.",
     "C. Canudas de Wit, H. Olsson, K. J. Åström, P. Lischinsky: A new model for control of systems with friction. *IEEE Transactions on Automatic Control* 40 (1995) 419–425. doi:10.1109/9.376053",
     "P. R. Dahl: Solid friction damping of mechanical vibrations. *AIAA Journal* 14 (1976) 1675–1682. doi:10.2514/3.61511",
-    "N. Barabanov, R. Ortega: Necessary and sufficient conditions for passivity of the LuGre friction model. *IEEE Transactions on Automatic Control* 45 (2000). doi:10.1109/9.847131",
+    "N. Barabanov, R. Ortega: Necessary and sufficient conditions for passivity of the LuGre friction model. *IEEE Transactions on Automatic Control* 45 (2000) 830–832. doi:10.1109/9.847131",
     "P. Dupont, V. Hayward, B. Armstrong, F. Altpeter: Single state elastoplastic friction models. *IEEE Transactions on Automatic Control* 47 (2002) 787–792. doi:10.1109/TAC.2002.1000274",
     "L. F. Shampine, M. W. Reichelt: The MATLAB ODE suite. *SIAM Journal on Scientific Computing* 18 (1997) 1–22. doi:10.1137/S1064827594276424",
     "J. R. Dormand, P. J. Prince: A family of embedded Runge–Kutta formulae. *Journal of Computational and Applied Mathematics* 6 (1980) 19–26. doi:10.1016/0771-050X(80)90013-3",
@@ -245,7 +254,7 @@ mod tests {
             claims: vec![claim(Verdict::Reproduced), claim(Verdict::Explained), claim(Verdict::Reproduced)],
         };
         let board = Scoreboard { papers: vec![paper] };
-        assert_eq!(board.counts()[1], ["**all**", "3", "2", "1", "0", "0", "0"]);
+        assert_eq!(board.counts()[1], ["**all**", "3", "2", "1", "0", "0", "0", "0"]);
         assert!(board.markdown().contains("| one, p | c | **explained** | f |"));
         assert!(board.html().contains("<b>explained</b>"));
     }

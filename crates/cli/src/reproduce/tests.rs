@@ -1,5 +1,6 @@
 //! The figures that must hold, from a shortened run.
 
+use super::scoreboard::Verdict;
 use super::{Effort, Progress, aberger2002, acho2004, do2007, dymore, lee1997};
 
 const SILENT: Progress = Progress { is_shown: false };
@@ -54,6 +55,16 @@ fn do2007_holds() {
     assert_eq!([report.ours("no_kick.survives"), report.ours("kick.survives")], [1.0, 0.0]);
     assert_eq!([report.ours("kick_1e-4.survives"), report.ours("kick_radau3.survives")], [1.0, 1.0]);
     assert_near("largest friction", report.ours("no_kick.largest"), 1.4766, 1e-4);
+    // the three figures of ode45 by themselves; twelve numbers explained, one row fitted
+    let verdicts = |begin: &str| -> Vec<Verdict> {
+        report.claims.iter().filter(|claim| claim.claim.starts_with(begin)).map(|claim| claim.verdict).collect()
+    };
+    assert_eq!(verdicts("ode45"), [Verdict::Explained, Verdict::NotComparable, Verdict::NotComparable]);
+    assert_eq!(verdicts("Radau-IIA (constant)"), [Verdict::Fitted]);
+    for row in ["Runge–Kutta (time", "Runge–Kutta (velocity", "Radau-IIA (velocity", "Radau-IIA (time"] {
+        assert_eq!(verdicts(row), [Verdict::Explained], "{row}");
+    }
+    assert!(report.ours("refined.points.high") / report.ours("refined.points.low") < 1.01);
     assert!(report.ours("gain_over_rk4_constant") > 20.0);
     assert!(report.ours("ringing.loose") > 10.0 * report.ours("ringing.tight"));
 }
@@ -69,7 +80,14 @@ fn lee1997_holds() {
     assert!(report.ours("single.worst_event") < 1e-8, "{}", report.ours("single.worst_event"));
     assert!(report.ours("single.rest_error") < 1e-8, "{}", report.ours("single.rest_error"));
     assert!(report.ours("double.elbow_error") < 1e-8, "{}", report.ours("double.elbow_error"));
+    // times are the machine's; that none of the printed ratios comes out is not
+    let table_1: Vec<Verdict> =
+        report.claims.iter().filter(|claim| claim.place == "table 1").map(|claim| claim.verdict).collect();
+    assert!(table_1.len() == 3 && table_1.iter().all(|verdict| *verdict != Verdict::Reproduced), "{table_1:?}");
     for pendulum in ["single", "double"] {
+        // nor is the work: explicit and implicit form evaluate the equations about as often
+        let work = report.ours(&format!("{pendulum}.implicit_over_explicit.evaluations"));
+        assert!(work > 0.5 && work < 2.0, "{pendulum}: {work}");
         for form in ["jerk_dopri5", "residual_radau5", "implicit_radau5"] {
             let apart = report.ours(&format!("{pendulum}.{form}.apart"));
             assert!(apart < 1e-7, "{pendulum} {form}: {apart:e}");

@@ -4,11 +4,13 @@
 //! [`eigen`], states and friction (figures 7, 9–12, 15) in [`curves`], the bit that keeps RK4 at 10⁻³ alive in [`kick`], and the paper's own
 //! program, with the slip of its clock, in [`program`].
 
+mod clock;
 mod curves;
 mod eigen;
 mod kick;
 mod program;
 mod rows;
+mod ways;
 
 use super::document::Document;
 use super::experiment::{Experiment, PaperScene, paper_scene};

@@ -9,11 +9,11 @@
 //!
 //! `bristle bench pendulum` and `bristle bench chains` print the same.
 
-#[path = "../crates/cli/src/bench/chains.rs"]
+#[path = "../crates/papers/src/bench/chains.rs"]
 mod chains;
-#[path = "../crates/cli/src/bench/pendulum.rs"]
+#[path = "../crates/papers/src/bench/pendulum.rs"]
 mod pendulum;
-#[path = "../crates/cli/src/bench/table.rs"]
+#[path = "../crates/papers/src/bench/table.rs"]
 mod table;
 
 use pendulum::{Effort, Pendulum};

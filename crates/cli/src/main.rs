@@ -34,7 +34,6 @@ mod settings;
 mod summary;
 mod sweep;
 mod target;
-mod words;
 
 use clap::{Parser, Subcommand};
 use std::borrow::Cow;

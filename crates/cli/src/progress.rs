@@ -1,6 +1,6 @@
 //! How far a run is, on one line of a terminal: simulated time, speed relative to real time, changes of mode, time left.
 
-use crate::words::{count, significant};
+use bristle_plot::format::{count, significant};
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 

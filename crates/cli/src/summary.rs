@@ -1,8 +1,8 @@
 //! What a run did, for people and for programs.
 
 use crate::collect::{Collector, Turnover};
-use crate::words::{count, significant};
 use bristle::{Scene, Simulation};
+use bristle_plot::format::{count, significant};
 use serde::ser::{Serialize, Serializer};
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,36 +1,29 @@
 //! `bristle plot`: results as a picture, curves over time.
 //!
 //! ```text
-//! Results ─select─▶ panels ─decimate─▶ rows to draw ─draw─▶ Picture ─svg─▶ .svg
-//!    └──phases─▶ when joints were stuck ──────────────┘        └─raster─▶ pixels ─png─▶ .png
+//! Results ─select─▶ panels ─draw─▶ chart ─▶ Picture ─svg─▶ .svg
+//!    └──phases─▶ stick phases ─┘              └─raster─▶ pixels ─png─▶ .png
 //! ```
+//!
+//! Charts are drawn by [`bristle_plot`].
 
-pub mod decimate;
 mod draw;
 mod events;
 mod font;
-pub mod palette;
-mod path;
 pub mod phases;
-mod picture;
 mod png;
 pub mod quantity;
 mod raster;
 pub mod select;
-mod style;
-mod svg;
-pub mod ticks;
 
-pub use path::tenth;
 pub use select::Selection;
-pub use style::css as picture_style;
-pub use svg::escape;
 
 use crate::Outcome;
 use crate::results::Results;
 use crate::target;
 use anyhow::{Context, Result, bail};
 use bristle::Scene;
+use bristle_plot::{decimate, path, picture, style};
 use clap::Args;
 use picture::Picture;
 use quantity::Motions;
@@ -162,7 +155,7 @@ impl Format {
 pub fn drawn(results: &Results, selection: &Selection, format: Format) -> Result<Vec<u8>> {
     let picture = picture(results, selection)?;
     match format {
-        Format::Svg => Ok(svg::svg(&picture).into_bytes()),
+        Format::Svg => Ok(bristle_plot::svg(&picture).into_bytes()),
         Format::Png => png::png(&picture),
     }
 }

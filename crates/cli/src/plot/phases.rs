@@ -7,6 +7,7 @@ use crate::results::Results;
 use bristle::Scene;
 use bristle::friction::Law;
 use bristle::scene::Load;
+use bristle_plot::spans::spans;
 
 /// The part of the Stribeck velocity below which a bristle counts as stuck.
 const SLOW: f64 = 1e-2;
@@ -60,22 +61,6 @@ pub fn phases(results: &Results, t: &[f64]) -> Vec<Phases> {
         phases.changes = changes.into_iter().map(|(at, _)| at).collect();
     }
     all
-}
-
-/// From when to when a joint was stuck, from how it began, when that changed, and to what.
-pub fn spans(is_stuck: bool, changes: &[(f64, bool)], (start, end): (f64, f64)) -> Vec<(f64, f64)> {
-    let mut spans = Vec::new();
-    let (mut since, mut is_stuck) = (start, is_stuck);
-    for &(at, becomes_stuck) in changes {
-        if is_stuck && at > since {
-            spans.push((since, at));
-        }
-        (since, is_stuck) = (at, becomes_stuck);
-    }
-    if is_stuck && end > since {
-        spans.push((since, end));
-    }
-    spans
 }
 
 /// A joint or coupling with bristles, and the velocity below which it counts as stuck; `None` if the law does not say.
@@ -132,18 +117,6 @@ pub fn slow(results: &Results, t: &[f64], bristles: &[Slow]) -> Vec<Phases> {
     all
 }
 
-/// Spans that touch, or come nearer to one another than `gap`, as one: a picture shows no more.
-pub fn merged(spans: &[(f64, f64)], gap: f64) -> Vec<(f64, f64)> {
-    let mut merged: Vec<(f64, f64)> = Vec::new();
-    for &(from, to) in spans {
-        match merged.last_mut() {
-            Some(last) if from - last.1 < gap => last.1 = last.1.max(to),
-            _ => merged.push((from, to)),
-        }
-    }
-    merged
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,12 +169,5 @@ mod tests {
         };
         assert_eq!(phases(&table(0.0), &t)[0].stuck, [(0.0, 2.0)]);
         assert_eq!(phases(&table(-1.0), &t)[0].stuck, []);
-    }
-
-    #[test]
-    fn spans_closer_than_a_gap_are_one() {
-        let spans = [(0.0, 1.0), (1.05, 2.0), (3.0, 3.01), (3.5, 4.0)];
-        assert_eq!(merged(&spans, 0.1), [(0.0, 2.0), (3.0, 3.01), (3.5, 4.0)]);
-        assert_eq!(merged(&[], 0.1), []);
     }
 }

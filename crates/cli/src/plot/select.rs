@@ -2,11 +2,11 @@
 //!
 //! In a pattern `*` stands for any characters, `?` for one, everything else for itself.
 
-use super::decimate::is_drawable;
 use super::phases::Slow;
 use super::quantity::{Channel, Motions, Quantity};
 use crate::results::Results;
 use anyhow::{Result, bail};
+use bristle_plot::decimate::is_drawable;
 
 /// Curves of one panel unless more are asked for: beyond a dozen, colours and legend tell nothing apart.
 pub const MOST_CURVES: usize = 12;

@@ -1,11 +1,11 @@
 //! The curves of a report: panels as in a picture, cut down to a share of the file each.
 
 use super::encode::{extent, floats, quantize, shorts};
-use crate::plot::decimate::runs;
 use crate::plot::phases::Phases;
 use crate::plot::select::{Curve, Panel};
-use crate::plot::ticks::Axis;
 use crate::results::Results;
+use bristle_plot::decimate::runs;
+use bristle_plot::ticks::Axis;
 use serde_json::{Value, json};
 
 /// Characters that all curves together may take.
@@ -26,7 +26,7 @@ pub fn curves(panels: &[Panel], results: &Results, t: &[f64]) -> Value {
     let columns = (points as usize / PER_COLUMN).clamp(16, COLUMNS);
     let of = |panel: &Panel| {
         let values = panel.curves.iter().flat_map(|curve| results.columns[curve.column].iter().copied());
-        let (low, high) = extent(values.filter(|x| crate::plot::decimate::is_drawable(*x)));
+        let (low, high) = extent(values.filter(|x| bristle_plot::decimate::is_drawable(*x)));
         let axis = Axis::around(low, high, 6);
         let ticks: Vec<Value> = axis.ticks.iter().map(|&tick| json!([tick, axis.label(tick)])).collect();
         let unit = [axis.factor(), panel.unit.to_owned()].join(" ").trim().to_owned();

@@ -5,6 +5,8 @@
 //! Sixteen bits are fine enough for any screen, some thousand pixels high. Values are read by people as well: a velocity
 //! that is zero must say so.
 
+use bristle_plot::base64;
+
 /// Largest number of sixteen bits.
 const MOST: f64 = 65535.0;
 
@@ -29,20 +31,6 @@ pub fn shorts(numbers: &[u16]) -> String {
 pub fn floats(numbers: impl Iterator<Item = f64>) -> String {
     let most = f64::from(f32::MAX);
     base64(&numbers.flat_map(|x| (x.clamp(-most, most) as f32).to_le_bytes()).collect::<Vec<u8>>())
-}
-
-pub fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let byte = |k: usize| u32::from(group.get(k).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for k in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * k) & 63) as usize];
-            text.push(if k <= group.len() { digit as char } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -15,17 +15,16 @@ mod encode;
 mod frames;
 mod tables;
 
-pub use encode::base64;
-
 use crate::plot::quantity::Motions;
-use crate::plot::ticks::Axis;
-use crate::plot::{palette, phases, select};
+use crate::plot::{phases, select};
 use crate::results::Results;
 use anyhow::{Result, bail};
 use bristle::Scene;
 use bristle::integrate::Stats;
 use bristle::multibody::Model;
 use bristle::scene::Coupling;
+use bristle_plot::palette;
+use bristle_plot::ticks::Axis;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;

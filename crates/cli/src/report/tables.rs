@@ -3,8 +3,8 @@
 use super::Facts;
 use crate::results::Results;
 use crate::summary::written;
-use crate::words::grouped;
 use bristle::Scene;
+use bristle_plot::format::grouped;
 use std::fmt::Write;
 
 /// Characters of a scene that are shown.

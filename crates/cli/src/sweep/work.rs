@@ -3,7 +3,7 @@
 use super::table::Table;
 use crate::interrupt::Interrupt;
 use crate::progress::{bar, clock};
-use crate::words::count;
+use bristle_plot::format::count;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError, mpsc};

@@ -12,7 +12,6 @@ mod plot;
 mod run;
 mod said;
 mod sweep;
-mod witnesses;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

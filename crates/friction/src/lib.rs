@@ -17,6 +17,15 @@
 //! sensible absolute tolerance.
 
 #![warn(missing_docs)]
+// Asserts are for our own mistakes; whatever comes from outside is an error.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented
+)]
 
 mod bristle;
 mod check;

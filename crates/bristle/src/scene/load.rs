@@ -52,7 +52,7 @@ impl Scene {
         for (path, value) in overrides {
             let source = sources.0.len() as u32;
             sources.0.push(Source::new(OVERRIDE.into(), format!("{path}={value}")));
-            let tree = syntax::parse(&sources.0[source as usize].text, source, path.len() + 1);
+            let tree = syntax::parse(&sources.0[source as usize].text, source, path.len().saturating_add(1));
             if !tree.problems.is_empty() {
                 of_syntax.extend(placed(&sources, tree.problems));
                 continue;
@@ -147,7 +147,7 @@ pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(Strin
         // up to the first wrong byte the text is what it was; a mark stands for that byte
         let start = error.utf8_error().valid_up_to();
         let sources = Sources(vec![Source::new(file.clone(), String::from_utf8_lossy(error.as_bytes()).into_owned())]);
-        let span = Span { source: 0, start: start as u32, end: (start + '\u{fffd}'.len_utf8()) as u32 };
+        let span = Span { source: 0, start: start as u32, end: start.saturating_add('\u{fffd}'.len_utf8()) as u32 };
         Problem::at(&sources, span, "this is not UTF-8 text".into(), format!("{what}; save it as UTF-8"))
     })?;
     Ok((text, file))

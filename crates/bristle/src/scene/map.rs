@@ -37,7 +37,7 @@ fn entries(parser: &mut Parser) -> Parsed<Vec<Entry>> {
     if parser.scan.peek() != Some(b'{') {
         return Err(expected(parser, "`{`"));
     }
-    parser.scan.at += 1;
+    parser.scan.advance(1);
     let mut entries = Vec::new();
     loop {
         parser.scan.skip_blank()?;
@@ -55,7 +55,7 @@ fn entries(parser: &mut Parser) -> Parsed<Vec<Entry>> {
         if parser.scan.peek() != Some(b':') {
             return Err(expected(parser, "`:`"));
         }
-        parser.scan.at += 1;
+        parser.scan.advance(1);
         let value = parser.value();
         if let Some(stop) = parser.stop.take() {
             return Err(stop.error);
@@ -67,7 +67,7 @@ fn entries(parser: &mut Parser) -> Parsed<Vec<Entry>> {
         parser.scan.skip_blank()?;
         parser.need_more(open, '{', '}')?;
         match parser.scan.peek() {
-            Some(b',') => parser.scan.at += 1,
+            Some(b',') => parser.scan.advance(1),
             Some(b'}') => {}
             _ => {
                 let error = parser.comma_error('}', end);
@@ -75,7 +75,7 @@ fn entries(parser: &mut Parser) -> Parsed<Vec<Entry>> {
             }
         }
     }
-    parser.scan.at += 1;
+    parser.scan.advance(1);
     parser.scan.skip_blank()?;
     if parser.scan.peek().is_some() {
         return Err(parser.scan.error_here("unexpected text after the end", "a file holds one map, `{ … }`"));

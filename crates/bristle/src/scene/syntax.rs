@@ -68,7 +68,7 @@ impl Node {
                 if name.source == self.span.source { *name } else { self.span }
             }
             Value::Tuple { .. } | Value::Fields { .. } | Value::List(_) => {
-                Span { end: self.span.start + 1, ..self.span }
+                Span { end: self.span.start.saturating_add(1), ..self.span }
             }
             _ => self.span,
         }
@@ -198,8 +198,8 @@ impl Parser<'_> {
             // how far what else is said can be trusted
             if !is_override && !is_lost {
                 let before = &self.scan.text[..read_to.min(self.scan.text.len())];
-                let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
-                let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
+                let line = before.bytes().filter(|&b| b == b'\n').count().saturating_add(1);
+                let column = before.chars().rev().take_while(|&c| c != '\n').count().saturating_add(1);
                 let note = format!("the file was read only to line {line}, column {column}");
                 let between = match error.help.as_str() {
                     "" => "",
@@ -217,7 +217,7 @@ impl Parser<'_> {
     fn is_followed_by_more(&self) -> bool {
         let mut ahead = self.scan;
         let is_comma = self.is_document && ahead.skip_blank().is_ok() && ahead.peek() == Some(b',');
-        ahead.at += usize::from(is_comma);
+        ahead.advance(usize::from(is_comma));
         is_comma && ahead.skip_blank().is_ok() && ahead.peek().is_some()
     }
 
@@ -225,7 +225,7 @@ impl Parser<'_> {
     pub fn value(&mut self) -> Node {
         self.blank();
         let start = self.scan.at;
-        self.n_values += 1;
+        self.n_values = self.n_values.saturating_add(1);
         if self.n_values > MAX_VALUES {
             let reason = format!("more than {MAX_VALUES} values in one file");
             self.halt(self.scan.error_here(reason, "split the scene"));
@@ -312,7 +312,7 @@ impl Parser<'_> {
 
     /// Note what is wrong.
     pub fn report(&mut self, error: SyntaxError) {
-        if self.problems.len() + 1 >= MAX_PROBLEMS {
+        if self.problems.len().saturating_add(1) >= MAX_PROBLEMS {
             self.halt(error);
         } else {
             self.problems.push(error);

@@ -13,6 +13,9 @@
 //! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that a damage within one byte is
 //! always seen, and any other but once in 2⁶⁴.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::{Past, Simulation, start};
 use crate::compile::{Compiled, validate_friction};
 use crate::component::{Damping, Drive, Effort, ExternalWrench, Friction, Load, Spring};
@@ -401,8 +404,8 @@ impl Simulation {
     /// What the machine has found goes onto the entities as it is, without another look.
     fn show(&mut self) -> Result<()> {
         let Self { world, system, driver, state, heat, past, results, .. } = self;
-        for (k, heat) in heat.iter_mut().enumerate() {
-            *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
+        for (heat, (now, before)) in heat.iter_mut().zip(driver.quadratures().iter().zip(&past.quad).skip(2)) {
+            *heat = now + before;
         }
         results.put(world, system, state, heat)
     }

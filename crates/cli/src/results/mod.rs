@@ -8,6 +8,9 @@
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 mod columns;
 mod csv;
 mod json;
@@ -169,7 +172,7 @@ impl Results {
                 bail!("channel `{name}` has {} values where `{}` has {}", column.len(), self.names[0], self.len());
             }
             if let Some(k) = column.iter().position(|value| !value.is_finite()) {
-                bail!("channel `{name}` is {} in row {}; results are finite numbers", column[k], k + 1);
+                bail!("channel `{name}` is {} in row {}; results are finite numbers", column[k], k.saturating_add(1));
             }
         }
         let Some(t) = self.channel("t") else { bail!("there is no channel `t`; this is not a table of results") };

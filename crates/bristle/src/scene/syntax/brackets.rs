@@ -1,6 +1,6 @@
 //! What stands between brackets, and what is wrong with it.
 
-use super::scan::{Parsed, is_word};
+use super::scan::{Parsed, is_word, one_byte};
 use super::{Field, Node, Parser, Span, SyntaxError, Value};
 
 /// Values inside values: a scene needs about ten, nested signals a few more.
@@ -49,23 +49,23 @@ pub(super) struct Content {
 impl Parser<'_> {
     /// `[a, b]`, `(a, b)` or `(key: a)`
     pub(super) fn brackets(&mut self, kind: char, close: char, name: Option<Span>, is_incomplete: &mut bool) -> Value {
-        self.depth += 1;
+        self.depth = self.depth.saturating_add(1);
         if self.depth > MAX_DEPTH {
             let reason = format!("nested more than {MAX_DEPTH} deep");
             self.halt(self.scan.error_here(reason, "no scene needs this: look for a bracket too many"));
         }
         let mut bracket =
             Bracket { open: self.scan.at, kind, close, column: None, last: self.scan.at, has_name: name.is_some() };
-        self.scan.at += 1;
+        self.scan.advance(1);
         let mut content = Content::default();
         loop {
             self.blank();
             if self.stop.is_none() && self.scan.peek() == Some(close as u8) {
-                self.scan.at += 1;
+                let place = one_byte(self.scan.at);
+                self.scan.advance(1);
                 if self.depth > 1 || !self.is_followed_by_more() {
                     break;
                 }
-                let place = self.scan.at - 1..self.scan.at;
                 let help = "is it, or one before it, a bracket too many?";
                 self.stop(self.scan.error(place, format!("this `{close}` ends the scene, but there is more"), help));
             }
@@ -79,10 +79,10 @@ impl Parser<'_> {
                 }
             }
         }
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         *is_incomplete = content.is_incomplete;
         if let Some(stop) = &mut self.stop
-            && self.depth + 1 > KEPT_DEPTH
+            && self.depth >= KEPT_DEPTH
         {
             // the whole element is not looked at
             stop.read_to = stop.read_to.min(name.map_or(bracket.open, |name| name.start as usize));
@@ -107,7 +107,7 @@ impl Parser<'_> {
         // a comma alone under the line that opened: the bracket before it is gone
         if self.scan.peek() == Some(b',') && self.column_if_first(start) == Some(self.indentation(bracket.open)) {
             let reason = format!("this `{}` is never closed", bracket.kind);
-            self.report(self.scan.error(bracket.open..bracket.open + 1, reason, ""));
+            self.report(self.scan.error(one_byte(bracket.open), reason, ""));
             return false;
         }
         if bracket.last == bracket.open {
@@ -119,7 +119,7 @@ impl Parser<'_> {
         }
         // `(0.0, 1.0, mass: 1.0`: a field of what is around these parentheses
         if key.is_some() && !bracket.has_name && !content.items.is_empty() {
-            self.report(self.scan.error(bracket.open..bracket.open + 1, "this `(` is not closed", ""));
+            self.report(self.scan.error(one_byte(bracket.open), "this `(` is not closed", ""));
             self.scan.at = start;
             self.forgives = true;
             return false;
@@ -141,7 +141,7 @@ impl Parser<'_> {
         self.blank();
         if self.stop.is_none() {
             match self.scan.peek() {
-                Some(b',') => self.scan.at += 1,
+                Some(b',') => self.scan.advance(1),
                 Some(b':') if bracket.kind == '[' && entry.is_word() => {
                     return self.field_in_list(bracket, content, start);
                 }
@@ -186,9 +186,10 @@ impl Parser<'_> {
             if ahead.peek() != Some(b':') {
                 return None;
             }
-            self.scan.at = ahead.at + 1;
+            self.scan.at = ahead.at;
+            self.scan.advance(1);
             self.report(self.scan.error(start..end, "names of fields have no quotes", format!("write `{text}: …`")));
-            return Some(self.scan.span(start + 1..end - 1));
+            return Some(self.scan.span(start.saturating_add(1)..end.saturating_sub(1)));
         }
         if !self.scan.peek().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_') {
             return None;
@@ -204,7 +205,8 @@ impl Parser<'_> {
             }
             _ => return None,
         }
-        self.scan.at = ahead.at + 1;
+        self.scan.at = ahead.at;
+        self.scan.advance(1);
         Some(self.scan.span(word))
     }
 
@@ -234,7 +236,7 @@ impl Parser<'_> {
         // a comma forgotten at the end of a line is missed there, not at the start of the next
         let here = if text[end..self.scan.at].contains('\n') { end } else { self.scan.at };
         let length = text[here..].chars().next().map_or(0, char::len_utf8);
-        self.scan.error(here..here + length, format!("expected `,` or `{close}`"), help)
+        self.scan.error(here..here.saturating_add(length), format!("expected `,` or `{close}`"), help)
     }
 
     /// Something else than a comma or the closing bracket stands after an entry.
@@ -272,7 +274,7 @@ impl Parser<'_> {
         let line = self.line_number(bracket.open);
         if self.column_if_first(start) == Some(self.indentation(bracket.open)) {
             // it stands under the key that the list belongs to
-            self.report(self.scan.error(bracket.open..bracket.open + 1, "this `[` is never closed", ""));
+            self.report(self.scan.error(one_byte(bracket.open), "this `[` is never closed", ""));
             self.scan.at = start;
             self.forgives = true;
             return false;
@@ -290,7 +292,7 @@ impl Parser<'_> {
     /// An error if the file ends inside brackets, or another kind of bracket closes here.
     pub fn need_more(&self, open: usize, bracket: char, close: char) -> Parsed<()> {
         match self.scan.peek() {
-            None => Err(self.scan.error(open..open + 1, format!("this `{bracket}` is never closed"), "")),
+            None => Err(self.scan.error(one_byte(open), format!("this `{bracket}` is never closed"), "")),
             Some(found @ (b')' | b']' | b'}')) if char::from(found) != close => {
                 let reason = format!("expected `{close}`, found {}", self.scan.found());
                 let line = self.line_number(open);

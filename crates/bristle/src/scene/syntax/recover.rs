@@ -23,7 +23,7 @@ impl Parser<'_> {
             let first = entry.chars().next().map_or(0, char::len_utf8);
             let length = entry.bytes().take_while(|&b| is_word(b)).count().max(first);
             let help = format!("what comes next begins on line {}", self.line_number(next));
-            let place = bracket.last..bracket.last + length;
+            let place = bracket.last..bracket.last.saturating_add(length);
             error = self.scan.error(place, "a bracket is not closed in this entry", help);
             match (content.fields.last_mut(), content.items.last_mut()) {
                 (Some(field), _) => field.value.value = Value::Lost,
@@ -41,9 +41,10 @@ impl Parser<'_> {
         let text = self.scan.text;
         let mut end = bracket.last;
         loop {
-            let line = end + text[end..].find('\n')? + 1;
+            let line = end.saturating_add(text[end..].find('\n')?).saturating_add(1);
             let indentation = text[line..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
-            let (start, rest) = (line + indentation, &text[line + indentation..]);
+            let start = line.saturating_add(indentation);
+            let rest = &text[start..];
             end = start;
             let first = rest.bytes().next()?;
             let is_blank = matches!(first, b'\n' | b'\r') || rest.starts_with("//");
@@ -65,12 +66,12 @@ impl Parser<'_> {
     /// Move to the end of an entry: a comma or closing bracket that belongs to none within it, or the end of the line.
     pub(super) fn skip_entry(&mut self) {
         let start = self.scan.at;
-        let mut depth = 0;
+        let mut depth = 0usize;
         loop {
             match self.scan.peek() {
                 Some(b',' | b')' | b']' | b'}' | b'\n') if depth == 0 => break,
-                Some(b'(' | b'[' | b'{') => depth += 1,
-                Some(b')' | b']' | b'}') => depth -= 1,
+                Some(b'(' | b'[' | b'{') => depth = depth.saturating_add(1),
+                Some(b')' | b']' | b'}') => depth = depth.saturating_sub(1),
                 Some(b'"') => {
                     _ = self.scan.text_value();
                     continue;
@@ -80,11 +81,11 @@ impl Parser<'_> {
                 // not closed: then no more than this line is part of it
                 None => {
                     let text = self.scan.text;
-                    self.scan.at = text[start..].find('\n').map_or(text.len(), |n| start + n);
+                    self.scan.at = text[start..].find('\n').map_or(text.len(), |n| start.saturating_add(n));
                     break;
                 }
             }
-            self.scan.at += 1;
+            self.scan.advance(1);
         }
         self.forgives = true;
     }
@@ -93,7 +94,7 @@ impl Parser<'_> {
     pub(super) fn skip_comma(&mut self) {
         self.blank();
         if self.stop.is_none() && self.scan.peek() == Some(b',') {
-            self.scan.at += 1;
+            self.scan.advance(1);
         }
     }
 
@@ -101,18 +102,18 @@ impl Parser<'_> {
     pub(super) fn column_if_first(&self, at: usize) -> Option<usize> {
         let before = &self.scan.text.as_bytes()[..at];
         let indentation = before.iter().rev().take_while(|b| matches!(b, b' ' | b'\t')).count();
-        let begins = before.len() == indentation || before[before.len() - indentation - 1] == b'\n';
-        begins.then_some(indentation)
+        let above = &before[..before.len().saturating_sub(indentation)];
+        above.last().is_none_or(|&b| b == b'\n').then_some(indentation)
     }
 
     /// How far the line of a place is indented.
     pub(super) fn indentation(&self, at: usize) -> usize {
-        let start = self.scan.text[..at].rfind('\n').map_or(0, |n| n + 1);
+        let start = self.scan.text[..at].rfind('\n').map_or(0, |n| n.saturating_add(1));
         self.scan.text[start..].bytes().take_while(|b| matches!(b, b' ' | b'\t')).count()
     }
 
     /// The line of a place, from 1.
     pub(super) fn line_number(&self, at: usize) -> usize {
-        self.scan.text[..at].bytes().filter(|&b| b == b'\n').count() + 1
+        self.scan.text[..at].bytes().filter(|&b| b == b'\n').count().saturating_add(1)
     }
 }

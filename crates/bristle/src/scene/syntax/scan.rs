@@ -29,6 +29,11 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
+/// The byte at a place: an ASCII character, such as a bracket.
+pub(super) fn one_byte(at: usize) -> std::ops::Range<usize> {
+    at..at.saturating_add(1)
+}
+
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str, source: u32, at: usize) -> Self {
         Self { text, source, at }
@@ -52,7 +57,12 @@ impl Scanner<'_> {
     /// An error at the next character.
     pub fn error_here(&self, reason: impl Into<String>, help: impl Into<String>) -> SyntaxError {
         let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
-        self.error(self.at..self.at + length, reason, help)
+        self.error(self.at..self.at.saturating_add(length), reason, help)
+    }
+
+    /// Move on, to the end of the text at most.
+    pub fn advance(&mut self, n_bytes: usize) {
+        self.at = self.at.saturating_add(n_bytes).min(self.text.len());
     }
 
     pub fn peek(&self) -> Option<u8> {
@@ -67,7 +77,7 @@ impl Scanner<'_> {
     fn take_while(&mut self, kind: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
         let start = self.at;
         while self.peek().is_some_and(&kind) {
-            self.at += 1;
+            self.advance(1);
         }
         start..self.at
     }
@@ -86,9 +96,9 @@ impl Scanner<'_> {
         loop {
             self.take_while(|b| b.is_ascii_whitespace());
             if self.starts_with("\u{feff}") {
-                self.at += '\u{feff}'.len_utf8();
+                self.advance('\u{feff}'.len_utf8());
             } else if self.starts_with("//") {
-                self.at = self.text[self.at..].find('\n').map_or(self.text.len(), |n| self.at + n);
+                self.advance(self.text[self.at..].find('\n').unwrap_or(self.text.len()));
             } else if self.starts_with("/*") {
                 self.block_comment()?;
             } else {
@@ -99,18 +109,22 @@ impl Scanner<'_> {
 
     fn block_comment(&mut self) -> Parsed<()> {
         let start = self.at;
-        let mut open = 0;
+        let mut open = 0usize;
         loop {
             if self.starts_with("/*") {
-                open += 1;
-                self.at += 2;
+                open = open.saturating_add(1);
+                self.advance(2);
             } else if self.starts_with("*/") {
-                open -= 1;
-                self.at += 2;
+                open = open.saturating_sub(1);
+                self.advance(2);
             } else if self.at < self.text.len() {
-                self.at += 1;
+                self.advance(1);
             } else {
-                return Err(self.error(start..start + 2, "this comment is never closed", "close it with `*/`"));
+                return Err(self.error(
+                    start..start.saturating_add(2),
+                    "this comment is never closed",
+                    "close it with `*/`",
+                ));
             }
             if open == 0 {
                 return Ok(());
@@ -123,16 +137,17 @@ impl Scanner<'_> {
         self.skip_blank()?;
         while self.starts_with("#") {
             let start = self.at;
-            let length = self.text[start..].find([']', '\n']).unwrap_or(self.text.len() - start);
-            if !self.starts_with("#![enable(") || self.text.as_bytes().get(start + length) != Some(&b']') {
-                let end = (start + length).max(start + 1);
+            let end = self.text[start..].find([']', '\n']).map_or(self.text.len(), |n| start.saturating_add(n));
+            if !self.starts_with("#![enable(") || self.text.as_bytes().get(end) != Some(&b']') {
+                let end = end.max(start.saturating_add(1));
                 return Err(self.error(
                     start..end,
                     "this is not an attribute",
                     "write `#![enable(implicit_some)]`, or nothing",
                 ));
             }
-            self.at = start + length + 1;
+            self.at = end;
+            self.advance(1);
             self.skip_blank()?;
         }
         Ok(())
@@ -155,7 +170,7 @@ impl Scanner<'_> {
                 break;
             }
             last = byte;
-            self.at += 1;
+            self.advance(1);
         }
         let written = &self.text[start..self.at];
         read_number(written).ok_or_else(|| {
@@ -175,39 +190,40 @@ impl Scanner<'_> {
         // looked for after an error only: a file may be one long line
         let after = &self.text[start..];
         let line = || after.lines().next().unwrap_or_default();
-        let opening = start..start + 1;
+        let opening = one_byte(start);
         match result {
             // `"world, child: "upper"`: the quote that ends this text was to begin another
             Ok(text) if self.peek().is_some_and(is_word) && text.contains([',', ')', ']']) => {
-                self.at = start + line().find([',', ')', ']']).unwrap_or(line().len());
+                self.at = start.saturating_add(line().find([',', ')', ']']).unwrap_or(line().len()));
                 Err(self.error(opening, "this text is not closed", "close it with `\"`"))
             }
             Ok(text) => Ok(text),
             Err(Broken::Escape(range)) => {
                 let line = line();
                 let quote = line.char_indices().skip(1).find(|c| c.1 == '"' && !line[..c.0].ends_with('\\'));
-                self.at = start + quote.map_or(line.len(), |c| c.0 + 1);
+                self.at = start.saturating_add(quote.map_or(line.len(), |c| c.0.saturating_add(1)));
                 Err(self.error(range, "unknown escape in text", r#"a backslash is written `\\`, a quote `\"`"#))
             }
             Err(Broken::Open(reason)) => {
-                self.at = start + line().find([',', ')', ']']).unwrap_or(line().len());
+                self.at = start.saturating_add(line().find([',', ')', ']']).unwrap_or(line().len()));
                 Err(self.error(opening, reason, "close it with `\"`"))
             }
         }
     }
 
     fn text_to_quote(&mut self) -> Result<String, Broken> {
-        self.at += 1;
+        self.advance(1);
         let mut text = String::new();
         loop {
             let from = self.at;
             let c = self.text[from..].chars().next().ok_or(Broken::Open("this text is never closed"))?;
-            self.at += c.len_utf8();
+            self.advance(c.len_utf8());
             match c {
                 '"' => return Ok(text),
                 '\n' => return Err(Broken::Open("this text does not end on its line")),
                 '\\' => text.push(self.escape().ok_or_else(|| {
-                    let end = self.text[from..].char_indices().nth(2).map_or(self.text.len(), |c| from + c.0);
+                    let rest = &self.text[from..];
+                    let end = from.saturating_add(rest.char_indices().nth(2).map_or(rest.len(), |c| c.0));
                     Broken::Escape(from..end)
                 })?),
                 _ => text.push(c),
@@ -218,7 +234,7 @@ impl Scanner<'_> {
     /// The character an escape stands for; the backslash is behind us.
     fn escape(&mut self) -> Option<char> {
         let c = self.peek()?;
-        self.at += if c.is_ascii() { 1 } else { 0 };
+        self.advance(usize::from(c.is_ascii()));
         match c {
             b'n' => Some('\n'),
             b't' => Some('\t'),
@@ -226,14 +242,14 @@ impl Scanner<'_> {
             b'0' => Some('\0'),
             b'\\' | b'"' | b'\'' => Some(c as char),
             b'x' => {
-                let digits = self.text.get(self.at..self.at + 2)?;
-                self.at += 2;
+                let digits = self.text.get(self.at..self.at.saturating_add(2))?;
+                self.advance(2);
                 u8::from_str_radix(digits, 16).ok().filter(u8::is_ascii).map(char::from)
             }
             b'u' => {
                 let rest = self.text[self.at..].strip_prefix('{')?;
                 let digits = &rest[..rest.find('}')?];
-                self.at += digits.len() + 2;
+                self.advance(digits.len().saturating_add(2));
                 char::from_u32(u32::from_str_radix(digits, 16).ok()?)
             }
             _ => None,
@@ -243,17 +259,16 @@ impl Scanner<'_> {
     /// `r"…"`, `r#"…"#`
     pub fn raw_text(&mut self) -> Parsed<String> {
         let start = self.at;
-        self.at += 1;
+        self.advance(1);
         let hashes = self.take_while(|b| b == b'#').len();
         let end = format!("\"{}", "#".repeat(hashes));
-        if self.peek() == Some(b'"') {
-            let from = self.at + 1;
-            if let Some(length) = self.text[from..].find(&end) {
-                self.at = from + length + end.len();
-                return Ok(self.text[from..from + length].to_owned());
-            }
+        if self.peek() == Some(b'"')
+            && let Some((content, _)) = self.text[self.at.saturating_add(1)..].split_once(&end)
+        {
+            self.advance(content.len().saturating_add(end.len()).saturating_add(1));
+            return Ok(content.to_owned());
         }
-        Err(self.error(start..start + 1, "this raw text is never closed", format!("close it with `{end}`")))
+        Err(self.error(one_byte(start), "this raw text is never closed", format!("close it with `{end}`")))
     }
 }
 

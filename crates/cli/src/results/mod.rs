@@ -21,8 +21,11 @@ pub use columns::Columns;
 use anyhow::{Context, Result, bail};
 use bristle::{Event, Recording};
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::Path;
+
+/// Numbers in memory for pictures at most: twice 8 bytes each are 4 GB; and where nobody asked for a picture.
+pub const MOST_KEPT: usize = 250_000_000;
 
 /// A change of mode of one joint.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -138,12 +141,17 @@ impl Results {
     pub fn read(path: &Path) -> Result<Self> {
         let format = Format::of(path)?;
         let file = File::open(path).with_context(|| path.display().to_string())?;
+        Self::parse(format, BufReader::new(file)).with_context(|| path.display().to_string())
+    }
+
+    /// Reads the content of a file.
+    pub fn parse(format: Format, content: impl BufRead + Seek) -> Result<Self> {
         let read = match format {
-            Format::Csv => csv::read(BufReader::new(file)),
-            Format::Npz => npz::read(BufReader::new(file)),
-            Format::Json => json::read(BufReader::new(file)),
+            Format::Csv => csv::read(content),
+            Format::Npz => npz::read(content),
+            Format::Json => json::read(content),
         };
-        read.and_then(Self::checked).with_context(|| path.display().to_string())
+        read.and_then(Self::checked)
     }
 
     /// A channel by name.
@@ -205,12 +213,7 @@ mod tests {
     fn back(format: Format, table: &Results) -> Results {
         let mut file = Vec::new();
         write(table, format, &mut file).unwrap();
-        let read = match format {
-            Format::Csv => csv::read(&file[..]),
-            Format::Npz => npz::read(std::io::Cursor::new(file)),
-            Format::Json => json::read(&file[..]),
-        };
-        read.unwrap().checked().unwrap()
+        Results::parse(format, std::io::Cursor::new(file)).unwrap()
     }
 
     #[test]

@@ -7,8 +7,7 @@
 //! Entries may be compressed, and a few bytes may claim to be many: of each entry no more is read than the shape in its header says, and of
 //! all of them together no more than [`MAX_BYTES`], nor than [`MAX_RATIO`] times the file and [`FREE_BYTES`].
 
-use super::{ResultEvent, Results, Table};
-use crate::run::MOST_KEPT;
+use super::{MOST_KEPT, ResultEvent, Results, Table};
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Seek, SeekFrom, Write};
 use zip::write::SimpleFileOptions;

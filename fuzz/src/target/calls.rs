@@ -148,7 +148,7 @@ fn run(bytes: &[u8]) -> bool {
     let Ok(start) = sim.snapshot() else { panic!("no snapshot of a machine at its start") };
     let mut choices = Choices(content.iter());
     let mut kept = start.clone();
-    let mut is_world_changed = false;
+    let mut is_other_machine = false;
     let mut n_done = 0;
     for _ in 0..MAX_CALLS {
         if choices.0.as_slice().is_empty() {
@@ -162,8 +162,14 @@ fn run(bytes: &[u8]) -> bool {
             1 => sim.set_efforts(&choices.list(n_v)),
             2 => sim.set_target(&name, choices.x()),
             3 => sim.set_wrench(&name, choices.three(), choices.three()),
-            4 => sim.set_friction(&name, choices.law()),
-            5 => sim.set_load(&name, choices.load()),
+            4 => {
+                is_other_machine = true;
+                sim.set_friction(&name, choices.law())
+            }
+            5 => {
+                is_other_machine = true;
+                sim.set_load(&name, choices.load())
+            }
             6 => sim.set_joint(&name, choices.x(), choices.x()),
             7 => sim.set_state(&choices.list(n_q), &choices.list(n_v)),
             8 => {
@@ -185,7 +191,7 @@ fn run(bytes: &[u8]) -> bool {
             21 => {
                 // a component as it comes
                 let entity = sim.joint(&name).or(sim.link(&name)).unwrap_or(Entity::DANGLING);
-                is_world_changed = true;
+                is_other_machine = true;
                 let (p, q) = (choices.x(), choices.x());
                 let world = sim.world_mut();
                 match choices.below(4) {
@@ -203,12 +209,13 @@ fn run(bytes: &[u8]) -> bool {
         assert_eq!((sim.loads().len(), sim.bristles().len()), (sim.modes().len(), sim.friction_efforts().len()));
         assert_eq!((sim.reactions().len(), sim.poses().len()), (sim.joint_names().len(), sim.link_names().len()));
     }
-    // the way out of anything but another machine
-    if !is_world_changed {
-        let restored = sim.restore(&start);
-        assert!(restored.is_ok(), "{restored:?}");
-        let after = sim.snapshot();
-        assert!(after.is_ok_and(|after| after == start), "the start, restored, is another one");
+    // the way out of anything but another machine: laws of another kind make one
+    let restored = sim.restore(&start);
+    assert!(restored.is_ok() || is_other_machine, "{restored:?}");
+    if restored.is_ok() {
+        let Ok(after) = sim.snapshot() else { panic!("no snapshot of the start, restored") };
+        let differs = after.iter().zip(&start).skip(40).position(|(a, b)| a != b);
+        assert!(after == start, "the start, restored, is another one from byte 40 + {differs:?} of {}", start.len());
     }
     n_done > 0
 }

@@ -128,7 +128,8 @@ impl Acts {
 
     /// Lets them act in the machine. Whether that is a change.
     fn put(&self, system: &mut Machine) -> bool {
-        if Acts::of(system.compiled()) == *self {
+        // by bits: −0.0 is not 0.0
+        if Acts::of(system.compiled()).bits() == self.bits() {
             return false;
         }
         let Self { effort, damping, springs, wrenches, given } = self;
@@ -151,6 +152,12 @@ impl Acts {
         given.drives.iter().enumerate().for_each(|(k, drive)| system.set_drive(k, drive.clone()));
         system.apply_wrenches();
         true
+    }
+
+    fn bits(&self) -> Vec<u8> {
+        let mut archive = Archive::writing(Vec::new());
+        self.clone().archive(&mut archive);
+        archive.into_bytes()
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) {
@@ -357,7 +364,8 @@ impl Simulation {
         for (i, entity) in compiled.index.joints() {
             let range = compiled.model.v_range(i);
             if range.len() == 1
-                && self.world.get::<&Effort>(entity).map_or(0.0, |e| e.0) != compiled.effort[range.start]
+                && self.world.get::<&Effort>(entity).map_or(0.0, |e| e.0).to_bits()
+                    != compiled.effort[range.start].to_bits()
             {
                 self.put(entity, Effort(compiled.effort[range.start]));
             }

@@ -235,6 +235,19 @@ fn forged_snapshots_do_not_panic() {
     forge_snapshots(std::env::var("BRISTLE_FORGED").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000), 9);
 }
 
+/// −0.0 equals 0.0 and is another effort to the bit.
+#[test]
+fn snapshots_put_back_the_sign_of_zero() {
+    for make in MACHINES {
+        let mut sim = make();
+        let start = sim.snapshot().unwrap();
+        sim.set_effort("b", -0.0).unwrap();
+        assert!(sim.snapshot().unwrap() != start);
+        sim.restore(&start).unwrap();
+        assert!(sim.snapshot().unwrap() == start);
+    }
+}
+
 #[test]
 fn snapshots_of_other_machines_and_versions_are_refused() {
     let mut sim = MACHINES[0]();

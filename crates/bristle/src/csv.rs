@@ -3,6 +3,9 @@
 //! A number has the fewest digits that read back as the same `f64`. A name with a comma, a quote or a line end in it stands
 //! in quotes, its own quotes doubled.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use crate::record::Event;
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -23,7 +26,7 @@ const LONGEST: usize = 25;
 
 /// Adds the line of one instant to a text.
 pub fn push_row(row: &[f64], text: &mut Vec<u8>) {
-    text.reserve(LONGEST * row.len() + 1);
+    text.reserve(row.len().saturating_mul(LONGEST).saturating_add(1));
     let mut digits = zmij::Buffer::new();
     for (k, value) in row.iter().enumerate() {
         if k > 0 {

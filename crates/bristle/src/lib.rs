@@ -33,6 +33,15 @@
 //! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.
 
 #![warn(missing_docs)]
+// Asserts are for our own mistakes; whatever comes from outside is an error.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented
+)]
 
 pub mod atomic_file;
 pub mod batch;

@@ -4,6 +4,9 @@
 //! the file holds whole rows always. The file is this stream's alone, from its creation to the end of [`CsvStream::finish`]'s result: see
 //! [`atomic_file`](crate::atomic_file). One that somebody removes or replaces on the way is an error with the next piece.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use crate::atomic_file::PartialFile;
 use crate::csv;
 use crate::error::{Error, Result};
@@ -78,7 +81,7 @@ impl CsvStream {
             Ok(()) => self.text.len(),
             Err(_) => self.cut(),
         };
-        self.written += fits as u64;
+        self.written = self.written.saturating_add(fits as u64);
         self.text.clear();
         result.map_err(|source| self.failed(source))
     }
@@ -91,9 +94,9 @@ impl CsvStream {
     fn cut(&mut self) -> usize {
         let length = self.file.file().metadata().map_or(self.written, |about| about.len());
         let there = usize::try_from(length.saturating_sub(self.written)).unwrap_or(0).min(self.text.len());
-        let whole = self.text[..there].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        let whole = self.text[..there].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end.saturating_add(1));
         // a device cannot be cut, and keeps nothing
-        let _ = self.file.file().set_len(self.written + whole as u64);
+        let _ = self.file.file().set_len(self.written.saturating_add(whole as u64));
         whole
     }
 
@@ -112,7 +115,7 @@ impl CsvStream {
 impl Record for CsvStream {
     fn row(&mut self, row: &[f64]) -> Result<()> {
         csv::push_row(row, &mut self.text);
-        self.n_rows += 1;
+        self.n_rows = self.n_rows.saturating_add(1);
         if self.text.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 

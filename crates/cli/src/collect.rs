@@ -1,6 +1,9 @@
 //! Results on their way out of a run: into a file as they come, into memory where something needs all of them, and what
 //! the summary says of them.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::run::MOST_KEPT;
@@ -138,7 +141,7 @@ impl Record for Collector {
             }
         }
         // rows at every step are not counted beforehand
-        if (self.n_rows + 1) * row.len() > MOST_KEPT {
+        if self.n_rows.saturating_add(1).saturating_mul(row.len()) > MOST_KEPT {
             self.kept = None;
         }
         if let Some(kept) = &mut self.kept {
@@ -146,7 +149,7 @@ impl Record for Collector {
         }
         self.last.clear();
         self.last.extend_from_slice(row);
-        self.n_rows += 1;
+        self.n_rows = self.n_rows.saturating_add(1);
         // the last channel is the balance
         self.worst_balance = row.last().map_or(0.0, |balance| balance.abs()).max(self.worst_balance);
         self.turnover.row(row);

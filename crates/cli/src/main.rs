@@ -4,6 +4,15 @@
 //! there is of the results is kept), 2 the input was refused.
 
 #![deny(clippy::print_stderr, clippy::print_stdout)]
+// Asserts are for our own mistakes; whatever comes from outside is an error.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented
+)]
 
 /// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same (`eprintln!` would
 /// end the program in the middle of it). Names come from files: control characters in them are shown, not obeyed.

@@ -23,8 +23,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Numbers in memory for pictures at most: twice 8 bytes each are 4 GB; and where nobody asked for a picture.
-pub const MOST_KEPT: usize = 250_000_000;
+pub use crate::results::MOST_KEPT;
 const MOST_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.

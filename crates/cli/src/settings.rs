@@ -1,5 +1,8 @@
 //! Options that change what a scene says: each is an override of the file, checked and refused like the file itself.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use crate::sweep::Range;
 use bristle::scene::{Control, SceneError};
 use bristle::urdf::{self, FrictionFile, Import, Options};
@@ -239,11 +242,11 @@ pub fn split_outside_brackets(text: &str, separator: char) -> Vec<&str> {
     for (k, letter) in text.char_indices() {
         match letter {
             '"' => is_quoted = !is_quoted,
-            '(' | '[' if !is_quoted => depth += 1,
-            ')' | ']' if !is_quoted => depth -= 1,
+            '(' | '[' if !is_quoted => depth = depth.saturating_add(1),
+            ')' | ']' if !is_quoted => depth = depth.saturating_sub(1),
             _ if letter == separator && !is_quoted && depth <= 0 => {
                 parts.push(&text[start..k]);
-                start = k + letter.len_utf8();
+                start = k.saturating_add(letter.len_utf8());
             }
             _ => {}
         }

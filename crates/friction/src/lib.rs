@@ -18,6 +18,15 @@
 //! below any sensible absolute tolerance.
 
 #![warn(missing_docs)]
+// Asserts are for our own mistakes; whatever comes from outside is an error.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented
+)]
 
 mod bristle;
 mod check;

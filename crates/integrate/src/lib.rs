@@ -45,8 +45,18 @@
 //! # Ok(())
 //! # }
 //! ```
+
 #![warn(missing_docs)]
 #![allow(clippy::needless_range_loop, reason = "formulas over several vectors are read by index")]
+// Asserts are for our own mistakes; whatever comes from outside is an error.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented
+)]
 
 pub mod archive;
 mod chord;

@@ -73,6 +73,15 @@
 //! [`Work::new`]; matrices are the caller's.
 
 #![warn(missing_docs)]
+// Asserts are for our own mistakes; whatever comes from outside is an error.
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented
+)]
 
 mod aba;
 mod armature;

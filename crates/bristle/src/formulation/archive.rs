@@ -3,6 +3,9 @@
 //! Every field of [`Machine`] is named here: what a step finds in place from the step before belongs into the archive, what
 //! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::kinks::Kink;
 use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use super::rest::Touched;
@@ -153,7 +156,7 @@ impl Archived for Machine {
             t.archive(archive);
             h.archive(archive);
             joint.archive(archive);
-            let mut number = contact.map_or(0, |c| c + 1);
+            let mut number = contact.map_or(0, |c| c.saturating_add(1));
             number.archive(archive);
             *contact = number.checked_sub(1);
         }

@@ -68,14 +68,15 @@ impl Problem {
         let source = &sources.0[span.source as usize];
         let position = source.position(span.start as usize);
         let line = source.line(position.line);
-        let (before, after) = line.split_at((span.start as usize - source.line_start(position.line)).min(line.len()));
+        let column = (span.start as usize).saturating_sub(source.line_start(position.line));
+        let (before, after) = line.split_at(column.min(line.len()));
 
         // the line, or the part of a long one near the mark
         let (lead, trail) =
             if line.chars().nth(2 * CONTEXT).is_none() { (usize::MAX, usize::MAX) } else { (CONTEXT, CONTEXT) };
         let cut = before.char_indices().rev().nth(lead.saturating_sub(1)).map_or(0, |c| c.0);
         let shown = before[cut..].chars().count();
-        let from = shown + usize::from(cut > 0);
+        let from = shown.saturating_add(usize::from(cut > 0));
 
         // the marked characters: up to the end of the span or of the line, at least one
         let marked = sources.text(span).chars().take(CONTEXT).take_while(|&c| c != '\n' && c != '\r').count();
@@ -175,13 +176,13 @@ pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
     let length = name.chars().count();
     let allowed = match length {
         1 => 0, // any letter would do
-        _ => EDIT * (length / 3).max(1),
+        _ => (length / 3).max(1).saturating_mul(EDIT),
     };
     let (mut best, mut nearest) = (Vec::new(), allowed);
     for candidate in candidates {
         let other = candidate.to_lowercase();
         let begins = lower.len() >= 3 && (other.starts_with(&lower) || lower.starts_with(&other));
-        if !begins && other.chars().count().abs_diff(length) * EDIT > allowed {
+        if !begins && other.chars().count().abs_diff(length).saturating_mul(EDIT) > allowed {
             continue;
         }
         let mut distance = edit_distance(&lower, &other);
@@ -203,6 +204,7 @@ pub(crate) fn closest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 const EDIT: usize = 2;
 
 /// The cheapest way to turn `a` into `b`.
+#[expect(clippy::arithmetic_side_effects, reason = "`a` has 64 letters at most, `b` 32 more: see the first lines")]
 fn edit_distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     if a.len().abs_diff(b.len()) > 32 {

@@ -52,8 +52,8 @@ impl Scene {
             let source = sources.0.len() as u32;
             sources.0.push(Source::new(OVERRIDE.into(), format!("{path}={value}")));
             let text = &sources.0[source as usize].text;
-            let value =
-                syntax::parse_override(text, source, path.len() + 1).map_err(|error| error.problem(&sources))?;
+            let value = syntax::parse_override(text, source, path.len().saturating_add(1))
+                .map_err(|error| error.problem(&sources))?;
             overrides::set(&mut root, &sources, source, path, value)?;
         }
 
@@ -113,7 +113,7 @@ pub(crate) fn read_text(path: &Path, what: &str, such_as: &str) -> Result<(Strin
         // the text is unchanged up to the first invalid byte, which is shown as a replacement character
         let start = error.utf8_error().valid_up_to();
         let sources = Sources(vec![Source::new(file.clone(), String::from_utf8_lossy(error.as_bytes()).into_owned())]);
-        let span = Span { source: 0, start: start as u32, end: (start + '\u{fffd}'.len_utf8()) as u32 };
+        let span = Span { source: 0, start: start as u32, end: start.saturating_add('\u{fffd}'.len_utf8()) as u32 };
         Problem::at(&sources, span, "this is not UTF-8 text".into(), format!("{what}; save it as UTF-8"))
     })?;
     Ok((text, file))

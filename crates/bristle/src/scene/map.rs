@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str, source: u32) -> Parsed<Vec<Entry>> {
     if parser.scan.peek() != Some(b'{') {
         return Err(expected(&parser, "`{`"));
     }
-    parser.scan.at += 1;
+    parser.scan.advance(1);
     let mut entries = Vec::new();
     while !parser.is_closed(open, '{', '}')? {
         if parser.scan.peek() != Some(b'"') {
@@ -36,7 +36,7 @@ pub(crate) fn parse(text: &str, source: u32) -> Parsed<Vec<Entry>> {
         if parser.scan.peek() != Some(b':') {
             return Err(expected(&parser, "`:`"));
         }
-        parser.scan.at += 1;
+        parser.scan.advance(1);
         let value = parser.value()?;
         entries.push(Entry { name, place, value });
         let end = parser.scan.at;

@@ -11,6 +11,9 @@
 //!
 //! Files are RON: `Scene(links: […], joints: […])`; field order is free, defaults may be left out.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 mod coupling;
 pub(crate) mod error;
 mod joint;

@@ -9,13 +9,13 @@ use super::syntax::{Field, MAX_DEPTH, Node, Value};
 pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, value: Node) -> Result<(), SceneError> {
     let mut value = Some(value);
     let (mut node, mut rest) = (root, path);
-    let mut depth = 0;
+    let mut depth = 0usize;
     loop {
-        depth += 1;
+        depth = depth.saturating_add(1);
         // place of the next segment in the override
         let (segment, after) = split(rest);
-        let start = (path.len() - rest.len()) as u32;
-        let place = Span { source, start, end: start + segment.len() as u32 };
+        let start = path.len().saturating_sub(rest.len());
+        let place = Span { source, start: start as u32, end: start.saturating_add(segment.len()) as u32 };
         let refuse = |reason: String, help: String| Err(Problem::at(sources, place, reason, help).into());
         if depth > MAX_DEPTH {
             return refuse(format!("the path has more than {MAX_DEPTH} parts"), "no value lies so deep".into());
@@ -38,7 +38,7 @@ pub(crate) fn set(root: &mut Node, sources: &Sources, source: u32, path: &str, v
                 let i = fields.iter().position(|f| sources.text(f.key) == segment).unwrap_or_else(|| {
                     let empty = Node { span: place, value: Value::Fields { name: None, fields: Vec::new() } };
                     fields.push(Field { key: place, value: empty });
-                    fields.len() - 1
+                    fields.len().saturating_sub(1)
                 });
                 (&mut fields[i].value, after)
             }

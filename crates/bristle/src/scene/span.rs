@@ -55,15 +55,18 @@ impl Source {
 
     fn line_starts(&self) -> &[usize] {
         self.line_starts.get_or_init(|| {
-            std::iter::once(0).chain(self.text.bytes().enumerate().filter(|b| b.1 == b'\n').map(|b| b.0 + 1)).collect()
+            std::iter::once(0)
+                .chain(self.text.bytes().enumerate().filter(|b| b.1 == b'\n').map(|b| b.0.saturating_add(1)))
+                .collect()
         })
     }
 
     /// Line and column of a byte offset.
     pub fn position(&self, offset: usize) -> Position {
-        let line = self.line_starts().partition_point(|&start| start <= offset) - 1;
+        let line = self.line_starts().partition_point(|&start| start <= offset).saturating_sub(1);
         let start = self.line_starts()[line];
-        Position { line: line + 1, column: self.characters_before(offset) - self.characters_before(start) + 1 }
+        let before = self.characters_before(offset).saturating_sub(self.characters_before(start));
+        Position { line: line.saturating_add(1), column: before.saturating_add(1) }
     }
 
     /// Characters that begin before a byte.
@@ -71,26 +74,27 @@ impl Source {
         let bytes = self.text.as_bytes();
         let count = |bytes: &[u8]| bytes.iter().filter(|&&byte| begins_character(byte)).count();
         let counted = self.counted.get_or_init(|| {
-            let sums = bytes.chunks(STRIDE).scan(0, |sum, piece| {
-                *sum += count(piece);
+            let sums = bytes.chunks(STRIDE).scan(0usize, |sum, piece| {
+                *sum = sum.saturating_add(count(piece));
                 Some(*sum)
             });
             std::iter::once(0).chain(sums).collect()
         });
         let offset = offset.min(bytes.len());
-        counted[offset / STRIDE] + count(&bytes[offset / STRIDE * STRIDE..offset])
+        let n = offset / STRIDE;
+        counted[n].saturating_add(count(&bytes[n.saturating_mul(STRIDE)..offset]))
     }
 
     /// Byte offset at which a line begins, counted from one.
     pub fn line_start(&self, line: usize) -> usize {
-        self.line_starts()[line - 1]
+        self.line_starts()[line.saturating_sub(1)]
     }
 
     /// The text of a line, counted from one, without its end.
     pub fn line(&self, line: usize) -> &str {
         let starts = self.line_starts();
-        let end = starts.get(line).map_or(self.text.len(), |&next| next - 1);
-        self.text[starts[line - 1]..end].trim_end_matches('\r')
+        let end = starts.get(line).map_or(self.text.len(), |&next| next.saturating_sub(1));
+        self.text[self.line_start(line)..end].trim_end_matches('\r')
     }
 }
 

@@ -58,7 +58,7 @@ impl Node {
                 if name.source == self.span.source { *name } else { self.span }
             }
             Value::Tuple { .. } | Value::Fields { .. } | Value::List(_) => {
-                Span { end: self.span.start + 1, ..self.span }
+                Span { end: self.span.start.saturating_add(1), ..self.span }
             }
             _ => self.span,
         }
@@ -119,10 +119,10 @@ pub(crate) fn parse(text: &str, source: u32) -> Parsed<Node> {
     let unexpected = parser.scan.error_here("unexpected text after the end", "a file holds one `Scene(…)`");
     // `Scene(gravity: (0, 0, -9.81)), links: …`
     let is_comma = parser.scan.peek() == Some(b',');
-    parser.scan.at += 1;
+    parser.scan.advance(1);
     if is_comma && parser.scan.skip_blank().is_ok() && parser.scan.peek().is_some() {
         let help = "is it, or one before it, a bracket too many?";
-        return Err(parser.scan.error(end - 1..end, "the scene ends here, but more text follows", help));
+        return Err(parser.scan.error(end.saturating_sub(1)..end, "the scene ends here, but more text follows", help));
     }
     Err(unexpected)
 }
@@ -163,7 +163,7 @@ impl Parser<'_> {
     pub fn value(&mut self) -> Parsed<Node> {
         self.scan.skip_blank()?;
         let start = self.scan.at;
-        self.n_values += 1;
+        self.n_values = self.n_values.saturating_add(1);
         if self.n_values > MAX_VALUES {
             return Err(self.scan.error_here(format!("more than {MAX_VALUES} values in one file"), "split the scene"));
         }
@@ -225,7 +225,7 @@ impl Parser<'_> {
             items.push(item);
             self.separator(open, '[', ']', end)?;
         }
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         Ok(Value::List(items))
     }
 
@@ -242,7 +242,7 @@ impl Parser<'_> {
             {
                 let key = &self.scan.text[key.start as usize..key.end as usize];
                 let reason = format!("this `(` is not closed before `{key}`");
-                return Err(self.scan.error(open..open + 1, reason, "close it with `)`"));
+                return Err(self.scan.error(open..open.saturating_add(1), reason, "close it with `)`"));
             }
             let value = self.value()?;
             let (end, head) = (self.scan.at, value.head());
@@ -259,19 +259,19 @@ impl Parser<'_> {
                 return Err(SyntaxError { span: key.unwrap_or(head), reason, help });
             }
         }
-        self.depth -= 1;
+        self.depth = self.depth.saturating_sub(1);
         Ok(if fields.is_empty() { Value::Tuple { name, items } } else { Value::Fields { name, fields } })
     }
 
     /// Move over an opening bracket. Returns its place.
     fn open(&mut self) -> Parsed<usize> {
-        self.depth += 1;
+        self.depth = self.depth.saturating_add(1);
         if self.depth > MAX_DEPTH {
             let reason = format!("nested more than {MAX_DEPTH} deep");
             return Err(self.scan.error_here(reason, "no scene needs this: look for a bracket too many"));
         }
-        self.scan.at += 1;
-        Ok(self.scan.at - 1)
+        self.scan.advance(1);
+        Ok(self.scan.at.saturating_sub(1))
     }
 
     /// Move over the closing bracket, if it is next. The end of the file or another closing bracket is an error.
@@ -280,12 +280,12 @@ impl Parser<'_> {
         match self.scan.peek() {
             Some(found) if char::from(found) == close => {
                 self.note_suspect(open);
-                self.scan.at += 1;
+                self.scan.advance(1);
                 Ok(true)
             }
             None => {
                 let help = self.missing_bracket().unwrap_or_default();
-                Err(self.scan.error(open..open + 1, format!("this `{bracket}` is never closed"), help))
+                Err(self.scan.error(open..open.saturating_add(1), format!("this `{bracket}` is never closed"), help))
             }
             Some(b')' | b']' | b'}') => {
                 let reason = format!("expected `{close}`, found {}", self.scan.found());
@@ -300,10 +300,10 @@ impl Parser<'_> {
     pub fn separator(&mut self, open: usize, bracket: char, close: char, end: usize) -> Parsed<()> {
         self.scan.skip_blank()?;
         match self.scan.peek() {
-            Some(b',') => self.scan.at += 1,
+            Some(b',') => self.scan.advance(1),
             Some(b')' | b']' | b'}') | None => {
                 if self.is_closed(open, bracket, close)? {
-                    self.scan.at -= 1;
+                    self.scan.at = self.scan.at.saturating_sub(1);
                 }
             }
             Some(_) => return Err(self.comma_missing(close, end)),
@@ -317,9 +317,9 @@ impl Parser<'_> {
         let is_space = |c: char| c == ' ' || c == '\t';
         let before = text[..close].trim_end_matches(is_space);
         if self.suspect.is_none() && before.len() > open && before.ends_with('\n') {
-            let line = &text[text[..open].rfind('\n').map_or(0, |n| n + 1)..];
-            let indentation = line.len() - line.trim_start_matches(is_space).len();
-            if close - before.len() < indentation {
+            let line = &text[text[..open].rfind('\n').map_or(0, |n| n.saturating_add(1))..];
+            let indentation = line.len().saturating_sub(line.trim_start_matches(is_space).len());
+            if close.saturating_sub(before.len()) < indentation {
                 self.suspect = Some((open, close));
             }
         }
@@ -350,7 +350,7 @@ impl Parser<'_> {
         // a comma forgotten at the end of a line is missing there, not at the start of the next
         let here = if text[end..self.scan.at].contains('\n') { end } else { self.scan.at };
         let length = text[here..].chars().next().map_or(0, char::len_utf8);
-        self.scan.error(here..here + length, format!("expected `,` or `{close}`"), help)
+        self.scan.error(here..here.saturating_add(length), format!("expected `,` or `{close}`"), help)
     }
 
     /// `key:`, if a key is next.
@@ -373,7 +373,7 @@ impl Parser<'_> {
         ahead.skip_blank()?;
         match ahead.peek() {
             Some(b':') => {
-                self.scan.at = ahead.at + 1;
+                self.scan.at = ahead.at.saturating_add(1);
                 Ok(Some(self.scan.span(word)))
             }
             Some(b'=') => {
@@ -386,7 +386,7 @@ impl Parser<'_> {
 
     /// The line of a place, from 1.
     fn line_number(&self, at: usize) -> usize {
-        self.scan.text[..at].bytes().filter(|&b| b == b'\n').count() + 1
+        self.scan.text[..at].bytes().filter(|&b| b == b'\n').count().saturating_add(1)
     }
 }
 

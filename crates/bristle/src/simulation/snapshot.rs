@@ -13,6 +13,9 @@
 //! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that a damage within one byte is
 //! always seen, and any other but once in 2⁶⁴.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::{Past, Simulation, start};
 use crate::compile::{Compiled, validate_friction};
 use crate::component::{Damping, Drive, Effort, ExternalWrench, Friction, Load, Spring};
@@ -125,7 +128,8 @@ impl Acts {
 
     /// Lets them act in the machine. Whether that is a change.
     fn put(&self, system: &mut Machine) -> bool {
-        if Acts::of(system.compiled()) == *self {
+        // by bits: −0.0 is not 0.0
+        if Acts::of(system.compiled()).bits() == self.bits() {
             return false;
         }
         let Self { effort, damping, springs, wrenches, given } = self;
@@ -148,6 +152,12 @@ impl Acts {
         given.drives.iter().enumerate().for_each(|(k, drive)| system.set_drive(k, drive.clone()));
         system.apply_wrenches();
         true
+    }
+
+    fn bits(&self) -> Vec<u8> {
+        let mut archive = Archive::writing(Vec::new());
+        self.clone().archive(&mut archive);
+        archive.into_bytes()
     }
 
     fn archive(&mut self, archive: &mut Archive<'_>) {
@@ -354,7 +364,8 @@ impl Simulation {
         for (i, entity) in compiled.index.joints() {
             let range = compiled.model.v_range(i);
             if range.len() == 1
-                && self.world.get::<&Effort>(entity).map_or(0.0, |e| e.0) != compiled.effort[range.start]
+                && self.world.get::<&Effort>(entity).map_or(0.0, |e| e.0).to_bits()
+                    != compiled.effort[range.start].to_bits()
             {
                 self.put(entity, Effort(compiled.effort[range.start]));
             }
@@ -401,8 +412,8 @@ impl Simulation {
     /// What the machine has found goes onto the entities as it is, without another look.
     fn show(&mut self) -> Result<()> {
         let Self { world, system, driver, state, heat, past, results, .. } = self;
-        for (k, heat) in heat.iter_mut().enumerate() {
-            *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
+        for (heat, (now, before)) in heat.iter_mut().zip(driver.quadratures().iter().zip(&past.quad).skip(2)) {
+            *heat = now + before;
         }
         results.put(world, system, state, heat)
     }

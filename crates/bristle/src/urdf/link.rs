@@ -94,7 +94,9 @@ fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Fra
     let [w, x, y, z] = frame.map_or([1.0, 0.0, 0.0, 0.0], |frame| frame.placement.rotation.quaternion());
     if [w, x, y, z] != [1.0, 0.0, 0.0, 0.0] {
         let R = UnitQuaternion::new_unchecked(Quaternion::new(w, x, y, z)).to_rotation_matrix().into_inner();
-        I = R * I * R.transpose();
+        #[expect(clippy::arithmetic_side_effects, reason = "matrices of f64")]
+        let turned = R * I * R.transpose();
+        I = turned;
     }
     let place = found.tag(xml);
     if !I.iter().all(|x| x.is_finite()) {

@@ -79,6 +79,9 @@
 //! # Ok::<(), bristle::scene::SceneError>(())
 //! ```
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 mod frame;
 mod friction;
 mod joint;

@@ -70,25 +70,25 @@ fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
         Some(problem.into())
     };
     let bytes = text.as_bytes();
-    let (mut at, mut n_namespaces) = (0, 0);
-    while let Some(start) = text[at..].find('<').map(|k| at + k) {
+    let (mut at, mut n_namespaces) = (0usize, 0usize);
+    while let Some(start) = text[at..].find('<').map(|k| at.saturating_add(k)) {
         let rest = &text[start..];
         let skipped =
             [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")].iter().find(|kind| rest.starts_with(kind.0));
         if let Some((open, shut)) = skipped {
-            at = start + open.len() + rest[open.len()..].find(shut)?;
+            at = start.saturating_add(open.len()).saturating_add(rest[open.len()..].find(shut)?);
             continue;
         }
         // an equals sign outside of quotes for every attribute
-        let (mut k, mut quote, mut n) = (start + 1, None, 0);
+        let (mut k, mut quote, mut n) = (start.saturating_add(1), None, 0usize);
         while k < bytes.len() {
             match (bytes[k], quote) {
                 (byte, Some(open)) if byte == open => quote = None,
                 (_, Some(_)) => {}
                 (byte @ (b'"' | b'\''), None) => quote = Some(byte),
                 (b'>', None) => break,
-                (b'=', None) => n += 1,
-                (b'x', None) if bytes[k..].starts_with(b"xmlns") => n_namespaces += 1,
+                (b'=', None) => n = n.saturating_add(1),
+                (b'x', None) if bytes[k..].starts_with(b"xmlns") => n_namespaces = n_namespaces.saturating_add(1),
                 _ => {}
             }
             if n > MAX_ATTRIBUTES {
@@ -97,7 +97,7 @@ fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
             if n_namespaces > MAX_NAMESPACES {
                 return problem(start, format!("more than {MAX_NAMESPACES} namespaces in one file"));
             }
-            k += 1;
+            k = k.saturating_add(1);
         }
         at = k.min(text.len());
     }
@@ -106,11 +106,11 @@ fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
 
 /// The first element that is nested too deeply.
 fn too_deep(document: &Document, sources: &Sources) -> Option<Problem> {
-    let (mut node, mut depth) = (document.root(), 0);
+    let (mut node, mut depth) = (document.root(), 0usize);
     loop {
         // down, else along, else up and along
         if let Some(child) = node.first_child() {
-            (node, depth) = (child, depth + 1);
+            (node, depth) = (child, depth.saturating_add(1));
             if depth > MAX_DEPTH {
                 let reason = format!("elements are nested more than {MAX_DEPTH} deep");
                 return Some(Problem::at(sources, tag(sources, node), reason, "no robot needs this".into()));
@@ -119,7 +119,7 @@ fn too_deep(document: &Document, sources: &Sources) -> Option<Problem> {
         }
         while node.next_sibling().is_none() {
             node = node.parent()?;
-            depth -= 1;
+            depth = depth.saturating_sub(1);
         }
         node = node.next_sibling()?;
     }
@@ -173,13 +173,13 @@ pub(super) fn xacro() -> (String, String) {
 fn offset(source: &Source, line: usize, column: usize) -> usize {
     let start = source.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
     let rest = &source.text[start..];
-    start + rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |c| c.0)
+    start.saturating_add(rest.char_indices().nth(column.saturating_sub(1)).map_or(rest.len(), |c| c.0))
 }
 
 /// The character at an offset.
 fn at_offset(source: &Source, place: usize) -> Span {
     let length = source.text[place..].chars().next().map_or(0, char::len_utf8);
-    Span { source: 0, start: place as u32, end: (place + length) as u32 }
+    Span { source: 0, start: place as u32, end: place.saturating_add(length) as u32 }
 }
 
 /// Place of the name in the opening tag of an element; of a text, its first character.
@@ -188,9 +188,10 @@ pub(super) fn tag(sources: &Sources, node: Node) -> Span {
     if !node.is_element() {
         return at_offset(source, start);
     }
-    let rest = &source.text[start + 1..];
+    let start = start.saturating_add(1);
+    let rest = &source.text[start..];
     let length = rest.find(|c: char| c.is_whitespace() || c == '/' || c == '>').unwrap_or(rest.len());
-    Span { source: 0, start: (start + 1) as u32, end: (start + 1 + length) as u32 }
+    Span { source: 0, start: start as u32, end: start.saturating_add(length) as u32 }
 }
 
 /// A text with the place it was read from.
@@ -254,7 +255,7 @@ impl Findings {
             })
             .unzip();
         self.lines.push((Understood { subject, meaning, unused }, places));
-        self.lines.len() - 1
+        self.lines.len().saturating_sub(1)
     }
 
     /// Say more in a line.
@@ -323,13 +324,14 @@ impl Findings {
     /// N numbers between spaces.
     pub fn numbers<const N: usize>(&mut self, what: &str, given: Text) -> Option<[f64; N]> {
         let mut numbers = [0.0; N];
-        let mut count = 0;
+        let mut count = 0usize;
         for word in given.text.split_whitespace() {
             // place of the word, where the value stands in the file as it is
             let mut place = given.place;
             if self.sources.text(place) == given.text {
-                place.start += (word.as_ptr() as usize - given.text.as_ptr() as usize) as u32;
-                place.end = place.start + word.len() as u32;
+                let before = (word.as_ptr() as usize).saturating_sub(given.text.as_ptr() as usize);
+                place.start = place.start.saturating_add(before as u32);
+                place.end = place.start.saturating_add(word.len() as u32);
             }
             let number = match word.parse::<f64>() {
                 Ok(number) if number.is_finite() => number,
@@ -350,7 +352,7 @@ impl Findings {
             if let Some(slot) = numbers.get_mut(count) {
                 *slot = number;
             }
-            count += 1;
+            count = count.saturating_add(1);
         }
         if count == N {
             return Some(numbers);
@@ -379,7 +381,7 @@ impl Findings {
     /// of other programs (`foreign`), and its attributes. What is probably misspelt is a problem, the rest left over.
     pub fn look_over(&mut self, node: Node, attributes: &[&str], known: &[&str], many: &[&str], foreign: &[&str]) {
         let owner = node.tag_name().name().to_owned();
-        let (mut n_unused, mut n_more) = (0, 0);
+        let (mut n_unused, mut n_more) = (0usize, 0usize);
         for attribute in node.attributes() {
             let name = attribute.name();
             if attribute.namespace().is_none() && attributes.contains(&name) {
@@ -387,9 +389,9 @@ impl Findings {
             }
             let place = self.span(attribute.range_qname(), node);
             match &closest(name, attributes.iter().copied())[..] {
-                [] if n_unused == MAX_LEFT => n_more += 1,
+                [] if n_unused == MAX_LEFT => n_more = n_more.saturating_add(1),
                 [] => {
-                    n_unused += 1;
+                    n_unused = n_unused.saturating_add(1);
                     self.unused(place, format!("attribute `{}` of `{owner}`", shortened(name)));
                 }
                 _ => {
@@ -425,7 +427,7 @@ impl Findings {
             } else if is_own(node, inner) && many.contains(&name) {
                 continue;
             } else if let Some(&group) = skipped_of.get(name) {
-                skipped[group].2 += 1;
+                skipped[group].2 = skipped[group].2.saturating_add(1);
             } else {
                 let names: Vec<&str> = known.iter().chain(many).copied().collect();
                 if !foreign.contains(&name) && !closest(name, names.iter().copied()).is_empty() {
@@ -438,10 +440,10 @@ impl Findings {
             }
         }
         // of elements that are known, all; of others, some and how many more
-        let mut n_unknown = 0;
+        let mut n_unknown = 0usize;
         let more: Vec<Span> = skipped
             .extract_if(.., |group| {
-                n_unknown += usize::from(!foreign.contains(&group.0));
+                n_unknown = n_unknown.saturating_add(usize::from(!foreign.contains(&group.0)));
                 n_unknown > MAX_LEFT && !foreign.contains(&group.0)
             })
             .map(|group| group.1)

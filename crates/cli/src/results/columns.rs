@@ -29,7 +29,7 @@ impl Columns {
     /// Turns over the rows of a CSV file, open for reading, whose first line is a header.
     pub fn of_csv(csv: &File, names: &[String], events: Vec<ResultEvent>, path: PathBuf) -> Result<Self> {
         let file = PartialFile::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-        let block = (MAX_NUMBERS / names.len().max(1)).clamp(1, BLOCK);
+        let block = MAX_NUMBERS.checked_div(names.len()).unwrap_or(BLOCK).clamp(1, BLOCK);
         let mut columns = Self { names: names.to_vec(), events, n_rows: 0, block, file };
         columns.fill(csv)?;
         Ok(columns)
@@ -56,13 +56,13 @@ impl Columns {
             if is_over {
                 break;
             }
-            let mut n = 0;
+            let mut n = 0usize;
             for (text, column) in line.trim_end().split(',').zip(&mut block) {
                 column.push(text.parse::<f64>().with_context(|| format!("`{text}` is not a number"))?);
-                n += 1;
+                n = n.saturating_add(1);
             }
             ensure!(n == self.names.len(), "{n} values for {} channels", self.names.len());
-            self.n_rows += 1;
+            self.n_rows = self.n_rows.saturating_add(1);
         }
         Ok(out.flush()?)
     }
@@ -83,15 +83,17 @@ impl Table for Columns {
 
     fn column(&self, k: usize, piece: &mut dyn FnMut(&[f64]) -> Result<()>) -> Result<()> {
         let (n, mut file) = (self.names.len(), self.file.file());
-        let mut bytes = Vec::with_capacity(8 * self.block);
+        let size = size_of::<f64>();
+        let mut bytes = Vec::with_capacity(self.block.saturating_mul(size));
         let mut values = Vec::with_capacity(self.block);
         for first in (0..self.n_rows).step_by(self.block) {
-            let rows = self.block.min(self.n_rows - first);
+            let rows = self.block.min(self.n_rows.saturating_sub(first));
             // all columns of the blocks before, and the columns before in this one
-            file.seek(SeekFrom::Start(8 * (n as u64 * first as u64 + k as u64 * rows as u64)))?;
+            let before = n.saturating_mul(first).saturating_add(k.saturating_mul(rows));
+            file.seek(SeekFrom::Start(before.saturating_mul(size) as u64))?;
             bytes.clear();
-            file.take(8 * rows as u64).read_to_end(&mut bytes)?;
-            ensure!(bytes.len() == 8 * rows, "the file of the columns is cut short");
+            file.take(rows.saturating_mul(size) as u64).read_to_end(&mut bytes)?;
+            ensure!(bytes.len() == rows.saturating_mul(size), "the file of the columns is cut short");
             values.clear();
             values.extend(bytes.as_chunks::<8>().0.iter().map(|value| f64::from_le_bytes(*value)));
             piece(&values)?;

@@ -8,6 +8,9 @@
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.
 
+// sizes and places in files of others
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 mod columns;
 mod csv;
 mod json;
@@ -18,8 +21,11 @@ pub use columns::Columns;
 use anyhow::{Context, Result, bail};
 use bristle::{Event, Recording};
 use std::fs::File;
-use std::io::{BufReader, Write};
+use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::Path;
+
+/// Numbers in memory for pictures at most: twice 8 bytes each are 4 GB; and where nobody asked for a picture.
+pub const MOST_KEPT: usize = 250_000_000;
 
 /// A change of mode of one joint.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -135,12 +141,17 @@ impl Results {
     pub fn read(path: &Path) -> Result<Self> {
         let format = Format::of(path)?;
         let file = File::open(path).with_context(|| path.display().to_string())?;
+        Self::parse(format, BufReader::new(file)).with_context(|| path.display().to_string())
+    }
+
+    /// Reads the content of a file.
+    pub fn parse(format: Format, content: impl BufRead + Seek) -> Result<Self> {
         let read = match format {
-            Format::Csv => csv::read(BufReader::new(file)),
-            Format::Npz => npz::read(BufReader::new(file)),
-            Format::Json => json::read(BufReader::new(file)),
+            Format::Csv => csv::read(content),
+            Format::Npz => npz::read(content),
+            Format::Json => json::read(content),
         };
-        read.and_then(Self::checked).with_context(|| path.display().to_string())
+        read.and_then(Self::checked)
     }
 
     /// A channel by name.
@@ -169,7 +180,7 @@ impl Results {
                 bail!("channel `{name}` has {} values where `{}` has {}", column.len(), self.names[0], self.len());
             }
             if let Some(k) = column.iter().position(|value| !value.is_finite()) {
-                bail!("channel `{name}` is {} in row {}; results are finite numbers", column[k], k + 1);
+                bail!("channel `{name}` is {} in row {}; results are finite numbers", column[k], k.saturating_add(1));
             }
         }
         let Some(t) = self.channel("t") else { bail!("there is no channel `t`; this is not a table of results") };
@@ -202,12 +213,7 @@ mod tests {
     fn back(format: Format, table: &Results) -> Results {
         let mut file = Vec::new();
         write(table, format, &mut file).unwrap();
-        let read = match format {
-            Format::Csv => csv::read(&file[..]),
-            Format::Npz => npz::read(std::io::Cursor::new(file)),
-            Format::Json => json::read(&file[..]),
-        };
-        read.unwrap().checked().unwrap()
+        Results::parse(format, std::io::Cursor::new(file)).unwrap()
     }
 
     #[test]

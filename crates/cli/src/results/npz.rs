@@ -7,8 +7,7 @@
 //! Entries may be compressed, and a few bytes may claim to be many: of each entry no more is read than the shape in its header says, and of
 //! all of them together no more than [`MAX_BYTES`], nor than [`MAX_RATIO`] times the file and [`FREE_BYTES`].
 
-use super::{ResultEvent, Results, Table};
-use crate::run::MOST_KEPT;
+use super::{MOST_KEPT, ResultEvent, Results, Table};
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Seek, SeekFrom, Write};
 use zip::write::SimpleFileOptions;
@@ -57,7 +56,7 @@ pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     array(EVENTS[0], "<f8", n, &events.iter().flat_map(|event| event.t.to_le_bytes()).collect::<Vec<u8>>())?;
     // names as NumPy keeps strings: UTF-32, all of one length
     let width = events.iter().map(|event| event.joint.chars().count()).max().unwrap_or(0).max(1);
-    let mut names = Vec::with_capacity(n * width * 4);
+    let mut names = Vec::with_capacity(n.saturating_mul(width).saturating_mul(4));
     for event in events {
         let padded = event.joint.chars().map(u32::from).chain(std::iter::repeat(0)).take(width);
         names.extend(padded.flat_map(u32::to_le_bytes));
@@ -72,10 +71,9 @@ pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
 /// What stands before the data of a one-dimensional array.
 fn header(kind: &str, n: usize) -> Result<Vec<u8>> {
     let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({n},), }}");
-    let before = MAGIC.len() + 4;
-    while !(before + text.len() + 1).is_multiple_of(64) {
-        text.push(' ');
-    }
+    // version, length and end of line
+    let length = [MAGIC.len(), 4, text.len(), 1].iter().sum::<usize>();
+    text.extend(std::iter::repeat_n(' ', length.next_multiple_of(64).saturating_sub(length)));
     text.push('\n');
     let length = u16::try_from(text.len()).context("header too long")?;
     Ok([MAGIC, &[1, 0], &length.to_le_bytes(), text.as_bytes()].concat())
@@ -96,7 +94,7 @@ struct Array {
 /// Reads a table.
 pub fn read(mut input: impl Read + Seek) -> Result<Results> {
     let length = input.seek(SeekFrom::End(0))?;
-    let mut left = MAX_BYTES.min(FREE_BYTES + MAX_RATIO * length);
+    let mut left = MAX_BYTES.min(length.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES));
     let mut zip = ZipArchive::new(input)?;
     let mut results = Results::default();
     let mut events: [Option<Array>; 4] = [None, None, None, None];
@@ -160,14 +158,14 @@ impl Array {
         let size = match &kind[..] {
             "<f8" => 8,
             "|i1" => 1,
-            kind => 4 * text_width(kind).with_context(|| format!("values of type `{kind}`"))?,
+            kind => text_width(kind).with_context(|| format!("values of type `{kind}`"))?.saturating_mul(4),
         };
         let bytes = (n as u64).saturating_mul(size as u64);
         if bytes > max_bytes {
             bail!("{n} values of {size} bytes are too many for a file of this size, or for a table of results");
         }
         let mut data = Vec::new();
-        input.take(bytes + 1).read_to_end(&mut data)?;
+        input.take(bytes.saturating_add(1)).read_to_end(&mut data)?;
         Ok(Self { kind, n, data })
     }
 
@@ -199,7 +197,7 @@ impl Array {
             let letters = c.chunks_exact(4).map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]));
             letters.take_while(|&letter| letter != 0).map(char::from_u32).collect()
         };
-        self.chunks(4 * width)?.map(|c| text(c).context("a name is not valid text")).collect()
+        self.chunks(width.saturating_mul(4))?.map(|c| text(c).context("a name is not valid text")).collect()
     }
 }
 

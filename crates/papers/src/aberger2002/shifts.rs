@@ -12,10 +12,8 @@ use bristle_plot::chart::{self, Panel, Style};
 use rayon::prelude::*;
 
 /// The box with ideal clutches.
-pub const IDEAL: PaperScene = PaperScene {
-    path: "scenes/gearbox_three_speed.ron",
-    text: include_str!("../../scenes/gearbox_three_speed.ron"),
-};
+pub const IDEAL: PaperScene =
+    PaperScene { path: "scenes/gearbox_three_speed.ron", text: include_str!("../../scenes/gearbox_three_speed.ron") };
 
 /// What is kept: speed and acceleration of the load, then torque and slip of each clutch.
 const CHANNELS: [&str; 10] = [

@@ -17,6 +17,11 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
+/// The byte at a place: an ASCII character, such as a bracket.
+pub(super) fn one_byte(at: usize) -> std::ops::Range<usize> {
+    at..at.saturating_add(1)
+}
+
 impl<'a> Scanner<'a> {
     pub fn new(text: &'a str, source: u32, at: usize) -> Self {
         Self { text, source, at }
@@ -40,7 +45,12 @@ impl Scanner<'_> {
     /// An error at the next character.
     pub fn error_here(&self, reason: impl Into<String>, help: impl Into<String>) -> SyntaxError {
         let length = self.text[self.at..].chars().next().map_or(0, char::len_utf8);
-        self.error(self.at..self.at + length, reason, help)
+        self.error(self.at..self.at.saturating_add(length), reason, help)
+    }
+
+    /// Move on, to the end of the text at most.
+    pub fn advance(&mut self, n_bytes: usize) {
+        self.at = self.at.saturating_add(n_bytes).min(self.text.len());
     }
 
     pub fn peek(&self) -> Option<u8> {
@@ -55,7 +65,7 @@ impl Scanner<'_> {
     fn take_while(&mut self, kind: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
         let start = self.at;
         while self.peek().is_some_and(&kind) {
-            self.at += 1;
+            self.advance(1);
         }
         start..self.at
     }
@@ -74,9 +84,9 @@ impl Scanner<'_> {
         loop {
             self.take_while(|b| b.is_ascii_whitespace());
             if self.starts_with("\u{feff}") {
-                self.at += '\u{feff}'.len_utf8();
+                self.advance('\u{feff}'.len_utf8());
             } else if self.starts_with("//") {
-                self.at = self.text[self.at..].find('\n').map_or(self.text.len(), |n| self.at + n);
+                self.advance(self.text[self.at..].find('\n').unwrap_or(self.text.len()));
             } else if self.starts_with("/*") {
                 self.block_comment()?;
             } else {
@@ -87,18 +97,22 @@ impl Scanner<'_> {
 
     fn block_comment(&mut self) -> Parsed<()> {
         let start = self.at;
-        let mut open = 0;
+        let mut open = 0usize;
         loop {
             if self.starts_with("/*") {
-                open += 1;
-                self.at += 2;
+                open = open.saturating_add(1);
+                self.advance(2);
             } else if self.starts_with("*/") {
-                open -= 1;
-                self.at += 2;
+                open = open.saturating_sub(1);
+                self.advance(2);
             } else if self.at < self.text.len() {
-                self.at += 1;
+                self.advance(1);
             } else {
-                return Err(self.error(start..start + 2, "this comment is never closed", "close it with `*/`"));
+                return Err(self.error(
+                    start..start.saturating_add(2),
+                    "this comment is never closed",
+                    "close it with `*/`",
+                ));
             }
             if open == 0 {
                 return Ok(());
@@ -111,16 +125,17 @@ impl Scanner<'_> {
         self.skip_blank()?;
         while self.starts_with("#") {
             let start = self.at;
-            let length = self.text[start..].find([']', '\n']).unwrap_or(self.text.len() - start);
-            if !self.starts_with("#![enable(") || self.text.as_bytes().get(start + length) != Some(&b']') {
-                let end = (start + length).max(start + 1);
+            let end = self.text[start..].find([']', '\n']).map_or(self.text.len(), |n| start.saturating_add(n));
+            if !self.starts_with("#![enable(") || self.text.as_bytes().get(end) != Some(&b']') {
+                let end = end.max(start.saturating_add(1));
                 return Err(self.error(
                     start..end,
                     "this is not an attribute",
                     "write `#![enable(implicit_some)]`, or nothing",
                 ));
             }
-            self.at = start + length + 1;
+            self.at = end;
+            self.advance(1);
             self.skip_blank()?;
         }
         Ok(())
@@ -143,7 +158,7 @@ impl Scanner<'_> {
                 break;
             }
             last = byte;
-            self.at += 1;
+            self.advance(1);
         }
         let written = &self.text[start..self.at];
         read_number(written).ok_or_else(|| {
@@ -159,18 +174,19 @@ impl Scanner<'_> {
     /// `"…"`
     pub fn text_value(&mut self) -> Parsed<String> {
         let start = self.at;
-        let open = |reason: &str| Err(self.error(start..start + 1, reason, "close it with `\"`"));
+        let open = |reason: &str| Err(self.error(start..start.saturating_add(1), reason, "close it with `\"`"));
         let mut text = String::new();
-        let mut scan = Scanner { at: start + 1, ..*self };
+        let mut scan = Scanner { at: start.saturating_add(1), ..*self };
         loop {
             let from = scan.at;
             let Some(c) = self.text[from..].chars().next() else { return open("this text is never closed") };
-            scan.at += c.len_utf8();
+            scan.advance(c.len_utf8());
             match c {
                 '"' => break,
                 '\n' => return open("this text does not end on its line"),
                 '\\' => text.push(scan.escape().ok_or_else(|| {
-                    let end = self.text[from..].char_indices().nth(2).map_or(self.text.len(), |c| from + c.0);
+                    let end =
+                        self.text[from..].char_indices().nth(2).map_or(self.text.len(), |c| from.saturating_add(c.0));
                     self.error(from..end, "unknown escape in text", r#"a backslash is written `\\`, a quote `\"`"#)
                 })?),
                 _ => text.push(c),
@@ -187,7 +203,7 @@ impl Scanner<'_> {
     /// The character an escape stands for; the backslash is behind us.
     fn escape(&mut self) -> Option<char> {
         let c = self.peek()?;
-        self.at += if c.is_ascii() { 1 } else { 0 };
+        self.advance(usize::from(c.is_ascii()));
         match c {
             b'n' => Some('\n'),
             b't' => Some('\t'),
@@ -195,14 +211,14 @@ impl Scanner<'_> {
             b'0' => Some('\0'),
             b'\\' | b'"' | b'\'' => Some(c as char),
             b'x' => {
-                let digits = self.text.get(self.at..self.at + 2)?;
-                self.at += 2;
+                let digits = self.text.get(self.at..self.at.saturating_add(2))?;
+                self.advance(2);
                 u8::from_str_radix(digits, 16).ok().filter(u8::is_ascii).map(char::from)
             }
             b'u' => {
                 let rest = self.text[self.at..].strip_prefix('{')?;
                 let digits = &rest[..rest.find('}')?];
-                self.at += digits.len() + 2;
+                self.advance(digits.len().saturating_add(2));
                 char::from_u32(u32::from_str_radix(digits, 16).ok()?)
             }
             _ => None,
@@ -212,17 +228,16 @@ impl Scanner<'_> {
     /// `r"…"`, `r#"…"#`
     pub fn raw_text(&mut self) -> Parsed<String> {
         let start = self.at;
-        self.at += 1;
+        self.advance(1);
         let hashes = self.take_while(|b| b == b'#').len();
         let end = format!("\"{}", "#".repeat(hashes));
-        if self.peek() == Some(b'"') {
-            let from = self.at + 1;
-            if let Some(length) = self.text[from..].find(&end) {
-                self.at = from + length + end.len();
-                return Ok(self.text[from..from + length].to_owned());
-            }
+        if self.peek() == Some(b'"')
+            && let Some((content, _)) = self.text[self.at.saturating_add(1)..].split_once(&end)
+        {
+            self.advance(content.len().saturating_add(end.len()).saturating_add(1));
+            return Ok(content.to_owned());
         }
-        Err(self.error(start..start + 1, "this raw text is never closed", format!("close it with `{end}`")))
+        Err(self.error(one_byte(start), "this raw text is never closed", format!("close it with `{end}`")))
     }
 }
 

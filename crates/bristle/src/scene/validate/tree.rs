@@ -84,7 +84,8 @@ impl Check<'_> {
             }
         }
         // of many, one: something else is wrong, such as a list of joints that is not there
-        let (shown, others) = if loose.len() > 8 { (&loose[..1], loose.len() - 1) } else { (&loose[..], 0) };
+        let (shown, others) =
+            if loose.len() > 8 { (&loose[..1], loose.len().saturating_sub(1)) } else { (&loose[..], 0) };
         for &link in shown {
             let name = &scene.links[link].name;
             let more = if others > 0 { format!(", nor {others} others") } else { String::new() };

@@ -28,7 +28,8 @@ impl Machine {
         self.real_time.is_some()
     }
 
-    /// The start of a run: all velocities are unknowns; accelerations, loads and friction are those of a very short step.
+    /// The start of a run: all velocities are unknowns; accelerations, loads and friction are those of a very short
+    /// step.
     pub(super) fn begin_real_time(&mut self, t: f64, y: &mut [f64]) -> Result<(), Failure> {
         self.active.clear();
         self.active.extend(0..self.v.len());

@@ -6,10 +6,10 @@
 //! ```
 //!
 //! u is the change of the independent velocities over the step; ω₀ is the rate of each contact at u = 0. R is positive
-//! definite and no λ falls with ω, so F is the gradient of a strictly convex function P: (1) has one solution, and (2) is
-//! always solvable. A Newton step is taken whole if it halves the residual. Otherwise a line search takes it as far as P
-//! falls: the slope δᵀF of P along δ is non-decreasing, so a bracket encloses the point where it vanishes. P falls in
-//! every step, and where all λ are piecewise linear finitely many steps reach the solution.
+//! definite and no λ falls with ω, so F is the gradient of a strictly convex function P: (1) has one solution, and (2)
+//! is always solvable. A Newton step is taken whole if it halves the residual. Otherwise a line search takes it as far
+//! as P falls: the slope δᵀF of P along δ is non-decreasing, so a bracket encloses the point where it vanishes. P falls
+//! in every step, and where all λ are piecewise linear finitely many steps reach the solution.
 //!
 //! **Stuck contacts.** At ω = 0 dry friction is set-valued. It is replaced by the augmented Lagrangian force
 //!
@@ -18,8 +18,8 @@
 //! ```
 //!
 //! with the multiplier λ̂ and a penalty ρ that is large beside the inverse of the diagonal Delassus estimate. Each
-//! multiplier update λ̂ ← λ (a proximal point iteration) leaves 10⁻⁶ of the slip, or at most n times that for n contacts
-//! that hold one another. The warm start of λ̂ is the λ of the last step.
+//! multiplier update λ̂ ← λ (a proximal point iteration) leaves 10⁻⁶ of the slip, or at most n times that for n
+//! contacts that hold one another. The warm start of λ̂ is the λ of the last step.
 //!
 //! **Redundant contacts** (two stuck clutches side by side) have the same ω however they distribute the load. The
 //! distribution with the least Σ λ²/limit is wanted, as in the event-driven form: their penalties are proportional to
@@ -376,8 +376,8 @@ impl ConvexSolver {
         self.states.iter().zip(&self.slopes).all(|(state, slope)| state.slope == *slope)
     }
 
-    /// Step length along δ, which u has taken whole by now: 1 if P still falls there, otherwise the point where its slope
-    /// vanishes; 0 if P does not fall at all.
+    /// Step length along δ, which u has taken whole by now: 1 if P still falls there, otherwise the point where its
+    /// slope vanishes; 0 if P does not fall at all.
     fn line_search(&self, problem: &Problem<'_>) -> f64 {
         let Problem { R, contacts, laws, .. } = *problem;
         let Self { multiplier, penalty, omega_start, omega_step, delta, descent, .. } = self;

@@ -5,8 +5,8 @@
 //! gravity included):
 //!
 //! ```text
-//! p₁ = p₀ + h F,                  C₁ = C₀ + h (p₀ + p₁)/(2 m)                                                       (1)
-//! L₁ = L₀ + h T_C,                I_C(q₁) ω₁ + l(q₁, q̇₁) = R₁ᵀ L₁,     R₁ = R₀ exp(h (ω₀ + ω₁)/2)                   (2)
+//! p₁ = p₀ + h F,                  C₁ = C₀ + h (p₀ + p₁)/(2 m)                                                      (1)
+//! L₁ = L₀ + h T_C,                I_C(q₁) ω₁ + l(q₁, q̇₁) = R₁ᵀ L₁,     R₁ = R₀ exp(h (ω₀ + ω₁)/2)                 (2)
 //! ```
 //!
 //! Linear and angular momentum are those of the forces to rounding, whatever h is, and joints, friction, springs and

@@ -1,17 +1,18 @@
-//! Impulse law of one contact over one step: its impulse λ as a non-decreasing function of the rate ω of its coordinate.
+//! Impulse law of one contact over one step: its impulse λ as a non-decreasing function of the rate ω of its
+//! coordinate.
 //!
 //! ```text
 //! bristles, smooth laws   λ(ω) = h r N law(r ω)                                                              (1)
 //! dry friction            λ(ω) = λ₊ + k₊ ω  for ω > 0,     −λ₋ + k₋ ω  for ω < 0,     λ(0) ∈ [−λ₋, λ₊]       (2)
 //! ```
 //!
-//! (1) eliminates the states of the law: they take one backward Euler step, in closed form for a single bristle (Dahl, LuGre)
-//! and by Newton in a bracket for the other laws.
+//! (1) eliminates the states of the law: they take one backward Euler step, in closed form for a single bristle (Dahl,
+//! LuGre) and by Newton in a bracket for the other laws.
 //!
-//! The limits λ₊ and λ₋ of (2) are h r N times a friction level: the kinetic level in the direction in which the contact
-//! slides already, the static level in any other. A contact that comes to rest is therefore held by stiction, a contact
-//! that breaks away feels stiction for one step, and no level falls with ω within a step. The kinetic level is that of the
-//! speed at the start of the step; the slopes k₊ and k₋ hold the part that grows with speed.
+//! The limits λ₊ and λ₋ of (2) are h r N times a friction level: the kinetic level in the direction in which the
+//! contact slides already, the static level in any other. A contact that comes to rest is therefore held by stiction, a
+//! contact that breaks away feels stiction for one step, and no level falls with ω within a step. The kinetic level is
+//! that of the speed at the start of the step; the slopes k₊ and k₋ hold the part that grows with speed.
 //!
 //! At ω = 0 the solver replaces the set [−λ₋, λ₊] by the augmented Lagrangian force λ̂ + ρ ω, cut off at the limits.
 
@@ -68,8 +69,8 @@ pub(super) struct ContactState {
 }
 
 impl ImpulseLaw {
-    /// Law of a contact with slip velocity `v_level` and states `state` at the start of the step, `mode` its mode if it is
-    /// dry, under the normal loads `normal` for forward and backward slip.
+    /// Law of a contact with slip velocity `v_level` and states `state` at the start of the step, `mode` its mode if it
+    /// is dry, under the normal loads `normal` for forward and backward slip.
     pub fn new(contact: &Contact, h: f64, mode: Mode, v_level: f64, state: State, normal: [f64; 2]) -> Self {
         let arm = contact.arm;
         let Some(law) = contact.law.event_driven() else {

@@ -89,7 +89,8 @@ impl InteriorPoint {
         (0..self.bounds.len()).filter(|&c| self.bounds[c][0] < self.bounds[c][1])
     }
 
-    /// Brings u and the multipliers of dry contacts close to the solution; returns the rounds it took. `L` receives factors.
+    /// Brings u and the multipliers of dry contacts close to the solution; returns the rounds it took. `L` receives
+    /// factors.
     pub fn approach(
         &mut self,
         problem: &Problem<'_>,

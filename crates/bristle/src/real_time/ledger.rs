@@ -8,7 +8,8 @@
 //! ```
 
 use super::factor::dot_all;
-use super::{Contacts, End, RealTime, SignalTime, Start, load_signal};
+use super::loads::{Contacts, load_signal};
+use super::{End, RealTime, SignalTime, Start};
 use crate::compile::Compiled;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{Error, Poses, Work, kinematics, point_velocity, poses};

@@ -5,23 +5,23 @@
 //! q₁ = q₀ + h v₁,                 free joints by their momentum (`floating`)                       (2)
 //! ```
 //!
-//! c is the bias with gravity; v̄ is v₀ at first and then, once, the mean of v₀ and the v₁ just found. K and d hold springs,
-//! dampers, `Pull` and `Pid` drives and the spring-dampers between joints. λ are the contact impulses, W has a row for each
-//! contact. With A = M + h d + h² K, which is positive definite, (1) becomes
+//! c is the bias with gravity; v̄ is v₀ at first and then, once, the mean of v₀ and the v₁ just found. K and d hold
+//! springs, dampers, `Pull` and `Pid` drives and the spring-dampers between joints. λ are the contact impulses, W has a
+//! row for each contact. With A = M + h d + h² K, which is positive definite, (1) becomes
 //!
 //! ```text
 //! A (v₁ − v₀) + Wᵀ λ(W v₁) = h r,     r = τ − c − K (q₀ + h v₀ − rest) − d v₀                       (3)
 //! ```
 //!
-//! Bristles are eliminated from λ(ω) in closed form, and λ(ω) never falls (`impulse_law`): (3) is the optimality condition
-//! of a strictly convex problem and has one solution (`convex_solver`). A stuck contact has slip velocity 0.0 exactly
-//! (`rigid_groups`), and its position keeps every bit. Couplings and prescribed motions are eliminated first
-//! (`reduced_coordinates`): a prescribed joint moves at the velocity that takes it to the value of its signal at t₁. A load
-//! that is a reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals are
-//! sampled at t₁, before a jump at t₁; no event is located, and mode changes are recorded at the end of their step.
+//! Bristles are eliminated from λ(ω) in closed form, and λ(ω) never falls (`impulse_law`): (3) is the optimality
+//! condition of a strictly convex problem and has one solution (`convex_solver`). A stuck contact has slip velocity 0.0
+//! exactly (`rigid_groups`), and its position keeps every bit. Couplings and prescribed motions are eliminated first
+//! (`reduced_coordinates`): a prescribed joint moves at the velocity that takes it to the value of its signal at t₁. A
+//! load that is a reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals
+//! are sampled at t₁, before a jump at t₁; no event is located, and mode changes are recorded at the end of their step.
 //!
-//! **Order** 1. **Stability**: (3) is stable for any h, stiffness, damping and friction. Gravity and c are not implicit: h
-//! has to resolve the swing of pendulums.
+//! **Order** 1. **Stability**: (3) is stable for any h, stiffness, damping and friction. Gravity and c are not
+//! implicit: h has to resolve the swing of pendulums.
 //!
 //! **Energy.** The ledger holds work, heat and energies of (1) at the velocities v₁. Its balance lacks the numerical
 //! dissipation ½ (v₁ − v₀)ᵀ M (v₁ − v₀) + ½ h² v₁ᵀ K v₁ of each step, which is h times the power of accelerations and
@@ -34,33 +34,29 @@ mod floating;
 mod impulse_law;
 mod interior_point;
 mod ledger;
+mod loads;
 mod reduced_coordinates;
 mod rigid_groups;
 #[cfg(test)]
 mod tests;
 
-use crate::compile::{Compiled, Contact};
-use crate::signal::{Piece, Sample, Signal};
+use crate::compile::Compiled;
+use crate::signal::Piece;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
-use bristle_friction::{FrictionLaw, Mode, State};
+use bristle_friction::{Mode, State};
 use bristle_integrate::archive::{Archive, Archived};
-use bristle_multibody::{Poses, Work, rnea};
+use bristle_multibody::{Poses, Work};
 use convex_solver::{Accuracy, ConvexSolver, Problem, SolverError};
 use floating::{float, free_joints};
 use impulse_law::ImpulseLaw;
 use interior_point::InteriorPoint;
 use ledger::{add_energies, constraint_forces};
+use loads::{Contacts, load_signal, normal_loads, update_loads, update_sides};
 use reduced_coordinates::{ReducedCoordinates, dot};
 use rigid_groups::RigidGroups;
 
 /// Solutions of (3) in a step at most, each with the reaction loads of the one before.
 const MAX_LOAD_ITERATIONS: usize = 10;
-
-/// Relative change of a reaction load at which it has converged.
-const LOAD_TOLERANCE: f64 = 1e-9;
-
-/// Relative change of a reaction load in the last iteration above which it is reported.
-const UNCONVERGED: f64 = 1e-6;
 
 /// Slip of a contact without load that counts as rest, relative to the largest velocity of its unit.
 const UNLOADED_SLIP: f64 = 1e-12;
@@ -130,19 +126,6 @@ pub(crate) struct End {
     q: Vec<f64>,
     pub bristles: Vec<State>,
     pub integrals: Vec<f64>,
-}
-
-/// Impulse laws of the contacts and the loads they are made of.
-#[derive(Debug, Clone)]
-struct Contacts {
-    laws: Vec<ImpulseLaw>,
-    /// Normal loads for forward and backward slip at the present iterate, and those in `laws`.
-    normal: Vec<[f64; 2]>,
-    normal_in_law: Vec<[f64; 2]>,
-    /// Load of the bent bristles at the end of the last step.
-    bristle_load: Vec<f64>,
-    /// Whether a one-way clutch with bristles has changed sides within the step.
-    has_changed_side: Vec<bool>,
 }
 
 /// The fixed-step method of one machine; its arrays are made once.
@@ -222,8 +205,8 @@ impl RealTime {
         }
     }
 
-    /// Forgets all former steps: the next one starts at `start`, where bristles have the loads of `at`. Returns the length
-    /// of the very short step that yields accelerations and friction there.
+    /// Forgets all former steps: the next one starts at `start`, where bristles have the loads of `at`. Returns the
+    /// length of the very short step that yields accelerations and friction there.
     fn reset(&mut self, compiled: &Compiled, start: Start<'_>, at: SignalTime) -> f64 {
         self.coordinates.set_offsets(start.xi);
         self.solver.last_effort.fill(0.0);
@@ -266,11 +249,6 @@ fn max_by_unit(values: impl Iterator<Item = (usize, f64)>, is_angular: &[bool]) 
         *max = max.max(value);
     }
     max
-}
-
-/// Signal of a load, clamped to its range.
-fn load_signal(signal: Option<&Signal>, at: SignalTime) -> Sample {
-    signal.map_or(Sample::default(), |signal| signal.sample_clamped(at.t, at.piece))
 }
 
 /// Results at the start of a run: those of one very short step, which leaves the state as it is.
@@ -428,58 +406,6 @@ fn solve_velocities(rt: &mut RealTime, compiled: &Compiled, accuracy: Accuracy) 
     })
 }
 
-impl Contacts {
-    /// Makes the impulse law of contact c under its present loads.
-    fn set_law(&mut self, c: usize, contact: &Contact, start: Start<'_>, h: f64) {
-        let slip = contact.arm * contact.rate(start.v);
-        self.laws[c] = ImpulseLaw::new(contact, h, start.modes[c], slip, start.bristles[c], self.normal[c]);
-        self.normal_in_law[c] = self.normal[c];
-    }
-
-    /// States of contact c at the end of a step with rate ω.
-    fn state_after(&self, c: usize, contact: &Contact, omega: f64, state: State) -> State {
-        if contact.law.n_states() == 0 || contact.is_frozen(self.normal[c][0], 0.0) {
-            return state;
-        }
-        self.laws[c].state_after(&contact.law, omega, state)
-    }
-}
-
-/// Loads of a contact for forward and backward slip; bristles have the load of the side to which they are bent, and a
-/// reaction load starts at `last`.
-fn normal_loads(contact: &Contact, last: f64, is_bent_backward: bool, at: SignalTime) -> [f64; 2] {
-    if contact.bearing.is_some() {
-        return [last; 2];
-    }
-    let signal = load_signal(contact.signal(), at);
-    let towards = |is_backward| contact.normal_towards(is_backward, &signal).0;
-    if contact.law.n_states() == 0 { [towards(false), towards(true)] } else { [towards(is_bent_backward); 2] }
-}
-
-/// Gives one-way clutches whose bristles end the step on the other side the load of that side, once in a step. Returns
-/// whether there were none.
-///
-/// A clutch that was bent backward, with the larger load, and moves forward goes further forward with the smaller load. A
-/// clutch that was bent forward and is pushed back may be stopped before the turn by the larger load; then it ends the
-/// step within rounding of that side.
-fn update_sides(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, at: SignalTime) -> bool {
-    let RealTime { contacts, solver, .. } = rt;
-    let mut agree = true;
-    for (c, contact) in compiled.contacts.iter().enumerate() {
-        if !contact.bends_two_ways() || contacts.has_changed_side[c] {
-            continue;
-        }
-        let state = start.bristles[c];
-        let is_backward = contacts.state_after(c, contact, solver.states[c].omega, state)[0] < 0.0;
-        if is_backward != (state[0] < 0.0) {
-            contacts.has_changed_side[c] = true;
-            contacts.normal[c] = normal_loads(contact, start.loads[c], is_backward, at);
-            agree = false;
-        }
-    }
-    agree
-}
-
 /// v₁ = v₀ + T u + u_p.
 fn expand_velocities(rt: &mut RealTime, start: Start<'_>) {
     let RealTime { coordinates, equations, solver, end, .. } = rt;
@@ -512,34 +438,6 @@ fn end_velocities(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f
             state.omega = 0.0;
         }
     }
-}
-
-/// Reaction loads from the accelerations of the step. Returns whether they agree with the loads it was solved with. In the
-/// last iteration those loads stay, and the ones that had not converged are reported.
-fn update_loads(
-    rt: &mut RealTime,
-    compiled: &Compiled,
-    work: &mut Work,
-    start: Start<'_>,
-    is_last: bool,
-) -> Result<bool, StepError> {
-    let RealTime { contacts, end, .. } = rt;
-    rnea(&compiled.model, work, start.q, start.v, &end.a)?;
-    let mut is_converged = true;
-    for (c, contact) in compiled.contacts.iter().enumerate() {
-        let Some(bearing) = contact.bearing else { continue };
-        let n = bearing.press(&work.reaction(contact.joint)).0;
-        let last = contacts.normal[c][0];
-        let change = (n - last).abs();
-        // a NaN has not converged
-        is_converged &= change <= LOAD_TOLERANCE * n;
-        if !is_last {
-            contacts.normal[c] = [n; 2];
-        } else if change > UNCONVERGED * n.max(last) {
-            end.unconverged.push((c, change / n.max(last)));
-        }
-    }
-    Ok(is_converged)
 }
 
 /// Friction, loads and modes of the contacts at the end of the step.

@@ -158,7 +158,8 @@ fn add(row: &mut Sparse, other: &[(usize, f64)], factor: f64) {
     row.sort_by_key(|&(k, _)| k);
 }
 
-/// Gauss–Jordan: each tie gives one velocity by others that are not given by any tie. A tie that says nothing new gives none.
+/// Gauss–Jordan: each tie gives one velocity by others that are not given by any tie. A tie that says nothing new gives
+/// none.
 fn eliminate(compiled: &Compiled, is_prescribed: &impl Fn(usize) -> bool) -> Vec<Dependent> {
     let mut dependent: Vec<Dependent> = Vec::new();
     for (k, tie) in compiled.coupled.ties.iter().enumerate() {

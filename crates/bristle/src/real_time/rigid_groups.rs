@@ -1,32 +1,28 @@
-//! Velocities made exact where contacts are stuck: what a linear solve leaves of zero becomes 0.0.
-//!
-//! Joints that stuck contacts hold together are one group with one velocity, copied to all of them, so that v_a − v_b is 0.0 whatever the
-//! ratios of the gears around; what is locked to the ground has velocity 0.0. The ties are eliminated over the groups,
-//!
-//! ```text
-//! v_g = Σ T_gi v_i          i groups that no tie gives, or joints that are prescribed                              (1)
-//! ```
-//!
-//! A contact whose joints move alike by what the others hold is stuck too, though it may be at its limit: it is put into the groups.
+//! Rigid groups: exact velocities of joints that stuck contacts lock together. A linear solve leaves rounding
+//! errors of zero slip. Joints that stuck contacts lock together form one group with one velocity, which is copied to
+//! all of them: v_a − v_b is 0.0 whatever the ratios of the gears around; joints locked to the ground have velocity
+//! 0.0. The constraints are eliminated over the groups, v_g = Σ T_gi v_i          i: independent groups and prescribed
+//! joints                                  (1) A contact whose two joints have the same velocity because of other stuck
+//! contacts is locked too, though it may be at its limit: it joins the groups.
 
 use super::reduced_coordinates::{ROUNDING, Sparse, prescribed};
 use crate::compile::Compiled;
 use bristle_integrate::archive::{Archive, Archived};
 
-/// Who moves with whom; arrays are made once. See the [module](self).
+/// Groups of locked joints; the arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct RigidGroups {
-    /// Velocities; the place after the last of them is the ground.
+    /// Velociconstraints; index n is the ground.
     n: usize,
     /// The two ends of each contact.
     ends: Vec<[usize; 2]>,
-    /// Rows of the ties, and which velocities are prescribed.
-    ties: Vec<Sparse>,
+    /// Rows of the constraints, and whether each velocity is prescribed.
+    constraints: Vec<Sparse>,
     prescribed: Vec<bool>,
-    /// Contacts that were to be locked last, and those that are.
+    /// Contacts that are stuck, and those that are locked: stuck or held by stuck ones.
     stuck: Vec<bool>,
     locked: Vec<bool>,
-    /// The velocity that speaks for the group of each, ground included.
+    /// The velocity that represents the group of each, ground included.
     representative: Vec<usize>,
     /// Rows in use, n numbers each, brought to reduced form, and the group that each gives.
     rows: Vec<f64>,
@@ -34,7 +30,7 @@ pub(super) struct RigidGroups {
 }
 
 impl Archived for RigidGroups {
-    /// Who was to be locked; the rest follows.
+    /// The stuck contacts; the groups follow from them.
     fn archive(&mut self, archive: &mut Archive<'_>) {
         self.stuck.iter_mut().for_each(|stuck| stuck.archive(archive));
         if archive.is_reading() {
@@ -44,26 +40,26 @@ impl Archived for RigidGroups {
 }
 
 impl RigidGroups {
-    /// For a machine in which `is_prescribed` says which velocities are prescribed; nothing is locked.
+    /// Groups of a machine without stuck contacts.
     pub fn new(compiled: &Compiled) -> Self {
         let n = compiled.model.n_v;
         let mut is_prescribed = vec![false; n];
         prescribed(compiled).iter().for_each(|joint| is_prescribed[joint.v] = true);
         let ends = compiled.contacts.iter().map(|contact| [contact.v, contact.b.unwrap_or(n)]).collect();
-        let ties = compiled.coupled.ties.iter().map(|tie| tie.terms.clone()).collect();
-        Self::of(n, ends, ties, is_prescribed)
+        let constraints = compiled.coupled.ties.iter().map(|coupling| coupling.terms.clone()).collect();
+        Self::of(n, ends, constraints, is_prescribed)
     }
 
-    fn of(n: usize, ends: Vec<[usize; 2]>, ties: Vec<Sparse>, prescribed: Vec<bool>) -> Self {
+    fn of(n: usize, ends: Vec<[usize; 2]>, constraints: Vec<Sparse>, prescribed: Vec<bool>) -> Self {
         let mut groups = Self {
             stuck: vec![false; ends.len()],
             locked: vec![false; ends.len()],
             representative: (0..=n).collect(),
-            rows: vec![0.0; n * ties.len()],
-            pivots: Vec::with_capacity(ties.len()),
+            rows: vec![0.0; n * constraints.len()],
+            pivots: Vec::with_capacity(constraints.len()),
             n,
             ends,
-            ties,
+            constraints,
             prescribed,
         };
         groups.update();
@@ -75,7 +71,7 @@ impl RigidGroups {
         self.locked[c]
     }
 
-    /// Locks the contacts that `is_stuck` says, and what moves alike because of them.
+    /// Sets which contacts are stuck, and finds the groups if that has changed.
     pub fn set_stuck(&mut self, is_stuck: impl Fn(usize) -> bool) {
         let mut is_new = false;
         for (c, stuck) in self.stuck.iter_mut().enumerate() {
@@ -88,7 +84,7 @@ impl RigidGroups {
         }
     }
 
-    /// Groups and (1), for the contacts that are stuck.
+    /// Finds groups and (1), and adds contacts that other contacts lock until there are no more.
     fn update(&mut self) {
         self.locked.copy_from_slice(&self.stuck);
         loop {
@@ -107,7 +103,7 @@ impl RigidGroups {
         }
     }
 
-    /// Who speaks for whom: the ground, a joint that is prescribed, or the first of a group.
+    /// The representative of a group is a prescribed joint, the ground, or its first joint, in this order.
     fn group(&mut self) {
         let Self { n, ends, prescribed, locked, representative, .. } = self;
         representative.iter_mut().enumerate().for_each(|(v, representative)| *representative = v);
@@ -123,25 +119,25 @@ impl RigidGroups {
         }
     }
 
-    /// (1): each tie gives the first of its groups that is free to be given.
+    /// Eliminates the constraints over the groups, (1): each gives the first of its own groups that may be a pivot.
     fn eliminate(&mut self) {
-        let Self { n, ties, prescribed, representative, rows, pivots, .. } = self;
+        let Self { n, constraints, prescribed, representative, rows, pivots, .. } = self;
         let n = *n;
         pivots.clear();
-        for tie in ties {
+        for constraint in constraints {
             let (before, after) = rows.split_at_mut(n * pivots.len());
             let row = &mut after[..n];
             row.fill(0.0);
-            for &(v, c) in tie.iter().filter(|(v, _)| representative[*v] < n) {
+            for &(v, c) in constraint.iter().filter(|(v, _)| representative[*v] < n) {
                 row[representative[v]] += c;
             }
             for (other, &pivot) in before.chunks_exact(n).zip(&*pivots) {
                 subtract(row, other, pivot);
             }
             let largest = row.iter().fold(0.0_f64, |most, c| most.max(c.abs()));
-            let told = tie.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
-            let own = tie.iter().map(|term| representative[term.0]).filter(|&v| v < n);
-            let can_be = |&v: &usize| row[v].abs() > (ROUNDING * told).max(1e-3 * largest) && !prescribed[v];
+            let magnitude = constraint.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
+            let own = constraint.iter().map(|term| representative[term.0]).filter(|&v| v < n);
+            let can_be = |&v: &usize| row[v].abs() > (ROUNDING * magnitude).max(1e-3 * largest) && !prescribed[v];
             let Some(pivot) = own.chain(0..n).find(can_be) else { continue };
             let c = row[pivot];
             row.iter_mut().for_each(|x| *x /= c);
@@ -152,7 +148,7 @@ impl RigidGroups {
         }
     }
 
-    /// Whether the velocities of both are the same, whatever the others are.
+    /// Whether two velocities are equal for all values of the independent ones.
     fn moves_together(&self, [a, b]: [usize; 2]) -> bool {
         let (a, b) = (self.representative[a], self.representative[b]);
         if a == b {
@@ -219,7 +215,7 @@ mod tests {
     const GROUND: usize = 4;
 
     #[test]
-    fn chains_of_stuck_contacts_end_in_zeros() {
+    fn joints_locked_to_the_ground_have_velocity_zero() {
         // v0 = v1, v1 = v2 and v2 = 0, and v0 = v2 once more; v3 geared to v0
         let ends = vec![[0, 1], [1, 2], [2, GROUND], [0, 2]];
         let mut groups = RigidGroups::of(4, ends, vec![vec![(3, 1.0), (0, -7.0)]], vec![false; 4]);
@@ -231,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_prescribed_leads() {
+    fn prescribed_joint_represents_its_group() {
         let mut groups =
             RigidGroups::of(4, vec![[0, 1], [2, 1]], vec![vec![(0, 1.0), (3, -3.0)]], vec![false, false, true, false]);
         groups.set_stuck(|_| true);
@@ -242,10 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn clutches_between_gears_of_any_ratio_do_not_slip() {
+    fn stuck_clutch_between_gears_has_no_slip() {
         // v0 = 3 v1, v2 = 0.7 v3, and a clutch between 0 and 2
-        let ties = vec![vec![(0, 1.0), (1, -3.0)], vec![(2, 1.0), (3, -0.7)]];
-        let mut groups = RigidGroups::of(4, vec![[0, 2]], ties, vec![false; 4]);
+        let constraints = vec![vec![(0, 1.0), (1, -3.0)], vec![(2, 1.0), (3, -0.7)]];
+        let mut groups = RigidGroups::of(4, vec![[0, 2]], constraints, vec![false; 4]);
         groups.set_stuck(|_| true);
         for k in 1..200 {
             let x = (f64::from(k) * 0.377).sin();
@@ -257,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_hold_is_locked() {
+    fn redundant_contact_is_locked() {
         // v0 = 2 v1 with v0 and v1 locked together: nothing moves; a brake on v0 holds nothing more
         let ends = vec![[0, 1], [0, GROUND], [2, 3]];
         let mut groups = RigidGroups::of(4, ends, vec![vec![(0, 1.0), (1, -2.0)]], vec![false; 4]);
@@ -266,7 +262,7 @@ mod tests {
         groups.set_stuck(|_| false);
         assert!((0..3).all(|c| !groups.is_locked(c)));
         // a gear of 1 : 1 made of two others
-        let ties = vec![vec![(0, 1.0), (1, -0.7)], vec![(1, 1.0), (2, -1.0 / 0.7)]];
-        assert!(RigidGroups::of(4, vec![[0, 2]], ties, vec![false; 4]).is_locked(0));
+        let constraints = vec![vec![(0, 1.0), (1, -0.7)], vec![(1, 1.0), (2, -1.0 / 0.7)]];
+        assert!(RigidGroups::of(4, vec![[0, 2]], constraints, vec![false; 4]).is_locked(0));
     }
 }

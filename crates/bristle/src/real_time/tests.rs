@@ -5,6 +5,7 @@ use crate::builder::{Describe, prismatic, revolute};
 use crate::compile::{compile, read_bristles, read_state};
 use crate::component::{Coupling, Drive, Name};
 use crate::formulation::Snapshot;
+use crate::signal::Signal;
 use bristle_friction::{Coulomb, Dahl, LuGre, Tanh};
 use bristle_multibody::{LinkInertia, neutral};
 use hecs::World;

@@ -72,3 +72,16 @@ impl Limits {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_of_a_run_counts() {
+        let budget = Budget { max_steps: 1, max_time: Some(Duration::from_secs(5)) };
+        let Some(start) = Instant::now().checked_sub(Duration::from_secs(6)) else { return };
+        assert!(Limits::new(Interrupt::default(), budget, start).is_met());
+        assert!(!Limits::new(Interrupt::default(), budget, Instant::now()).is_met());
+    }
+}

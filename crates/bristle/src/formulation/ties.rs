@@ -120,6 +120,15 @@ impl Archived for Pivot {
     }
 }
 
+/// The remainder of a row that could not be added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Left {
+    /// Of its right-hand side.
+    pub offset: f64,
+    /// Whether the rows before imply it. Otherwise known velocities alone are left in it, which may contradict it.
+    pub is_implied: bool,
+}
+
 impl Ties {
     pub fn new(compiled: &Compiled) -> Self {
         let (n_v, coupled) = (compiled.model.n_v, &compiled.coupled);
@@ -216,6 +225,16 @@ impl Ties {
         })
     }
 
+    /// Size of the terms of dependent coordinate or rate `v` of `x`: that of a coordinate has a constant, too.
+    pub fn size(&self, v: usize, x: &[f64], has_constant: bool) -> f64 {
+        let NOWHERE = self.number[v] else {
+            let d = self.number[v];
+            let constant = if has_constant { self.constant[d].abs() } else { 0.0 };
+            return self.terms_of(d).iter().fold(constant, |size, &(i, c)| size + (c * x[i]).abs());
+        };
+        x[v].abs()
+    }
+
     fn terms_of(&self, d: usize) -> &[(usize, f64)] {
         &self.terms[self.start[d]..self.start[d + 1]]
     }
@@ -267,9 +286,9 @@ impl Ties {
         }
     }
 
-    /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. `false` if the rows before imply it, and
-    /// what is left of the offset then.
-    pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), f64> {
+    /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. If the rows before leave nothing that
+    /// could depend, the remainder of the row.
+    pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), Left> {
         let (n, new) = (self.columns.len(), self.pivots.len());
         let width = n + 1;
         let (above, below) = self.matrix.split_at_mut(new * width);
@@ -292,7 +311,9 @@ impl Ties {
         // the first of the row's own that is free to depend, or any other
         let own = terms.iter().map(|term| self.column_of[term.0]);
         let found = own.chain(0..n).find(|&k| row[k] != 0.0 && !is_known(self.columns[k]));
-        let Some(column) = found else { return Err(row[n]) };
+        let Some(column) = found else {
+            return Err(Left { offset: row[n], is_implied: row[..n].iter().all(|c| *c == 0.0) });
+        };
         let inverse = 1.0 / row[column];
         row.iter_mut().for_each(|c| *c *= inverse);
         row[column] = 1.0;

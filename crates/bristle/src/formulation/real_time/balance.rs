@@ -47,9 +47,9 @@ const CLOSE: f64 = 1e-6;
 /// Roundings of ω, that stiff contacts answer to.
 const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
-/// Efforts smaller than this, N·m s or N s, are none: what has died away is not to be solved for, relative to itself,
-/// for ever.
-const NO_EFFORT: f64 = 1e-60;
+/// Efforts smaller than this, N·m s or N s, are none: their squares are below the normal numbers, so that what has died away
+/// can no longer be solved for relative to itself. √(2⁻¹⁰²²), whatever the units.
+const NO_EFFORT: f64 = 1.5e-154;
 
 /// Stiffness of what is stuck, relative to the inertia it holds.
 const STIFF: f64 = 1e6;

@@ -11,7 +11,9 @@
 //! [`Sink`] gets it from the interpolant, which cuts nothing. A driver does not own the system: pass the same one every time.
 //!
 //! **Landing on an event.** The root is located on the interpolant, then a real step is taken to it; where the interpolant was not
-//! accurate enough for the step to end just past the root, the step is corrected by a secant. The interpolant's state is never adopted.
+//! accurate enough for the step to end just past the root, the step is corrected by a secant, within a bracket of real steps that is
+//! halved where the secant leaves it: at a loose tolerance interpolant and steps differ by more than a secant bridges. The
+//! interpolant's state is never adopted.
 //! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one that the search
 //! had missed, of a function that changed its sign before the root, the shorter step is searched for that one.
 //!
@@ -577,6 +579,9 @@ impl Driver {
         // real steps, corrected by the secant until they end just past the root
         let mut target = last.after;
         let late = late(t, target, tolerance.rtol);
+        // a bracket in lengths of real steps: the root lies after `low`, and before `high` if that is known
+        let mut low = 0.0;
+        let mut high = if locator.is_crossed_at_end() { h } else { f64::INFINITY };
         // first by rounding, then by what Newton may leave open
         let mut nudge = 4.0 * ulp;
         let mut trial = 1;
@@ -608,20 +613,26 @@ impl Driver {
                 behind = behind.max(if distance.is_finite() { distance } else { 0.0 });
             }
             let is_crossed = found.iter().all(|crossing| locator.is_crossed(crossing.index, g[crossing.index]));
-            if is_crossed && (-behind <= late || trial > 3) {
+            let past = if is_crossed { (-behind).min(target - low) } else { f64::INFINITY };
+            // where rounding hides the root, the tolerance's share of the step is near enough
+            if past <= late || trial > 3 && past <= 1e3 * late || trial == MOST_LANDINGS {
                 return Ok(Search::Landed(target));
             }
-            if target == h || trial == MOST_LANDINGS {
-                // only the interpolant had it, or only some of the functions have changed sign; the step ends where it was taken to
-                return Ok(Search::Landed(target));
-            }
-            let ahead = target + behind + nudge;
-            target = if ahead > 0.0 && ahead < h {
-                ahead
-            } else if is_crossed {
+            if is_crossed {
+                high = target;
+            } else if target == h {
+                // only the interpolant had it
                 return Ok(Search::Landed(target));
             } else {
-                h
+                low = target;
+            }
+            let ahead = target + behind + nudge;
+            // the secant; where it leaves the bracket, or does not get there, the bracket is halved
+            let is_inside = ahead > low && ahead < high.min(h) && (trial < 4 || trial % 2 == 0);
+            target = match () {
+                () if is_inside => ahead,
+                () if high.is_finite() => 0.5 * (low + high),
+                () => h,
             };
             nudge = (8.0 * nudge).max(0.1 * late);
             trial += 1;

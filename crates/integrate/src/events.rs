@@ -10,7 +10,9 @@
 //! event, except that it has a sign: that it crosses back is an event if its direction counts.
 //!
 //! **Two roots in one step.** Where a parabola through three neighbouring samples of one sign has its minimum of |g| between them, and
-//! near zero or beyond, it is followed to that minimum.
+//! near zero or beyond, it is followed to that minimum. A valley with a kink at its bottom, like that of a length |w| which nearly vanishes,
+//! is narrower than a parabola shows: where the function is convex it lies above the chords of the neighbouring intervals, extended, and
+//! is followed into the corner between them if that is beyond zero.
 
 use crate::system::Direction;
 
@@ -219,13 +221,24 @@ impl Locator {
                 let mut brackets = [None, None];
                 if has_crossed(sign, value) {
                     brackets[0] = Some((before, here));
-                } else if k >= 2 {
-                    let [a, b, c] = [k - 2, k - 1, k].map(|k| (at(k), self.g[k * n + i]));
-                    if b.1 * c.1 > 0.0 && a.1 * c.1 >= 0.0 {
-                        let row = &mut self.row[..n];
-                        if let Some(dip) = follow_minimum([a, b, c], |s| component(&mut g, row, s, i))? {
-                            brackets = [Some((if dip.0 > b.0 { b } else { a }, dip)), Some((dip, here))];
+                } else {
+                    let point = |k: usize| (at(k), self.g[k * n + i]);
+                    let row = &mut self.row[..n];
+                    let mut dip = None;
+                    if k >= 2 {
+                        let [a, b, c] = [k - 2, k - 1, k].map(point);
+                        if b.1 * c.1 > 0.0 && a.1 * c.1 >= 0.0 {
+                            dip = follow_minimum([a, b, c], |s| component(&mut g, row, s, i))?;
+                            let from = dip.map(|dip| if dip.0 > b.0 { b } else { a });
+                            brackets = [from.zip(dip), dip.map(|dip| (dip, here))];
                         }
+                    }
+                    let b = point(k - 1);
+                    if dip.is_none() && b.1 * value > 0.0 {
+                        let points =
+                            [(k >= 2).then(|| point(k - 2)), Some(b), Some(here), (k < m).then(|| point(k + 1))];
+                        dip = follow_valley(points, |s| component(&mut g, row, s, i))?;
+                        brackets = [dip.map(|dip| (b, dip)), dip.map(|dip| (dip, here))];
                     }
                 }
                 let (mut side, mut is_later) = (sign, false);
@@ -267,6 +280,12 @@ impl Locator {
     /// Sign changes found by the last search.
     pub fn found(&self) -> &[Crossing] {
         &self.found
+    }
+
+    /// Have all functions found by the last search changed their sign at the end of the searched step, too?
+    pub(crate) fn is_crossed_at_end(&self) -> bool {
+        let end = &self.g[self.samples * self.n..];
+        self.found.iter().all(|crossing| has_crossed(if crossing.rising { -1 } else { 1 }, end[crossing.index]))
     }
 
     /// The step ends where the functions have these values: they become the start values of the next.
@@ -404,6 +423,62 @@ fn follow_minimum<E>(
     Ok(None)
 }
 
+/// Evaluations in one valley at most. At a sharp bottom, each of them moves one of the chords onto its side.
+const MAX_VALLEY: usize = 8;
+
+/// Follows a convex |g| between the middle two of four points of one sign, those outside being known or not; the first point of the other
+/// sign, if any. It lies above the chords of the outer intervals, extended: only where these meet beyond zero is it evaluated.
+fn follow_valley<E>(
+    [before, from, to, after]: [Option<(f64, f64)>; 4],
+    mut g: impl FnMut(f64) -> Result<f64, E>,
+) -> Result<Option<(f64, f64)>, E> {
+    let (Some(mut a), Some(mut b)) = (from, to) else { return Ok(None) };
+    let sign = f64::from(sign_of(a.1));
+    let slope = |a: (f64, f64), b: (f64, f64)| sign * (b.1 - a.1) / (b.0 - a.0);
+    // slopes of the chords on both sides; at the ends of a step one is unknown, and the valley as steep as can be if it has come down
+    let mut falling =
+        before.map_or(if a.1.abs() >= b.1.abs() { f64::NEG_INFINITY } else { 0.0 }, |before| slope(before, a));
+    let mut rising = after.map_or(f64::INFINITY, |after| slope(b, after));
+    let width = b.0 - a.0;
+    for _ in 0..MAX_VALLEY {
+        if falling >= 0.0 || rising <= 0.0 {
+            return Ok(None);
+        }
+        // each chord, extended, meets zero inside: before x the one, after it the other
+        let zeros = [a.0 - a.1.abs() / falling, b.0 - b.1.abs() / rising];
+        if zeros[1] - zeros[0] < 1e-6 * width {
+            return Ok(None);
+        }
+        // below where they meet
+        let share = if falling.is_finite() && rising.is_finite() { rising / (rising - falling) } else { 0.5 };
+        let x = zeros[0] + share * (zeros[1] - zeros[0]);
+        if !(x > a.0 && x < b.0) {
+            return Ok(None);
+        }
+        let value = (x, g(x)?);
+        if sign * value.1 < 0.0 {
+            return Ok(Some(value));
+        }
+        // the half in which the chords reach further beyond zero
+        let (left, right) = (slope(a, value), slope(value, b));
+        if right <= 0.0 {
+            (a, falling) = (value, left);
+        } else if left >= 0.0 {
+            (b, rising) = (value, right);
+        } else {
+            let gap = |a: (f64, f64), b: (f64, f64), falling: f64, rising: f64| {
+                (b.0 - b.1.abs() / rising) - (a.0 - a.1.abs() / falling)
+            };
+            if gap(a, value, falling, right) >= gap(value, b, left, rising) {
+                (b, rising) = (value, right);
+            } else {
+                (a, falling) = (value, left);
+            }
+        }
+    }
+    Ok(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -465,6 +540,25 @@ mod tests {
         assert!(search(1.0, 4, Direction::Any, |s| (s - 0.56) * (s - 0.56) + 1e-6).0.is_empty());
         // nor is one that touches it
         assert!(search(1.0, 4, Direction::Any, |s| (s - 0.56) * (s - 0.56)).0.is_empty());
+    }
+
+    #[test]
+    fn valley_with_a_sharp_bottom_between_samples_is_found() {
+        // |s − bottom| of two steepnesses, 0.01 below zero at the bottom: at most 0.02 wide, samples 0.25 apart
+        for bottom in [0.1, 0.3, 0.37, 0.55, 0.62, 0.7, 0.9] {
+            for steepness in [1.0, 3.0] {
+                let valley = |s: f64| {
+                    let w = s - bottom;
+                    (if w < 0.0 { -w } else { steepness * w }) - 0.01 + 0.02 * w * w
+                };
+                let (found, n) = search(1.0, 4, Direction::Falling, valley);
+                assert_eq!(found.len(), usize::from(bottom > 0.2), "{bottom}");
+                assert!(n < 30, "{n}");
+                // the same above zero is no event
+                let clear = search(1.0, 4, Direction::Falling, |s| valley(s) + 0.02);
+                assert!(clear.0.is_empty() && clear.1 < 16, "{}", clear.1);
+            }
+        }
     }
 
     #[test]

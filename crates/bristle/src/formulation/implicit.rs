@@ -31,6 +31,10 @@ const GOOD_RATE: f64 = 0.05;
 /// D as a part of what it would be without friction: less than this is a jam.
 const LEAST_PIVOT: f64 = 1e-6;
 
+/// Residual of (1), relative to its terms, in event functions, however loose the tolerance: a hundredth of what the choice of modes
+/// takes for located (`modes::LOCATED`).
+const EVENT_ACCURACY: f64 = 1e-8;
+
 impl Machine {
     /// Accelerations of the joints that can move, those of the others being given. `efforts` has been there.
     pub(super) fn accelerate(&mut self, t: f64, accuracy: f64) -> Result<(), Failure> {
@@ -184,7 +188,7 @@ impl Machine {
 
     /// Accelerations, loads and the friction of stuck joints, for their event functions. `efforts` has been there.
     pub(super) fn look_at_stuck(&mut self, t: f64) -> Result<(), Failure> {
-        self.accelerate(t, self.accuracy)?;
+        self.accelerate(t, self.accuracy.min(EVENT_ACCURACY))?;
         let is_plain = self.driven.is_empty() && !self.ties.is_coupled();
         if self.formulation == Formulation::Jerk || self.pressed.is_empty() || !is_plain {
             return self.read_reactions();

@@ -35,7 +35,7 @@
 //! ```
 //!
 //! None of them starts at zero. θ is the absolute tolerance: below it a kink does not matter, and a bristle that trembles about
-//! zero velocity makes no events. ε is a thousandth of it: a joint that has just left rest has v = 0, and round-off in an interpolant does
+//! zero velocity makes no events. ε is a thousandth of it, or the smallest number where steps are not error-controlled: a joint that has just left rest has v = 0, and round-off in an interpolant does
 //! not call it back; once it has gone further than ε its event is v = 0 itself. A joint stuck exactly at its limit, or beyond it by rounding, has that much more to go.
 //! Corners, jumps and extrema of signals are events in time.
 //!
@@ -63,9 +63,6 @@ use bristle_multibody::{
     JointKind, Poses, Reaction, Row, State, Work, axis_row, kinematics, neutral, poses, reactions,
 };
 use nalgebra::DMatrix;
-
-/// ε where steps are not error-controlled, rad/s or m/s.
-const LEAST_VELOCITY: f64 = 1e-15;
 
 /// Residual of (1), relative to its terms, to which accelerations are found where nothing else is said.
 pub(super) const TIGHT: f64 = 1e-13;
@@ -200,9 +197,10 @@ pub(crate) enum Failure {
     NoAcceleration,
     /// There are none, or not on the branch that is continuous from zero friction.
     Jam(Jam),
-    /// Loads and modes do not settle.
-    Unsettled {
-        contact: usize,
+    /// No modes of these contacts were found that agree with their own reactions; whether all were tried.
+    Inconsistent {
+        contacts: Vec<usize>,
+        is_exhaustive: bool,
     },
     /// The convex solver of a `RealTime` step has not converged.
     Unbalanced {
@@ -417,7 +415,7 @@ impl Machine {
             is_any_unarmed: false,
             seen: vec![Kink::default(); n_contacts],
             kink_inertia: vec![0.0; n_contacts],
-            leaving: tolerances.map_or(LEAST_VELOCITY, |(_, absolute)| 1e-3 * absolute),
+            leaving: tolerances.map_or(f64::MIN_POSITIVE, |(_, absolute)| 1e-3 * absolute),
             piece: Piece::After(0.0),
             next_corner: None,
             xi: vec![0.0; n_v],
@@ -729,10 +727,24 @@ impl Machine {
             Failure::Unbalanced { contact } => {
                 Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
             }
-            Failure::Unsettled { contact } => {
-                let reason =
-                    "friction limits and loads do not settle: no modes are consistent with their own reactions";
-                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
+            Failure::Inconsistent { contacts, is_exhaustive } => {
+                let names: Vec<String> =
+                    contacts.iter().map(|&c| format!("`{}`", self.compiled.contact_name(c))).collect();
+                let (joint, names) = (contacts.first().copied().unwrap_or(0), names.join(", "));
+                let reason = if is_exhaustive {
+                    format!(
+                        "no modes are consistent with their own reactions (Painlevé paradox): each of the {} combinations \
+                         of stick and slip of {names} contradicts the friction limits or accelerations that go with it",
+                        3_usize.pow(contacts.len() as u32)
+                    )
+                } else {
+                    format!(
+                        "friction limits and loads do not settle: modes of {names} that are consistent with their own \
+                         reactions were not found, and {} contacts at rest are too many to try all combinations",
+                        contacts.len()
+                    )
+                };
+                Error::Modes { t, joint: self.compiled.contact_name(joint).into(), reason }
             }
         }
     }

@@ -24,6 +24,7 @@
 mod archive;
 mod branch;
 mod efforts;
+mod enumerate;
 mod events;
 mod fixed_step;
 mod implicit;

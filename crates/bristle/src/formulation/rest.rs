@@ -28,7 +28,7 @@ const NEAR: f64 = 1e-11;
 const HOLDING: f64 = 1e-10;
 
 /// The same for those that hold together, relative to what they hold.
-const OVERLOADED: f64 = 1e-8;
+pub(super) const OVERLOADED: f64 = 1e-8;
 
 /// Efforts below the limit by less than this, relative to it, have reached it: what event location leaves.
 const AT_LIMIT: f64 = 1e-6;
@@ -44,7 +44,7 @@ const MOVING: f64 = 1e-9;
 
 /// The part of its sliding level that a contact which breaks away is taken to have lost already where loads are reactions: see
 /// [`Machine::settle`]. Well above [`MOVING`] and rounding, well below [`AT_LIMIT`].
-const IMPENDING: f64 = 1e-7;
+pub(super) const IMPENDING: f64 = 1e-7;
 
 /// Choices in a row, each with the reactions of the one before.
 const MOST_ROUNDS: usize = 64;
@@ -74,7 +74,7 @@ pub(super) struct Rest {
     /// Contacts that are free, or have no dry friction, and stand still.
     standing: Vec<usize>,
     /// Contacts at rest, in order.
-    contacts: Vec<usize>,
+    pub contacts: Vec<usize>,
     /// Modes of all contacts before this event; of those at rest, and those that were tried last.
     mode_before: Vec<Mode>,
     was: Vec<Mode>,
@@ -340,7 +340,7 @@ impl Machine {
     /// Limits that follow from reactions follow from the choice. It is made with the reactions at hand, those with everything at rest
     /// locked to begin with, and made again with the reactions that it brings, until it is its own consequence. A joint that could not
     /// hold in one round is not raised in the next, whatever its load has become. Choices are finite in number but could go
-    /// round in circles: after [`MOST_ROUNDS`] that is an error with joint and time.
+    /// round in circles: after [`MOST_ROUNDS`] all of them are tried, see `enumerate`.
     ///
     /// With equal levels every acceleration is continuous at a break-away. In a machine at rest without gravity all of them vanish at
     /// that instant, and with them the reactions: rounding would decide limits and directions. The choice is therefore made for the
@@ -407,8 +407,7 @@ impl Machine {
             }
             self.estimate(t, IMPENDING)?;
         }
-        let changing = self.rest.contacts.iter().zip(&self.rest.tried).find(|(c, tried)| self.mode[**c] != **tried);
-        Err(Failure::Unsettled { contact: changing.map_or(0, |(&c, _)| c) })
+        self.enumerate_modes(t)
     }
 
     /// Whether everything at rest can stay there, found in O(n): then nothing is to be chosen. Leaves the modes at `Stuck`.
@@ -460,7 +459,7 @@ impl Machine {
     }
 
     /// The same with the friction of the contacts that break away reduced by a part of it.
-    fn take_up_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
+    pub(super) fn take_up_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
         let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
         let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
@@ -609,6 +608,7 @@ impl Machine {
         // no load begins where no corner follows
         let soon =
             self.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
+        let half_way = self.next_corner.map_or(t, |corner| t + 0.5 * (corner - t));
         let Self { compiled, rest, mode, piece, load, pressed, .. } = self;
         rest.breaking.clear();
         rest.stiction.clear();
@@ -620,8 +620,9 @@ impl Machine {
                 load[c]
             } else {
                 let normal = |t| contact.normal(&load_signal(contact.signal(), t, *piece)).0;
-                let now = normal(t);
-                if now == 0.0 { normal(soon) } else { now }
+                // one that begins with a vanishing slope is still nothing then, and is taken for as little of what it will be
+                let loads = [normal(t), normal(soon), BEGINNING * normal(half_way)];
+                loads.into_iter().find(|n| *n > 0.0).unwrap_or(0.0)
             };
             let n = contact.arm * n;
             // against backward motion a one-way clutch has another load

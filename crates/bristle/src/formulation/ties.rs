@@ -115,6 +115,15 @@ impl Archived for Ties {
     }
 }
 
+/// The remainder of a row that could not be added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Left {
+    /// Of its right-hand side.
+    pub offset: f64,
+    /// Whether the rows before imply it. Otherwise known velocities alone are left in it, which may contradict it.
+    pub is_implied: bool,
+}
+
 impl Ties {
     pub fn new(compiled: &Compiled) -> Self {
         let (n_v, coupled) = (compiled.model.n_v, &compiled.coupled);
@@ -219,6 +228,16 @@ impl Ties {
         })
     }
 
+    /// Size of the terms of dependent coordinate or rate `v` of `x`: that of a coordinate has a constant, too.
+    pub fn size(&self, v: usize, x: &[f64], has_constant: bool) -> f64 {
+        let NOWHERE = self.number[v] else {
+            let d = self.number[v];
+            let constant = if has_constant { self.constant[d].abs() } else { 0.0 };
+            return self.terms_of(d).iter().fold(constant, |size, &(i, c)| size + (c * x[i]).abs());
+        };
+        x[v].abs()
+    }
+
     fn terms_of(&self, d: usize) -> &[(usize, f64)] {
         &self.terms[self.start[d]..self.start[d + 1]]
     }
@@ -272,9 +291,9 @@ impl Ties {
         }
     }
 
-    /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. `false` if the rows before imply it, and
-    /// what is left of the offset then.
-    pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), f64> {
+    /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. If the rows before leave nothing that
+    /// could depend, the remainder of the row.
+    pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), Left> {
         let new = self.pivots.len();
         let Self { rows, row_of, columns, column_of, own, .. } = self;
         rows.drop(new, |_| true);
@@ -301,7 +320,7 @@ impl Ties {
         let found = terms.iter().map(|term| column_of[term.0]).chain(all);
         let found = found.into_iter().find(|&k| rows.at(new, k) != 0.0 && !is_known(columns[k]));
         let Some(column) = found else {
-            let left = rows.right(new);
+            let left = Left { offset: rows.right(new), is_implied: rows.row(new).iter().all(|entry| entry.1 == 0.0) };
             rows.drop(new, |_| true);
             return Err(left);
         };

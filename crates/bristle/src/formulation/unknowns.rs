@@ -2,6 +2,7 @@
 //! laws, integrals of the controllers.
 
 use super::machine::Machine;
+use super::ties::Left;
 use crate::error::Error;
 use crate::scene::Formulation;
 use bristle_friction::{FrictionLaw, Mode};
@@ -186,8 +187,11 @@ impl Machine {
             for ((contact, mode), led) in compiled.contacts.iter().zip(&*mode).zip(&*led) {
                 let Some(b) = contact.b else { continue };
                 if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !led {
-                    let _ = ties.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
-                    ties.group(contact.v, b);
+                    let added = ties.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
+                    // a row between locked and prescribed joints alone binds nothing: they may be pulled apart
+                    if added.map_or_else(|left| left.is_implied, |()| true) {
+                        ties.group(contact.v, b);
+                    }
                 }
             }
             ties.finish(xi, |v| is_known(v) && !driven.iter().any(|driven| driven.v == v));
@@ -221,8 +225,10 @@ impl Machine {
             for (given, (told, what)) in
                 [&mut self.xi, &mut self.v].into_iter().zip([(&*xi_told, "position"), (&*v_told, "velocity")])
             {
+                let size = self.ties.size(d, told, what == "position");
                 let (given, told) = (&mut given[d], told[d]);
-                if (*given - told).abs() > 1e-9 * (1.0 + told.abs()) && *given != 0.0 {
+                // nine digits of what the couplings add up, whatever the units
+                if (*given - told).abs() > 1e-9 * size && *given != 0.0 {
                     let coupled = &self.compiled.coupled;
                     let its = coupled.ties.iter().filter(|tie| tie.terms.iter().any(|term| term.0 == d));
                     let its: Vec<&str> = its.map(|tie| coupled.elements[tie.element].name.as_str()).collect();
@@ -252,7 +258,7 @@ impl Machine {
             if ties.add(&tie.terms, ties.offset[k], is_given).is_ok() {
                 continue;
             }
-            if let Err(left) = ties.add(&tie.terms, ties.offset[k], is_led) {
+            if let Err(Left { offset: left, .. }) = ties.add(&tie.terms, ties.offset[k], is_led) {
                 let name = compiled.coupled.elements[tie.element].name.clone();
                 let others: Vec<&str> = compiled.coupled.ties[..k]
                     .iter()
@@ -271,7 +277,8 @@ impl Machine {
                     return Err(Error::Coupling { name, reason });
                 }
                 let with: Vec<&str> = others.into_iter().chain(led).collect();
-                let is_consistent = tie.offset.is_none() || left.abs() <= 1e-9 * (1.0 + ties.offset[k].abs());
+                let size = tie.terms.iter().map(|&(v, c)| (c * xi[v]).abs()).sum::<f64>() + ties.offset[k].abs();
+                let is_consistent = tie.offset.is_none() || left.abs() <= 1e-9 * size;
                 let reason = if is_consistent {
                     let tie = if with.len() == 1 { "ties" } else { "tie" };
                     format!("it ties what {} {tie} already: take one of them out", list(&with))

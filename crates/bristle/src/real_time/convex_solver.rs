@@ -54,9 +54,9 @@ const CLOSE: f64 = 1e-6;
 /// Rounding errors of ω, to which stiff contacts respond.
 const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
-/// Efforts smaller than this, N·m s or N s, are none: what has died away is not to be solved for, relative to itself,
-/// for ever.
-const NO_EFFORT: f64 = 1e-60;
+/// Impulses below this are zero: their squares underflow, so a motion that has died away cannot be resolved relative to
+/// itself. √(2⁻¹⁰²²), whatever the units.
+const NO_EFFORT: f64 = 1.5e-154;
 
 /// Penalty ρ, relative to the effective inertia 1/Σ W_j²/R_jj of the contact.
 const PENALTY: f64 = 1e6;

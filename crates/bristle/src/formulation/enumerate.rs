@@ -1,0 +1,116 @@
+//! Modes by exhaustive enumeration, where the iteration of limits and reactions in `rest` does not end.
+//!
+//! Limits that are reactions make the choice a nonlinear complementarity problem: modes decide accelerations, accelerations
+//! reactions, and reactions limits. The iteration takes a choice from the reactions of the choice before, and can go round in
+//! a circle although a consistent choice exists. Every combination of modes is then tried by itself, with the accelerations
+//! and reactions that go with it:
+//!
+//! ```text
+//! stuck        |f| ≤ r N stiction,   f what equilibrium requires
+//! forward       a ≥ 0                f = +r N kinetic
+//! backward      a ≤ 0                f = −r N kinetic
+//! ```
+//!
+//! Combinations come in the order of the selection rule: those in which every contact of the event slips before the others,
+//! fewer slipping contacts before more, then by their place in the machine. The first that is consistent is taken. If there is none
+//! the state has no solution with finite forces, which is a Painlevé paradox, and the error says so.
+
+use super::machine::{Failure, Machine};
+use super::rest::{IMPENDING, OVERLOADED, Touched};
+use bristle_friction::Mode;
+
+/// Contacts at rest whose modes are enumerated at most: 3⁹ = 19,683 combinations.
+const MAX_ENUMERATED: usize = 9;
+
+/// Accelerations against the direction of slip below this, relative to the largest of their kind, are rounding. Well below
+/// what [`IMPENDING`] of the friction of a contact that breaks away makes.
+const ROUNDING: f64 = 1e-11;
+
+/// Mode number `k` of a contact in a combination, a number with base 3.
+fn mode_of(combination: usize, k: u32) -> Mode {
+    match combination / 3_usize.pow(k) % 3 {
+        0 => Mode::Stuck,
+        1 => Mode::Forward,
+        _ => Mode::Backward,
+    }
+}
+
+impl Machine {
+    /// Tries all combinations of modes of the contacts at rest, and applies the first that is consistent.
+    pub(super) fn enumerate_modes(&mut self, t: f64) -> Result<(), Failure> {
+        let contacts = std::mem::take(&mut self.rest.contacts);
+        let found = self.enumerate_modes_of(t, &contacts);
+        let failure =
+            || Failure::Inconsistent { contacts: contacts.clone(), is_exhaustive: contacts.len() <= MAX_ENUMERATED };
+        let result = found.and_then(|found| if found { Ok(()) } else { Err(failure()) });
+        self.rest.contacts = contacts;
+        result
+    }
+
+    fn enumerate_modes_of(&mut self, t: f64, contacts: &[usize]) -> Result<bool, Failure> {
+        if contacts.len() > MAX_ENUMERATED {
+            return Ok(false);
+        }
+        let n = contacts.len() as u32;
+        let breaks = |machine: &Self, k: u32| machine.rest.touched[contacts[k as usize]] == Touched::BreaksAway;
+        for keeps_event in [true, false] {
+            for n_slipping in 0..=contacts.len() {
+                for combination in 0..3_usize.pow(n) {
+                    let modes = || (0..n).map(|k| mode_of(combination, k));
+                    let follows = (0..n).all(|k| !breaks(self, k) || mode_of(combination, k) != Mode::Stuck);
+                    if modes().filter(|mode| *mode != Mode::Stuck).count() != n_slipping || follows != keeps_event {
+                        continue;
+                    }
+                    for (&c, mode) in contacts.iter().zip(modes()) {
+                        self.mode[c] = mode;
+                    }
+                    if self.is_consistent(t, contacts)? {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the modes of the contacts at rest agree with the accelerations and reactions that go with them, which are left in place.
+    fn is_consistent(&mut self, t: f64, contacts: &[usize]) -> Result<bool, Failure> {
+        // directions: for the motion that impends
+        if !self.has_solution(t, IMPENDING)? {
+            return Ok(false);
+        }
+        let mut largest = [0.0_f64; 2];
+        for (k, a) in self.a.iter().enumerate() {
+            let largest = &mut largest[usize::from(self.compiled.model.turns(k))];
+            *largest = largest.max(a.abs());
+        }
+        let goes = |&c: &usize| {
+            let contact = &self.compiled.contacts[c];
+            let rounding = ROUNDING * largest[usize::from(self.compiled.model.turns(contact.v))];
+            self.mode[c].direction() * contact.rate(&self.a) >= -rounding
+        };
+        if !contacts.iter().all(goes) || !self.has_solution(t, 0.0)? {
+            return Ok(false);
+        }
+        let holds = |&c: &usize| match self.ties.margin(c) {
+            _ if self.mode[c] != Mode::Stuck => true,
+            Some((margin, _)) => margin >= -OVERLOADED,
+            None => {
+                let [up, down] = self.limits(c);
+                let f = self.friction[c];
+                f <= up * (1.0 + OVERLOADED) && -f <= down * (1.0 + OVERLOADED)
+            }
+        };
+        Ok(contacts.iter().all(holds))
+    }
+
+    /// Accelerations and reactions that go with the modes, the friction of contacts that break away being reduced. `false` where they jam.
+    fn has_solution(&mut self, t: f64, reduction: f64) -> Result<bool, Failure> {
+        match self.take_up_reduced(t, reduction) {
+            Ok(()) => Ok(true),
+            Err(Failure::Jam(_) | Failure::NoAcceleration) => Ok(false),
+            Err(Failure::Mechanics(bristle_multibody::Error::Jam { .. })) => Ok(false),
+            Err(failure) => Err(failure),
+        }
+    }
+}

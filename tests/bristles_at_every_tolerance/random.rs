@@ -190,8 +190,8 @@ pub struct Shown {
     pub rows: Vec<Rows>,
     /// Accepted.
     pub steps: usize,
-    /// Evaluations of the right-hand side.
-    pub evaluations: usize,
+    /// Evaluations of the right-hand side, steps rejected, events.
+    pub counts: [usize; 3],
 }
 
 /// A recording that ends its run after so many steps.
@@ -232,7 +232,8 @@ pub fn run(machine: &Machine, scene: &Scene, most: usize) -> Result<Shown, Strin
         let [q, v, f] = ["position", "velocity", "friction"].map(|what| channel(&format!("{name}.{what}")));
         shown.rows.push(Rows { q: q?, v: v?, f: f? });
     }
-    (shown.steps, shown.evaluations) = (sim.stats().n_accepted, sim.stats().n_rhs);
+    let stats = sim.stats();
+    (shown.steps, shown.counts) = (stats.n_accepted, [stats.n_rhs, stats.n_rejected, stats.n_events]);
     Ok(shown)
 }
 

@@ -46,6 +46,9 @@ const RESOLUTION: f64 = 3e-5;
 /// contact that slips at ten million times its Stribeck velocity.
 const FINEST: f64 = 1e-8;
 
+/// No position is asked for more closely than a step's rounding leaves it, in units of it: as of `rtol`.
+const ROUNDING: f64 = 1e-14;
+
 /// How far beyond its bound a deflection may be, in units of it: above the errors that (1) allows, and the noise of
 /// explicit steps at the border of stability.
 const BEYOND: f64 = 1e-4;
@@ -63,14 +66,16 @@ impl Machine {
         self.compiled.contacts.iter().any(|contact| contact.law.n_states() > 0)
     }
 
-    /// (1) and (2) at (t, y) into `each`, infinite where they say nothing.
-    pub(super) fn bound_tolerances(&mut self, t: f64, y: &[f64], each: &mut [f64]) {
+    /// (1), (2) and (3) for a step of length `h` from (t, y) into `each`, infinite where they say nothing.
+    pub(super) fn bound_tolerances(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
         each.fill(f64::INFINITY);
         if !self.has_bristles() {
             return;
         }
         self.scatter(t, y);
         let n = self.active.len();
+        // norms of errors are means over all unknowns: what is within this part of its bound on average is within it
+        let share = 1.0 / (each.len() as f64).sqrt();
         let mut next = self.per_velocity() * n;
         for ((contact, state), is_frozen) in self.compiled.contacts.iter().zip(&self.state).zip(&self.frozen) {
             let law = &contact.law;
@@ -80,15 +85,19 @@ impl Machine {
             }
             let (slip, level) = (contact.arm * contact.rate(&self.v), law.largest_level());
             let now = law.evaluate(slip, *state);
-            each[next] = (RESOLUTION * level / now.effort_state[0].abs().max(1.0)).max(FINEST * level);
+            // (1)
+            each[next] = share * (RESOLUTION * level / now.effort_state[0].abs().max(1.0)).max(FINEST * level);
             next += law.n_states();
-            // a law without Stribeck velocity has no speed of its own
-            let own = law.stribeck_velocity();
-            let speed = own.map_or(f64::INFINITY, |v_s| v_s.max(slip.abs()));
-            let finest = FINEST * slip.abs().max(own.unwrap_or(0.0));
-            let rate = (RESOLUTION * speed.min(level / now.effort_v.abs())).max(finest) / contact.arm;
+            // (2), (3)
+            let (deflection, own) = (level / law.sigma0(), law.stribeck_velocity());
+            let speed = slip.abs().max(own.map_or(deflection / h, |v_s| v_s.min(deflection / h)));
+            let finest = FINEST * slip.abs().max(own.unwrap_or(0.0).min(deflection / h));
+            let rate = share * (RESOLUTION * speed.min(level / now.effort_v.abs())).max(finest) / contact.arm;
+            let path = share * RESOLUTION * deflection.max(h * slip.abs()) / contact.arm;
             for v in std::iter::once(contact.v).chain(contact.b) {
                 for (place, coefficient) in self.ties.made_of(v) {
+                    let bound = &mut each[place];
+                    *bound = bound.min((path / coefficient.abs()).max(ROUNDING * y[place].abs()));
                     each[n + place] = each[n + place].min(rate / coefficient.abs());
                 }
             }

@@ -40,7 +40,7 @@ use bristle_friction::FrictionLaw;
 
 /// ε: break-away multiplies what was wrong before, some hundredfold, and shall be right to 1 %; a third of that,
 /// because errors of steps add up.
-const RESOLUTION: f64 = 3e-5;
+const RESOLUTION: f64 = 1e-5;
 
 /// No bound is finer than this part of the law's scales, the default relative tolerance: (1) would ask for less than rounding of a
 /// contact that slips at ten million times its Stribeck velocity.
@@ -77,7 +77,9 @@ impl Machine {
         // norms of errors are means over all unknowns: what is within this part of its bound on average is within it
         let share = 1.0 / (each.len() as f64).sqrt();
         let mut next = self.per_velocity() * n;
-        for ((contact, state), is_frozen) in self.compiled.contacts.iter().zip(&self.state).zip(&self.frozen) {
+        let kinks = self.kink_speed.iter_mut();
+        let states = self.state.iter().zip(&self.frozen);
+        for ((contact, (state, is_frozen)), kink) in self.compiled.contacts.iter().zip(states).zip(kinks) {
             let law = &contact.law;
             if law.n_states() == 0 || *is_frozen {
                 next += law.n_states();
@@ -93,6 +95,7 @@ impl Machine {
             let speed = slip.abs().max(own.map_or(deflection / h, |v_s| v_s.min(deflection / h)));
             let finest = FINEST * slip.abs().max(own.unwrap_or(0.0).min(deflection / h));
             let rate = share * (RESOLUTION * speed.min(level / now.effort_v.abs())).max(finest) / contact.arm;
+            *kink = share * RESOLUTION * own.map_or(deflection / h, |v_s| v_s.min(deflection / h)) / contact.arm;
             let path = share * RESOLUTION * deflection.max(h * slip.abs()) / contact.arm;
             for v in std::iter::once(contact.v).chain(contact.b) {
                 for (place, coefficient) in self.ties.made_of(v) {
@@ -130,7 +133,8 @@ impl Machine {
     /// θ of the kink of contact `c` from the one that the tolerance would give.
     pub(super) fn kink_threshold(&self, c: usize, theta: f64) -> f64 {
         let contact = &self.compiled.contacts[c];
-        contact.law.stribeck_velocity().map_or(theta, |v_s| theta.min(KINK * v_s / contact.arm))
+        let own = contact.law.stribeck_velocity().map_or(theta, |v_s| theta.min(KINK * v_s / contact.arm));
+        own.min(self.kink_speed[c])
     }
 
     /// Remembers the first step of prescribed length that breaks (3), at its end (t, y).

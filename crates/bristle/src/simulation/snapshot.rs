@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 5;
+const VERSION: u64 = 6;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 

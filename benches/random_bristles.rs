@@ -46,7 +46,10 @@ fn main() {
                         let mark = if off.is_right() { "right" } else { "WRONG" };
                         n_wrong += usize::from(!off.is_right());
                         if is_all || !off.is_right() {
-                            println!("{mark} {} {method:?} {tolerance:e} {off:.4?} {} steps {:?}", machine.name, shown.steps, shown.counts);
+                            println!(
+                                "{mark} {} {method:?} {tolerance:e} {off:.4?} {} steps {:?}",
+                                machine.name, shown.steps, shown.counts
+                            );
                         }
                     }
                     Err(error) if error.starts_with("more than") => n_long += 1,
@@ -58,5 +61,7 @@ fn main() {
             }
         }
     }
-    println!("{n_machines} machines, {n_runs} runs: {n_wrong} wrong, {n_errors} errors, {n_long} too long; steps {steps:?}");
+    println!(
+        "{n_machines} machines, {n_runs} runs: {n_wrong} wrong, {n_errors} errors, {n_long} too long; steps {steps:?}"
+    );
 }

@@ -13,14 +13,14 @@
 //! that of a fully bent bristle.
 
 use bristle::prelude::*;
-use bristle::{Event, Record};
 use bristle::scene::{Control, Formulation, Method};
+use bristle::{Event, Record};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-/// A scene as text, with `{level}` for a factor of all friction levels.
+/// A scene as text, and where to look.
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// Kind and laws.
@@ -154,7 +154,7 @@ impl Machine {
         Self { name, text, duration, contacts: vec![("slide".to_owned(), speed)] }
     }
 
-    /// The scene, to be solved so; all masses and inertias times `mass`.
+    /// The scene, to be solved so.
     pub fn scene(&self, method: Method, (rtol, atol): (f64, f64), formulation: Formulation) -> Result<Scene, String> {
         let mut scene = Scene::parse(&self.text, &self.name).map_err(|error| format!("{error}\n{}", self.text))?;
         scene.solver.method = Some(method);
@@ -311,7 +311,7 @@ pub fn difference(machine: &Machine, a: &Shown, b: &Shown, factor: f64) -> Off {
     off
 }
 
-/// The tight run, if the machine has one answer: not one that another tolerance, 1e-5 more mass or another rate of break-away changes.
+/// The tight run, if the machine has one answer: not one that another tolerance, 1e-4 more mass or another rate of break-away changes.
 pub fn reference(machine: &Machine, most: usize) -> Option<Shown> {
     let scene = machine.scene(Method::Radau5, (1e-10, 1e-13), Formulation::Implicit).ok()?;
     let tight = run(machine, &scene, most).ok()?;

@@ -298,6 +298,10 @@ impl Driver {
         let h_cap = self.h_cap;
 
         let is_guarded = self.options.control.is_guarded();
+        // of the state alone, whatever was attempted last: a first step is estimated with these bounds
+        if is_guarded {
+            system.resolution(t, self.h_next, &self.y[..n], &mut self.tolerance.bound[..n]);
+        }
         let mut wanted = self.plan(system, t_stop)?;
         // shortened for the sake of an event that may follow at once
         let is_capped = wanted == h_cap;

@@ -412,7 +412,7 @@ impl Machine {
             backward: vec![false; n_contacts],
             slack: vec![0.0; n_contacts],
             heading: vec![1.0; n_contacts],
-            kink_speed: vec![f64::INFINITY; n_contacts],
+            kink_speed: vec![f64::MAX; n_contacts],
             is_controlled: tolerances.is_some(),
             kinks: tolerances.map(|(_, absolute)| absolute),
             kink: Kinks::Velocity,

@@ -8,8 +8,12 @@
 //! Right: as many break-aways as in a run at 1e-11, each within 1 % of its time, each peak within 2 %. Tolerances are
 //! relative *and* absolute: an absolute tolerance of 1e-2 m/s is ten times the Stribeck velocity of the slider.
 //!
+//! Random machines are held to the same, and to positions within 2 % of the range of motion; many more of them:
+//! `cargo bench -p bristle --bench random_bristles`.
+//!
 //! The whole table: `cargo bench -p bristle --bench bristles`, in `benches/BRISTLES.md`.
 
+mod random;
 mod table;
 
 use bristle::prelude::*;
@@ -140,4 +144,27 @@ fn fixed_steps_too_long_for_bristles_are_warned_of() {
     };
     assert!(warned(1e-2));
     assert!(!warned(1e-4));
+}
+
+#[test]
+fn random_machines() {
+    // 70,000 steps are no error but take too long here: none of these runs needs so many
+    let alpha = |spectral_radius: f64| Method::GeneralizedAlpha { spectral_radius };
+    let mut n_runs = 0;
+    for seed in [6, 8, 12, 42, 44, 46, 49, 67, 72, 81] {
+        let machine = random::Machine::new(seed);
+        let Some(tight) = random::reference(&machine, 70_000) else { panic!("{seed} has no clear answer") };
+        for method in [Method::Radau5, alpha(0.0), alpha(0.8), alpha(1.0)] {
+            for tolerance in [1e-2, 1e-4, 1e-6] {
+                let scene = machine.scene(method, (tolerance, tolerance), Formulation::Implicit).unwrap();
+                let Ok(shown) = random::run(&machine, &scene, 70_000) else { continue };
+                let off = random::difference(&machine, &shown, &tight, 1.0);
+                let (name, counts) = (&machine.name, shown.counts);
+                assert!(off.is_right(), "{name} {method:?} {tolerance:e}: {off:?} {counts:?}\n{}", machine.text());
+                n_runs += 1;
+            }
+        }
+    }
+    // none of them needs to be an error
+    assert_eq!(n_runs, 120);
 }

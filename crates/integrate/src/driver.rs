@@ -300,8 +300,9 @@ impl Driver {
         let h_cap = self.h_cap;
 
         let is_guarded = self.options.control.is_guarded();
+        // of the state alone, whatever was attempted last: a first step is estimated with these bounds
         if is_guarded {
-            system.resolution(t, &self.y[..n], &mut self.tolerance.bound[..n]);
+            system.resolution(t, self.h_next, &self.y[..n], &mut self.tolerance.bound[..n]);
         }
         let mut wanted = self.plan(system, t_stop)?;
         // shortened for the sake of an event that may follow at once
@@ -323,6 +324,9 @@ impl Driver {
             let rest = t_stop - t;
             lands = wanted * (1.0 + 1e-8) >= rest;
             h = if lands { rest } else { wanted };
+            if is_guarded {
+                system.resolution(t, h, &self.y[..n], &mut self.tolerance.bound[..n]);
+            }
 
             let result = self.stepper.step(system, t, h, &self.y[..n], &self.tolerance, &mut self.stats);
             let result = match result {

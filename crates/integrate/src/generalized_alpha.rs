@@ -22,8 +22,8 @@
 //! trapezoidal rule, so that is what the first step is.
 //!
 //! **Error estimate.** The difference to the integrals of the parabola through the last three rates, O(h³), filtered by the Newton matrix
-//! so that stiff components do not count what the next step will damp. With ρ∞ near 1 it damps little, and they ring:
-//! see [`System::misfit`].
+//! so that stiff components do not count what the next step will damp: q, v and z together, because what z and q do not
+//! share is never damped. With ρ∞ near 1 little is damped, and stiff components ring: see [`System::misfit`].
 //!
 //! **Interpolant.** Cubic Hermite on both ends, O(h⁴); a stiff component that rings by δ at the ends does so by δ h|λ|/8
 //! between them.
@@ -339,17 +339,8 @@ impl GeneralizedAlpha {
             }
         }
 
-        // e ← S⁻¹ µM e: v and z together, then q
-        self.weigh_by_mass(n2);
-        self.lu.solve(&mut self.filtered[..n - n2]);
-        self.error[n2..n].copy_from_slice(&self.filtered[..n - n2]);
+        self.filter();
         stats.n_solve += 1;
-        if n2 > 0 {
-            self.weigh_by_mass(0);
-            self.lu.solve(&mut self.filtered[..n - n2]);
-            self.error[..n2].copy_from_slice(&self.filtered[..n2]);
-            stats.n_solve += 1;
-        }
         // unknowns of higher index: their errors are larger by 1/h, 1/h² without doing harm
         if self.linear.form() != Form::Explicit {
             for (i, error) in self.error[..n].iter_mut().enumerate() {
@@ -359,18 +350,34 @@ impl GeneralizedAlpha {
         tolerance.norm(&self.error[..n], &self.y0[..n], &self.y1[..n])
     }
 
-    /// µM e into `filtered`, where e is `error` of v and z (`start` = n₂), or of q in the place of v (`start` = 0).
-    fn weigh_by_mass(&mut self, start: usize) {
-        let (n, n2) = (self.n, self.n2);
-        let count = if start == n2 { n - n2 } else { n2 };
+    /// Filters `error`: e = (e_q, e_w) with w = (v, z) becomes x with
+    ///
+    /// ```text
+    ///     x_q = e_q + h β/γ x_v          (µM − hγ J_w) x_w − hγ J_q x_q = µM e_w
+    ///     ⇒ S x_w = µM e_w + hγ J_q e_q,   S the Newton matrix
+    /// ```
+    ///
+    /// Errors that stiff forces undo vanish. An error of q that z does not share stays whole: β/γ = γ̃/µ̃ for every ρ∞, so
+    /// that x_q − x_z = e_q − e_z where ż = v. A bristle that bends by less than its joint has moved has slipped, and no
+    /// force brings that back.
+    fn filter(&mut self) {
+        let (n, n2, h) = (self.n, self.n2, self.h);
         let table = if self.is_first { self.trapezoidal } else { self.damped };
-        let weighted = |k: usize| table[usize::from(k >= n2)].mu() * self.error[start + k];
+        let gamma = table[0].gamma;
         for i in 0..n - n2 {
-            self.filtered[i] = if self.linear.form() == Form::Explicit {
-                if i < count { weighted(i) } else { 0.0 }
+            let weighted = |k: usize| table[usize::from(k >= n2)].mu() * self.error[n2 + k];
+            let inertial = if self.linear.form() == Form::Explicit {
+                weighted(i)
             } else {
-                (0..count).map(|k| self.linear.mass[(n2 + i, n2 + k)] * weighted(k)).sum()
+                (0..n - n2).map(|k| self.linear.mass[(n2 + i, n2 + k)] * weighted(k)).sum()
             };
+            let jac = self.linear.jac.row(n2 + i);
+            self.filtered[i] = inertial + h * gamma * (0..n2).map(|k| jac[k] * self.error[k]).sum::<f64>();
+        }
+        self.lu.solve(&mut self.filtered[..n - n2]);
+        self.error[n2..n].copy_from_slice(&self.filtered[..n - n2]);
+        for k in 0..n2 {
+            self.error[k] += h * table[0].beta / gamma * self.filtered[k];
         }
     }
 }

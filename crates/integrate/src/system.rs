@@ -226,9 +226,9 @@ pub trait System {
         each.fill(atol);
     }
 
-    /// Bounds on the tolerance of each unknown in a step from (t, y) under error control, however loose the one asked
-    /// for: the scale over which friction falls with speed, for one. Infinite by default.
-    fn resolution(&mut self, _t: f64, _y: &[f64], _each: &mut [f64]) {}
+    /// Bounds on the tolerance of each unknown in a step of length `h` from (t, y) under error control, however loose the
+    /// one asked for: the scale over which friction falls with speed, for one. Infinite by default.
+    fn resolution(&mut self, _t: f64, _h: f64, _y: &[f64], _each: &mut [f64]) {}
 
     /// By how much a step of length `h` from `y0` goes where the solution cannot, 1 at the limit: bounds that the
     /// equations keep and a stepper need not, equations that the interpolant `y` with its rate `dy` does not satisfy at

@@ -69,6 +69,7 @@ impl Archived for Machine {
             mode,
             slack,
             heading,
+            kink_speed,
             seen,
             piece,
             next_corner,
@@ -100,7 +101,10 @@ impl Archived for Machine {
             changes,
             real_time,
         } = self;
-        for list in [q_ref, tie_effort, slack, heading, xi, v, tau, a, q, friction, load, integral, kappa, b, x, bent] {
+        for list in [q_ref, tie_effort, slack, heading, kink_speed, xi, v, tau, a, q, friction, load, integral, kappa] {
+            list.archive(archive);
+        }
+        for list in [b, x, bent] {
             list.archive(archive);
         }
         for Kink { way, size, position, parts, at, noise, is_near, segment } in seen {

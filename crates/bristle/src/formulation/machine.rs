@@ -281,6 +281,8 @@ pub struct Machine {
     pub(super) slack: Vec<f64>,
     /// Direction of slip of a bristle since its last kink, ±1.
     pub(super) heading: Vec<f64>,
+    /// θ of the kink of each contact's bristle in the present step, rad/s or m/s: see `resolution`.
+    pub(super) kink_speed: Vec<f64>,
     /// Whether errors control the steps.
     pub(super) is_controlled: bool,
     /// θ of the kinks' event functions; `None` where they are no events.
@@ -408,6 +410,7 @@ impl Machine {
             backward: vec![false; n_contacts],
             slack: vec![0.0; n_contacts],
             heading: vec![1.0; n_contacts],
+            kink_speed: vec![f64::MAX; n_contacts],
             is_controlled: tolerances.is_some(),
             kinks: tolerances.map(|(_, absolute)| absolute),
             kink: Kinks::Velocity,

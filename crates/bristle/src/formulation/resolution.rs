@@ -8,29 +8,41 @@
 //!
 //! ```text
 //! error of s         ≤ ε g_max / max(1, |∂τ/∂s|)                                       (1)
-//! error of v         ≤ ε min( max(v_s, |v|), g_max / |∂τ/∂v| )                         (2)
-//! |s|                ≤ (1 + 1e-4) g_max, or |s₀| + 1e-4 g_max where that is more        (3)
-//! |∂τ/∂s| |ṡ − σ₀ż(v, s)| / (1/h + |∂(σ₀ż)/∂s|) ≤ ϕ g_max                              (4)
+//! error of v         ≤ ε min( max(min(v_s, g_max/(σ₀h)), |v|), g_max / |∂τ/∂v| )       (2)
+//! error of q         ≤ max( ε_q g_max/σ₀, ε h|v| )                                     (3)
+//! |s|                ≤ (1 + 1e-4) g_max, or |s₀| + 1e-4 g_max where that is more        (4)
+//! |∂τ/∂s| |ṡ − σ₀ż(v, s)| / (1/h + |∂(σ₀ż)/∂s|) ≤ ϕ g_max                              (5)
 //! ```
 //!
-//! (1) and (2) bound the tolerances, whatever they are, down to 1e-8 of g_max and of the speed ([`System::resolution`]). While a joint slides ∂τ/∂s = 1 −
-//! σ₁|v|/g is a hundred and more: what is right to the fourth digit in s is wrong in the second of friction.
+//! (1), (2) and (3) bound the tolerances, whatever they are ([`System::resolution`]), and hold for each unknown: the
+//! norm of errors is a mean over all of them. While a joint slides ∂τ/∂s = 1 − σ₁|v|/g is a hundred and more: what is
+//! right to the fourth digit in s is wrong in the second of friction.
 //!
-//! (3) is an invariant. Where |s| ≥ g(v) bristles only straighten: LuGre's equation says so (Canudas de Wit et al.
+//! (2) needs no speed of the law. An error δv bends the bristle by σ₀ δv for the length h of the step, or for the
+//! relaxation time g/(σ₀|v|) where that is shorter: σ₀ δv min(h, g/(σ₀|v|)) ≤ ε g. `Dahl` has no other scale; laws that
+//! weaken with speed have v_s too.
+//!
+//! (3) is about creep. Below break-away the force fixes s, and the joint stands at q = s/σ₀ + ∫ a|v|s/g dt: whatever a
+//! step gets wrong in that integral stays, and no force brings it back. Errors of thousands of steps add up.
+//!
+//! (4) is an invariant. Where |s| ≥ g(v) bristles only straighten: LuGre's equation says so (Canudas de Wit et al.
 //! 1995; Acho et al. 2004, property 1), that of `LuGre2` is the same in s, and `ElastoPlastic` has α = 1 there. So |s|
 //! ≤ max g once it is there, and falls until it is. Bristles that start further out (`bristle: (z: …)`) may not bend
 //! further: s₀ is where the step starts.
 //!
-//! (4) is the defect of the interpolant in the bristle's own equation, as an error of friction: over times shorter than
+//! (5) is the defect of the interpolant in the bristle's own equation, as an error of friction: over times shorter than
 //! the relaxation time it adds up for the whole step h, over longer ones it is forgotten. A stepper that damps little
 //! (`GeneralizedAlpha` near ρ∞ = 1) makes bristles ring about g from step to step, below the tolerance at the ends of
 //! its steps and far above between them.
 //!
+//! The kink of |v| is located to θ, the error that (2) allows at v = 0: closer than the speeds of pre-sliding, above the
+//! noise of a joint that stands.
+//!
 //! Frozen bristles (`open: Frozen`, no load) obey another equation, ṡ = 0, and ask for nothing.
 //!
-//! (3) and (4) are looked at within each step and at its end ([`System::misfit`]). Under `Elementary`, the textbook rule, tolerances are
-//! taken as they are and none of this applies. Steps of a prescribed length are
-//! never rejected: there the first that breaks (3) is remembered, for a warning.
+//! (4) and (5) are looked at within each step and at its end ([`System::misfit`]). Under `Elementary`, the textbook rule,
+//! tolerances are taken as they are and none of this applies. Steps of a prescribed length are never rejected: there the
+//! first that breaks (4) is remembered, for a warning.
 //!
 //! [`System::resolution`]: bristle_integrate::System::resolution
 //! [`System::misfit`]: bristle_integrate::System::misfit
@@ -38,13 +50,19 @@
 use super::machine::Machine;
 use bristle_friction::FrictionLaw;
 
-/// ε: break-away multiplies what was wrong before, some hundredfold, and shall be right to 1 %; a third of that,
+/// ε: break-away multiplies what was wrong before, some hundredfold, and shall be right to 1 %; a tenth of that,
 /// because errors of steps add up.
-const RESOLUTION: f64 = 3e-5;
+const RESOLUTION: f64 = 1e-5;
 
-/// No bound is finer than this part of the law's scales, the default relative tolerance: (1) would ask for less than rounding of a
-/// contact that slips at ten million times its Stribeck velocity.
+/// No bound of (1) and (2) is finer than this part of the law's scales, the default relative tolerance: (1) would ask for
+/// less than rounding of a contact that slips at ten million times its Stribeck velocity.
 const FINEST: f64 = 1e-8;
+
+/// ε_q: ten thousand steps of a joint that creeps and rings leave 1 % of a deflection.
+const CREEP: f64 = 1e-6;
+
+/// No position is asked for more closely than a step's rounding leaves it, in units of it: as of `rtol`.
+const ROUNDING: f64 = 1e-14;
 
 /// How far beyond its bound a deflection may be, in units of it: above the errors that (1) allows, and the noise of
 /// explicit steps at the border of stability.
@@ -63,16 +81,20 @@ impl Machine {
         self.compiled.contacts.iter().any(|contact| contact.law.n_states() > 0)
     }
 
-    /// (1) and (2) at (t, y) into `each`, infinite where they say nothing.
-    pub(super) fn bound_tolerances(&mut self, t: f64, y: &[f64], each: &mut [f64]) {
+    /// (1), (2) and (3) for a step of length `h` from (t, y) into `each`, infinite where they say nothing.
+    pub(super) fn bound_tolerances(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
         each.fill(f64::INFINITY);
         if !self.has_bristles() {
             return;
         }
         self.scatter(t, y);
         let n = self.active.len();
+        // norms of errors are means over all unknowns: what is within this part of its bound on average is within it
+        let share = 1.0 / (each.len() as f64).sqrt();
         let mut next = self.per_velocity() * n;
-        for ((contact, state), is_frozen) in self.compiled.contacts.iter().zip(&self.state).zip(&self.frozen) {
+        let kinks = self.kink_speed.iter_mut();
+        let states = self.state.iter().zip(&self.frozen);
+        for ((contact, (state, is_frozen)), kink) in self.compiled.contacts.iter().zip(states).zip(kinks) {
             let law = &contact.law;
             if law.n_states() == 0 || *is_frozen {
                 next += law.n_states();
@@ -80,22 +102,28 @@ impl Machine {
             }
             let (slip, level) = (contact.arm * contact.rate(&self.v), law.largest_level());
             let now = law.evaluate(slip, *state);
-            each[next] = (RESOLUTION * level / now.effort_state[0].abs().max(1.0)).max(FINEST * level);
+            // (1)
+            each[next] = share * (RESOLUTION * level / now.effort_state[0].abs().max(1.0)).max(FINEST * level);
             next += law.n_states();
-            // a law without Stribeck velocity has no speed of its own
-            let own = law.stribeck_velocity();
-            let speed = own.map_or(f64::INFINITY, |v_s| v_s.max(slip.abs()));
-            let finest = FINEST * slip.abs().max(own.unwrap_or(0.0));
-            let rate = (RESOLUTION * speed.min(level / now.effort_v.abs())).max(finest) / contact.arm;
+            // (2), (3)
+            let (deflection, own) = (level / law.sigma0(), law.stribeck_velocity());
+            let at_rest = own.map_or(deflection / h, |v_s| v_s.min(deflection / h));
+            let speed = slip.abs().max(at_rest);
+            let finest = FINEST * speed;
+            let rate = share * (RESOLUTION * speed.min(level / now.effort_v.abs())).max(finest) / contact.arm;
+            *kink = share * RESOLUTION * at_rest / contact.arm;
+            let path = share * (CREEP * deflection).max(RESOLUTION * h * slip.abs()) / contact.arm;
             for v in std::iter::once(contact.v).chain(contact.b) {
                 for (place, coefficient) in self.ties.made_of(v) {
+                    let bound = &mut each[place];
+                    *bound = bound.min((path / coefficient.abs()).max(ROUNDING * y[place].abs()));
                     each[n + place] = each[n + place].min(rate / coefficient.abs());
                 }
             }
         }
     }
 
-    /// How far (3) and (4) are from their limits, 1 at the limit, on an interpolant that passes through `y` at `t` with
+    /// How far (4) and (5) are from their limits, 1 at the limit, on an interpolant that passes through `y` at `t` with
     /// rate `dy`, in a step of length `h` from `y0`.
     pub(super) fn bristle_misfit(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
         self.scatter(t, y);
@@ -109,7 +137,7 @@ impl Machine {
             }
             let level = law.largest_level();
             let now = law.evaluate(contact.arm * contact.rate(&self.v), *state);
-            // (3), (4)
+            // (4), (5)
             let beyond = y[i].abs() - level.max(y0[i].abs());
             let defect = (dy[i] - now.rate[0]).abs() / (1.0 / h + now.rate_state[0][0].abs());
             let friction = now.effort_state[0].abs().max(1.0) * defect;
@@ -121,10 +149,11 @@ impl Machine {
     /// θ of the kink of contact `c` from the one that the tolerance would give.
     pub(super) fn kink_threshold(&self, c: usize, theta: f64) -> f64 {
         let contact = &self.compiled.contacts[c];
-        contact.law.stribeck_velocity().map_or(theta, |v_s| theta.min(KINK * v_s / contact.arm))
+        let own = contact.law.stribeck_velocity().map_or(theta, |v_s| theta.min(KINK * v_s / contact.arm));
+        own.min(self.kink_speed[c])
     }
 
-    /// Remembers the first step of prescribed length that breaks (3), at its end (t, y).
+    /// Remembers the first step of prescribed length that breaks (4), at its end (t, y).
     pub(super) fn note_overbent(&mut self, t: f64, y: &[f64]) {
         let mut next = self.per_velocity() * self.active.len();
         for (c, (contact, bent)) in self.compiled.contacts.iter().zip(&mut self.bent).enumerate() {

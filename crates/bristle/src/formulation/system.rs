@@ -66,8 +66,8 @@ impl System for Machine {
         self.fill_residual_jacobian(t, y, dy, df_dy, df_ddy)
     }
 
-    fn resolution(&mut self, t: f64, y: &[f64], each: &mut [f64]) {
-        self.bound_tolerances(t, y, each);
+    fn resolution(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
+        self.bound_tolerances(t, h, y, each);
     }
 
     fn misfit(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {

@@ -350,7 +350,7 @@ impl System for Decay {
         Ok(())
     }
 
-    fn resolution(&mut self, _t: f64, _y: &[f64], each: &mut [f64]) {
+    fn resolution(&mut self, _t: f64, _h: f64, _y: &[f64], each: &mut [f64]) {
         each.fill(self.bound);
     }
 

@@ -90,16 +90,17 @@ impl PartialFile {
         }
     }
 
-    /// Content is complete: the file takes the name `path`, for good. A link of that name stays one, and the file it leads to is replaced.
+    /// Content is complete: the file takes the name `path`, for good. A symbolic link of that name is replaced, and the file it leads to
+    /// stays as it is: the partial file stands beside the link, and a link may lead anywhere.
     pub fn commit(&self, path: &Path) -> io::Result<()> {
-        let path = destination(path);
-        if fs::metadata(&path).is_ok_and(|about| !about.is_file()) {
+        let replaces = fs::symlink_metadata(path).map(|about| about.file_type());
+        if replaces.is_ok_and(|kind| !kind.is_file() && !kind.is_symlink()) {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "only a regular file can be replaced"));
         }
         self.sync()?;
         self.check_in_place()?;
-        fs::rename(&self.path, &path)?;
-        sync_directory(&path)
+        fs::rename(&self.path, path)?;
+        sync_directory(path)
     }
 
     /// Onto the disk.
@@ -320,6 +321,15 @@ mod tests {
         put(&path, &partial, "x").unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
         assert_eq!(folder.names(), ["a.txt", "victim.txt"]);
+        // a link of the final name gives way to the file, wherever it leads
+        for target in [victim.as_path(), Path::new("/dev/full"), Path::new("nowhere")] {
+            fs::remove_file(&path).unwrap();
+            symlink(target, &path).unwrap();
+            put(&path, &partial, "y").unwrap();
+            assert!(fs::symlink_metadata(&path).unwrap().is_file());
+            assert_eq!(fs::read_to_string(&path).unwrap(), "y");
+        }
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "precious");
     }
 
     #[cfg(unix)]

@@ -168,7 +168,7 @@ impl Ties {
         }
         equation.fill(NOWHERE);
         is_solved.fill(false);
-        for carrier in 0..count {
+        for (carrier, equation) in equation.iter_mut().enumerate().take(count) {
             matrix.find_holders(carrier);
             let size = |k: usize| matrix.at(k, carrier).abs();
             let largest = matrix.holders().iter().map(|&k| size(k)).fold(0.0, f64::max);
@@ -177,7 +177,7 @@ impl Ties {
             if size(pivot) <= NOTHING * largest.max(1.0) {
                 continue;
             }
-            equation[carrier] = pivot;
+            *equation = pivot;
             is_solved[pivot] = true;
             matrix.solve(pivot, carrier);
         }

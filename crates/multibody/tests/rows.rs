@@ -396,3 +396,41 @@ fn prescribed_jerks_of_held_joints_come_before_the_rows() {
         }
     });
 }
+
+#[test]
+fn products_are_those_of_the_dense_matrix() {
+    on_random_trees(0.3, |random, case| {
+        case.locked.fill(false);
+        let M = dense(case);
+        let Case { model, work, q, v, rows, .. } = case;
+        let x = random.reals(model.n_v, 1.0);
+        // any function that takes q leaves its transforms
+        kinematics(model, work, q, v).unwrap();
+        let mut product = vec![0.0; model.n_v];
+        multiply_rows(model, work, rows, &x, &mut product).unwrap();
+        let expected = M * DVector::from_column_slice(&x);
+        let error = distance(&product, expected.as_slice());
+        assert!(error <= 1e-12 * norm(expected.as_slice()), "{error:e}");
+    });
+}
+
+#[test]
+fn other_armatures_are_added_to_the_diagonal_of_the_mass_matrix() {
+    on_random_trees(0.0, |random, case| {
+        case.locked.fill(false);
+        let mut M = dense(case);
+        let Case { model, work, q, locked, .. } = case;
+        let one_degree = |k: usize| model.v_range(model.joint_of_velocity(k)).len() == 1;
+        let mut armature = model.armature().to_vec();
+        for k in (0..model.n_v).filter(|&k| one_degree(k)) {
+            let added = 10.0_f64.powf(random.real(-3.0, 6.0));
+            armature[k] += added;
+            M[(k, k)] += added;
+        }
+        let b = random.reals(model.n_v, 1.0);
+        factor_with_armature(model, work, q, locked, &armature).unwrap();
+        let x = DVector::from_column_slice(solve(model, work, &b).unwrap());
+        let left = distance((&M * &x).as_slice(), &b);
+        assert!(left <= 1e-9 * norm(&b), "{left:e}");
+    });
+}

@@ -15,7 +15,8 @@
 //! halved where the secant leaves it: at a loose tolerance interpolant and steps differ by more than a secant bridges. The
 //! interpolant's state is never adopted.
 //! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one that the search
-//! had missed, of a function that changed its sign before the root, the shorter step is searched for that one.
+//! had missed, of a function that changed its sign before the root, the shorter step is searched for that one; or the whole step, if the
+//! root that was found was the interpolant's alone, which is then disregarded.
 //!
 //! **Time** is counted where steps are of one length, those of a fixed-step rule and those of [`Driver::advance_by`]: n steps of h end
 //! at t₀ + n h to rounding.
@@ -525,11 +526,16 @@ impl Driver {
 
     /// Looks for sign changes on the step just made and takes a real step to just past the first.
     fn find_events<S: System>(&mut self, system: &mut S, h: f64) -> Result<Search, Failure> {
+        self.locator.consider_all();
         let mut search = self.land(system, h)?;
         let mut from = h;
         for _ in 0..MOST_LANDINGS {
             match search {
-                Search::Landed(target) if target < from && self.has_missed(system, target) => {
+                Search::Landed(target) if self.has_missed(system, target) => {
+                    // a sign change that only the interpolant had has hidden those that follow it
+                    if target == from && !self.locator.disregard(&self.g) {
+                        return Ok(search);
+                    }
                     from = target;
                     search = match self.land(system, target)? {
                         Search::Clear => return Ok(Search::Landed(target)),

@@ -44,14 +44,16 @@ pub struct Locator {
     /// Last non-zero sign of each function: −1, 0 (not yet known), 1.
     sign: Vec<i8>,
     direction: Vec<Direction>,
+    /// Functions whose sign changes on this step were shown to be the interpolant's alone.
+    disregarded: Vec<bool>,
     found: Vec<Crossing>,
     n: usize,
 }
 
 impl crate::archive::Archived for Locator {
     fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
-        // values past a root are scratch
-        let Self { samples: _, past: _, g, row, sign, direction, found, n } = self;
+        // values past a root, and what belongs to one step, are scratch
+        let Self { samples: _, past: _, disregarded: _, g, row, sign, direction, found, n } = self;
         g.archive(archive);
         row.archive(archive);
         sign.archive(archive);
@@ -103,6 +105,7 @@ impl Locator {
             past: vec![0.0; n_max],
             sign: vec![0; n_max],
             direction: vec![Direction::Any; n_max],
+            disregarded: vec![false; n_max],
             found: Vec::with_capacity(n_max),
             n: 0,
         }
@@ -157,12 +160,15 @@ impl Locator {
             let k = (1..=m).find(|&k| has_crossed(self.sign[i], value(k)))?;
             let share = value(k - 1) / (value(k - 1) - value(k));
             let root = at(k - 1) + share * (at(k) - at(k - 1));
-            counts(self.direction[i], self.sign[i] < 0).then_some((i, root))
+            (counts(self.direction[i], self.sign[i] < 0) && !self.disregarded[i]).then_some((i, root))
         };
         let first = (0..n).filter_map(estimate).min_by(|a, b| a.1.total_cmp(&b.1)).map(|(i, _)| i);
 
         let mut horizon = h;
         for i in first.into_iter().chain((0..n).filter(|&i| Some(i) != first)) {
+            if self.disregarded[i] {
+                continue;
+            }
             let mut sign = self.sign[i];
             // last point known to be on the side of `sign`
             let mut before = (0.0, self.g[i]);
@@ -234,9 +240,14 @@ impl Locator {
                         }
                     }
                     let b = point(k - 1);
-                    if dip.is_none() && b.1 * value > 0.0 {
-                        let points =
-                            [(k >= 2).then(|| point(k - 2)), Some(b), Some(here), (k < m).then(|| point(k + 1))];
+                    // at the start of a step the chord before is unknown: had the function come along its own parabola, or down, there?
+                    let has_come_down = || {
+                        let come = if m >= 3 { 3.0 * (point(1).1 - point(2).1) + point(3).1 } else { value };
+                        b.1.abs() >= value.abs() || has_crossed(sign, come)
+                    };
+                    if dip.is_none() && b.1 * value > 0.0 && (k >= 2 || has_come_down()) {
+                        let after = (k < m).then(|| point(k + 1));
+                        let points = [(k >= 2).then(|| point(k - 2)), Some(b), Some(here), after];
                         dip = follow_valley(points, |s| component(&mut g, row, s, i))?;
                         brackets = [dip.map(|dip| (b, dip)), dip.map(|dip| (dip, here))];
                     }
@@ -280,6 +291,22 @@ impl Locator {
     /// Sign changes found by the last search.
     pub fn found(&self) -> &[Crossing] {
         &self.found
+    }
+
+    /// All functions are searched again: another step.
+    pub(crate) fn consider_all(&mut self) {
+        self.disregarded.fill(false);
+    }
+
+    /// Disregards the functions found by the last search that have not changed their sign at `end`. Whether there are any.
+    pub(crate) fn disregard(&mut self, end: &[f64]) -> bool {
+        let mut is_any = false;
+        for crossing in &self.found {
+            let is_real = has_crossed(if crossing.rising { -1 } else { 1 }, end[crossing.index]);
+            self.disregarded[crossing.index] |= !is_real;
+            is_any |= !is_real;
+        }
+        is_any
     }
 
     /// Have all functions found by the last search changed their sign at the end of the searched step, too?
@@ -435,9 +462,8 @@ fn follow_valley<E>(
     let (Some(mut a), Some(mut b)) = (from, to) else { return Ok(None) };
     let sign = f64::from(sign_of(a.1));
     let slope = |a: (f64, f64), b: (f64, f64)| sign * (b.1 - a.1) / (b.0 - a.0);
-    // slopes of the chords on both sides; at the ends of a step one is unknown, and the valley as steep as can be if it has come down
-    let mut falling =
-        before.map_or(if a.1.abs() >= b.1.abs() { f64::NEG_INFINITY } else { 0.0 }, |before| slope(before, a));
+    // slopes of the chords on both sides; at the ends of a step one is unknown, and the valley as steep as can be
+    let mut falling = before.map_or(f64::NEG_INFINITY, |before| slope(before, a));
     let mut rising = after.map_or(f64::INFINITY, |after| slope(b, after));
     let width = b.0 - a.0;
     for _ in 0..MAX_VALLEY {
@@ -469,7 +495,14 @@ fn follow_valley<E>(
             let gap = |a: (f64, f64), b: (f64, f64), falling: f64, rising: f64| {
                 (b.0 - b.1.abs() / rising) - (a.0 - a.1.abs() / falling)
             };
-            if gap(a, value, falling, right) >= gap(value, b, left, rising) {
+            let gaps = [gap(a, value, falling, right), gap(value, b, left, rising)];
+            // a chord that is known says more than one that is not
+            let is_first = match (falling.is_finite(), rising.is_finite()) {
+                (false, true) => gaps[1] <= 0.0,
+                (true, false) => gaps[0] > 0.0,
+                _ => gaps[0] >= gaps[1],
+            };
+            if is_first {
                 (b, rising) = (value, right);
             } else {
                 (a, falling) = (value, left);
@@ -552,7 +585,7 @@ mod tests {
                     (if w < 0.0 { -w } else { steepness * w }) - 0.01 + 0.02 * w * w
                 };
                 let (found, n) = search(1.0, 4, Direction::Falling, valley);
-                assert_eq!(found.len(), usize::from(bottom > 0.2), "{bottom}");
+                assert_eq!(found.len(), 1, "{bottom}");
                 assert!(n < 30, "{n}");
                 // the same above zero is no event
                 let clear = search(1.0, 4, Direction::Falling, |s| valley(s) + 0.02);

@@ -314,10 +314,10 @@ fn a_length_of_time_that_is_none_changes_nothing() {
 #[test]
 fn copies_have_a_budget_of_steps_and_of_memory() {
     let mut sim = MACHINES[0]();
-    sim.set_most_steps(500);
+    sim.set_max_steps(500);
     let mut batch = Batch::new(&mut sim, 2).unwrap();
     assert!(batch.step(1e6).is_err() && batch.failures().count() == 2);
-    batch.set_most_steps(20_000);
+    batch.set_max_steps(20_000);
     batch.step(0.1).unwrap();
     let mut into = Rollout::default();
     let error = batch.rollout(0.1, 1 << 44, &[], &mut into).unwrap_err().to_string();

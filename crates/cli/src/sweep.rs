@@ -16,7 +16,7 @@ use crate::progress::clock;
 use crate::settings::Settings;
 use crate::target;
 use crate::words::count;
-use bristle::batch::MOST_THREADS;
+use bristle::batch::MAX_THREADS;
 use bristle::scene::Problem;
 use bristle::urdf::Import;
 use bristle::{Error, Event, Record, Simulation};
@@ -80,8 +80,8 @@ fn cores() -> usize {
 
 fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(n) if (1..=MOST_THREADS).contains(&n) => Ok(n),
-        _ => Err(format!("give a whole number from 1 to {MOST_THREADS}; this machine has {} cores", cores())),
+        Ok(n) if (1..=MAX_THREADS).contains(&n) => Ok(n),
+        _ => Err(format!("give a whole number from 1 to {MAX_THREADS}; this machine has {} cores", cores())),
     }
 }
 

@@ -5,58 +5,37 @@
 //! energy that a change puts into them shifts the ledger's start. Where the kind changes, a joint gets its first friction
 //! say, the machine is compiled again: the same motion, at the cost of a new start.
 
-use super::{Handle, Simulation};
-use crate::bearing::Bearing;
+use super::{Handle, Pending, Simulation, put};
 use crate::compile::{check_state, placement_of, twist_of, validate_friction};
 use crate::component::{Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load};
 use crate::error::{Error, Result};
-use crate::signal::Signal;
+use crate::run;
+use crate::run::inputs::{check_efforts, is_same_kind};
 use bristle_friction::{FrictionLaw, Law};
 use bristle_multibody::JointKind;
 use hecs::{Component, Entity};
 use nalgebra::Vector3;
+use std::mem::discriminant;
 
 impl Simulation {
     /// Sets the effort on a revolute or prismatic joint, N·m or N: the same as its [`Effort`] component, without a look
     /// at the rest of the world.
     pub fn set_effort(&mut self, joint: impl Handle, effort: f64) -> Result<()> {
-        let (i, joint) = self.joint_number(joint)?;
-        let model = &self.system.compiled().model;
-        let name = || model.joint_names[i].clone();
-        if !effort.is_finite() {
-            return Err(Error::Number { name: name(), what: "effort", value: effort, range: "finite" });
-        }
+        let (i, entity) = self.joint_number(joint)?;
+        let model = &self.compiled().model;
         let (JointKind::Revolute { .. } | JointKind::Prismatic { .. }) = model.kinds[i] else {
             let reason = "which belongs on revolute and prismatic joints";
-            return Err(Error::Misplaced { name: name(), component: "Effort", reason });
+            return Err(Error::Misplaced { name: model.joint_names[i].clone(), component: "Effort", reason });
         };
         let k = model.v_index[i];
-        if let Ok(place) = self.world.query_one_mut::<&mut Effort>(joint) {
-            place.0 = effort;
-        } else {
-            // a joint that is gone meanwhile is found out when the world is looked at
-            let _ = self.world.insert_one(joint, Effort(effort));
-        }
-        self.system.set_effort(k, effort);
-        self.is_pushed = true;
+        self.run.set_effort(k, effort)?;
+        put(&mut self.world, entity, Effort(effort));
         Ok(())
     }
 
     /// Sets the efforts on all joints at once, in the order of [`Simulation::velocities`]; those of free joints, which take wrenches, must be 0.
     pub fn set_efforts(&mut self, efforts: &[f64]) -> Result<()> {
-        let model = &self.compiled().model;
-        if efforts.len() != model.n_v {
-            let (value, range) = (efforts.len() as f64, "the number of velocities of the machine");
-            return Err(Error::Number { name: "efforts".into(), what: "length", value, range });
-        }
-        for i in 1..model.n_bodies() {
-            let range =
-                if model.v_range(i).len() == 1 { "finite" } else { "0: a free joint takes wrenches on its link" };
-            let is_refused = |x: &f64| !(x.is_finite() && (model.v_range(i).len() == 1 || *x == 0.0));
-            if let Some(&value) = efforts[model.v_range(i)].iter().find(|x| is_refused(x)) {
-                return Err(Error::Number { name: model.joint_names[i].clone(), what: "effort", value, range });
-            }
-        }
+        check_efforts(&self.compiled().model, efforts)?;
         for i in 1..self.compiled().model.n_bodies() {
             let compiled = self.compiled();
             let (range, entity) = (compiled.model.v_range(i), compiled.index.joint_entity(i));
@@ -71,46 +50,21 @@ impl Simulation {
     /// A prescribed `Motion` cannot jump and is refused.
     pub fn set_target(&mut self, joint: impl Handle, target: f64) -> Result<()> {
         let (i, entity) = self.joint_number(joint)?;
-        let (t, compiled) = (self.driver.t(), self.system.compiled_mut());
-        let name = || compiled.model.joint_names[i].clone();
-        if !target.is_finite() {
-            return Err(Error::Number { name: name(), what: "target", value: target, range: "finite" });
-        }
-        let Some(k) = compiled.drives.iter().position(|drive| drive.joint == i) else {
-            let with_drive: Vec<&str> =
-                compiled.drives.iter().take(8).map(|at| compiled.model.joint_names[at.joint].as_str()).collect();
-            let known = if with_drive.is_empty() {
-                "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the `Drive` component".into()
-            } else {
-                with_drive.join(", ")
-            };
-            return Err(Error::Unknown { what: "drive on joint", name: name(), known });
-        };
-        let at = &mut compiled.drives[k];
-        let signal = match &mut at.drive {
-            Drive::Effort(signal) | Drive::Pull { target: signal, .. } | Drive::Pid { target: signal, .. } => signal,
-            Drive::Motion(_) => {
-                let (name, what) = (compiled.model.joint_names[i].clone(), "a jump of a prescribed motion".into());
-                return Err(Error::Unsupported { name, what });
-            }
-        };
-        *signal = Signal::Constant(target);
+        let k = self.run.drive(i)?;
+        self.run.set_target(k, target)?;
         if let Ok(place) = self.world.query_one_mut::<&mut Drive>(entity) {
-            place.clone_from(&at.drive);
+            place.clone_from(&self.run.compiled().drives[k].drive);
         }
-        self.system.enter_piece(t);
-        self.is_pushed = true;
         Ok(())
     }
 
     /// Sets the wrench on a link: moment about its origin, N·m, and force, N, in link axes.
     pub fn set_wrench(&mut self, link: impl Handle, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
         let (i, entity) = self.link_number(link)?;
-        if let Some(&value) = moment.iter().chain(&force).find(|x| !x.is_finite()) {
-            let name = self.compiled().model.link_names[i].clone();
-            return Err(Error::Number { name, what: "external wrench", value, range: "finite" });
-        }
-        self.put(entity, ExternalWrench { moment: Vector3::from(moment), force: Vector3::from(force) });
+        let ([mx, my, mz], [fx, fy, fz]) = (moment, force);
+        self.run.set_wrench(i, [mx, my, mz, fx, fy, fz])?;
+        let wrench = ExternalWrench { moment: Vector3::from(moment), force: Vector3::from(force) };
+        put(&mut self.world, entity, wrench);
         Ok(())
     }
 
@@ -166,7 +120,7 @@ impl Simulation {
         self.carry_along(&mut moved);
         self.show_moves();
         for &(k, position, velocity) in &moved {
-            let compiled = self.system.compiled();
+            let compiled = self.run.compiled();
             let i = compiled.model.joint_of_velocity(k);
             self.edited.mechanics.q[compiled.model.q_index[i]] = position;
             self.edited.mechanics.v[k] = velocity;
@@ -175,7 +129,7 @@ impl Simulation {
             }
         }
         self.moved = moved;
-        self.results.place(&mut self.system, &self.edited.mechanics);
+        self.results.place(&mut self.run.system, &self.edited.mechanics);
         Ok(())
     }
 
@@ -188,7 +142,7 @@ impl Simulation {
         self.edited.mechanics.q.copy_from_slice(q);
         self.edited.mechanics.v.copy_from_slice(v);
         for i in 1..self.compiled().model.n_bodies() {
-            let compiled = self.system.compiled();
+            let compiled = self.run.compiled();
             let Some(entity) = compiled.index.joint_entity(i) else { continue };
             let (q, v) = (&q[compiled.model.q_range(i)], &v[compiled.model.v_range(i)]);
             match compiled.model.kinds[i] {
@@ -199,24 +153,24 @@ impl Simulation {
                 }
             }
         }
-        let t = self.driver.t();
+        let t = self.run.t();
         for c in 0..self.compiled().contacts.len() {
-            let compiled = self.system.compiled();
+            let compiled = self.run.compiled();
             let (steady, entity) = (compiled.steady_bristle(c, t, v), compiled.contact_entity(c));
             self.edited.bristles[c] = steady;
             if let Some(entity) = entity.filter(|_| compiled.contacts[c].law.n_states() > 0) {
                 self.put(entity, steady);
             }
         }
-        self.results.place(&mut self.system, &self.edited.mechanics);
+        self.results.place(&mut self.run.system, &self.edited.mechanics);
         Ok(())
     }
 
     /// From now on the state is shown as callers put it.
     fn show_moves(&mut self) {
-        if !self.is_moved {
-            self.edited.copy_from(&self.state);
-            self.is_moved = true;
+        if self.pending != Pending::State {
+            self.edited.copy_from(&self.run.state);
+            self.pending = Pending::State;
         }
     }
 
@@ -257,63 +211,38 @@ impl Simulation {
     }
 
     /// A component that the next look at the world finds.
-    pub(super) fn put<T: Component>(&mut self, entity: Entity, component: T) {
-        if let Ok(place) = self.world.query_one_mut::<&mut T>(entity) {
-            *place = component;
-        } else {
-            // one that is gone meanwhile is found out when the world is looked at
-            let _ = self.world.insert_one(entity, component);
-        }
-        self.is_touched = true;
+    fn put<T: Component>(&mut self, entity: Entity, component: T) {
+        put(&mut self.world, entity, component);
+        self.touch();
     }
 
-    /// Takes over laws, loads and drives of the world that are of the same kind as before. Whether there were any.
-    pub(super) fn adopt_parameters(&mut self) -> Result<bool> {
-        let mut is_adopted = false;
-        let t = self.driver.t();
+    /// Takes over laws, loads and drives of the world that are of the same kind as before; the run restarts with them.
+    pub(super) fn adopt_parameters(&mut self) -> Result<()> {
         for c in 0..self.compiled().contacts.len() {
-            let compiled = self.system.compiled();
+            let compiled = self.run.compiled();
             let contact = &compiled.contacts[c];
             let Some(entity) = compiled.contact_entity(c) else { continue };
             let Ok(law) = self.world.get::<&Friction>(entity) else { continue };
             let load = self.world.get::<&Load>(entity).ok();
             let load = load.as_deref().unwrap_or(&Load::Unit);
-            if law.0 == contact.law && *load == contact.load {
-                continue;
+            let is_new = law.0 != contact.law || *load != contact.load;
+            if is_new && is_same_kind(contact, &law.0, load) {
+                self.run.check_contact(c, &law.0, load)?;
+                self.run.put_contact(c, law.0.clone(), load.clone());
             }
-            let is_same_kind = law.0.n_states() == contact.law.n_states()
-                && law.0.event_driven().is_some() == contact.is_event_driven()
-                && std::mem::discriminant(load) == std::mem::discriminant(&contact.load);
-            if !is_same_kind {
-                continue;
-            }
-            validate_friction(&law.0, load, || compiled.contact_name(c).to_owned())?;
-            let (law, load) = (law.0.clone(), load.clone());
-            let contact = &mut self.system.compiled_mut().contacts[c];
-            if let Some((bearing, arm)) = Bearing::of(&load) {
-                (contact.bearing, contact.arm) = (Some(bearing), arm);
-            }
-            (contact.law, contact.load) = (law, load);
-            is_adopted = true;
         }
         for k in 0..self.compiled().drives.len() {
-            let compiled = self.system.compiled();
+            let compiled = self.run.compiled();
             let at = &compiled.drives[k];
             let Some(entity) = compiled.index.joint_entity(at.joint) else { continue };
             let Ok(drive) = self.world.get::<&Drive>(entity) else { continue };
-            let is_same_kind = std::mem::discriminant(&*drive) == std::mem::discriminant(&at.drive);
             // how fast a prescribed motion turns bounds the steps: that one is compiled again
-            if *drive == at.drive || !is_same_kind || matches!(*drive, Drive::Motion(_)) {
-                continue;
+            let is_same_kind = discriminant(&*drive) == discriminant(&at.drive) && !matches!(*drive, Drive::Motion(_));
+            if *drive != at.drive && is_same_kind {
+                self.run.set_drive(k, Drive::clone(&drive))?;
+                self.run.pending = run::Pending::Restart;
             }
-            compiled.check_drive(at.joint, &drive)?;
-            let drive = Drive::clone(&drive);
-            self.system.compiled_mut().drives[k].drive = drive;
-            is_adopted = true;
         }
-        if is_adopted {
-            self.system.enter_piece(t);
-        }
-        Ok(is_adopted)
+        Ok(())
     }
 }

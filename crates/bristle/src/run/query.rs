@@ -5,9 +5,11 @@
 //! δẏ = A δy + B δτ + P δp                                        about the present state
 //! ```
 
-use super::{Handle, Simulation, explain};
+use super::explain::explain;
+use super::simulation::{Handle, Simulation};
 use crate::compile::{check_length, check_state};
 use crate::error::{Error, Result};
+use crate::formulation::Machine;
 use bristle_integrate::Trouble;
 use bristle_multibody::{State, crba, jacobian};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
@@ -52,10 +54,10 @@ impl Simulation {
         if let Some(&value) = a.iter().find(|x| !x.is_finite()) {
             return Err(Error::Number { name: "a".into(), what: "a number", value, range: "finite" });
         }
-        let t = self.driver.t();
-        let result = self.system.required(t, q, v, a, tau);
+        let t = self.run.t();
+        let result = self.run.system.required(t, q, v, a, tau);
         // back to where the simulation is
-        self.system.look(t, self.driver.y())?;
+        self.run.system.look(t, self.run.driver.y())?;
         result.and_then(|()| check_finite(t, "an effort", tau))
     }
 
@@ -63,10 +65,10 @@ impl Simulation {
     pub fn efforts_for(&mut self, a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
         // the state is lent, and comes back whatever happens
-        let State { q, v, .. } = &mut self.state.mechanics;
+        let State { q, v, .. } = &mut self.run.state.mechanics;
         let (q, v) = (std::mem::take(q), std::mem::take(v));
         let result = self.required(&q, &v, a, tau);
-        (self.state.mechanics.q, self.state.mechanics.v) = (q, v);
+        (self.run.state.mechanics.q, self.run.state.mechanics.v) = (q, v);
         result
     }
 
@@ -74,27 +76,25 @@ impl Simulation {
     /// ties the one it names first depends: the motor of `Gear(joints: ("motor", "arm"))`, the sun of a `Planetary`, the first term of a
     /// `Linear`, a joint that mimics; the next one where that joint is led or depends already.
     pub fn independent(&self) -> Vec<usize> {
-        self.system.independent()
+        self.run.system.independent()
     }
 
     /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the couplings' ties, which
     /// [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         let mass = self.mass_matrix()?;
-        let reduced = self.system.reduce_mass(&mass);
-        check_finite(self.driver.t(), "the reduced mass matrix", reduced.as_slice())?;
+        let reduced = self.run.system.reduce_mass(&mass);
+        check_finite(self.run.t(), "the reduced mass matrix", reduced.as_slice())?;
         Ok(reduced)
     }
 
     /// Mass matrix of the tree at the present positions, armature included; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         self.refresh()?;
-        let (t, q) = (self.driver.t(), &self.state.mechanics.q);
-        let (compiled, work) = self.system.scratch();
-        let mut mass = DMatrix::zeros(compiled.model.n_v, compiled.model.n_v);
-        crba(&compiled.model, work, q, &mut mass).map_err(|source| Error::Mechanics { t, source })?;
-        compiled.without_lent(&mut mass);
-        check_finite(t, "the mass matrix", mass.as_slice())?;
+        let n_v = self.compiled().model.n_v;
+        let mut mass = DMatrix::zeros(n_v, n_v);
+        let (t, q) = (self.run.t(), &self.run.state.mechanics.q);
+        fill_mass_matrix(&mut self.run.system, t, q, &mut mass)?;
         Ok(mass)
     }
 
@@ -102,8 +102,8 @@ impl Simulation {
     pub fn jacobian(&mut self, link: impl Handle, point: [f64; 3]) -> Result<Matrix6xX<f64>> {
         self.refresh()?;
         let (i, _) = self.link_number(link)?;
-        let (t, state) = (self.driver.t(), &self.state.mechanics);
-        let placed = self.system.poses_at(&state.q, &state.v).and_then(|(compiled, places)| {
+        let (t, state) = (self.run.t(), &self.run.state.mechanics);
+        let placed = self.run.system.poses_at(&state.q, &state.v).and_then(|(compiled, places)| {
             let mut found = Matrix6xX::zeros(compiled.model.n_v);
             jacobian(&compiled.model, places, i, &Vector3::from(point), &mut found)?;
             Ok(found)
@@ -120,8 +120,8 @@ impl Simulation {
     /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side.
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.refresh()?;
-        let t = self.driver.t();
-        let solved = self.system.solved_at(t, self.driver.y());
+        let t = self.run.t();
+        let solved = self.run.system.solved_at(t, self.run.driver.y());
         let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;
         let linear = match system.linear(t, &y) {
             Ok(linear) => linear,
@@ -145,7 +145,15 @@ impl Simulation {
     }
 }
 
+/// Mass matrix of the tree at positions `q`, armature included; `n_v` × `n_v`.
+pub(super) fn fill_mass_matrix(system: &mut Machine, t: f64, q: &[f64], mass: &mut DMatrix<f64>) -> Result<()> {
+    let (compiled, work) = system.scratch();
+    crba(&compiled.model, work, q, mass).map_err(|source| Error::Mechanics { t, source })?;
+    compiled.without_lent(mass);
+    check_finite(t, "the mass matrix", mass.as_slice())
+}
+
 /// Only finite numbers leave.
-pub(crate) fn check_finite(t: f64, what: &str, numbers: &[f64]) -> Result<()> {
+pub(super) fn check_finite(t: f64, what: &str, numbers: &[f64]) -> Result<()> {
     if numbers.iter().all(|x| x.is_finite()) { Ok(()) } else { Err(Error::NotFinite { t, what: what.into() }) }
 }

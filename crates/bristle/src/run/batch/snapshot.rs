@@ -1,16 +1,7 @@
 //! A copy as bytes: those of [`Simulation::snapshot`](crate::Simulation::snapshot), for a simulation or a copy of the same machine.
 
-use super::{Batch, Copy};
+use super::Batch;
 use crate::error::Result;
-use crate::simulation::snapshot::Memory;
-use bristle_integrate::System;
-
-impl Copy {
-    pub(super) fn memory(&mut self) -> Memory<'_> {
-        let Self { driver, system, state, past, is_pushed, must_begin, .. } = self;
-        Memory { driver, system, state, past, is_pushed, must_begin }
-    }
-}
 
 impl Batch {
     /// Everything of one copy: it goes on bit by bit from there, here, in another copy, or in a
@@ -18,8 +9,8 @@ impl Batch {
     pub fn snapshot(&mut self, copy: usize) -> Result<Vec<u8>> {
         let fingerprint = self.fingerprint;
         self.at(copy)?;
-        self.act()?;
-        Ok(self.at_mut(copy)?.memory().write(fingerprint))
+        self.apply_inputs()?;
+        Ok(self.at_mut(copy)?.run.write(fingerprint))
     }
 
     /// Goes on from a snapshot of this machine, of a copy or of a simulation. Bytes that are no such snapshot are refused, and nothing has
@@ -27,11 +18,10 @@ impl Batch {
     pub fn restore(&mut self, copy: usize, bytes: &[u8]) -> Result<()> {
         let (fingerprint, n) = (self.fingerprint, self.len());
         let at = self.at_mut(copy)?;
-        at.memory().read(fingerprint, bytes)?;
-        at.y.resize(at.system.max_dim(), 0.0);
+        at.run.read(fingerprint, bytes)?;
         at.failure = None;
         // the arrays say what acts now
-        let compiled = self.copies[copy].system.compiled();
+        let compiled = self.copies[copy].run.compiled();
         compiled.effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + copy, *tau));
         (0..compiled.drives.len()).for_each(|k| self.target.put(k * n + copy, None));
         (1..compiled.model.n_bodies()).for_each(|body| self.wrench.put((body - 1) * n + copy, [0.0; 6]));

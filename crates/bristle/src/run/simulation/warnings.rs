@@ -19,14 +19,14 @@ impl Simulation {
     /// bristles that steps of a prescribed length bend further than friction can.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
-        let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
+        let near = self.run.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
             let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
             format!(
                 "joint `{joint}` is near jamming at t = {t:?} s (margin {margin:.3e}): several accelerations are possible, \
                  the one continuous from no friction is taken"
             )
         });
-        let unsettled = self.system.unsettled().iter().filter_map(|Unsettled { contact, t, largest }| {
+        let unsettled = self.run.system.unsettled().iter().filter_map(|Unsettled { contact, t, largest }| {
             let joint = compiled.model.joint_names.get(compiled.contacts.get(*contact)?.joint)?;
             Some(format!(
                 "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
@@ -38,7 +38,7 @@ impl Simulation {
 
     /// Steps of a prescribed length that are too long for the bristles.
     fn overbent(&self) -> Option<String> {
-        let (t, contact) = self.system.overbent()?;
+        let (t, contact) = self.run.system.overbent()?;
         let name = self.compiled().contact_name(contact);
         Some(format!(
             "the bristles of `{name}` are bent further than its friction can bend them, first at t = {t:?} s: steps are too \
@@ -50,7 +50,7 @@ impl Simulation {
     /// A stiff machine in the hands of an explicit stepper.
     fn stiffness(&self) -> Option<String> {
         let (Stats { n_stiff, n_accepted, .. }, compiled) = (self.stats(), self.compiled());
-        let Stiff { t, h, joint, contact } = self.system.stiff()?;
+        let Stiff { t, h, joint, contact } = self.run.system.stiff()?;
         if n_stiff < MANY_STIFF || 2 * n_stiff < n_accepted {
             return None;
         }

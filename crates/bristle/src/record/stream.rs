@@ -5,9 +5,8 @@
 //! [`atomic_file`](crate::atomic_file). One that somebody removes or replaces on the way is an error with the next piece.
 
 use crate::atomic_file::PartialFile;
-use crate::csv;
 use crate::error::{Error, Result};
-use crate::record::{Event, Record};
+use crate::record::{Event, Record, csv};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,8 @@
 //! How a world is to be simulated, in the words of a scene, and what the integrators are told.
 
+use crate::compile::Compiled;
 use crate::error::{Error, Result};
+use crate::formulation::Machine;
 use crate::scene;
 use bristle_integrate::control::Atol;
 use bristle_integrate::{Control, Method, Options};
@@ -22,7 +24,7 @@ pub struct Settings {
     pub steps: bool,
     /// Internal steps that one call of [`Simulation::step`](crate::Simulation::step) may take: what would take longer, numbers that run away
     /// for one, is an error instead of a call that does not return. Runs that record have no such bound.
-    pub most_steps: usize,
+    pub max_steps: usize,
 }
 
 impl Default for Settings {
@@ -36,20 +38,45 @@ impl Default for Settings {
             kinks: scene::Kinks::default(),
             interval,
             steps,
-            most_steps: 100_000,
+            max_steps: 100_000,
         }
     }
 }
 
-impl Settings {
-    /// What the integrators are told; refused where it cannot be.
-    pub(super) fn options(&self) -> Result<Options> {
-        if !(self.interval.is_finite() && self.interval > 0.0) {
-            let (name, what, value) = ("output".into(), "interval", self.interval);
+/// How the equations of a machine are solved: [`Settings`] that were accepted, as the integrators have them.
+#[derive(Debug, Clone)]
+pub(super) struct Solver {
+    pub options: Options,
+    pub formulation: scene::Formulation,
+    pub kinks: scene::Kinks,
+}
+
+impl Solver {
+    /// Refused where settings do not go together.
+    pub fn new(settings: &Settings) -> Result<Self> {
+        if !(settings.interval.is_finite() && settings.interval > 0.0) {
+            let (name, what, value) = ("output".into(), "interval", settings.interval);
             return Err(Error::Number { name, what, value, range: "positive and finite" });
         }
-        refuse_settings(self)?;
-        Ok(Options::new(method(self.method), control(self.control)))
+        refuse_settings(settings)?;
+        let options = Options::new(method(settings.method), control(settings.control));
+        Ok(Self { options, formulation: settings.formulation, kinks: settings.kinks })
+    }
+
+    /// The equations of a machine, to be solved so.
+    pub fn system(&self, compiled: Compiled) -> Machine {
+        // kinks of bristle laws matter under error control, down to the tolerance
+        let tolerances = match self.options.control.tolerances() {
+            Some((rtol, Atol::Uniform(atol))) => Some((rtol, *atol)),
+            _ => None,
+        };
+        let mut system = Machine::new(compiled, self.formulation, tolerances);
+        system.set_kinks(self.kinks);
+        // other controls have been refused
+        if let (Method::Own, Control::Constant { step }) = (self.options.method, &self.options.control) {
+            system.make_real_time(*step);
+        }
+        system
     }
 }
 

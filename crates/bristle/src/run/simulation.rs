@@ -24,89 +24,67 @@
 //! then. [`Simulation::refresh`] does that and nothing else. Asking does not change the motion. Results of `RealTime` belong to a step:
 //! efforts, wrenches and targets change them with the next one.
 
-mod act;
-mod explain;
-mod ledger;
-pub(crate) mod mechanics;
 mod read;
-pub(crate) mod restart;
-mod rows;
-mod settings;
-pub(crate) mod snapshot;
+mod restore;
+mod set;
 mod warnings;
 
-pub(crate) use explain::explain;
-pub use ledger::Ledger;
-pub(crate) use ledger::{Past, ledger};
-pub use mechanics::Linearization;
+pub use super::ledger::Ledger;
+pub use super::query::Linearization;
+pub use super::settings::Settings;
 pub use read::{Handle, ModeEvent};
-pub use settings::Settings;
 
+use super::explain::{placed, unknown};
+use super::ledger::Past;
+use super::recorder::Recorder;
+use super::settings::Solver;
+use super::write_back::WriteBack;
+use super::{Run, Until, check_dt};
 use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
 use crate::component::{BristleState, Friction};
 use crate::error::{Error, Result};
 use crate::formulation::{Counters, Machine, Snapshot};
-use crate::record::{MOST_NUMBERS, Record, Recording, Samples};
+use crate::record::{MAX_NUMBERS, Record, Recording, Samples, channels};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
-use crate::write_back::WriteBack;
 use bristle_friction::{FrictionLaw, Mode};
-use bristle_integrate::control::Atol;
-use bristle_integrate::{Control, Driver, Method, Options, Outcome, Sink, Stats, System};
-use explain::{placed, unknown};
-use hecs::{Entity, World};
-use rows::{Recorder, channels};
+use bristle_integrate::{Sink, Stats};
+use hecs::{Component, Entity, World};
+use restore::Beginning;
 
-/// How far to go.
-enum Until {
-    /// To a time, s.
-    Time(f64),
-    /// For a length of time, s, which is counted as long as it is the same.
-    After(f64),
+/// What of world and run does not agree yet, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Pending {
+    Nothing,
+    /// The run is ahead: its results are not on the entities.
+    Results,
+    /// The world may be ahead: a caller had it in hand.
+    World,
+    /// The same, and `edited` is the state that is shown: a caller put joints elsewhere.
+    State,
 }
 
 /// A world in motion. See the [module](self).
 pub struct Simulation {
     world: World,
-    system: Machine,
-    driver: Driver,
-    options: Options,
-    formulation: scene::Formulation,
-    kinks: scene::Kinks,
+    pub(super) run: Run,
+    solver: Solver,
+    pending: Pending,
     samples: Samples,
-    /// At the driver's time.
-    state: Snapshot,
-    /// The state as a caller left it: shown in place of `state` while `is_moved`, scratch otherwise.
+    /// The state as a caller left it, while [`Pending::State`]; scratch otherwise.
     edited: Snapshot,
-    /// Scratch: unknowns, `max_dim`; heat of each joint that has any.
-    y: Vec<f64>,
-    heat: Vec<f64>,
-    /// Scratch: velocities that move together, where they are put and how fast.
+    /// Scratch: velocities that are coupled to one another, their positions and rates.
     moved: Vec<(usize, f64, f64)>,
-    past: Past,
-    /// Poses of the links; `n_bodies`, the first of them the world's.
     results: WriteBack,
-    /// Mode changes since the last call to `step`, and how many of them are its own; scratch for them: modes before.
+    /// Mode changes since the last call to `step`, and how many of them it has reported; scratch: modes before.
     events: Vec<ModeEvent>,
-    n_told: usize,
+    n_reported: usize,
     modes: Vec<Mode>,
-    /// Where it all began; `None` once the machine is another.
-    beginning: Option<Box<snapshot::Beginning>>,
+    /// Where it was made; `None` once the machine is another.
+    beginning: Option<Box<Beginning>>,
     /// Tells machines and settings apart; made when first asked for.
     fingerprint: Option<u64>,
-    /// A caller had the world in hand.
-    is_touched: bool,
-    /// A caller put joints elsewhere, and the machine has not begun there yet.
-    is_moved: bool,
-    /// A caller changed an effort.
-    is_pushed: bool,
-    /// Something was taken in since results were put on the entities.
-    is_stale: bool,
-    /// Something failed or was refused: the next step begins anew where it stands.
-    must_begin: bool,
-    /// Internal steps that one call of [`Simulation::step`] may take.
-    most_steps: usize,
-    /// What was noticed when the scene was read.
+    /// Warnings of the scene.
     notes: Vec<String>,
 }
 
@@ -149,55 +127,37 @@ impl Simulation {
 
     /// A world built in code.
     pub fn with_settings(world: World, settings: Settings) -> Result<Self> {
-        let options = settings.options()?;
+        let solver = Solver::new(&settings)?;
         let compiled = compile(&world)?;
         let mut state = Snapshot::rest(&compiled);
         read_snapshot(&world, &compiled, &mut state)?;
-        let (mut system, driver) = start(compiled, &state, &options, (settings.formulation, settings.kinks))?;
-        let beginning = snapshot::Beginning::new(&state, system.compiled());
-        // joints that are led start where their drives say
-        system.look(state.mechanics.t, driver.y())?;
-        system.store(state.mechanics.t, &mut state);
-        let stored = system.energies(&state)?;
-        let quad = vec![0.0; system.n_quadratures()];
-        let past = Past { initial: stored.stored(), pressed: stored.pressed, quad, ..Past::default() };
+        let beginning = Beginning::new(&state, &compiled);
+        let mut run = Run::new(compiled, &state, &solver)?;
+        run.max_steps = settings.max_steps;
         let mut sim = Self {
             world,
-            y: vec![0.0; system.max_dim()],
-            heat: vec![0.0; n_heated(system.compiled())],
-            moved: Vec::with_capacity(8),
-            system,
-            driver,
-            options,
-            formulation: settings.formulation,
-            kinks: settings.kinks,
+            run,
+            solver,
+            pending: Pending::Nothing,
             samples: Samples::new(settings.interval, settings.steps),
-            edited: state.clone(),
-            state,
-            past,
+            edited: state,
+            moved: Vec::with_capacity(8),
             results: WriteBack::default(),
             // room for the changes of most steps: one that has more grows it, once
             events: Vec::with_capacity(64),
-            n_told: 0,
+            n_reported: 0,
             modes: Vec::new(),
             beginning: Some(Box::new(beginning)),
             fingerprint: None,
-            is_touched: false,
-            is_moved: false,
-            is_pushed: false,
-            is_stale: false,
-            must_begin: false,
-            most_steps: settings.most_steps,
             notes: Vec::new(),
         };
-        sim.system.keep();
         sim.write_back()?;
         Ok(sim)
     }
 
     /// Time, s.
     pub fn time(&self) -> f64 {
-        self.driver.t()
+        self.run.t()
     }
 
     /// The world, with states and results on its entities.
@@ -207,7 +167,7 @@ impl Simulation {
 
     /// The world, to be changed: see the [module](self) for what becomes of it.
     pub fn world_mut(&mut self) -> &mut World {
-        self.is_touched = true;
+        self.touch();
         &mut self.world
     }
 
@@ -218,7 +178,7 @@ impl Simulation {
 
     /// The machine as it is integrated.
     pub fn compiled(&self) -> &Compiled {
-        self.system.compiled()
+        self.run.compiled()
     }
 
     /// Positions in model order; `n_q`.
@@ -233,22 +193,22 @@ impl Simulation {
 
     /// The state, as a caller has left it.
     fn shown(&self) -> &Snapshot {
-        if self.is_moved { &self.edited } else { &self.state }
+        if self.pending == Pending::State { &self.edited } else { &self.run.state }
     }
 
     /// Accelerations in model order; `n_v`.
     pub fn accelerations(&self) -> &[f64] {
-        self.system.accelerations()
+        self.run.system.accelerations()
     }
 
     /// What the run cost so far.
     pub fn stats(&self) -> Stats {
-        *self.driver.stats() + self.past.stats
+        *self.run.driver.stats() + self.run.past.stats
     }
 
     /// What accelerations that depend on themselves have cost so far, and how well an integrated acceleration keeps to its equation.
     pub fn counters(&self) -> Counters {
-        self.system.counters().and(self.past.counters)
+        self.run.system.counters().and(self.run.past.counters)
     }
 
     /// The entity of a joint, by name.
@@ -265,7 +225,7 @@ impl Simulation {
         found.ok_or_else(|| unknown("link", name, &compiled.model.link_names))
     }
 
-    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up to [`Settings::most_steps`]. [`Simulation::events`] are those on the
+    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up to [`Settings::max_steps`]. [`Simulation::events`] are those on the
     /// way.
     ///
     /// What is refused has not happened: a state, effort or parameter that cannot be leaves the motion where it was, and the next call
@@ -275,37 +235,30 @@ impl Simulation {
     pub fn step(&mut self, dt: f64) -> Result<()> {
         check_dt(dt)?;
         // what let go when a caller asked in between belongs to this step
-        self.events.drain(..self.n_told.min(self.events.len()));
-        self.n_told = 0;
+        self.events.drain(..self.n_reported.min(self.events.len()));
+        self.n_reported = 0;
         self.look_at_world()?;
-        self.reconsider()?;
+        self.resolve()?;
         let mut watch = read::Watch(std::mem::take(&mut self.events));
-        self.driver.set_most_steps(self.most_steps);
-        let result = self.advance(Until::After(dt), &mut watch);
-        self.driver.set_most_steps(usize::MAX);
+        let result = self.run.step(dt, &mut watch);
         self.events = watch.0;
-        self.n_told = self.events.len();
-        result
+        self.n_reported = self.events.len();
+        result.and(self.write_back())
     }
 
     /// Takes in what has changed, without a step: readers tell of the machine as it is now. See the [module](self).
     pub fn refresh(&mut self) -> Result<()> {
         self.look_at_world()?;
-        if self.is_pushed {
-            self.reconsider()?;
-            self.is_stale = true;
+        if matches!(self.run.pending, super::Pending::Inputs | super::Pending::Restart) {
+            self.resolve()?;
+            self.pending = Pending::Results;
         }
-        if self.is_stale { self.write_back() } else { Ok(()) }
+        if self.pending == Pending::Results { self.write_back() } else { Ok(()) }
     }
 
-    /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see [`Settings::most_steps`].
-    pub fn set_most_steps(&mut self, steps: usize) {
-        self.most_steps = steps;
-    }
-
-    /// The same as it is.
-    pub(crate) fn most_steps(&self) -> usize {
-        self.most_steps
+    /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see [`Settings::max_steps`].
+    pub fn set_max_steps(&mut self, steps: usize) {
+        self.run.max_steps = steps;
     }
 
     /// Runs to time `t` and records on the way: the present state, every output interval, and the end.
@@ -321,9 +274,9 @@ impl Simulation {
         if recording.names() != channels(self.compiled()) {
             *recording = self.recording();
         }
-        let now = self.driver.t();
+        let now = self.run.t();
         let rows = (t - now) / self.samples.interval();
-        if !self.samples.is_every_step() && rows * recording.names().len() as f64 > MOST_NUMBERS as f64 {
+        if !self.samples.is_every_step() && rows * recording.names().len() as f64 > MAX_NUMBERS as f64 {
             let (name, what, value) = ("output".into(), "interval", self.samples.interval());
             return Err(Error::Number { name, what, value, range: "longer: a recording has room for 1e9 numbers" });
         }
@@ -341,8 +294,8 @@ impl Simulation {
 
     /// Records from now, or from the next instant if now is recorded already, to `t`.
     fn run_recorder(&mut self, t: f64, output: &mut dyn Record, is_continued: bool) -> Result<()> {
-        let now = self.driver.t();
-        let mut recorder = Recorder::new(output, self.past.clone(), self.samples, &self.state, now..t);
+        let now = self.run.t();
+        let mut recorder = Recorder::new(output, self.run.past.clone(), self.samples, &self.run.state, now..t);
         if is_continued {
             recorder.plan();
         }
@@ -351,11 +304,11 @@ impl Simulation {
         recorder.into_error().map_or(result, Err)
     }
 
-    /// What moves it, for copies.
-    pub(crate) fn parts(&mut self) -> Result<(u64, &Machine, &Driver, &Snapshot, &Past)> {
+    /// Its fingerprint and the run, with everything taken in, for copies.
+    pub(super) fn settled(&mut self) -> Result<(u64, &Run)> {
         self.look_at_world()?;
-        self.reconsider()?;
-        Ok((self.fingerprint(), &self.system, &self.driver, &self.state, &self.past))
+        self.resolve()?;
+        Ok((self.fingerprint(), &self.run))
     }
 
     /// An empty recording with the channels of this simulation.
@@ -366,125 +319,95 @@ impl Simulation {
     /// The energy ledger, now.
     pub fn energy(&mut self) -> Result<Ledger> {
         self.refresh()?;
-        ledger(&mut self.system, &self.state, self.driver.quadratures(), &self.past)
+        self.run.energy()
     }
 
-    /// Advances the driver and puts the result into the world, also where it failed half-way.
+    /// Advances the run and puts the result into the world, also where it failed half-way.
     fn advance<K: Sink<Machine>>(&mut self, until: Until, sink: &mut K) -> Result<()> {
-        self.reconsider()?;
-        let result = match until {
-            Until::Time(t) => self.driver.advance(&mut self.system, t, sink),
-            Until::After(dt) => self.driver.advance_by(&mut self.system, dt, sink),
-        };
-        let result = match result {
-            Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.driver.t() }),
-            Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
-            // a time that is none, or in the past: nothing has happened
-            Err(error @ (bristle_integrate::Error::Input { .. } | bristle_integrate::Error::Memory { .. })) => {
-                return Err(Error::Integrate(error));
-            }
-            Err(error) => {
-                self.must_begin = true;
-                Err(explain(error, &mut self.system))
-            }
-        };
-        let written = self.write_back();
-        result.and(written)
+        self.resolve()?;
+        let result = self.run.advance(until, sink);
+        result.and(self.write_back())
     }
 
-    /// After a push, what was stuck may have to let go at once.
-    fn reconsider(&mut self) -> Result<()> {
-        if !(self.is_pushed || self.must_begin) {
+    /// Takes in what is pending in the run, and notes the modes that change with it.
+    fn resolve(&mut self) -> Result<()> {
+        if self.run.pending == super::Pending::Nothing {
             return Ok(());
         }
         self.modes.clear();
-        self.modes.extend_from_slice(self.system.modes());
-        if self.must_begin {
-            self.begin()?;
-        } else {
-            // refused, it is to be tried again
-            self.must_begin = true;
-            restart::reconsider(&mut self.system, &mut self.driver, &mut self.y)?;
-            self.must_begin = false;
-        }
-        self.is_pushed = false;
+        self.modes.extend_from_slice(self.run.system.modes());
+        self.run.resolve()?;
         self.note_changes();
         Ok(())
     }
 
-    /// From the state at hand.
-    fn begin(&mut self) -> Result<()> {
-        self.must_begin = true;
-        restart::begin(&mut self.system, &mut self.driver, &self.state, &mut self.y)?;
-        self.must_begin = false;
+    /// Evaluates the run where it stands and puts the results onto the entities.
+    fn write_back(&mut self) -> Result<()> {
+        self.run.look()?;
+        self.show()?;
+        self.pending = Pending::Nothing;
         Ok(())
     }
 
-    fn write_back(&mut self) -> Result<()> {
-        let Self { world, system, driver, state, heat, past, results, .. } = self;
-        // accelerations may be more than can be said; where it is, is not
-        let looked = system.look(driver.t(), driver.y());
-        system.store(driver.t(), state);
-        looked?;
-        for (k, heat) in heat.iter_mut().enumerate() {
-            *heat = driver.quadratures()[2 + k] + past.quad[2 + k];
-        }
-        results.put(world, system, state, heat)?;
-        self.is_stale = false;
-        Ok(())
+    /// Puts the results of the run onto the entities as they are.
+    fn show(&mut self) -> Result<()> {
+        self.results.put(&mut self.world, &mut self.run)
+    }
+
+    /// The world is looked at before anything is computed.
+    fn touch(&mut self) {
+        self.pending = self.pending.max(Pending::World);
     }
 
     /// Reads what a caller may have changed.
     fn look_at_world(&mut self) -> Result<()> {
-        if !self.is_touched {
+        if self.pending < Pending::World {
             return Ok(());
         }
         let taken = self.take_in();
-        let was_moved = std::mem::take(&mut self.is_moved);
-        if taken.is_err() && was_moved {
-            // refused: what is shown is where it is
-            self.results.place(&mut self.system, &self.state.mechanics);
+        if taken.is_ok() {
+            self.pending = Pending::Results;
+        } else if self.pending == Pending::State {
+            // refused: shown is where the run is
+            self.pending = Pending::World;
+            self.results.place(&mut self.run.system, &self.run.state.mechanics);
         }
         taken
     }
 
-    /// The world as it is now.
+    /// Takes in the world as it is now.
     fn take_in(&mut self) -> Result<()> {
         // none where numbers have run away
-        let before = self.system.energies(&self.state).ok();
-        self.must_begin |= self.adopt_parameters()?;
+        let before = self.run.stored();
+        self.adopt_parameters()?;
         if self.compiled().is_current(&self.world) {
-            self.system.read_actions(&self.world)?;
-            self.edited.mechanics.t = self.driver.t();
-            read_snapshot(&self.world, self.system.compiled(), &mut self.edited)?;
-            if self.edited != self.state || self.must_begin {
-                std::mem::swap(&mut self.edited, &mut self.state);
-                if let Err(error) = self.begin() {
-                    std::mem::swap(&mut self.edited, &mut self.state);
+            self.run.system.read_actions(&self.world)?;
+            self.edited.mechanics.t = self.run.t();
+            read_snapshot(&self.world, self.run.compiled(), &mut self.edited)?;
+            if self.edited != self.run.state || self.run.pending.is_restart() {
+                std::mem::swap(&mut self.edited, &mut self.run.state);
+                if let Err(error) = self.run.restart() {
+                    std::mem::swap(&mut self.edited, &mut self.run.state);
                     return Err(error);
                 }
             }
-            self.is_pushed = true;
+            self.run.pending = self.run.pending.with_inputs();
         } else {
             self.compile_again()?;
         }
-        let after = self.system.energies(&self.state)?;
-        self.past.shift(&mut self.driver, before, &after);
-        self.is_touched = false;
-        self.is_stale = true;
-        Ok(())
+        self.run.shift_ledger(before)
     }
 
     /// Compiles the world as it is now; joints that remain keep their states and their heat.
     fn compile_again(&mut self) -> Result<()> {
         let compiled = compile(&self.world)?;
         let mut state = Snapshot::rest(&compiled);
-        state.mechanics.t = self.driver.t();
+        state.mechanics.t = self.run.t();
         read_snapshot(&self.world, &compiled, &mut state)?;
 
         // the ledger so far, by entity
-        let old = self.system.compiled();
-        let so_far: Vec<f64> = self.driver.quadratures().iter().zip(&self.past.quad).map(|(a, b)| a + b).collect();
+        let (old, past) = (self.run.compiled(), &self.run.past);
+        let so_far: Vec<f64> = self.run.driver.quadratures().iter().zip(&past.quad).map(|(a, b)| a + b).collect();
         let mut quad = so_far[..2].to_vec();
         for &joint in &compiled.heated {
             let entity = compiled.index.joint_entity(joint);
@@ -496,23 +419,18 @@ impl Simulation {
             let same = old.heated_elements.iter().position(|&k| old.coupled.elements[k].entity == entity);
             quad.push(same.map_or(0.0, |k| so_far[2 + old.heated.len() + k]));
         }
-        let heat = so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>();
+        let heat = past.heat + (so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>());
         let with_bristles = (0..old.contacts.len()).filter(|&c| old.contacts[c].law.n_states() > 0);
         let with_bristles: Vec<Entity> = with_bristles.filter_map(|c| old.contact_entity(c)).collect();
 
         let beginning = self.beginning.as_ref().and_then(|beginning| beginning.of_another(old, &compiled));
-        let (system, driver) = start(compiled, &state, &self.options, (self.formulation, self.kinks))?;
-        let stats = self.stats();
-        let counters = self.counters();
-        let Past { initial, pressed, .. } = self.past;
-        self.past = Past { initial, pressed, quad, heat: self.past.heat + heat, stats, counters };
-        self.y = vec![0.0; system.max_dim()];
-        self.heat = vec![0.0; n_heated(system.compiled())];
-        self.edited = state.clone();
-        (self.system, self.driver, self.state) = (system, driver, state);
+        let mut run = Run::start(compiled, state.clone(), &self.solver)?;
+        let Past { initial, pressed, .. } = self.run.past;
+        run.past = Past { initial, pressed, quad, heat, stats: self.stats(), counters: self.counters() };
+        run.max_steps = self.run.max_steps;
+        (self.run, self.edited) = (run, state);
         self.beginning = beginning.map(Box::new);
         self.fingerprint = None;
-        self.must_begin = false;
         self.drop_bristles(&with_bristles);
         Ok(())
     }
@@ -520,28 +438,13 @@ impl Simulation {
     /// Bristles of laws that have none any more go from the entities that had some, so that the next law does not find them.
     fn drop_bristles(&mut self, had: &[Entity]) {
         for &entity in had {
-            let compiled = self.system.compiled();
+            let compiled = self.run.compiled();
             let has_some = |c: usize| compiled.contacts[c].law.n_states() > 0;
             if !entity.find_contact(compiled).is_some_and(has_some) {
                 let _ = self.world.remove_one::<BristleState>(entity);
             }
         }
     }
-}
-
-/// Refuses a length of time that is none.
-pub(crate) fn check_dt(dt: f64) -> Result<()> {
-    let range = "finite and not negative";
-    if dt.is_finite() && dt >= 0.0 {
-        Ok(())
-    } else {
-        Err(Error::Number { name: "step".into(), what: "dt", value: dt, range })
-    }
-}
-
-/// Joints and couplings that have their heat in the ledger.
-fn n_heated(compiled: &Compiled) -> usize {
-    compiled.heated.len() + compiled.heated_elements.len()
 }
 
 /// States as the entities carry them.
@@ -551,28 +454,11 @@ fn read_snapshot(world: &World, compiled: &Compiled, into: &mut Snapshot) -> Res
     read_integrals(world, compiled, &mut into.integrals)
 }
 
-/// A system at a state, and the driver that moves it.
-fn start(
-    compiled: Compiled,
-    state: &Snapshot,
-    options: &Options,
-    (formulation, kinks): (scene::Formulation, scene::Kinks),
-) -> Result<(Machine, Driver)> {
-    // kinks of bristle laws matter to those who estimate errors, down to the tolerance
-    let tolerances = match options.control.tolerances() {
-        Some((rtol, Atol::Uniform(atol))) => Some((rtol, *atol)),
-        _ => None,
-    };
-    let mut system = Machine::new(compiled, formulation, tolerances);
-    system.set_kinks(kinks);
-    // other controls have been refused
-    if let (Method::Own, Control::Constant { step }) = (options.method, &options.control) {
-        system.make_real_time(*step);
+/// A component, put in place or added; an entity that is gone meanwhile is found out when the world is looked at.
+fn put<T: Component>(world: &mut World, entity: Entity, component: T) {
+    if let Ok(place) = world.query_one_mut::<&mut T>(entity) {
+        *place = component;
+    } else {
+        let _ = world.insert_one(entity, component);
     }
-    let mut y = vec![0.0; system.max_dim()];
-    system.begin(state, &mut y)?;
-    let n = system.dim();
-    let driver = Driver::new(&mut system, state.mechanics.t, &y[..n], options.clone());
-    let driver = driver.map_err(|error| explain(error, &mut system))?;
-    Ok((system, driver))
 }

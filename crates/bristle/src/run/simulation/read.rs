@@ -12,11 +12,12 @@
 //! [`Simulation::step`] and its like; after setters as the [module above](super) says. Their order changes only when the machine becomes another.
 
 use super::Simulation;
-use super::explain::unknown;
 use crate::compile::Compiled;
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
+use crate::run::explain::unknown;
+use crate::run::inputs::no_contact;
 use bristle_friction::Mode;
 use bristle_integrate::{Fired, Sink};
 use bristle_multibody::{JointKind, Placement, Reaction};
@@ -137,17 +138,17 @@ impl Simulation {
 
     /// Friction efforts, N·m or N, positive with positive slip.
     pub fn friction_efforts(&self) -> &[f64] {
-        self.system.friction()
+        self.run.system.friction()
     }
 
     /// Normal loads.
     pub fn loads(&self) -> &[f64] {
-        self.system.loads()
+        self.run.system.loads()
     }
 
     /// Modes; `Stuck` where a law has none.
     pub fn modes(&self) -> &[Mode] {
-        self.system.modes()
+        self.run.system.modes()
     }
 
     /// Bristle states; 0 where a law has none.
@@ -157,7 +158,7 @@ impl Simulation {
 
     /// What the joints transmit: parent on child, at the joint origin, in child axes.
     pub fn reactions(&self) -> &[Reaction] {
-        &self.system.reactions()[1..]
+        &self.run.system.reactions()[1..]
     }
 
     /// Link frames in the world.
@@ -193,17 +194,17 @@ impl Simulation {
 
     /// Friction effort of a joint or coupling, N·m or N, positive with positive slip.
     pub fn friction_effort(&self, of: impl Handle) -> Result<f64> {
-        Ok(self.system.friction()[self.contact(of)?])
+        Ok(self.run.system.friction()[self.contact(of)?])
     }
 
     /// Normal load of a joint or coupling, N; 1 where the levels of its law are efforts.
     pub fn load(&self, of: impl Handle) -> Result<f64> {
-        Ok(self.system.loads()[self.contact(of)?])
+        Ok(self.run.system.loads()[self.contact(of)?])
     }
 
     /// Mode of a joint or coupling; `Stuck` where its law has none.
     pub fn mode(&self, of: impl Handle) -> Result<Mode> {
-        Ok(self.system.modes()[self.contact(of)?])
+        Ok(self.run.system.modes()[self.contact(of)?])
     }
 
     /// Bristles of a joint or coupling; 0 where its law has none.
@@ -213,7 +214,7 @@ impl Simulation {
 
     /// What a joint transmits: parent on child, at the joint origin, in child axes.
     pub fn reaction(&self, joint: impl Handle) -> Result<Reaction> {
-        Ok(self.system.reactions()[self.joint_number(joint)?.0])
+        Ok(self.run.system.reactions()[self.joint_number(joint)?.0])
     }
 
     /// A link's frame in the world.
@@ -231,7 +232,7 @@ impl Simulation {
     }
 
     /// Number and entity of a link.
-    pub(super) fn link_number(&self, link: impl Handle) -> Result<(usize, Entity)> {
+    pub(in crate::run) fn link_number(&self, link: impl Handle) -> Result<(usize, Entity)> {
         let compiled = self.compiled();
         let found = link.find_link(compiled).and_then(|i| Some((i, compiled.index.link_entity(i)?)));
         found.ok_or_else(|| unknown("link", &link.text(), &compiled.model.link_names))
@@ -257,16 +258,13 @@ impl Simulation {
 
     fn contact(&self, of: impl Handle) -> Result<usize> {
         let compiled = self.compiled();
-        of.find_contact(compiled).ok_or_else(|| {
-            let known: Vec<&str> = self.contact_names().take(8).collect();
-            Error::Unknown { what: "joint or coupling with friction", name: of.text(), known: known.join(", ") }
-        })
+        of.find_contact(compiled).ok_or_else(|| no_contact(compiled, of.text()))
     }
 
     /// Mode changes from `self.modes` to the present ones.
     pub(super) fn note_changes(&mut self) {
-        let t = self.driver.t();
-        let changed = self.modes.iter().zip(self.system.modes()).enumerate().filter(|(_, (from, to))| from != to);
+        let t = self.run.t();
+        let changed = self.modes.iter().zip(self.run.system.modes()).enumerate().filter(|(_, (from, to))| from != to);
         self.events.extend(changed.map(|(contact, (&from, &to))| ModeEvent { t, contact, from, to }));
     }
 }

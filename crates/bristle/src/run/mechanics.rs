@@ -17,13 +17,13 @@ use crate::compile::compile;
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
+use crate::run::query::{check_finite, fill_mass_matrix};
 use crate::scene::error::closest;
 use crate::scene::{Bristle, Coupling, Formulation, Load, Scene};
-use crate::simulation::mechanics::check_finite;
 use crate::spawn::{refuse_unsupported, spawn};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::System;
-use bristle_multibody::{Model, Reaction, crba, kinetic_energy, potential_energy, reactions};
+use bristle_multibody::{Model, Reaction, kinetic_energy, potential_energy, reactions};
 use hecs::World;
 use nalgebra::DMatrix;
 
@@ -134,10 +134,7 @@ impl Mechanics {
 
     /// The mass matrix of the tree; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self, q: &[f64]) -> Result<&DMatrix<f64>> {
-        let (compiled, work) = self.machine.scratch();
-        crba(&compiled.model, work, q, &mut self.mass).map_err(failed)?;
-        compiled.without_lent(&mut self.mass);
-        check_finite(0.0, "the mass matrix", self.mass.as_slice())?;
+        fill_mass_matrix(&mut self.machine, 0.0, q, &mut self.mass)?;
         Ok(&self.mass)
     }
 

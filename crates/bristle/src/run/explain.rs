@@ -6,7 +6,7 @@ use crate::scene::Scene;
 use bristle_integrate::Fired;
 
 /// Names in place of numbers.
-pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
+pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     use bristle_integrate::Error as Integrate;
     let met = error.last().and_then(|(t, ..)| system.take_failure(t));
     let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();

@@ -55,13 +55,8 @@ impl Record for Recording {
     fn row(&mut self, row: &[f64]) -> Result<()> {
         debug_assert_eq!(row.len(), self.names.len());
         if self.values.len() > MAX_NUMBERS {
-            let (name, what, value) = ("recording".into(), "number of values", self.values.len() as f64);
-            return Err(Error::Number {
-                name,
-                what,
-                value,
-                range: "at most 1e9: write rows as they come, or fewer of them",
-            });
+            let range = "at most 1e9: write rows as they come, or fewer of them";
+            return Err(Error::number("recording", "number of values", self.values.len() as f64, range));
         }
         self.values.extend_from_slice(row);
         Ok(())

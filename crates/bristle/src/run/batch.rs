@@ -110,8 +110,7 @@ impl Batch {
     pub fn new(sim: &mut Simulation, n: usize) -> Result<Self> {
         // a copy is some kilobytes
         if n > MAX_COPIES {
-            let (name, what, value) = ("batch".into(), "number of copies", n as f64);
-            return Err(Error::Number { name, what, value, range: "at most 10 million" });
+            return Err(Error::number("batch", "number of copies", n as f64, "at most 10 million"));
         }
         let (fingerprint, run) = sim.settled()?;
         let compiled = run.compiled();
@@ -148,8 +147,7 @@ impl Batch {
     /// The same on so many threads of its own, from 1 to [`MAX_THREADS`].
     pub fn with_threads(mut self, threads: usize) -> Result<Self> {
         if !(1..=MAX_THREADS).contains(&threads) {
-            let (name, what, range) = ("batch".to_owned(), "number of threads", "from 1 to 1024");
-            return Err(Error::Number { name, what, value: threads as f64, range });
+            return Err(Error::number("batch", "number of threads", threads as f64, "from 1 to 1024"));
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Error::Io { path: "threads".into(), source: std::io::Error::other(error) })?;
@@ -236,14 +234,12 @@ impl Batch {
         let (n_q, n_v, n) = (self.n_q, self.n_v, self.len());
         let fits =
             |per: usize| n.checked_mul(steps).and_then(|m| m.checked_mul(per)).filter(|m| *m < isize::MAX as usize / 8);
-        let too_many = || {
-            let (name, what, value) = ("batch".into(), "number of steps", steps as f64);
-            Error::Number { name, what, value, range: "fewer: their states do not fit into memory" }
-        };
+        let range = "fewer: their states do not fit into memory";
+        let too_many = || Error::number("batch", "number of steps", steps as f64, range);
         let (Some(qs), Some(vs)) = (fits(n_q), fits(n_v)) else { return Err(too_many()) };
         if !efforts.is_empty() && efforts.len() != vs {
-            let (name, what, value) = ("batch".into(), "number of efforts", efforts.len() as f64);
-            return Err(Error::Number { name, what, value, range: "copies × steps × velocities, or none" });
+            let range = "copies × steps × velocities, or none";
+            return Err(Error::number("batch", "number of efforts", efforts.len() as f64, range));
         }
         if let Some(copy) = self.copies.first() {
             refuse_efforts(efforts, steps, &copy.run.compiled().model)?;
@@ -379,11 +375,10 @@ fn refuse_efforts(efforts: &[f64], steps: usize, model: &Model) -> Result<()> {
         rows.filter_map(|(row, tau)| tau.iter().enumerate().find_map(refused).map(|(k, range)| (row * n_v + k, range)));
     let Some((at, range)) = { found }.next() else { return Ok(()) };
     let (copy, step) = (at / (steps * n_v).max(1), at / n_v % steps.max(1));
-    let name = format!("copy {copy}, step {step}");
-    Err(Error::Number { name, what: "effort", value: efforts[at], range })
+    Err(Error::number(format!("copy {copy}, step {step}"), "effort", efforts[at], range))
 }
 
 fn no_such(copy: usize, n: usize) -> Error {
-    let known = if n == 0 { String::new() } else { format!("0 to {}", n - 1) };
-    Error::Unknown { what: "copy", name: copy.to_string(), known }
+    let known = n.checked_sub(1).map(|last| format!("0 to {last}"));
+    Error::unknown("copy", copy, known.as_deref())
 }

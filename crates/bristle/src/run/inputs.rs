@@ -100,15 +100,14 @@ pub(super) fn effort_range(model: &Model, k: usize, effort: f64) -> Option<&'sta
 
 fn check_effort(model: &Model, k: usize, effort: f64) -> Result<()> {
     let Some(range) = effort_range(model, k, effort) else { return Ok(()) };
-    let name = model.joint_names[model.joint_of_velocity(k)].clone();
-    Err(Error::Number { name, what: "effort", value: effort, range })
+    Err(Error::number(&model.joint_names[model.joint_of_velocity(k)], "effort", effort, range))
 }
 
 /// Refuses efforts on all velocities unless they all can act.
 pub(super) fn check_efforts(model: &Model, efforts: &[f64]) -> Result<()> {
     if efforts.len() != model.n_v {
-        let (value, range) = (efforts.len() as f64, "the number of velocities of the machine");
-        return Err(Error::Number { name: "efforts".into(), what: "length", value, range });
+        let range = "the number of velocities of the machine";
+        return Err(Error::number("efforts", "length", efforts.len() as f64, range));
     }
     efforts.iter().enumerate().try_for_each(|(k, &effort)| check_effort(model, k, effort))
 }
@@ -129,8 +128,7 @@ impl Run {
     /// The wrench on a body: moment about the link's origin, then force, in link axes.
     pub(super) fn set_wrench(&mut self, body: usize, wrench: [f64; 6]) -> Result<()> {
         if let Some(&value) = wrench.iter().find(|x| !x.is_finite()) {
-            let name = self.compiled().model.link_names[body].clone();
-            return Err(Error::Number { name, what: "external wrench", value, range: "finite" });
+            return Err(Error::number(&self.compiled().model.link_names[body], "external wrench", value, "finite"));
         }
         let wrench = WrenchAt { body, wrench: Force::from_array(wrench) };
         let wrenches = &mut self.system.compiled_mut().wrenches;
@@ -148,14 +146,15 @@ impl Run {
     pub(super) fn drive(&self, joint: usize) -> Result<usize> {
         let compiled = self.compiled();
         let name_of = |joint: usize| compiled.model.joint_names[joint].as_str();
+        let how = "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the \
+                   `Drive` component";
         compiled.drives.iter().position(|at| at.joint == joint).ok_or_else(|| {
-            let known: Vec<&str> = compiled.drives.iter().take(8).map(|at| name_of(at.joint)).collect();
-            let known = if known.is_empty() {
-                "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the `Drive` component".into()
-            } else {
-                known.join(", ")
-            };
-            Error::Unknown { what: "drive on joint", name: name_of(joint).into(), known }
+            let how = compiled.drives.is_empty().then_some(how);
+            Error::unknown(
+                "drive on joint",
+                name_of(joint),
+                compiled.drives.iter().map(|at| name_of(at.joint)).chain(how),
+            )
         })
     }
 
@@ -165,7 +164,7 @@ impl Run {
         let at = &mut compiled.drives[k];
         let name = || compiled.model.joint_names[at.joint].clone();
         if !target.is_finite() {
-            return Err(Error::Number { name: name(), what: "target", value: target, range: "finite" });
+            return Err(Error::number(name(), "target", target, "finite"));
         }
         match &mut at.drive {
             Drive::Effort(signal) | Drive::Pull { target: signal, .. } | Drive::Pid { target: signal, .. } => {
@@ -211,7 +210,7 @@ impl Run {
     pub(super) fn contact(&self, name: &str) -> Result<usize> {
         let compiled = self.compiled();
         let n = compiled.contacts.len();
-        (0..n).find(|&c| compiled.contact_name(c) == name).ok_or_else(|| no_contact(compiled, name.to_owned()))
+        (0..n).find(|&c| compiled.contact_name(c) == name).ok_or_else(|| no_contact(compiled, name))
     }
 
     /// Refuses a law and load that a contact cannot take.
@@ -268,7 +267,7 @@ fn put_contact(contact: &mut Contact, law: Law, load: Load) {
 }
 
 /// A joint or coupling without friction, beside some that have it.
-pub(super) fn no_contact(compiled: &Compiled, name: String) -> Error {
-    let known: Vec<&str> = (0..compiled.contacts.len().min(8)).map(|c| compiled.contact_name(c)).collect();
-    Error::Unknown { what: "joint or coupling with friction", name, known: known.join(", ") }
+pub(super) fn no_contact(compiled: &Compiled, name: impl ToString) -> Error {
+    let known = (0..compiled.contacts.len()).map(|c| compiled.contact_name(c));
+    Error::unknown("joint or coupling with friction", name, known)
 }

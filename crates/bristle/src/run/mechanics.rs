@@ -13,7 +13,7 @@
 //! Couplings that tie joints hold: of the efforts that a motion takes those are given in which joints that depend on others carry
 //! nothing (see [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling does not allow is refused by its name.
 
-use crate::compile::compile;
+use crate::compile::{check_length, compile};
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
@@ -93,9 +93,9 @@ impl Mechanics {
         self.model().joint(name).ok_or_else(|| {
             let mut known = closest(name, names.iter().map(String::as_str));
             if known.is_empty() {
-                known = names.iter().take(8).map(String::as_str).collect();
+                known = names.iter().map(String::as_str).collect();
             }
-            Error::Unknown { what: "joint", name: name.into(), known: known.join(", ") }
+            Error::unknown("joint", name, known)
         })
     }
 
@@ -169,13 +169,9 @@ impl Mechanics {
 
     /// Refuses arrays that do not fit.
     fn check(&self, given: [(&str, usize); 3]) -> Result<()> {
-        for ((what, length), n) in given.into_iter().zip([self.model().n_q, self.model().n_v, self.model().n_v]) {
-            if length != n {
-                let range = "the number of coordinates of the machine";
-                return Err(Error::Number { name: what.into(), what: "length", value: length as f64, range });
-            }
-        }
-        Ok(())
+        let n_v = self.model().n_v;
+        let mut checks = given.into_iter().zip([self.model().n_q, n_v, n_v]);
+        checks.try_for_each(|((what, length), n)| check_length(what, length, n))
     }
 
     /// The state to begin at: bristles steady where the scene says nothing.

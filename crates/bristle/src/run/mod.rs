@@ -246,5 +246,35 @@ fn check_dt(dt: f64) -> Result<()> {
     if dt.is_finite() && dt >= 0.0 {
         return Ok(());
     }
-    Err(Error::Number { name: "step".into(), what: "dt", value: dt, range: "finite and not negative" })
+    Err(Error::number("step", "dt", dt, "finite and not negative"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, into);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                into.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn only_runs_use_the_equations() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        sources(&root, &mut files);
+        assert!(files.len() > 50, "{}", files.len());
+        for path in files {
+            let (text, room) = (std::fs::read_to_string(&path).unwrap(), path.strip_prefix(&root).unwrap());
+            let may = room.starts_with("run") || room.starts_with("formulation");
+            let uses = |line: &str| line.trim_start().starts_with("use ") && line.contains("Machine");
+            assert!(may || !text.lines().any(uses), "{} uses `Machine`", room.display());
+        }
+    }
 }

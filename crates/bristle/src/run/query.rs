@@ -48,11 +48,10 @@ impl Simulation {
 
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         let model = &self.compiled().model;
-        for (what, given) in [("a", a), ("tau", &*tau)] {
-            check_length(what, given, model.n_v)?;
-        }
+        check_length("a", a.len(), model.n_v)?;
+        check_length("tau", tau.len(), model.n_v)?;
         if let Some(&value) = a.iter().find(|x| !x.is_finite()) {
-            return Err(Error::Number { name: "a".into(), what: "a number", value, range: "finite" });
+            return Err(Error::number("a", "a number", value, "finite"));
         }
         let t = self.run.t();
         let result = self.run.system.required(t, q, v, a, tau);

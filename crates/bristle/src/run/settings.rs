@@ -55,8 +55,7 @@ impl Solver {
     /// Refused where settings do not go together.
     pub fn new(settings: &Settings) -> Result<Self> {
         if !(settings.interval.is_finite() && settings.interval > 0.0) {
-            let (name, what, value) = ("output".into(), "interval", settings.interval);
-            return Err(Error::Number { name, what, value, range: "positive and finite" });
+            return Err(Error::number("output", "interval", settings.interval, "positive and finite"));
         }
         refuse_settings(settings)?;
         let options = Options::new(method(settings.method), control(settings.control));

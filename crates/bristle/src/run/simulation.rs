@@ -32,7 +32,7 @@ mod warnings;
 pub use super::ledger::Ledger;
 pub use super::query::Linearization;
 pub use super::settings::Settings;
-pub use read::{Handle, ModeEvent};
+pub use read::{Handle, ModeEvent, Target};
 
 use super::explain::{placed, unknown};
 use super::ledger::Past;
@@ -277,8 +277,8 @@ impl Simulation {
         let now = self.run.t();
         let rows = (t - now) / self.samples.interval();
         if !self.samples.is_every_step() && rows * recording.names().len() as f64 > MAX_NUMBERS as f64 {
-            let (name, what, value) = ("output".into(), "interval", self.samples.interval());
-            return Err(Error::Number { name, what, value, range: "longer: a recording has room for 1e9 numbers" });
+            let range = "longer: a recording has room for 1e9 numbers";
+            return Err(Error::number("output", "interval", self.samples.interval(), range));
         }
         let is_continued = recording.rows().next_back().is_some_and(|row| row[0] == now);
         self.run_recorder(t, recording, is_continued)
@@ -440,7 +440,7 @@ impl Simulation {
         for &entity in had {
             let compiled = self.run.compiled();
             let has_some = |c: usize| compiled.contacts[c].law.n_states() > 0;
-            if !entity.find_contact(compiled).is_some_and(has_some) {
+            if !Target::Entity(entity).contact(compiled).is_some_and(has_some) {
                 let _ = self.world.remove_one::<BristleState>(entity);
             }
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Scene;
-use super::error::Problem;
+use super::error::{Help, Problem};
 use super::span::{Position, Sources, Span};
 use super::syntax::{Node, Value};
 
@@ -60,7 +60,7 @@ impl Scene {
     /// A problem with what a path names, at its place, or at the nearest place around it that the file has.
     ///
     /// For stages after reading: what a scene asks for may be well-formed and still not be possible.
-    pub fn problem(&self, path: &str, reason: impl Into<String>, help: impl Into<String>) -> Problem {
+    pub fn problem(&self, path: &str, reason: impl Into<String>, help: impl Into<Help>) -> Problem {
         let (reason, help) = (reason.into(), help.into());
         match &self.origin.0 {
             Some(document) => {

@@ -95,9 +95,9 @@ impl<'a> Reader<'a> {
         self.problems.borrow().len() >= MAX_PROBLEMS
     }
 
-    fn report(&self, span: Span, reason: String, help: String) -> ReadError {
+    fn report(&self, span: Span, key: &str, reason: String, help: String) -> ReadError {
         if !self.is_full() {
-            let problem = Problem::at(self.sources, span, reason, help);
+            let problem = Problem { path: key.to_owned(), ..Problem::at(self.sources, span, reason, help) };
             // what is read again has the same problems again
             let mut problems = self.problems.borrow_mut();
             if !problems.contains(&problem) {
@@ -125,9 +125,9 @@ impl<'a> Reader<'a> {
                 }
                 let help = did_you_mean(key, &format!("the fields of `{owner}` are"), known);
                 meant.extend(closest(key, known.iter().copied()));
-                self.report(field.key, format!("unknown field `{key}` in `{owner}`"), help);
+                self.report(field.key, key, format!("unknown field `{key}` in `{owner}`"), help);
             } else if kept.iter().any(|k| self.sources.text(k.0) == key) {
-                self.report(field.key, format!("`{key}` is given twice in `{owner}`"), "keep one of them".into());
+                self.report(field.key, key, format!("`{key}` is given twice in `{owner}`"), "keep one of them".into());
                 self.damage.borrow_mut().doubt(node, key);
             } else {
                 kept.push((field.key, &field.value));
@@ -252,7 +252,7 @@ impl<'a> Cursor<'a> {
     fn refuse(&self, span: Span, reason: String, help: String) -> StandIn {
         // what is wrong with something lost has been said
         if !matches!(self.node.value, Value::Lost) {
-            self.reader.report(span, reason, help);
+            self.reader.report(span, self.key, reason, help);
         }
         self.reader.damage.borrow_mut().node(self.node);
         StandIn
@@ -284,7 +284,7 @@ impl<'a> Cursor<'a> {
             _ => None,
         };
         let reason = format!("`{owner}`{} has no `{field}`", named.unwrap_or_default());
-        self.reader.report(self.node.head(), reason, format!("add `{field}: …`"))
+        self.reader.report(self.node.head(), field, reason, format!("add `{field}: …`"))
     }
 
     /// What stands in the parentheses, if the name in front is this one or there is none; a word alone has empty ones.

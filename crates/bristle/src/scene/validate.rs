@@ -10,9 +10,8 @@ use bristle_friction::{FrictionLaw, Law};
 use nalgebra::Matrix3;
 
 use super::damage::Damage;
-use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, did_you_mean};
+use super::error::{Help, Level, MAX_PROBLEMS, Problem, SceneError, did_you_mean};
 use super::origin::{Document, Step};
-use super::span::OVERRIDE;
 use super::{Coordinate, Coupling, Drive, Formulation, Inertia, Joint, Kind, Link, Load};
 use super::{Placement, Rate, Rotation, Scene, Signal, has_bristle};
 
@@ -111,7 +110,7 @@ struct Check<'s> {
 
 impl<'s> Check<'s> {
     /// What is wrong with something beside the other fields of its link, joint, coupling, or of the settings.
-    fn report(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn report(&mut self, at: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.is_sound(|damage, document| {
             let steps = at.steps();
             let around = match steps[..] {
@@ -129,14 +128,14 @@ impl<'s> Check<'s> {
     }
 
     /// What is wrong with something by itself.
-    fn report_alone(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn report_alone(&mut self, at: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.is_sound(|damage, document| damage.touches(document, &at.steps())) {
             self.push(at, reason, help);
         }
     }
 
     /// What is wrong with one part of something, judged with the other parts.
-    fn report_part(&mut self, whole: At, part: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn report_part(&mut self, whole: At, part: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.is_sound(|damage, document| damage.touches(document, &whole.steps())) {
             self.push(part, reason, help);
         }
@@ -165,7 +164,7 @@ impl<'s> Check<'s> {
         self.damage.is_empty() || !document.is_some_and(|document| is_damaged(self.damage, document))
     }
 
-    fn push(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn push(&mut self, at: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.problems.len() >= MAX_PROBLEMS {
             return;
         }
@@ -173,16 +172,16 @@ impl<'s> Check<'s> {
         let path = self.path(&steps);
         let problem = match &self.scene.origin.0 {
             Some(document) => {
-                Problem { path, ..Problem::at(&document.sources, document.place(&steps), reason.into(), help.into()) }
+                Problem { path, ..Problem::at(&document.sources, document.place(&steps), reason.into(), help) }
             }
-            None => Problem::without_place("scene", &path, reason.into(), help.into()),
+            None => Problem::without_place("scene", &path, reason.into(), help),
         };
         self.problems.push(problem);
     }
 
     /// In the order of the file, overrides last.
     fn into_problems(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
+        self.problems.sort_by_key(|p| (p.overridden.is_some(), p.position));
         self.problems
     }
 
@@ -506,13 +505,8 @@ impl<'s> Check<'s> {
                 continue;
             }
             // point at what was said last: a value on top of the file may put another one out of its range
-            let is_cause = |other: &&str| {
-                *other != finding.parameter
-                    && finding.reason.contains(&format!("`{other}`"))
-                    && self.is_override(at.key(other))
-                    && !self.is_override(parameter)
-            };
-            match ["coulomb", "stiction", "sigma0"].into_iter().find(is_cause) {
+            let is_cause = |other: &&&str| self.is_override(at.key(other)) && !self.is_override(parameter);
+            match finding.range_of.iter().find(is_cause) {
                 Some(cause) => {
                     let help = format!("set `{}` too", self.path(&parameter.steps()));
                     self.report_part(at, at.key(cause), finding.reason, help);

@@ -25,67 +25,69 @@ use hecs::Entity;
 
 /// A joint, link or coupling: its entity, or its name.
 pub trait Handle: Copy {
-    /// The number of the joint.
-    fn find_joint(self, compiled: &Compiled) -> Option<usize>;
-    /// The number of the link.
-    fn find_link(self, compiled: &Compiled) -> Option<usize>;
-    /// The number of the contact of this joint or coupling.
-    fn find_contact(self, compiled: &Compiled) -> Option<usize>;
-    /// For a message.
-    fn text(self) -> String;
+    /// Which of the two.
+    fn target(&self) -> Target<'_>;
+}
+
+/// An element of a machine, by entity or by name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Target<'a> {
+    /// Its entity.
+    Entity(Entity),
+    /// Its name.
+    Name(&'a str),
 }
 
 impl Handle for Entity {
-    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
-        compiled.index.joint(self)
-    }
-
-    fn find_link(self, compiled: &Compiled) -> Option<usize> {
-        compiled.index.link(self)
-    }
-
-    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
-        (0..compiled.contacts.len()).find(|&c| compiled.contact_entity(c) == Some(self))
-    }
-
-    fn text(self) -> String {
-        format!("{self:?}")
+    fn target(&self) -> Target<'_> {
+        Target::Entity(*self)
     }
 }
 
 impl Handle for &str {
-    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
-        compiled.model.joint(self).filter(|&i| i > 0)
-    }
-
-    fn find_link(self, compiled: &Compiled) -> Option<usize> {
-        compiled.model.body(self).filter(|&i| i > 0)
-    }
-
-    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
-        (0..compiled.contacts.len()).find(|&c| compiled.contact_name(c) == self)
-    }
-
-    fn text(self) -> String {
-        self.to_owned()
+    fn target(&self) -> Target<'_> {
+        Target::Name(self)
     }
 }
 
 impl Handle for &String {
-    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
-        self.as_str().find_joint(compiled)
+    fn target(&self) -> Target<'_> {
+        Target::Name(self)
+    }
+}
+
+impl Target<'_> {
+    /// The number of the joint.
+    fn joint(self, compiled: &Compiled) -> Option<usize> {
+        match self {
+            Self::Entity(entity) => compiled.index.joint(entity),
+            Self::Name(name) => compiled.model.joint(name).filter(|&i| i > 0),
+        }
     }
 
-    fn find_link(self, compiled: &Compiled) -> Option<usize> {
-        self.as_str().find_link(compiled)
+    /// The number of the link.
+    fn link(self, compiled: &Compiled) -> Option<usize> {
+        match self {
+            Self::Entity(entity) => compiled.index.link(entity),
+            Self::Name(name) => compiled.model.body(name).filter(|&i| i > 0),
+        }
     }
 
-    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
-        self.as_str().find_contact(compiled)
+    /// The number of the contact of this joint or coupling.
+    pub(super) fn contact(self, compiled: &Compiled) -> Option<usize> {
+        (0..compiled.contacts.len()).find(|&c| match self {
+            Self::Entity(entity) => compiled.contact_entity(c) == Some(entity),
+            Self::Name(name) => compiled.contact_name(c) == name,
+        })
     }
+}
 
-    fn text(self) -> String {
-        self.clone()
+impl std::fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Entity(entity) => write!(f, "{entity:?}"),
+            Self::Name(name) => f.write_str(name),
+        }
     }
 }
 
@@ -227,15 +229,15 @@ impl Simulation {
     /// Number and entity of a joint.
     pub(super) fn joint_number(&self, joint: impl Handle) -> Result<(usize, Entity)> {
         let compiled = self.compiled();
-        let found = joint.find_joint(compiled).and_then(|i| Some((i, compiled.index.joint_entity(i)?)));
-        found.ok_or_else(|| unknown("joint", &joint.text(), &compiled.model.joint_names))
+        let found = joint.target().joint(compiled).and_then(|i| Some((i, compiled.index.joint_entity(i)?)));
+        found.ok_or_else(|| unknown("joint", joint.target(), &compiled.model.joint_names))
     }
 
     /// Number and entity of a link.
     pub(in crate::run) fn link_number(&self, link: impl Handle) -> Result<(usize, Entity)> {
         let compiled = self.compiled();
-        let found = link.find_link(compiled).and_then(|i| Some((i, compiled.index.link_entity(i)?)));
-        found.ok_or_else(|| unknown("link", &link.text(), &compiled.model.link_names))
+        let found = link.target().link(compiled).and_then(|i| Some((i, compiled.index.link_entity(i)?)));
+        found.ok_or_else(|| unknown("link", link.target(), &compiled.model.link_names))
     }
 
     /// Number of a joint that turns or slides.
@@ -258,7 +260,7 @@ impl Simulation {
 
     fn contact(&self, of: impl Handle) -> Result<usize> {
         let compiled = self.compiled();
-        of.find_contact(compiled).ok_or_else(|| no_contact(compiled, of.text()))
+        of.target().contact(compiled).ok_or_else(|| no_contact(compiled, of.target()))
     }
 
     /// Mode changes from `self.modes` to the present ones.

@@ -5,7 +5,7 @@
 //! energy that a change puts into them shifts the ledger's start. Where the kind changes, a joint gets its first friction
 //! say, the machine is compiled again: the same motion, at the cost of a new start.
 
-use super::{Handle, Pending, Simulation, put};
+use super::{Handle, Pending, Simulation, Target, put};
 use crate::compile::{check_state, placement_of, twist_of, validate_friction};
 use crate::component::{Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load};
 use crate::error::{Error, Result};
@@ -109,8 +109,7 @@ impl Simulation {
         let i = self.one_degree(joint)?;
         for (value, what) in [(position, "position"), (velocity, "velocity")] {
             if !value.is_finite() {
-                let name = self.compiled().model.joint_names[i].clone();
-                return Err(Error::Number { name, what, value, range: "finite" });
+                return Err(Error::number(&self.compiled().model.joint_names[i], what, value, "finite"));
             }
         }
         let k = self.compiled().model.v_index[i];
@@ -194,7 +193,7 @@ impl Simulation {
     /// Entity of a joint, or of a coupling with friction.
     fn with_friction(&self, of: impl Handle) -> Result<Entity> {
         let compiled = self.compiled();
-        match of.find_contact(compiled).and_then(|c| compiled.contact_entity(c)) {
+        match of.target().contact(compiled).and_then(|c| compiled.contact_entity(c)) {
             Some(entity) => Ok(entity),
             None => self.one_degree(of).and_then(|_| Ok(self.joint_number(of)?.1)),
         }
@@ -203,10 +202,10 @@ impl Simulation {
     /// Its name.
     fn name_of(&self, entity: Entity) -> String {
         let compiled = self.compiled();
-        match (compiled.index.joint(entity), entity.find_contact(compiled)) {
+        match (compiled.index.joint(entity), Target::Entity(entity).contact(compiled)) {
             (Some(i), _) => compiled.model.joint_names[i].clone(),
             (None, Some(c)) => compiled.contact_name(c).to_owned(),
-            (None, None) => entity.text(),
+            (None, None) => Target::Entity(entity).to_string(),
         }
     }
 

@@ -157,7 +157,8 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
-    /// A bearing jams (Painlevé paradox): the accelerations that are continuous from zero friction end before all of it acts.
+    /// A bearing jams (Painlevé paradox): the accelerations that are continuous from zero friction end before all of it
+    /// acts.
     #[error(
         "at t = {t}, joint `{joint}`{} jams: the accelerations continuous from zero friction end {}; other accelerations \
          satisfy the equations, but the motion cannot reach them without a jump; less friction, a smaller radius or a \
@@ -173,7 +174,8 @@ pub enum Error {
         /// Share of the friction at which the branch folds.
         share: f64,
     },
-    /// A bearing jams: no accelerations were found that satisfy the equations of motion with the friction of their own reactions.
+    /// A bearing jams: no accelerations were found that satisfy the equations of motion with the friction of their own
+    /// reactions.
     #[error(
         "at t = {t}, joint `{joint}`{} jams: no accelerations were found that satisfy the equations of motion with the friction of their \
          own reactions; those continuous from zero friction end {}; less friction, a smaller radius or a longer guide \

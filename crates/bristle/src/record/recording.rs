@@ -44,8 +44,8 @@ pub trait Record {
         ControlFlow::Continue(())
     }
 
-    /// Whether the run is to end: asked also between the rows of one step and between attempts at it, either of which may take long. The rest
-    /// of the rows of that step are not recorded.
+    /// Whether the run is to end: asked also between the rows of one step and between attempts at it, either of which
+    /// may take long. The rest of the rows of that step are not recorded.
     fn is_stopped(&self) -> bool {
         false
     }

@@ -1,8 +1,8 @@
 //! Many copies of one machine, stepped together over threads.
 //!
-//! Copies share nothing while they are stepped, so the result does not depend on how many threads there are or who gets which copy: the
-//! same bits for one thread and for sixteen. There is no world here: states and results live in arrays, laid out by coordinate. With
-//! n copies, entry `k · n + i` belongs to copy i:
+//! Copies share nothing while they are stepped, so the result does not depend on how many threads there are or who gets
+//! which copy: the same bits for one thread and for sixteen. There is no world here: states and results live in arrays,
+//! laid out by coordinate. With n copies, entry `k · n + i` belongs to copy i:
 //!
 //! | array | k | |
 //! |---|---|---|
@@ -12,9 +12,10 @@
 //! | [`Batch::targets_mut`] | drive, as in [`Batch::drive_names`] | acts from the next step on |
 //! | [`Batch::wrenches_mut`] | link, as in [`Simulation::link_names`] | acts from the next step on |
 //!
-//! Friction laws, loads, drives and states are set copy by copy, and what is refused there has not happened; [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with
-//! [`Simulation::snapshot`]. [`Batch::rollout`] takes many steps in one call: a copy's memory stays close to its core, which is
-//! worth a factor where copies are small and many.
+//! Friction laws, loads, drives and states are set copy by copy, and what is refused there has not happened;
+//! [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with [`Simulation::snapshot`]. [`Batch::rollout`] takes
+//! many steps in one call: a copy's memory stays close to its core, which is worth a factor where copies are small and
+//! many.
 
 mod inputs;
 mod snapshot;
@@ -96,7 +97,8 @@ struct Copy {
     refused: Option<Error>,
 }
 
-/// Trajectories of a batch, copy after copy: with so many steps, entry `(i · steps + s) · n_q + k` is coordinate k of copy i after step s.
+/// Trajectories of a batch, copy after copy: with so many steps, entry `(i · steps + s) · n_q + k` is coordinate k of
+/// copy i after step s.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rollout {
     /// Positions; n × steps × `n_q`. NaN from where a copy failed.
@@ -213,8 +215,9 @@ impl Batch {
         &self.bristle
     }
 
-    /// Advances every copy by exactly `dt`. Where some fail, or are refused a number that was put into the arrays, the first of them is the error, all others have gone on, and
-    /// the failed ones stay where they got to; see [`Batch::failures`].
+    /// Advances every copy by exactly `dt`. Where some fail, or are refused a number that was put into the arrays, the
+    /// first of them is the error, all others have gone on, and the failed ones stay where they got to; see
+    /// [`Batch::failures`].
     pub fn step(&mut self, dt: f64) -> Result<()> {
         check_dt(dt)?;
         self.apply_inputs()?;
@@ -227,8 +230,9 @@ impl Batch {
         self.finish()
     }
 
-    /// Advances every copy by `steps` times `dt`, and keeps their states after each: the same bits as so many calls of [`Batch::step`].
-    /// `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps × `n_v`; if there are none those that act stay.
+    /// Advances every copy by `steps` times `dt`, and keeps their states after each: the same bits as so many calls of
+    /// [`Batch::step`]. `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps × `n_v`; if
+    /// there are none those that act stay.
     pub fn rollout(&mut self, dt: f64, steps: usize, efforts: &[f64], into: &mut Rollout) -> Result<()> {
         check_dt(dt)?;
         let (n_q, n_v, n) = (self.n_q, self.n_v, self.len());

@@ -1,4 +1,5 @@
-//! The quantities that callers set between steps, and the rules for them: each rule stands here once, for simulations, batches and snapshots.
+//! The quantities that callers set between steps, and the rules for them: each rule stands here once, for simulations,
+//! batches and snapshots.
 //!
 //! | input | rule |
 //! |---|---|
@@ -229,7 +230,8 @@ impl Run {
         Ok(())
     }
 
-    /// Law and load of a contact that can take them; bristles keep their deflection. The run restarts before its next step.
+    /// Law and load of a contact that can take them; bristles keep their deflection. The run restarts before its next
+    /// step.
     pub(super) fn put_contact(&mut self, c: usize, law: Law, load: Load) {
         let t = self.t();
         put_contact(&mut self.system.compiled_mut().contacts[c], law, load);

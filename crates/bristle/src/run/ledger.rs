@@ -45,7 +45,8 @@ pub(super) struct Past {
 }
 
 impl Past {
-    /// A caller has changed what is stored from `before`, none where numbers have run away, to `after`: the start of the ledger goes along.
+    /// A caller has changed what is stored from `before`, none where numbers have run away, to `after`: the start of
+    /// the ledger goes along.
     pub fn shift(&mut self, driver: &mut Driver, before: Option<Energies>, after: &Energies) {
         match before {
             Some(before) if !self.is_drowned(driver, &before, after) => {

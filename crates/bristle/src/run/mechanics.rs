@@ -5,13 +5,14 @@
 //! M a + c + K (q − q₀) + d v + τ_f = τ,   τ_f = r N φ(r v, z)    with friction: law φ, load N, lever r
 //! ```
 //!
-//! Springs belong to the machine and always act; drives do not, since the effort τ takes their place. Dampers, clutches and brakes act
-//! together with friction or not at all. Bristles are steady at the slip velocity unless the scene gives their state; signals are taken at
-//! t = 0. A joint that sticks or slips by events and stands still: forward dynamics chooses its mode; inverse dynamics takes the level of
-//! sliding in the direction of a, and no friction where a = 0.
+//! Springs belong to the machine and always act; drives do not, since the effort τ takes their place. Dampers, clutches
+//! and brakes act together with friction or not at all. Bristles are steady at the slip velocity unless the scene gives
+//! their state; signals are taken at t = 0. A joint that sticks or slips by events and stands still: forward dynamics
+//! chooses its mode; inverse dynamics takes the level of sliding in the direction of a, and no friction where a = 0.
 //!
-//! Couplings that tie joints hold: of the efforts that a motion takes those are given in which joints that depend on others carry
-//! nothing (see [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling does not allow is refused by its name.
+//! Couplings that tie joints hold: of the efforts that a motion takes those are given in which joints that depend on
+//! others carry nothing (see [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling
+//! does not allow is refused by its name.
 
 use crate::compile::{check_length, compile};
 use crate::component::BristleState;
@@ -27,7 +28,8 @@ use bristle_multibody::{Model, Reaction, kinetic_energy, potential_energy, react
 use hecs::World;
 use nalgebra::DMatrix;
 
-/// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the [`Model`].
+/// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the
+/// [`Model`].
 pub struct Mechanics {
     /// Of the scene without drives, and without friction and dampers where they are not wanted.
     machine: Machine,
@@ -99,8 +101,8 @@ impl Mechanics {
         })
     }
 
-    /// Puts positions, velocities and accelerations of tied joints that are left at 0 where the couplings want them; others that are not
-    /// there are refused.
+    /// Puts positions, velocities and accelerations of tied joints that are left at 0 where the couplings want them;
+    /// others that are not there are refused.
     pub fn complete(&mut self, q: &mut [f64], v: &mut [f64], a: Option<&mut [f64]>) -> Result<()> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.as_ref().map_or(v.len(), |a| a.len()))])?;
         self.go_to(q, v)?;
@@ -111,8 +113,8 @@ impl Mechanics {
         Ok(())
     }
 
-    /// Accelerations under the efforts `tau`; `n_v`. As a simulation begins at this state: modes of joints at rest are chosen, loads that
-    /// depend on the motion found.
+    /// Accelerations under the efforts `tau`; `n_v`. As a simulation begins at this state: modes of joints at rest are
+    /// chosen, loads that depend on the motion found.
     pub fn forward(&mut self, q: &[f64], v: &[f64], tau: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("tau", tau.len())])?;
         self.remember(q, v);

@@ -52,7 +52,8 @@ enum Pending {
     Inputs,
     /// A step failed: the next one restarts at the state that was reached. Questions are answered as it stands.
     Failure,
-    /// The state or its inputs were refused, or inputs have changed after a failure: restart before anything is computed.
+    /// The state or its inputs were refused, or inputs have changed after a failure: restart before anything is
+    /// computed.
     Restart,
 }
 
@@ -203,8 +204,9 @@ impl Run {
         looked
     }
 
-    /// Applies a `change` by a caller and restarts; the energy it puts in shifts the start of the ledger. A refused change is rolled back by
-    /// `undo`, and the run is what it was to the last bit; a state that has run away, which no snapshot takes, restarts where it stands.
+    /// Applies a `change` by a caller and restarts; the energy it puts in shifts the start of the ledger. A refused
+    /// change is rolled back by `undo`, and the run is what it was to the last bit; a state that has run away, which no
+    /// snapshot takes, restarts where it stands.
     fn change(&mut self, change: impl FnOnce(&mut Self), undo: impl FnOnce(&mut Self)) -> Result<()> {
         let (before, checkpoint) = (self.stored(), self.write(0));
         change(self);

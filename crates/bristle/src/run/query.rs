@@ -1,4 +1,5 @@
-//! The mechanics of the machine where it is: what efforts a motion takes, inertia, Jacobians, and the equations in small.
+//! The mechanics of the machine where it is: what efforts a motion takes, inertia, Jacobians, and the equations in
+//! small.
 //!
 //! ```text
 //! τ = Tᵀ (M a + c + K (q − q₀) + d v + τ_f − τ_drives)           inverse dynamics, friction by the law with its present bristles
@@ -17,29 +18,31 @@ use nalgebra::{DMatrix, Matrix6xX, Vector3};
 /// Equations of motion about a state, linear in what is small.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linearization {
-    /// Names of the unknowns: positions and velocities of the joints that can move, `NAME.position`, `NAME.velocity`, then bristle
-    /// states `NAME.s` = σ₀z and `NAME.w`, then integrals of controllers. A free joint has `NAME.rotation.x` to `.z` and
-    /// `NAME.displacement.x` to `.z`, a small rotation and a small displacement from where it is, in child axes, and `NAME.velocity.wx` to
-    /// `.vz`.
+    /// Names of the unknowns: positions and velocities of the joints that can move, `NAME.position`, `NAME.velocity`,
+    /// then bristle states `NAME.s` = σ₀z and `NAME.w`, then integrals of controllers. A free joint has
+    /// `NAME.rotation.x` to `.z` and `NAME.displacement.x` to `.z`, a small rotation and a small displacement from
+    /// where it is, in child axes, and `NAME.velocity.wx` to `.vz`.
     pub unknowns: Vec<String>,
     /// ∂ẏ/∂y.
     pub a: DMatrix<f64>,
     /// ∂ẏ/∂τ, one column per velocity, in the order of [`Simulation::velocities`].
     pub b: DMatrix<f64>,
-    /// Names of the friction parameters, `NAME.coulomb` and so on; of a table `NAME.points[2].level`. What only says when a stuck joint lets
-    /// go, the stiction of `Coulomb` and `peak`, is not among them.
+    /// Names of the friction parameters, `NAME.coulomb` and so on; of a table `NAME.points[2].level`. What only says
+    /// when a stuck joint lets go, the stiction of `Coulomb` and `peak`, is not among them.
     pub parameters: Vec<String>,
     /// ∂ẏ/∂p, one column per parameter.
     pub p: DMatrix<f64>,
 }
 
 impl Simulation {
-    /// Efforts, `n_v`, that callers would have to apply at positions `q` and velocities `v` for the accelerations `a`: friction,
-    /// dampers, springs and drives act as they do now, bristles with their present deflection. A joint with event-driven friction slides
-    /// the way it moves, or at v = 0 the way a points; where both are 0 its friction is taken as nothing. `tau` keeps the result.
+    /// Efforts, `n_v`, that callers would have to apply at positions `q` and velocities `v` for the accelerations `a`:
+    /// friction, dampers, springs and drives act as they do now, bristles with their present deflection. A joint with
+    /// event-driven friction slides the way it moves, or at v = 0 the way a points; where both are 0 its friction is
+    /// taken as nothing. `tau` keeps the result.
     ///
-    /// Where gears, planetary sets or linear couplings tie joints together, those that depend on others carry nothing, and the rest
-    /// carries their part: see [`Simulation::independent`]. A motion that a coupling does not allow is refused by its name.
+    /// Where gears, planetary sets or linear couplings tie joints together, those that depend on others carry nothing,
+    /// and the rest carries their part: see [`Simulation::independent`]. A motion that a coupling does not allow is
+    /// refused by its name.
     pub fn inverse_dynamics(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
         check_state(&self.compiled().model, q, v)?;
@@ -71,15 +74,16 @@ impl Simulation {
         result
     }
 
-    /// Velocities that do not depend on others through couplings, in order; all of them where nothing is tied. Of the joints that a coupling
-    /// ties the one it names first depends: the motor of `Gear(joints: ("motor", "arm"))`, the sun of a `Planetary`, the first term of a
-    /// `Linear`, a joint that mimics; the next one where that joint is led or depends already.
+    /// Velocities that do not depend on others through couplings, in order; all of them where nothing is tied. Of the
+    /// joints that a coupling ties the one it names first depends: the motor of `Gear(joints: ("motor", "arm"))`, the
+    /// sun of a `Planetary`, the first term of a `Linear`, a joint that mimics; the next one where that joint is led or
+    /// depends already.
     pub fn independent(&self) -> Vec<usize> {
         self.run.system.independent()
     }
 
-    /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the couplings' ties, which
-    /// [`Simulation::mass_matrix`] leaves out.
+    /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the couplings'
+    /// ties, which [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         let mass = self.mass_matrix()?;
         let reduced = self.run.system.reduce_mass(&mass);
@@ -112,9 +116,9 @@ impl Simulation {
         Ok(found)
     }
 
-    /// The equations about the present state, analytic: those of motion, whatever the formulation and the method they are solved by.
-    /// Joints that are stuck, led or dependent are no unknowns. A column of `b` is the effort on a velocity, of `p` a parameter of a
-    /// friction law; see [`Linearization`].
+    /// The equations about the present state, analytic: those of motion, whatever the formulation and the method they
+    /// are solved by. Joints that are stuck, led or dependent are no unknowns. A column of `b` is the effort on a
+    /// velocity, of `p` a parameter of a friction law; see [`Linearization`].
     ///
     /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side.
     pub fn linearize(&mut self) -> Result<Linearization> {

@@ -22,13 +22,15 @@ pub struct Settings {
     pub interval: f64,
     /// Rows at the end of every step of the integration instead.
     pub steps: bool,
-    /// Internal steps that one call of [`Simulation::step`](crate::Simulation::step) may take: what would take longer, numbers that run away
-    /// for one, is an error instead of a call that does not return. Runs that record have no such bound.
+    /// Internal steps that one call of [`Simulation::step`](crate::Simulation::step) may take: what would take longer,
+    /// numbers that run away for one, is an error instead of a call that does not return. Runs that record have no such
+    /// bound.
     pub max_steps: usize,
 }
 
 impl Default for Settings {
-    /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s, 100,000 internal steps in a call.
+    /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s, 100,000
+    /// internal steps in a call.
     fn default() -> Self {
         let scene::Output { interval, steps } = scene::Output::default();
         Self {

@@ -1,10 +1,10 @@
 //! A world and its motion: run to a time, or step by step.
 //!
 //! States live on the entities: after every call the world carries them, with poses, accelerations and reactions, for a
-//! user's own systems to read. Whatever a caller changes in the world ([`Simulation::world_mut`]) holds from the next call on:
-//! efforts, wrenches, dampers, springs and states are read again, and a machine that has other links or joints than
-//! before is compiled again. Time and the energy ledger go on; energy put in by hand shifts the ledger's start, so that
-//! [`Ledger::balance`] stays a measure of the integration.
+//! user's own systems to read. Whatever a caller changes in the world ([`Simulation::world_mut`]) holds from the next
+//! call on: efforts, wrenches, dampers, springs and states are read again, and a machine that has other links or joints
+//! than before is compiled again. Time and the energy ledger go on; energy put in by hand shifts the ledger's start, so
+//! that [`Ledger::balance`] stays a measure of the integration.
 //!
 //! Without the world: [`Simulation::set_effort`], [`Simulation::set_target`] and their like act from the next call on;
 //! [`Simulation::position`] and its like read by name or entity, [`Simulation::positions`] and its like whole arrays;
@@ -20,9 +20,9 @@
 //!
 //! Calls that compute take `&mut self`: [`Simulation::step`] and the runs, and every question about the machine,
 //! [`Simulation::energy`], [`Simulation::mass_matrix`], [`Simulation::jacobian`], [`Simulation::inverse_dynamics`],
-//! [`Simulation::efforts_for`], [`Simulation::linearize`]: each takes in first what has changed, and answers for the machine as it is
-//! then. [`Simulation::refresh`] does that and nothing else. Asking does not change the motion. Results of `RealTime` belong to a step:
-//! efforts, wrenches and targets change them with the next one.
+//! [`Simulation::efforts_for`], [`Simulation::linearize`]: each takes in first what has changed, and answers for the
+//! machine as it is then. [`Simulation::refresh`] does that and nothing else. Asking does not change the motion.
+//! Results of `RealTime` belong to a step: efforts, wrenches and targets change them with the next one.
 
 mod read;
 mod restore;
@@ -102,14 +102,14 @@ impl Simulation {
         Ok(sim)
     }
 
-    /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction on its
-    /// joints, and says what was understood of the file.
+    /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction
+    /// on its joints, and says what was understood of the file.
     pub fn from_urdf(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Self::new(&crate::urdf::load(path, &crate::urdf::Options::default())?.scene)
     }
 
-    /// The same with friction put on its joints: the URDF stays as it came, a friction file says law and load by joint name. See
-    /// [`urdf`](crate::urdf) for how it is written.
+    /// The same with friction put on its joints: the URDF stays as it came, a friction file says law and load by joint
+    /// name. See [`urdf`](crate::urdf) for how it is written.
     pub fn from_urdf_with_friction(
         robot: impl AsRef<std::path::Path>,
         friction: impl AsRef<std::path::Path>,
@@ -206,7 +206,8 @@ impl Simulation {
         *self.run.driver.stats() + self.run.past.stats
     }
 
-    /// What accelerations that depend on themselves have cost so far, and how well an integrated acceleration keeps to its equation.
+    /// What accelerations that depend on themselves have cost so far, and how well an integrated acceleration keeps to
+    /// its equation.
     pub fn counters(&self) -> Counters {
         self.run.system.counters().and(self.run.past.counters)
     }
@@ -225,13 +226,14 @@ impl Simulation {
         found.ok_or_else(|| unknown("link", name, &compiled.model.link_names))
     }
 
-    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up to [`Settings::max_steps`]. [`Simulation::events`] are those on the
-    /// way.
+    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up
+    /// to [`Settings::max_steps`]. [`Simulation::events`] are those on the way.
     ///
-    /// What is refused has not happened: a state, effort or parameter that cannot be leaves the motion where it was, and the next call
-    /// says so again until it is mended. A step that fails half-way, as when numbers run away, leaves the simulation where it got to, and the next call
-    /// begins anew from there. [`Simulation::restore`], [`Simulation::reset`] and setting the state get it out of anything; by the last
-    /// of these the energy ledger begins anew where it has run away.
+    /// What is refused has not happened: a state, effort or parameter that cannot be leaves the motion where it was,
+    /// and the next call says so again until it is mended. A step that fails half-way, as when numbers run away, leaves
+    /// the simulation where it got to, and the next call begins anew from there. [`Simulation::restore`],
+    /// [`Simulation::reset`] and setting the state get it out of anything; by the last of these the energy ledger
+    /// begins anew where it has run away.
     pub fn step(&mut self, dt: f64) -> Result<()> {
         check_dt(dt)?;
         // what let go when a caller asked in between belongs to this step
@@ -256,7 +258,8 @@ impl Simulation {
         if self.pending == Pending::Results { self.write_back() } else { Ok(()) }
     }
 
-    /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see [`Settings::max_steps`].
+    /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see
+    /// [`Settings::max_steps`].
     pub fn set_max_steps(&mut self, steps: usize) {
         self.run.max_steps = steps;
     }
@@ -435,7 +438,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Bristles of laws that have none any more go from the entities that had some, so that the next law does not find them.
+    /// Bristles of laws that have none any more go from the entities that had some, so that the next law does not find
+    /// them.
     fn drop_bristles(&mut self, had: &[Entity]) {
         for &entity in had {
             let compiled = self.run.compiled();

@@ -4,14 +4,14 @@
 //!     "bristle\n" | version | fingerprint | length | checksum | inputs | memory
 //! ```
 //!
-//! Words of eight bytes, little end first. The *fingerprint* tells links, joints, method, tolerances and formulation apart: a snapshot goes
-//! back into a simulation of the same description, in this process or another one. *Inputs*: efforts, wrenches, dampers,
-//! springs, laws, loads and drives as they were. *Memory*: time, states, modes, energies, and everything that the next step would
-//! have found in place, from the step-size controller and the factors of an implicit stepper to where Newton starts. So
-//! the run goes on bit by bit as it would have without.
+//! Words of eight bytes, little end first. The *fingerprint* tells links, joints, method, tolerances and formulation
+//! apart: a snapshot goes back into a simulation of the same description, in this process or another one. *Inputs*:
+//! efforts, wrenches, dampers, springs, laws, loads and drives as they were. *Memory*: time, states, modes, energies,
+//! and everything that the next step would have found in place, from the step-size controller and the factors of an
+//! implicit stepper to where Newton starts. So the run goes on bit by bit as it would have without.
 //!
-//! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that a damage within one byte is
-//! always seen, and any other but once in 2⁶⁴.
+//! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that a damage
+//! within one byte is always seen, and any other but once in 2⁶⁴.
 
 use super::inputs::Inputs;
 use super::ledger::Past;
@@ -102,7 +102,8 @@ impl Run {
         bytes
     }
 
-    /// From bytes; whether it has other inputs than before. Bytes that are no such snapshot are refused, and nothing has changed then.
+    /// From bytes; whether it has other inputs than before. Bytes that are no such snapshot are refused, and nothing
+    /// has changed then.
     pub(super) fn read(&mut self, fingerprint: u64, bytes: &[u8]) -> Result<bool> {
         let refuse = |reason: &str| Err(Error::Snapshot { reason: reason.into() });
         let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else {

@@ -12,8 +12,8 @@ use bristle_friction::FrictionLaw;
 use bristle_multibody::{JointKind, Model, Placement, Poses, Reaction, State};
 use hecs::{Component, DynamicBundle, Entity, PreparedQuery, Query, World};
 
-/// Where results go in a world; made once, so that components are not looked up for every entity in every step. What an entity gets
-/// together is put there together.
+/// Where results go in a world; made once, so that components are not looked up for every entity in every step. What an
+/// entity gets together is put there together.
 #[derive(Default)]
 pub struct WriteBack {
     /// Poses of all bodies, as they were put on the links last.
@@ -33,8 +33,8 @@ pub struct WriteBack {
 impl WriteBack {
     /// Puts states, accelerations, friction and reactions on the joints and poses on the links.
     ///
-    /// The run has been looked at where it stands. Components that are missing are added, which moves an entity to another archetype,
-    /// once; after that nothing is allocated.
+    /// The run has been looked at where it stands. Components that are missing are added, which moves an entity to
+    /// another archetype, once; after that nothing is allocated.
     pub(super) fn put(&mut self, world: &mut World, run: &mut Run) -> Result<()> {
         let t = run.state.mechanics.t;
         let (compiled, places, _) = run.system.poses_and_reactions(t)?;
@@ -90,7 +90,8 @@ impl WriteBack {
         Ok(())
     }
 
-    /// Poses of the links at a state that the machine has not been looked at; the entities keep theirs. Numbers that have no poses leave them.
+    /// Poses of the links at a state that the machine has not been looked at; the entities keep theirs. Numbers that
+    /// have no poses leave them.
     pub(super) fn place(&mut self, machine: &mut Machine, at: &State) {
         if let Ok((compiled, places)) = machine.poses_at(&at.q, &at.v) {
             let _ = fill(&mut self.poses, &compiled.model, places);

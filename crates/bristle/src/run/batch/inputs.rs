@@ -9,8 +9,8 @@ use crate::run::explain::unknown;
 use bristle_friction::Law;
 
 impl Batch {
-    /// Efforts that act from the next step on; `n_v` × n. Those of free joints, which take wrenches on their links, must be 0, as in
-    /// [`Simulation::set_efforts`](crate::Simulation::set_efforts).
+    /// Efforts that act from the next step on; `n_v` × n. Those of free joints, which take wrenches on their links,
+    /// must be 0, as in [`Simulation::set_efforts`](crate::Simulation::set_efforts).
     pub fn efforts_mut(&mut self) -> &mut [f64] {
         &mut self.effort.wanted
     }
@@ -23,9 +23,10 @@ impl Batch {
             .flat_map(|compiled| compiled.drives.iter().map(|at| compiled.model.joint_names[at.joint].as_str()))
     }
 
-    /// What the drives follow from the next step on, one per drive; × n. `None` is what the drive has of itself; a number is the
-    /// position of a `Pull` or `Pid` and the effort of an `Effort`, as in [`Simulation::set_target`](crate::Simulation::set_target),
-    /// until another one takes its place. A prescribed `Motion` cannot jump: see [`Batch::set_drive`].
+    /// What the drives follow from the next step on, one per drive; × n. `None` is what the drive has of itself; a
+    /// number is the position of a `Pull` or `Pid` and the effort of an `Effort`, as in
+    /// [`Simulation::set_target`](crate::Simulation::set_target), until another one takes its place. A prescribed
+    /// `Motion` cannot jump: see [`Batch::set_drive`].
     pub fn targets_mut(&mut self) -> &mut [Option<f64>] {
         let n_drives = self.copies.first().map_or(0, |copy| copy.run.compiled().drives.len());
         self.target.wanted.resize(n_drives * self.copies.len(), None);
@@ -33,7 +34,8 @@ impl Batch {
         &mut self.target.wanted
     }
 
-    /// Wrenches on the links from the next step on, one per link; × n. Moment about the link's origin, N·m, then force, N, in link axes.
+    /// Wrenches on the links from the next step on, one per link; × n. Moment about the link's origin, N·m, then force,
+    /// N, in link axes.
     pub fn wrenches_mut(&mut self) -> &mut [[f64; 6]] {
         let n = self.copies.len();
         let n_links = self.copies.first().map_or(0, |copy| copy.run.compiled().model.n_bodies() - 1);
@@ -49,7 +51,8 @@ impl Batch {
         &mut self.wrench.wanted
     }
 
-    /// Inputs from the arrays to the copies. An input that the rules refuse does not act, and its copy is refused until it is mended.
+    /// Inputs from the arrays to the copies. An input that the rules refuse does not act, and its copy is refused until
+    /// it is mended.
     pub(super) fn apply_inputs(&mut self) -> Result<()> {
         let (n, copies) = (self.copies.len(), &mut self.copies);
         copies.iter_mut().for_each(|copy| copy.refused = None);
@@ -60,8 +63,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Puts a copy somewhere: positions and velocities in the order of [`Simulation::positions`](crate::Simulation::positions);
-    /// bristles start steady.
+    /// Puts a copy somewhere: positions and velocities in the order of
+    /// [`Simulation::positions`](crate::Simulation::positions); bristles start steady.
     pub fn set_state(&mut self, copy: usize, q: &[f64], v: &[f64]) -> Result<()> {
         let run = &mut self.at_mut(copy)?.run;
         let (t, compiled) = (run.t(), run.compiled());
@@ -78,8 +81,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives a joint or coupling of one copy another friction law of the same kind: as many states, with or without modes as before.
-    /// Bristles keep their deflection.
+    /// Gives a joint or coupling of one copy another friction law of the same kind: as many states, with or without
+    /// modes as before. Bristles keep their deflection.
     pub fn set_friction(&mut self, copy: usize, name: &str, law: impl Into<Law>) -> Result<()> {
         let run = &self.at(copy)?.run;
         let c = run.contact(name)?;
@@ -118,8 +121,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives a joint of one copy another drive of the same kind: other gains, another signal. A prescribed `Motion` must take over where
-    /// the joint is, with the velocity it has.
+    /// Gives a joint of one copy another drive of the same kind: other gains, another signal. A prescribed `Motion`
+    /// must take over where the joint is, with the velocity it has.
     pub fn set_drive(&mut self, copy: usize, joint: &str, drive: Drive) -> Result<()> {
         let (n, k) = (self.len(), self.drive(copy, joint)?);
         self.at_mut(copy)?.run.set_drive(k, drive)?;

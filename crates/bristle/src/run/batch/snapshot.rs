@@ -1,11 +1,13 @@
-//! A copy as bytes: those of [`Simulation::snapshot`](crate::Simulation::snapshot), for a simulation or a copy of the same machine.
+//! A copy as bytes: those of [`Simulation::snapshot`](crate::Simulation::snapshot), for a simulation or a copy of the
+//! same machine.
 
 use super::Batch;
 use crate::error::Result;
 
 impl Batch {
     /// Everything of one copy: it goes on bit by bit from there, here, in another copy, or in a
-    /// [`Simulation`](crate::Simulation::restore) of the same machine. What was put into the arrays of the batch acts first, as with the next step.
+    /// [`Simulation`](crate::Simulation::restore) of the same machine. What was put into the arrays of the batch acts
+    /// first, as with the next step.
     pub fn snapshot(&mut self, copy: usize) -> Result<Vec<u8>> {
         let fingerprint = self.fingerprint;
         self.at(copy)?;
@@ -13,8 +15,8 @@ impl Batch {
         Ok(self.at_mut(copy)?.run.write(fingerprint))
     }
 
-    /// Goes on from a snapshot of this machine, of a copy or of a simulation. Bytes that are no such snapshot are refused, and nothing has
-    /// changed then.
+    /// Goes on from a snapshot of this machine, of a copy or of a simulation. Bytes that are no such snapshot are
+    /// refused, and nothing has changed then.
     pub fn restore(&mut self, copy: usize, bytes: &[u8]) -> Result<()> {
         let (fingerprint, n) = (self.fingerprint, self.len());
         let at = self.at_mut(copy)?;

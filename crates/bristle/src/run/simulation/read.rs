@@ -8,8 +8,9 @@
 //! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::joint_names`] |
 //! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
 //!
-//! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the order of spawning. Arrays change with
-//! [`Simulation::step`] and its like; after setters as the [module above](super) says. Their order changes only when the machine becomes another.
+//! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the
+//! order of spawning. Arrays change with [`Simulation::step`] and its like; after setters as the [module above](super)
+//! says. Their order changes only when the machine becomes another.
 
 use super::Simulation;
 use crate::compile::Compiled;

@@ -41,8 +41,8 @@ impl Beginning {
 }
 
 impl Simulation {
-    /// Everything, as bytes: see the header of `run/snapshot.rs` for their order. Changes in the world are taken in first, as the next step
-    /// would.
+    /// Everything, as bytes: see the header of `run/snapshot.rs` for their order. Changes in the world are taken in
+    /// first, as the next step would.
     pub fn snapshot(&mut self) -> Result<Vec<u8>> {
         self.look_at_world()?;
         if self.pending == Pending::Results {
@@ -52,8 +52,8 @@ impl Simulation {
         Ok(self.run.write(fingerprint))
     }
 
-    /// Goes on from a snapshot of this machine, whatever has happened since. Bytes that are no such snapshot are refused, and nothing
-    /// has changed then.
+    /// Goes on from a snapshot of this machine, whatever has happened since. Bytes that are no such snapshot are
+    /// refused, and nothing has changed then.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.look_at_machine()?;
         let fingerprint = self.fingerprint();
@@ -81,8 +81,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Back to where it was made, with the inputs it had then: states, time, energies, costs. Refused where the machine has been
-    /// given other links or joints since; friction and drives that were put on it stay.
+    /// Back to where it was made, with the inputs it had then: states, time, energies, costs. Refused where the machine
+    /// has been given other links or joints since; friction and drives that were put on it stay.
     pub fn reset(&mut self) -> Result<()> {
         self.look_at_machine()?;
         let Some(beginning) = self.beginning.take() else {

@@ -1,9 +1,9 @@
-//! What a caller changes between steps: it holds from the next call on, and no machine is compiled anew where the kind of things
-//! stays the same. See [`simulation`](super) for when it is seen.
+//! What a caller changes between steps: it holds from the next call on, and no machine is compiled anew where the kind
+//! of things stays the same. See [`simulation`](super) for when it is seen.
 //!
-//! A law may become another of as many states, a load another of its kind, a signal any other. Bristles keep their deflection z, and the
-//! energy that a change puts into them shifts the ledger's start. Where the kind changes, a joint gets its first friction
-//! say, the machine is compiled again: the same motion, at the cost of a new start.
+//! A law may become another of as many states, a load another of its kind, a signal any other. Bristles keep their
+//! deflection z, and the energy that a change puts into them shifts the ledger's start. Where the kind changes, a joint
+//! gets its first friction say, the machine is compiled again: the same motion, at the cost of a new start.
 
 use super::{Handle, Pending, Simulation, Target, put};
 use crate::compile::{check_state, placement_of, twist_of, validate_friction};
@@ -33,7 +33,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets the efforts on all joints at once, in the order of [`Simulation::velocities`]; those of free joints, which take wrenches, must be 0.
+    /// Sets the efforts on all joints at once, in the order of [`Simulation::velocities`]; those of free joints, which
+    /// take wrenches, must be 0.
     pub fn set_efforts(&mut self, efforts: &[f64]) -> Result<()> {
         check_efforts(&self.compiled().model, efforts)?;
         for i in 1..self.compiled().model.n_bodies() {
@@ -46,8 +47,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an `Effort`.
-    /// A prescribed `Motion` cannot jump and is refused.
+    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an
+    /// `Effort`. A prescribed `Motion` cannot jump and is refused.
     pub fn set_target(&mut self, joint: impl Handle, target: f64) -> Result<()> {
         let (i, entity) = self.joint_number(joint)?;
         let k = self.run.drive(i)?;
@@ -68,8 +69,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets the friction law of a joint or coupling. A law that has bristles where there were none starts with steady ones; those of a law
-    /// that is gone are gone.
+    /// Sets the friction law of a joint or coupling. A law that has bristles where there were none starts with steady
+    /// ones; those of a law that is gone are gone.
     pub fn set_friction(&mut self, of: impl Handle, law: impl Into<Law>) -> Result<()> {
         let (entity, law) = (self.with_friction(of)?, law.into());
         let load = self.world.get::<&Load>(entity).ok();
@@ -102,9 +103,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts a revolute or prismatic joint somewhere, with a velocity. The energy this takes is the caller's. Joints that gears and mimics tie to
-    /// it go along; those of a coupling of three or more are set one by one, to values that it allows. Bristles keep their deflection; it is
-    /// the [`BristleState`](crate::component::BristleState) of the joint. [`Simulation::set_state`] moves free joints too.
+    /// Puts a revolute or prismatic joint somewhere, with a velocity. The energy this takes is the caller's. Joints
+    /// that gears and mimics tie to it go along; those of a coupling of three or more are set one by one, to values
+    /// that it allows. Bristles keep their deflection; it is the [`BristleState`](crate::component::BristleState) of
+    /// the joint. [`Simulation::set_state`] moves free joints too.
     pub fn set_joint(&mut self, joint: impl Handle, position: f64, velocity: f64) -> Result<()> {
         let i = self.one_degree(joint)?;
         for (value, what) in [(position, "position"), (velocity, "velocity")] {
@@ -132,9 +134,9 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts the whole machine somewhere: positions and velocities in the order of [`Simulation::positions`] and [`Simulation::velocities`],
-    /// free joints included; bristles start steady. The energy this takes is the caller's. What couplings do not allow is refused by the next call
-    /// that computes, as with [`Simulation::set_joint`].
+    /// Puts the whole machine somewhere: positions and velocities in the order of [`Simulation::positions`] and
+    /// [`Simulation::velocities`], free joints included; bristles start steady. The energy this takes is the caller's.
+    /// What couplings do not allow is refused by the next call that computes, as with [`Simulation::set_joint`].
     pub fn set_state(&mut self, q: &[f64], v: &[f64]) -> Result<()> {
         check_state(&self.compiled().model, q, v)?;
         self.show_moves();

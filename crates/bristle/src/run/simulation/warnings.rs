@@ -9,14 +9,16 @@ use bristle_integrate::Stats;
 const MANY_STIFF: usize = 1000;
 
 impl Simulation {
-    /// What was noticed in the scene when the simulation was made, such as a law that is not passive: the first of [`Simulation::warnings`].
+    /// What was noticed in the scene when the simulation was made, such as a law that is not passive: the first of
+    /// [`Simulation::warnings`].
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and bearings whose load had not settled when the rounds of
-    /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them;
-    /// bristles that steps of a prescribed length bend further than friction can.
+    /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and
+    /// bearings whose load had not settled when the rounds of a real-time step ended, each with the time it was first
+    /// seen; an explicit stepper whose steps stability holds down, most of them; bristles that steps of a prescribed
+    /// length bend further than friction can.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
         let near = self.run.system.near_jams().iter().map(|NearJam { contact, t, margin }| {

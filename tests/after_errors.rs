@@ -72,7 +72,7 @@ fn what_ran_away_comes_back_by_snapshot_by_reset_and_by_hand() {
     for (method, control) in methods() {
         for way in 0..3 {
             let mut sim = arm(method, control);
-            sim.set_most_steps(200);
+            sim.set_max_steps(200);
             let start = sim.snapshot().unwrap();
             let mut failed = false;
             for _ in 0..200 {
@@ -154,14 +154,14 @@ fn a_step_that_cannot_be_taken_cannot_be_taken_twice() {
 #[test]
 fn a_call_that_would_take_for_ever_is_an_error_that_says_so() {
     let mut sim = arm(Method::Dopri5, Control::default());
-    sim.set_most_steps(3);
+    sim.set_max_steps(3);
     let error = sim.step(10.0).unwrap_err().to_string();
     assert!(error.contains('3') && error.contains("steps"), "{error}");
     assert!(sim.time() > 0.0 && sim.time() < 10.0);
-    sim.set_most_steps(100_000);
+    sim.set_max_steps(100_000);
     sim.step(0.1).unwrap();
     // a run that records has no such bound
-    sim.set_most_steps(1);
+    sim.set_max_steps(1);
     sim.run_until(sim.time() + 0.5).unwrap();
 }
 

@@ -215,6 +215,15 @@ fn copies_that_fail_are_named_and_the_others_go_on() {
     batch.step(0.1).unwrap();
     let error = batch.set_target(0, "d", 0.3).unwrap_err().to_string();
     assert!(error.contains("`d`: a jump of a prescribed motion"), "{error}");
+    // in the arrays it stops its own copy, until it is mended
+    let (d, t) = (batch.drive_names().position(|name| name == "d").unwrap(), batch.time(0).unwrap());
+    batch.targets_mut()[2 * d] = Some(0.3);
+    let error = batch.step(0.01).unwrap_err().to_string();
+    assert!(error.starts_with("copy 0: `d`: a jump of a prescribed motion"), "{error}");
+    assert_eq!(batch.failures().map(|failure| failure.0).collect::<Vec<_>>(), [0]);
+    assert_eq!((batch.time(0).unwrap(), batch.time(1).unwrap() > t), (t, true));
+    let mut batch = Batch::new(&mut machine(Method::Dopri5, Control::default()), 2).unwrap();
+    batch.step(0.1).unwrap();
     let at = |t: f64| 0.3 * (2.0 * t).sin();
     let jump = Drive::Motion(Signal::Constant(1.0));
     let error = batch.set_drive(0, "d", jump).unwrap_err().to_string();
@@ -314,10 +323,10 @@ fn a_length_of_time_that_is_none_changes_nothing() {
 #[test]
 fn copies_have_a_budget_of_steps_and_of_memory() {
     let mut sim = MACHINES[0]();
-    sim.set_most_steps(500);
+    sim.set_max_steps(500);
     let mut batch = Batch::new(&mut sim, 2).unwrap();
     assert!(batch.step(1e6).is_err() && batch.failures().count() == 2);
-    batch.set_most_steps(20_000);
+    batch.set_max_steps(20_000);
     batch.step(0.1).unwrap();
     let mut into = Rollout::default();
     let error = batch.rollout(0.1, 1 << 44, &[], &mut into).unwrap_err().to_string();

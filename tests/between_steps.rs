@@ -183,9 +183,9 @@ fn a_snapshot_after_a_failed_step_goes_on_bit_by_bit() {
     for (m, make) in MACHINES.iter().enumerate() {
         let (mut sim, mut other) = (make(), make());
         (0..7).for_each(|_| sim.step(0.01).unwrap());
-        sim.set_most_steps(3);
+        sim.set_max_steps(3);
         assert!(sim.step(0.5).is_err(), "machine {m}");
-        sim.set_most_steps(100_000);
+        sim.set_max_steps(100_000);
         let bytes = sim.snapshot().unwrap();
         other.restore(&bytes).unwrap();
         let mut batch = Batch::new(&mut make(), 1).unwrap();

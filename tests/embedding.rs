@@ -194,7 +194,7 @@ fn forge_snapshots(n: usize, seed: u64) {
         (0..10).for_each(|_| sim.step(0.01).unwrap());
         let whole = sim.snapshot().unwrap();
         let mut other = make();
-        other.set_most_steps(100);
+        other.set_max_steps(100);
         for _ in 0..n.div_ceil(MACHINES.len() + 2) {
             let mut bytes = whole.clone();
             for _ in 0..random.random_range(1..4) {
@@ -221,7 +221,7 @@ fn forge_snapshots(n: usize, seed: u64) {
             let _ = (other.warnings(), other.mass_matrix(), other.snapshot());
         }
         other.restore(&whole).unwrap();
-        other.set_most_steps(100_000);
+        other.set_max_steps(100_000);
         sim.step(0.01).unwrap();
         other.step(0.01).unwrap();
         assert_eq!(sim.positions(), other.positions(), "what was refused has left nothing");

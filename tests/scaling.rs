@@ -211,7 +211,7 @@ struct Came {
 /// motion.
 fn run(seed: u64, kit: Kit, s: Scale, method: Method, control: &dyn Fn(Scale) -> Control) -> Result<Came, Error> {
     let settings =
-        Settings { method, control: control(s), interval: s.time / 16.0, most_steps: 1_000_000, ..Settings::default() };
+        Settings { method, control: control(s), interval: s.time / 16.0, max_steps: 1_000_000, ..Settings::default() };
     let mut sim = Simulation::with_settings(machine(seed, kit, s), settings)?;
     let recording = sim.run_until(0.5 * s.time)?;
     let model = &sim.compiled().model;

@@ -435,13 +435,21 @@ impl Compiled {
     pub(crate) fn heat_of(&self, contact: &Contact) -> usize {
         match contact.element {
             Some(k) => self.heat_of_element(k),
-            None => self.heated.binary_search(&contact.joint).unwrap_or(0),
+            None => self.heat_of_joint(contact.joint),
         }
     }
 
+    /// The same for a joint with a damper or friction.
+    #[expect(clippy::expect_used, reason = "`compile` lists every joint that dissipates")]
+    pub(crate) fn heat_of_joint(&self, joint: usize) -> usize {
+        self.heated.binary_search(&joint).expect("`heated` holds every joint with a damper or friction: see `compile`")
+    }
+
     /// The same for an element.
+    #[expect(clippy::expect_used, reason = "`compile` lists every coupling that dissipates")]
     pub(crate) fn heat_of_element(&self, k: usize) -> usize {
-        self.heated.len() + self.heated_elements.binary_search(&k).unwrap_or(0)
+        let found = self.heated_elements.binary_search(&k);
+        self.heated.len() + found.expect("`heated_elements` holds every coupling that dissipates: see `compile`")
     }
 
     /// Reads again what acts in the machine: efforts, dampers, springs, wrenches. Allocates only where their number grows;
@@ -708,26 +716,24 @@ fn check_joint(q: &[f64], v: &[f64], name: impl Fn() -> String + Copy) -> Result
         let norm = (w * w + x * x + y * y + z * z).sqrt();
         // rounded data are welcome, anything else is a mistake
         if (norm - 1.0).abs() > 1e-6 {
-            let (name, range) = (name(), "1, for a rotation");
-            return Err(Error::Number { name, what: "norm of the quaternion", value: norm, range });
+            return Err(Error::number(name(), "norm of the quaternion", norm, "1, for a rotation"));
         }
     }
     Ok(())
 }
 
 /// Refuses an array of another length.
-pub(crate) fn check_length(what: &str, given: &[f64], n: usize) -> Result<()> {
-    if given.len() == n {
+pub(crate) fn check_length(what: &str, length: usize, n: usize) -> Result<()> {
+    if length == n {
         return Ok(());
     }
-    let (value, range) = (given.len() as f64, "the number of coordinates of the machine");
-    Err(Error::Number { name: what.into(), what: "length", value, range })
+    Err(Error::number(what, "length", length as f64, "the number of coordinates of the machine"))
 }
 
 /// Refuses a whole state that cannot be, by the joint where it is wrong.
 pub(crate) fn check_state(model: &Model, q: &[f64], v: &[f64]) -> Result<()> {
-    check_length("q", q, model.n_q)?;
-    check_length("v", v, model.n_v)?;
+    check_length("q", q.len(), model.n_q)?;
+    check_length("v", v.len(), model.n_v)?;
     (1..model.n_bodies())
         .try_for_each(|i| check_joint(&q[model.q_range(i)], &v[model.v_range(i)], || model.joint_names[i].clone()))
 }

@@ -187,8 +187,7 @@ impl Coupled {
                 distinct(a, b)?;
                 finite(*ratio, "ratio")?;
                 if *ratio == 0.0 {
-                    let (name, what, value, range) = (name.clone(), "ratio", 0.0, "other than 0");
-                    return Err(Error::Number { name, what, value, range });
+                    return Err(Error::number(name, "ratio", 0.0, "other than 0"));
                 }
                 tie(vec![(a, 1.0), (b, -ratio)], Some(finite(*offset, "offset")?));
             }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why something was refused or a run ended early.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A scene was refused.
@@ -78,10 +78,26 @@ pub enum Error {
         /// Parameter and allowed range.
         reason: String,
     },
-    /// Couplings that cannot be, or a joint that is not where they put it.
+    /// A joint that is not where its couplings put it.
+    #[error(
+        "`{joint}`: its {what} is {given:?}, but its couplings put it at {required:?} ({couplings}): leave it out, or mend the others"
+    )]
+    NotCoupled {
+        /// The joint.
+        joint: String,
+        /// "position" or "velocity".
+        what: &'static str,
+        /// As it is.
+        given: f64,
+        /// As the couplings want it.
+        required: f64,
+        /// Names of the couplings, for a message.
+        couplings: String,
+    },
+    /// Couplings that cannot be.
     #[error("`{name}`: {reason}")]
     Coupling {
-        /// The coupling or joint.
+        /// The coupling.
         name: String,
         /// What is wrong with it.
         reason: String,
@@ -141,7 +157,8 @@ pub enum Error {
         /// What happened.
         reason: String,
     },
-    /// A bearing jams (Painlevé paradox): the accelerations that are continuous from zero friction end before all of it acts.
+    /// A bearing jams (Painlevé paradox): the accelerations that are continuous from zero friction end before all of it
+    /// acts.
     #[error(
         "at t = {t}, joint `{joint}`{} jams: the accelerations continuous from zero friction end {}; other accelerations \
          satisfy the equations, but the motion cannot reach them without a jump; less friction, a smaller radius or a \
@@ -157,7 +174,8 @@ pub enum Error {
         /// Share of the friction at which the branch folds.
         share: f64,
     },
-    /// A bearing jams: no accelerations were found that satisfy the equations of motion with the friction of their own reactions.
+    /// A bearing jams: no accelerations were found that satisfy the equations of motion with the friction of their own
+    /// reactions.
     #[error(
         "at t = {t}, joint `{joint}`{} jams: no accelerations were found that satisfy the equations of motion with the friction of their \
          own reactions; those continuous from zero friction end {}; less friction, a smaller radius or a longer guide \
@@ -270,7 +288,52 @@ fn with_steps(step: f64) -> String {
     if step == 0.0 { String::new() } else { format!(", with steps of {step:e} s") }
 }
 
+/// `main` shows errors by `Debug`: it is the message.
+impl std::fmt::Debug for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
 impl Error {
+    /// A number that cannot be used.
+    pub(crate) fn number(name: impl ToString, what: &'static str, value: f64, range: &'static str) -> Self {
+        Self::Number { name: name.to_string(), what, value, range }
+    }
+
+    /// A name that is none, beside up to eight that are.
+    pub(crate) fn unknown<'n>(
+        what: &'static str,
+        name: impl ToString,
+        known: impl IntoIterator<Item = &'n str>,
+    ) -> Self {
+        let known: Vec<&str> = known.into_iter().take(8).collect();
+        Self::Unknown { what, name: name.to_string(), known: known.join(", ") }
+    }
+
+    /// The joint, link, coupling or setting that it is about.
+    pub fn place(&self) -> Option<&str> {
+        match self {
+            Self::NotALink { joint: name, .. }
+            | Self::Misplaced { name, .. }
+            | Self::Number { name, .. }
+            | Self::Signal { joint: name, .. }
+            | Self::Friction { joint: name, .. }
+            | Self::NotCoupled { joint: name, .. }
+            | Self::Coupling { name, .. }
+            | Self::NotSingle { name, .. }
+            | Self::Unsupported { name, .. }
+            | Self::Modes { joint: name, .. }
+            | Self::Jam { joint: name, .. }
+            | Self::NoAcceleration { joint: name, .. }
+            | Self::Unbalanced { contact: name, .. }
+            | Self::ModeCycle { joint: name, .. }
+            | Self::Diverged { joint: name, .. }
+            | Self::Mechanics { source: bristle_multibody::Error::Singular { joint: name, .. }, .. } => Some(name),
+            _ => None,
+        }
+    }
+
     /// Whether the input was refused, as opposed to a run that failed.
     pub fn is_refusal(&self) -> bool {
         match self {
@@ -291,5 +354,28 @@ impl Error {
             }
             _ => true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn main_prints_the_message() {
+        let error = Error::number("arm", "mass", -1.0, "positive");
+        assert_eq!(format!("{error:?}"), "mass of `arm` is -1; it must be positive");
+        assert_eq!(format!("{error:#?}"), error.to_string());
+    }
+
+    #[test]
+    fn errors_have_a_place() {
+        let couplings = "`gear`".to_owned();
+        let error = Error::NotCoupled { joint: "b".into(), what: "position", given: 1.0, required: 2.0, couplings };
+        assert_eq!(error.place(), Some("b"));
+        let message =
+            "`b`: its position is 1.0, but its couplings put it at 2.0 (`gear`): leave it out, or mend the others";
+        assert_eq!(error.to_string(), message);
+        assert_eq!(Error::Begun.place(), None);
     }
 }

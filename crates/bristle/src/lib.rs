@@ -44,43 +44,38 @@
 )]
 
 pub mod atomic_file;
-pub mod batch;
 pub mod bearing;
 pub mod builder;
 pub mod compile;
 pub mod component;
 pub mod coupled;
-pub mod csv;
-pub mod dynamics;
 pub mod error;
 pub mod formulation;
 mod lend;
 pub mod modes;
 mod parallel;
 pub mod record;
+pub mod run;
 pub mod scene;
 pub mod signal;
-pub mod simulation;
 pub mod spawn;
-pub mod stream;
 #[cfg(feature = "urdf")]
 pub mod urdf;
-pub mod write_back;
 
 pub use bristle_friction as friction;
 pub use bristle_integrate as integrate;
 pub use bristle_multibody as multibody;
 pub use hecs;
 
-pub use batch::Batch;
 pub use compile::{Compiled, compile};
 pub use error::{Error, Result};
 pub use nalgebra;
-pub use record::{Event, Record, Recording};
+pub use record::{Event, Record, Recording, csv, stream};
+pub use run::batch::{self, Batch};
+pub use run::simulation::{self, Settings, Simulation};
+pub use run::{WriteBack, mechanics as dynamics};
 pub use scene::Scene;
-pub use simulation::{Settings, Simulation};
 pub use spawn::spawn;
-pub use write_back::WriteBack;
 
 #[doc = include_str!("../docs/friction.md")]
 pub mod guide {

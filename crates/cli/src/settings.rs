@@ -4,7 +4,7 @@
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::sweep::Range;
-use bristle::scene::{Control, SceneError};
+use bristle::scene::{Advice, Control, SceneError};
 use bristle::urdf::{self, FrictionFile, Import, Options};
 use bristle::{Scene, Simulation};
 use clap::Args;
@@ -154,8 +154,8 @@ impl Settings {
     /// A scene error in the words of the command line: an override goes by the option it came from, and what to write
     /// instead by the option to give.
     pub fn in_options(&self, mut error: SceneError) -> SceneError {
-        for problem in error.problems.iter_mut().filter(|problem| problem.file == "override") {
-            let path = problem.line.split('=').next().unwrap_or("").trim_start_matches('…');
+        for problem in &mut error.problems {
+            let Some(path) = problem.overridden.as_deref() else { continue };
             let is_set = self.set.iter().any(|(set, _)| set == path);
             let is_with = self.with.iter().any(|with| with == path);
             problem.file = match path {
@@ -166,17 +166,21 @@ impl Settings {
                 "formulation" => "--formulation",
                 "solver.control" if self.step.is_some() => "--step",
                 "solver.control" if self.control.is_some() => "--control",
-                "solver.control" if self.rtol.is_none() || problem.reason.contains("atol") => "--atol",
+                "solver.control" if self.rtol.is_none() || problem.path.ends_with("atol") => "--atol",
                 "solver.control" => "--rtol",
                 _ => "--set",
             }
             .into();
-            for (path, option, with) in [
-                ("set `solver.method=Radau5`", "give `--method Radau5`", "write `method=Radau5`"),
-                ("set `solver.control=Constant(step: 1e-3)`", "give `--step 1e-3`", "write `step=1e-3`"),
-                ("set `formulation=Implicit`", "give `--formulation Implicit`", "write `formulation=Implicit`"),
-            ] {
-                problem.help = problem.help.replace(path, if is_with { with } else { option });
+            for advice in &mut problem.help.0 {
+                let Advice::Set { path, value } = *advice else { continue };
+                let (option, value) = match path {
+                    "solver.method" => ("method", value),
+                    "solver.control" => ("step", "1e-3"),
+                    _ => (path, value),
+                };
+                let text =
+                    if is_with { format!("write `{option}={value}`") } else { format!("give `--{option} {value}`") };
+                *advice = Advice::Text(text);
             }
         }
         error

@@ -15,7 +15,7 @@ use crate::interrupt::Interrupt;
 use crate::progress::clock;
 use crate::settings::Settings;
 use crate::target;
-use bristle::batch::MOST_THREADS;
+use bristle::batch::MAX_THREADS;
 use bristle::scene::Problem;
 use bristle::urdf::Import;
 use bristle::{Error, Event, Record, Simulation};
@@ -80,13 +80,15 @@ fn cores() -> usize {
 
 fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(n) if (1..=MOST_THREADS).contains(&n) => Ok(n),
-        _ => Err(format!("give a whole number from 1 to {MOST_THREADS}; this machine has {} cores", cores())),
+        Ok(n) if (1..=MAX_THREADS).contains(&n) => Ok(n),
+        _ => Err(format!("give a whole number from 1 to {MAX_THREADS}; this machine has {} cores", cores())),
     }
 }
 
 /// Why a sweep ended early.
 enum End {
+    /// No point of the grid has a machine: a whole message, with its place in the scene.
+    Scene(String),
     Refused(String),
     Failed(String),
 }
@@ -97,12 +99,12 @@ impl Sweep {
             Ok(outcome) => return outcome,
             Err(end) => end,
         };
-        let (reason, outcome) = match end {
-            End::Refused(reason) => (reason, Outcome::Refused),
-            End::Failed(reason) => (reason, Outcome::Failed),
+        let (message, outcome) = match end {
+            End::Scene(message) => (message, Outcome::Refused),
+            End::Refused(reason) => (format!("error: {reason}"), Outcome::Refused),
+            End::Failed(reason) => (format!("error: {reason}"), Outcome::Failed),
         };
-        // a scene that is refused has said so itself
-        say!("error: {}", reason.strip_prefix("error: ").unwrap_or(&reason));
+        say!("{message}");
         outcome
     }
 
@@ -113,7 +115,7 @@ impl Sweep {
         let points = Points::new(grid.len(), self.shard.unwrap_or((1, 1)));
         let inputs: Vec<_> = std::iter::once(self.scene.as_path()).chain(self.settings.friction_file()).collect();
         target::check(&self.out, &inputs).map_err(|error| End::Refused(format!("{error:#}")))?;
-        let names = self.channels(&grid).map_err(End::Refused)?;
+        let names = self.channels(&grid).map_err(End::Scene)?;
         let path = self.out.display();
 
         // what is there already
@@ -173,7 +175,7 @@ impl Sweep {
             return Ok(names);
         }
         let same = |a: &Error, b: &Error| without_numbers(&in_a_line(a)) == without_numbers(&in_a_line(b));
-        let Some(first) = reasons.first() else { return Err("the grid has no points".into()) };
+        let Some(first) = reasons.first() else { return Err("error: the grid has no points".into()) };
         if reasons.iter().all(|reason| same(reason, first)) {
             let all = if grid.len() > 1 { "\nthe other points are refused for the same reason" } else { "" };
             return Err(crate::run::message(first, &self.scene) + all);
@@ -312,7 +314,7 @@ fn in_a_line(error: &Error) -> String {
 /// A reason, and its place in the scene; values of the sweep stand in the same row.
 fn reason(problem: &Problem) -> String {
     match problem.position {
-        Some(at) if !problem.file.starts_with("--") => {
+        Some(at) if problem.overridden.is_none() => {
             format!("{} (line {}, column {})", problem.reason, at.line, at.column)
         }
         _ => problem.reason.clone(),

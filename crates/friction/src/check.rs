@@ -11,6 +11,8 @@ pub struct Finding {
     pub value: f64,
     /// Which number of a list of points: the point, then 0 for its speed or 1 for its level.
     pub point: Option<(usize, usize)>,
+    /// Parameters that set its range.
+    pub range_of: &'static [&'static str],
     /// A sentence with the value and the allowed range, in terms of the other parameters' values where it depends on
     /// them.
     pub reason: String,
@@ -24,7 +26,7 @@ impl fmt::Display for Finding {
 
 impl Finding {
     pub(crate) fn new(parameter: &'static str, value: f64, reason: impl Into<String>) -> Self {
-        Self { parameter, value, point: None, reason: reason.into() }
+        Self { parameter, value, point: None, range_of: &[], reason: reason.into() }
     }
 
     /// A value out of its range.
@@ -65,7 +67,7 @@ pub(crate) fn positive(found: &mut Vec<Finding>, parameter: &'static str, value:
 pub(crate) fn stiction(found: &mut Vec<Finding>, coulomb: f64, stiction: f64) {
     if !stiction.is_finite() || stiction < coulomb {
         let range = format!("at least `coulomb`, {coulomb:?} (left out, it equals `coulomb`)");
-        found.push(Finding::range("stiction", stiction, &range));
+        found.push(Finding { range_of: &["coulomb"], ..Finding::range("stiction", stiction, &range) });
     }
 }
 
@@ -78,7 +80,8 @@ pub(crate) fn stribeck_velocity(found: &mut Vec<Finding>, coulomb: f64, stiction
                 "`stribeck_velocity` is missing: `stiction`, {stiction:?}, exceeds `coulomb`, {coulomb:?}, and \
                 falls to it over this speed"
             );
-            found.push(Finding::new("stribeck_velocity", f64::NAN, reason));
+            let range_of = &["coulomb", "stiction"];
+            found.push(Finding { range_of, ..Finding::new("stribeck_velocity", f64::NAN, reason) });
         }
         None => {}
     }

@@ -101,7 +101,8 @@ impl FrictionLaw for ElastoPlastic {
         if !(self.breakaway > 0.0 && self.breakaway < limit) {
             let range =
                 format!("a deflection, greater than 0 and less than `stiction`/`sigma0`, {}", check::rounded(limit));
-            found.push(Finding::range("breakaway", self.breakaway, &range));
+            let range_of = &["stiction", "sigma0"];
+            found.push(Finding { range_of, ..Finding::range("breakaway", self.breakaway, &range) });
         }
         found
     }

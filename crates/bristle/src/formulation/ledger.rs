@@ -116,13 +116,12 @@ impl Machine {
         rate.fill(0.0);
         rate[0] = self.power(t).map_err(|e| self.trouble(e.into()))?;
         let Self { compiled, v, state, mode, piece, .. } = self;
-        let heat_of = |joint| compiled.heated.binary_search(&joint).map_or(1, |k| 2 + k);
         for spring in &compiled.coupled.springs {
             let rate_of = v[spring.a] - v[spring.b];
             rate[2 + compiled.heat_of_element(spring.element)] += spring.damping * rate_of * rate_of;
         }
         for d in &compiled.dampers {
-            rate[heat_of(d.joint)] += d.damping * v[d.v] * v[d.v];
+            rate[2 + compiled.heat_of_joint(d.joint)] += d.damping * v[d.v] * v[d.v];
         }
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(v);

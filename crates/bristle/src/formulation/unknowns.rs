@@ -232,12 +232,9 @@ impl Machine {
                     let coupled = &self.compiled.coupled;
                     let its = coupled.ties.iter().filter(|tie| tie.terms.iter().any(|term| term.0 == d));
                     let its: Vec<&str> = its.map(|tie| coupled.elements[tie.element].name.as_str()).collect();
-                    let name = self.compiled.model.joint_names[self.joint_of[d]].clone();
-                    let reason = format!(
-                        "its {what} is {given:?}, but its couplings put it at {told:?} ({}): leave it out, or mend the others",
-                        list(&its)
-                    );
-                    return Err(Error::Coupling { name, reason });
+                    let joint = self.compiled.model.joint_names[self.joint_of[d]].clone();
+                    let couplings = list(&its);
+                    return Err(Error::NotCoupled { joint, what, given: *given, required: told, couplings });
                 }
                 *given = told;
             }

@@ -73,7 +73,7 @@ pub(super) fn add_energies(
     // heat of dampers
     let heat = &mut quad[2..];
     for d in &compiled.dampers {
-        let at = compiled.heated.binary_search(&d.joint).unwrap_or(0);
+        let at = compiled.heat_of_joint(d.joint);
         heat[at] += h * d.damping * v1[d.v] * v1[d.v];
     }
     for s in &compiled.coupled.springs {

@@ -34,12 +34,72 @@ pub struct Problem {
     pub line: String,
     /// The marked characters of `line`: first, number.
     pub mark: (usize, usize),
-    /// Path in the scene, such as `joints.elbow.friction.coulomb`; may be empty.
+    /// Path in the scene, such as `joints.elbow.friction.coulomb`; of a text that cannot be read the field alone; may be
+    /// empty.
     pub path: String,
     /// The reason.
     pub reason: String,
+    /// The path of the override in which the problem is; `None` where it is in a file or in code.
+    pub overridden: Option<String>,
     /// The correction; may be empty.
-    pub help: String,
+    pub help: Help,
+}
+
+/// A correction: parts of a sentence.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Help(pub Vec<Advice>);
+
+/// A part of a [`Help`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Advice {
+    /// As it is.
+    Text(String),
+    /// To set a value on top of the file; a command line has its own way to say so.
+    Set {
+        /// The value's path, such as `solver.method`.
+        path: &'static str,
+        /// The value, as a scene spells it.
+        value: &'static str,
+    },
+}
+
+impl Help {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// One more part.
+    pub(crate) fn and(mut self, text: impl Into<Help>) -> Self {
+        self.0.extend(text.into().0);
+        self
+    }
+
+    /// To set a value on top of the file.
+    pub(crate) fn set(path: &'static str, value: &'static str) -> Self {
+        Self(vec![Advice::Set { path, value }])
+    }
+}
+
+impl From<String> for Help {
+    fn from(text: String) -> Self {
+        Self(if text.is_empty() { Vec::new() } else { vec![Advice::Text(text)] })
+    }
+}
+
+impl From<&str> for Help {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl fmt::Display for Help {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|advice| match advice {
+            Advice::Text(text) => f.write_str(text),
+            Advice::Set { path, value } => write!(f, "set `{path}={value}`"),
+        })
+    }
 }
 
 /// Maximum number of problems that are kept.
@@ -50,7 +110,7 @@ const CONTEXT: usize = 90;
 
 impl Problem {
     /// A problem without a place in any text.
-    pub(crate) fn without_place(file: &str, path: &str, reason: String, help: String) -> Self {
+    pub(crate) fn without_place(file: &str, path: &str, reason: String, help: impl Into<Help>) -> Self {
         Self {
             level: Level::Error,
             file: file.to_owned(),
@@ -59,12 +119,13 @@ impl Problem {
             mark: (0, 0),
             path: path.to_owned(),
             reason,
-            help,
+            overridden: None,
+            help: help.into(),
         }
     }
 
     /// A problem at a place.
-    pub(crate) fn at(sources: &Sources, span: Span, reason: String, help: String) -> Self {
+    pub(crate) fn at(sources: &Sources, span: Span, reason: String, help: impl Into<Help>) -> Self {
         let source = &sources.0[span.source as usize];
         let position = source.position(span.start as usize);
         let line = source.line(position.line);
@@ -88,7 +149,9 @@ impl Problem {
         let line = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
 
         let (level, file, path) = (Level::Error, source.name.clone(), String::new());
-        Self { level, file, position: Some(position), line, mark, path, reason, help }
+        let overridden =
+            sources.is_override(span).then(|| source.text.split('=').next().unwrap_or_default().to_owned());
+        Self { level, file, position: Some(position), line, mark, path, reason, overridden, help: help.into() }
     }
 }
 
@@ -113,7 +176,7 @@ impl fmt::Display for Problem {
             }
         }
         if !self.help.is_empty() {
-            write!(f, "\n{:margin$} = {}", "", printable(&self.help))?;
+            write!(f, "\n{:margin$} = {}", "", printable(&self.help.to_string()))?;
         }
         Ok(())
     }

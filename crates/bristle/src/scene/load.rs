@@ -87,7 +87,7 @@ impl Document {
 
 /// The first [`MAX_PROBLEMS`] problems in the order of the file, overrides last.
 fn refusal(mut problems: Vec<Problem>) -> SceneError {
-    problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
+    problems.sort_by_key(|p| (p.overridden.is_some(), p.position));
     problems.truncate(MAX_PROBLEMS);
     SceneError { problems }
 }
@@ -133,7 +133,7 @@ pub(crate) fn too_large(file: &str, bytes: u64) -> Problem {
         size if size < limit as f64 + 0.05 => format!("the file is too large; the limit is {limit} MB"),
         size => format!("the file has {size:.1} MB; the limit is {limit} MB"),
     };
-    Problem::without_place(file, "", reason, "is it the right file?".into())
+    Problem::without_place(file, "", reason, "is it the right file?")
 }
 
 /// Every field that is given; the others keep their defaults.

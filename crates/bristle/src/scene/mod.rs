@@ -37,7 +37,7 @@ use serde::Serialize;
 pub use crate::component::Open;
 pub use crate::signal::Signal;
 pub use coupling::Coupling;
-pub use error::{Level, Problem, SceneError, printable};
+pub use error::{Advice, Help, Level, Problem, SceneError, printable};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Scene;
-use super::error::Problem;
+use super::error::{Help, Problem};
 use super::span::{Position, Sources, Span};
 use super::syntax::{Node, Value};
 
@@ -61,7 +61,7 @@ impl Scene {
     /// A problem with the value that a path names, at its place, or at the nearest place around it that the file has.
     ///
     /// For stages after reading: a well-formed scene may still be impossible to simulate.
-    pub fn problem(&self, path: &str, reason: impl Into<String>, help: impl Into<String>) -> Problem {
+    pub fn problem(&self, path: &str, reason: impl Into<String>, help: impl Into<Help>) -> Problem {
         let (reason, help) = (reason.into(), help.into());
         match &self.origin.0 {
             Some(document) => {

@@ -93,9 +93,9 @@ impl<'a> Reader<'a> {
         self.problems.borrow().len() >= MAX_PROBLEMS
     }
 
-    fn report(&self, span: Span, reason: String, help: String) -> ReadError {
+    fn report(&self, span: Span, key: &str, reason: String, help: String) -> ReadError {
         if !self.is_full() {
-            let problem = Problem::at(self.sources, span, reason, help);
+            let problem = Problem { path: key.to_owned(), ..Problem::at(self.sources, span, reason, help) };
             // a value that is read again has the same problems again
             let mut problems = self.problems.borrow_mut();
             if !problems.contains(&problem) {
@@ -124,9 +124,9 @@ impl<'a> Reader<'a> {
                 }
                 let help = did_you_mean(key, &format!("the fields of `{owner}` are"), known);
                 meant.extend(closest(key, known.iter().copied()));
-                self.report(field.key, format!("unknown field `{key}` in `{owner}`"), help);
+                self.report(field.key, key, format!("unknown field `{key}` in `{owner}`"), help);
             } else if kept.iter().any(|k| self.sources.text(k.0) == key) {
-                self.report(field.key, format!("`{key}` is given twice in `{owner}`"), "keep one of them".into());
+                self.report(field.key, key, format!("`{key}` is given twice in `{owner}`"), "keep one of them".into());
                 self.unreadable.borrow_mut().doubt(node, key);
             } else {
                 kept.push((field.key, &field.value));

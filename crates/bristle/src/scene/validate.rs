@@ -10,9 +10,8 @@ mod tree;
 mod warnings;
 
 use super::Scene;
-use super::error::{Level, MAX_PROBLEMS, Problem, SceneError, did_you_mean};
+use super::error::{Help, Level, MAX_PROBLEMS, Problem, SceneError, did_you_mean};
 use super::origin::{Document, Step};
-use super::span::OVERRIDE;
 use super::unreadable::Unreadable;
 use joint::kind_name;
 
@@ -106,7 +105,7 @@ struct Check<'s> {
 
 impl<'s> Check<'s> {
     /// Report a value that does not fit the other fields of its link, joint or coupling, or the other settings.
-    fn report(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn report(&mut self, at: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.is_readable(|unreadable, document| {
             let steps = at.steps();
             let around = match steps[..] {
@@ -124,14 +123,14 @@ impl<'s> Check<'s> {
     }
 
     /// Report a value that is wrong by itself.
-    fn report_alone(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn report_alone(&mut self, at: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.is_readable(|unreadable, document| unreadable.touches(document, &at.steps())) {
             self.push(at, reason, help);
         }
     }
 
     /// Report one part of a value that does not fit the other parts.
-    fn report_part(&mut self, whole: At, part: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn report_part(&mut self, whole: At, part: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.is_readable(|unreadable, document| unreadable.touches(document, &whole.steps())) {
             self.push(part, reason, help);
         }
@@ -160,7 +159,7 @@ impl<'s> Check<'s> {
         self.unreadable.is_empty() || !document.is_some_and(|document| is_unreadable(self.unreadable, document))
     }
 
-    fn push(&mut self, at: At, reason: impl Into<String>, help: impl Into<String>) {
+    fn push(&mut self, at: At, reason: impl Into<String>, help: impl Into<Help>) {
         if self.problems.len() >= MAX_PROBLEMS {
             return;
         }
@@ -168,16 +167,16 @@ impl<'s> Check<'s> {
         let path = self.path(&steps);
         let problem = match &self.scene.origin.0 {
             Some(document) => {
-                Problem { path, ..Problem::at(&document.sources, document.place(&steps), reason.into(), help.into()) }
+                Problem { path, ..Problem::at(&document.sources, document.place(&steps), reason.into(), help) }
             }
-            None => Problem::without_place("scene", &path, reason.into(), help.into()),
+            None => Problem::without_place("scene", &path, reason.into(), help),
         };
         self.problems.push(problem);
     }
 
     /// In the order of the file, overrides last.
     fn into_problems(mut self) -> Vec<Problem> {
-        self.problems.sort_by_key(|p| (p.file == OVERRIDE, p.position));
+        self.problems.sort_by_key(|p| (p.overridden.is_some(), p.position));
         self.problems
     }
 

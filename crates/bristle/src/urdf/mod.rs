@@ -200,7 +200,7 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
     }
     if options.floating {
         let reason = "a scene says itself which of its links float".to_owned();
-        return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint".into()).into());
+        return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint").into());
     }
     let mut document = Document::read(&text, &file)?;
     let mut lines = Vec::new();
@@ -214,7 +214,7 @@ fn leftover(
     (unused, (place, help)): (&Unused, &(Span, &'static str)),
 ) -> Problem {
     let reason = format!("{}: {} is not used", line.subject, unused.what);
-    Problem::at(sources, *place, reason, (*help).into())
+    Problem::at(sources, *place, reason, *help)
 }
 
 /// A load that a friction file puts on a joint.
@@ -248,7 +248,7 @@ fn put_friction(
         if let Some(place) = given.load {
             let reason = format!("joint `{}` has no friction for this load to press on", given.joint);
             let help = "give the entry a law, such as `friction: Coulomb(coulomb: 0.1)`, or leave `load` out";
-            let idle = Problem::at(sources, place, reason, help.into());
+            let idle = Problem::at(sources, place, reason, help);
             // under a load the levels of a law are coefficients
             let twisted = (is_urdf && given.keeps_law).then(|| {
                 let reason = format!(
@@ -258,7 +258,7 @@ fn put_friction(
                 );
                 let help = "give `friction: …` beside the load, such as `friction: Coulomb(coulomb: 0.1)`, or \
                     leave `load` out";
-                Problem::at(sources, place, reason, help.into())
+                Problem::at(sources, place, reason, help)
             });
             loads.push(Loaded { joint: given.joint, idle, twisted });
         }

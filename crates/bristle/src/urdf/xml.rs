@@ -66,7 +66,7 @@ pub(super) fn parse<'t>(text: &'t str, sources: &Sources) -> Result<Document<'t>
 /// say.
 fn crowded(text: &str, sources: &Sources) -> Option<SceneError> {
     let problem = |place: usize, reason: String| {
-        let problem = Problem::at(sources, at_offset(&sources.0[0], place), reason, "is it a robot?".into());
+        let problem = Problem::at(sources, at_offset(&sources.0[0], place), reason, "is it a robot?");
         Some(problem.into())
     };
     let bytes = text.as_bytes();
@@ -113,7 +113,7 @@ fn too_deep(document: &Document, sources: &Sources) -> Option<Problem> {
             (node, depth) = (child, depth.saturating_add(1));
             if depth > MAX_DEPTH {
                 let reason = format!("elements are nested more than {MAX_DEPTH} deep");
-                return Some(Problem::at(sources, tag(sources, node), reason, "no robot needs this".into()));
+                return Some(Problem::at(sources, tag(sources, node), reason, "no robot needs this"));
             }
             continue;
         }

@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
 
     /// Report a problem with the value; a placeholder takes its place.
     pub fn refuse(&self, span: Span, reason: String, help: String) -> Placeholder {
-        self.reader.report(span, reason, help);
+        self.reader.report(span, self.key, reason, help);
         self.reader.unreadable.borrow_mut().node(self.node);
         Placeholder
     }
@@ -87,7 +87,7 @@ impl<'a> Cursor<'a> {
             _ => None,
         };
         let reason = format!("`{owner}`{} has no `{field}`", named.unwrap_or_default());
-        self.reader.report(self.node.head(), reason, format!("add `{field}: …`"))
+        self.reader.report(self.node.head(), field, reason, format!("add `{field}: …`"))
     }
 
     /// The content of the parentheses, if the name in front is this one or there is none; a word alone has empty ones.

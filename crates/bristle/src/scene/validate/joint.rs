@@ -163,13 +163,8 @@ impl Check<'_> {
                 continue;
             }
             // point at the override: it may put a value of the file out of its range
-            let is_cause = |other: &&str| {
-                *other != finding.parameter
-                    && finding.reason.contains(&format!("`{other}`"))
-                    && self.is_override(at.key(other))
-                    && !self.is_override(parameter)
-            };
-            match ["coulomb", "stiction", "sigma0"].into_iter().find(is_cause) {
+            let is_cause = |other: &&&str| self.is_override(at.key(other)) && !self.is_override(parameter);
+            match finding.range_of.iter().find(is_cause) {
                 Some(cause) => {
                     let help = format!("set `{}` too", self.path(&parameter.steps()));
                     self.report_part(at, at.key(cause), finding.reason, help);

@@ -1,8 +1,12 @@
 //! Settings: duration, output, method, step control and formulation, and whether they fit together.
 
 use super::{At, Check, Must};
+use crate::scene::error::Help;
 use crate::scene::{Control, Formulation, Kinks, Method, Output, has_bristle};
 use bristle_friction::Law;
+
+/// A constant step, on top of the file.
+const STEP: (&str, &str) = ("solver.control", "Constant(step: 1e-3)");
 
 /// More rows than these in one recording are a mistake in `interval`.
 const MAX_ROWS: f64 = 1e8;
@@ -47,26 +51,23 @@ impl Check<'_> {
         // point at the override if there is one, and give help in its form
         let at = if self.is_override(method) && !self.is_override(formulation) { method } else { formulation };
         if scene.method() == Method::RealTime && scene.formulation != Formulation::Implicit {
-            let help = if self.is_override(at) {
-                "leave it out, or set `formulation=Implicit`"
-            } else {
-                "leave it out, or write `formulation: Implicit`"
-            };
-            self.report(at, "`RealTime` has its own way with loads", help);
+            let implicit = self.set_or(at, ("formulation", "Implicit"), "write `formulation: Implicit`");
+            self.report(at, "`RealTime` has its own way with loads", Help::from("leave it out, or ").and(implicit));
         } else if scene.formulation == Formulation::Residual && !scene.method().is_implicit() {
             let chosen = if scene.solver.method.is_some() { "" } else { ", the default," };
             let reason =
                 format!("`Residual` needs an implicit method; `{}`{chosen} is explicit", scene.method().name());
             // which method is the default depends on every friction law
             if self.unreadable.is_empty() || scene.solver.method.is_some() {
-                let help = if self.is_override(at) {
-                    "set `solver.method=Radau5`"
-                } else {
-                    "write `solver: Solver(method: Radau5)`"
-                };
+                let help = self.set_or(at, ("solver.method", "Radau5"), "write `solver: Solver(method: Radau5)`");
                 self.report(at, reason, help);
             }
         }
+    }
+
+    /// Advice in the language of what was said: to set a value on top of the file, or to write it there.
+    fn set_or(&self, at: At, (path, value): (&'static str, &'static str), write: &str) -> Help {
+        if self.is_override(at) { Help::set(path, value) } else { write.into() }
     }
 
     /// Steps by error need an error estimate, `RealTime` one step, and rules of bristles a bristle.
@@ -77,16 +78,12 @@ impl Check<'_> {
         let is_method = scene.solver.control.is_none() || self.is_override(method) && !self.is_override(control);
         let at = if is_method { method } else { control };
         let is_constant = matches!(scene.control(), Control::Constant { .. });
-        let step = if self.is_override(at) {
-            "set `solver.control=Constant(step: 1e-3)`"
-        } else {
-            "write `control: Constant(step: 1e-3)`"
-        };
+        let step = self.set_or(at, STEP, "write `control: Constant(step: 1e-3)`");
         if scene.method() == Method::RealTime && !is_constant {
-            self.report(at, "`RealTime` takes a constant step", format!("{step} with the step of your control loop"));
+            self.report(at, "`RealTime` takes a constant step", step.and(" with the step of your control loop"));
         } else if scene.control().is_by_error() && !scene.method().has_error_estimate() {
             let reason = format!("`{name}` has no error estimate to choose its steps by");
-            self.report(at, reason, format!("{step}, or use `Dopri5`, `Radau5` or `GeneralizedAlpha`"));
+            self.report(at, reason, step.and(", or use `Dopri5`, `Radau5` or `GeneralizedAlpha`"));
         }
         self.rule_has_something_to_watch(control);
     }
@@ -118,8 +115,8 @@ impl Check<'_> {
             "slip speeds" => "no friction law here has a `stribeck_velocity` to measure them by",
             _ => "no friction law here has a bristle and a `stribeck_velocity`",
         };
-        let set = if self.is_override(control) { "set `solver.control=" } else { "write `control: " };
-        let help = format!("{set}Constant(step: 1e-3)`, or `Error(rtol: 1e-8, atol: 1e-10)`");
+        let step = self.set_or(control, STEP, "write `control: Constant(step: 1e-3)`");
+        let help = step.and(", or `Error(rtol: 1e-8, atol: 1e-10)`");
         self.report(control, format!("`{name}` takes its steps from {what}, and {lack}"), help);
     }
 

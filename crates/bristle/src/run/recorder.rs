@@ -1,61 +1,12 @@
-//! Rows of a recording: their columns, and what fills them on the way.
+//! Rows of a recording, made from the interpolant of a run.
 
 use super::ledger::{Ledger, Past, ledger};
-use crate::compile::{Compiled, Contact};
+use crate::compile::Contact;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
-use crate::record::{Event, Record, Samples};
+use crate::record::{Event, Record, Samples, channels};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::{Fired, Sink};
-use bristle_multibody::JointKind;
-
-/// Names of the columns.
-pub(super) fn channels(compiled: &Compiled) -> Vec<String> {
-    let mut names = vec!["t".to_owned()];
-    let mut contacts = compiled.contacts.iter().peekable();
-    let mut heated = compiled.heated.iter().peekable();
-    for i in 1..compiled.model.n_bodies() {
-        let joint = &compiled.model.joint_names[i];
-        let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
-        match compiled.model.kinds[i] {
-            JointKind::Fixed => {}
-            JointKind::Free => {
-                channels(&["position.x", "position.y", "position.z"]);
-                channels(&["position.qw", "position.qx", "position.qy", "position.qz"]);
-                for what in ["velocity", "acceleration"] {
-                    for part in ["wx", "wy", "wz", "vx", "vy", "vz"] {
-                        channels(&[&format!("{what}.{part}")]);
-                    }
-                }
-            }
-            JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
-                channels(&["position", "velocity", "acceleration"]);
-                if let Some(contact) = contacts.next_if(|c| c.joint == i && c.element.is_none()) {
-                    channels(&["friction", "load"]);
-                    channels(if contact.is_event_driven() { &["mode"] } else { &[] });
-                    channels(&["z", "w"][..contact.law.n_states()]);
-                }
-                channels(if heated.next_if_eq(&&i).is_some() { &["dissipated"] } else { &[] });
-            }
-        }
-    }
-    for (k, element) in compiled.coupled.elements.iter().enumerate() {
-        let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{}.{what}", element.name)));
-        if compiled.coupled.ties.iter().any(|tie| tie.element == k) {
-            channels(&["effort"]);
-        } else if let Some(contact) = compiled.contacts.iter().find(|contact| contact.element == Some(k)) {
-            channels(&["position", "velocity", "friction", "load"]);
-            channels(if contact.is_event_driven() { &["mode"] } else { &[] });
-            channels(&["z", "w"][..contact.law.n_states()]);
-            channels(&["dissipated"]);
-        } else {
-            channels(&["position", "velocity", "effort", "dissipated"]);
-        }
-    }
-    let energies = ["kinetic", "potential", "elastic", "bristle", "load", "input", "dissipated", "balance"];
-    names.extend(energies.map(|energy| format!("energy.{energy}")));
-    names
-}
 
 /// Friction and load of a contact, its mode where it has one, its bristles.
 fn push_contact(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, c: usize, contact: &Contact) {

@@ -1,8 +1,8 @@
 //! Many copies of one machine, stepped together over threads.
 //!
-//! Copies share nothing while they are stepped, so the result does not depend on how many threads there are or who gets which copy: the
-//! same bits for one thread and for sixteen. There is no world here: states and results live in arrays, laid out by coordinate. With
-//! n copies, entry `k · n + i` belongs to copy i:
+//! Copies share nothing while they are stepped, so the result does not depend on how many threads there are or who gets
+//! which copy: the same bits for one thread and for sixteen. There is no world here: states and results live in arrays,
+//! laid out by coordinate. With n copies, entry `k · n + i` belongs to copy i:
 //!
 //! | array | k | |
 //! |---|---|---|
@@ -12,28 +12,28 @@
 //! | [`Batch::targets_mut`] | drive, as in [`Batch::drive_names`] | acts from the next step on |
 //! | [`Batch::wrenches_mut`] | link, as in [`Simulation::link_names`] | acts from the next step on |
 //!
-//! Friction laws, loads, drives and states are set copy by copy, and what is refused there has not happened; [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with
-//! [`Simulation::snapshot`]. [`Batch::rollout`] takes many steps in one call: a copy's memory stays close to its core, which is
-//! worth a factor where copies are small and many.
+//! Friction laws, loads, drives and states are set copy by copy, and what is refused there has not happened;
+//! [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with [`Simulation::snapshot`]. [`Batch::rollout`] takes
+//! many steps in one call: a copy's memory stays close to its core, which is worth a factor where copies are small and
+//! many.
 
-mod act;
-mod keep;
+mod inputs;
+mod snapshot;
 
-use crate::compile::Contact;
+use super::inputs::effort_range;
+use super::simulation::{Ledger, Simulation};
+use super::{Run, check_dt};
 use crate::component::BristleState;
 use crate::error::{Error, Result};
-use crate::formulation::{Energies, Machine, Snapshot};
 use crate::parallel::*;
-use crate::simulation::{Ledger, Past, Simulation, check_dt, explain, ledger, restart};
 use bristle_friction::Mode;
-use bristle_integrate::{Driver, System};
 use bristle_multibody::Model;
 
 /// Copies that a batch may have.
-const MOST_COPIES: usize = 10_000_000;
+const MAX_COPIES: usize = 10_000_000;
 
 /// Threads of a batch at most: more than any machine has use for.
-pub const MOST_THREADS: usize = 1024;
+pub const MAX_THREADS: usize = 1024;
 
 /// Copies of a machine in motion. See the [module](self).
 pub struct Batch {
@@ -91,21 +91,14 @@ impl<T: Clone + PartialEq> Acting<T> {
 
 /// One of them.
 struct Copy {
-    system: Machine,
-    driver: Driver,
-    state: Snapshot,
-    past: Past,
-    /// Scratch: unknowns; `max_dim`.
-    y: Vec<f64>,
-    is_pushed: bool,
-    /// Something failed or was refused: the next step begins anew where it stands.
-    must_begin: bool,
+    run: Run,
     failure: Option<Error>,
     /// A number in the arrays of the batch that cannot act.
     refused: Option<Error>,
 }
 
-/// Trajectories of a batch, copy after copy: with so many steps, entry `(i · steps + s) · n_q + k` is coordinate k of copy i after step s.
+/// Trajectories of a batch, copy after copy: with so many steps, entry `(i · steps + s) · n_q + k` is coordinate k of
+/// copy i after step s.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rollout {
     /// Positions; n × steps × `n_q`. NaN from where a copy failed.
@@ -117,30 +110,16 @@ pub struct Rollout {
 impl Batch {
     /// `n` copies of a simulation as it is now, on as many threads as there are cores.
     pub fn new(sim: &mut Simulation, n: usize) -> Result<Self> {
-        let most_steps = sim.most_steps();
-        let (fingerprint, system, driver, state, past) = sim.parts()?;
-        let (n_q, n_v) = (system.compiled().model.n_q, system.compiled().model.n_v);
-        let n_contacts = system.compiled().contacts.len();
-        let y = vec![0.0; system.max_dim()];
         // a copy is some kilobytes
-        if n > MOST_COPIES {
-            let (name, what, value) = ("batch".into(), "number of copies", n as f64);
-            return Err(Error::Number { name, what, value, range: "at most 10 million" });
+        if n > MAX_COPIES {
+            return Err(Error::number("batch", "number of copies", n as f64, "at most 10 million"));
         }
-        let copy = || Copy {
-            system: system.clone(),
-            driver: driver.clone(),
-            state: state.clone(),
-            past: past.clone(),
-            y: y.clone(),
-            is_pushed: false,
-            must_begin: false,
-            failure: None,
-            refused: None,
-        };
-        let effort = system.compiled().effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
+        let (fingerprint, run) = sim.settled()?;
+        let compiled = run.compiled();
+        let (n_q, n_v, n_contacts) = (compiled.model.n_q, compiled.model.n_v, compiled.contacts.len());
+        let effort = compiled.effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
         let mut batch = Self {
-            copies: (0..n).map(|_| copy()).collect(),
+            copies: (0..n).map(|_| Copy { run: run.clone(), failure: None, refused: None }).collect(),
             pool: None,
             fingerprint,
             n_q,
@@ -157,22 +136,20 @@ impl Batch {
             target: Acting::default(),
             wrench: Acting::default(),
         };
-        batch.set_most_steps(most_steps);
         (0..n).for_each(|i| batch.gather(i));
         Ok(batch)
     }
 
     /// Internal steps that a copy may take in one step before it is an error: as of
-    /// [`Settings::most_steps`](crate::Settings::most_steps), the simulation's to begin with.
-    pub fn set_most_steps(&mut self, steps: usize) {
-        self.copies.iter_mut().for_each(|copy| copy.driver.set_most_steps(steps));
+    /// [`Settings::max_steps`](crate::Settings::max_steps), the simulation's to begin with.
+    pub fn set_max_steps(&mut self, steps: usize) {
+        self.copies.iter_mut().for_each(|copy| copy.run.max_steps = steps);
     }
 
-    /// The same on so many threads of its own, from 1 to [`MOST_THREADS`].
+    /// The same on so many threads of its own, from 1 to [`MAX_THREADS`].
     pub fn with_threads(mut self, threads: usize) -> Result<Self> {
-        if !(1..=MOST_THREADS).contains(&threads) {
-            let (name, what, range) = ("batch".to_owned(), "number of threads", "from 1 to 1024");
-            return Err(Error::Number { name, what, value: threads as f64, range });
+        if !(1..=MAX_THREADS).contains(&threads) {
+            return Err(Error::number("batch", "number of threads", threads as f64, "from 1 to 1024"));
         }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| Error::Io { path: "threads".into(), source: std::io::Error::other(error) })?;
@@ -192,13 +169,12 @@ impl Batch {
 
     /// Time of a copy, s.
     pub fn time(&self, copy: usize) -> Result<f64> {
-        Ok(self.at(copy)?.driver.t())
+        Ok(self.at(copy)?.run.t())
     }
 
     /// The energy ledger of a copy, now.
     pub fn energy(&mut self, copy: usize) -> Result<Ledger> {
-        let Copy { system, driver, state, past, .. } = self.at_mut(copy)?;
-        ledger(system, state, driver.quadratures(), past)
+        self.at_mut(copy)?.run.energy()
     }
 
     /// Positions; `n_q` × n.
@@ -223,27 +199,28 @@ impl Batch {
 
     /// Normal loads, one per joint or coupling with friction; × n. Gathered when asked for.
     pub fn loads(&mut self) -> &[f64] {
-        gather_contacts(&self.copies, &mut self.load, self.n_contacts, |copy| copy.system.loads());
+        gather_contacts(&self.copies, &mut self.load, self.n_contacts, |copy| copy.run.system.loads());
         &self.load
     }
 
     /// Modes, `Stuck` where a law has none; × n. Gathered when asked for.
     pub fn modes(&mut self) -> &[Mode] {
-        gather_contacts(&self.copies, &mut self.mode, self.n_contacts, |copy| copy.system.modes());
+        gather_contacts(&self.copies, &mut self.mode, self.n_contacts, |copy| copy.run.system.modes());
         &self.mode
     }
 
     /// Bristle states, 0 where a law has none; × n. Gathered when asked for.
     pub fn bristles(&mut self) -> &[BristleState] {
-        gather_contacts(&self.copies, &mut self.bristle, self.n_contacts, |copy| &copy.state.bristles);
+        gather_contacts(&self.copies, &mut self.bristle, self.n_contacts, |copy| &copy.run.state.bristles);
         &self.bristle
     }
 
-    /// Advances every copy by exactly `dt`. Where some fail, or are refused a number that was put into the arrays, the first of them is the error, all others have gone on, and
-    /// the failed ones stay where they got to; see [`Batch::failures`].
+    /// Advances every copy by exactly `dt`. Where some fail, or are refused a number that was put into the arrays, the
+    /// first of them is the error, all others have gone on, and the failed ones stay where they got to; see
+    /// [`Batch::failures`].
     pub fn step(&mut self, dt: f64) -> Result<()> {
         check_dt(dt)?;
-        self.act()?;
+        self.apply_inputs()?;
         let copies = &mut self.copies;
         let mut step = || copies.par_iter_mut().for_each(|copy| copy.failure = copy.step(dt).err());
         match &self.pool {
@@ -253,29 +230,28 @@ impl Batch {
         self.finish()
     }
 
-    /// Advances every copy by `steps` times `dt`, and keeps their states after each: the same bits as so many calls of [`Batch::step`].
-    /// `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps × `n_v`; if there are none those that act stay.
+    /// Advances every copy by `steps` times `dt`, and keeps their states after each: the same bits as so many calls of
+    /// [`Batch::step`]. `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps × `n_v`; if
+    /// there are none those that act stay.
     pub fn rollout(&mut self, dt: f64, steps: usize, efforts: &[f64], into: &mut Rollout) -> Result<()> {
         check_dt(dt)?;
         let (n_q, n_v, n) = (self.n_q, self.n_v, self.len());
         let fits =
             |per: usize| n.checked_mul(steps).and_then(|m| m.checked_mul(per)).filter(|m| *m < isize::MAX as usize / 8);
-        let too_many = || {
-            let (name, what, value) = ("batch".into(), "number of steps", steps as f64);
-            Error::Number { name, what, value, range: "fewer: their states do not fit into memory" }
-        };
+        let range = "fewer: their states do not fit into memory";
+        let too_many = || Error::number("batch", "number of steps", steps as f64, range);
         let (Some(qs), Some(vs)) = (fits(n_q), fits(n_v)) else { return Err(too_many()) };
         if !efforts.is_empty() && efforts.len() != vs {
-            let (name, what, value) = ("batch".into(), "number of efforts", efforts.len() as f64);
-            return Err(Error::Number { name, what, value, range: "copies × steps × velocities, or none" });
+            let range = "copies × steps × velocities, or none";
+            return Err(Error::number("batch", "number of efforts", efforts.len() as f64, range));
         }
         if let Some(copy) = self.copies.first() {
-            refuse_efforts(efforts, steps, &copy.system.compiled().model)?;
+            refuse_efforts(efforts, steps, &copy.run.compiled().model)?;
         }
         for (list, n) in [(&mut into.position, qs), (&mut into.velocity, vs)] {
             list.try_reserve_exact(n.saturating_sub(list.len())).map_err(|_| too_many())?;
         }
-        self.act()?;
+        self.apply_inputs()?;
         into.position.resize(qs, f64::NAN);
         into.velocity.resize(vs, f64::NAN);
         // copy by copy, whatever the number of coordinates
@@ -292,7 +268,7 @@ impl Batch {
         let run = || {
             copies.par_iter_mut().zip(rows).enumerate().for_each(|(i, (copy, (position, velocity)))| {
                 let efforts = efforts.get(i * steps * n_v..(i + 1) * steps * n_v);
-                copy.failure = copy.run(dt, steps, efforts, position, velocity).err();
+                copy.failure = copy.rollout(dt, steps, efforts, position, velocity).err();
             });
         };
         match &self.pool {
@@ -301,7 +277,7 @@ impl Batch {
         }
         if !efforts.is_empty() && steps > 0 {
             for (i, copy) in self.copies.iter().enumerate() {
-                copy.system.compiled().effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + i, *tau));
+                copy.run.compiled().effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + i, *tau));
             }
         }
         self.finish()
@@ -332,12 +308,12 @@ impl Batch {
     /// A copy to the arrays.
     fn gather(&mut self, i: usize) {
         let (n, copy) = (self.copies.len(), &self.copies[i]);
-        let state = &copy.state.mechanics;
+        let state = &copy.run.state.mechanics;
         let spread = |from: &[f64], to: &mut [f64]| from.iter().enumerate().for_each(|(k, x)| to[k * n + i] = *x);
         spread(&state.q, &mut self.position);
         spread(&state.v, &mut self.velocity);
-        spread(copy.system.accelerations(), &mut self.acceleration);
-        spread(copy.system.friction(), &mut self.friction);
+        spread(copy.run.system.accelerations(), &mut self.acceleration);
+        spread(copy.run.system.friction(), &mut self.friction);
     }
 }
 
@@ -351,86 +327,24 @@ fn gather_contacts<T: Clone + Default>(copies: &[Copy], to: &mut Vec<T>, m: usiz
 }
 
 impl Copy {
-    /// Starts from `state`, at the driver's time.
-    fn begin(&mut self) -> Result<()> {
-        self.state.mechanics.t = self.driver.t();
-        self.must_begin = true;
-        restart::begin(&mut self.system, &mut self.driver, &self.state, &mut self.y)?;
-        self.must_begin = false;
-        self.look()
-    }
-
-    /// The same after a `change` by the caller: what that puts in shifts the start of the ledger, as in a simulation. Refused, it is taken back
-    /// by `undo` and the copy is what it was to the last bit; numbers that have run away, which no snapshot takes, begin anew where they are.
-    fn begin_changed(&mut self, change: impl FnOnce(&mut Self), undo: impl FnOnce(&mut Self)) -> Result<()> {
-        let (stored, kept) = (self.stored(), self.memory().write(0));
-        change(self);
-        match self.begin().and_then(|()| self.system.energies(&self.state)) {
-            Ok(after) => {
-                self.past.shift(&mut self.driver, stored, &after);
-                Ok(())
-            }
-            Err(error) => {
-                undo(self);
-                if self.memory().read(0, &kept).is_err() {
-                    self.must_begin = true;
-                }
-                self.y.resize(self.system.max_dim(), 0.0);
-                Err(error)
-            }
-        }
-    }
-
-    /// The same at another state.
-    fn begin_at(&mut self, state: Snapshot) -> Result<()> {
-        let before = self.state.clone();
-        self.begin_changed(|at| at.state = state, |at| at.state = before)
-    }
-
-    /// The same with another contact.
-    fn begin_with(&mut self, c: usize, contact: Contact) -> Result<()> {
-        let (state, before) = (self.state.clone(), self.system.compiled().contacts[c].clone());
-        let put = |at: &mut Self, contact: Contact| {
-            at.system.compiled_mut().contacts[c] = contact;
-            at.system.enter_piece(at.driver.t());
-        };
-        let undo = |at: &mut Self| {
-            put(at, before);
-            at.state = state;
-        };
-        self.begin_changed(|at| put(at, contact), undo)
-    }
-
-    /// What is stored now; none where numbers have run away.
-    fn stored(&mut self) -> Option<Energies> {
-        self.system.energies(&self.state).ok()
+    /// Sets an input, where the rules allow it; the first refusal is the copy's.
+    fn set(&mut self, set: impl FnOnce(&mut Run) -> Result<()>) -> bool {
+        let result = set(&mut self.run);
+        let is_set = result.is_ok();
+        self.refused = self.refused.take().or(result.err());
+        is_set
     }
 
     fn step(&mut self, dt: f64) -> Result<()> {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
-        if self.must_begin {
-            self.begin()?;
-        } else if self.is_pushed {
-            self.must_begin = true;
-            restart::reconsider(&mut self.system, &mut self.driver, &mut self.y)?;
-            self.must_begin = false;
-        }
-        self.is_pushed = false;
-        let result = self.driver.advance_by(&mut self.system, dt, &mut ());
-        if let Err(error @ (bristle_integrate::Error::Input { .. } | bristle_integrate::Error::Memory { .. })) = result
-        {
-            // a time that is none: nothing has happened
-            return Err(Error::Integrate(error));
-        }
-        self.must_begin = result.is_err();
-        let result = result.map(|_| ()).map_err(|error| explain(error, &mut self.system));
-        result.and(self.look())
+        let result = self.run.step(dt, &mut ());
+        result.and(self.run.look())
     }
 
     /// Steps with efforts, states after each.
-    fn run(
+    fn rollout(
         &mut self,
         dt: f64,
         steps: usize,
@@ -440,48 +354,35 @@ impl Copy {
     ) -> Result<()> {
         position.fill(f64::NAN);
         velocity.fill(f64::NAN);
-        let (n_q, n_v) = (self.state.mechanics.q.len(), self.state.mechanics.v.len());
+        let (n_q, n_v) = (self.run.state.mechanics.q.len(), self.run.state.mechanics.v.len());
         for s in 0..steps {
             let efforts = efforts.and_then(|efforts| efforts.get(s * n_v..(s + 1) * n_v));
             for (k, &tau) in efforts.unwrap_or(&[]).iter().enumerate() {
-                self.push(k, tau);
+                if self.run.compiled().effort[k] != tau {
+                    self.run.set_effort(k, tau)?;
+                }
             }
             self.step(dt)?;
-            position[s * n_q..(s + 1) * n_q].copy_from_slice(&self.state.mechanics.q);
-            velocity[s * n_v..(s + 1) * n_v].copy_from_slice(&self.state.mechanics.v);
+            position[s * n_q..(s + 1) * n_q].copy_from_slice(&self.run.state.mechanics.q);
+            velocity[s * n_v..(s + 1) * n_v].copy_from_slice(&self.run.state.mechanics.v);
         }
         Ok(())
-    }
-
-    /// An effort that acts from the next step on.
-    fn push(&mut self, k: usize, effort: f64) {
-        if self.system.compiled().effort[k] != effort {
-            self.system.set_effort(k, effort);
-            self.is_pushed = true;
-        }
-    }
-
-    fn look(&mut self) -> Result<()> {
-        let looked = self.system.look(self.driver.t(), self.driver.y());
-        self.system.store(self.driver.t(), &mut self.state);
-        looked
     }
 }
 
 /// Efforts of a rollout: which copy, which step.
 fn refuse_efforts(efforts: &[f64], steps: usize, model: &Model) -> Result<()> {
     let n_v = model.n_v.max(1);
-    let refused = |(k, x): (usize, &f64)| Some((k, act::effort_range(model, k, *x)?));
+    let refused = |(k, x): (usize, &f64)| Some((k, effort_range(model, k, *x)?));
     let rows = efforts.chunks(n_v).enumerate();
     let found =
         rows.filter_map(|(row, tau)| tau.iter().enumerate().find_map(refused).map(|(k, range)| (row * n_v + k, range)));
     let Some((at, range)) = { found }.next() else { return Ok(()) };
     let (copy, step) = (at / (steps * n_v).max(1), at / n_v % steps.max(1));
-    let name = format!("copy {copy}, step {step}");
-    Err(Error::Number { name, what: "effort", value: efforts[at], range })
+    Err(Error::number(format!("copy {copy}, step {step}"), "effort", efforts[at], range))
 }
 
 fn no_such(copy: usize, n: usize) -> Error {
-    let known = if n == 0 { String::new() } else { format!("0 to {}", n - 1) };
-    Error::Unknown { what: "copy", name: copy.to_string(), known }
+    let known = n.checked_sub(1).map(|last| format!("0 to {last}"));
+    Error::unknown("copy", copy, known.as_deref())
 }

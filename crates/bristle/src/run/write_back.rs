@@ -6,13 +6,14 @@ use crate::component::{
     NormalLoad, PidState, Pose, SlipMode,
 };
 use crate::error::{Error, Result};
-use crate::formulation::{Machine, Snapshot};
+use crate::formulation::Machine;
+use crate::run::Run;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{JointKind, Model, Placement, Poses, Reaction, State};
 use hecs::{Component, DynamicBundle, Entity, PreparedQuery, Query, World};
 
-/// Where results go in a world; made once, so that components are not looked up for every entity in every step. What an entity gets
-/// together is put there together.
+/// Where results go in a world; made once, so that components are not looked up for every entity in every step. What an
+/// entity gets together is put there together.
 #[derive(Default)]
 pub struct WriteBack {
     /// Poses of all bodies, as they were put on the links last.
@@ -32,15 +33,16 @@ pub struct WriteBack {
 impl WriteBack {
     /// Puts states, accelerations, friction and reactions on the joints and poses on the links.
     ///
-    /// `machine` has been looked at where `at` was taken; `heat` is that of the joints of `Compiled::heated`. Components that
-    /// are missing are added, which moves an entity to another archetype, once; after that nothing is allocated.
-    pub fn put(&mut self, world: &mut World, machine: &mut Machine, at: &Snapshot, heat: &[f64]) -> Result<()> {
-        let state = &at.mechanics;
-        let (compiled, places, _) = machine.poses_and_reactions(state.t)?;
+    /// The run has been looked at where it stands. Components that are missing are added, which moves an entity to
+    /// another archetype, once; after that nothing is allocated.
+    pub(super) fn put(&mut self, world: &mut World, run: &mut Run) -> Result<()> {
+        let t = run.state.mechanics.t;
+        let (compiled, places, _) = run.system.poses_and_reactions(t)?;
         let poses = &mut self.poses;
-        fill(poses, &compiled.model, places).map_err(|source| Error::Mechanics { t: state.t, source })?;
+        fill(poses, &compiled.model, places).map_err(|source| Error::Mechanics { t, source })?;
         self.links.put(world, compiled.index.links().map(|(i, entity)| (entity, (Pose(poses[i]),))));
 
+        let (machine, at, state) = (&run.system, &run.state, &run.state.mechanics);
         let (compiled, a, forces) = (machine.compiled(), machine.accelerations(), machine.reactions());
         let (model, index, coupled) = (&compiled.model, &compiled.index, &compiled.coupled);
         let scalar = index.joints().filter_map(|(i, entity)| {
@@ -74,8 +76,8 @@ impl WriteBack {
 
         let of_joints = compiled.heated.iter().map(|&joint| index.joint_entity(joint));
         let of_elements = compiled.heated_elements.iter().map(|&k| Some(coupled.elements[k].entity));
-        let heats = of_joints.chain(of_elements).zip(heat);
-        self.heat.put(world, heats.filter_map(|(entity, &heat)| Some((entity?, (Dissipated(heat),)))));
+        let heats = of_joints.chain(of_elements).zip(run.heats());
+        self.heat.put(world, heats.filter_map(|(entity, heat)| Some((entity?, (Dissipated(heat),)))));
         let of_ties = coupled.ties.iter().map(|tie| tie.element).zip(machine.tie_efforts().iter().copied());
         let of_springs = coupled.springs.iter().enumerate().map(|(k, s)| (s.element, machine.spring_effort(k)));
         let efforts = of_ties.chain(of_springs);
@@ -88,8 +90,9 @@ impl WriteBack {
         Ok(())
     }
 
-    /// Poses of the links at a state that the machine has not been looked at; the entities keep theirs. Numbers that have no poses leave them.
-    pub(crate) fn place(&mut self, machine: &mut Machine, at: &State) {
+    /// Poses of the links at a state that the machine has not been looked at; the entities keep theirs. Numbers that
+    /// have no poses leave them.
+    pub(super) fn place(&mut self, machine: &mut Machine, at: &State) {
         if let Ok((compiled, places)) = machine.poses_at(&at.q, &at.v) {
             let _ = fill(&mut self.poses, &compiled.model, places);
         }

@@ -1,16 +1,16 @@
 //! Rows into a CSV file as they come, so that a run needs no memory for them and loses none of them.
 //!
-//! Text is gathered and written by the piece. Where a piece does not fit on the disk it is cut after the last row that does:
-//! the file holds whole rows always. The file is this stream's alone, from its creation to the end of [`CsvStream::finish`]'s result: see
-//! [`atomic_file`](crate::atomic_file). One that somebody removes or replaces on the way is an error with the next piece.
+//! Text is gathered and written by the piece. Where a piece does not fit on the disk it is cut after the last row that
+//! does: the file holds whole rows always. The file is this stream's alone, from its creation to the end of
+//! [`CsvStream::finish`]'s result: see [`atomic_file`](crate::atomic_file). One that somebody removes or replaces on
+//! the way is an error with the next piece.
 
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::atomic_file::PartialFile;
-use crate::csv;
 use crate::error::{Error, Result};
-use crate::record::{Event, Record};
+use crate::record::{Event, Record, csv};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -44,8 +44,8 @@ pub struct CsvStream {
 }
 
 impl CsvStream {
-    /// A new file with the names of the channels. One that another stream is writing, in this program or another, is refused, and so is
-    /// what is no regular file.
+    /// A new file with the names of the channels. One that another stream is writing, in this program or another, is
+    /// refused, and so is what is no regular file.
     pub fn create(path: impl Into<PathBuf>, names: &[String]) -> Result<Self> {
         let path = path.into();
         let start = || -> io::Result<_> {

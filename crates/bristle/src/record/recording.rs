@@ -4,8 +4,8 @@
 //! then the energies. Joints stand in model order. Written as text, every number reads back as the same `f64`.
 
 use crate::atomic_file;
-use crate::csv;
 use crate::error::{Error, Result};
+use crate::record::csv;
 use bristle_friction::Mode;
 use std::collections::HashMap;
 use std::fs::File;
@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Numbers in a recording at most: they stay in memory, 8 GB of it.
-pub(crate) const MOST_NUMBERS: usize = 1_000_000_000;
+pub(crate) const MAX_NUMBERS: usize = 1_000_000_000;
 
 /// A joint that stuck, let go or turned round.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,8 +44,8 @@ pub trait Record {
         ControlFlow::Continue(())
     }
 
-    /// Whether the run is to end: asked also between the rows of one step and between attempts at it, either of which may take long. The rest
-    /// of the rows of that step are not recorded.
+    /// Whether the run is to end: asked also between the rows of one step and between attempts at it, either of which
+    /// may take long. The rest of the rows of that step are not recorded.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -54,14 +54,9 @@ pub trait Record {
 impl Record for Recording {
     fn row(&mut self, row: &[f64]) -> Result<()> {
         debug_assert_eq!(row.len(), self.names.len());
-        if self.values.len() > MOST_NUMBERS {
-            let (name, what, value) = ("recording".into(), "number of values", self.values.len() as f64);
-            return Err(Error::Number {
-                name,
-                what,
-                value,
-                range: "at most 1e9: write rows as they come, or fewer of them",
-            });
+        if self.values.len() > MAX_NUMBERS {
+            let range = "at most 1e9: write rows as they come, or fewer of them";
+            return Err(Error::number("recording", "number of values", self.values.len() as f64, range));
         }
         self.values.extend_from_slice(row);
         Ok(())
@@ -186,51 +181,6 @@ fn partial_path(path: &Path) -> PathBuf {
     partial.into()
 }
 
-/// Instants at which rows are recorded: multiples of an interval, and the end; or the ends of steps.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Samples {
-    interval: f64,
-    /// Ends of steps instead.
-    is_every_step: bool,
-    /// A whole number of samples per second, where there is one: k/100 is a rounder number than k·0.01.
-    per_second: Option<f64>,
-}
-
-impl Samples {
-    pub fn new(interval: f64, is_every_step: bool) -> Self {
-        let rate = (1.0 / interval).round();
-        let is_whole = rate >= 1.0 && rate.is_finite() && (rate * interval - 1.0).abs() < 1e-12;
-        Self { interval, is_every_step, per_second: is_whole.then_some(rate) }
-    }
-
-    /// Time between instants, s.
-    pub fn interval(&self) -> f64 {
-        self.interval
-    }
-
-    /// Whether rows stand at the ends of steps, not at these instants.
-    pub fn is_every_step(&self) -> bool {
-        self.is_every_step
-    }
-
-    /// Instant number `k`.
-    pub fn at(&self, k: u64) -> f64 {
-        let k = k as f64;
-        self.per_second.map_or(k * self.interval, |rate| k / rate)
-    }
-
-    /// Number of the first instant after `t`, rounding errors aside.
-    pub fn after(&self, t: f64) -> u64 {
-        // a cast of a number out of range gives the nearest there is
-        ((t / self.interval + 1e-9).floor() as u64).saturating_add(1)
-    }
-
-    /// Whether `t` and `end` are the same instant but for rounding errors.
-    pub fn coincide(&self, t: f64, end: f64) -> bool {
-        (t - end).abs() <= 1e-9 * self.interval
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,18 +221,5 @@ mod tests {
         let message = table.last("hinge.speed").unwrap_err().to_string();
         assert_eq!(message, "there is no channel `hinge.speed`; there is hinge.velocity");
         assert!(Recording::new(vec!["t".into()]).last("t").is_err());
-    }
-
-    #[test]
-    fn samples_are_round_numbers_where_they_can_be() {
-        let samples = Samples::new(0.01, false);
-        assert_eq!(samples.at(7), 0.07);
-        assert_eq!(samples.at(123456), 1234.56);
-        assert_eq!(
-            (samples.after(0.0), samples.after(0.07), samples.after(0.0699), samples.after(0.075)),
-            (1, 8, 7, 8)
-        );
-        assert_eq!(Samples::new(0.3, false).at(2), 0.6);
-        assert_eq!(Samples::new(1000.0, false).at(3), 3000.0);
     }
 }

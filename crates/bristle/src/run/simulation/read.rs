@@ -8,15 +8,17 @@
 //! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::joint_names`] |
 //! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
 //!
-//! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the order of spawning. Arrays change with
-//! [`Simulation::step`] and its like; after setters as the [module above](super) says. Their order changes only when the machine becomes another.
+//! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the
+//! order of spawning. Arrays change with [`Simulation::step`] and its like; after setters as the [module above](super)
+//! says. Their order changes only when the machine becomes another.
 
 use super::Simulation;
-use super::explain::unknown;
 use crate::compile::Compiled;
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
+use crate::run::explain::unknown;
+use crate::run::inputs::no_contact;
 use bristle_friction::Mode;
 use bristle_integrate::{Fired, Sink};
 use bristle_multibody::{JointKind, Placement, Reaction};
@@ -24,67 +26,69 @@ use hecs::Entity;
 
 /// A joint, link or coupling: its entity, or its name.
 pub trait Handle: Copy {
-    /// The number of the joint.
-    fn find_joint(self, compiled: &Compiled) -> Option<usize>;
-    /// The number of the link.
-    fn find_link(self, compiled: &Compiled) -> Option<usize>;
-    /// The number of the contact of this joint or coupling.
-    fn find_contact(self, compiled: &Compiled) -> Option<usize>;
-    /// For a message.
-    fn text(self) -> String;
+    /// Which of the two.
+    fn target(&self) -> Target<'_>;
+}
+
+/// An element of a machine, by entity or by name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Target<'a> {
+    /// Its entity.
+    Entity(Entity),
+    /// Its name.
+    Name(&'a str),
 }
 
 impl Handle for Entity {
-    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
-        compiled.index.joint(self)
-    }
-
-    fn find_link(self, compiled: &Compiled) -> Option<usize> {
-        compiled.index.link(self)
-    }
-
-    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
-        (0..compiled.contacts.len()).find(|&c| compiled.contact_entity(c) == Some(self))
-    }
-
-    fn text(self) -> String {
-        format!("{self:?}")
+    fn target(&self) -> Target<'_> {
+        Target::Entity(*self)
     }
 }
 
 impl Handle for &str {
-    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
-        compiled.model.joint(self).filter(|&i| i > 0)
-    }
-
-    fn find_link(self, compiled: &Compiled) -> Option<usize> {
-        compiled.model.body(self).filter(|&i| i > 0)
-    }
-
-    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
-        (0..compiled.contacts.len()).find(|&c| compiled.contact_name(c) == self)
-    }
-
-    fn text(self) -> String {
-        self.to_owned()
+    fn target(&self) -> Target<'_> {
+        Target::Name(self)
     }
 }
 
 impl Handle for &String {
-    fn find_joint(self, compiled: &Compiled) -> Option<usize> {
-        self.as_str().find_joint(compiled)
+    fn target(&self) -> Target<'_> {
+        Target::Name(self)
+    }
+}
+
+impl Target<'_> {
+    /// The number of the joint.
+    fn joint(self, compiled: &Compiled) -> Option<usize> {
+        match self {
+            Self::Entity(entity) => compiled.index.joint(entity),
+            Self::Name(name) => compiled.model.joint(name).filter(|&i| i > 0),
+        }
     }
 
-    fn find_link(self, compiled: &Compiled) -> Option<usize> {
-        self.as_str().find_link(compiled)
+    /// The number of the link.
+    fn link(self, compiled: &Compiled) -> Option<usize> {
+        match self {
+            Self::Entity(entity) => compiled.index.link(entity),
+            Self::Name(name) => compiled.model.body(name).filter(|&i| i > 0),
+        }
     }
 
-    fn find_contact(self, compiled: &Compiled) -> Option<usize> {
-        self.as_str().find_contact(compiled)
+    /// The number of the contact of this joint or coupling.
+    pub(super) fn contact(self, compiled: &Compiled) -> Option<usize> {
+        (0..compiled.contacts.len()).find(|&c| match self {
+            Self::Entity(entity) => compiled.contact_entity(c) == Some(entity),
+            Self::Name(name) => compiled.contact_name(c) == name,
+        })
     }
+}
 
-    fn text(self) -> String {
-        self.clone()
+impl std::fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Entity(entity) => write!(f, "{entity:?}"),
+            Self::Name(name) => f.write_str(name),
+        }
     }
 }
 
@@ -137,17 +141,17 @@ impl Simulation {
 
     /// Friction efforts, N·m or N, positive with positive slip.
     pub fn friction_efforts(&self) -> &[f64] {
-        self.system.friction()
+        self.run.system.friction()
     }
 
     /// Normal loads.
     pub fn loads(&self) -> &[f64] {
-        self.system.loads()
+        self.run.system.loads()
     }
 
     /// Modes; `Stuck` where a law has none.
     pub fn modes(&self) -> &[Mode] {
-        self.system.modes()
+        self.run.system.modes()
     }
 
     /// Bristle states; 0 where a law has none.
@@ -157,7 +161,7 @@ impl Simulation {
 
     /// What the joints transmit: parent on child, at the joint origin, in child axes.
     pub fn reactions(&self) -> &[Reaction] {
-        &self.system.reactions()[1..]
+        &self.run.system.reactions()[1..]
     }
 
     /// Link frames in the world.
@@ -193,17 +197,17 @@ impl Simulation {
 
     /// Friction effort of a joint or coupling, N·m or N, positive with positive slip.
     pub fn friction_effort(&self, of: impl Handle) -> Result<f64> {
-        Ok(self.system.friction()[self.contact(of)?])
+        Ok(self.run.system.friction()[self.contact(of)?])
     }
 
     /// Normal load of a joint or coupling, N; 1 where the levels of its law are efforts.
     pub fn load(&self, of: impl Handle) -> Result<f64> {
-        Ok(self.system.loads()[self.contact(of)?])
+        Ok(self.run.system.loads()[self.contact(of)?])
     }
 
     /// Mode of a joint or coupling; `Stuck` where its law has none.
     pub fn mode(&self, of: impl Handle) -> Result<Mode> {
-        Ok(self.system.modes()[self.contact(of)?])
+        Ok(self.run.system.modes()[self.contact(of)?])
     }
 
     /// Bristles of a joint or coupling; 0 where its law has none.
@@ -213,7 +217,7 @@ impl Simulation {
 
     /// What a joint transmits: parent on child, at the joint origin, in child axes.
     pub fn reaction(&self, joint: impl Handle) -> Result<Reaction> {
-        Ok(self.system.reactions()[self.joint_number(joint)?.0])
+        Ok(self.run.system.reactions()[self.joint_number(joint)?.0])
     }
 
     /// A link's frame in the world.
@@ -226,15 +230,15 @@ impl Simulation {
     /// Number and entity of a joint.
     pub(super) fn joint_number(&self, joint: impl Handle) -> Result<(usize, Entity)> {
         let compiled = self.compiled();
-        let found = joint.find_joint(compiled).and_then(|i| Some((i, compiled.index.joint_entity(i)?)));
-        found.ok_or_else(|| unknown("joint", &joint.text(), &compiled.model.joint_names))
+        let found = joint.target().joint(compiled).and_then(|i| Some((i, compiled.index.joint_entity(i)?)));
+        found.ok_or_else(|| unknown("joint", joint.target(), &compiled.model.joint_names))
     }
 
     /// Number and entity of a link.
-    pub(super) fn link_number(&self, link: impl Handle) -> Result<(usize, Entity)> {
+    pub(in crate::run) fn link_number(&self, link: impl Handle) -> Result<(usize, Entity)> {
         let compiled = self.compiled();
-        let found = link.find_link(compiled).and_then(|i| Some((i, compiled.index.link_entity(i)?)));
-        found.ok_or_else(|| unknown("link", &link.text(), &compiled.model.link_names))
+        let found = link.target().link(compiled).and_then(|i| Some((i, compiled.index.link_entity(i)?)));
+        found.ok_or_else(|| unknown("link", link.target(), &compiled.model.link_names))
     }
 
     /// Number of a joint that turns or slides.
@@ -257,16 +261,13 @@ impl Simulation {
 
     fn contact(&self, of: impl Handle) -> Result<usize> {
         let compiled = self.compiled();
-        of.find_contact(compiled).ok_or_else(|| {
-            let known: Vec<&str> = self.contact_names().take(8).collect();
-            Error::Unknown { what: "joint or coupling with friction", name: of.text(), known: known.join(", ") }
-        })
+        of.target().contact(compiled).ok_or_else(|| no_contact(compiled, of.target()))
     }
 
     /// Mode changes from `self.modes` to the present ones.
     pub(super) fn note_changes(&mut self) {
-        let t = self.driver.t();
-        let changed = self.modes.iter().zip(self.system.modes()).enumerate().filter(|(_, (from, to))| from != to);
+        let t = self.run.t();
+        let changed = self.modes.iter().zip(self.run.system.modes()).enumerate().filter(|(_, (from, to))| from != to);
         self.events.extend(changed.map(|(contact, (&from, &to))| ModeEvent { t, contact, from, to }));
     }
 }

@@ -31,7 +31,7 @@ pub struct Ledger {
 
 /// What the ledger remembers of the time before the present driver began.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Past {
+pub(super) struct Past {
     /// Stored energy at the start, and what callers have put in by hand since.
     pub initial: f64,
     /// The same of bristles whose load is a reaction.
@@ -45,7 +45,8 @@ pub(crate) struct Past {
 }
 
 impl Past {
-    /// A caller has changed what is stored from `before`, none where numbers have run away, to `after`: the start of the ledger goes along.
+    /// A caller has changed what is stored from `before`, none where numbers have run away, to `after`: the start of
+    /// the ledger goes along.
     pub fn shift(&mut self, driver: &mut Driver, before: Option<Energies>, after: &Energies) {
         match before {
             Some(before) if !self.is_drowned(driver, &before, after) => {
@@ -89,7 +90,7 @@ impl Ledger {
 }
 
 /// The ledger of a state, with the quadratures that led there; an error where one of its entries is no finite number.
-pub(crate) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
+pub(super) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
     let stored = system.energies(state)?;
     let input = quad[0] + past.quad[0];
     let load = quad[1] + past.quad[1] + (stored.pressed - past.pressed);

@@ -9,24 +9,27 @@ use bristle_integrate::Stats;
 const MANY_STIFF: usize = 1000;
 
 impl Simulation {
-    /// What was noticed in the scene when the simulation was made, such as a law that is not passive: the first of [`Simulation::warnings`].
+    /// What was noticed in the scene when the simulation was made, such as a law that is not passive: the first of
+    /// [`Simulation::warnings`].
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and bearings whose load had not settled when the rounds of
-    /// a real-time step ended, each with the time it was first seen; an explicit stepper whose steps stability holds down, most of them;
-    /// bristles that steps of a prescribed length bend further than friction can.
+    /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and
+    /// bearings whose load had not settled when the rounds of a real-time step ended, each with the time it was first
+    /// seen; an explicit stepper whose steps stability holds down, most of them; bristles that steps of a prescribed
+    /// length bend further than friction can.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
-        let near = self.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
+        let near = self.run.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
             let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
             format!(
                 "joint `{joint}` is near jamming at t = {t:?} s (margin {margin:.3e}): several accelerations are possible, \
                  the one continuous from no friction is taken"
             )
         });
-        let unconverged = self.system.unconverged_loads().iter().filter_map(|UnconvergedLoad { contact, t, largest }| {
+        let unconverged = self.run.system.unconverged_loads();
+        let unconverged = unconverged.iter().filter_map(|UnconvergedLoad { contact, t, largest }| {
             let joint = compiled.model.joint_names.get(compiled.contacts.get(*contact)?.joint)?;
             Some(format!(
                 "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
@@ -45,7 +48,7 @@ impl Simulation {
 
     /// Steps of a prescribed length that are too long for the bristles.
     fn overbent(&self) -> Option<String> {
-        let (t, contact) = self.system.overbent()?;
+        let (t, contact) = self.run.system.overbent()?;
         let name = self.compiled().contact_name(contact);
         Some(format!(
             "the bristles of `{name}` are bent further than its friction can bend them, first at t = {t:?} s: steps are too \
@@ -57,7 +60,7 @@ impl Simulation {
     /// A stiff machine in the hands of an explicit stepper.
     fn stiffness(&self) -> Option<String> {
         let (Stats { n_stiff, n_accepted, .. }, compiled) = (self.stats(), self.compiled());
-        let Stiff { t, h, joint, contact } = self.system.stiff()?;
+        let Stiff { t, h, joint, contact } = self.run.system.stiff()?;
         if n_stiff < MANY_STIFF || 2 * n_stiff < n_accepted {
             return None;
         }

@@ -6,7 +6,7 @@ use crate::scene::Scene;
 use bristle_integrate::Fired;
 
 /// Names in place of numbers.
-pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
+pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     use bristle_integrate::Error as Integrate;
     let met = error.last().and_then(|(t, ..)| system.take_failure(t));
     let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();
@@ -15,6 +15,10 @@ pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
         (_, Some(contact)) => system.compiled().contact_name(contact).to_owned(),
         (joint, None) => name(system, joint),
     };
+    let diverged = |system: &Machine, t: f64, step: f64, unknown: usize| {
+        let (quantity, is_controlled) = (system.unknown(unknown).0, system.is_controlled());
+        Error::Diverged { quantity, joint: owner(system, unknown), t, step, is_controlled }
+    };
     match (error, met) {
         // numbers ran away on the way to the next step: that of the largest one says where
         (error, Some(Error::Mechanics { t, source: bristle_multibody::Error::NonFinite { .. } }))
@@ -22,26 +26,10 @@ pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
         {
             let (_, h, state) = error.last().unwrap_or((t, 0.0, &[]));
             let largest = state.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |y| y.0);
-            let quantity = system.unknown(largest).0;
-            Error::Diverged {
-                quantity,
-                joint: owner(system, largest),
-                t,
-                step: h,
-                is_controlled: system.is_controlled(),
-            }
+            diverged(system, t, h, largest)
         }
         (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
-        (Integrate::NonFinite { t, h, component, .. }, _) => {
-            let quantity = system.unknown(component).0;
-            Error::Diverged {
-                quantity,
-                joint: owner(system, component),
-                t,
-                step: h,
-                is_controlled: system.is_controlled(),
-            }
-        }
+        (Integrate::NonFinite { t, h, component, .. }, _) => diverged(system, t, h, component),
         (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
             Error::ModeCycle { t, joint: system.name_of_event(index), burst }
         }
@@ -55,9 +43,8 @@ pub(crate) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
 }
 
 /// A name that is none, beside some that are.
-pub(super) fn unknown(what: &'static str, name: &str, names: &[String]) -> Error {
-    let known: Vec<&str> = names.iter().skip(1).take(8).map(String::as_str).collect();
-    Error::Unknown { what, name: name.into(), known: known.join(", ") }
+pub(super) fn unknown(what: &'static str, name: impl ToString, names: &[String]) -> Error {
+    Error::unknown(what, name, names.iter().skip(1).map(String::as_str))
 }
 
 /// Numbers that are no measures of a machine: their squares are the largest numbers there are.
@@ -76,29 +63,25 @@ pub(super) fn placed(scene: &Scene, error: Error) -> Error {
             return Error::Scene(scene.problem(&path, reason, help).into());
         }
     }
-    let path = match &error {
-        Error::Unsupported { .. } => "solver.method".into(),
-        Error::Integrate(bristle_integrate::Error::Input { what, .. }) => format!("solver.control.{what}"),
-        Error::Jam { joint, .. } | Error::NoAcceleration { joint, .. } => of_element(scene, joint, "load"),
-        Error::Mechanics { source: bristle_multibody::Error::Singular { joint, .. }, .. } => format!("joints.{joint}"),
-        Error::Diverged { joint, .. } => format!("joints.{joint}"),
-        Error::Mechanics { t, source: NonFinite { .. } } => {
-            let reason = format!("at t = {t} the accelerations are no finite numbers");
-            return Error::Scene(scene.problem("joints", reason, "look for values far too large or too small").into());
-        }
-        Error::Modes { joint: name, .. }
-        | Error::ModeCycle { joint: name, .. }
-        | Error::Unbalanced { contact: name, .. }
-        | Error::Friction { joint: name, .. } => of_element(scene, name, "friction"),
-        Error::Signal { joint, .. } => format!("joints.{joint}.drive"),
-        Error::Coupling { name, reason } => {
-            // where couplings put a joint elsewhere, what it says itself is the place
-            let is_of = |field: &&str| reason.starts_with(&format!("its {field} is "));
-            of_element(scene, name, ["position", "velocity"].into_iter().find(is_of).unwrap_or(""))
-        }
+    let at = |path: String| Error::Scene(scene.problem(&path, error.to_string(), "").into());
+    if let Error::Mechanics { t, source: NonFinite { .. } } = error {
+        let reason = format!("at t = {t} the accelerations are no finite numbers");
+        return Error::Scene(scene.problem("joints", reason, "look for values far too large or too small").into());
+    }
+    let field = match &error {
+        Error::Unsupported { .. } => return at("solver.method".into()),
+        Error::Integrate(bristle_integrate::Error::Input { what, .. }) => return at(format!("solver.control.{what}")),
+        Error::Jam { .. } | Error::NoAcceleration { .. } => "load",
+        Error::Mechanics { .. } | Error::Diverged { .. } | Error::Coupling { .. } => "",
+        Error::Modes { .. } | Error::ModeCycle { .. } | Error::Unbalanced { .. } | Error::Friction { .. } => "friction",
+        Error::Signal { .. } => "drive",
+        Error::NotCoupled { what, .. } => what,
         _ => return error,
     };
-    Error::Scene(scene.problem(&path, error.to_string(), "").into())
+    match error.place() {
+        Some(name) => at(of_element(scene, name, field)),
+        None => error,
+    }
 }
 
 /// The path of a joint or coupling, or of a field of it.

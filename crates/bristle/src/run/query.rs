@@ -1,13 +1,16 @@
-//! The mechanics of the machine where it is: what efforts a motion takes, inertia, Jacobians, and the equations in small.
+//! The mechanics of the machine where it is: what efforts a motion takes, inertia, Jacobians, and the equations in
+//! small.
 //!
 //! ```text
 //! τ = Tᵀ (M a + c + K (q − q₀) + d v + τ_f − τ_drives)           inverse dynamics, friction by the law with its present bristles
 //! δẏ = A δy + B δτ + P δp                                        about the present state
 //! ```
 
-use super::{Handle, Simulation, explain};
+use super::explain::explain;
+use super::simulation::{Handle, Simulation};
 use crate::compile::{check_length, check_state};
 use crate::error::{Error, Result};
+use crate::formulation::Machine;
 use bristle_integrate::Trouble;
 use bristle_multibody::{State, crba, jacobian};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
@@ -15,29 +18,31 @@ use nalgebra::{DMatrix, Matrix6xX, Vector3};
 /// Equations of motion about a state, linear in what is small.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linearization {
-    /// Names of the unknowns: positions and velocities of the joints that can move, `NAME.position`, `NAME.velocity`, then bristle
-    /// states `NAME.s` = σ₀z and `NAME.w`, then integrals of controllers. A free joint has `NAME.rotation.x` to `.z` and
-    /// `NAME.displacement.x` to `.z`, a small rotation and a small displacement from where it is, in child axes, and `NAME.velocity.wx` to
-    /// `.vz`.
+    /// Names of the unknowns: positions and velocities of the joints that can move, `NAME.position`, `NAME.velocity`,
+    /// then bristle states `NAME.s` = σ₀z and `NAME.w`, then integrals of controllers. A free joint has
+    /// `NAME.rotation.x` to `.z` and `NAME.displacement.x` to `.z`, a small rotation and a small displacement from
+    /// where it is, in child axes, and `NAME.velocity.wx` to `.vz`.
     pub unknowns: Vec<String>,
     /// ∂ẏ/∂y.
     pub a: DMatrix<f64>,
     /// ∂ẏ/∂τ, one column per velocity, in the order of [`Simulation::velocities`].
     pub b: DMatrix<f64>,
-    /// Names of the friction parameters, `NAME.coulomb` and so on; of a table `NAME.points[2].level`. What only says when a stuck joint lets
-    /// go, the stiction of `Coulomb` and `peak`, is not among them.
+    /// Names of the friction parameters, `NAME.coulomb` and so on; of a table `NAME.points[2].level`. What only says
+    /// when a stuck joint lets go, the stiction of `Coulomb` and `peak`, is not among them.
     pub parameters: Vec<String>,
     /// ∂ẏ/∂p, one column per parameter.
     pub p: DMatrix<f64>,
 }
 
 impl Simulation {
-    /// Efforts, `n_v`, that callers would have to apply at positions `q` and velocities `v` for the accelerations `a`: friction,
-    /// dampers, springs and drives act as they do now, bristles with their present deflection. A joint with event-driven friction slides
-    /// the way it moves, or at v = 0 the way a points; where both are 0 its friction is taken as nothing. `tau` keeps the result.
+    /// Efforts, `n_v`, that callers would have to apply at positions `q` and velocities `v` for the accelerations `a`:
+    /// friction, dampers, springs and drives act as they do now, bristles with their present deflection. A joint with
+    /// event-driven friction slides the way it moves, or at v = 0 the way a points; where both are 0 its friction is
+    /// taken as nothing. `tau` keeps the result.
     ///
-    /// Where gears, planetary sets or linear couplings tie joints together, those that depend on others carry nothing, and the rest
-    /// carries their part: see [`Simulation::independent`]. A motion that a coupling does not allow is refused by its name.
+    /// Where gears, planetary sets or linear couplings tie joints together, those that depend on others carry nothing,
+    /// and the rest carries their part: see [`Simulation::independent`]. A motion that a coupling does not allow is
+    /// refused by its name.
     pub fn inverse_dynamics(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
         check_state(&self.compiled().model, q, v)?;
@@ -46,16 +51,15 @@ impl Simulation {
 
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         let model = &self.compiled().model;
-        for (what, given) in [("a", a), ("tau", &*tau)] {
-            check_length(what, given, model.n_v)?;
-        }
+        check_length("a", a.len(), model.n_v)?;
+        check_length("tau", tau.len(), model.n_v)?;
         if let Some(&value) = a.iter().find(|x| !x.is_finite()) {
-            return Err(Error::Number { name: "a".into(), what: "a number", value, range: "finite" });
+            return Err(Error::number("a", "a number", value, "finite"));
         }
-        let t = self.driver.t();
-        let result = self.system.required(t, q, v, a, tau);
+        let t = self.run.t();
+        let result = self.run.system.required(t, q, v, a, tau);
         // back to where the simulation is
-        self.system.look(t, self.driver.y())?;
+        self.run.system.look(t, self.run.driver.y())?;
         result.and_then(|()| check_finite(t, "an effort", tau))
     }
 
@@ -63,38 +67,37 @@ impl Simulation {
     pub fn efforts_for(&mut self, a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
         // the state is lent, and comes back whatever happens
-        let State { q, v, .. } = &mut self.state.mechanics;
+        let State { q, v, .. } = &mut self.run.state.mechanics;
         let (q, v) = (std::mem::take(q), std::mem::take(v));
         let result = self.required(&q, &v, a, tau);
-        (self.state.mechanics.q, self.state.mechanics.v) = (q, v);
+        (self.run.state.mechanics.q, self.run.state.mechanics.v) = (q, v);
         result
     }
 
-    /// Velocities that do not depend on others through couplings, in order; all of them where nothing is tied. Of the joints that a coupling
-    /// ties the one it names first depends: the motor of `Gear(joints: ("motor", "arm"))`, the sun of a `Planetary`, the first term of a
-    /// `Linear`, a joint that mimics; the next one where that joint is led or depends already.
+    /// Velocities that do not depend on others through couplings, in order; all of them where nothing is tied. Of the
+    /// joints that a coupling ties the one it names first depends: the motor of `Gear(joints: ("motor", "arm"))`, the
+    /// sun of a `Planetary`, the first term of a `Linear`, a joint that mimics; the next one where that joint is led or
+    /// depends already.
     pub fn independent(&self) -> Vec<usize> {
-        self.system.independent()
+        self.run.system.independent()
     }
 
-    /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the couplings' ties, which
-    /// [`Simulation::mass_matrix`] leaves out.
+    /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the couplings'
+    /// ties, which [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         let mass = self.mass_matrix()?;
-        let reduced = self.system.reduce_mass(&mass);
-        check_finite(self.driver.t(), "the reduced mass matrix", reduced.as_slice())?;
+        let reduced = self.run.system.reduce_mass(&mass);
+        check_finite(self.run.t(), "the reduced mass matrix", reduced.as_slice())?;
         Ok(reduced)
     }
 
     /// Mass matrix of the tree at the present positions, armature included; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         self.refresh()?;
-        let (t, q) = (self.driver.t(), &self.state.mechanics.q);
-        let (compiled, work) = self.system.scratch();
-        let mut mass = DMatrix::zeros(compiled.model.n_v, compiled.model.n_v);
-        crba(&compiled.model, work, q, &mut mass).map_err(|source| Error::Mechanics { t, source })?;
-        compiled.without_lent(&mut mass);
-        check_finite(t, "the mass matrix", mass.as_slice())?;
+        let n_v = self.compiled().model.n_v;
+        let mut mass = DMatrix::zeros(n_v, n_v);
+        let (t, q) = (self.run.t(), &self.run.state.mechanics.q);
+        fill_mass_matrix(&mut self.run.system, t, q, &mut mass)?;
         Ok(mass)
     }
 
@@ -102,8 +105,8 @@ impl Simulation {
     pub fn jacobian(&mut self, link: impl Handle, point: [f64; 3]) -> Result<Matrix6xX<f64>> {
         self.refresh()?;
         let (i, _) = self.link_number(link)?;
-        let (t, state) = (self.driver.t(), &self.state.mechanics);
-        let placed = self.system.poses_at(&state.q, &state.v).and_then(|(compiled, places)| {
+        let (t, state) = (self.run.t(), &self.run.state.mechanics);
+        let placed = self.run.system.poses_at(&state.q, &state.v).and_then(|(compiled, places)| {
             let mut found = Matrix6xX::zeros(compiled.model.n_v);
             jacobian(&compiled.model, places, i, &Vector3::from(point), &mut found)?;
             Ok(found)
@@ -113,15 +116,15 @@ impl Simulation {
         Ok(found)
     }
 
-    /// The equations about the present state, analytic: those of motion, whatever the formulation and the method they are solved by.
-    /// Joints that are stuck, led or dependent are no unknowns. A column of `b` is the effort on a velocity, of `p` a parameter of a
-    /// friction law; see [`Linearization`].
+    /// The equations about the present state, analytic: those of motion, whatever the formulation and the method they
+    /// are solved by. Joints that are stuck, led or dependent are no unknowns. A column of `b` is the effort on a
+    /// velocity, of `p` a parameter of a friction law; see [`Linearization`].
     ///
     /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side.
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.refresh()?;
-        let t = self.driver.t();
-        let solved = self.system.solved_at(t, self.driver.y());
+        let t = self.run.t();
+        let solved = self.run.system.solved_at(t, self.run.driver.y());
         let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;
         let linear = match system.linear(t, &y) {
             Ok(linear) => linear,
@@ -145,7 +148,15 @@ impl Simulation {
     }
 }
 
+/// Mass matrix of the tree at positions `q`, armature included; `n_v` × `n_v`.
+pub(super) fn fill_mass_matrix(system: &mut Machine, t: f64, q: &[f64], mass: &mut DMatrix<f64>) -> Result<()> {
+    let (compiled, work) = system.scratch();
+    crba(&compiled.model, work, q, mass).map_err(|source| Error::Mechanics { t, source })?;
+    compiled.without_lent(mass);
+    check_finite(t, "the mass matrix", mass.as_slice())
+}
+
 /// Only finite numbers leave.
-pub(crate) fn check_finite(t: f64, what: &str, numbers: &[f64]) -> Result<()> {
+pub(super) fn check_finite(t: f64, what: &str, numbers: &[f64]) -> Result<()> {
     if numbers.iter().all(|x| x.is_finite()) { Ok(()) } else { Err(Error::NotFinite { t, what: what.into() }) }
 }

@@ -1,7 +1,7 @@
 //! Tables as comma-separated text: a line of names, then a line per instant.
 //!
-//! A number has the fewest digits that read back as the same `f64`. A name with a comma, a quote or a line end in it stands
-//! in quotes, its own quotes doubled.
+//! A number has the fewest digits that read back as the same `f64`. A name with a comma, a quote or a line end in it
+//! stands in quotes, its own quotes doubled.
 
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]

@@ -5,29 +5,31 @@
 //! M a + c + K (q − q₀) + d v + τ_f = τ,   τ_f = r N φ(r v, z)    with friction: law φ, load N, lever r
 //! ```
 //!
-//! Springs belong to the machine and always act; drives do not, since the effort τ takes their place. Dampers, clutches and brakes act
-//! together with friction or not at all. Bristles are steady at the slip velocity unless the scene gives their state; signals are taken at
-//! t = 0. A joint that sticks or slips by events and stands still: forward dynamics chooses its mode; inverse dynamics takes the level of
-//! sliding in the direction of a, and no friction where a = 0.
+//! Springs belong to the machine and always act; drives do not, since the effort τ takes their place. Dampers, clutches
+//! and brakes act together with friction or not at all. Bristles are steady at the slip velocity unless the scene gives
+//! their state; signals are taken at t = 0. A joint that sticks or slips by events and stands still: forward dynamics
+//! chooses its mode; inverse dynamics takes the level of sliding in the direction of a, and no friction where a = 0.
 //!
-//! Couplings that tie joints hold: of the efforts that a motion takes those are given in which joints that depend on others carry
-//! nothing (see [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling does not allow is refused by its name.
+//! Couplings that tie joints hold: of the efforts that a motion takes those are given in which joints that depend on
+//! others carry nothing (see [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling
+//! does not allow is refused by its name.
 
-use crate::compile::compile;
+use crate::compile::{check_length, compile};
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
+use crate::run::query::{check_finite, fill_mass_matrix};
 use crate::scene::error::closest;
 use crate::scene::{Bristle, Coupling, Formulation, Load, Scene};
-use crate::simulation::mechanics::check_finite;
 use crate::spawn::{refuse_unsupported, spawn};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::System;
-use bristle_multibody::{Model, Reaction, crba, kinetic_energy, potential_energy, reactions};
+use bristle_multibody::{Model, Reaction, kinetic_energy, potential_energy, reactions};
 use hecs::World;
 use nalgebra::DMatrix;
 
-/// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the [`Model`].
+/// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the
+/// [`Model`].
 pub struct Mechanics {
     /// Of the scene without drives, and without friction and dampers where they are not wanted.
     machine: Machine,
@@ -93,14 +95,14 @@ impl Mechanics {
         self.model().joint(name).ok_or_else(|| {
             let mut known = closest(name, names.iter().map(String::as_str));
             if known.is_empty() {
-                known = names.iter().take(8).map(String::as_str).collect();
+                known = names.iter().map(String::as_str).collect();
             }
-            Error::Unknown { what: "joint", name: name.into(), known: known.join(", ") }
+            Error::unknown("joint", name, known)
         })
     }
 
-    /// Puts positions, velocities and accelerations of tied joints that are left at 0 where the couplings want them; others that are not
-    /// there are refused.
+    /// Puts positions, velocities and accelerations of tied joints that are left at 0 where the couplings want them;
+    /// others that are not there are refused.
     pub fn complete(&mut self, q: &mut [f64], v: &mut [f64], a: Option<&mut [f64]>) -> Result<()> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.as_ref().map_or(v.len(), |a| a.len()))])?;
         self.go_to(q, v)?;
@@ -111,8 +113,8 @@ impl Mechanics {
         Ok(())
     }
 
-    /// Accelerations under the efforts `tau`; `n_v`. As a simulation begins at this state: modes of joints at rest are chosen, loads that
-    /// depend on the motion found.
+    /// Accelerations under the efforts `tau`; `n_v`. As a simulation begins at this state: modes of joints at rest are
+    /// chosen, loads that depend on the motion found.
     pub fn forward(&mut self, q: &[f64], v: &[f64], tau: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("tau", tau.len())])?;
         self.remember(q, v);
@@ -134,10 +136,7 @@ impl Mechanics {
 
     /// The mass matrix of the tree; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self, q: &[f64]) -> Result<&DMatrix<f64>> {
-        let (compiled, work) = self.machine.scratch();
-        crba(&compiled.model, work, q, &mut self.mass).map_err(failed)?;
-        compiled.without_lent(&mut self.mass);
-        check_finite(0.0, "the mass matrix", self.mass.as_slice())?;
+        fill_mass_matrix(&mut self.machine, 0.0, q, &mut self.mass)?;
         Ok(&self.mass)
     }
 
@@ -172,13 +171,9 @@ impl Mechanics {
 
     /// Refuses arrays that do not fit.
     fn check(&self, given: [(&str, usize); 3]) -> Result<()> {
-        for ((what, length), n) in given.into_iter().zip([self.model().n_q, self.model().n_v, self.model().n_v]) {
-            if length != n {
-                let range = "the number of coordinates of the machine";
-                return Err(Error::Number { name: what.into(), what: "length", value: length as f64, range });
-            }
-        }
-        Ok(())
+        let n_v = self.model().n_v;
+        let mut checks = given.into_iter().zip([self.model().n_q, n_v, n_v]);
+        checks.try_for_each(|((what, length), n)| check_length(what, length, n))
     }
 
     /// The state to begin at: bristles steady where the scene says nothing.

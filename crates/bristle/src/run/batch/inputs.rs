@@ -1,0 +1,154 @@
+//! What a caller changes in the copies: it holds from the next step on, and nothing is compiled anew.
+
+use super::Batch;
+use crate::compile::check_state;
+use crate::component::{Drive, Load};
+use crate::error::Result;
+use crate::run::Run;
+use crate::run::explain::unknown;
+use bristle_friction::Law;
+
+impl Batch {
+    /// Efforts that act from the next step on; `n_v` × n. Those of free joints, which take wrenches on their links,
+    /// must be 0, as in [`Simulation::set_efforts`](crate::Simulation::set_efforts).
+    pub fn efforts_mut(&mut self) -> &mut [f64] {
+        &mut self.effort.wanted
+    }
+
+    /// Names of the joints with a drive, in order.
+    pub fn drive_names(&self) -> impl Iterator<Item = &str> {
+        let compiled = self.copies.first().map(|copy| copy.run.compiled());
+        compiled
+            .into_iter()
+            .flat_map(|compiled| compiled.drives.iter().map(|at| compiled.model.joint_names[at.joint].as_str()))
+    }
+
+    /// What the drives follow from the next step on, one per drive; × n. `None` is what the drive has of itself; a
+    /// number is the position of a `Pull` or `Pid` and the effort of an `Effort`, as in
+    /// [`Simulation::set_target`](crate::Simulation::set_target), until another one takes its place. A prescribed
+    /// `Motion` cannot jump: see [`Batch::set_drive`].
+    pub fn targets_mut(&mut self) -> &mut [Option<f64>] {
+        let n_drives = self.copies.first().map_or(0, |copy| copy.run.compiled().drives.len());
+        self.target.wanted.resize(n_drives * self.copies.len(), None);
+        self.target.applied.resize(n_drives * self.copies.len(), None);
+        &mut self.target.wanted
+    }
+
+    /// Wrenches on the links from the next step on, one per link; × n. Moment about the link's origin, N·m, then force,
+    /// N, in link axes.
+    pub fn wrenches_mut(&mut self) -> &mut [[f64; 6]] {
+        let n = self.copies.len();
+        let n_links = self.copies.first().map_or(0, |copy| copy.run.compiled().model.n_bodies() - 1);
+        if self.wrench.wanted.len() != n_links * n {
+            let mut now = vec![[0.0; 6]; n_links * n];
+            for (i, copy) in self.copies.iter().enumerate() {
+                for w in &copy.run.compiled().wrenches {
+                    now[(w.body - 1) * n + i] = w.wrench.to_array();
+                }
+            }
+            self.wrench = super::Acting::new(now);
+        }
+        &mut self.wrench.wanted
+    }
+
+    /// Inputs from the arrays to the copies. An input that the rules refuse does not act, and its copy is refused until
+    /// it is mended.
+    pub(super) fn apply_inputs(&mut self) -> Result<()> {
+        let (n, copies) = (self.copies.len(), &mut self.copies);
+        copies.iter_mut().for_each(|copy| copy.refused = None);
+        self.effort.apply(|k, &tau| copies[k % n].set(|run| run.set_effort(k / n, tau)));
+        self.target
+            .apply(|k, &target| copies[k % n].set(|run| target.map_or(Ok(()), |target| run.set_target(k / n, target))));
+        self.wrench.apply(|k, &wrench| copies[k % n].set(|run| run.set_wrench(k / n + 1, wrench)));
+        Ok(())
+    }
+
+    /// Puts a copy somewhere: positions and velocities in the order of
+    /// [`Simulation::positions`](crate::Simulation::positions); bristles start steady.
+    pub fn set_state(&mut self, copy: usize, q: &[f64], v: &[f64]) -> Result<()> {
+        let run = &mut self.at_mut(copy)?.run;
+        let (t, compiled) = (run.t(), run.compiled());
+        check_state(&compiled.model, q, v)?;
+        let before = run.state.clone();
+        let mut state = before.clone();
+        state.mechanics.q.copy_from_slice(q);
+        state.mechanics.v.copy_from_slice(v);
+        for (c, bristle) in state.bristles.iter_mut().enumerate() {
+            *bristle = compiled.steady_bristle(c, t, v);
+        }
+        run.change(|run| run.state = state, |run| run.state = before)?;
+        self.gather(copy);
+        Ok(())
+    }
+
+    /// Gives a joint or coupling of one copy another friction law of the same kind: as many states, with or without
+    /// modes as before. Bristles keep their deflection.
+    pub fn set_friction(&mut self, copy: usize, name: &str, law: impl Into<Law>) -> Result<()> {
+        let run = &self.at(copy)?.run;
+        let c = run.contact(name)?;
+        let load = run.compiled().contacts[c].load.clone();
+        self.set_contact(copy, c, law.into(), load)
+    }
+
+    /// Gives a joint or coupling of one copy another load of the same kind: another number, radius, length or signal.
+    pub fn set_load(&mut self, copy: usize, name: &str, load: Load) -> Result<()> {
+        let run = &self.at(copy)?.run;
+        let c = run.contact(name)?;
+        let law = run.compiled().contacts[c].law.clone();
+        self.set_contact(copy, c, law, load)
+    }
+
+    fn set_contact(&mut self, copy: usize, c: usize, law: Law, load: Load) -> Result<()> {
+        let run = &mut self.at_mut(copy)?.run;
+        run.check_contact(c, &law, &load)?;
+        let contact = &run.compiled().contacts[c];
+        let (state, before) = (run.state.clone(), (contact.law.clone(), contact.load.clone()));
+        let undo = |run: &mut Run| {
+            run.put_contact(c, before.0, before.1);
+            run.state = state;
+        };
+        run.change(|run| run.put_contact(c, law, load), undo)?;
+        self.gather(copy);
+        Ok(())
+    }
+
+    /// Sets what the drive of a joint of one copy follows to a constant, as
+    /// [`Simulation::set_target`](crate::Simulation::set_target) does.
+    pub fn set_target(&mut self, copy: usize, joint: &str, target: f64) -> Result<()> {
+        let (n, k) = (self.len(), self.drive(copy, joint)?);
+        self.at_mut(copy)?.run.set_target(k, target)?;
+        self.target.put(k * n + copy, Some(target));
+        Ok(())
+    }
+
+    /// Gives a joint of one copy another drive of the same kind: other gains, another signal. A prescribed `Motion`
+    /// must take over where the joint is, with the velocity it has.
+    pub fn set_drive(&mut self, copy: usize, joint: &str, drive: Drive) -> Result<()> {
+        let (n, k) = (self.len(), self.drive(copy, joint)?);
+        self.at_mut(copy)?.run.set_drive(k, drive)?;
+        self.target.put(k * n + copy, None);
+        Ok(())
+    }
+
+    /// The number of the drive of a joint.
+    fn drive(&self, copy: usize, joint: &str) -> Result<usize> {
+        let run = &self.at(copy)?.run;
+        let model = &run.compiled().model;
+        let number = model.joint(joint).filter(|&i| i > 0);
+        run.drive(number.ok_or_else(|| unknown("joint", joint, &model.joint_names))?)
+    }
+
+    /// Sets the wrench on a link of one copy: moment about its origin, N·m, and force, N, in link axes.
+    pub fn set_wrench(&mut self, copy: usize, link: &str, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
+        let n = self.len();
+        let run = &mut self.at_mut(copy)?.run;
+        let model = &run.compiled().model;
+        let body = model.body(link).filter(|&body| body > 0);
+        let body = body.ok_or_else(|| unknown("link", link, &model.link_names))?;
+        let ([mx, my, mz], [fx, fy, fz]) = (moment, force);
+        let wrench = [mx, my, mz, fx, fy, fz];
+        run.set_wrench(body, wrench)?;
+        self.wrench.put((body - 1) * n + copy, wrench);
+        Ok(())
+    }
+}

@@ -1,0 +1,275 @@
+//! The quantities that callers set between steps, and the rules for them: each rule stands here once, for simulations,
+//! batches and snapshots.
+//!
+//! | input | rule |
+//! |---|---|
+//! | effort on a velocity | finite; 0 on free joints, which take wrenches |
+//! | wrench on a link | finite |
+//! | target of a drive | finite; a prescribed motion cannot jump |
+//! | drive | of the same kind; a prescribed motion takes over where the joint is, with its velocity |
+//! | friction law, load | valid, of the same kind: as many states, with or without modes as before, the same kind of load |
+//!
+//! An input of another kind is another machine, which only a world can be given.
+
+use super::{Pending, Run};
+use crate::bearing::Bearing;
+use crate::compile::{Compiled, Contact, WrenchAt, validate_friction};
+use crate::component::{Drive, Load};
+use crate::error::{Error, Result};
+use crate::signal::{Piece, Signal};
+use bristle_friction::{FrictionLaw, Law};
+use bristle_multibody::Model;
+use bristle_multibody::spatial::Force;
+use serde::{Deserialize, Serialize};
+use std::mem::discriminant;
+
+/// What a prescribed motion may miss the joint by where it takes over, relative to 1 plus the coordinate.
+const MISS: f64 = 1e-9;
+
+/// Everything of a machine that callers may change between steps.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Inputs {
+    pub effort: Vec<f64>,
+    pub damping: Vec<f64>,
+    /// Stiffness and rest.
+    pub springs: Vec<(f64, f64)>,
+    /// Body and wrench.
+    pub wrenches: Vec<(usize, [f64; 6])>,
+    pub parameters: Parameters,
+}
+
+/// Friction and drives: the inputs that a snapshot writes as text.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct Parameters {
+    friction: Vec<(Law, Load)>,
+    drives: Vec<Drive>,
+}
+
+impl Inputs {
+    pub fn of(compiled: &Compiled) -> Self {
+        let friction = compiled.contacts.iter().map(|contact| (contact.law.clone(), contact.load.clone())).collect();
+        let drives = compiled.drives.iter().map(|drive| drive.drive.clone()).collect();
+        Self {
+            effort: compiled.effort.clone(),
+            damping: compiled.dampers.iter().map(|damper| damper.damping).collect(),
+            springs: compiled.springs.iter().map(|spring| (spring.stiffness, spring.rest)).collect(),
+            wrenches: compiled.wrenches.iter().map(|w| (w.body, w.wrench.to_array())).collect(),
+            parameters: Parameters { friction, drives },
+        }
+    }
+
+    /// Whether the rules allow them in this machine.
+    pub fn fit(&self, compiled: &Compiled) -> bool {
+        let Self { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = self;
+        let model = &compiled.model;
+        effort.len() == compiled.effort.len()
+            && effort.iter().enumerate().all(|(k, tau)| effort_range(model, k, *tau).is_none())
+            && damping.len() == compiled.dampers.len()
+            && damping.iter().all(|d| d.is_finite() && *d > 0.0)
+            && springs.len() == compiled.springs.len()
+            && springs.iter().all(|(k, rest)| k.is_finite() && *k >= 0.0 && rest.is_finite())
+            && wrenches.iter().all(|(body, w)| (1..model.n_bodies()).contains(body) && w.iter().all(|x| x.is_finite()))
+            && friction.len() == compiled.contacts.len()
+            && friction.iter().zip(&compiled.contacts).all(|((law, load), contact)| {
+                is_same_kind(contact, law, load) && validate_friction(law, load, String::new).is_ok()
+            })
+            && drives.len() == compiled.drives.len()
+            && drives.iter().zip(&compiled.drives).all(|(drive, at)| {
+                discriminant(drive) == discriminant(&at.drive) && compiled.check_drive(at.joint, drive).is_ok()
+            })
+    }
+}
+
+/// Whether a contact takes this law and load without becoming another machine.
+pub(super) fn is_same_kind(contact: &Contact, law: &Law, load: &Load) -> bool {
+    is_same_law(contact, law) && discriminant(load) == discriminant(&contact.load)
+}
+
+fn is_same_law(contact: &Contact, law: &Law) -> bool {
+    law.n_states() == contact.law.n_states() && law.event_driven().is_some() == contact.is_event_driven()
+}
+
+/// The range in which an effort on velocity `k` must be, where it is not.
+pub(super) fn effort_range(model: &Model, k: usize, effort: f64) -> Option<&'static str> {
+    let is_single = model.v_range(model.joint_of_velocity(k)).len() == 1;
+    match effort {
+        _ if is_single && !effort.is_finite() => Some("finite"),
+        _ if !is_single && effort != 0.0 => Some("0: a free joint takes wrenches on its link"),
+        _ => None,
+    }
+}
+
+fn check_effort(model: &Model, k: usize, effort: f64) -> Result<()> {
+    let Some(range) = effort_range(model, k, effort) else { return Ok(()) };
+    Err(Error::number(&model.joint_names[model.joint_of_velocity(k)], "effort", effort, range))
+}
+
+/// Refuses efforts on all velocities unless they all can act.
+pub(super) fn check_efforts(model: &Model, efforts: &[f64]) -> Result<()> {
+    if efforts.len() != model.n_v {
+        let range = "the number of velocities of the machine";
+        return Err(Error::number("efforts", "length", efforts.len() as f64, range));
+    }
+    efforts.iter().enumerate().try_for_each(|(k, &effort)| check_effort(model, k, effort))
+}
+
+impl Run {
+    fn note_inputs(&mut self) {
+        self.pending = self.pending.with_inputs();
+    }
+
+    /// The effort on velocity `k`.
+    pub(super) fn set_effort(&mut self, k: usize, effort: f64) -> Result<()> {
+        check_effort(&self.compiled().model, k, effort)?;
+        self.system.set_effort(k, effort);
+        self.note_inputs();
+        Ok(())
+    }
+
+    /// The wrench on a body: moment about the link's origin, then force, in link axes.
+    pub(super) fn set_wrench(&mut self, body: usize, wrench: [f64; 6]) -> Result<()> {
+        if let Some(&value) = wrench.iter().find(|x| !x.is_finite()) {
+            return Err(Error::number(&self.compiled().model.link_names[body], "external wrench", value, "finite"));
+        }
+        let wrench = WrenchAt { body, wrench: Force::from_array(wrench) };
+        let wrenches = &mut self.system.compiled_mut().wrenches;
+        match wrenches.iter_mut().find(|at| at.body == body) {
+            Some(at) => *at = wrench,
+            // in the order of the links, as a world has them
+            None => wrenches.insert(wrenches.iter().take_while(|at| at.body < body).count(), wrench),
+        }
+        self.system.apply_wrenches();
+        self.note_inputs();
+        Ok(())
+    }
+
+    /// The number of the drive of a joint.
+    pub(super) fn drive(&self, joint: usize) -> Result<usize> {
+        let compiled = self.compiled();
+        let name_of = |joint: usize| compiled.model.joint_names[joint].as_str();
+        let how = "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the \
+                   `Drive` component";
+        compiled.drives.iter().position(|at| at.joint == joint).ok_or_else(|| {
+            let how = compiled.drives.is_empty().then_some(how);
+            Error::unknown(
+                "drive on joint",
+                name_of(joint),
+                compiled.drives.iter().map(|at| name_of(at.joint)).chain(how),
+            )
+        })
+    }
+
+    /// A constant for drive number `k` to follow.
+    pub(super) fn set_target(&mut self, k: usize, target: f64) -> Result<()> {
+        let (t, compiled) = (self.t(), self.system.compiled_mut());
+        let at = &mut compiled.drives[k];
+        let name = || compiled.model.joint_names[at.joint].clone();
+        if !target.is_finite() {
+            return Err(Error::number(name(), "target", target, "finite"));
+        }
+        match &mut at.drive {
+            Drive::Effort(signal) | Drive::Pull { target: signal, .. } | Drive::Pid { target: signal, .. } => {
+                *signal = Signal::Constant(target);
+            }
+            Drive::Motion(_) => {
+                return Err(Error::Unsupported { name: name(), what: "a jump of a prescribed motion".into() });
+            }
+        }
+        self.system.enter_piece(t);
+        self.note_inputs();
+        Ok(())
+    }
+
+    /// Other numbers or another signal for drive number `k`.
+    pub(super) fn set_drive(&mut self, k: usize, drive: Drive) -> Result<()> {
+        let (t, compiled) = (self.t(), self.compiled());
+        let at = &compiled.drives[k];
+        let name = || compiled.model.joint_names[at.joint].clone();
+        compiled.check_drive(at.joint, &drive)?;
+        if discriminant(&drive) != discriminant(&at.drive) {
+            return Err(Error::Unsupported { name: name(), what: "another kind of drive, in a batch".into() });
+        }
+        if let Drive::Motion(signal) = &drive {
+            let next = signal.sample(t, Piece::After(t));
+            let (q, v) = (self.state.mechanics.q[at.q], self.state.mechanics.v[at.v]);
+            for (value, given, what) in [(q, next.value, "position"), (v, next.derivative, "velocity")] {
+                let fits = (value - given).abs() <= MISS * (1.0 + value.abs());
+                if !fits {
+                    let path = format!("{what} at t = {t}");
+                    let reason = format!("the joint is at {value:?}, the motion begins at {given:?}: it cannot jump");
+                    return Err(Error::Signal { joint: name(), path, reason });
+                }
+            }
+        }
+        self.system.set_drive(k, drive);
+        self.system.enter_piece(t);
+        self.note_inputs();
+        Ok(())
+    }
+
+    /// The number of the contact of a joint or coupling.
+    pub(super) fn contact(&self, name: &str) -> Result<usize> {
+        let compiled = self.compiled();
+        let n = compiled.contacts.len();
+        (0..n).find(|&c| compiled.contact_name(c) == name).ok_or_else(|| no_contact(compiled, name))
+    }
+
+    /// Refuses a law and load that a contact cannot take.
+    pub(super) fn check_contact(&self, c: usize, law: &Law, load: &Load) -> Result<()> {
+        let (compiled, contact) = (self.compiled(), &self.compiled().contacts[c]);
+        let name = || compiled.contact_name(c).to_owned();
+        validate_friction(law, load, name)?;
+        if !is_same_law(contact, law) {
+            let what = format!("another kind of law, `{}` for `{}`, in a batch", law.name(), contact.law.name());
+            return Err(Error::Unsupported { name: name(), what });
+        }
+        if !is_same_kind(contact, law, load) {
+            let what = format!("another kind of load, `{load:?}` for `{:?}`, in a batch", contact.load);
+            return Err(Error::Unsupported { name: name(), what });
+        }
+        Ok(())
+    }
+
+    /// Law and load of a contact that can take them; bristles keep their deflection. The run restarts before its next
+    /// step.
+    pub(super) fn put_contact(&mut self, c: usize, law: Law, load: Load) {
+        let t = self.t();
+        put_contact(&mut self.system.compiled_mut().contacts[c], law, load);
+        self.system.enter_piece(t);
+        self.pending = Pending::Restart;
+    }
+
+    /// Lets inputs act that fit. Whether that is a change.
+    pub(super) fn set_inputs(&mut self, inputs: &Inputs) -> bool {
+        if Inputs::of(self.compiled()).bits() == inputs.bits() {
+            return false;
+        }
+        let Inputs { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = inputs;
+        let compiled = self.system.compiled_mut();
+        compiled.effort.clone_from(effort);
+        compiled.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
+        compiled.springs.iter_mut().zip(springs).for_each(|(at, spring)| (at.stiffness, at.rest) = *spring);
+        compiled.wrenches.clear();
+        let wrench = |(body, wrench): &(usize, _)| WrenchAt { body: *body, wrench: Force::from_array(*wrench) };
+        compiled.wrenches.extend(wrenches.iter().map(wrench));
+        for (contact, (law, load)) in compiled.contacts.iter_mut().zip(friction) {
+            put_contact(contact, law.clone(), load.clone());
+        }
+        drives.iter().enumerate().for_each(|(k, drive)| self.system.set_drive(k, drive.clone()));
+        self.system.apply_wrenches();
+        true
+    }
+}
+
+fn put_contact(contact: &mut Contact, law: Law, load: Load) {
+    if let Some((bearing, arm)) = Bearing::of(&load) {
+        (contact.bearing, contact.arm) = (Some(bearing), arm);
+    }
+    (contact.law, contact.load) = (law, load);
+}
+
+/// A joint or coupling without friction, beside some that have it.
+pub(super) fn no_contact(compiled: &Compiled, name: impl ToString) -> Error {
+    let known = (0..compiled.contacts.len()).map(|c| compiled.contact_name(c));
+    Error::unknown("joint or coupling with friction", name, known)
+}

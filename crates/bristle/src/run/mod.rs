@@ -1,0 +1,282 @@
+//! A machine in motion: its equations, the integrator, the state and the energy ledger, owned by one `Run`.
+//!
+//! - [`simulation`]: a world with one run;
+//! - [`batch`]: many runs of one machine, without a world;
+//! - `inputs`: the quantities that callers set, and the rules for them;
+//! - `ledger`: where the energy is and where it went;
+//! - `snapshot`: a run as bytes;
+//! - `query`: mass matrix, Jacobians, inverse dynamics and linearisation of a simulation where it stands;
+//! - [`mechanics`]: forward and inverse dynamics of a scene at given states, nothing integrated;
+//! - `recorder`: rows of a recording from a run; `write_back`: results as components of a world;
+//! - `settings`: method, step control and formulation; `explain`: errors with names and places.
+//!
+//! Nothing outside this module advances the equations of motion.
+
+pub mod batch;
+mod explain;
+mod inputs;
+mod ledger;
+pub mod mechanics;
+mod query;
+mod recorder;
+mod settings;
+pub mod simulation;
+mod snapshot;
+mod write_back;
+
+pub use write_back::WriteBack;
+
+use crate::compile::Compiled;
+use crate::error::{Error, Result};
+use crate::formulation::{Energies, Machine, Snapshot};
+use bristle_integrate::{Driver, Outcome, Sink, System};
+use explain::explain;
+use ledger::{Ledger, Past};
+use settings::Solver;
+
+/// How far to go.
+#[derive(Debug, Clone, Copy)]
+enum Until {
+    /// To a time, s.
+    Time(f64),
+    /// For a length of time, s: n equal ones end n times later, to rounding.
+    After(f64),
+}
+
+/// What a run owes before its next step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Pending {
+    #[default]
+    Nothing,
+    /// Inputs have changed: modes are resolved again.
+    Inputs,
+    /// A step failed: the next one restarts at the state that was reached. Questions are answered as it stands.
+    Failure,
+    /// The state or its inputs were refused, or inputs have changed after a failure: restart before anything is
+    /// computed.
+    Restart,
+}
+
+impl Pending {
+    /// The same after a change of an input.
+    fn with_inputs(self) -> Self {
+        match self {
+            Self::Nothing | Self::Inputs => Self::Inputs,
+            Self::Failure | Self::Restart => Self::Restart,
+        }
+    }
+
+    /// Whether the next step restarts.
+    fn is_restart(self) -> bool {
+        matches!(self, Self::Failure | Self::Restart)
+    }
+}
+
+/// A machine, its integrator, its state and its energy ledger.
+#[derive(Debug, Clone)]
+struct Run {
+    system: Machine,
+    driver: Driver,
+    /// At the driver's time.
+    state: Snapshot,
+    past: Past,
+    pending: Pending,
+    /// Internal steps that one call of [`Run::step`] may take.
+    max_steps: usize,
+    /// Scratch: unknowns; `max_dim`.
+    y: Vec<f64>,
+}
+
+impl Run {
+    /// A machine that starts at a state, with an energy ledger that starts there.
+    fn new(compiled: Compiled, state: &Snapshot, solver: &Solver) -> Result<Self> {
+        let mut run = Self::start(compiled, state.clone(), solver)?;
+        // prescribed joints start where their drives are
+        run.look()?;
+        let stored = run.system.energies(&run.state)?;
+        (run.past.initial, run.past.pressed) = (stored.stored(), stored.pressed);
+        Ok(run)
+    }
+
+    /// The same with an empty ledger.
+    fn start(compiled: Compiled, state: Snapshot, solver: &Solver) -> Result<Self> {
+        let mut system = solver.system(compiled);
+        let mut y = vec![0.0; system.max_dim()];
+        system.begin(&state, &mut y)?;
+        let n = system.dim();
+        let driver = Driver::new(&mut system, state.mechanics.t, &y[..n], solver.options.clone());
+        let driver = driver.map_err(|error| explain(error, &mut system))?;
+        // room for the first checkpoint: no step allocates
+        system.keep();
+        let past = Past { quad: vec![0.0; system.n_quadratures()], ..Past::default() };
+        Ok(Self { system, driver, state, past, pending: Pending::Nothing, max_steps: usize::MAX, y })
+    }
+
+    fn t(&self) -> f64 {
+        self.driver.t()
+    }
+
+    fn compiled(&self) -> &Compiled {
+        self.system.compiled()
+    }
+
+    /// Advances by `dt`, in at most `max_steps` internal steps.
+    fn step<K: Sink<Machine>>(&mut self, dt: f64, sink: &mut K) -> Result<()> {
+        self.driver.set_most_steps(self.max_steps);
+        let result = self.advance(Until::After(dt), sink);
+        self.driver.set_most_steps(usize::MAX);
+        result
+    }
+
+    /// Advances the driver. [`Run::look`] shows where it got to, also where it failed half-way.
+    fn advance<K: Sink<Machine>>(&mut self, until: Until, sink: &mut K) -> Result<()> {
+        use bristle_integrate::Error::{Input, Memory};
+        self.resolve()?;
+        let advanced = match until {
+            Until::Time(t) => self.driver.advance(&mut self.system, t, sink),
+            Until::After(dt) => self.driver.advance_by(&mut self.system, dt, sink),
+        };
+        match advanced {
+            Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.t() }),
+            Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
+            // no time to go to, or no memory: nothing has happened
+            Err(error @ (Input { .. } | Memory { .. })) => Err(Error::Integrate(error)),
+            Err(error) => {
+                self.pending = Pending::Failure;
+                Err(explain(error, &mut self.system))
+            }
+        }
+    }
+
+    /// Takes in what is pending: modes for changed inputs, a restart after a failure. A refusal stays pending.
+    fn resolve(&mut self) -> Result<()> {
+        match self.pending {
+            Pending::Nothing => Ok(()),
+            Pending::Inputs => self.resolve_modes(),
+            Pending::Failure | Pending::Restart => self.restart(),
+        }
+    }
+
+    /// Resolves the modes where the run stands: a stuck joint may have to break away under changed inputs.
+    fn resolve_modes(&mut self) -> Result<()> {
+        let n = self.driver.y().len();
+        self.y[..n].copy_from_slice(self.driver.y());
+        let t = self.t();
+        // a real-time step resolves its own
+        if self.system.is_real_time() {
+            self.pending = Pending::Restart;
+            self.hand_over()?;
+            self.pending = Pending::Nothing;
+            return Ok(());
+        }
+        self.transact(|run| run.system.reconsider(t, &mut run.y))
+    }
+
+    /// Restarts system and driver at the state of the run, at the driver's time.
+    fn restart(&mut self) -> Result<()> {
+        self.state.mechanics.t = self.t();
+        self.transact(|run| run.system.begin(&run.state, &mut run.y))
+    }
+
+    /// Changes the system and hands its unknowns to the driver: both, or neither, and then a restart is pending.
+    fn transact(&mut self, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        self.pending = Pending::Restart;
+        self.system.keep();
+        let changed = change(self).and_then(|()| self.hand_over());
+        match changed {
+            Ok(()) => self.pending = Pending::Nothing,
+            Err(_) => self.system.put_back(),
+        }
+        changed
+    }
+
+    /// Unknowns to the driver.
+    fn hand_over(&mut self) -> Result<()> {
+        let n = self.system.dim();
+        self.driver.set_state(&mut self.system, &self.y[..n]).map_err(|error| explain(error, &mut self.system))
+    }
+
+    /// Evaluates everything where the run stands, and stores the state.
+    fn look(&mut self) -> Result<()> {
+        // accelerations may overflow where the state does not
+        let looked = self.system.look(self.driver.t(), self.driver.y());
+        self.system.store(self.driver.t(), &mut self.state);
+        looked
+    }
+
+    /// Applies a `change` by a caller and restarts; the energy it puts in shifts the start of the ledger. A refused
+    /// change is rolled back by `undo`, and the run is what it was to the last bit; a state that has run away, which no
+    /// snapshot takes, restarts where it stands.
+    fn change(&mut self, change: impl FnOnce(&mut Self), undo: impl FnOnce(&mut Self)) -> Result<()> {
+        let (before, checkpoint) = (self.stored(), self.write(0));
+        change(self);
+        let changed = self.restart().and_then(|()| self.look()).and_then(|()| self.shift_ledger(before));
+        if changed.is_err() {
+            undo(self);
+            if self.read(0, &checkpoint).is_err() {
+                self.pending = Pending::Restart;
+            }
+        }
+        changed
+    }
+
+    /// Stored energies; none where numbers have run away.
+    fn stored(&mut self) -> Option<Energies> {
+        self.system.energies(&self.state).ok()
+    }
+
+    /// Moves the start of the ledger by the energy that a caller has put in since `before`.
+    fn shift_ledger(&mut self, before: Option<Energies>) -> Result<()> {
+        let after = self.system.energies(&self.state)?;
+        self.past.shift(&mut self.driver, before, &after);
+        Ok(())
+    }
+
+    /// The energy ledger where the run stands.
+    fn energy(&mut self) -> Result<Ledger> {
+        ledger::ledger(&mut self.system, &self.state, self.driver.quadratures(), &self.past)
+    }
+
+    /// Heat of each joint and coupling that has any, J.
+    fn heats(&self) -> impl Iterator<Item = f64> + Clone + '_ {
+        self.driver.quadratures()[2..].iter().zip(&self.past.quad[2..]).map(|(now, past)| now + past)
+    }
+}
+
+/// Refuses a length of time that is none.
+fn check_dt(dt: f64) -> Result<()> {
+    if dt.is_finite() && dt >= 0.0 {
+        return Ok(());
+    }
+    Err(Error::number("step", "dt", dt, "finite and not negative"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                sources(&path, into);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                into.push(path);
+            }
+        }
+    }
+
+    #[test]
+    fn only_runs_use_the_equations() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        sources(&root, &mut files);
+        assert!(files.len() > 50, "{}", files.len());
+        for path in files {
+            let (text, room) = (std::fs::read_to_string(&path).unwrap(), path.strip_prefix(&root).unwrap());
+            let may = room.starts_with("run") || room.starts_with("formulation");
+            let uses = |line: &str| line.trim_start().starts_with("use ") && line.contains("Machine");
+            assert!(may || !text.lines().any(uses), "{} uses `Machine`", room.display());
+        }
+    }
+}

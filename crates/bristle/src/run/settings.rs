@@ -1,0 +1,92 @@
+//! How a world is to be simulated, in the words of a scene, and what the integrators are told.
+
+use crate::compile::Compiled;
+use crate::error::{Error, Result};
+use crate::formulation::Machine;
+use crate::scene;
+use bristle_integrate::{Control, Method, Options};
+
+/// How a world is to be simulated.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// Integration method.
+    pub method: scene::Method,
+    /// Step control.
+    pub control: scene::Control,
+    /// What is done about loads that depend on accelerations.
+    pub formulation: scene::Formulation,
+    /// What of bristle laws is located as an event under error control.
+    pub kinks: scene::Kinks,
+    /// Time between recorded rows, s.
+    pub interval: f64,
+    /// Rows at the end of every step of the integration instead.
+    pub steps: bool,
+    /// Internal steps that one call of [`Simulation::step`](crate::Simulation::step) may take: what would take longer,
+    /// numbers that run away for one, is an error instead of a call that does not return. Runs that record have no such
+    /// bound.
+    pub max_steps: usize,
+}
+
+impl Default for Settings {
+    /// `Dopri5`, error control with rtol 1e-8 and atol 1e-10, the implicit formulation, a row every 0.01 s, 100,000
+    /// internal steps in a call.
+    fn default() -> Self {
+        let scene::Output { interval, steps } = scene::Output::default();
+        Self {
+            method: scene::Method::Dopri5,
+            control: scene::Control::default(),
+            formulation: scene::Formulation::default(),
+            kinks: scene::Kinks::default(),
+            interval,
+            steps,
+            max_steps: 100_000,
+        }
+    }
+}
+
+/// How the equations of a machine are solved: [`Settings`] that were accepted, as the integrators have them.
+#[derive(Debug, Clone)]
+pub(super) struct Solver {
+    pub options: Options,
+    pub formulation: scene::Formulation,
+    pub kinks: scene::Kinks,
+}
+
+impl Solver {
+    /// Refused where settings do not go together.
+    pub fn new(settings: &Settings) -> Result<Self> {
+        if !(settings.interval.is_finite() && settings.interval > 0.0) {
+            return Err(Error::number("output", "interval", settings.interval, "positive and finite"));
+        }
+        refuse_settings(settings)?;
+        let options = Options::new(settings.method, settings.control);
+        Ok(Self { options, formulation: settings.formulation, kinks: settings.kinks })
+    }
+
+    /// The equations of a machine, to be solved so.
+    pub fn system(&self, compiled: Compiled) -> Machine {
+        // kinks of bristle laws matter under error control, down to the tolerance
+        let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
+        system.set_kinks(self.kinks);
+        // other controls have been refused
+        if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
+            system.make_real_time(*step);
+        }
+        system
+    }
+}
+
+/// Refuses what `RealTime` cannot be told: it has one step, and its own way with loads.
+fn refuse_settings(settings: &Settings) -> Result<()> {
+    let is_constant = matches!(settings.control, scene::Control::Constant { .. });
+    if settings.method != scene::Method::RealTime || is_constant && settings.formulation == scene::Formulation::Implicit
+    {
+        return Ok(());
+    }
+    let what = if is_constant {
+        "a formulation other than `Implicit` with `RealTime`, which has its own way with loads,"
+    } else {
+        "step control other than `Constant(step: …)` with `RealTime`"
+    };
+    Err(Error::Unsupported { name: "solver".into(), what: what.into() })
+}

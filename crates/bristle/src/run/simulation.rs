@@ -1,0 +1,470 @@
+//! A world and its motion: run to a time, or step by step.
+//!
+//! States live on the entities: after every call the world carries them, with poses, accelerations and reactions, for a
+//! user's own systems to read. Whatever a caller changes in the world ([`Simulation::world_mut`]) holds from the next
+//! call on: efforts, wrenches, dampers, springs and states are read again, and a machine that has other links or joints
+//! than before is compiled again. Time and the energy ledger go on; energy put in by hand shifts the ledger's start, so
+//! that [`Ledger::balance`] stays a measure of the integration.
+//!
+//! Without the world: [`Simulation::set_effort`], [`Simulation::set_target`] and their like act from the next call on;
+//! [`Simulation::position`] and its like read by name or entity, [`Simulation::positions`] and its like whole arrays;
+//! [`Simulation::snapshot`] keeps everything for later.
+//!
+//! When a change is seen:
+//!
+//! | changed by | positions, velocities, bristles, poses | accelerations, friction, loads, modes, reactions; components |
+//! |---|---|---|
+//! | [`Simulation::set_joint`], [`Simulation::set_state`] | at once | by the next call that computes |
+//! | every other setter | – | by the next call that computes |
+//! | [`Simulation::world_mut`] | by the next call that computes | by the next call that computes |
+//!
+//! Calls that compute take `&mut self`: [`Simulation::step`] and the runs, and every question about the machine,
+//! [`Simulation::energy`], [`Simulation::mass_matrix`], [`Simulation::jacobian`], [`Simulation::inverse_dynamics`],
+//! [`Simulation::efforts_for`], [`Simulation::linearize`]: each takes in first what has changed, and answers for the
+//! machine as it is then. [`Simulation::refresh`] does that and nothing else. Asking does not change the motion.
+//! Results of `RealTime` belong to a step: efforts, wrenches and targets change them with the next one.
+
+mod read;
+mod restore;
+mod set;
+mod warnings;
+
+pub use super::ledger::Ledger;
+pub use super::query::Linearization;
+pub use super::settings::Settings;
+pub use read::{Handle, ModeEvent, Target};
+
+use super::explain::{placed, unknown};
+use super::ledger::Past;
+use super::recorder::Recorder;
+use super::settings::Solver;
+use super::write_back::WriteBack;
+use super::{Run, Until, check_dt};
+use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
+use crate::component::{BristleState, Friction};
+use crate::error::{Error, Result};
+use crate::formulation::{Counters, Machine, Snapshot};
+use crate::record::{MAX_NUMBERS, Record, Recording, Samples, channels};
+use crate::scene::{self, Scene};
+use crate::spawn::{refuse_unsupported, spawn};
+use bristle_friction::{FrictionLaw, Mode};
+use bristle_integrate::{Sink, Stats};
+use hecs::{Component, Entity, World};
+use restore::Beginning;
+
+/// What of world and run does not agree yet, least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Pending {
+    Nothing,
+    /// The run is ahead: its results are not on the entities.
+    Results,
+    /// The world may be ahead: a caller had it in hand.
+    World,
+    /// The same, and `edited` is the state that is shown: a caller put joints elsewhere.
+    State,
+}
+
+/// A world in motion. See the [module](self).
+pub struct Simulation {
+    world: World,
+    pub(super) run: Run,
+    solver: Solver,
+    pending: Pending,
+    samples: Samples,
+    /// The state as a caller left it, while [`Pending::State`]; scratch otherwise.
+    edited: Snapshot,
+    /// Scratch: velocities that are coupled to one another, their positions and rates.
+    moved: Vec<(usize, f64, f64)>,
+    results: WriteBack,
+    /// Mode changes since the last call to `step`, and how many of them it has reported; scratch: modes before.
+    events: Vec<ModeEvent>,
+    n_reported: usize,
+    modes: Vec<Mode>,
+    /// Where it was made; `None` once the machine is another.
+    beginning: Option<Box<Beginning>>,
+    /// Tells machines and settings apart; made when first asked for.
+    fingerprint: Option<u64>,
+    /// Warnings of the scene.
+    notes: Vec<String>,
+}
+
+impl Simulation {
+    /// The world of a scene, with its solver settings.
+    pub fn new(scene: &Scene) -> Result<Self> {
+        refuse_unsupported(scene)?;
+        let (formulation, scene::Output { interval, steps }) = (scene.formulation, scene.output);
+        let (method, control, kinks) = (scene.method(), scene.control(), scene.solver.kinks);
+        let settings = Settings { method, control, formulation, kinks, interval, steps, ..Settings::default() };
+        let mut world = World::new();
+        spawn(scene, &mut world)?;
+        let mut sim = Self::with_settings(world, settings).map_err(|error| placed(scene, error))?;
+        sim.notes = scene.warnings().iter().map(|note| format!("{}: {}", note.path, note.reason)).collect();
+        Ok(sim)
+    }
+
+    /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction
+    /// on its joints, and says what was understood of the file.
+    #[cfg(feature = "urdf")]
+    pub fn from_urdf(path: impl AsRef<std::path::Path>) -> Result<Self> {
+        Self::new(&crate::urdf::load(path, &crate::urdf::Options::default())?.scene)
+    }
+
+    /// The same with friction put on its joints: the URDF stays as it came, a friction file says law and load by joint
+    /// name. See [`urdf`](crate::urdf) for how it is written.
+    #[cfg(feature = "urdf")]
+    pub fn from_urdf_with_friction(
+        robot: impl AsRef<std::path::Path>,
+        friction: impl AsRef<std::path::Path>,
+    ) -> Result<Self> {
+        let friction = Some(crate::urdf::FrictionFile::load(friction)?);
+        Self::new(&crate::urdf::load(robot, &crate::urdf::Options { friction, ..Default::default() })?.scene)
+    }
+
+    /// A world built in code, with default [`Settings`]; `Radau5` where a friction law has bristles.
+    pub fn from_world(world: World) -> Result<Self> {
+        let has_bristles = world.query::<&Friction>().iter().any(|friction| friction.0.n_states() > 0);
+        let method = if has_bristles { scene::Method::Radau5 } else { scene::Method::Dopri5 };
+        Self::with_settings(world, Settings { method, ..Settings::default() })
+    }
+
+    /// A world built in code.
+    pub fn with_settings(world: World, settings: Settings) -> Result<Self> {
+        let solver = Solver::new(&settings)?;
+        let compiled = compile(&world)?;
+        let mut state = Snapshot::rest(&compiled);
+        read_snapshot(&world, &compiled, &mut state)?;
+        let beginning = Beginning::new(&state, &compiled);
+        let mut run = Run::new(compiled, &state, &solver)?;
+        run.max_steps = settings.max_steps;
+        let mut sim = Self {
+            world,
+            run,
+            solver,
+            pending: Pending::Nothing,
+            samples: Samples::new(settings.interval, settings.steps),
+            edited: state,
+            moved: Vec::with_capacity(8),
+            results: WriteBack::default(),
+            // room for the changes of most steps: one that has more grows it, once
+            events: Vec::with_capacity(64),
+            n_reported: 0,
+            modes: Vec::new(),
+            beginning: Some(Box::new(beginning)),
+            fingerprint: None,
+            notes: Vec::new(),
+        };
+        sim.write_back()?;
+        Ok(sim)
+    }
+
+    /// Time, s.
+    pub fn time(&self) -> f64 {
+        self.run.t()
+    }
+
+    /// The world, with states and results on its entities.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// The world, to be changed: see the [module](self) for what becomes of it.
+    pub fn world_mut(&mut self) -> &mut World {
+        self.touch();
+        &mut self.world
+    }
+
+    /// The world, given back.
+    pub fn into_world(self) -> World {
+        self.world
+    }
+
+    /// The machine as it is integrated.
+    pub fn compiled(&self) -> &Compiled {
+        self.run.compiled()
+    }
+
+    /// Positions in model order; `n_q`.
+    pub fn positions(&self) -> &[f64] {
+        &self.shown().mechanics.q
+    }
+
+    /// Velocities in model order; `n_v`.
+    pub fn velocities(&self) -> &[f64] {
+        &self.shown().mechanics.v
+    }
+
+    /// The state, as a caller has left it.
+    fn shown(&self) -> &Snapshot {
+        if self.pending == Pending::State { &self.edited } else { &self.run.state }
+    }
+
+    /// Accelerations in model order; `n_v`.
+    pub fn accelerations(&self) -> &[f64] {
+        self.run.system.accelerations()
+    }
+
+    /// What the run cost so far.
+    pub fn stats(&self) -> Stats {
+        *self.run.driver.stats() + self.run.past.stats
+    }
+
+    /// What accelerations that depend on themselves have cost so far, and how well an integrated acceleration keeps to
+    /// its equation.
+    pub fn counters(&self) -> Counters {
+        self.run.system.counters().and(self.run.past.counters)
+    }
+
+    /// The entity of a joint, by name.
+    pub fn joint(&self, name: &str) -> Result<Entity> {
+        let compiled = self.compiled();
+        let found = compiled.model.joint(name).and_then(|i| compiled.index.joint_entity(i));
+        found.ok_or_else(|| unknown("joint", name, &compiled.model.joint_names))
+    }
+
+    /// The entity of a link, by name.
+    pub fn link(&self, name: &str) -> Result<Entity> {
+        let compiled = self.compiled();
+        let found = compiled.model.body(name).and_then(|i| compiled.index.link_entity(i));
+        found.ok_or_else(|| unknown("link", name, &compiled.model.link_names))
+    }
+
+    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up
+    /// to [`Settings::max_steps`]. [`Simulation::events`] are those on the way.
+    ///
+    /// What is refused has not happened: a state, effort or parameter that cannot be leaves the motion where it was,
+    /// and the next call says so again until it is mended. A step that fails half-way, as when numbers run away, leaves
+    /// the simulation where it got to, and the next call begins anew from there. [`Simulation::restore`],
+    /// [`Simulation::reset`] and setting the state get it out of anything; by the last of these the energy ledger
+    /// begins anew where it has run away.
+    pub fn step(&mut self, dt: f64) -> Result<()> {
+        check_dt(dt)?;
+        // what let go when a caller asked in between belongs to this step
+        self.events.drain(..self.n_reported.min(self.events.len()));
+        self.n_reported = 0;
+        self.look_at_world()?;
+        self.resolve()?;
+        let mut watch = read::Watch(std::mem::take(&mut self.events));
+        let result = self.run.step(dt, &mut watch);
+        self.events = watch.0;
+        self.n_reported = self.events.len();
+        result.and(self.write_back())
+    }
+
+    /// Takes in what has changed, without a step: readers tell of the machine as it is now. See the [module](self).
+    pub fn refresh(&mut self) -> Result<()> {
+        self.look_at_world()?;
+        if matches!(self.run.pending, super::Pending::Inputs | super::Pending::Restart) {
+            self.resolve()?;
+            self.pending = Pending::Results;
+        }
+        if self.pending == Pending::Results { self.write_back() } else { Ok(()) }
+    }
+
+    /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see
+    /// [`Settings::max_steps`].
+    pub fn set_max_steps(&mut self, steps: usize) {
+        self.run.max_steps = steps;
+    }
+
+    /// Runs to time `t` and records on the way: the present state, every output interval, and the end.
+    pub fn run_until(&mut self, t: f64) -> Result<Recording> {
+        let mut recording = self.recording();
+        self.run_into(t, &mut recording)?;
+        Ok(recording)
+    }
+
+    /// The same into a recording made by [`Simulation::recording`], which keeps what was reached if the run fails.
+    pub fn run_into(&mut self, t: f64, recording: &mut Recording) -> Result<()> {
+        self.look_at_world()?;
+        if recording.names() != channels(self.compiled()) {
+            *recording = self.recording();
+        }
+        let now = self.run.t();
+        let rows = (t - now) / self.samples.interval();
+        if !self.samples.is_every_step() && rows * recording.names().len() as f64 > MAX_NUMBERS as f64 {
+            let range = "longer: a recording has room for 1e9 numbers";
+            return Err(Error::number("output", "interval", self.samples.interval(), range));
+        }
+        let is_continued = recording.rows().next_back().is_some_and(|row| row[0] == now);
+        self.run_recorder(t, recording, is_continued)
+    }
+
+    /// Runs to time `t` and hands each row to `output` as it comes: the columns are those of [`Simulation::recording`].
+    /// Nothing is kept here, so there is no limit on the number of rows; [`Record`] may end the run early, which is
+    /// [`Error::Stopped`].
+    pub fn run_with(&mut self, t: f64, output: &mut dyn Record) -> Result<()> {
+        self.look_at_world()?;
+        self.run_recorder(t, output, false)
+    }
+
+    /// Records from now, or from the next instant if now is recorded already, to `t`.
+    fn run_recorder(&mut self, t: f64, output: &mut dyn Record, is_continued: bool) -> Result<()> {
+        let now = self.run.t();
+        let mut recorder = Recorder::new(output, self.run.past.clone(), self.samples, &self.run.state, now..t);
+        if is_continued {
+            recorder.plan();
+        }
+        let result = self.advance(Until::Time(t), &mut recorder);
+        // what could not be recorded came first
+        recorder.into_error().map_or(result, Err)
+    }
+
+    /// Its fingerprint and the run, with everything taken in, for copies.
+    pub(super) fn settled(&mut self) -> Result<(u64, &Run)> {
+        self.look_at_world()?;
+        self.resolve()?;
+        Ok((self.fingerprint(), &self.run))
+    }
+
+    /// An empty recording with the channels of this simulation.
+    pub fn recording(&self) -> Recording {
+        Recording::new(channels(self.compiled()))
+    }
+
+    /// The energy ledger, now.
+    pub fn energy(&mut self) -> Result<Ledger> {
+        self.refresh()?;
+        self.run.energy()
+    }
+
+    /// Advances the run and puts the result into the world, also where it failed half-way.
+    fn advance<K: Sink<Machine>>(&mut self, until: Until, sink: &mut K) -> Result<()> {
+        self.resolve()?;
+        let result = self.run.advance(until, sink);
+        result.and(self.write_back())
+    }
+
+    /// Takes in what is pending in the run, and notes the modes that change with it.
+    fn resolve(&mut self) -> Result<()> {
+        if self.run.pending == super::Pending::Nothing {
+            return Ok(());
+        }
+        self.modes.clear();
+        self.modes.extend_from_slice(self.run.system.modes());
+        self.run.resolve()?;
+        self.note_changes();
+        Ok(())
+    }
+
+    /// Evaluates the run where it stands and puts the results onto the entities.
+    fn write_back(&mut self) -> Result<()> {
+        self.run.look()?;
+        self.show()?;
+        self.pending = Pending::Nothing;
+        Ok(())
+    }
+
+    /// Puts the results of the run onto the entities as they are.
+    fn show(&mut self) -> Result<()> {
+        self.results.put(&mut self.world, &mut self.run)
+    }
+
+    /// The world is looked at before anything is computed.
+    fn touch(&mut self) {
+        self.pending = self.pending.max(Pending::World);
+    }
+
+    /// Reads what a caller may have changed.
+    fn look_at_world(&mut self) -> Result<()> {
+        if self.pending < Pending::World {
+            return Ok(());
+        }
+        let taken = self.take_in();
+        if taken.is_ok() {
+            self.pending = Pending::Results;
+        } else if self.pending == Pending::State {
+            // refused: shown is where the run is
+            self.pending = Pending::World;
+            self.results.place(&mut self.run.system, &self.run.state.mechanics);
+        }
+        taken
+    }
+
+    /// Takes in the world as it is now.
+    fn take_in(&mut self) -> Result<()> {
+        // none where numbers have run away
+        let before = self.run.stored();
+        self.adopt_parameters()?;
+        if self.compiled().is_current(&self.world) {
+            self.run.system.read_actions(&self.world)?;
+            self.edited.mechanics.t = self.run.t();
+            read_snapshot(&self.world, self.run.compiled(), &mut self.edited)?;
+            if self.edited != self.run.state || self.run.pending.is_restart() {
+                std::mem::swap(&mut self.edited, &mut self.run.state);
+                if let Err(error) = self.run.restart() {
+                    std::mem::swap(&mut self.edited, &mut self.run.state);
+                    return Err(error);
+                }
+            }
+            self.run.pending = self.run.pending.with_inputs();
+        } else {
+            self.compile_again()?;
+        }
+        self.run.shift_ledger(before)
+    }
+
+    /// Compiles the world as it is now; joints that remain keep their states and their heat.
+    fn compile_again(&mut self) -> Result<()> {
+        let compiled = compile(&self.world)?;
+        let mut state = Snapshot::rest(&compiled);
+        state.mechanics.t = self.run.t();
+        read_snapshot(&self.world, &compiled, &mut state)?;
+
+        // the ledger so far, by entity
+        let (old, past) = (self.run.compiled(), &self.run.past);
+        let so_far: Vec<f64> = self.run.driver.quadratures().iter().zip(&past.quad).map(|(a, b)| a + b).collect();
+        let mut quad = so_far[..2].to_vec();
+        for &joint in &compiled.heated {
+            let entity = compiled.index.joint_entity(joint);
+            let same = old.heated.iter().position(|&joint| old.index.joint_entity(joint) == entity);
+            quad.push(same.map_or(0.0, |k| so_far[2 + k]));
+        }
+        for &k in &compiled.heated_elements {
+            let entity = compiled.coupled.elements[k].entity;
+            let same = old.heated_elements.iter().position(|&k| old.coupled.elements[k].entity == entity);
+            quad.push(same.map_or(0.0, |k| so_far[2 + old.heated.len() + k]));
+        }
+        let heat = past.heat + (so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>());
+        let with_bristles = (0..old.contacts.len()).filter(|&c| old.contacts[c].law.n_states() > 0);
+        let with_bristles: Vec<Entity> = with_bristles.filter_map(|c| old.contact_entity(c)).collect();
+
+        let beginning = self.beginning.as_ref().and_then(|beginning| beginning.of_another(old, &compiled));
+        let mut run = Run::start(compiled, state.clone(), &self.solver)?;
+        let Past { initial, pressed, .. } = self.run.past;
+        run.past = Past { initial, pressed, quad, heat, stats: self.stats(), counters: self.counters() };
+        run.max_steps = self.run.max_steps;
+        (self.run, self.edited) = (run, state);
+        self.beginning = beginning.map(Box::new);
+        self.fingerprint = None;
+        self.drop_bristles(&with_bristles);
+        Ok(())
+    }
+
+    /// Bristles of laws that have none any more go from the entities that had some, so that the next law does not find
+    /// them.
+    fn drop_bristles(&mut self, had: &[Entity]) {
+        for &entity in had {
+            let compiled = self.run.compiled();
+            let has_some = |c: usize| compiled.contacts[c].law.n_states() > 0;
+            if !Target::Entity(entity).contact(compiled).is_some_and(has_some) {
+                let _ = self.world.remove_one::<BristleState>(entity);
+            }
+        }
+    }
+}
+
+/// States as the entities carry them.
+fn read_snapshot(world: &World, compiled: &Compiled, into: &mut Snapshot) -> Result<()> {
+    read_state(world, compiled, &mut into.mechanics)?;
+    read_bristles(world, compiled, into.mechanics.t, &into.mechanics.v, &mut into.bristles)?;
+    read_integrals(world, compiled, &mut into.integrals)
+}
+
+/// A component, put in place or added; an entity that is gone meanwhile is found out when the world is looked at.
+fn put<T: Component>(world: &mut World, entity: Entity, component: T) {
+    if let Ok(place) = world.query_one_mut::<&mut T>(entity) {
+        *place = component;
+    } else {
+        let _ = world.insert_one(entity, component);
+    }
+}

@@ -1,0 +1,166 @@
+//! A simulation as bytes, and back to the beginning: see `snapshot` for the bytes.
+
+use super::{Pending, Simulation, put};
+use crate::compile::Compiled;
+use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Spring};
+use crate::error::{Error, Result};
+use crate::formulation::Snapshot;
+use crate::run::Run;
+use crate::run::inputs::Inputs;
+use crate::run::snapshot::fingerprint;
+use nalgebra::Vector3;
+
+/// State and inputs with which a simulation was made.
+pub(super) struct Beginning {
+    state: Snapshot,
+    inputs: Inputs,
+}
+
+impl Beginning {
+    /// What [`Simulation::reset`] goes back to: the state as it was given, bit by bit.
+    pub fn new(state: &Snapshot, compiled: &Compiled) -> Self {
+        Self { state: state.clone(), inputs: Inputs::of(compiled) }
+    }
+
+    /// The same for a machine of the same joints that has got other friction or drives: these stay.
+    pub fn of_another(&self, old: &Compiled, new: &Compiled) -> Option<Self> {
+        if old.model.joint_names != new.model.joint_names || old.model.kinds != new.model.kinds {
+            return None;
+        }
+        let mut state = Snapshot::rest(new);
+        state.mechanics.clone_from(&self.state.mechanics);
+        for (c, bristle) in state.bristles.iter_mut().enumerate() {
+            let same = (0..old.contacts.len()).find(|&k| old.contact_name(k) == new.contact_name(c));
+            if let Some(before) = same.and_then(|k| self.state.bristles.get(k)) {
+                *bristle = *before;
+            }
+        }
+        let inputs = Inputs { effort: self.inputs.effort.clone(), ..Inputs::of(new) };
+        Some(Self { state, inputs })
+    }
+}
+
+impl Simulation {
+    /// Everything, as bytes: see the header of `run/snapshot.rs` for their order. Changes in the world are taken in
+    /// first, as the next step would.
+    pub fn snapshot(&mut self) -> Result<Vec<u8>> {
+        self.look_at_world()?;
+        if self.pending == Pending::Results {
+            self.write_back()?;
+        }
+        let fingerprint = self.fingerprint();
+        Ok(self.run.write(fingerprint))
+    }
+
+    /// Goes on from a snapshot of this machine, whatever has happened since. Bytes that are no such snapshot are
+    /// refused, and nothing has changed then.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
+        self.look_at_machine()?;
+        let fingerprint = self.fingerprint();
+        let before = self.run.write(fingerprint);
+        let has_changed = self.run.read(fingerprint, bytes)?;
+        if let Err(error) = self.show() {
+            // numbers that no machine can have: back to where it was
+            self.run.read(fingerprint, &before)?;
+            self.show()?;
+            return Err(Error::Snapshot { reason: format!("its state cannot be evaluated: {error}") });
+        }
+        if has_changed || self.pending >= Pending::World {
+            self.show_inputs();
+        }
+        self.forget_edits();
+        Ok(())
+    }
+
+    /// A machine that a caller has changed is compiled again; states and inputs are not looked at, whatever they are.
+    fn look_at_machine(&mut self) -> Result<()> {
+        if self.pending >= Pending::World && !self.compiled().is_current(&self.world) {
+            // laws and drives of the same kind are no other machine
+            self.look_at_world()?;
+        }
+        Ok(())
+    }
+
+    /// Back to where it was made, with the inputs it had then: states, time, energies, costs. Refused where the machine
+    /// has been given other links or joints since; friction and drives that were put on it stay.
+    pub fn reset(&mut self) -> Result<()> {
+        self.look_at_machine()?;
+        let Some(beginning) = self.beginning.take() else {
+            return Err(Error::Begun);
+        };
+        let result = self.begin_again(&beginning);
+        self.beginning = Some(beginning);
+        result
+    }
+
+    fn begin_again(&mut self, beginning: &Beginning) -> Result<()> {
+        if self.run.set_inputs(&beginning.inputs) || self.pending >= Pending::World {
+            self.show_inputs();
+        }
+        let max_steps = self.run.max_steps;
+        self.run = Run::new(self.compiled().clone(), &beginning.state, &self.solver)?;
+        self.run.max_steps = max_steps;
+        self.forget_edits();
+        self.write_back()
+    }
+
+    /// Drops the changes that callers have made since.
+    fn forget_edits(&mut self) {
+        self.events.clear();
+        self.n_reported = 0;
+        self.pending = Pending::Nothing;
+    }
+
+    /// Puts the inputs of the run onto the entities.
+    fn show_inputs(&mut self) {
+        let (world, compiled) = (&mut self.world, self.run.compiled());
+        for (i, entity) in compiled.index.joints() {
+            let range = compiled.model.v_range(i);
+            let shown = world.get::<&Effort>(entity).map_or(0.0, |e| e.0);
+            // by bits: −0.0 is not 0.0
+            if range.len() == 1 && shown.to_bits() != compiled.effort[range.start].to_bits() {
+                put(world, entity, Effort(compiled.effort[range.start]));
+            }
+        }
+        for at in &compiled.dampers {
+            if let Some(entity) = compiled.index.joint_entity(at.joint) {
+                put(world, entity, Damping(at.damping));
+            }
+        }
+        for at in &compiled.springs {
+            let joint = compiled.model.joint_of_velocity(at.v);
+            if let Some(entity) = compiled.index.joint_entity(joint) {
+                put(world, entity, Spring { stiffness: at.stiffness, rest: at.rest });
+            }
+        }
+        for (i, entity) in compiled.index.links() {
+            match compiled.wrenches.iter().find(|w| w.body == i) {
+                Some(w) => {
+                    let [mx, my, mz, fx, fy, fz] = w.wrench.to_array();
+                    let (moment, force) = (Vector3::new(mx, my, mz), Vector3::new(fx, fy, fz));
+                    put(world, entity, ExternalWrench { moment, force });
+                }
+                None => {
+                    let _ = world.remove_one::<ExternalWrench>(entity);
+                }
+            }
+        }
+        for (c, contact) in compiled.contacts.iter().enumerate() {
+            if let Some(entity) = compiled.contact_entity(c) {
+                put(world, entity, Friction(contact.law.clone()));
+                if contact.load != Load::Unit {
+                    put(world, entity, contact.load.clone());
+                }
+            }
+        }
+        for at in &compiled.drives {
+            if let Some(entity) = compiled.index.joint_entity(at.joint) {
+                put(world, entity, at.drive.clone());
+            }
+        }
+    }
+
+    pub(super) fn fingerprint(&mut self) -> u64 {
+        *self.fingerprint.get_or_insert_with(|| fingerprint(&self.run, &self.solver))
+    }
+}

@@ -195,6 +195,12 @@ pub struct Look {
 /// The rules for light ground, to be asked for looks.
 pub struct Looks(Vec<Rule>);
 
+impl Default for Looks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Looks {
     /// All rules, the particular ones last.
     pub fn new() -> Self {

@@ -39,6 +39,9 @@ pub enum Style {
     Points,
 }
 
+/// Spans of x, each from where to where.
+pub type Spans<'a> = Cow<'a, [(f64, f64)]>;
+
 /// One curve.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Curve<'a> {
@@ -52,7 +55,7 @@ pub struct Curve<'a> {
     /// Texts beside the points; empty where there is none.
     pub names: Vec<String>,
     /// Spans of x in which the curve is shaded along itself.
-    pub along: Cow<'a, [(f64, f64)]>,
+    pub along: Spans<'a>,
 }
 
 /// A pair of axes with its curves.
@@ -65,7 +68,7 @@ pub struct Panel<'a> {
     y: Side,
     pub curves: Vec<Curve<'a>>,
     /// Spans of x that are shaded over the whole height, each set with the number of its colour.
-    pub shades: Vec<(usize, Cow<'a, [(f64, f64)]>)>,
+    pub shades: Vec<(usize, Spans<'a>)>,
     /// Places of x that are marked on the lower edge, each set with the number of its colour.
     pub marks: Vec<(usize, Cow<'a, [f64]>)>,
     /// Number of curves that were left out.
@@ -85,7 +88,7 @@ pub struct Row<'a> {
     pub name: String,
     /// Number of its colour.
     pub color: usize,
-    pub spans: Cow<'a, [(f64, f64)]>,
+    pub spans: Spans<'a>,
 }
 
 impl<'a> Panel<'a> {

@@ -42,7 +42,7 @@ pub struct Pendulum {
 /// The scenes of the paper.
 macro_rules! paper_scene {
     ($file:literal) => {
-        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/scenes/papers/lee1997/", $file))
+        include_str!(concat!("../../scenes/papers/lee1997/", $file))
     };
 }
 

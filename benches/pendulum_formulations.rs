@@ -9,13 +9,7 @@
 //!
 //! `bristle bench pendulum` and `bristle bench chains` print the same.
 
-#[path = "../crates/papers/src/bench/chains.rs"]
-mod chains;
-#[path = "../crates/papers/src/bench/pendulum.rs"]
-mod pendulum;
-#[path = "../crates/papers/src/bench/table.rs"]
-mod table;
-
+use bristle_papers::bench::{chains, pendulum, table};
 use pendulum::{Effort, Pendulum};
 
 fn main() -> Result<(), String> {

@@ -144,7 +144,7 @@ impl Choices<'_> {
 fn run(bytes: &[u8]) -> bool {
     let Some((&k, content)) = bytes.split_first() else { return false };
     let mut sim = machine(usize::from(k));
-    sim.set_most_steps(MAX_STEPS);
+    sim.set_max_steps(MAX_STEPS);
     let Ok(start) = sim.snapshot() else { panic!("no snapshot of a machine at its start") };
     let mut choices = Choices(content.iter());
     let mut kept = start.clone();

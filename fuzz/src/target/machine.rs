@@ -20,7 +20,7 @@ pub fn start(scene: &Scene) {
 
 /// One step and some questions.
 pub fn look(sim: &mut Simulation) {
-    sim.set_most_steps(MAX_STEPS);
+    sim.set_max_steps(MAX_STEPS);
     let _ = sim.step(1e-4);
     check_finite(sim);
     if let Ok(energy) = sim.energy() {

@@ -55,7 +55,7 @@ const MACHINES: [(&str, &[(&str, &str)]); 10] = [
 pub fn machine(k: usize) -> Simulation {
     static SCENES: OnceLock<Vec<Scene>> = OnceLock::new();
     let scenes = SCENES.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../scenes");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes");
         let load = |&(name, overrides): &(&str, &[(&str, &str)])| {
             Scene::load_with(folder.join(format!("{name}.ron")), overrides).unwrap_or_else(|error| panic!("{error}"))
         };

@@ -12,7 +12,7 @@ use zip::{CompressionMethod, ZipWriter};
 pub static TARGET: Target = Target {
     name: "tables",
     run,
-    folders: &["corpus/tables"],
+    folders: &[],
     made,
     tokens: &[
         ",",

@@ -7,7 +7,7 @@ use bristle::urdf::{self, Options};
 pub static TARGET: Target = Target {
     name: "robots",
     run,
-    folders: &["../crates/bristle/tests/urdf", "../crates/bristle/examples", "corpus/robots"],
+    folders: &["../../crates/bristle/tests/urdf", "../../crates/bristle/examples"],
     made: nothing,
     tokens: &[
         "<",

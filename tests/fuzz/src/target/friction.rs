@@ -4,7 +4,7 @@ use super::scenes::check_saved;
 use super::{Target, machine, nothing};
 use bristle::urdf::{self, FrictionFile, Options};
 
-const ROBOT: &str = include_str!("../../../crates/bristle/examples/robot.urdf");
+const ROBOT: &str = include_str!("../../../../crates/bristle/examples/robot.urdf");
 
 pub static TARGET: Target =
     Target { name: "friction", run, folders: &["corpus/friction"], made: nothing, tokens: &super::scenes::TOKENS };

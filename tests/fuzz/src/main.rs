@@ -22,7 +22,7 @@ mod target;
 
 // the tables of the command, as they are
 #[expect(dead_code, unused_imports, reason = "the command uses the rest")]
-#[path = "../../crates/cli/src/results/mod.rs"]
+#[path = "../../../crates/cli/src/results/mod.rs"]
 mod results;
 
 use clap::Parser;

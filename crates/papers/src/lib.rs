@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`report`] makes the report on a paper, [`write_report`], [`write_scoreboard`] and [`write_index`] put it into a folder. Measurements of
-//! the engine are in [`bench`].
+//! the engine are in [`mod@bench`].
 
 mod aberger2002;
 mod acho2004;

@@ -22,8 +22,8 @@ const PRESLIDING: PaperScene = paper_scene!("acho2004/presliding.ron");
 const BOUNDS: PaperScene = paper_scene!("acho2004/bounds.ron");
 
 /// The second-order model with the parameters of table I.
-const SECOND: &str = "LuGre2(sigma0: 1e5, sigma1: 316.22776601683796, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 1e-3, \
-                      alpha: 3.0, beta: 1.0)";
+const SECOND: &str = "LuGre2(sigma0: 1e5, sigma1: 316.22776601683796, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, \
+    stribeck_velocity: 1e-3, alpha: 3.0, beta: 1.0)";
 const ALPHA: f64 = 3.0;
 const SIGMA0: f64 = 1e5;
 const SIGMA2: f64 = 0.4;
@@ -33,16 +33,20 @@ const STICTION: f64 = 1.5;
 const FORCE_T: [f64; 6] = [0.0, 20.0, 40.0, 80.0, 100.0, 140.0];
 const FORCE: [f64; 6] = [0.0, 1.425, 1.425, -1.425, -1.425, 1.425];
 
-/// Where the mass of the second-order stick-slip is after 15 s, m: `tests/witnesses/acho2004_stick_slip.py` prints it to 10⁻¹¹.
+/// Where the mass of the second-order stick-slip is after 15 s, m: `tests/witnesses/acho2004_stick_slip.py` prints it
+/// to 10⁻¹¹.
 const POSITION_AT_15: f64 = 0.439951342511893;
 
 /// The report.
 pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     let mut document = Document::new("acho2004", "acho2004 — Acho, Moreno, Guerra: Second-order LuGre friction model");
     document.words(
-        "The paper adds a second bristle state w to LuGre friction, with the dynamics of a van der Pol oscillator's nonlinearity, and shows five experiments with both \
-         models. It prints no numbers but the parameters, and of the figures we have the captions and what the text says of them, so axes and scales are ours. The bias and amplitude of the velocity in figures 5 and 6 are not printed: \
-         1.5 ± 1 mm/s is ours, after Canudas de Wit et al.; so are the ramps of figure 7. The last section has bands over both. The scenes are in `scenes/papers/acho2004`.",
+        "The paper adds a second bristle state w to LuGre friction, with the dynamics of a van der Pol oscillator's \
+         nonlinearity, and shows five experiments with both models. It prints no numbers but the parameters, and of \
+         the figures we have the captions and what the text says of them, so axes and scales are ours. The bias and \
+         amplitude of the velocity in figures 5 and 6 are not printed: 1.5 ± 1 mm/s is ours, after Canudas de Wit et \
+         al.; so are the ramps of figure 7. The last section has bands over both. The scenes are in \
+         `scenes/papers/acho2004`.",
     );
     limit_cycle(&mut document, progress)?;
     stick_slip(&mut document, progress)?;
@@ -111,7 +115,8 @@ fn limit_cycle(document: &mut Document, progress: &Progress) -> Result<(), Error
         format!("still {} m and {} m to and fro after 66 s", digits(first, 3), digits(second, 3)),
     );
     document.words(format!(
-        "Neither arrives: after 66 s the position still goes to and fro by {} m with the first-order model and by {} m with the second.",
+        "Neither arrives: after 66 s the position still goes to and fro by {} m with the first-order model and by {} m \
+         with the second.",
         digits(first, 3),
         digits(second, 3)
     ));
@@ -156,7 +161,9 @@ fn stick_slip(document: &mut Document, progress: &Progress) -> Result<(), Error>
         format!("{} slips in 15 s with the first-order model, {} with the second", slips(&found[0]), slips(&found[1])),
     );
     document.words(format!(
-        "Slips in 15 s: {} with the first-order model, {} with the second. w goes to {} and adds {} N to friction for good, so that break-away comes later. The second-order run ends at {} m, within {} m of an independent script (`acho2004_stick_slip.py`).",
+        "Slips in 15 s: {} with the first-order model, {} with the second. w goes to {} and adds {} N to friction for \
+         good, so that break-away comes later. The second-order run ends at {} m, within {} m of an independent script \
+         (`acho2004_stick_slip.py`).",
         slips(&found[0]),
         slips(&found[1]),
         digits(w, 4),
@@ -176,7 +183,8 @@ fn lag(document: &mut Document, progress: &Progress) -> Result<(), Error> {
             format!("Motion(Sum([Ramp(rate: 1.5e-3), Sine(amplitude: {:?}, frequency: {omega:?})]))", 1e-3 / omega);
         let run =
             Experiment::new(LAG).set("joints.slide.drive", drive).every(2.0 * std::f64::consts::PI / omega / 200.0);
-        // bent as the slip asks, and w at 0: a prescribed joint would start both steady, and there would be nothing to see
+        // bent as the slip asks, and w at 0: a prescribed joint would start both steady, and there would be nothing to
+        // see
         let second = run.clone().set("joints.slide.friction", SECOND).set("joints.slide.bristle", "(z: 1e-5, w: 0.0)");
         let found = [
             run.clone().keep(&["slide.velocity", "slide.friction"]).run()?,
@@ -205,12 +213,14 @@ fn lag(document: &mut Document, progress: &Progress) -> Result<(), Error> {
         "section III.C, figures 5 and 6",
         "The second-order model has multi-loop behaviour in the lag curve",
         if drift.iter().all(|d| *d < 1e-6) { Verdict::Explained } else { Verdict::Reproduced },
-        "loop over loop while w climbs from 0 to √α; then every period repeats the one before to rounding: a transient, no property of the cycle",
+        "loop over loop while w climbs from 0 to √α; then every period repeats the one before to rounding: a \
+         transient, no property of the cycle",
     );
     document.words(format!(
-        "Both models lag: friction is larger while the velocity grows. The second-order model draws loop over loop, as the paper says. **The loops belong to a transient:** w leaves 0, climbs to \
-         √α = 1.732, and lifts the curve by σ₂βw. Once it has arrived the loop closes: from the last period but one to the last, friction at the same phase changes by {} N at 1 rad/s \
-         and {} N at 25 rad/s. After that the curve is LuGre's, {} N higher.",
+        "Both models lag: friction is larger while the velocity grows. The second-order model draws loop over loop, as \
+         the paper says. **The loops belong to a transient:** w leaves 0, climbs to √α = 1.732, and lifts the curve by \
+         σ₂βw. Once it has arrived the loop closes: from the last period but one to the last, friction at the same \
+         phase changes by {} N at 1 rad/s and {} N at 25 rad/s. After that the curve is LuGre's, {} N higher.",
         digits(drift[0], 2),
         digits(drift[1], 2),
         digits(SIGMA2 * ALPHA.sqrt(), 3)
@@ -247,7 +257,8 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
     document.figure(
         "figure7",
         chart::draw("Figure 7: pre-sliding displacement", 2, &panels),
-        "Figure 7: friction force and applied force over displacement, in metres, for both models; below, what the second does over time.",
+        "Figure 7: friction force and applied force over displacement, in metres, for both models; below, what the \
+         second does over time.",
     );
     let [first, second] = [spans[0].1 - spans[0].0, spans[1].1 - spans[1].0];
     document.note("presliding.span_first", first);
@@ -261,16 +272,20 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
         "Second-order pre-sliding has two vertical jumps and a larger displacement",
         if second > first { Verdict::Explained } else { Verdict::Contradicted },
         format!(
-            "there are the two jumps, and {} m instead of {} µm: with the printed parameters σ₂β√α = {} N makes the mass slide, so it is pre-sliding no longer",
+            "there are the two jumps, and {} m instead of {} µm: with the printed parameters σ₂β√α = {} N makes the \
+             mass slide, so it is pre-sliding no longer",
             digits(1e-6 * second, 3),
             digits(first, 3),
             digits(SIGMA2 * ALPHA.sqrt(), 3)
         ),
     );
     document.words(format!(
-        "The displacement spans {} µm with the first-order model and {} m with the second. The text too calls it bigger with the second, but **with the printed parameters this is no longer pre-sliding:** w settles at {} while the \
-         force is on its way up, which adds σ₂β√α = {} N to friction on that side and takes as much away on the other, where 1.425 N then exceed break-away. The mass slides until its velocity has carried w over to {}, and comes to rest. \
-         At each end of the loop the force changes while the mass stands still: the two vertical parts that the paper calls jumps.",
+        "The displacement spans {} µm with the first-order model and {} m with the second. The text too calls it \
+         bigger with the second, but **with the printed parameters this is no longer pre-sliding:** w settles at {} \
+         while the force is on its way up, which adds σ₂β√α = {} N to friction on that side and takes as much away on \
+         the other, where 1.425 N then exceed break-away. The mass slides until its velocity has carried w over to {}, \
+         and comes to rest. At each end of the loop the force changes while the mass stands still: the two vertical \
+         parts that the paper calls jumps.",
         digits(first, 3),
         digits(1e-6 * second, 3),
         digits(ALPHA.sqrt(), 4),
@@ -280,7 +295,8 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
     Ok(())
 }
 
-/// How the span of figure 7 goes with the ramp, and the climb of figures 5 and 6 with the velocity, neither of which is printed.
+/// How the span of figure 7 goes with the ramp, and the climb of figures 5 and 6 with the velocity, neither of which is
+/// printed.
 fn bands(document: &mut Document) -> Result<(), Error> {
     document.heading("Bands: what the print does not give");
     let mut rows = Vec::new();
@@ -318,7 +334,10 @@ fn bands(document: &mut Document) -> Result<(), Error> {
         ]);
     }
     document.table("bands_lag", &["figure 5, velocity at 1 rad/s", "w after 50 s", "lift of the curve, N"], rows);
-    document.words("Slower or quicker ramps and other velocities change nothing in kind: the second-order mass slides by metres, and the lag curve is lifted once by σ₂βw.");
+    document.words(
+        "Slower or quicker ramps and other velocities change nothing in kind: the second-order mass slides \
+        by metres, and the lag curve is lifted once by σ₂βw.",
+    );
     Ok(())
 }
 
@@ -355,7 +374,8 @@ fn nonlinear_function(document: &mut Document) {
         ),
     );
     document.words(format!(
-        "The paper calls *active* the region with w f(w) < 0 *and* f′(w) ≤ 0. The first holds within ±√α = ±{}, the second within ±√(α/3) = ±{}: both only within the latter. w is driven out of it and settles at ±√α.",
+        "The paper calls *active* the region with w f(w) < 0 *and* f′(w) ≤ 0. The first holds within ±√α = ±{}, the \
+         second within ±√(α/3) = ±{}: both only within the latter. w is driven out of it and settles at ±√α.",
         digits(region, 4),
         digits(falling, 4)
     ));
@@ -475,8 +495,10 @@ fn bounds(document: &mut Document, effort: Effort, progress: &Progress) -> Resul
         "in every random run",
     );
     document.words(
-        "The bound on z holds. **The printed bound on w, (bα)^⅓, does not:** the proof takes w³/α − w for less than w³/α where it has to be at least b, and at b = 0.01 gives 0.31, while w settles near ±√α = 1.732. What \
-         holds is ∣w∣ ≤ max(∣w₀∣, the largest root of w³/α − w = b): beyond that root ẇ points back. It tends to √α, not to 0, as b does. That w stays bounded, which is what the property is used for, is true.",
+        "The bound on z holds. **The printed bound on w, (bα)^⅓, does not:** the proof takes w³/α − w for less than \
+         w³/α where it has to be at least b, and at b = 0.01 gives 0.31, while w settles near ±√α = 1.732. What holds \
+         is ∣w∣ ≤ max(∣w₀∣, the largest root of w³/α − w = b): beyond that root ẇ points back. It tends to √α, not to \
+         0, as b does. That w stays bounded, which is what the property is used for, is true.",
     );
     Ok(())
 }

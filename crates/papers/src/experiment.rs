@@ -1,5 +1,5 @@
-//! One run of one of the papers' scenes, by the engine and in the way of `bristle run`: the file is read and checked, values take the
-//! place of its own as with `--set`, and the simulation hands out its rows.
+//! One run of one of the papers' scenes, by the engine and in the way of `bristle run`: the file is read and checked,
+//! values take the place of its own as with `--set`, and the simulation hands out its rows.
 //!
 //! A run that fails is a result too: it keeps what it had and says why it ended.
 
@@ -125,7 +125,8 @@ impl Experiment {
         self
     }
 
-    /// Ends a step at every multiple of this time, as programs do that call an integrator from one output point to the next.
+    /// Ends a step at every multiple of this time, as programs do that call an integrator from one output point to the
+    /// next.
     pub fn stop_every(mut self, interval: f64) -> Self {
         self.stops = Some(interval);
         self

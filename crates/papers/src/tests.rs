@@ -173,8 +173,8 @@ fn aberger2002_holds() {
     assert!(ours("longest.mixed") >= 2.0 && ours("longest.real_time") == 10.0);
     assert!(ours("longest.classic_rk4") >= 7.0 && ours("longest.classic_euler") >= 4.0);
 
-    // scaling, tolerances taken as they are: nothing less than the motion itself to an explicit method; digits to an implicit one where
-    // kinks are located (2.4e-6 and 2.5e-6 rad where they are not)
+    // scaling, tolerances taken as they are: nothing less than the motion itself to an explicit method; digits to an
+    // implicit one where kinks are located (2.4e-6 and 2.5e-6 rad where they are not)
     assert!(ours("scaling.dopri5.1e-4.unscaled.off.angle") > 10.0 * ours("scaling.dopri5.1e-4.scaled.off.angle"));
     for kinks in ["velocity", "deflection"] {
         let angle = |scale: &str| ours(&format!("scaling.radau5.1e-6.{scale}.{kinks}.angle"));

@@ -1,4 +1,5 @@
-//! How much the gearbox results depend on what the paper does not print: each of those parameters by itself, halved and doubled.
+//! How much the gearbox results depend on what the paper does not print: each of those parameters by itself, halved and
+//! doubled.
 
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, Found, PaperScene};
@@ -139,8 +140,11 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     });
     document.heading("Bands: what the print does not give");
     document.words(
-        "Inertias, ratios, ramps, torque and load of the three-speed box are not printed. Each is changed by itself, with the bristles of table 6. *C1 over N μ*: largest torque at the end of a step, with bristles that follow their law while a clutch is open, and frozen. *Speed*: largest difference of the load's speed from ideal clutches. \
-         *Later*: second gear is reached so much later than with ideal clutches (–: not reached). *RealTime*: error at 1 ms.",
+        "Inertias, ratios, ramps, torque and load of the three-speed box are not printed. Each is changed by itself, \
+         with the bristles of table 6. *C1 over N μ*: largest torque at the end of a step, with bristles that follow \
+         their law while a clutch is open, and frozen. *Speed*: largest difference of the load's speed from ideal \
+         clutches. *Later*: second gear is reached so much later than with ideal clutches (–: not reached). \
+         *RealTime*: error at 1 ms.",
     );
     document.table(
         "bands",
@@ -164,8 +168,10 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     let (law, frozen, speed, real_time) =
         (band(|row| row.peak[0]), band(|row| row.peak[1]), band(|row| row.speed), band(|row| row.real_time));
     document.words(format!(
-        "So, whatever the box was: C1 exceeds N μ by a factor of {} to {} with bristles that follow their law and of {} to {} with frozen ones; the speed differs from that with ideal clutches by {} to {} %; and `RealTime` at 1 ms is within {} %. The height of a peak with frozen bristles is the ramp's: normal forces that jump meet the whole slip, N σ₁ω, \
-         those that rise slowly find the bristles bent before they press.",
+        "So, whatever the box was: C1 exceeds N μ by a factor of {} to {} with bristles that follow their law and of \
+         {} to {} with frozen ones; the speed differs from that with ideal clutches by {} to {} %; and `RealTime` at 1 \
+         ms is within {} %. The height of a peak with frozen bristles is the ramp's: normal forces that jump meet the \
+         whole slip, N σ₁ω, those that rise slowly find the bristles bent before they press.",
         digits(law.0, 3),
         digits(law.1, 3),
         digits(frozen.0, 3),

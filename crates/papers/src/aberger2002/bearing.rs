@@ -246,7 +246,8 @@ fn verdicts(document: &mut Document, lugre: &[Row], classic: &[Row]) {
         "table 2",
         "DASSL takes 1732 steps, 5626 evaluations, 595 Jacobians, 43 events",
         Verdict::NotComparable,
-        "another method; `Radau5` at the same tolerance is beside it. Changes of sign of ż are no property of the model: it trembles about 0 by rounding",
+        "another method; `Radau5` at the same tolerance is beside it. Changes of sign of ż are no property of the \
+         model: it trembles about 0 by rounding",
     );
     let slips = classic.first().map_or(0, |row| row.by_step.events.len() / 2);
     document.claim(
@@ -288,8 +289,10 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
     let row = |name: &str| lugre.iter().find(|row| row.way.name == name);
     document.heading("Table 2: the bearing with LuGre friction");
     document.words(
-        "25 s, 2500 output intervals, all tolerances 1e-6 (relative and absolute are equal, as in the paper). F: evaluations of the right-hand side. *Events located* are those on which a step was made to \
-         land; *signs of ż* counts changes of sign of ż from the end of one step to the next. Errors are largest differences from `Radau5` at 1e-11, at the output points. Fixed steps also end at output points, as in the paper.",
+        "25 s, 2500 output intervals, all tolerances 1e-6 (relative and absolute are equal, as in the paper). F: \
+         evaluations of the right-hand side. *Events located* are those on which a step was made to land; *signs of ż* \
+         counts changes of sign of ż from the end of one step to the next. Errors are largest differences from \
+         `Radau5` at 1e-11, at the output points. Fixed steps also end at output points, as in the paper.",
     );
     tables(document, "table2", &lugre);
     if let (Some(radau), Some(rk4), Some(euler), Some(mixed), Some(alpha), Some(fine), Some(real_time)) =
@@ -297,11 +300,15 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
     {
         let turns = |row: &Row| row.turns.unwrap_or(0);
         document.words(format!(
-            "**DASSL and `Radau5`.** DASSL is a multistep method of order five at most that starts again after each of its 43 events; it takes {:.1} times the steps. A step of Radau5 costs about {:.0} evaluations, and \
-             the evaluations come out alike. DASSL's longest step, 1.19 s, is far above the output interval: its steps were cut at events, not at output points. **Fixed steps** are those of the print: \
-             EULER's 30,000 are 12 to each interval, eleven of 0.9 ms and one of 0.1 ms, and so are ours. `MixedEuler` iterates its implicit part, which costs {:.1} evaluations a step. \
-             **Events.** The paper's events are changes of sign of ż. At the ends of fixed steps we count {} (Rk4; print 19), {} (Euler; print 43) and {} (MixedEuler; print 17). While the inertia sticks, \
-             ż trembles about zero by rounding, so that these counts are no property of the model; the {} that Radau5 lands on are those that matter at the tolerance.",
+            "**DASSL and `Radau5`.** DASSL is a multistep method of order five at most that starts again after each of \
+             its 43 events; it takes {:.1} times the steps. A step of Radau5 costs about {:.0} evaluations, and the \
+             evaluations come out alike. DASSL's longest step, 1.19 s, is far above the output interval: its steps \
+             were cut at events, not at output points. **Fixed steps** are those of the print: EULER's 30,000 are 12 \
+             to each interval, eleven of 0.9 ms and one of 0.1 ms, and so are ours. `MixedEuler` iterates its implicit \
+             part, which costs {:.1} evaluations a step. **Events.** The paper's events are changes of sign of ż. At \
+             the ends of fixed steps we count {} (Rk4; print 19), {} (Euler; print 43) and {} (MixedEuler; print 17). \
+             While the inertia sticks, ż trembles about zero by rounding, so that these counts are no property of the \
+             model; the {} that Radau5 lands on are those that matter at the tolerance.",
             1732.0 / radau.steps() as f64,
             radau.evaluations() as f64 / radau.steps() as f64,
             mixed.evaluations() as f64 / mixed.steps() as f64,
@@ -311,8 +318,11 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
             radau.events(),
         ));
         document.words(format!(
-            "**Accuracy.** Break-away is at {} N·m with Radau5 (print: ≈ 1.48). First-order fixed steps have it too, but slip at the wrong time: the torque drops from break-away to the level of sliding within milliseconds, so a small shift in time is an error of up to {} N·m in torque, \
-             while the angle is right within {} rad (Euler) or {} rad (`RealTime` at 10 ms). `GeneralizedAlpha`, of second order, at 1e-6 steps over the moment of break-away and lets go too late, at {} N·m: the difficulty that the paper describes for \
+            "**Accuracy.** Break-away is at {} N·m with Radau5 (print: ≈ 1.48). First-order fixed steps have it too, \
+             but slip at the wrong time: the torque drops from break-away to the level of sliding within milliseconds, \
+             so a small shift in time is an error of up to {} N·m in torque, while the angle is right within {} rad \
+             (Euler) or {} rad (`RealTime` at 10 ms). `GeneralizedAlpha`, of second order, at 1e-6 steps over the \
+             moment of break-away and lets go too late, at {} N·m: the difficulty that the paper describes for \
              variable steps at too large a tolerance. At 1e-7 it is right ({}).",
             digits(radau.by_step.largest(0), 5),
             digits(euler.torque.max(mixed.torque), 2),
@@ -328,9 +338,12 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
     if let (Some(radau), Some(bristles)) = (classic.first(), row("radau5")) {
         let slips = radau.by_step.events.len() / 2;
         document.words(format!(
-            "**Events.** The inertia slips {slips} times. Here each slip has two events, break-away and stop: {}. The friction element of the Modelica library passes through a mode of its own between rest and sliding (starting, until the speed has become \
-             positive), so it has three for each slip: {} in all, the printed 9. Steps, evaluations and Jacobians are fewer than with DASSL: the smooth pieces need {} steps and next to no Jacobians. \
-             LuGre costs {:.0} times the evaluations of classic friction (print: {:.1} times). Steps as short as the table shows at fixed steps are what remains between an event and the next output point.",
+            "**Events.** The inertia slips {slips} times. Here each slip has two events, break-away and stop: {}. The \
+             friction element of the Modelica library passes through a mode of its own between rest and sliding \
+             (starting, until the speed has become positive), so it has three for each slip: {} in all, the printed 9. \
+             Steps, evaluations and Jacobians are fewer than with DASSL: the smooth pieces need {} steps and next to \
+             no Jacobians. LuGre costs {:.0} times the evaluations of classic friction (print: {:.1} times). Steps as \
+             short as the table shows at fixed steps are what remains between an event and the next output point.",
             radau.events(),
             3 * slips,
             radau.steps(),

@@ -1,4 +1,5 @@
-//! Scaling of the bristle state and the hint at ż = 0 (figures 2 and 3): what error control makes of the bearing without and with them.
+//! Scaling of the bristle state and the hint at ż = 0 (figures 2 and 3): what error control makes of the bearing
+//! without and with them.
 //!
 //! ```text
 //! error allowed in a state y:  rtol |y| + atol,  rtol = atol = Tol;   z ≈ 10⁻⁵ against σ₀z ≈ 1
@@ -109,9 +110,14 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
     }
     document.heading("Scaling of z and event hints: figures 2 and 3");
     document.words(
-        "The engine integrates σ₀z, which is the paper's scaling with z_N = 1/σ₀. `scenes/papers/aberger2002/bearing_unscaled.ron` undoes it: the same bearing with torques in units of 1e5 N·m, so that σ₀ = 1 and the state has the size of z. \
-         `Solver(kinks: …)` chooses what is located as an event: nothing, v = 0 (the default) or ż = 0 (the paper's hint). Relative and absolute tolerance are equal and taken as they are, by the textbook rule (`Elementary`): under `Error` the engine bounds the errors of bristles by the scales of their law, and scaling makes no difference. Errors are largest differences from the tight run at the output points; an \
-         error in torque of 0.4 to 0.5 is a slip at the wrong time, a larger one another motion.",
+        "The engine integrates σ₀z, which is the paper's scaling with z_N = 1/σ₀. \
+         `scenes/papers/aberger2002/bearing_unscaled.ron` undoes it: the same bearing with torques in units of 1e5 \
+         N·m, so that σ₀ = 1 and the state has the size of z. `Solver(kinks: …)` chooses what is located as an event: \
+         nothing, v = 0 (the default) or ż = 0 (the paper's hint). Relative and absolute tolerance are equal and taken \
+         as they are, by the textbook rule (`Elementary`): under `Error` the engine bounds the errors of bristles by \
+         the scales of their law, and scaling makes no difference. Errors are largest differences from the tight run \
+         at the output points; an error in torque of 0.4 to 0.5 is a slip at the wrong time, a larger one another \
+         motion.",
     );
     let head = [
         "method",
@@ -148,7 +154,8 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
     document.figure(
         "figure2",
         chart::draw("Figure 2: friction torque, tolerance 1e-4", 1, &pairs),
-        "Figure 2: friction torque without and with scaling of z at a tolerance of 1e-4, by an explicit method (above) and by a stiffly accurate one (below).",
+        "Figure 2: friction torque without and with scaling of z at a tolerance of 1e-4, by an explicit method (above) \
+         and by a stiffly accurate one (below).",
     );
     let mut panel = Panel::new("", "t, s", "friction torque, N·m");
     for (tolerance, style) in [(1e-4, Style::Line), (1e-6, Style::Dashed)] {
@@ -181,15 +188,26 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
         document.compare("break_away.1e-6", 1.48, fine.break_away());
         document.claim(
             "section 1.2, figure 2",
-            "Without scaling z the results at 1e-4 are wrong: false oscillations and break-away; with scaling they improve",
+            "Without scaling z the results at 1e-4 are wrong: false oscillations and break-away; with scaling they \
+             improve",
             if d.angle > 10.0 * ds.angle { Verdict::Reproduced } else { Verdict::Contradicted },
-            format!("`Dopri5`: angle off by {} rad without, {} with scaling; `Radau5`, damped by itself, minds less", angle(d), angle(ds)),
+            format!(
+                "`Dopri5`: angle off by {} rad without, {} with scaling; `Radau5`, damped by itself, minds less",
+                angle(d),
+                angle(ds)
+            ),
         );
         document.claim(
             "section 1.2, figure 3",
             "Locating ż = 0 improves the results",
             if rsd.angle < rs.angle && rsd.angle < rsv.angle { Verdict::Reproduced } else { Verdict::Contradicted },
-            format!("not for `Radau5` at 1e-4: {} rad with ż = 0, {} with v = 0, {} with nothing located; DASSL was not at hand", angle(rsd), angle(rsv), angle(rs)),
+            format!(
+                "not for `Radau5` at 1e-4: {} rad with ż = 0, {} with v = 0, {} with nothing located; DASSL was \
+                not at hand",
+                angle(rsd),
+                angle(rsv),
+                angle(rs)
+            ),
         );
         document.claim(
             "section 1.2, figure 3",
@@ -202,9 +220,13 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
             format!("{} and {}", digits(rsd.break_away(), 4), digits(fine.break_away(), 4)),
         );
         document.words(format!(
-            "**Scaling matters, and most to a method that is not damped by itself.** `Dopri5` without it has false oscillations in the torque, as the paper reports of DASSL, here while the inertia sticks; it breaks away early, at {} N·m, and then finds no \
-             stick-slip at all; the angle is off by {} rad, with scaling by {}. `Radau5` damps the bristle whether the error estimate sees it or not. It gets stick-slip without scaling too, and at 1e-4 with nothing located its error is {} without scaling and {} \
-             with it: at that tolerance the moment of break-away is luck. With v = 0 located scaling takes it from {} to {} rad; at 1e-6, nothing located, from {} to {}.",
+            "**Scaling matters, and most to a method that is not damped by itself.** `Dopri5` without it has false \
+             oscillations in the torque, as the paper reports of DASSL, here while the inertia sticks; it breaks away \
+             early, at {} N·m, and then finds no stick-slip at all; the angle is off by {} rad, with scaling by {}. \
+             `Radau5` damps the bristle whether the error estimate sees it or not. It gets stick-slip without scaling \
+             too, and at 1e-4 with nothing located its error is {} without scaling and {} with it: at that tolerance \
+             the moment of break-away is luck. With v = 0 located scaling takes it from {} to {} rad; at 1e-6, nothing \
+             located, from {} to {}.",
             digits(d.break_away(), 3),
             angle(d),
             angle(ds),
@@ -216,9 +238,12 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
             angle(s6),
         ));
         document.words(format!(
-            "**The hint.** At 1e-4, scaled, `Radau5` breaks away at {} N·m with ż = 0 located (print: ≈ 1.5), at {} with nothing located and at {} with v = 0 located; the true value is {}. At 1e-6 with ż = 0 located it is {} (print: ≈ 1.48), \
-             and what is located makes little difference. In these runs of `Radau5` v = 0, where |v| has its kink, is the better hint at loose tolerances: the angle is off by {} rad at 1e-4 and {} at 1e-5, with ż = 0 by {} and {}, with nothing located by {} and {}. The paper's own \
-             observation, that ż = 0 improves its runs of DASSL, is about another method; it is not reproduced here.",
+            "**The hint.** At 1e-4, scaled, `Radau5` breaks away at {} N·m with ż = 0 located (print: ≈ 1.5), at {} \
+             with nothing located and at {} with v = 0 located; the true value is {}. At 1e-6 with ż = 0 located it is \
+             {} (print: ≈ 1.48), and what is located makes little difference. In these runs of `Radau5` v = 0, where \
+             |v| has its kink, is the better hint at loose tolerances: the angle is off by {} rad at 1e-4 and {} at \
+             1e-5, with ż = 0 by {} and {}, with nothing located by {} and {}. The paper's own observation, that ż = 0 \
+             improves its runs of DASSL, is about another method; it is not reproduced here.",
             digits(rsd.break_away(), 4),
             digits(rs.break_away(), 4),
             digits(rsv.break_away(), 4),

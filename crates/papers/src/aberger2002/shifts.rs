@@ -40,7 +40,8 @@ struct Run {
     found: Found,
 }
 
-/// Ideal, then the printed sets, then those with z frozen while a clutch is open as in the paper's listing; at the paper's tolerance and output points.
+/// Ideal, then the printed sets, then those with z frozen while a clutch is open as in the paper's listing; at the
+/// paper's tolerance and output points.
 fn boxes() -> Result<Vec<Run>, Error> {
     let interval = 1e-3;
     let ideal = Experiment::new(IDEAL).tolerance("Dopri5", 1e-6, 1e-6);
@@ -153,7 +154,10 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         document.figure(
             &format!("figure{figure}"),
             chart::draw(&format!("Figure {figure}: torques of the {what}, {}", printed.label), 2, &panels),
-            format!("Figure {figure}: torques of the {what}: LuGre with z frozen while open (the paper's listing) and with z following its law; below, ideal."),
+            format!(
+                "Figure {figure}: torques of the {what}: LuGre with z frozen while open (the paper's listing) and \
+                with z following its law; below, ideal."
+            ),
         );
     }
     // the ramp is not printed: the same with normal forces that jump, at the ends of all steps
@@ -171,7 +175,8 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     document.figure(
         "figure10_11_jump",
         chart::draw("Figures 10 and 11 with normal forces that jump, at every step", 2, &panels),
-        "The experiment of figures 10 and 11 with normal forces that jump: elements that close at slip with frozen bristles have a peak of N σ₁ω, those whose bristles followed the slip do not.",
+        "The experiment of figures 10 and 11 with normal forces that jump: elements that close at slip with frozen \
+         bristles have a peak of N σ₁ω, those whose bristles followed the slip do not.",
     );
     for (k, clutch) in CLUTCHES.iter().enumerate() {
         document.note(format!("gearbox.jump.{clutch}.frozen"), most(&jump_frozen.found, TORQUE + k));
@@ -216,11 +221,14 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     let peak = |b: &Run| digits(most(&b.found, TORQUE), 4);
     let least = |b: &Run| digits(b.found.column(ACCELERATION).iter().fold(f64::INFINITY, |least, &a| least.min(a)), 2);
     document.words(format!(
-        "Rows every 1 ms, as in the paper; `Radau5` and `Dopri5` at 1e-6. The speed of the load differs from that with ideal clutches by {} % of its largest value with the data of table 6, \
-         {} % with σ₀ = 1e4, {} % with σ₁ = 30. What the paper says of its box holds here too: C2 never exceeds N μ = 5 N·m; C1 does with σ₁ = 300 ({}), more so with σ₀ = 1e4 ({}), and not \
-         with σ₁ = 30 ({}); with less damping the torques swing when a clutch catches, and the acceleration of the load goes down to {} rad/s² ({} with table 6). Not found here: the \
-         paper's shift is over slightly sooner with LuGre clutches, and sooner still with σ₀ = 1e4; in this box second gear takes {} ms with ideal clutches, {} with the data of table 6 and {} with σ₀ = 1e4. \
-         B1 has its large peak at 1.5 s with ideal clutches as well: for 50 ms B1 and B2 hold at once.",
+        "Rows every 1 ms, as in the paper; `Radau5` and `Dopri5` at 1e-6. The speed of the load differs from that with \
+         ideal clutches by {} % of its largest value with the data of table 6, {} % with σ₀ = 1e4, {} % with σ₁ = 30. \
+         What the paper says of its box holds here too: C2 never exceeds N μ = 5 N·m; C1 does with σ₁ = 300 ({}), more \
+         so with σ₀ = 1e4 ({}), and not with σ₁ = 30 ({}); with less damping the torques swing when a clutch catches, \
+         and the acceleration of the load goes down to {} rad/s² ({} with table 6). Not found here: the paper's shift \
+         is over slightly sooner with LuGre clutches, and sooner still with σ₀ = 1e4; in this box second gear takes {} \
+         ms with ideal clutches, {} with the data of table 6 and {} with σ₀ = 1e4. B1 has its large peak at 1.5 s with \
+         ideal clutches as well: for 50 ms B1 and B2 hold at once.",
         digits(100.0 * differences[0], 2),
         digits(100.0 * differences[1], 2),
         digits(100.0 * differences[2], 2),
@@ -234,7 +242,11 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         second(&boxes[2]),
     ));
     document.words(format!(
-        "**With z frozen while a clutch is open**, as in the paper's listing, the largest torques at these output points are {} N·m (C1), {} (B1) and {} (B2) with the data of table 6, against {}, {} and {} with z following its law: with normal forces that rise over 50 ms the bristles are bent before the clutch presses. The ramp is not printed. With normal forces that jump the largest torques of C1, C2, B1, B2 are {} N·m frozen and {} with z following its law; a section below has bands over the ramp.",
+        "**With z frozen while a clutch is open**, as in the paper's listing, the largest torques at these output \
+         points are {} N·m (C1), {} (B1) and {} (B2) with the data of table 6, against {}, {} and {} with z following \
+         its law: with normal forces that rise over 50 ms the bristles are bent before the clutch presses. The ramp is \
+         not printed. With normal forces that jump the largest torques of C1, C2, B1, B2 are {} N·m frozen and {} with \
+         z following its law; a section below has bands over the ramp.",
         digits(most(&boxes[4].found, TORQUE), 4),
         digits(most(&boxes[4].found, TORQUE + 2), 4),
         digits(most(&boxes[4].found, TORQUE + 3), 4),
@@ -262,7 +274,8 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     );
     document.claim(
         "figure 14",
-        "With less damping the load's acceleration oscillates and is negative; peaks are higher than with standard clutches",
+        "With less damping the load's acceleration oscillates and is negative; peaks are higher than with standard \
+         clutches",
         verdict(lowest(&boxes[3]) < lowest(&boxes[1]) - 0.1),
         format!("least {} rad/s² against {} with σ₁ = 300", digits(lowest(&boxes[3]), 2), digits(lowest(&boxes[1]), 2)),
     );
@@ -270,7 +283,13 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         "figures 9 and 12",
         "Shifts are slightly quicker with LuGre clutches, and quicker still with σ₀ = 1e4",
         Verdict::NotComparable,
-        format!("second gear after {} ms ideal, {} and {} with LuGre: not found here; the sign depends on data that are not printed (bands)", second(&boxes[0]), second(&boxes[1]), second(&boxes[2])),
+        format!(
+            "second gear after {} ms ideal, {} and {} with LuGre: not found here; the sign depends on data that \
+            are not printed (bands)",
+            second(&boxes[0]),
+            second(&boxes[1]),
+            second(&boxes[2])
+        ),
     );
     if effort == Effort::Full {
         for b in &boxes {

@@ -156,6 +156,11 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
             Style::Dashed,
         ));
     }
-    document.figure("figure14", chart::draw("Figure 14: the transitions", 2, &panels), "Figure 14: largest eigenvalue in the transitions, and eq. (17): they agree while the mass slips, not while it sticks.");
+    document.figure(
+        "figure14",
+        chart::draw("Figure 14: the transitions", 2, &panels),
+        "Figure 14: largest eigenvalue \
+        in the transitions, and eq. (17): they agree while the mass slips, not while it sticks.",
+    );
     Ok(())
 }

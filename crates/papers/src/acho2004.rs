@@ -12,6 +12,7 @@ use super::random::Random;
 use super::scoreboard::Verdict;
 use super::series::interpolate;
 use super::{Effort, Progress};
+use crate::series::range;
 use bristle::Error;
 use bristle_plot::chart::{self, Panel, Style};
 
@@ -101,8 +102,7 @@ fn limit_cycle(document: &mut Document, progress: &Progress) -> Result<(), Error
     // the last third: how far it still goes to and fro
     let swing = |found: &Found| {
         let late: Vec<f64> = found.t.iter().zip(found.column(0)).filter(|(t, _)| **t > 66.0).map(|(_, x)| *x).collect();
-        let (low, high) =
-            late.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
+        let (low, high) = range(late.iter().copied());
         high - low
     };
     let (first, second) = (swing(&found[0]), swing(&found[1]));
@@ -111,7 +111,7 @@ fn limit_cycle(document: &mut Document, progress: &Progress) -> Result<(), Error
     document.claim(
         "section III.A, figure 2",
         "PID control with friction has a limit cycle, with both models",
-        if first > 0.01 && second > 0.01 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(first > 0.01 && second > 0.01),
         format!("still {} m and {} m to and fro after 66 s", digits(first, 3), digits(second, 3)),
     );
     document.words(format!(
@@ -157,7 +157,7 @@ fn stick_slip(document: &mut Document, progress: &Progress) -> Result<(), Error>
     document.claim(
         "section III.B, figure 4",
         "Both models show stick-slip",
-        if slips(&found[0]) > 0 && slips(&found[1]) > 0 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(slips(&found[0]) > 0 && slips(&found[1]) > 0),
         format!("{} slips in 15 s with the first-order model, {} with the second", slips(&found[0]), slips(&found[1])),
     );
     document.words(format!(
@@ -244,7 +244,7 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
                 .curve("force applied", found.column(0), &applied, Style::Dashed),
         );
         let x = found.column(0).iter().map(|x| 1e6 * x);
-        spans.push(x.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x))));
+        spans.push(range(x));
     }
     let w = found[1].column(2);
     panels.push(Panel::new("w of the second-order model", "time, s", "w").curve("", &found[1].t, w, Style::Line));
@@ -309,7 +309,7 @@ fn bands(document: &mut Document) -> Result<(), Error> {
         let found = both(&run, &["slide.position"])?;
         let span = |found: &Found| {
             let x = found.column(0).iter();
-            let (low, high) = x.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
+            let (low, high) = range(x.copied());
             high - low
         };
         let spans = [span(&found[0]), span(&found[1])];
@@ -365,7 +365,7 @@ fn nonlinear_function(document: &mut Document) {
     document.claim(
         "section IV, figure 8",
         "f(0) = 0, f′(0) < 0, f goes to ±∞ with w; α sets the active region",
-        if holds { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(holds),
         format!(
             "f′(0) = {}; w f(w) < 0 within ±√α = ±{}, but f′ ≤ 0 only within ±√(α/3) = ±{}",
             digits(slope, 3),
@@ -426,7 +426,7 @@ fn bounds(document: &mut Document, effort: Effort, progress: &Progress) -> Resul
             if let Some(reason) = found.failure {
                 return Err(Error::Unsupported { name: "bounds".into(), what: reason });
             }
-            let most = |k: usize| found.column(k).iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+            let most = |k: usize| found.magnitude(k);
             beyond += usize::from(most(1) > printed);
             (most_z, most_w, fastest) = (most_z.max(most(0)), most_w.max(most(1)), fastest.max(most(2)));
             if k < 6 {
@@ -476,7 +476,7 @@ fn bounds(document: &mut Document, effort: Effort, progress: &Progress) -> Resul
     document.claim(
         "property 1",
         "∣w∣ enters and keeps within (bα)^⅓ for ∣v∣ ≤ b",
-        if holds { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(holds),
         format!(
             "b = 0.01: the bound is {}, w reaches {}; true is max(∣w₀∣, largest root of w³/α − w = b) = {}",
             digits(document.value("bounds.0.01.printed"), 3),

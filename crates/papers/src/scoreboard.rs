@@ -37,6 +37,11 @@ const VERDICTS: [Verdict; 6] = [
 ];
 
 impl Verdict {
+    /// Reproduced where the claim holds here, contradicted otherwise.
+    pub fn of(holds: bool) -> Self {
+        if holds { Self::Reproduced } else { Self::Contradicted }
+    }
+
     fn label(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",

@@ -46,6 +46,12 @@ pub fn difference((t, x): (&[f64], &[f64]), (base_t, base_x): (&[f64], &[f64])) 
     Difference { max: errors.iter().fold(0.0, |most: f64, &e| most.max(e)), rms }
 }
 
+/// Smallest and largest of some values; (∞, −∞) of none.
+pub fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    values.into_iter().fold(none, |(low, high), x| (low.min(x), high.max(x)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -231,15 +231,21 @@ fn tables(document: &mut Document, name: &str, rows: &[Row]) {
     document.table(&format!("{name}_steps"), &head, rest.collect());
 }
 
+/// Largest torque while the inertia slows down below 0.01 rad/s, ten times the Stribeck velocity.
+fn stop(found: &Found) -> f64 {
+    let (torque, speed) = (found.column(0), found.column(2));
+    let is_stopping = |k: &usize| speed[*k] > 0.0 && speed[*k] < 0.01 && speed[*k] < speed[*k - 1];
+    (1..speed.len()).filter(is_stopping).map(|k| torque[k]).fold(0.0, f64::max)
+}
+
 /// What became of the claims of both tables.
 fn verdicts(document: &mut Document, lugre: &[Row], classic: &[Row]) {
     let steps = |rows: &[Row], name: &str| rows.iter().find(|row| row.way.name == name).map_or(0, Row::steps);
-    let verdict = |holds: bool| if holds { Verdict::Reproduced } else { Verdict::Contradicted };
     let fixed = ["rk4", "euler", "mixed"].map(|name| steps(lugre, name));
     document.claim(
         "table 2",
         "Steps of RKFIX4, EULER and MIXED MODE: 25,000, 30,000, 12,500",
-        verdict(fixed == [25_000, 30_000, 12_500]),
+        Verdict::of(fixed == [25_000, 30_000, 12_500]),
         fixed.map(count).join(", "),
     );
     document.claim(
@@ -253,7 +259,7 @@ fn verdicts(document: &mut Document, lugre: &[Row], classic: &[Row]) {
     document.claim(
         "table 3",
         "Classic friction has 9 events",
-        verdict(3 * slips == 9),
+        Verdict::of(3 * slips == 9),
         format!("{slips} slips; the Modelica element changes its mode three times at each: {}", 3 * slips),
     );
     document.claim(
@@ -268,13 +274,31 @@ fn verdicts(document: &mut Document, lugre: &[Row], classic: &[Row]) {
     document.claim(
         "sections 1.2 and 1.3, figure 6",
         "LuGre breaks away at about 1.48 N·m at a tolerance of 1e-6 and at fixed steps, classic friction at 1.5",
-        verdict(holds),
+        Verdict::of(holds),
         format!(
             "{}, {}; {}",
             digits(torque("radau5"), 4),
             digits(torque("rk4"), 4),
             digits(classic.first().map_or(f64::NAN, |row| row.by_step.largest(0)), 4)
         ),
+    );
+    // τ_v of table 1 is 0.4, so σ₁ may be 0.8
+    let (sigma1, passive) = (316.23, 1.0 * 0.4 / (1.5 - 1.0));
+    document.claim(
+        "section 1.2",
+        "The data of table 1 do not satisfy the passivity inequality σ₁ ≤ τ_C τ_v/(τ_S − τ_C)",
+        Verdict::of(sigma1 > passive),
+        format!("{sigma1} against {passive}"),
+    );
+    let radau5 = lugre.iter().find(|row| row.way.name == "radau5").map_or(f64::NAN, |row| stop(&row.by_step));
+    let ideal = classic.first().map_or(f64::NAN, |row| stop(&row.by_step));
+    document.note("lugre.stop", radau5);
+    document.note("classic.stop", ideal);
+    document.claim(
+        "section 1.3, figure 6",
+        "LuGre torque has peaks when the inertia stops, classic friction has none",
+        Verdict::of(radau5 > 1.02 && ideal < 1.01),
+        format!("largest torque below 0.01 rad/s before a stop: {} and {} N·m", digits(radau5, 4), digits(ideal, 4)),
     );
 }
 

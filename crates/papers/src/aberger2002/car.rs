@@ -67,8 +67,7 @@ fn with(set: Set) -> Experiment {
 /// The same with ideal clutches.
 fn ideal() -> Experiment {
     let law = "Coulomb(coulomb: 0.12, stiction: 0.144)";
-    let run = Experiment::new(AUTOMATIC).keep(&CHANNELS);
-    ELEMENTS.iter().fold(run, |run, name| run.set(&format!("couplings.{name}.friction"), law))
+    Experiment::new(AUTOMATIC).keep(&CHANNELS).couplings(&ELEMENTS, "friction", law)
 }
 
 /// A run of the car.
@@ -84,10 +83,6 @@ struct Run {
 fn measure(set: Set) -> Result<Run, Error> {
     let run = with(set).tolerance("Radau5", 1e-4, 1e-4);
     Ok(Run { set, found: run.run()?, by_step: run.every_step().run()?, fixed: with(set).step("RealTime", 1e-3).run()? })
-}
-
-fn most(found: &Found, k: usize) -> f64 {
-    found.column(k).iter().fold(0.0_f64, |most, x| most.max(x.abs()))
 }
 
 /// How much velocity is lost from one row to a later one, within a second of the shift into fourth gear.
@@ -109,7 +104,7 @@ fn explicit(step: f64) -> Result<bool, Error> {
     let mut sim = run.simulation()?;
     for stop in [0.3, 0.6, 1.0, 1.5] {
         let part = run.go_on(&mut sim, stop)?;
-        if part.failure.is_some() || most(&part, 0) > 10.0 {
+        if part.failure.is_some() || part.magnitude(0) > 10.0 {
             return Ok(false);
         }
         ELEMENTS.iter().try_for_each(|name| kick_coupling(&mut sim, name))?;
@@ -148,7 +143,7 @@ fn bands(document: &mut Document) -> Result<(), Error> {
         ("normal forces × 2", forces(2.0)),
     ];
     let rows = cases.par_iter().map(|(name, set)| -> Result<Vec<String>, Error> {
-        let apply = |run: Experiment| set.iter().fold(run, |run, (path, value)| run.set(path, value));
+        let apply = |run: Experiment| run.set_all(set.iter().cloned());
         let bristles = || apply(with(Set { sigma0: 1e5, sigma1: 0.03, is_frozen: true, jumps: false }));
         let (ideal, lugre) =
             (apply(ideal()).tolerance("Radau5", 1e-5, 1e-6).run()?, bristles().tolerance("Radau5", 1e-4, 1e-4).run()?);
@@ -158,8 +153,8 @@ fn bands(document: &mut Document) -> Result<(), Error> {
             (*name).into(),
             digits(loss(&ideal), 2),
             digits(loss(&lugre), 2),
-            digits(most(&ideal, 1), 3),
-            digits(most(&lugre, 1), 3),
+            digits(ideal.magnitude(1), 3),
+            digits(lugre.magnitude(1), 3),
             digits(apart, 2),
         ])
     });
@@ -217,10 +212,10 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
                 steps,
                 digits(apart(&run.found, &ideal), 2),
                 digits(loss(&run.found), 2),
-                digits(most(&run.found, 1), 3),
-                digits(most(&run.by_step, 1), 3),
+                digits(run.found.magnitude(1), 3),
+                digits(run.by_step.magnitude(1), 3),
                 digits(apart(&run.fixed, &run.found), 2),
-                digits(most(&run.fixed, 1), 3),
+                digits(run.fixed.magnitude(1), 3),
             ],
         }
     });
@@ -251,11 +246,11 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     document.note("car.ideal.loss", loss(&ideal));
     for (name, run) in [("law", law), ("frozen", frozen), ("jump", jump)] {
         document.note(format!("car.{name}.loss"), loss(&run.found));
-        document.note(format!("car.{name}.acceleration"), most(&run.by_step, 1));
+        document.note(format!("car.{name}.acceleration"), run.by_step.magnitude(1));
         document.note(format!("car.{name}.real_time"), apart(&run.fixed, &run.found));
     }
     // the fastest slip of the sliding eigenvalue
-    let fastest = (2..CHANNELS.len()).map(|k| most(&ideal, k)).fold(0.0, f64::max);
+    let fastest = (2..CHANNELS.len()).map(|k| ideal.magnitude(k)).fold(0.0, f64::max);
     let lambda = 1e5 * fastest / 0.12;
     document.note("car.lambda", lambda);
     let tried: &[f64] = if effort == Effort::Full { &[1e-3, 1e-4, 1e-5, 2e-6] } else { &[1e-3, 1e-4] };
@@ -306,8 +301,8 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         tried.iter().map(|h| digits(1e6 * h, 2)).collect::<Vec<_>>().join(", "),
         digits(loss(&ideal), 2),
         digits(loss(&law.found), 2),
-        digits(most(&law.by_step, 1), 2),
-        digits(most(&jump.by_step, 1), 2),
+        digits(law.by_step.magnitude(1), 2),
+        digits(jump.by_step.magnitude(1), 2),
     ));
     document.claim(
         "section 2.2.2",
@@ -346,24 +341,24 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         format!(
             "the height is N σ₁ω over a mass, for g/(σ₀ω): {} m/s² here with jumps, {} with ramps; the paper prints \
              none of N, ω and mass",
-            digits(most(&jump.by_step, 1), 2),
-            digits(most(&law.by_step, 1), 2)
+            digits(jump.by_step.magnitude(1), 2),
+            digits(law.by_step.magnitude(1), 2)
         ),
     );
     // σ₀ = 1e4 with growing σ₁, normal forces that jump
     let jumps: Vec<f64> =
-        runs.iter().filter(|run| run.set.jumps && run.set.sigma0 < 1e5).map(|run| most(&run.by_step, 1)).collect();
+        runs.iter().filter(|run| run.set.jumps && run.set.sigma0 < 1e5).map(|run| run.by_step.magnitude(1)).collect();
     if jumps.len() == 4 {
-        let grows = jumps.windows(2).all(|pair| pair[0] < pair[1]) && jumps[1] > most(&jump.by_step, 1);
+        let grows = jumps.windows(2).all(|pair| pair[0] < pair[1]) && jumps[1] > jump.by_step.magnitude(1);
         document.claim(
             "section 2.2.2",
             "The peaks of the acceleration grow with more damping and with less stiffness",
-            if grows { Verdict::Reproduced } else { Verdict::Contradicted },
+            Verdict::of(grows),
             format!(
                 "z frozen, forces that jump, σ₀ = 1e4: {} m/s² for σ₁ = 0.003, 0.03, 0.3, 3; {} for σ₀ = 1e5, σ₁ = \
                  0.03",
                 jumps.iter().map(|a| digits(*a, 2)).collect::<Vec<_>>().join(", "),
-                digits(most(&jump.by_step, 1), 2)
+                digits(jump.by_step.magnitude(1), 2)
             ),
         );
     }

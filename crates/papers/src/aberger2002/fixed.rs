@@ -32,7 +32,7 @@ struct Row<'a> {
 
 /// The box with a set of bristles and an inertia of the small shafts.
 fn with(set: &Set, inertia: f64) -> Experiment {
-    values(set, inertia).into_iter().fold(Experiment::new(GEARBOX), |run, (path, value)| run.set(&path, value))
+    Experiment::new(GEARBOX).set_all(values(set, inertia))
 }
 
 /// Speeds of the output every 5 ms, or nothing if the run failed; and the fastest slip of any element.
@@ -109,18 +109,13 @@ struct Limits {
 
 fn boxes(effort: Effort) -> Vec<Slow> {
     let set = &SETS[0];
-    let frozen =
-        |run: Experiment| CLUTCHES.iter().fold(run, |run, name| run.set(&format!("couplings.{name}.open"), "Frozen"));
+    let frozen = |run: Experiment| run.couplings(&CLUTCHES, "open", "Frozen");
     let stribeck = |run: Experiment| {
-        CLUTCHES.iter().fold(run, |run, name| {
-            run.number(&format!("couplings.{name}.friction.stiction"), 0.501)
-                .number(&format!("couplings.{name}.friction.stribeck_velocity"), 0.5)
-        })
+        let run = run.couplings(&CLUTCHES, "friction.stiction", "0.501");
+        run.couplings(&CLUTCHES, "friction.stribeck_velocity", "0.5")
     };
     let hundredfold = |run: Experiment| {
-        CLUTCHES.iter().fold(run.set("joints.input.drive", "Effort(Constant(150.0))"), |run, name| {
-            run.number(&format!("couplings.{name}.load.max"), 1000.0)
-        })
+        run.set("joints.input.drive", "Effort(Constant(150.0))").couplings(&CLUTCHES, "load.max", "1000.0")
     };
     let slow = |name, label, run| Slow { name, label, run, is_fast: false, level: set.coulomb };
     let mut boxes = vec![
@@ -132,16 +127,20 @@ fn boxes(effort: Effort) -> Vec<Slow> {
     if effort == Effort::Full {
         boxes.push(slow("law_1", "table 6, J = 1", with(set, 1.0)));
         boxes.push(slow("frozen_1", "… z frozen while open", frozen(with(set, 1.0))));
+        boxes.push(slow("stribeck_1", "… stiction 0.501, ω_s = 0.5", stribeck(with(set, 1.0))));
     }
     boxes
 }
 
+/// The steps tried: one far beyond the limit fails early, one far below it takes long.
+fn ladder(effort: Effort) -> &'static [f64] {
+    if effort == Effort::Full { &SMALL } else { &SMALL[..5] }
+}
+
 fn limits(slow: &Slow, effort: Effort) -> Result<Limits, Error> {
     let (reference, fastest) = tight(&slow.run)?;
-    // what is far beyond the limit fails early; what is far below it takes long
-    let ladder: &[f64] = if effort == Effort::Full { &SMALL } else { &SMALL[..5] };
     let longest = |is_kicked: bool| -> Result<Option<f64>, Error> {
-        for &step in ladder {
+        for &step in ladder(effort) {
             if error(&slow.run, "Rk4", step, is_kicked, &reference)?.is_some_and(|error| error < WRONG) {
                 return Ok(Some(step));
             }
@@ -166,7 +165,10 @@ fn write_explicit(document: &mut Document, effort: Effort) -> Result<(), Error> 
          bristles sit at σ₀z = g exactly and ż is exactly zero. The runs of the last column but one have bristles \
          moved by one unit in the last place at five instants, as all runs of this section.",
     );
-    let micro = |step: Option<f64>| step.map_or("none tried".into(), |h| digits(1e6 * h, 3));
+    let shortest = *ladder(effort).last().unwrap_or(&f64::NAN);
+    let micro = |step: Option<f64>| {
+        step.map_or_else(|| format!("none down to {}", digits(1e6 * shortest, 3)), |h| digits(1e6 * h, 3))
+    };
     let rows = boxes.iter().zip(&found).map(|(slow, found)| {
         let lambda = SETS[0].sigma0 * found.fastest / slow.level;
         let at = |step: Option<f64>| step.map_or("–".into(), |h| digits(h * lambda, 2));

@@ -219,7 +219,7 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
     document.claim(
         "section 1.3",
         "Mixed-mode integration converges up to 2 ms",
-        if up_to("mixed") >= 2.0 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(up_to("mixed") >= 2.0),
         format!("right up to {} ms, bounded beyond; what counts as converging is not said", up_to("mixed")),
     );
     document.claim(

@@ -111,7 +111,7 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
     document.claim(
         "section 2.1.2",
         "A one-way clutch locked while z < 0, with c_max = 100 times the normal force",
-        if softness < 0.01 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(softness < 0.01),
         format!(
             "locks and lets go as an ideal one to {} rad/s; the paper shows no experiment with it",
             digits(softness, 2)

@@ -173,14 +173,13 @@ fn remaining(document: &mut Document, effort: Effort) -> Result<(), Error> {
     }
     ways.extend([1e-4, 1e-6, 1e-8].map(|tol| ("Radau5", format!("Error(rtol: {tol:?}, atol: {tol:?})"))));
     let run = |method: &str, control: &str, set: usize| -> Result<[f64; 2], Error> {
-        let found = values(&SETS[set], INERTIAS[1])
-            .into_iter()
-            .fold(Experiment::new(GEARBOX), |run, (path, value)| run.set(&path, value))
+        let found = Experiment::new(GEARBOX)
+            .set_all(values(&SETS[set], INERTIAS[1]))
             .solver(method, control)
             .every_step()
             .keep(&["c1.friction", "b1.friction"])
             .run()?;
-        Ok([0, 1].map(|k| found.column(k).iter().fold(0.0, |most: f64, x| most.max(x.abs()))))
+        Ok([0, 1].map(|k| found.magnitude(k)))
     };
     let jobs: Vec<(usize, usize)> = (0..ways.len()).flat_map(|way| (0..3).map(move |set| (way, set))).collect();
     let peaks = jobs

@@ -5,6 +5,7 @@ use super::super::experiment::{Experiment, Found};
 use super::super::{Effort, Progress};
 use super::{ALPHA, EPSILON, SLIDER, program};
 use crate::scoreboard::Verdict;
+use crate::series::range;
 use bristle::Error;
 use bristle::friction::Law;
 use bristle_plot::chart::{self, Panel, Style};
@@ -104,7 +105,7 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     // as the text measures it: y₃ during the period of maximum slip, half of peak to peak
     let half = |t: &[f64], y3: &[f64]| -> f64 {
         let near = t.iter().zip(y3).filter(|(t, _)| (**t - fastest).abs() < WINDOW).map(|(_, y3)| *y3);
-        let (low, high) = near.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), y| (low.min(y), high.max(y)));
+        let (low, high) = range(near);
         0.5 * (high - low)
     };
     let spread = half(&loose.t, &y3);
@@ -116,11 +117,7 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         "figures 12 and 15",
         "At RelTol 1e-4 the friction force rings while the mass slips, y₃ by about 0.01 %; at 1e-8 the ringing largely \
          disappears",
-        if loud > 10.0 * quiet && (0.5..2.0).contains(&(spread / 1e-4)) {
-            Verdict::Reproduced
-        } else {
-            Verdict::Contradicted
-        },
+        Verdict::of(loud > 10.0 * quiet && (0.5..2.0).contains(&(spread / 1e-4))),
         format!(
             "y₃ rings by {} % (`Dopri5`) and {} % (ode45 by its published rule, all its output points) about τ = {}; \
              it is the textbook step rule that rings, not the friction: with the PI rule it does not",

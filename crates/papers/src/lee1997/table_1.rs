@@ -158,7 +158,7 @@ fn ratios(document: &mut Document, claims: &[Claimed], pendulums: &[Pendulum; 2]
                 .zip(of(rows_of, b))
                 .map_or(f64::NAN, |(a, b)| a.evaluations as f64 / b.evaluations as f64);
             rows.push(vec![
-                format!("{} over {}", label(a), label(b).to_lowercase()),
+                format!("{} over {}{}", label(a), label(b)[..1].to_lowercase(), &label(b)[1..]),
                 pendulum.name.into(),
                 digits(prints[k], 3),
                 shown(&ours[k]),

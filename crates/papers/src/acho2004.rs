@@ -10,9 +10,8 @@ use super::document::{Document, digits};
 use super::experiment::{Experiment, Found, PaperScene, paper_scene};
 use super::random::Random;
 use super::scoreboard::Verdict;
-use super::series::interpolate;
+use super::series::{interpolate, range};
 use super::{Effort, Progress};
-use crate::series::range;
 use bristle::Error;
 use bristle_plot::chart::{self, Panel, Style};
 
@@ -307,12 +306,7 @@ fn bands(document: &mut Document) -> Result<(), Error> {
             .set("joints.slide.drive", format!("Effort(Table([{}]))", points.join(", ")))
             .number("duration", 140.0 * factor);
         let found = both(&run, &["slide.position"])?;
-        let span = |found: &Found| {
-            let x = found.column(0).iter();
-            let (low, high) = range(x.copied());
-            high - low
-        };
-        let spans = [span(&found[0]), span(&found[1])];
+        let spans = found.map(|found| found.range(0)).map(|(low, high)| high - low);
         document.note(format!("bands.ramp.{factor}.second"), spans[1]);
         rows.push(vec![format!("ramps of the force × {factor}"), digits(1e6 * spans[0], 3), digits(spans[1], 3)]);
     }

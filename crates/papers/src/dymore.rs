@@ -440,3 +440,18 @@ fn creep(document: &mut Document) -> Result<(), Error> {
     ));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_interpolated_or_bounded() {
+        let point = |steps, error| Point { setting: 1.0, steps, evaluations: 0, seconds: 0.0, error };
+        let curve = Curve { label: String::new(), points: vec![point(100, 1e-3), point(200, 1e-5)] };
+        let steps = |error| curve.at(error, |point| point.steps as f64);
+        assert!(steps(1e-4).is_some_and(|steps| (steps - 20_000_f64.sqrt()).abs() < 1e-9));
+        // even the loosest is more accurate; none is accurate enough
+        assert_eq!((steps(1e-2), steps(1e-6)), (Some(100.0), None));
+    }
+}

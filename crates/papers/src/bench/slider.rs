@@ -5,8 +5,7 @@
 //!
 //! - *bounded*: speeds stay below twice the true largest, 0.3698 m/s, and friction below 1.6 N (it is 1.4766 N);
 //! - *right*: besides, the block ends within 1/38 of its way, 1.2726 m, of where it should: what the report on
-//! aberger2002 asks of its bearing,
-//!   0.05 rad of 1.9 rad.
+//!   aberger2002 asks of its bearing, 0.05 rad of 1.9 rad.
 //!
 //! A method that damps what it does not resolve stays bounded long after it has ceased to be right.
 

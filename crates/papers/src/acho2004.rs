@@ -10,7 +10,7 @@ use super::document::{Document, digits};
 use super::experiment::{Experiment, Found, PaperScene, paper_scene};
 use super::random::Random;
 use super::scoreboard::Verdict;
-use super::series::interpolate;
+use super::series::{interpolate, range};
 use super::{Effort, Progress};
 use bristle::Error;
 use bristle_plot::chart::{self, Panel, Style};
@@ -22,8 +22,8 @@ const PRESLIDING: PaperScene = paper_scene!("acho2004/presliding.ron");
 const BOUNDS: PaperScene = paper_scene!("acho2004/bounds.ron");
 
 /// The second-order model with the parameters of table I.
-const SECOND: &str = "LuGre2(sigma0: 1e5, sigma1: 316.22776601683796, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 1e-3, \
-                      alpha: 3.0, beta: 1.0)";
+const SECOND: &str = "LuGre2(sigma0: 1e5, sigma1: 316.22776601683796, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, \
+    stribeck_velocity: 1e-3, alpha: 3.0, beta: 1.0)";
 const ALPHA: f64 = 3.0;
 const SIGMA0: f64 = 1e5;
 const SIGMA2: f64 = 0.4;
@@ -33,16 +33,20 @@ const STICTION: f64 = 1.5;
 const FORCE_T: [f64; 6] = [0.0, 20.0, 40.0, 80.0, 100.0, 140.0];
 const FORCE: [f64; 6] = [0.0, 1.425, 1.425, -1.425, -1.425, 1.425];
 
-/// Where the mass of the second-order stick-slip is after 15 s, m: `tests/witnesses/acho2004_stick_slip.py` prints it to 10⁻¹¹.
+/// Where the mass of the second-order stick-slip is after 15 s, m: `tests/witnesses/acho2004_stick_slip.py` prints it
+/// to 10⁻¹¹.
 const POSITION_AT_15: f64 = 0.439951342511893;
 
 /// The report.
 pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     let mut document = Document::new("acho2004", "acho2004 — Acho, Moreno, Guerra: Second-order LuGre friction model");
     document.words(
-        "The paper adds a second bristle state w to LuGre friction, with the dynamics of a van der Pol oscillator's nonlinearity, and shows five experiments with both \
-         models. It prints no numbers but the parameters, and of the figures we have the captions and what the text says of them, so axes and scales are ours. The bias and amplitude of the velocity in figures 5 and 6 are not printed: \
-         1.5 ± 1 mm/s is ours, after Canudas de Wit et al.; so are the ramps of figure 7. The last section has bands over both. The scenes are in `scenes/papers/acho2004`.",
+        "The paper adds a second bristle state w to LuGre friction, with the dynamics of a van der Pol oscillator's \
+         nonlinearity, and shows five experiments with both models. It prints no numbers but the parameters, and of \
+         the figures we have the captions and what the text says of them, so axes and scales are ours. The bias and \
+         amplitude of the velocity in figures 5 and 6 are not printed: 1.5 ± 1 mm/s is ours, after Canudas de Wit et \
+         al.; so are the ramps of figure 7. The last section has bands over both. The scenes are in \
+         `scenes/papers/acho2004`.",
     );
     limit_cycle(&mut document, progress)?;
     stick_slip(&mut document, progress)?;
@@ -97,8 +101,7 @@ fn limit_cycle(document: &mut Document, progress: &Progress) -> Result<(), Error
     // the last third: how far it still goes to and fro
     let swing = |found: &Found| {
         let late: Vec<f64> = found.t.iter().zip(found.column(0)).filter(|(t, _)| **t > 66.0).map(|(_, x)| *x).collect();
-        let (low, high) =
-            late.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
+        let (low, high) = range(late.iter().copied());
         high - low
     };
     let (first, second) = (swing(&found[0]), swing(&found[1]));
@@ -107,11 +110,12 @@ fn limit_cycle(document: &mut Document, progress: &Progress) -> Result<(), Error
     document.claim(
         "section III.A, figure 2",
         "PID control with friction has a limit cycle, with both models",
-        if first > 0.01 && second > 0.01 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(first > 0.01 && second > 0.01),
         format!("still {} m and {} m to and fro after 66 s", digits(first, 3), digits(second, 3)),
     );
     document.words(format!(
-        "Neither arrives: after 66 s the position still goes to and fro by {} m with the first-order model and by {} m with the second.",
+        "Neither arrives: after 66 s the position still goes to and fro by {} m with the first-order model and by {} m \
+         with the second.",
         digits(first, 3),
         digits(second, 3)
     ));
@@ -152,11 +156,13 @@ fn stick_slip(document: &mut Document, progress: &Progress) -> Result<(), Error>
     document.claim(
         "section III.B, figure 4",
         "Both models show stick-slip",
-        if slips(&found[0]) > 0 && slips(&found[1]) > 0 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(slips(&found[0]) > 0 && slips(&found[1]) > 0),
         format!("{} slips in 15 s with the first-order model, {} with the second", slips(&found[0]), slips(&found[1])),
     );
     document.words(format!(
-        "Slips in 15 s: {} with the first-order model, {} with the second. w goes to {} and adds {} N to friction for good, so that break-away comes later. The second-order run ends at {} m, within {} m of an independent script (`acho2004_stick_slip.py`).",
+        "Slips in 15 s: {} with the first-order model, {} with the second. w goes to {} and adds {} N to friction for \
+         good, so that break-away comes later. The second-order run ends at {} m, within {} m of an independent script \
+         (`acho2004_stick_slip.py`).",
         slips(&found[0]),
         slips(&found[1]),
         digits(w, 4),
@@ -176,7 +182,8 @@ fn lag(document: &mut Document, progress: &Progress) -> Result<(), Error> {
             format!("Motion(Sum([Ramp(rate: 1.5e-3), Sine(amplitude: {:?}, frequency: {omega:?})]))", 1e-3 / omega);
         let run =
             Experiment::new(LAG).set("joints.slide.drive", drive).every(2.0 * std::f64::consts::PI / omega / 200.0);
-        // bent as the slip asks, and w at 0: a prescribed joint would start both steady, and there would be nothing to see
+        // bent as the slip asks, and w at 0: a prescribed joint would start both steady, and there would be nothing to
+        // see
         let second = run.clone().set("joints.slide.friction", SECOND).set("joints.slide.bristle", "(z: 1e-5, w: 0.0)");
         let found = [
             run.clone().keep(&["slide.velocity", "slide.friction"]).run()?,
@@ -205,12 +212,14 @@ fn lag(document: &mut Document, progress: &Progress) -> Result<(), Error> {
         "section III.C, figures 5 and 6",
         "The second-order model has multi-loop behaviour in the lag curve",
         if drift.iter().all(|d| *d < 1e-6) { Verdict::Explained } else { Verdict::Reproduced },
-        "loop over loop while w climbs from 0 to √α; then every period repeats the one before to rounding: a transient, no property of the cycle",
+        "loop over loop while w climbs from 0 to √α; then every period repeats the one before to rounding: a \
+         transient, no property of the cycle",
     );
     document.words(format!(
-        "Both models lag: friction is larger while the velocity grows. The second-order model draws loop over loop, as the paper says. **The loops belong to a transient:** w leaves 0, climbs to \
-         √α = 1.732, and lifts the curve by σ₂βw. Once it has arrived the loop closes: from the last period but one to the last, friction at the same phase changes by {} N at 1 rad/s \
-         and {} N at 25 rad/s. After that the curve is LuGre's, {} N higher.",
+        "Both models lag: friction is larger while the velocity grows. The second-order model draws loop over loop, as \
+         the paper says. **The loops belong to a transient:** w leaves 0, climbs to √α = 1.732, and lifts the curve by \
+         σ₂βw. Once it has arrived the loop closes: from the last period but one to the last, friction at the same \
+         phase changes by {} N at 1 rad/s and {} N at 25 rad/s. After that the curve is LuGre's, {} N higher.",
         digits(drift[0], 2),
         digits(drift[1], 2),
         digits(SIGMA2 * ALPHA.sqrt(), 3)
@@ -234,7 +243,7 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
                 .curve("force applied", found.column(0), &applied, Style::Dashed),
         );
         let x = found.column(0).iter().map(|x| 1e6 * x);
-        spans.push(x.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x))));
+        spans.push(range(x));
     }
     let w = found[1].column(2);
     panels.push(Panel::new("w of the second-order model", "time, s", "w").curve("", &found[1].t, w, Style::Line));
@@ -247,7 +256,8 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
     document.figure(
         "figure7",
         chart::draw("Figure 7: pre-sliding displacement", 2, &panels),
-        "Figure 7: friction force and applied force over displacement, in metres, for both models; below, what the second does over time.",
+        "Figure 7: friction force and applied force over displacement, in metres, for both models; below, what the \
+         second does over time.",
     );
     let [first, second] = [spans[0].1 - spans[0].0, spans[1].1 - spans[1].0];
     document.note("presliding.span_first", first);
@@ -261,16 +271,20 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
         "Second-order pre-sliding has two vertical jumps and a larger displacement",
         if second > first { Verdict::Explained } else { Verdict::Contradicted },
         format!(
-            "there are the two jumps, and {} m instead of {} µm: with the printed parameters σ₂β√α = {} N makes the mass slide, so it is pre-sliding no longer",
+            "there are the two jumps, and {} m instead of {} µm: with the printed parameters σ₂β√α = {} N makes the \
+             mass slide, so it is pre-sliding no longer",
             digits(1e-6 * second, 3),
             digits(first, 3),
             digits(SIGMA2 * ALPHA.sqrt(), 3)
         ),
     );
     document.words(format!(
-        "The displacement spans {} µm with the first-order model and {} m with the second. The text too calls it bigger with the second, but **with the printed parameters this is no longer pre-sliding:** w settles at {} while the \
-         force is on its way up, which adds σ₂β√α = {} N to friction on that side and takes as much away on the other, where 1.425 N then exceed break-away. The mass slides until its velocity has carried w over to {}, and comes to rest. \
-         At each end of the loop the force changes while the mass stands still: the two vertical parts that the paper calls jumps.",
+        "The displacement spans {} µm with the first-order model and {} m with the second. The text too calls it \
+         bigger with the second, but **with the printed parameters this is no longer pre-sliding:** w settles at {} \
+         while the force is on its way up, which adds σ₂β√α = {} N to friction on that side and takes as much away on \
+         the other, where 1.425 N then exceed break-away. The mass slides until its velocity has carried w over to {}, \
+         and comes to rest. At each end of the loop the force changes while the mass stands still: the two vertical \
+         parts that the paper calls jumps.",
         digits(first, 3),
         digits(1e-6 * second, 3),
         digits(ALPHA.sqrt(), 4),
@@ -280,7 +294,8 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
     Ok(())
 }
 
-/// How the span of figure 7 goes with the ramp, and the climb of figures 5 and 6 with the velocity, neither of which is printed.
+/// How the span of figure 7 goes with the ramp, and the climb of figures 5 and 6 with the velocity, neither of which is
+/// printed.
 fn bands(document: &mut Document) -> Result<(), Error> {
     document.heading("Bands: what the print does not give");
     let mut rows = Vec::new();
@@ -291,12 +306,7 @@ fn bands(document: &mut Document) -> Result<(), Error> {
             .set("joints.slide.drive", format!("Effort(Table([{}]))", points.join(", ")))
             .number("duration", 140.0 * factor);
         let found = both(&run, &["slide.position"])?;
-        let span = |found: &Found| {
-            let x = found.column(0).iter();
-            let (low, high) = x.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(*x), high.max(*x)));
-            high - low
-        };
-        let spans = [span(&found[0]), span(&found[1])];
+        let spans = found.map(|found| found.range(0)).map(|(low, high)| high - low);
         document.note(format!("bands.ramp.{factor}.second"), spans[1]);
         rows.push(vec![format!("ramps of the force × {factor}"), digits(1e6 * spans[0], 3), digits(spans[1], 3)]);
     }
@@ -318,7 +328,10 @@ fn bands(document: &mut Document) -> Result<(), Error> {
         ]);
     }
     document.table("bands_lag", &["figure 5, velocity at 1 rad/s", "w after 50 s", "lift of the curve, N"], rows);
-    document.words("Slower or quicker ramps and other velocities change nothing in kind: the second-order mass slides by metres, and the lag curve is lifted once by σ₂βw.");
+    document.words(
+        "Slower or quicker ramps and other velocities change nothing in kind: the second-order mass slides \
+        by metres, and the lag curve is lifted once by σ₂βw.",
+    );
     Ok(())
 }
 
@@ -346,7 +359,7 @@ fn nonlinear_function(document: &mut Document) {
     document.claim(
         "section IV, figure 8",
         "f(0) = 0, f′(0) < 0, f goes to ±∞ with w; α sets the active region",
-        if holds { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(holds),
         format!(
             "f′(0) = {}; w f(w) < 0 within ±√α = ±{}, but f′ ≤ 0 only within ±√(α/3) = ±{}",
             digits(slope, 3),
@@ -355,7 +368,8 @@ fn nonlinear_function(document: &mut Document) {
         ),
     );
     document.words(format!(
-        "The paper calls *active* the region with w f(w) < 0 *and* f′(w) ≤ 0. The first holds within ±√α = ±{}, the second within ±√(α/3) = ±{}: both only within the latter. w is driven out of it and settles at ±√α.",
+        "The paper calls *active* the region with w f(w) < 0 *and* f′(w) ≤ 0. The first holds within ±√α = ±{}, the \
+         second within ±√(α/3) = ±{}: both only within the latter. w is driven out of it and settles at ±√α.",
         digits(region, 4),
         digits(falling, 4)
     ));
@@ -406,7 +420,7 @@ fn bounds(document: &mut Document, effort: Effort, progress: &Progress) -> Resul
             if let Some(reason) = found.failure {
                 return Err(Error::Unsupported { name: "bounds".into(), what: reason });
             }
-            let most = |k: usize| found.column(k).iter().fold(0.0_f64, |most, x| most.max(x.abs()));
+            let most = |k: usize| found.magnitude(k);
             beyond += usize::from(most(1) > printed);
             (most_z, most_w, fastest) = (most_z.max(most(0)), most_w.max(most(1)), fastest.max(most(2)));
             if k < 6 {
@@ -456,7 +470,7 @@ fn bounds(document: &mut Document, effort: Effort, progress: &Progress) -> Resul
     document.claim(
         "property 1",
         "∣w∣ enters and keeps within (bα)^⅓ for ∣v∣ ≤ b",
-        if holds { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(holds),
         format!(
             "b = 0.01: the bound is {}, w reaches {}; true is max(∣w₀∣, largest root of w³/α − w = b) = {}",
             digits(document.value("bounds.0.01.printed"), 3),
@@ -475,8 +489,10 @@ fn bounds(document: &mut Document, effort: Effort, progress: &Progress) -> Resul
         "in every random run",
     );
     document.words(
-        "The bound on z holds. **The printed bound on w, (bα)^⅓, does not:** the proof takes w³/α − w for less than w³/α where it has to be at least b, and at b = 0.01 gives 0.31, while w settles near ±√α = 1.732. What \
-         holds is ∣w∣ ≤ max(∣w₀∣, the largest root of w³/α − w = b): beyond that root ẇ points back. It tends to √α, not to 0, as b does. That w stays bounded, which is what the property is used for, is true.",
+        "The bound on z holds. **The printed bound on w, (bα)^⅓, does not:** the proof takes w³/α − w for less than \
+         w³/α where it has to be at least b, and at b = 0.01 gives 0.31, while w settles near ±√α = 1.732. What holds \
+         is ∣w∣ ≤ max(∣w₀∣, the largest root of w³/α − w = b): beyond that root ẇ points back. It tends to √α, not to \
+         0, as b does. That w stays bounded, which is what the property is used for, is true.",
     );
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! A report: words, tables and figures, as Markdown for a folder and as HTML for the page that shows everything.
 //!
-//! Words may hold `code`, **bold** and *italic*. Numbers that matter are put down a second time, by name, with what the paper prints: they are
-//! what `results.json` holds and what the tests look at.
+//! Words may hold `code`, **bold** and *italic*. Numbers that matter are put down a second time, by name, with what the
+//! paper prints: they are what `results.json` holds and what the tests look at.
 
 use super::scoreboard::{Claim, Verdict};
 use bristle_plot::escape;
@@ -79,8 +79,8 @@ impl Document {
     /// Says before everything else that the experiments were shortened, and how to get the whole of them.
     pub fn mark_shortened(&mut self) {
         let words = format!(
-            "**Shortened**, with `--quick`: fewer steps, points and repetitions than in the paper, and some figures are coarser or left \
-             out. `bristle reproduce {}` without it gives the full report.",
+            "**Shortened**, with `--quick`: fewer steps, points and repetitions than in the paper, and some figures \
+             are coarser or left out. `bristle reproduce {}` without it gives the full report.",
             self.name
         );
         self.is_shortened = true;
@@ -222,7 +222,8 @@ impl Document {
                     // as a picture of its own: styles stay within
                     let _ = writeln!(
                         text,
-                        "<figure><img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\"><figcaption>{} <code>{}/{}</code></figcaption></figure>",
+                        "<figure><img alt=\"{}\" src=\"data:image/svg+xml;base64,{}\"><figcaption>{} \
+                         <code>{}/{}</code></figcaption></figure>",
                         escape(caption),
                         bristle_plot::base64(svg.as_bytes()),
                         inline(caption),

@@ -1,8 +1,9 @@
-//! One run of one of the papers' scenes, by the engine and in the way of `bristle run`: the file is read and checked, values take the
-//! place of its own as with `--set`, and the simulation hands out its rows.
+//! One run of one of the papers' scenes, by the engine and in the way of `bristle run`: the file is read and checked,
+//! values take the place of its own as with `--set`, and the simulation hands out its rows.
 //!
 //! A run that fails is a result too: it keeps what it had and says why it ended.
 
+use super::series::range;
 use bristle::component::{BristleState, Friction, Name};
 use bristle::hecs::Entity;
 use bristle::integrate::Stats;
@@ -65,9 +66,19 @@ impl Found {
         &self.columns[k]
     }
 
+    /// Smallest and largest value of channel number `k`.
+    pub fn range(&self, k: usize) -> (f64, f64) {
+        range(self.columns[k].iter().copied())
+    }
+
     /// Largest value of channel number `k`.
     pub fn largest(&self, k: usize) -> f64 {
-        self.columns[k].iter().fold(f64::NEG_INFINITY, |most, &x| most.max(x))
+        self.range(k).1
+    }
+
+    /// Largest magnitude of channel number `k`.
+    pub fn magnitude(&self, k: usize) -> f64 {
+        self.columns[k].iter().fold(0.0, |max, x| x.abs().max(max))
     }
 }
 
@@ -81,6 +92,16 @@ impl Experiment {
     pub fn set(mut self, path: &str, value: impl Into<String>) -> Self {
         self.set.push((path.to_owned(), value.into()));
         self
+    }
+
+    /// Values in place of the file's.
+    pub fn set_all(self, values: impl IntoIterator<Item = (String, String)>) -> Self {
+        values.into_iter().fold(self, |run, (path, value)| run.set(&path, value))
+    }
+
+    /// The same value for a field of several couplings.
+    pub fn couplings(self, names: &[&str], field: &str, value: &str) -> Self {
+        names.iter().fold(self, |run, name| run.set(&format!("couplings.{name}.{field}"), value))
     }
 
     /// A number in place of the file's.
@@ -125,7 +146,8 @@ impl Experiment {
         self
     }
 
-    /// Ends a step at every multiple of this time, as programs do that call an integrator from one output point to the next.
+    /// Ends a step at every multiple of this time, as programs do that call an integrator from one output point to the
+    /// next.
     pub fn stop_every(mut self, interval: f64) -> Self {
         self.stops = Some(interval);
         self

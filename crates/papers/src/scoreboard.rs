@@ -1,4 +1,5 @@
-//! The scoreboard: every claim of the texts with what became of it, read from the `results.json` files that the reports left.
+//! The scoreboard: every claim of the texts with what became of it, read from the `results.json` files that the reports
+//! left.
 //!
 //! A paper that is run alone takes its place beside what earlier runs left in the folder.
 
@@ -36,6 +37,11 @@ const VERDICTS: [Verdict; 6] = [
 ];
 
 impl Verdict {
+    /// Reproduced where the claim holds here, contradicted otherwise.
+    pub fn of(holds: bool) -> Self {
+        if holds { Self::Reproduced } else { Self::Contradicted }
+    }
+
     fn label(self) -> &'static str {
         match self {
             Self::Reproduced => "reproduced",
@@ -213,23 +219,36 @@ pub fn bibliography() -> String {
 }
 
 const TITLE: &str = "Scoreboard";
-const MEANING: &str = "Every claim, and what became of it. *Reproduced*: it comes out. *Explained*: the print differs from the correct result, and a stated cause gives \
-the print. *Fitted*: it comes out with something that the print does not give and that was adjusted until it did, which shows that it can come out, not that this is its cause. *Contradicted*: the opposite comes out. *Not comparable*: it was run, but the print lacks what a comparison needs. The texts were read without their figures: a figure is known by its caption and by \
-what its paper says of it.";
+const MEANING: &str = "Every claim, and what became of it. *Reproduced*: it comes out. *Explained*: the print differs \
+    from the correct result, and a stated cause gives the print. *Fitted*: it comes out with something that the print \
+    does not give and that was adjusted until it did, which shows that it can come out, not that this is its cause. \
+    *Contradicted*: the opposite comes out. *Not comparable*: it was run, but the print lacks what a comparison needs. \
+    The texts were read without their figures: a figure is known by its caption and by what its paper says of it.";
 
 const TEXTS: [&str; 13] = [
-    "`do2007` N. B. Do, A. A. Ferri, O. A. Bauchau: Efficient simulation of a dynamic system with LuGre friction. *Journal of Computational and Nonlinear Dynamics* 2 (2007) 281–289. doi:10.1115/1.2754304",
-    "`lee1997` D. W. Lee, D. C. Hesterman, R. W. Jones: Simulation of friction in oscillating mechanisms. *Fifth International Congress on Sound and Vibration*, Adelaide, 1997. No DOI.",
-    "`aberger2002` M. Aberger, M. Otter: Modeling friction in Modelica with the Lund–Grenoble friction model. *2nd International Modelica Conference*, 285–294, 2002. No DOI; www.modelica.org/Conference2002/papers.shtml",
-    "`acho2004` L. Acho, J. Moreno, R. Guerra: Second-order LuGre friction model. CITEDI–IPN, Tijuana. The text names no venue; ACTA Press lists it (www.actapress.com, paper 19300). No DOI found.",
+    "`do2007` N. B. Do, A. A. Ferri, O. A. Bauchau: Efficient simulation of a dynamic system with LuGre friction. \
+     *Journal of Computational and Nonlinear Dynamics* 2 (2007) 281–289. doi:10.1115/1.2754304",
+    "`lee1997` D. W. Lee, D. C. Hesterman, R. W. Jones: Simulation of friction in oscillating mechanisms. *Fifth \
+     International Congress on Sound and Vibration*, Adelaide, 1997. No DOI.",
+    "`aberger2002` M. Aberger, M. Otter: Modeling friction in Modelica with the Lund–Grenoble friction model. *2nd \
+     International Modelica Conference*, 285–294, 2002. No DOI; www.modelica.org/Conference2002/papers.shtml",
+    "`acho2004` L. Acho, J. Moreno, R. Guerra: Second-order LuGre friction model. CITEDI–IPN, Tijuana. The text names \
+     no venue; ACTA Press lists it (www.actapress.com, paper 19300). No DOI found.",
     "`dymore` *Dymore user's manual: the Coulomb and LuGre friction models*. A manual; no DOI.",
-    "C. Canudas de Wit, H. Olsson, K. J. Åström, P. Lischinsky: A new model for control of systems with friction. *IEEE Transactions on Automatic Control* 40 (1995) 419–425. doi:10.1109/9.376053",
-    "P. R. Dahl: Solid friction damping of mechanical vibrations. *AIAA Journal* 14 (1976) 1675–1682. doi:10.2514/3.61511",
-    "N. Barabanov, R. Ortega: Necessary and sufficient conditions for passivity of the LuGre friction model. *IEEE Transactions on Automatic Control* 45 (2000) 830–832. doi:10.1109/9.847131",
-    "P. Dupont, V. Hayward, B. Armstrong, F. Altpeter: Single state elastoplastic friction models. *IEEE Transactions on Automatic Control* 47 (2002) 787–792. doi:10.1109/TAC.2002.1000274",
-    "L. F. Shampine, M. W. Reichelt: The MATLAB ODE suite. *SIAM Journal on Scientific Computing* 18 (1997) 1–22. doi:10.1137/S1064827594276424",
-    "J. R. Dormand, P. J. Prince: A family of embedded Runge–Kutta formulae. *Journal of Computational and Applied Mathematics* 6 (1980) 19–26. doi:10.1016/0771-050X(80)90013-3",
-    "E. Hairer, G. Wanner: Stiff differential equations solved by Radau methods. *Journal of Computational and Applied Mathematics* 111 (1999) 93–111. doi:10.1016/S0377-0427(99)00134-X",
+    "C. Canudas de Wit, H. Olsson, K. J. Åström, P. Lischinsky: A new model for control of systems with friction. \
+     *IEEE Transactions on Automatic Control* 40 (1995) 419–425. doi:10.1109/9.376053",
+    "P. R. Dahl: Solid friction damping of mechanical vibrations. *AIAA Journal* 14 (1976) 1675–1682. \
+     doi:10.2514/3.61511",
+    "N. Barabanov, R. Ortega: Necessary and sufficient conditions for passivity of the LuGre friction model. *IEEE \
+     Transactions on Automatic Control* 45 (2000) 830–832. doi:10.1109/9.847131",
+    "P. Dupont, V. Hayward, B. Armstrong, F. Altpeter: Single state elastoplastic friction models. *IEEE Transactions \
+     on Automatic Control* 47 (2002) 787–792. doi:10.1109/TAC.2002.1000274",
+    "L. F. Shampine, M. W. Reichelt: The MATLAB ODE suite. *SIAM Journal on Scientific Computing* 18 (1997) 1–22. \
+     doi:10.1137/S1064827594276424",
+    "J. R. Dormand, P. J. Prince: A family of embedded Runge–Kutta formulae. *Journal of Computational and Applied \
+     Mathematics* 6 (1980) 19–26. doi:10.1016/0771-050X(80)90013-3",
+    "E. Hairer, G. Wanner: Stiff differential equations solved by Radau methods. *Journal of Computational and Applied \
+     Mathematics* 111 (1999) 93–111. doi:10.1016/S0377-0427(99)00134-X",
     "R. Featherstone: *Rigid Body Dynamics Algorithms*. Springer, 2008. doi:10.1007/978-1-4899-7560-7",
 ];
 

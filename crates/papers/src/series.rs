@@ -1,11 +1,11 @@
 //! Curves against curves: interpolation, largest and root-mean-square differences.
 //!
-//! These measure errors as the papers do: a curve at its own instants, against a baseline that is much finer and taken as linear between
-//! its points, the mean over time by the trapezoidal rule. `bristle compare` compares two tables of results instead, of
-//! which neither is the truth: on the instants they share, by cubics, the mean over rows.
+//! These measure errors as the papers do: a curve at its own instants, against a baseline that is much finer and taken
+//! as linear between its points, the mean over time by the trapezoidal rule. `bristle compare` compares two tables of
+//! results instead, of which neither is the truth: on the instants they share, by cubics, the mean over rows.
 
-/// The value of a curve at `t`, linear between its points. `hint` is where the last one was found: times that come in order cost
-/// nothing to find.
+/// The value of a curve at `t`, linear between its points. `hint` is where the last one was found: times that come in
+/// order cost nothing to find.
 pub fn interpolate(t: &[f64], x: &[f64], at: f64, hint: &mut usize) -> f64 {
     let last = t.len().min(x.len()).saturating_sub(1);
     if last == 0 {
@@ -44,6 +44,12 @@ pub fn difference((t, x): (&[f64], &[f64]), (base_t, base_x): (&[f64], &[f64])) 
     let duration = t.last().zip(t.first()).map_or(0.0, |(end, start)| end - start);
     let rms = if duration > 0.0 { (squares / duration).sqrt() } else { 0.0 };
     Difference { max: errors.iter().fold(0.0, |most: f64, &e| most.max(e)), rms }
+}
+
+/// Smallest and largest of some values; (∞, −∞) of none.
+pub fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+    let none = (f64::INFINITY, f64::NEG_INFINITY);
+    values.into_iter().fold(none, |(low, high), x| (low.min(x), high.max(x)))
 }
 
 #[cfg(test)]

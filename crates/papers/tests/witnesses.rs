@@ -1,6 +1,8 @@
-//! The scripts in `tests/witnesses`, which share no code with the engine, against what the reports and their tests hold.
+//! The scripts in `tests/witnesses`, which share no code with the engine, against what the reports and their tests
+//! hold.
 //!
-//! They need `python3` and nothing else. Where there is none the tests say so and pass: numbers that scripts print are also in the reports' tests.
+//! They need `python3` and nothing else. Where there is none the tests say so and pass: numbers that scripts print are
+//! also in the reports' tests.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,10 +1,11 @@
-//! How much the gearbox results depend on what the paper does not print: each of those parameters by itself, halved and doubled.
+//! How much the gearbox results depend on what the paper does not print: each of those parameters by itself, halved and
+//! doubled.
 
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, Found, PaperScene};
-use super::super::series::difference;
+use super::super::series::{difference, range};
 use super::super::{Effort, Progress};
-use super::shifts::{IDEAL, caught};
+use super::shifts::{CHANNELS, IDEAL, caught};
 use super::{CLUTCHES, GEARBOX};
 use bristle::Error;
 use rayon::prelude::*;
@@ -88,33 +89,17 @@ fn cases(effort: Effort) -> Vec<Case> {
 }
 
 fn run(case: &Case) -> Result<Row, Error> {
-    let of =
-        |scene: PaperScene| case.set.iter().fold(Experiment::new(scene), |run, (path, value)| run.set(path, value));
-    // the order in which `caught` looks for slips
-    let channels = [
-        "output.velocity",
-        "output.acceleration",
-        "c1.friction",
-        "c2.friction",
-        "b1.friction",
-        "b2.friction",
-        "c1.velocity",
-        "c2.velocity",
-        "b1.velocity",
-        "b2.velocity",
-    ];
-    let frozen =
-        |run: Experiment| CLUTCHES.iter().fold(run, |run, name| run.set(&format!("couplings.{name}.open"), "Frozen"));
+    let of = |scene: PaperScene| Experiment::new(scene).set_all(case.set.iter().cloned());
     let peak = |run: Experiment| -> Result<f64, Error> {
         let found = run.tolerance("Radau5", 1e-6, 1e-8).every_step().keep(&["c1.friction"]).run()?;
-        Ok(found.column(0).iter().fold(0.0_f64, |most, x| most.max(x.abs())) / 5.0)
+        Ok(found.magnitude(0) / 5.0)
     };
-    let law = of(GEARBOX).tolerance("Radau5", 1e-6, 1e-8).every(1e-3).keep(&channels).run()?;
-    let ideal = of(IDEAL).tolerance("Dopri5", 1e-7, 1e-9).every(1e-3).keep(&channels).run()?;
-    let fixed = of(GEARBOX).step("RealTime", 1e-3).every(1e-3).keep(&channels).run()?;
+    let law = of(GEARBOX).tolerance("Radau5", 1e-6, 1e-8).every(1e-3).keep(&CHANNELS).run()?;
+    let ideal = of(IDEAL).tolerance("Dopri5", 1e-7, 1e-9).every(1e-3).keep(&CHANNELS).run()?;
+    let fixed = of(GEARBOX).step("RealTime", 1e-3).every(1e-3).keep(&CHANNELS).run()?;
     let apart = |a: &Found, b: &Found| difference((&a.t, a.column(0)), (&b.t, b.column(0))).max / b.largest(0);
     Ok(Row {
-        peak: [peak(of(GEARBOX))?, peak(frozen(of(GEARBOX)))?],
+        peak: [peak(of(GEARBOX))?, peak(of(GEARBOX).couplings(&CLUTCHES, "open", "Frozen"))?],
         speed: apart(&law, &ideal),
         later: caught(&law, 3, 1.5) - caught(&ideal, 3, 1.5),
         real_time: apart(&fixed, &law),
@@ -139,18 +124,18 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     });
     document.heading("Bands: what the print does not give");
     document.words(
-        "Inertias, ratios, ramps, torque and load of the three-speed box are not printed. Each is changed by itself, with the bristles of table 6. *C1 over N μ*: largest torque at the end of a step, with bristles that follow their law while a clutch is open, and frozen. *Speed*: largest difference of the load's speed from ideal clutches. \
-         *Later*: second gear is reached so much later than with ideal clutches (–: not reached). *RealTime*: error at 1 ms.",
+        "Inertias, ratios, ramps, torque and load of the three-speed box are not printed. Each is changed by itself, \
+         with the bristles of table 6. *C1 over N μ*: largest torque at the end of a step, with bristles that follow \
+         their law while a clutch is open, and frozen. *Speed*: largest difference of the load's speed from ideal \
+         clutches. *Later*: second gear is reached so much later than with ideal clutches (–: not reached). \
+         *RealTime*: error at 1 ms.",
     );
     document.table(
         "bands",
         &["changed", "to", "C1 over N μ, law", "C1 over N μ, frozen", "speed, %", "later, ms", "`RealTime`, %"],
         rows.collect(),
     );
-    let band = |value: fn(&Row) -> f64| {
-        let values = found.iter().map(value).filter(|x| x.is_finite());
-        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
-    };
+    let band = |value: fn(&Row) -> f64| range(found.iter().map(value).filter(|x| x.is_finite()));
     for (name, (low, high)) in [
         ("peak_law", band(|row| row.peak[0])),
         ("peak_frozen", band(|row| row.peak[1])),
@@ -164,8 +149,10 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     let (law, frozen, speed, real_time) =
         (band(|row| row.peak[0]), band(|row| row.peak[1]), band(|row| row.speed), band(|row| row.real_time));
     document.words(format!(
-        "So, whatever the box was: C1 exceeds N μ by a factor of {} to {} with bristles that follow their law and of {} to {} with frozen ones; the speed differs from that with ideal clutches by {} to {} %; and `RealTime` at 1 ms is within {} %. The height of a peak with frozen bristles is the ramp's: normal forces that jump meet the whole slip, N σ₁ω, \
-         those that rise slowly find the bristles bent before they press.",
+        "So, whatever the box was: C1 exceeds N μ by a factor of {} to {} with bristles that follow their law and of \
+         {} to {} with frozen ones; the speed differs from that with ideal clutches by {} to {} %; and `RealTime` at 1 \
+         ms is within {} %. The height of a peak with frozen bristles is the ramp's: normal forces that jump meet the \
+         whole slip, N σ₁ω, those that rise slowly find the bristles bent before they press.",
         digits(law.0, 3),
         digits(law.1, 3),
         digits(frozen.0, 3),

@@ -231,28 +231,35 @@ fn tables(document: &mut Document, name: &str, rows: &[Row]) {
     document.table(&format!("{name}_steps"), &head, rest.collect());
 }
 
+/// Largest torque while the inertia slows down below 0.01 rad/s, ten times the Stribeck velocity.
+fn stop(found: &Found) -> f64 {
+    let (torque, speed) = (found.column(0), found.column(2));
+    let is_stopping = |k: &usize| speed[*k] > 0.0 && speed[*k] < 0.01 && speed[*k] < speed[*k - 1];
+    (1..speed.len()).filter(is_stopping).map(|k| torque[k]).fold(0.0, f64::max)
+}
+
 /// What became of the claims of both tables.
 fn verdicts(document: &mut Document, lugre: &[Row], classic: &[Row]) {
     let steps = |rows: &[Row], name: &str| rows.iter().find(|row| row.way.name == name).map_or(0, Row::steps);
-    let verdict = |holds: bool| if holds { Verdict::Reproduced } else { Verdict::Contradicted };
     let fixed = ["rk4", "euler", "mixed"].map(|name| steps(lugre, name));
     document.claim(
         "table 2",
         "Steps of RKFIX4, EULER and MIXED MODE: 25,000, 30,000, 12,500",
-        verdict(fixed == [25_000, 30_000, 12_500]),
+        Verdict::of(fixed == [25_000, 30_000, 12_500]),
         fixed.map(count).join(", "),
     );
     document.claim(
         "table 2",
         "DASSL takes 1732 steps, 5626 evaluations, 595 Jacobians, 43 events",
         Verdict::NotComparable,
-        "another method; `Radau5` at the same tolerance is beside it. Changes of sign of ż are no property of the model: it trembles about 0 by rounding",
+        "another method; `Radau5` at the same tolerance is beside it. Changes of sign of ż are no property of the \
+         model: it trembles about 0 by rounding",
     );
     let slips = classic.first().map_or(0, |row| row.by_step.events.len() / 2);
     document.claim(
         "table 3",
         "Classic friction has 9 events",
-        verdict(3 * slips == 9),
+        Verdict::of(3 * slips == 9),
         format!("{slips} slips; the Modelica element changes its mode three times at each: {}", 3 * slips),
     );
     document.claim(
@@ -267,13 +274,31 @@ fn verdicts(document: &mut Document, lugre: &[Row], classic: &[Row]) {
     document.claim(
         "sections 1.2 and 1.3, figure 6",
         "LuGre breaks away at about 1.48 N·m at a tolerance of 1e-6 and at fixed steps, classic friction at 1.5",
-        verdict(holds),
+        Verdict::of(holds),
         format!(
             "{}, {}; {}",
             digits(torque("radau5"), 4),
             digits(torque("rk4"), 4),
             digits(classic.first().map_or(f64::NAN, |row| row.by_step.largest(0)), 4)
         ),
+    );
+    // τ_v of table 1 is 0.4, so σ₁ may be 0.8
+    let (sigma1, passive) = (316.23, 1.0 * 0.4 / (1.5 - 1.0));
+    document.claim(
+        "section 1.2",
+        "The data of table 1 do not satisfy the passivity inequality σ₁ ≤ τ_C τ_v/(τ_S − τ_C)",
+        Verdict::of(sigma1 > passive),
+        format!("{sigma1} against {passive}"),
+    );
+    let radau5 = lugre.iter().find(|row| row.way.name == "radau5").map_or(f64::NAN, |row| stop(&row.by_step));
+    let ideal = classic.first().map_or(f64::NAN, |row| stop(&row.by_step));
+    document.note("lugre.stop", radau5);
+    document.note("classic.stop", ideal);
+    document.claim(
+        "section 1.3, figure 6",
+        "LuGre torque has peaks when the inertia stops, classic friction has none",
+        Verdict::of(radau5 > 1.02 && ideal < 1.01),
+        format!("largest torque below 0.01 rad/s before a stop: {} and {} N·m", digits(radau5, 4), digits(ideal, 4)),
     );
 }
 
@@ -288,8 +313,10 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
     let row = |name: &str| lugre.iter().find(|row| row.way.name == name);
     document.heading("Table 2: the bearing with LuGre friction");
     document.words(
-        "25 s, 2500 output intervals, all tolerances 1e-6 (relative and absolute are equal, as in the paper). F: evaluations of the right-hand side. *Events located* are those on which a step was made to \
-         land; *signs of ż* counts changes of sign of ż from the end of one step to the next. Errors are largest differences from `Radau5` at 1e-11, at the output points. Fixed steps also end at output points, as in the paper.",
+        "25 s, 2500 output intervals, all tolerances 1e-6 (relative and absolute are equal, as in the paper). F: \
+         evaluations of the right-hand side. *Events located* are those on which a step was made to land; *signs of ż* \
+         counts changes of sign of ż from the end of one step to the next. Errors are largest differences from \
+         `Radau5` at 1e-11, at the output points. Fixed steps also end at output points, as in the paper.",
     );
     tables(document, "table2", &lugre);
     if let (Some(radau), Some(rk4), Some(euler), Some(mixed), Some(alpha), Some(fine), Some(real_time)) =
@@ -297,11 +324,15 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
     {
         let turns = |row: &Row| row.turns.unwrap_or(0);
         document.words(format!(
-            "**DASSL and `Radau5`.** DASSL is a multistep method of order five at most that starts again after each of its 43 events; it takes {:.1} times the steps. A step of Radau5 costs about {:.0} evaluations, and \
-             the evaluations come out alike. DASSL's longest step, 1.19 s, is far above the output interval: its steps were cut at events, not at output points. **Fixed steps** are those of the print: \
-             EULER's 30,000 are 12 to each interval, eleven of 0.9 ms and one of 0.1 ms, and so are ours. `MixedEuler` iterates its implicit part, which costs {:.1} evaluations a step. \
-             **Events.** The paper's events are changes of sign of ż. At the ends of fixed steps we count {} (Rk4; print 19), {} (Euler; print 43) and {} (MixedEuler; print 17). While the inertia sticks, \
-             ż trembles about zero by rounding, so that these counts are no property of the model; the {} that Radau5 lands on are those that matter at the tolerance.",
+            "**DASSL and `Radau5`.** DASSL is a multistep method of order five at most that starts again after each of \
+             its 43 events; it takes {:.1} times the steps. A step of Radau5 costs about {:.0} evaluations, and the \
+             evaluations come out alike. DASSL's longest step, 1.19 s, is far above the output interval: its steps \
+             were cut at events, not at output points. **Fixed steps** are those of the print: EULER's 30,000 are 12 \
+             to each interval, eleven of 0.9 ms and one of 0.1 ms, and so are ours. `MixedEuler` iterates its implicit \
+             part, which costs {:.1} evaluations a step. **Events.** The paper's events are changes of sign of ż. At \
+             the ends of fixed steps we count {} (Rk4; print 19), {} (Euler; print 43) and {} (MixedEuler; print 17). \
+             While the inertia sticks, ż trembles about zero by rounding, so that these counts are no property of the \
+             model; the {} that Radau5 lands on are those that matter at the tolerance.",
             1732.0 / radau.steps() as f64,
             radau.evaluations() as f64 / radau.steps() as f64,
             mixed.evaluations() as f64 / mixed.steps() as f64,
@@ -311,8 +342,11 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
             radau.events(),
         ));
         document.words(format!(
-            "**Accuracy.** Break-away is at {} N·m with Radau5 (print: ≈ 1.48). First-order fixed steps have it too, but slip at the wrong time: the torque drops from break-away to the level of sliding within milliseconds, so a small shift in time is an error of up to {} N·m in torque, \
-             while the angle is right within {} rad (Euler) or {} rad (`RealTime` at 10 ms). `GeneralizedAlpha`, of second order, at 1e-6 steps over the moment of break-away and lets go too late, at {} N·m: the difficulty that the paper describes for \
+            "**Accuracy.** Break-away is at {} N·m with Radau5 (print: ≈ 1.48). First-order fixed steps have it too, \
+             but slip at the wrong time: the torque drops from break-away to the level of sliding within milliseconds, \
+             so a small shift in time is an error of up to {} N·m in torque, while the angle is right within {} rad \
+             (Euler) or {} rad (`RealTime` at 10 ms). `GeneralizedAlpha`, of second order, at 1e-6 steps over the \
+             moment of break-away and lets go too late, at {} N·m: the difficulty that the paper describes for \
              variable steps at too large a tolerance. At 1e-7 it is right ({}).",
             digits(radau.by_step.largest(0), 5),
             digits(euler.torque.max(mixed.torque), 2),
@@ -328,9 +362,12 @@ pub fn write(document: &mut Document, reference: &Found, progress: &Progress) ->
     if let (Some(radau), Some(bristles)) = (classic.first(), row("radau5")) {
         let slips = radau.by_step.events.len() / 2;
         document.words(format!(
-            "**Events.** The inertia slips {slips} times. Here each slip has two events, break-away and stop: {}. The friction element of the Modelica library passes through a mode of its own between rest and sliding (starting, until the speed has become \
-             positive), so it has three for each slip: {} in all, the printed 9. Steps, evaluations and Jacobians are fewer than with DASSL: the smooth pieces need {} steps and next to no Jacobians. \
-             LuGre costs {:.0} times the evaluations of classic friction (print: {:.1} times). Steps as short as the table shows at fixed steps are what remains between an event and the next output point.",
+            "**Events.** The inertia slips {slips} times. Here each slip has two events, break-away and stop: {}. The \
+             friction element of the Modelica library passes through a mode of its own between rest and sliding \
+             (starting, until the speed has become positive), so it has three for each slip: {} in all, the printed 9. \
+             Steps, evaluations and Jacobians are fewer than with DASSL: the smooth pieces need {} steps and next to \
+             no Jacobians. LuGre costs {:.0} times the evaluations of classic friction (print: {:.1} times). Steps as \
+             short as the table shows at fixed steps are what remains between an event and the next output point.",
             radau.events(),
             3 * slips,
             radau.steps(),

@@ -71,8 +71,9 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         "Figure 6: friction torque with LuGre and with classic friction. Shaded: the classic bearing sticks.",
     );
     document.words(format!(
-        "Classic friction breaks away at {:.4} N·m each time, LuGre at {:.4}, so with classic friction every slip comes later; \
-         the peaks where the inertia stops belong to LuGre with its Stribeck effect, which the table of the classic friction leaves out. As in the paper.",
+        "Classic friction breaks away at {:.4} N·m each time, LuGre at {:.4}, so with classic friction every slip \
+         comes later; the peaks where the inertia stops belong to LuGre with its Stribeck effect, which the table of \
+         the classic friction leaves out. As in the paper.",
         classic.largest(0),
         found.largest(0)
     ));

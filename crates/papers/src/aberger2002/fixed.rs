@@ -1,12 +1,12 @@
-//! The gearbox at fixed steps, which the paper could not get: every printed set, three inertias, three steps, method by method; and what
-//! limits an explicit step.
+//! The gearbox at fixed steps, which the paper could not get: every printed set, three inertias, three steps, method by
+//! method; and what limits an explicit step.
 //!
 //! ```text
 //! λ = σ₀|ω|/g   of bristles that slip, loaded or not;   Runge–Kutta is stable for h λ < 2.785
 //! ```
 //!
-//! In every run the bristles of all four elements are moved by one unit in the last place at five instants: without that a step far beyond the limit may get
-//! through because ż is exactly zero in floating point (see do2007).
+//! In every run the bristles of all four elements are moved by one unit in the last place at five instants: without
+//! that a step far beyond the limit may get through because ż is exactly zero in floating point (see do2007).
 
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, kick_coupling};
@@ -32,7 +32,7 @@ struct Row<'a> {
 
 /// The box with a set of bristles and an inertia of the small shafts.
 fn with(set: &Set, inertia: f64) -> Experiment {
-    values(set, inertia).into_iter().fold(Experiment::new(GEARBOX), |run, (path, value)| run.set(&path, value))
+    Experiment::new(GEARBOX).set_all(values(set, inertia))
 }
 
 /// Speeds of the output every 5 ms, or nothing if the run failed; and the fastest slip of any element.
@@ -98,7 +98,8 @@ struct Slow {
     level: f64,
 }
 
-/// What came of it: fastest slip, longest steps that get through without and with kicks, and errors of all methods at [`STEPS`].
+/// What came of it: fastest slip, longest steps that get through without and with kicks, and errors of all methods at
+/// [`STEPS`].
 struct Limits {
     fastest: f64,
     plain: Option<f64>,
@@ -108,18 +109,13 @@ struct Limits {
 
 fn boxes(effort: Effort) -> Vec<Slow> {
     let set = &SETS[0];
-    let frozen =
-        |run: Experiment| CLUTCHES.iter().fold(run, |run, name| run.set(&format!("couplings.{name}.open"), "Frozen"));
+    let frozen = |run: Experiment| run.couplings(&CLUTCHES, "open", "Frozen");
     let stribeck = |run: Experiment| {
-        CLUTCHES.iter().fold(run, |run, name| {
-            run.number(&format!("couplings.{name}.friction.stiction"), 0.501)
-                .number(&format!("couplings.{name}.friction.stribeck_velocity"), 0.5)
-        })
+        let run = run.couplings(&CLUTCHES, "friction.stiction", "0.501");
+        run.couplings(&CLUTCHES, "friction.stribeck_velocity", "0.5")
     };
     let hundredfold = |run: Experiment| {
-        CLUTCHES.iter().fold(run.set("joints.input.drive", "Effort(Constant(150.0))"), |run, name| {
-            run.number(&format!("couplings.{name}.load.max"), 1000.0)
-        })
+        run.set("joints.input.drive", "Effort(Constant(150.0))").couplings(&CLUTCHES, "load.max", "1000.0")
     };
     let slow = |name, label, run| Slow { name, label, run, is_fast: false, level: set.coulomb };
     let mut boxes = vec![
@@ -131,16 +127,20 @@ fn boxes(effort: Effort) -> Vec<Slow> {
     if effort == Effort::Full {
         boxes.push(slow("law_1", "table 6, J = 1", with(set, 1.0)));
         boxes.push(slow("frozen_1", "… z frozen while open", frozen(with(set, 1.0))));
+        boxes.push(slow("stribeck_1", "… stiction 0.501, ω_s = 0.5", stribeck(with(set, 1.0))));
     }
     boxes
 }
 
+/// The steps tried: one far beyond the limit fails early, one far below it takes long.
+fn ladder(effort: Effort) -> &'static [f64] {
+    if effort == Effort::Full { &SMALL } else { &SMALL[..5] }
+}
+
 fn limits(slow: &Slow, effort: Effort) -> Result<Limits, Error> {
     let (reference, fastest) = tight(&slow.run)?;
-    // what is far beyond the limit fails early; what is far below it takes long
-    let ladder: &[f64] = if effort == Effort::Full { &SMALL } else { &SMALL[..5] };
     let longest = |is_kicked: bool| -> Result<Option<f64>, Error> {
-        for &step in ladder {
+        for &step in ladder(effort) {
             if error(&slow.run, "Rk4", step, is_kicked, &reference)?.is_some_and(|error| error < WRONG) {
                 return Ok(Some(step));
             }
@@ -158,11 +158,17 @@ fn write_explicit(document: &mut Document, effort: Effort) -> Result<(), Error> 
     let found = boxes.par_iter().map(|slow| limits(slow, effort)).collect::<Result<Vec<_>, _>>()?;
     document.heading("What limits an explicit step: the sliding eigenvalue");
     document.words(
-        "Bristles that slip at ω relax with λ = σ₀∣ω∣/g, whether their clutch carries anything or not, and an explicit method needs h λ < 2.785 (Runge–Kutta). That, and not the damper σ₁N/J of a clutch that sticks, is what limits the step; an earlier edition of this \
-         report said otherwise and found steps of 250 µs stable. They get through at slips near 1 rad/s only by the accident of do2007: with stiction equal to Coulomb friction sliding bristles sit at σ₀z = g exactly and ż is exactly zero. The runs of the last column but one have bristles moved by one unit in the last \
-         place at five instants, as all runs of this section.",
+        "Bristles that slip at ω relax with λ = σ₀∣ω∣/g, whether their clutch carries anything or not, and an explicit \
+         method needs h λ < 2.785 (Runge–Kutta). That, and not the damper σ₁N/J of a clutch that sticks, is what \
+         limits the step; an earlier edition of this report said otherwise and found steps of 250 µs stable. They get \
+         through at slips near 1 rad/s only by the accident of do2007: with stiction equal to Coulomb friction sliding \
+         bristles sit at σ₀z = g exactly and ż is exactly zero. The runs of the last column but one have bristles \
+         moved by one unit in the last place at five instants, as all runs of this section.",
     );
-    let micro = |step: Option<f64>| step.map_or("none tried".into(), |h| digits(1e6 * h, 3));
+    let shortest = *ladder(effort).last().unwrap_or(&f64::NAN);
+    let micro = |step: Option<f64>| {
+        step.map_or_else(|| format!("none down to {}", digits(1e6 * shortest, 3)), |h| digits(1e6 * h, 3))
+    };
     let rows = boxes.iter().zip(&found).map(|(slow, found)| {
         let lambda = SETS[0].sigma0 * found.fastest / slow.level;
         let at = |step: Option<f64>| step.map_or("–".into(), |h| digits(h * lambda, 2));
@@ -203,7 +209,10 @@ fn write_explicit(document: &mut Document, effort: Effort) -> Result<(), Error> 
             std::iter::once(label).chain(found.errors.iter().map(|errors| at_steps(errors))).collect()
         },
     );
-    document.words("The same box at 1 rad/s and at over 100 rad/s, all methods at 4 · 1 · 0.25 ms, one ulp. Largest error of the output speed, relative; a dash: failed, or off by more than the speed.");
+    document.words(
+        "The same box at 1 rad/s and at over 100 rad/s, all methods at 4 · 1 · 0.25 ms, one ulp. Largest \
+        error of the output speed, relative; a dash: failed, or off by more than the speed.",
+    );
     document.table("slow_and_fast", &head.iter().map(String::as_str).collect::<Vec<_>>(), rows.collect());
     let worst = |errors: &[Option<f64>]| errors.iter().map(|e| e.unwrap_or(f64::INFINITY)).fold(0.0, f64::max);
     for (slow, found) in boxes.iter().zip(&found) {
@@ -213,8 +222,11 @@ fn write_explicit(document: &mut Document, effort: Effort) -> Result<(), Error> 
     {
         let (slow, fast) = (&found[law], &found[fast]);
         document.words(format!(
-            "At slips of {} rad/s the limit is {} µs. In a gearbox that turns a hundred times as fast it is {} µs, and in the car below, with the data of table 7, a few hundredths of that: a step that nobody would try. So *unstable, even if the step-size is very small*, is what explicit methods do with this model, and the reason is neither the coupling of the clutches nor \
-             their number. `RealTime` is within {} % at the fast box, at all three steps.",
+            "At slips of {} rad/s the limit is {} µs. In a gearbox that turns a hundred times as fast it is {} µs, and \
+             in the car below, with the data of table 7, a few hundredths of that: a step that nobody would try. So \
+             *unstable, even if the step-size is very small*, is what explicit methods do with this model, and the \
+             reason is neither the coupling of the clutches nor their number. `RealTime` is within {} % at the fast \
+             box, at all three steps.",
             digits(slow.fastest, 3),
             digits(2.785e6 * SETS[0].coulomb / (SETS[0].sigma0 * slow.fastest), 2),
             digits(2.785e6 * SETS[0].coulomb / (SETS[0].sigma0 * fast.fastest), 2),
@@ -235,9 +247,13 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     let rows = cases.into_par_iter().map(|(set, inertia)| measure(set, inertia)).collect::<Result<Vec<_>, _>>()?;
     document.heading("A fixed step for LuGre clutches");
     document.words(
-        "The paper: *the model with LuGre clutches is unstable when using integration algorithms with a fixed step-size, even if the step-size is very small*. Here is the three-speed box with the data of tables 6 (μ_C = 0.5) and 7 (0.12, with 42 N \
-         instead of 10 N, so that all boxes carry the same torque) and their variants, with three inertias of the small shafts, at three fixed steps. A car with the clutch data of table 7 follows below. In every run bristles are moved by one unit in the last place at five instants. Largest error of the output \
-         speed over 4 s, relative to the largest speed, at 4 · 1 · 0.25 ms, against `Radau5` at 1e-8. A dash: the run failed, or was off by more than the speed itself.",
+        "The paper: *the model with LuGre clutches is unstable when using integration algorithms with a fixed \
+         step-size, even if the step-size is very small*. Here is the three-speed box with the data of tables 6 (μ_C = \
+         0.5) and 7 (0.12, with 42 N instead of 10 N, so that all boxes carry the same torque) and their variants, \
+         with three inertias of the small shafts, at three fixed steps. A car with the clutch data of table 7 follows \
+         below. In every run bristles are moved by one unit in the last place at five instants. Largest error of the \
+         output speed over 4 s, relative to the largest speed, at 4 · 1 · 0.25 ms, against `Radau5` at 1e-8. A dash: \
+         the run failed, or was off by more than the speed itself.",
     );
     let head: Vec<String> = ["σ₀", "σ₁", "μ_C", "inertia"]
         .map(str::to_owned)
@@ -303,9 +319,12 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
             digits(worst(k), 2)
         );
     }
-    words += "What fails is not the fixed step but what is done in it. An explicit method needs h σ₀ω/g below its limit, microseconds here, and a clutch that sticks adds a frequency that grows as the inertias shrink. \
-              Methods that treat the bristles implicitly and the rest explicitly stay bounded, but couple clutches through velocities that are a step old. `RealTime` solves velocities and bristles together, \
-              each bristle eliminated in closed form, so that the step is a convex problem with one solution, Stribeck weakening aside. `Radau3` is the most accurate where its Newton iteration converges, but its work per step has no bound and it can fail.";
+    words += "What fails is not the fixed step but what is done in it. An explicit method needs h σ₀ω/g below its \
+        limit, microseconds here, and a clutch that sticks adds a frequency that grows as the inertias shrink. Methods \
+        that treat the bristles implicitly and the rest explicitly stay bounded, but couple clutches through \
+        velocities that are a step old. `RealTime` solves velocities and bristles together, each bristle eliminated in \
+        closed form, so that the step is a convex problem with one solution, Stribeck weakening aside. `Radau3` is the \
+        most accurate where its Newton iteration converges, but its work per step has no bound and it can fail.";
     document.words(words);
     write_explicit(document, effort)?;
     let holds = failed(0) == 0 && worst(0) < WRONG;
@@ -314,7 +333,8 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
         "With LuGre clutches the gearbox is unstable at any fixed step, however small",
         if holds { Verdict::Contradicted } else { Verdict::Reproduced },
         format!(
-            "`RealTime` is stable in all {n} runs at 4, 1 and 0.25 ms, within {} %; for explicit methods the sliding eigenvalue σ₀ω/g explains it: `Rk4` with one ulp fails above {} µs",
+            "`RealTime` is stable in all {n} runs at 4, 1 and 0.25 ms, within {} %; for explicit methods the sliding \
+             eigenvalue σ₀ω/g explains it: `Rk4` with one ulp fails above {} µs",
             digits(100.0 * worst(0), 2),
             digits(1e6 * document.value("explicit.law.kicked"), 2)
         ),

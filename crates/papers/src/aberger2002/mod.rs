@@ -1,8 +1,9 @@
 //! Aberger, Otter: Modeling friction in Modelica with the Lund–Grenoble friction model (2002).
 //!
-//! The bearing of figure 1: tables 2 and 3 in [`bearing`], the longest stable steps in [`limits`], scaling and event hints (figures 2, 3)
-//! in [`scaling`], figures 4 to 6 in [`curves`]. The gearbox: figures 9 to 14 in [`shifts`], fixed steps in [`fixed`], the peaks at
-//! engagement in [`peaks`], what the print leaves open in [`bands`]. The car of the second study in [`car`]. The one-way clutch in [`one_way`].
+//! The bearing of figure 1: tables 2 and 3 in [`bearing`], the longest stable steps in [`limits`], scaling and event
+//! hints (figures 2, 3) in [`scaling`], figures 4 to 6 in [`curves`]. The gearbox: figures 9 to 14 in [`shifts`], fixed
+//! steps in [`fixed`], the peaks at engagement in [`peaks`], what the print leaves open in [`bands`]. The car of the
+//! second study in [`car`]. The one-way clutch in [`one_way`].
 
 mod bands;
 mod bearing;
@@ -58,11 +59,13 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
         "aberger2002 — Aberger, Otter: Modeling friction in Modelica with the Lund–Grenoble friction model",
     );
     document.words(
-        "The paper puts the LuGre model into bearings, clutches and one-way clutches, compares it with the classic, event-driven friction of \
-         the Modelica library, and ends with a verdict against LuGre in gearboxes: no fixed step was stable, and the shifts had peaks that \
-         are not physical. The bearing is `scenes/papers/aberger2002/bearing.ron` with the printed data. The gearbox is \
-         `scenes/gearbox_three_speed_lugre.ron`: clutch data and shift table are printed, inertias and ratios are not, so those are ours and \
-         gearbox figures can be compared in kind, not in number. Times of the paper (a Pentium III) are not compared.",
+        "The paper puts the LuGre model into bearings, clutches and one-way clutches, compares it with the classic, \
+         event-driven friction of the Modelica library, and ends with a verdict against LuGre in gearboxes: no fixed \
+         step was stable, and the shifts had peaks that are not physical. The bearing is \
+         `scenes/papers/aberger2002/bearing.ron` with the printed data. The gearbox is \
+         `scenes/gearbox_three_speed_lugre.ron`: clutch data and shift table are printed, inertias and ratios are not, \
+         so those are ours and gearbox figures can be compared in kind, not in number. Times of the paper (a Pentium \
+         III) are not compared.",
     );
     let reference = tight(BEARING)?;
     bearing::write(&mut document, &reference, progress)?;

@@ -53,9 +53,11 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
 
     document.heading("The one-way clutch");
     document.words(
-        "The paper's one-way clutch is locked while z < 0 and then acts with c_max = 100 times its largest normal force, else with the force of its signal. \
-         At z = 0 the factor jumps, and with it the part of the torque that does not vanish there, σ₁ż + σ₂ω. The scene is `scenes/papers/aberger2002/one_way_clutch.ron`, with the \
-         parameters of the paper's listing; the paper shows no experiment with it, so motor, wheel and drive are ours. Every change of the factor:",
+        "The paper's one-way clutch is locked while z < 0 and then acts with c_max = 100 times its largest normal \
+         force, else with the force of its signal. At z = 0 the factor jumps, and with it the part of the torque that \
+         does not vanish there, σ₁ż + σ₂ω. The scene is `scenes/papers/aberger2002/one_way_clutch.ron`, with the \
+         parameters of the paper's listing; the paper shows no experiment with it, so motor, wheel and drive are ours. \
+         Every change of the factor:",
     );
     let rows = jumps.iter().map(|&(t, before, after)| {
         let what = if after.abs() > before.abs() { "locks" } else { "lets go" };
@@ -93,10 +95,11 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
         "The one-way clutch with LuGre friction and an ideal one; below, one locking close up.",
     );
     document.words(format!(
-        "Each jump is located as an event of its own ({} events in all, the others are v = 0). When the clutch locks at t = {} s its slip has not yet died away, and σ₁ż comes to \
-         count {:.0} times as much: the torque goes from {} to {} N·m in an instant. That is how the model is written; an ideal one-way clutch has no such stroke. The wheel's \
-         speed differs from that with an ideal clutch (`Coulomb`, same levels) by {} rad/s at most. `RealTime` at 1 ms steps across the jumps without locating them and is within {} rad/s of \
-         the tight run.",
+        "Each jump is located as an event of its own ({} events in all, the others are v = 0). When the clutch locks \
+         at t = {} s its slip has not yet died away, and σ₁ż comes to count {:.0} times as much: the torque goes from \
+         {} to {} N·m in an instant. That is how the model is written; an ideal one-way clutch has no such stroke. The \
+         wheel's speed differs from that with an ideal clutch (`Coulomb`, same levels) by {} rad/s at most. `RealTime` \
+         at 1 ms steps across the jumps without locating them and is within {} rad/s of the tight run.",
         by_step.stats.n_events,
         digits(lock.0, 5),
         lock.2 / lock.1,
@@ -108,7 +111,7 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
     document.claim(
         "section 2.1.2",
         "A one-way clutch locked while z < 0, with c_max = 100 times the normal force",
-        if softness < 0.01 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(softness < 0.01),
         format!(
             "locks and lets go as an ideal one to {} rad/s; the paper shows no experiment with it",
             digits(softness, 2)

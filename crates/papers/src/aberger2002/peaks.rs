@@ -90,9 +90,10 @@ fn closings(document: &mut Document, effort: Effort) -> Result<(), Error> {
         ]
     });
     document.words(format!(
-        "**At engagement.** The paper's clutch freezes z while it is open, so it closes with whatever z it last had, 0 at first. A clutch that closes \
-         at slip ω with z = 0 has ż = ω: the model itself asks for N σ₁ω, which relaxes in g/(σ₀ω). `scenes/papers/aberger2002/engagement.ron` is one such \
-         closing at {SLIP} rad/s with the data of table 6: {} N·m, {} times the {} N·m of sliding, for {} µs. `RealTime`, steps shrinking:",
+        "**At engagement.** The paper's clutch freezes z while it is open, so it closes with whatever z it last had, 0 \
+         at first. A clutch that closes at slip ω with z = 0 has ż = ω: the model itself asks for N σ₁ω, which relaxes \
+         in g/(σ₀ω). `scenes/papers/aberger2002/engagement.ron` is one such closing at {SLIP} rad/s with the data of \
+         table 6: {} N·m, {} times the {} N·m of sliding, for {} µs. `RealTime`, steps shrinking:",
         count(height as usize),
         count((height / (LOAD * LEVEL)) as usize),
         LOAD * LEVEL,
@@ -127,18 +128,22 @@ fn closings(document: &mut Document, effort: Effort) -> Result<(), Error> {
     document.figure(
         "engagement",
         chart::draw("Height of the peak at engagement against the step", 1, &[panel]),
-        "One engagement with z = 0 and with z at its steady value: the largest torque at the end of a step, against the step.",
+        "One engagement with z = 0 and with z at its steady value: the largest torque at the end of a step, against \
+         the step.",
     );
     // the parameters, at a step that a program would take
     let variants = [(1e5, 300.0), (1e4, 300.0), (1e5, 30.0)];
     let at =
         variants.iter().map(|&pair| Closing::run(1e-3, pair, Bristles::Straight)).collect::<Result<Vec<_>, _>>()?;
     document.words(format!(
-        "The height is the model's, {} N·m, only when the step is far below {} µs. At any longer step what is seen is the angular momentum of the peak, N σ₁g/σ₀ = {} N·m·s \
-         (within {} % in all rows), spread over one step: **the height belongs to the step, the momentum to the model.** It slows the disc by {} rad/s. The paper saw \
-         peaks grow with more damping and with less stiffness. So do these: at 1 ms the peak is {} N·m with σ₀ = 1e5, σ₁ = 300, {} with σ₀ = 1e4, and {} with σ₁ = 30: \
-         the momentum goes with σ₁/σ₀. With z at its steady value when the clutch closes there is no peak at any step. By default z follows its law while a clutch is open \
-         (N = 0), so clutches close with their bristles bent as the slip asks; this is the paper's own advice for t = 0, applied at every engagement. `open: Frozen` is the listing's clutch.",
+        "The height is the model's, {} N·m, only when the step is far below {} µs. At any longer step what is seen is \
+         the angular momentum of the peak, N σ₁g/σ₀ = {} N·m·s (within {} % in all rows), spread over one step: **the \
+         height belongs to the step, the momentum to the model.** It slows the disc by {} rad/s. The paper saw peaks \
+         grow with more damping and with less stiffness. So do these: at 1 ms the peak is {} N·m with σ₀ = 1e5, σ₁ = \
+         300, {} with σ₀ = 1e4, and {} with σ₁ = 30: the momentum goes with σ₁/σ₀. With z at its steady value when the \
+         clutch closes there is no peak at any step. By default z follows its law while a clutch is open (N = 0), so \
+         clutches close with their bristles bent as the slip asks; this is the paper's own advice for t = 0, applied \
+         at every engagement. `open: Frozen` is the listing's clutch.",
         count(height as usize),
         digits(1e6 * LEVEL / (sigma0 * SLIP), 2),
         digits(momentum, 3),
@@ -168,14 +173,13 @@ fn remaining(document: &mut Document, effort: Effort) -> Result<(), Error> {
     }
     ways.extend([1e-4, 1e-6, 1e-8].map(|tol| ("Radau5", format!("Error(rtol: {tol:?}, atol: {tol:?})"))));
     let run = |method: &str, control: &str, set: usize| -> Result<[f64; 2], Error> {
-        let found = values(&SETS[set], INERTIAS[1])
-            .into_iter()
-            .fold(Experiment::new(GEARBOX), |run, (path, value)| run.set(&path, value))
+        let found = Experiment::new(GEARBOX)
+            .set_all(values(&SETS[set], INERTIAS[1]))
             .solver(method, control)
             .every_step()
             .keep(&["c1.friction", "b1.friction"])
             .run()?;
-        Ok([0, 1].map(|k| found.column(k).iter().fold(0.0, |most: f64, x| most.max(x.abs()))))
+        Ok([0, 1].map(|k| found.magnitude(k)))
     };
     let jobs: Vec<(usize, usize)> = (0..ways.len()).flat_map(|way| (0..3).map(move |set| (way, set))).collect();
     let peaks = jobs
@@ -202,9 +206,11 @@ fn remaining(document: &mut Document, effort: Effort) -> Result<(), Error> {
         document.note(format!("peaks.{name}.c1_at_1ms"), peaks[3 + k][0]);
     }
     document.words(format!(
-        "These peaks stay as the step shrinks and as the tolerance tightens, so they belong to the model: C1 carries up to {} N·m with σ₀ = 1e5 and {} with σ₀ = 1e4, more than \
-         N μ = {} N·m, because σ₁ż adds to the bristles while they are still bending; with σ₁ = 30 it is {}. A fixed step of 1 ms shows those of C1 within {} %. The paper finds the same order: larger peaks of C1 with \
-         the softer bristles, smaller ones with less damping, and torques that are not always below 5 N·m.",
+        "These peaks stay as the step shrinks and as the tolerance tightens, so they belong to the model: C1 carries \
+         up to {} N·m with σ₀ = 1e5 and {} with σ₀ = 1e4, more than N μ = {} N·m, because σ₁ż adds to the bristles \
+         while they are still bending; with σ₁ = 30 it is {}. A fixed step of 1 ms shows those of C1 within {} %. The \
+         paper finds the same order: larger peaks of C1 with the softer bristles, smaller ones with less damping, and \
+         torques that are not always below 5 N·m.",
         digits(printed.0[0], 4),
         digits(soft.0[0], 4),
         LOAD * LEVEL,

@@ -1,8 +1,9 @@
 //! An arm of seven joints, each with friction and a controller, under a caller that asks for 1 ms at a time.
 //!
-//! Every call of `Simulation::step` is timed, results on the entities included. The same run is made several times: what a step takes at least
-//! over the runs is its own, what it takes beyond that the scheduler's. An error is the largest difference of any angle at any millisecond from
-//! a tight run of the same equations.
+//! Every call of `Simulation::step` is timed, results on the entities included. The same run is made several times:
+//! what a step takes at least
+//! over the runs is its own, what it takes beyond that the scheduler's. An error is the largest difference of any angle
+//! at any millisecond from a tight run of the same equations.
 
 use bristle::friction::{Coulomb, Law, LuGre};
 use bristle::prelude::*;
@@ -111,10 +112,10 @@ fn measure(times: &[f64]) -> (f64, f64, f64) {
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {
     let (n, runs) = if is_quick { (100, 2) } else { (4000, 20) };
     let mut text = format!(
-        "{n} calls of `step(1e-3)`. µs of a call in the median and at worst, and times faster than real time: first with the least time of {runs} runs for \
-         each call, then as the first run went\n\n\
-         | | median | worst | × real time | first run: median | worst | × real time | largest error, rad | changes of mode |\n\
-         |---|---|---|---|---|---|---|---|---|\n"
+        "{n} calls of `step(1e-3)`. µs of a call in the median and at worst, and times faster than real time: first \
+         with the least time of {runs} runs for each call, then as the first run went\n\n| | median | worst | × real \
+         time | first run: median | worst | × real time | largest error, rad | changes of mode \
+         |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     let mut rounds = String::new();
     let mut tight: Option<(&str, Vec<f64>)> = None;
@@ -140,7 +141,8 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
         let (median_1, worst_1, factor_1) = measure(&first.times);
         let _ = writeln!(
             text,
-            "| {} | {median:.1} | {worst:.1} | {factor:.0} | {median_1:.1} | {worst_1:.0} | {factor_1:.0} | {error:.1e} | {} |",
+            "| {} | {median:.1} | {worst:.1} | {factor:.0} | {median_1:.1} | {worst_1:.0} | {factor_1:.0} | \
+             {error:.1e} | {} |",
             way.name, first.n_events
         );
         if way.method == Method::RealTime {

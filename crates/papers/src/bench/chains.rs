@@ -1,7 +1,8 @@
 //! What one evaluation of the equations costs on chains of pins, joint by joint.
 //!
-//! The right-hand side is evaluated at the points of a run, in their order, so that the implicit form has as far to go from one
-//! evaluation to the next as in that run. A long chain is taut and quick, and takes shorter steps. Nothing sticks, and modes stay.
+//! The right-hand side is evaluated at the points of a run, in their order, so that the implicit form has as far to go
+//! from one evaluation to the next as in that run. A long chain is taut and quick, and takes shorter steps. Nothing
+//! sticks, and modes stay.
 
 use super::pendulum::{Pendulum, Way};
 use bristle::compile::{compile, read_state};
@@ -133,7 +134,8 @@ pub fn measure(repeats: usize, progress: &mut dyn FnMut(&str)) -> Result<Vec<Cos
     Ok(costs)
 }
 
-/// The table, in Markdown: ns per evaluation and joint; below it sweeps and substitutions. `progress` is told what is being done.
+/// The table, in Markdown: ns per evaluation and joint; below it sweeps and substitutions. `progress` is told what is
+/// being done.
 pub fn table(repeats: usize, progress: &mut dyn FnMut(&str)) -> Result<String, String> {
     let mut text = String::from("ns per evaluation and joint\n\n| |");
     LENGTHS.iter().for_each(|n| text += &format!(" {n} |"));

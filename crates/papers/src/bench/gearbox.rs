@@ -1,7 +1,10 @@
-//! A gearbox with LuGre clutches at fixed steps: the parameter sets of Aberger & Otter (2002), with which no fixed step was stable there.
+//! A gearbox with LuGre clutches at fixed steps: the parameter sets of Aberger & Otter (2002), with which no fixed step
+//! was stable there.
 //!
-//! The box is `scenes/gearbox_three_speed_lugre.ron`, 4 s, three gears. Each set is run with the inertia of the small shafts at 1, 0.1 and
-//! 0.01 kg·m². An error is the largest difference of the output speed from a tight `Radau5` run, relative to the largest speed.
+//! The box is `scenes/gearbox_three_speed_lugre.ron`, 4 s, three gears. Each set is run with the inertia of the small
+//! shafts at 1, 0.1 and
+//! 0.01 kg·m². An error is the largest difference of the output speed from a tight `Radau5` run, relative to the
+//! largest speed.
 
 use bristle::{Scene, Simulation};
 use std::fmt::Write;
@@ -51,7 +54,8 @@ pub const OTHERS: [&str; 4] = ["Rk4", "MixedEuler", "LinearlyImplicitEuler", "Ra
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {
     let (sets, inertias) = if is_quick { (&SETS[..1], &INERTIAS[1..2]) } else { (&SETS[..], &INERTIAS[..]) };
     let mut text = String::from(
-        "Largest error of the output speed, relative to the largest; steps of 4, 1 and 0.25 ms. `–`: the run failed or blew up\n\n",
+        "Largest error of the output speed, relative to the largest; steps of 4, 1 and 0.25 ms. `–`: the run failed or \
+         blew up\n\n",
     );
     let _ = write!(text, "{:>7} {:>7} {:>7}", "σ₀", "σ₁", "inertia");
     for method in std::iter::once("RealTime").chain(OTHERS) {

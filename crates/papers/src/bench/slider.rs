@@ -1,10 +1,11 @@
-//! The largest fixed step of each stepper on one LuGre slider, pulled by a spring (Canudas de Wit et al. 1995; Aberger & Otter 2002, table 1).
+//! The largest fixed step of each stepper on one LuGre slider, pulled by a spring (Canudas de Wit et al. 1995; Aberger
+//! & Otter 2002, table 1).
 //!
 //! Two questions, over 20 s of the run, at that step and at all smaller ones of the list:
 //!
 //! - *bounded*: speeds stay below twice the true largest, 0.3698 m/s, and friction below 1.6 N (it is 1.4766 N);
-//! - *right*: besides, the block ends within 1/38 of its way, 1.2726 m, of where it should: what the report on aberger2002 asks of its bearing,
-//!   0.05 rad of 1.9 rad.
+//! - *right*: besides, the block ends within 1/38 of its way, 1.2726 m, of where it should: what the report on
+//!   aberger2002 asks of its bearing, 0.05 rad of 1.9 rad.
 //!
 //! A method that damps what it does not resolve stays bounded long after it has ceased to be right.
 
@@ -32,8 +33,8 @@ pub const END: f64 = 1.2726;
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {
     let steps = if is_quick { &STEPS[7..9] } else { &STEPS };
     let mut text = String::from(
-        "Largest fixed step on the LuGre slider, s: bounded, and right at the end; in the paper, on its bearing, the largest that converged\n\n\
-         | | bounded | right | aberger2002 |\n|---|---|---|---|\n",
+        "Largest fixed step on the LuGre slider, s: bounded, and right at the end; in the paper, on its bearing, the \
+         largest that converged\n\n| | bounded | right | aberger2002 |\n|---|---|---|---|\n",
     );
     for (method, published) in METHODS {
         progress(&format!("slider, {method}"));
@@ -54,10 +55,11 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
 pub fn bounded(method: &str, h: f64) -> Option<f64> {
     let interval = h.max(1e-3);
     let text = format!(
-        "Scene(links: [Link(name: \"block\", mass: 1.0)], gravity: (0.0, 0.0, 0.0), joints: [Joint(name: \"slide\", parent: \"world\", \
-         child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: LuGre(sigma0: 1e5, sigma1: 316.22776601683796, sigma2: 0.4, \
-         coulomb: 1.0, stiction: 1.5, stribeck_velocity: 1e-3), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1)))], solver: \
-         Solver(method: {method}, control: Constant(step: {h:?})), output: Output(interval: {interval:?}))"
+        "Scene(links: [Link(name: \"block\", mass: 1.0)], gravity: (0.0, 0.0, 0.0), joints: [Joint(name: \"slide\", \
+         parent: \"world\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: LuGre(sigma0: 1e5, \
+         sigma1: 316.22776601683796, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 1e-3), drive: \
+         Pull(stiffness: 2.0, target: Ramp(rate: 0.1)))], solver: Solver(method: {method}, control: Constant(step: \
+         {h:?})), output: Output(interval: {interval:?}))"
     );
     let run = || -> Result<[f64; 3], Error> {
         let recording = Simulation::new(&Scene::parse(&text, "slider")?)?.run_until(20.0)?;

@@ -23,9 +23,9 @@ pub fn paper(pendulum: &Pendulum, way: Way) -> Option<f64> {
 pub fn text(pendulum: &Pendulum, measured: &[Measured]) -> String {
     let error = measured.iter().map(|m| m.error).fold(0.0, f64::max);
     let mut text = format!(
-        "{} pendulum, {} s, errors up to {error:.1e} rad\n\n\
-         | | stepper | rtol | error | steps | evaluations | sweeps | substitutions | events | time, µs | ÷ frictionless | paper | ÷ crossings | paper |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "{} pendulum, {} s, errors up to {error:.1e} rad\n\n| | stepper | rtol | error | steps | evaluations | sweeps \
+         | substitutions | events | time, µs | ÷ frictionless | paper | ÷ crossings | paper \
+         |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         pendulum.name, pendulum.duration
     );
     let time = |way: Way| measured.iter().find(|m| m.way == way).map(|m| m.time.as_secs_f64());

@@ -1,4 +1,5 @@
-//! The paper's own program: what a slip of its clock, an iteration that stops early and four output points to a step make of the rows.
+//! The paper's own program: what a slip of its clock, an iteration that stops early and four output points to a step
+//! make of the rows.
 //!
 //! ```text
 //! correct: step(y, h); t += h; h = rule(y)        slipped: step(y, h); h = rule(y); t += h
@@ -110,9 +111,14 @@ pub fn write(document: &mut Document, measured: &Rows) {
     let programs = &measured.programs;
     document.heading("Tables 2 and 3 in three columns: correct, with a slip of the clock, printed");
     document.words(
-        "The paper finds variable steps far worse than constant ones and puts it down to *a shift in the solution compared to the baseline*. That shift has a cause. Let the clock that feeds u(τ) and labels the output advance by the step that \
-         has just been *chosen* for the next step, instead of the one just *taken*: `step(y, h); h = rule(y); t += h`. With a constant step the two are the same. With a rule they are not, and all twelve numbers printed for the four rows with a rule come out. \
-         The equations of the paper are integrated for this by a program of their own; with the correct clock it gives the rows of the engine. **Very probably this slip is what the print shows.** Three other slips were tried: of the labels alone, of u(τ) alone, and a clock one step late; none of them gives more than one of the rows. Printed counts are points, one more than steps.",
+        "The paper finds variable steps far worse than constant ones and puts it down to *a shift in the solution \
+         compared to the baseline*. That shift has a cause. Let the clock that feeds u(τ) and labels the output \
+         advance by the step that has just been *chosen* for the next step, instead of the one just *taken*: `step(y, \
+         h); h = rule(y); t += h`. With a constant step the two are the same. With a rule they are not, and all twelve \
+         numbers printed for the four rows with a rule come out. The equations of the paper are integrated for this by \
+         a program of their own; with the correct clock it gives the rows of the engine. **Very probably this slip is \
+         what the print shows.** Three other slips were tried: of the labels alone, of u(τ) alone, and a clock one \
+         step late; none of them gives more than one of the rows. Printed counts are points, one more than steps.",
     );
     let mut rows = Vec::new();
     for row in measured.rows.iter().filter(|row| row.way.place != Place::Ours) {
@@ -199,13 +205,17 @@ pub fn write(document: &mut Document, measured: &Rows) {
     document.figure(
         "clock",
         chart::draw("Runge–Kutta by velocity: the clock and the friction force", 1, &panels),
-        "The row *Runge–Kutta (velocity)* with the correct and with the slipped clock. Where the step changes the clock is off by the difference of the two steps until it changes back; f_L is steep there.",
+        "The row *Runge–Kutta (velocity)* with the correct and with the slipped clock. Where the step changes the \
+         clock is off by the difference of the two steps until it changes back; f_L is steep there.",
     );
     let by = |name: &str| measured.rows.iter().find(|row| row.way.name == name).map_or(f64::NAN, |row| row.error.max);
     let [points, max, rms] = programs.refined_band;
     document.words(format!(
-        "**Without the slip the verdict against variable steps reverses.** Runge–Kutta by time constant has the smallest error of the explicit rows with Runge–Kutta, {} against {} at the constant step; by velocity it is at {}. Radau-IIA by velocity is as accurate as at the constant step ({} and {}) with half of its steps. Only the \
-         coarse switch by time constant is worse, {}. The largest errors of program and engine with the correct clock differ by {} % at most.",
+        "**Without the slip the verdict against variable steps reverses.** Runge–Kutta by time constant has the \
+         smallest error of the explicit rows with Runge–Kutta, {} against {} at the constant step; by velocity it is \
+         at {}. Radau-IIA by velocity is as accurate as at the constant step ({} and {}) with half of its steps. Only \
+         the coarse switch by time constant is worse, {}. The largest errors of program and engine with the correct \
+         clock differ by {} % at most.",
         digits(by("rk4_time_constant"), 2),
         digits(by("rk4_constant"), 2),
         digits(by("rk4_velocity"), 2),
@@ -215,11 +225,20 @@ pub fn write(document: &mut Document, measured: &Rows) {
         digits(100.0 * apart, 1),
     ));
     document.words(format!(
-        "**Radau-IIA at the constant step** is printed at 0.0933 and 2.11e-3; a converged iteration gives {} and {}. If Newton's method starts from the stages of the step before and stops as soon as they change by less than a tenth, the print comes out: {} and {}. That is *fitted*: about a hundred ways to stop were tried, and the paper describes none. \
-         **ode45** prints four points to a step by default (`Refine` = 4), three of them on its interpolant; the pair with MATLAB's published rule for the step then gives {} points, {} and {} (print: 147,600, 1.68e-4, 1.89e-7). At tolerances up to a quarter smaller and larger: {} to {} points, max E {} to {}, RMS {} to {}. \
-         So the RMS is explained: it is small because most of the points lie where nothing happens. {} The number of points, {} % above the print and nearly the same at every tolerance, is not explained: the program itself was not at hand.",
+        "**Radau-IIA at the constant step** is printed at 0.0933 and 2.11e-3; a converged iteration gives {} and {}. \
+         If Newton's method starts from the stages of the step before and stops as soon as they change by less than a \
+         tenth, the print comes out: {} and {}. That is *fitted*: about a hundred ways to stop were tried, and the \
+         paper describes none. **ode45** prints four points to a step by default (`Refine` = 4), three of them on its \
+         interpolant; the pair with MATLAB's published rule for the step then gives {} points, {} and {} (print: \
+         147,600, 1.68e-4, 1.89e-7). At tolerances up to a quarter smaller and larger: {} to {} points, max E {} to \
+         {}, RMS {} to {}. So the RMS is explained: it is small because most of the points lie where nothing happens. \
+         {} The number of points, {} % above the print and nearly the same at every tolerance, is not explained: the \
+         program itself was not at hand.",
         digits(by("radau3_constant"), 3),
-        digits(measured.rows.iter().find(|row| row.way.name == "radau3_constant").map_or(f64::NAN, |row| row.error.rms), 3),
+        digits(
+            measured.rows.iter().find(|row| row.way.name == "radau3_constant").map_or(f64::NAN, |row| row.error.rms),
+            3
+        ),
         digits(programs.loose.error.max, 3),
         digits(programs.loose.error.rms, 3),
         count(programs.refined.steps + 1),
@@ -232,9 +251,11 @@ pub fn write(document: &mut Document, measured: &Rows) {
         digits(rms.0, 3),
         digits(rms.1, 3),
         if holds(max, 1.68e-4) {
-            "The largest error depends on where output points fall beside the kink of the baseline; it scatters tenfold, and the print lies within."
+            "The largest error depends on where output points fall beside the kink of the baseline; it scatters \
+             tenfold, and the print lies within."
         } else {
-            "The largest error depends on where output points fall beside the kink of the baseline; the print lies outside of the range seen."
+            "The largest error depends on where output points fall beside the kink of the baseline; the print lies \
+             outside of the range seen."
         },
         digits(100.0 * (points.0 / 1.476e5 - 1.0), 1),
     ));
@@ -258,7 +279,8 @@ pub fn verdicts(document: &mut Document, measured: &Rows) {
             format!("{}, {}, {}", count(points as usize), digits(max, 3), digits(rms, 3))
         };
         let claim = format!("{}: points, max E, RMS {}", row.way.label, three(print.steps, print.max, print.rms));
-        // to the last of three printed digits, of four in the number of points; the print counts points, one more than steps
+        // to the last of three printed digits, of four in the number of points; the print counts points, one more than
+        // steps
         let is_print = |steps: usize, error: &Difference| {
             (error.max / print.max - 1.0).abs() < 6e-3
                 && (error.rms / print.rms - 1.0).abs() < 6e-3
@@ -286,7 +308,8 @@ pub fn verdicts(document: &mut Document, measured: &Rows) {
         "Variable steps perform poorly, with explicit and implicit methods",
         if holds { Reproduced } else { Contradicted },
         format!(
-            "with the correct clock: Runge–Kutta {} and {} against {} at the constant step; Radau by velocity {} against {} with half the steps",
+            "with the correct clock: Runge–Kutta {} and {} against {} at the constant step; Radau by velocity {} \
+             against {} with half the steps",
             digits(by("rk4_time_constant"), 2),
             digits(by("rk4_velocity"), 2),
             digits(by("rk4_constant"), 2),
@@ -302,8 +325,8 @@ pub fn verdicts(document: &mut Document, measured: &Rows) {
     );
 }
 
-/// The three figures of `ode45`, each by itself. The program is emulated by its published rule: a figure that comes out is explained; one that does not, or that
-/// scatters tenfold with the tolerance's last digits, cannot be compared.
+/// The three figures of `ode45`, each by itself. The program is emulated by its published rule: a figure that comes out
+/// is explained; one that does not, or that scatters tenfold with the tolerance's last digits, cannot be compared.
 fn ode45(document: &mut Document, place: &str, row: &Row, print: Print, programs: &Programs) {
     let [points, max, rms] = programs.refined_band;
     let refined = &programs.refined;
@@ -314,7 +337,8 @@ fn ode45(document: &mut Document, place: &str, row: &Row, print: Print, programs
         &format!("ode45 at 1e-8: RMS {}", digits(print.rms, 3)),
         verdict(holds(rms, print.rms)),
         format!(
-            "{} at the ends of steps of `Dopri5`; {} with four output points a step, {} to {} at tolerances up to a quarter smaller and larger",
+            "{} at the ends of steps of `Dopri5`; {} with four output points a step, {} to {} at tolerances up to a \
+             quarter smaller and larger",
             digits(row.error.rms, 3),
             digits(refined.error.rms, 3),
             digits(rms.0, 3),
@@ -326,7 +350,8 @@ fn ode45(document: &mut Document, place: &str, row: &Row, print: Print, programs
         &format!("ode45 at 1e-8: max E {}", digits(print.max, 3)),
         Verdict::NotComparable,
         format!(
-            "{}; {} with four output points a step, {} to {} at tolerances up to a quarter smaller and larger: where the points fall beside the kink of the baseline decides",
+            "{}; {} with four output points a step, {} to {} at tolerances up to a quarter smaller and larger: where \
+             the points fall beside the kink of the baseline decides",
             digits(row.error.max, 3),
             digits(refined.error.max, 3),
             digits(max.0, 3),
@@ -338,7 +363,8 @@ fn ode45(document: &mut Document, place: &str, row: &Row, print: Print, programs
         &format!("ode45 at 1e-8: {} points", whole(print.steps)),
         verdict(holds(points, print.steps)),
         format!(
-            "{} with one output point a step; {} with four, {} to {} at tolerances up to a quarter smaller and larger; the program itself was not at hand",
+            "{} with one output point a step; {} with four, {} to {} at tolerances up to a quarter smaller and larger; \
+             the program itself was not at hand",
             whole(row.steps as f64 + 1.0),
             whole(refined.steps as f64 + 1.0),
             whole(points.0),

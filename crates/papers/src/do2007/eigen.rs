@@ -82,7 +82,7 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     document.claim(
         "section 3",
         "Sticking: eigenvalues 0 and −111.94 ± 193.57i, magnitude 223.61, damping ratio 0.50",
-        if holds { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(holds),
         format!("0, {:.4} ± {:.4}i, {:.4}, {:.4}", high.re, high.im, high.norm(), -high.re / high.norm()),
     );
     document.table("eigenvalues", &["stuck, printed", "ours"], rows);
@@ -112,7 +112,7 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     document.claim(
         "eq. (17), figure 8",
         "λ_max tends to α∣y₂∣/(εg) as the slip grows; for y₃ = ±1 it differs at small velocities",
-        if off < 0.05 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of(off < 0.05),
         format!("within {} % at y₂ = {FAST} for y₃ = ±1; by half at y₂ = 10 for y₃ = −1", digits(100.0 * off, 2)),
     );
     document
@@ -131,7 +131,7 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     document.claim(
         "section 5.1, figure 13",
         "λ_max reaches 2.62×10⁴; the smallest time constant is 3.82×10⁻⁵",
-        if (most / 2.62e4 - 1.0).abs() < 0.02 { Verdict::Reproduced } else { Verdict::Contradicted },
+        Verdict::of((most / 2.62e4 - 1.0).abs() < 0.02),
         format!("{}, {}", digits(most, 4), digits(1.0 / most, 3)),
     );
     document.columns("figure13", &[("tau", &tau), ("y2", &y2), ("lambda_max", &lambda)]);
@@ -156,6 +156,11 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
             Style::Dashed,
         ));
     }
-    document.figure("figure14", chart::draw("Figure 14: the transitions", 2, &panels), "Figure 14: largest eigenvalue in the transitions, and eq. (17): they agree while the mass slips, not while it sticks.");
+    document.figure(
+        "figure14",
+        chart::draw("Figure 14: the transitions", 2, &panels),
+        "Figure 14: largest eigenvalue \
+        in the transitions, and eq. (17): they agree while the mass slips, not while it sticks.",
+    );
     Ok(())
 }

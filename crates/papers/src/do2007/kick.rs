@@ -1,5 +1,6 @@
-//! Runge–Kutta at 10⁻³ survives by an accident: during steady sliding y₃ is exactly 1, so that y₂ − |y₂|y₃/g is exactly 0 and nothing
-//! ever starts to grow, although h λ reaches 26 and the method is stable up to 2.8. One unit in the last place of y₃ ends it.
+//! Runge–Kutta at 10⁻³ survives by an accident: during steady sliding y₃ is exactly 1, so that y₂ − |y₂|y₃/g is exactly
+//! 0 and nothing ever starts to grow, although h λ reaches 26 and the method is stable up to 2.8. One unit in the last
+//! place of y₃ ends it.
 
 use super::super::Progress;
 use super::super::document::{Document, digits};
@@ -47,10 +48,10 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
     let implicit = kicked("Radau3", 1e-2, 1)?;
     document.heading("Runge–Kutta at 10⁻³ is an accident of floating point");
     document.words(
-        "At the fastest slip h λ_max = 26, and Runge–Kutta is stable up to 2.8: the row should not exist. It does because steady sliding \
-         sits at y₃ = 1 exactly. There y₂ − |y₂|y₃/g cancels to exactly zero in floating point, and with no perturbation nothing grows. The \
-         run is stopped at t = 8.5 s (τ = 12.02), in the first slip, y₃ is changed by one unit in the last place through the public state of the \
-         joint, and the run goes on.",
+        "At the fastest slip h λ_max = 26, and Runge–Kutta is stable up to 2.8: the row should not exist. It does \
+         because steady sliding sits at y₃ = 1 exactly. There y₂ − |y₂|y₃/g cancels to exactly zero in floating point, \
+         and with no perturbation nothing grows. The run is stopped at t = 8.5 s (τ = 12.02), in the first slip, y₃ is \
+         changed by one unit in the last place through the public state of the joint, and the run goes on.",
     );
     let cases = [
         ("no kick", "no_kick", "Rk4, 10⁻³", &plain),
@@ -95,20 +96,23 @@ pub fn write(document: &mut Document, progress: &Progress) -> Result<(), Error> 
     document.figure(
         "kick",
         chart::draw("do2007: what one unit in the last place does", 1, &[panel]),
-        "Difference of the friction force from the run without the kick, step by step: it grows by the factor that Runge–Kutta's stability \
-         polynomial has at h λ; the last step, far beyond anything linear, overflows.",
+        "Difference of the friction force from the run without the kick, step by step: it grows by the factor that \
+         Runge–Kutta's stability polynomial has at h λ; the last step, far beyond anything linear, overflows.",
     );
     let falls = hit.after.failure.is_some() && plain.after.failure.is_none();
     document.claim(
         "section 5.1, conclusions",
-        "Fourth-order Runge–Kutta at 10⁻³ is one of the two best methods, although the step is 26 times the time constant",
+        "Fourth-order Runge–Kutta at 10⁻³ is one of the two best methods, although the step is 26 times the time \
+         constant",
         if falls { Verdict::Contradicted } else { Verdict::Reproduced },
-        "the row exists by a cancellation to exactly zero: one unit in the last place of y₃ at 8.5 s makes the same run overflow; at 10⁻⁴ and with Radau-IIA it does nothing",
+        "the row exists by a cancellation to exactly zero: one unit in the last place of y₃ at 8.5 s makes the same \
+         run overflow; at 10⁻⁴ and with Radau-IIA it does nothing",
     );
     document.words(format!(
-        "The run that was not touched stays below {}, the kicked one ends: {}. At 10⁻⁴ (h λ ≤ 2.6, stable) and with Radau-IIA the same kick does nothing. \
-         Storing another multiple of y₃, or another order of operations, can be the kick: aberger2002 saw its largest Runge–Kutta step \
-         change twentyfold with compiler options and could not say why; this is the likely cause.",
+        "The run that was not touched stays below {}, the kicked one ends: {}. At 10⁻⁴ (h λ ≤ 2.6, stable) and with \
+         Radau-IIA the same kick does nothing. Storing another multiple of y₃, or another order of operations, can be \
+         the kick: aberger2002 saw its largest Runge–Kutta step change twentyfold with compiler options and could not \
+         say why; this is the likely cause.",
         digits(most(&plain.after), 5),
         hit.after.failure.as_deref().unwrap_or("it does not")
     ));

@@ -1,8 +1,8 @@
 //! Do, Ferri, Bauchau: Efficient simulation of a dynamic system with LuGre friction (2007).
 //!
-//! The slider in the paper's scaled states ([`SLIDER`]); x is y₁/α. Tables 2 and 3 in [`rows`], eigenvalues (figures 8, 13, 14) in
-//! [`eigen`], states and friction (figures 7, 9–12, 15) in [`curves`], the bit that keeps RK4 at 10⁻³ alive in [`kick`], and the paper's own
-//! program, with the slip of its clock, in [`program`].
+//! The slider in the paper's scaled states ([`SLIDER`]); x is y₁/α. Tables 2 and 3 in [`rows`], eigenvalues (figures 8,
+//! 13, 14) in [`eigen`], states and friction (figures 7, 9–12, 15) in [`curves`], the bit that keeps RK4 at 10⁻³ alive
+//! in [`kick`], and the paper's own program, with the slip of its clock, in [`program`].
 
 mod clock;
 mod curves;
@@ -36,9 +36,10 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
         "do2007 — Do, Ferri, Bauchau: Efficient simulation of a dynamic system with LuGre friction",
     );
     document.words(
-        "A mass on a rough floor is pulled by a spring; friction is LuGre with bristles of 10⁵ N/m. The paper compares explicit and \
-         implicit methods at constant steps and at steps chosen by rules. The scene is `scenes/papers/do2007/slider.ron`: the paper's \
-         scaled equations, so that its steps and tolerances apply as printed (y₁ is α times the position).",
+        "A mass on a rough floor is pulled by a spring; friction is LuGre with bristles of 10⁵ N/m. The paper compares \
+         explicit and implicit methods at constant steps and at steps chosen by rules. The scene is \
+         `scenes/papers/do2007/slider.ron`: the paper's scaled equations, so that its steps and tolerances apply as \
+         printed (y₁ is α times the position).",
     );
     let rows = rows::measure(effort, progress)?;
     rows::write(&mut document, &rows);

@@ -1,4 +1,5 @@
-//! The program of the paper as its text describes it, written again on its equations (7) to (11), for what no simulation engine would do: a clock that slips.
+//! The program of the paper as its text describes it, written again on its equations (7) to (11), for what no
+//! simulation engine would do: a clock that slips.
 //!
 //! ```text
 //! y₁′ = α y₂      y₂′ = (u − y₁ − f_L)/α      ε y₃′ = α (y₂ − |y₂| y₃/g)      u = u′ τ
@@ -7,8 +8,9 @@
 //! slipped clock:    step(y, h);  h = rule(y);  τ += h        the step just chosen instead of the step just taken
 //! ```
 //!
-//! With a constant step both are the same. With the correct clock this program and the engine give the same rows, which the report checks. Two more variants are for two more
-//! rows: a Newton iteration that stops early ([`Newton::Loose`]), and `ode45` with its default output ([`ode45`]).
+//! With a constant step both are the same. With the correct clock this program and the engine give the same rows, which
+//! the report checks. Two more variants are for two more rows: a Newton iteration that stops early ([`Newton::Loose`]),
+//! and `ode45` with its default output ([`ode45`]).
 
 use super::{ALPHA, EPSILON};
 use nalgebra::{Matrix3, SMatrix, SVector, Vector3};
@@ -209,7 +211,8 @@ pub fn run(method: Method, rule: Rule, clock: Clock) -> Output {
     output
 }
 
-/// Stage times, stages, weights less those of order four, and the interpolant of the pair in MATLAB's `ode45` (Shampine, Reichelt 1997).
+/// Stage times, stages, weights less those of order four, and the interpolant of the pair in MATLAB's `ode45`
+/// (Shampine, Reichelt 1997).
 const STAGE: [f64; 6] = [0.2, 0.3, 0.8, 8.0 / 9.0, 1.0, 1.0];
 const A: [[f64; 6]; 6] = [
     [1.0 / 5.0, 0.0, 0.0, 0.0, 0.0, 0.0],
@@ -231,8 +234,8 @@ const DENSE: [[f64; 4]; 7] = [
     [0.0, 1.5, -4.0, 2.5],
 ];
 
-/// `ode45` as MATLAB documents it: the textbook rule, the largest component's error, no growth after a rejection, and `refine` output points to each step
-/// (4 by default, three of them on the interpolant).
+/// `ode45` as MATLAB documents it: the textbook rule, the largest component's error, no growth after a rejection, and
+/// `refine` output points to each step (4 by default, three of them on the interpolant).
 pub fn ode45(rtol: f64, atol: f64, refine: usize) -> Output {
     let norm = |x: &State, scale: &State| x.component_div(scale).amax();
     let (longest, threshold) = (0.1 * END, atol / rtol);

@@ -4,10 +4,11 @@
 //! E = |f_L − f_L of the baseline|,   E_RMS = √(1/T ∫ E² dτ),   baseline: RK4 at h = 10⁻⁵, linear between its steps
 //! ```
 //!
-//! Errors are taken at each method's own steps. Rows with a variable step are run a second time by [`program`](super::program), with the clock
-//! that adds the step just chosen instead of the one just taken. The baseline has an error of its own: between two of its steps friction has a kink
-//! where the velocity changes sign, and a row that steps onto the kink sees the chord beside it, 2.2·10⁻⁴. So every row is also compared with
-//! a tight run that stops at the row's own steps.
+//! Errors are taken at each method's own steps. Rows with a variable step are run a second time by
+//! [`program`](super::program), with the clock that adds the step just chosen instead of the one just taken. The
+//! baseline has an error of its own: between two of its steps friction has a kink where the velocity changes sign, and
+//! a row that steps onto the kink sees the chord beside it, 2.2·10⁻⁴. So every row is also compared with a tight run
+//! that stops at the row's own steps.
 
 use super::super::document::{Document, count, digits};
 use super::super::experiment::Found;
@@ -122,10 +123,12 @@ pub fn write(document: &mut Document, measured: &Rows) {
     clock::write(document, measured);
     document.heading("Tables 2 and 3: the rows in detail");
     document.words(format!(
-        "The baseline is fourth-order Runge–Kutta at a step of 10⁻⁵: {} steps (print: 2.828×10⁶). Largest velocity: {} (the paper's \
-         λ_max of 2.62×10⁴ belongs to {:.0}). E is the difference of the friction force from the baseline, linear between the baseline's steps, at each row's own steps, as in the paper. *True max E* \
-         is against a run of `Radau5` at 10⁻¹¹ that stops at the row's steps ({} of them at most): the baseline cannot show errors below 2.2·10⁻⁴ \
-         to a method that steps exactly onto v = 0, where friction has a kink between two steps of the baseline. Times are percent of the baseline's, printed and here.",
+        "The baseline is fourth-order Runge–Kutta at a step of 10⁻⁵: {} steps (print: 2.828×10⁶). Largest velocity: {} \
+         (the paper's λ_max of 2.62×10⁴ belongs to {:.0}). E is the difference of the friction force from the \
+         baseline, linear between the baseline's steps, at each row's own steps, as in the paper. *True max E* is \
+         against a run of `Radau5` at 10⁻¹¹ that stops at the row's steps ({} of them at most): the baseline cannot \
+         show errors below 2.2·10⁻⁴ to a method that steps exactly onto v = 0, where friction has a kink between two \
+         steps of the baseline. Times are percent of the baseline's, printed and here.",
         count(measured.baseline),
         digits(measured.fastest, 6),
         2.62e4 * super::EPSILON / super::ALPHA,
@@ -197,7 +200,8 @@ pub fn write(document: &mut Document, measured: &Rows) {
     document.figure(
         "work_precision",
         chart::draw("do2007: largest error of the friction force against steps", 1, &[panel]),
-        "Largest error of the friction force against steps: the paper's rows as run here (true error) and as printed (error against the baseline), and error-controlled Radau5 by tolerance.",
+        "Largest error of the friction force against steps: the paper's rows as run here (true error) and as printed \
+         (error against the baseline), and error-controlled Radau5 by tolerance.",
     );
 }
 

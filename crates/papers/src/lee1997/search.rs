@@ -1,8 +1,10 @@
-//! A double pendulum that does what the paper says of figure 5: joint 2 sticks 0.7 s into the simulation and is free again 0.1 s later.
+//! A double pendulum that does what the paper says of figure 5: joint 2 sticks 0.7 s into the simulation and is free
+//! again 0.1 s later.
 //!
-//! The print gives no parameters. With masses of 1 and 0.5 kg and μ = 0.4 and 0.6 fixed, lengths, starting angles and radii of the pins are
-//! searched: random draws over the ranges below, then random steps about the best that shrink whenever many in a row are no better. The random numbers are always the
-//! same, so the search always ends at the same pendulum.
+//! The print gives no parameters. With masses of 1 and 0.5 kg and μ = 0.4 and 0.6 fixed, lengths, starting angles and
+//! radii of the pins are searched: random draws over the ranges below, then random steps about the best that shrink
+//! whenever many in a row are no better. The random numbers are always the same, so the search always ends at the same
+//! pendulum.
 //!
 //! ```text
 //! J = |t_stick − 0.7| + |t_free − t_stick − 0.1|,    of the first time that the elbow sticks

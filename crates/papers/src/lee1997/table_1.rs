@@ -1,9 +1,10 @@
 //! Table 1: simulation times as ratios, each with its interval, and the claims that rest on them.
 //!
-//! The print gives neither the pendulums nor the machine, so ratios are compared: medians over rounds in which all ways take turns, with their 95 %
-//! intervals ([`Ratio`]), for both pendulums and for single pendulums with other radii, coefficients and inertias. Beside them stand the ratios of the work,
-//! which no machine can change. A printed ratio is *reproduced* where it lies in the interval of ours for both pendulums, *contradicted* where it lies outside of the interval
-//! of every pendulum tried, all on the same side, and *not comparable* otherwise.
+//! The print gives neither the pendulums nor the machine, so ratios are compared: medians over rounds in which all ways
+//! take turns, with their 95 % intervals ([`Ratio`]), for both pendulums and for single pendulums with other radii,
+//! coefficients and inertias. Beside them stand the ratios of the work, which no machine can change. A printed ratio is
+//! *reproduced* where it lies in the interval of ours for both pendulums, *contradicted* where it lies outside of the
+//! interval of every pendulum tried, all on the same side, and *not comparable* otherwise.
 
 use super::super::document::{Document, count, digits};
 use super::super::experiment::Experiment;
@@ -66,7 +67,8 @@ fn printed(pendulum: &Pendulum, (a, b): (Way, Way)) -> f64 {
     table::paper(pendulum, a).zip(table::paper(pendulum, b)).map_or(f64::NAN, |(a, b)| a / b)
 }
 
-/// What becomes of printed ratios: `ours` has those of the same pendulums, `bands` those of others, which stand beside the first.
+/// What becomes of printed ratios: `ours` has those of the same pendulums, `bands` those of others, which stand beside
+/// the first.
 fn verdict(prints: &[f64], ours: &[Ratio], bands: &[Ratio]) -> Verdict {
     let holds = |print: f64, ratio: &Ratio| ratio.low <= print && print <= ratio.high;
     if prints.iter().zip(ours).all(|(&print, ratio)| holds(print, ratio)) {
@@ -96,8 +98,12 @@ pub fn report(
         Effort::Short => pendulum::Effort { repeats: 21, ..pendulum::Effort::QUICK },
     };
     document.words(format!(
-        "Every row is brought to the same error, {} rad, by its tolerance, before it is timed. Then all rows take turns for {} rounds; times are those of the quickest run, ratios are medians over the rounds. *Crossings located* has friction of \
-         level zero, so that turning points are events as in the rows with friction. *Residual* is ours: the implicit stepper `Radau5` takes the equations unsolved. Timed are the plotted runs, sticking included: 8 s of the single pendulum, which sticks for good at 5.99 s, and 3 s of the double pendulum of figure 5.",
+        "Every row is brought to the same error, {} rad, by its tolerance, before it is timed. Then all rows take \
+         turns for {} rounds; times are those of the quickest run, ratios are medians over the rounds. *Crossings \
+         located* has friction of level zero, so that turning points are events as in the rows with friction. \
+         *Residual* is ours: the implicit stepper `Radau5` takes the equations unsolved. Timed are the plotted runs, \
+         sticking included: 8 s of the single pendulum, which sticks for good at 5.99 s, and 3 s of the double \
+         pendulum of figure 5.",
         digits(trouble.error, 1),
         trouble.repeats
     ));
@@ -126,10 +132,14 @@ pub fn report(
         implicit.map_or(f64::NAN, |m| what(m) as f64 / m.evaluations as f64)
     };
     document.words(format!(
-        "Where the paper's implicit form costs about four times its explicit form, ours cost nearly the same. The iteration here is Newton's on the recursion over the links itself: a sweep \
-         is as cheap as one of forward dynamics without friction, and the start lies on the line through the last two accelerations. On the double pendulum an evaluation takes {} sweeps and {} \
-         substitutions. So the explicit form has little left to save; that the acceleration is a state of its own remains its advantage. The paper's advice to locate the discontinuities \
-         stands; the paper calls its own way of locating them fairly crude, and locating costs less here: one extra step and a restart at each, so the ratios to the pendulum with crossings located are smaller than its own as well.",
+        "Where the paper's implicit form costs about four times its explicit form, ours cost nearly the same. The \
+         iteration here is Newton's on the recursion over the links itself: a sweep is as cheap as one of forward \
+         dynamics without friction, and the start lies on the line through the last two accelerations. On the double \
+         pendulum an evaluation takes {} sweeps and {} substitutions. So the explicit form has little left to save; \
+         that the acceleration is a state of its own remains its advantage. The paper's advice to locate the \
+         discontinuities stands; the paper calls its own way of locating them fairly crude, and locating costs less \
+         here: one extra step and a restart at each, so the ratios to the pendulum with crossings located are smaller \
+         than its own as well.",
         digits(work(|m| m.sweeps), 2),
         digits(work(|m| m.substitutions), 2)
     ));
@@ -148,7 +158,7 @@ fn ratios(document: &mut Document, claims: &[Claimed], pendulums: &[Pendulum; 2]
                 .zip(of(rows_of, b))
                 .map_or(f64::NAN, |(a, b)| a.evaluations as f64 / b.evaluations as f64);
             rows.push(vec![
-                format!("{} over {}", label(a), label(b).to_lowercase()),
+                format!("{} over {}{}", label(a), label(b)[..1].to_lowercase(), &label(b)[1..]),
                 pendulum.name.into(),
                 digits(prints[k], 3),
                 shown(&ours[k]),
@@ -168,13 +178,17 @@ fn ratios(document: &mut Document, claims: &[Claimed], pendulums: &[Pendulum; 2]
         document.claim("table 1", claim.claim, verdict(&prints, &ours, &claim.bands), finding);
     }
     document.words(
-        "The ratios that the paper draws its conclusions from. Ours: median over the rounds, and the interval that holds the true median with 95 % confidence; the last column is the ratio of evaluations of the equations, which no machine can change. \
-         A verdict of the scoreboard is drawn from the intervals: *contradicted* where the printed ratio lies outside of the intervals of both pendulums and of all of the table before, on the same side.",
+        "The ratios that the paper draws its conclusions from. Ours: median over the rounds, and the interval that \
+         holds the true median with 95 % confidence; the last column is the ratio of evaluations of the equations, \
+         which no machine can change. A verdict of the scoreboard is drawn from the intervals: *contradicted* where \
+         the printed ratio lies outside of the intervals of both pendulums and of all of the table before, on the same \
+         side.",
     );
     document.table("table1_ratios", &["ratio", "pendulum", "printed", "ours", "evaluations"], rows);
 }
 
-/// The same ratios for other pendulums than ours: the print gives neither radii nor coefficients nor inertias. (The mass of a single pendulum cancels.)
+/// The same ratios for other pendulums than ours: the print gives neither radii nor coefficients nor inertias. (The
+/// mass of a single pendulum cancels.)
 fn bands(document: &mut Document, claims: &mut [Claimed], effort: Effort, progress: &Progress) -> Result<(), Error> {
     let trouble = match effort {
         Effort::Full => pendulum::Effort { error: 1e-6, repeats: 21 },

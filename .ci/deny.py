@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Licences, duplicate versions and sources of all dependencies against deny.toml, from `cargo metadata`.
+"""Licences, duplicate versions and sources of all dependencies against deny.toml.
 
 Stands in for `cargo deny check licenses bans sources` where that is not installed. Advisories need its database.
 """
@@ -12,10 +12,24 @@ import subprocess
 import sys
 import tomllib
 
+# the registry that is allowed where deny.toml names none, as in cargo deny
+CRATES_IO = "https://github.com/rust-lang/crates.io-index"
+PLATFORMS = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"]
 root = pathlib.Path(__file__).parent.parent
 rules = tomllib.loads((root / "deny.toml").read_text())
-command = ["cargo", "metadata", "--format-version", "1", "--locked"]
-packages = json.loads(subprocess.run(command, cwd=root, check=True, capture_output=True).stdout)["packages"]
+
+
+def cargo(*arguments):
+    command = ["cargo", *arguments, "--locked", "--all-features"]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+# the tree: metadata also lists dependencies that no feature or platform switches on
+targets = [option for platform in PLATFORMS for option in ("--target", platform)]
+tree = cargo("tree", "--workspace", *targets, "--edges", "all", "--prefix", "none", "--format", "{p}")
+used = {tuple(line.split()[:2]) for line in tree.splitlines() if line}
+metadata = json.loads(cargo("metadata", "--format-version", "1"))
+packages = [package for package in metadata["packages"] if (package["name"], f"v{package['version']}") in used]
 problems = []
 
 # an SPDX expression holds if its terms, replaced by whether they are allowed, are true
@@ -29,7 +43,7 @@ for package in packages:
         problems.append(f"{package['name']} {package['version']}: licence `{expression}`")
 
 # one version of each, but for those named
-skipped = {entry["crate"] for entry in rules["bans"]["skip"]}
+skipped = {entry["crate"].split("@")[0] for entry in rules["bans"].get("skip", [])}
 versions = collections.defaultdict(set)
 for package in packages:
     versions[package["name"]].add(package["version"])
@@ -39,7 +53,7 @@ for name, found in sorted(versions.items()):
 problems += [f"{name}: skipped in deny.toml, and there is one version" for name in skipped if len(versions[name]) < 2]
 
 # our own, or from the registry
-registries = {f"registry+{url}" for url in rules["sources"]["allow-registry"]}
+registries = {f"registry+{url}" for url in rules["sources"].get("allow-registry", [CRATES_IO])}
 for package in packages:
     if package["source"] is not None and package["source"] not in registries:
         problems.append(f"{package['name']}: from {package['source']}")

@@ -1,20 +1,27 @@
 //! Letters as outlines.
 //!
-//! DejaVu Sans Condensed has Latin, Greek, Cyrillic, sub- and superscripts and the signs of mathematics. What it has not (Chinese,
-//! most emoji) is a box, so that nothing goes unseen. Letters stand one after the other: no pairs, no right-to-left.
+//! `fonts/` has the outlines of DejaVu Sans Condensed for Latin, Greek, Cyrillic, sub- and superscripts, arrows and
+//! the signs of mathematics, as `fonts/outlines.py` writes them. Any other letter (Chinese, emoji) is a box, so that
+//! nothing goes unseen. Letters stand one after the other: no pairs, no right-to-left.
 
-use anyhow::{Context, Result};
 use tiny_skia::{Path, PathBuilder};
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// Of the box for a letter that is not there, in parts of the size: how far it stands from its neighbours, width, height, line.
+/// A glyph on each line, in the order of their code points: `LETTER ADVANCE M x y L x y Q x1 y1 x y ...`, y upwards.
+const REGULAR: &str = include_str!("../../fonts/regular.txt");
+const BOLD: &str = include_str!("../../fonts/bold.txt");
+/// Units of the outlines to the size of the font.
+const UNITS_PER_EM: f32 = 2048.0;
+/// Of the box for a letter that is not there, in parts of the size: gap to its neighbours, width, height, line.
 const BOX: (f32, f32, f32, f32) = (0.07, 0.5, 0.72, 0.06);
 
 /// Fonts that are part of the program.
 pub struct Font {
-    regular: Face<'static>,
-    bold: Face<'static>,
+    regular: Face,
+    bold: Face,
 }
+
+/// Letters in the order of their code points, each with its advance and outline.
+type Face = Vec<(char, &'static str)>;
 
 /// A line of text from (0, 0) on, y downwards.
 pub struct Line {
@@ -26,9 +33,8 @@ pub struct Line {
 
 impl Font {
     /// The font of all pictures.
-    pub fn new() -> Result<Self> {
-        let face = |bytes| Face::parse(bytes, 0).context("the font of pictures cannot be read");
-        Ok(Self { regular: face(dejavu::sans_condensed::regular())?, bold: face(dejavu::sans_condensed::bold())? })
+    pub fn new() -> Self {
+        Self { regular: face(REGULAR), bold: face(BOLD) }
     }
 
     /// A text at a size in px, up to the first letter beyond `most` px.
@@ -39,23 +45,29 @@ impl Font {
             if x > most {
                 break;
             }
-            x += match self.find(c, is_bold) {
-                Some((face, glyph)) => {
-                    let scale = size / f32::from(face.units_per_em());
-                    face.outline_glyph(glyph, &mut Pen { path: &mut path, x, scale });
-                    scale * f32::from(face.glyph_hor_advance(glyph).unwrap_or(face.units_per_em()))
-                }
-                None => push_box(&mut path, x, size),
-            };
+            let glyph = self.find(c, is_bold);
+            let advance = glyph.and_then(|glyph| push_glyph(&mut path, glyph, x, size));
+            x += advance.unwrap_or_else(|| push_box(&mut path, x, size));
         }
         Line { outline: path.finish(), width: x }
     }
 
-    /// Where a letter is; not bold where bold has none.
-    fn find(&self, c: char, is_bold: bool) -> Option<(&Face<'static>, GlyphId)> {
+    /// Advance and outline of a letter; not bold where bold has none.
+    fn find(&self, c: char, is_bold: bool) -> Option<&'static str> {
         let bold = is_bold.then_some(&self.bold);
-        bold.into_iter().chain([&self.regular]).find_map(|face| Some((face, face.glyph_index(c)?)))
+        bold.into_iter().chain([&self.regular]).find_map(|face| {
+            let place = face.binary_search_by_key(&c, |glyph| glyph.0).ok()?;
+            Some(face[place].1)
+        })
     }
+}
+
+fn face(glyphs: &'static str) -> Face {
+    let glyph = |line: &'static str| {
+        let mut chars = line.chars();
+        Some((chars.next()?, chars.as_str()))
+    };
+    glyphs.split('\n').filter_map(glyph).collect()
 }
 
 /// Blanks of any kind are one, control characters the sign for what cannot be shown: as in SVG.
@@ -82,43 +94,39 @@ fn push_box(path: &mut PathBuilder, x: f32, size: f32) -> f32 {
     width + 2.0 * gap
 }
 
-/// Draws the outline of a glyph, which has y upwards, in px.
-struct Pen<'a> {
-    path: &'a mut PathBuilder,
-    x: f32,
-    scale: f32,
-}
-
-impl Pen<'_> {
-    fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.x + self.scale * x, -self.scale * y)
+/// A glyph on the baseline; gives how far it goes. `None` where it cannot be read.
+fn push_glyph(path: &mut PathBuilder, glyph: &str, x: f32, size: f32) -> Option<f32> {
+    let scale = size / UNITS_PER_EM;
+    let mut words = glyph.split_ascii_whitespace();
+    let advance: f32 = words.next()?.parse().ok()?;
+    let mut is_open = false;
+    while let Some(letter) = words.next() {
+        // a place in units, y upwards, is one in px, y downwards
+        let mut place = || {
+            let [right, up]: [f32; 2] = [words.next()?.parse().ok()?, words.next()?.parse().ok()?];
+            Some((x + scale * right, -scale * up))
+        };
+        let (x1, y1) = place()?;
+        match letter {
+            "M" => {
+                if is_open {
+                    path.close();
+                }
+                is_open = true;
+                path.move_to(x1, y1);
+            }
+            "L" => path.line_to(x1, y1),
+            "Q" => {
+                let (x, y) = place()?;
+                path.quad_to(x1, y1, x, y);
+            }
+            _ => return None,
+        }
     }
-}
-
-impl OutlineBuilder for Pen<'_> {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.path.move_to(x, y);
+    if is_open {
+        path.close();
     }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.path.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
-        self.path.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
-        self.path.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.path.close();
-    }
+    Some(scale * advance)
 }
 
 #[cfg(test)]
@@ -126,13 +134,13 @@ mod tests {
     use super::*;
 
     fn line(text: &str) -> Line {
-        Font::new().unwrap().line(text, 12.0, false, 1e3)
+        Font::new().line(text, 12.0, false, 1e3)
     }
 
     /// Everything that pictures write by themselves is in the font, and no letter is drawn as nothing.
     #[test]
     fn letters_of_our_own_are_there() {
-        let font = Font::new().unwrap();
+        let font = Font::new();
         let own = "abcxyzABCXYZ0123456789.,()[]/_-+ ΣΔσταωμφθ₀₁₂·°²³⁰¹⁴⁵⁶⁷⁸⁹⁻…×−–—→≤≥′äöüßéñøЖя\u{fffd}";
         for c in own.chars() {
             for is_bold in [false, true] {
@@ -140,6 +148,45 @@ mod tests {
                 assert!(c == ' ' || font.line(&c.to_string(), 12.0, is_bold, 1e3).outline.is_some(), "{c}");
             }
         }
+    }
+
+    /// Every line of the tables is a glyph that can be found and read, near its place on the line.
+    #[test]
+    fn tables_of_outlines_are_whole() {
+        let font = Font::new();
+        for (text, is_bold) in [(REGULAR, false), (BOLD, true)] {
+            assert!(text.lines().count() > 1700);
+            for line in text.lines() {
+                let c = line.chars().next().unwrap();
+                let glyph = font.find(c, is_bold).unwrap();
+                assert_eq!((visible(c), format!("{c}{glyph}")), (c, line.to_string()));
+                let mut path = PathBuilder::new();
+                let advance = push_glyph(&mut path, glyph, 0.0, 1.0).unwrap();
+                assert!((0.0..2.0).contains(&advance), "{c}: {advance}");
+                // combining accents stand left of their place
+                if let Some(bounds) = path.finish().map(|path| path.bounds()) {
+                    let is_near = bounds.left() > -1.0 && bounds.right() < 2.0 && bounds.top() > -1.5;
+                    assert!(is_near && bounds.bottom() < 0.6, "{c}: {bounds:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn broken_outlines_are_refused() {
+        for glyph in ["", " x", " 10 M", " 10 M 1", " 10 M 1 x", " 10 M 1 2 Q 3 4 5", " 10 C 1 2", " 10 1 2"] {
+            assert_eq!(push_glyph(&mut PathBuilder::new(), glyph, 0.0, 12.0), None, "{glyph:?}");
+        }
+        assert_eq!(push_glyph(&mut PathBuilder::new(), " 512", 0.0, 12.0), Some(3.0));
+    }
+
+    /// A full stop is a rectangle: its corners and its advance are those of the design, 2048 units to the size.
+    #[test]
+    fn places_are_in_units_of_the_font() {
+        let stop = Font::new().line("..", 2048.0, false, 1e4);
+        let bounds = stop.outline.unwrap().bounds();
+        assert_eq!((stop.width, bounds.left(), bounds.top(), bounds.bottom()), (2.0 * 585.0, 197.0, -254.0, 0.0));
+        assert_eq!(bounds.right(), 585.0 + 387.0);
     }
 
     #[test]
@@ -161,7 +208,7 @@ mod tests {
         let blank = line(" \t\n\u{3000}");
         assert!(blank.outline.is_none() && (blank.width - 4.0 * line(" ").width).abs() < 1e-3);
         assert_eq!((line("").width, line("").outline.is_none()), (0.0, true));
-        let long = Font::new().unwrap().line(&"x".repeat(1_000_000), 12.0, false, 100.0);
+        let long = Font::new().line(&"x".repeat(1_000_000), 12.0, false, 100.0);
         assert!((100.0..112.0).contains(&long.width));
     }
 

@@ -1,4 +1,7 @@
 //! A picture as PNG (ISO/IEC 15948): a signature, then chunks of length, name, content and check sum.
+//!
+//! Deflate and check sums are those of flate2, which `.npz` files use. The crate png would bring five more crates, two
+//! versions of one among them, and the encoder of tiny-skia has neither the resolution of a picture nor three channels.
 
 use super::picture::Picture;
 use super::raster::{Raster, raster};

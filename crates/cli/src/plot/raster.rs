@@ -34,7 +34,7 @@ pub fn raster(picture: &Picture) -> Result<Raster> {
         );
     };
     let (width, height) = size(scale);
-    let (font, looks) = (Font::new()?, Looks::new());
+    let (font, looks) = (Font::new(), Looks::new());
     let mut canvas = Canvas {
         pixels: Pixmap::new(width as u32, height as u32).context("the picture has no area")?,
         transform: Transform::from_scale(scale as f32, scale as f32),

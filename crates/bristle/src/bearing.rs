@@ -74,7 +74,7 @@ impl Bearing {
 
     /// N and n̂ = ∂N/∂f.
     #[inline]
-    pub fn press(self, f: &Force) -> (f64, Motion) {
+    pub fn normal_load(self, f: &Force) -> (f64, Motion) {
         let [m_x, m_y, _, p_x, p_y, p_z] = f.to_array();
         match self {
             Self::Radial => {
@@ -113,13 +113,13 @@ mod tests {
     fn rows_are_gradients_and_give_back_the_load() {
         let f = [0.3, -0.7, 5.0, 1.2, -2.1, 0.9];
         for bearing in BEARINGS {
-            let (n, row) = bearing.press(&Force::from_array(f));
+            let (n, row) = bearing.normal_load(&Force::from_array(f));
             assert!((row.dot(&Force::from_array(f)) - n).abs() < 1e-14, "{bearing:?}: degree one");
             for (k, row) in row.to_array().into_iter().enumerate() {
                 let at = |h: f64| {
                     let mut f = f;
                     f[k] += h;
-                    bearing.press(&Force::from_array(f)).0
+                    bearing.normal_load(&Force::from_array(f)).0
                 };
                 let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                 assert!((row - difference).abs() < 1e-8, "{bearing:?}, {k}: {row} {difference}");
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn edges_of_a_sleeve_carry_force_and_moment() {
         let edges = Bearing::Edges { length: 0.5 };
-        let load = |m_y, p_x| edges.press(&Force::from_array([0.0, m_y, 0.0, p_x, 0.0, 0.0])).0;
+        let load = |m_y, p_x| edges.normal_load(&Force::from_array([0.0, m_y, 0.0, p_x, 0.0, 0.0])).0;
         // force alone: as without a length; a couple alone: M/L at either edge; both: the larger counts twice
         assert_eq!(load(0.0, 8.0), 8.0);
         assert_eq!(load(1.0, 0.0), 4.0);
@@ -143,14 +143,14 @@ mod tests {
         for bearing in BEARINGS {
             let lengths = bearing.parts(&f).map(|[x, y]| x.hypot(y));
             let sum: f64 = lengths[..bearing.n_parts()].iter().sum();
-            assert!((sum - bearing.press(&f).0).abs() < 1e-14, "{bearing:?}");
+            assert!((sum - bearing.normal_load(&f).0).abs() < 1e-14, "{bearing:?}");
         }
     }
 
     #[test]
     fn nothing_presses_where_there_is_no_force() {
         for bearing in BEARINGS {
-            assert_eq!(bearing.press(&Force::ZERO), (0.0, Motion::ZERO));
+            assert_eq!(bearing.normal_load(&Force::ZERO), (0.0, Motion::ZERO));
         }
     }
 }

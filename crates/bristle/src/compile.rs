@@ -7,6 +7,7 @@
 //! States are not compiled: they live on the entities ([`JointState`], [`FreeState`]) and are read by [`read_state`], so
 //! that a world edited and compiled again goes on from where it was.
 
+pub use crate::armature_transfer::ArmatureTransfer;
 use crate::bearing::Bearing;
 use crate::component::{
     BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
@@ -14,7 +15,6 @@ use crate::component::{
 };
 use crate::coupled::Coupled;
 use crate::error::{Error, Result};
-pub use crate::lend::Lent;
 use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Law, Mode};
 use bristle_multibody::spatial::Force;
@@ -298,7 +298,7 @@ pub struct Compiled {
     /// What ties coordinates together.
     pub coupled: Coupled,
     /// Inertia that joints without any have from those they are tied to.
-    pub lent: Vec<Lent>,
+    pub armature_transfers: Vec<ArmatureTransfer>,
     /// Joints with a damper or friction, in order: each has its heat in the ledger.
     pub heated: Vec<usize>,
     /// Couplings with a damper or friction, in order: theirs come after the joints'.
@@ -376,7 +376,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
         drives: Vec::new(),
         contacts: Vec::new(),
         coupled: Coupled::default(),
-        lent: Vec::new(),
+        armature_transfers: Vec::new(),
         heated: Vec::new(),
         heated_elements: Vec::new(),
         links,
@@ -393,7 +393,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
     let springs = compiled.coupled.springs.iter().map(|spring| spring.element);
     compiled.heated_elements = springs.chain(compiled.contacts.iter().filter_map(|contact| contact.element)).collect();
     compiled.heated_elements.sort_unstable();
-    compiled.lend_inertia();
+    compiled.transfer_armature();
     Ok(compiled)
 }
 
@@ -423,8 +423,8 @@ impl Compiled {
             return BristleState::default();
         }
         let velocity = |k: usize| {
-            let led = self.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
-            led.map_or(v[k], |at| at.signal().derivative(t))
+            let prescribed_contacts = self.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
+            prescribed_contacts.map_or(v[k], |at| at.signal().derivative(t))
         };
         let rate = contact.b.map_or_else(|| velocity(contact.v), |b| velocity(contact.v) - velocity(b));
         let state = contact.law.initial_state(contact.arm * rate);

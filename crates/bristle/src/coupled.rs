@@ -34,7 +34,7 @@ pub struct Element {
 
 /// Σ cᵢ qᵢ = offset, exactly.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tie {
+pub struct ConstraintRow {
     /// Which element.
     pub element: usize,
     /// Velocities and their coefficients, in the order of the coupling.
@@ -73,7 +73,7 @@ pub struct Coupled {
     /// All of them.
     pub elements: Vec<Element>,
     /// Rows that hold exactly.
-    pub ties: Vec<Tie>,
+    pub constraints: Vec<ConstraintRow>,
     /// Springs and dampers between joints.
     pub springs: Vec<SpringDamperAt>,
 }
@@ -180,7 +180,8 @@ impl Coupled {
             let reason = "which ties a joint to itself";
             if a == b { Err(Error::Misplaced { name: name.clone(), component: "Coupling", reason }) } else { Ok(()) }
         };
-        let mut tie = |terms: Vec<(usize, f64)>, offset| self.ties.push(Tie { element: k, terms, offset });
+        let mut constraint =
+            |terms: Vec<(usize, f64)>, offset| self.constraints.push(ConstraintRow { element: k, terms, offset });
         match coupling {
             Coupling::Gear { joints: [a, b], ratio, offset } => {
                 let (a, b) = (v_of(a)?, v_of(b)?);
@@ -189,7 +190,7 @@ impl Coupled {
                 if *ratio == 0.0 {
                     return Err(Error::number(name, "ratio", 0.0, "other than 0"));
                 }
-                tie(vec![(a, 1.0), (b, -ratio)], Some(finite(*offset, "offset")?));
+                constraint(vec![(a, 1.0), (b, -ratio)], Some(finite(*offset, "offset")?));
             }
             Coupling::Planetary { sun, ring, carrier, ratio } => {
                 let (s, r, c) = (v_of(sun)?, v_of(ring)?, v_of(carrier)?);
@@ -197,7 +198,7 @@ impl Coupled {
                 distinct(r, c)?;
                 distinct(s, c)?;
                 at_least(*ratio, f64::MIN_POSITIVE, "ratio", "finite and positive")?;
-                tie(vec![(s, 1.0), (r, *ratio), (c, -1.0 - ratio)], None);
+                constraint(vec![(s, 1.0), (r, *ratio), (c, -1.0 - ratio)], None);
             }
             Coupling::Linear { terms, offset } => {
                 let mut row: Vec<(usize, f64)> = Vec::with_capacity(terms.len());
@@ -214,7 +215,7 @@ impl Coupled {
                     let reason = "which ties nothing: it needs a coefficient other than 0";
                     return Err(Error::Misplaced { name: name.clone(), component: "Coupling", reason });
                 }
-                tie(row, Some(finite(*offset, "offset")?));
+                constraint(row, Some(finite(*offset, "offset")?));
             }
             Coupling::SpringDamper { joints: [a, b], stiffness, damping, rest } => {
                 let (a, b) = (v_of(a)?, v_of(b)?);

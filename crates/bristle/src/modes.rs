@@ -84,7 +84,7 @@ const FEW_CATCHES: i32 = 4;
 
 /// More joints than this are first exchanged together, in so many rounds at most.
 const MANY: usize = 16;
-const MOST_EXCHANGES: usize = 40;
+const MAX_EXCHANGES: usize = 40;
 
 /// The joints at rest, n of them. Efforts are N·m or N, loads and lever arms included.
 #[derive(Debug, Clone, Copy)]
@@ -496,7 +496,7 @@ impl ModeWork {
 fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<bool, ModeError> {
     let n = work.hold.len();
     let (mut fewest, mut patience) = (usize::MAX, 3);
-    for _ in 0..MOST_EXCHANGES {
+    for _ in 0..MAX_EXCHANGES {
         work.hold_stuck(machine)?;
         for (&i, step) in work.stuck.iter().zip(&work.step) {
             work.selection.friction[i] += step;

@@ -158,7 +158,7 @@ impl Signal {
                 match (begun.checked_sub(1).map(|i| points[i]), points.get(begun)) {
                     (None, None) => Sample::default(),
                     (Some(a), Some(b)) => line(a.1, a.0, (b.1 - a.1) / (b.0 - a.0), t),
-                    (Some(held), None) | (None, Some(&held)) => Sample { value: held.1, ..Default::default() },
+                    (Some(locked), None) | (None, Some(&locked)) => Sample { value: locked.1, ..Default::default() },
                 }
             }
             Signal::Steps(points) => {

@@ -47,7 +47,7 @@ const ROUGH: f64 = 1e-9;
 /// at its beginning. Where N = 0 the curve has a corner, and no step is too short for its angle: the least one goes
 /// round it.
 const FIRST_STEP: f64 = 1.0 / 16.0;
-const LEAST_STEP: f64 = 1e-9;
+const MIN_STEP: f64 = 1e-9;
 
 /// Largest step relative to the distance from the origin.
 const LARGEST_STEP: f64 = 0.25;
@@ -58,10 +58,10 @@ const INFINITE: f64 = 1e6;
 
 /// det J as a part of what it is without friction: less than this is a jam. Where friction grows exactly as fast as
 /// inertia, accelerations grow until the residual is small in proportion: no solution.
-const LEAST_DETERMINANT: f64 = 1e-6;
+const MIN_DETERMINANT: f64 = 1e-6;
 
 /// Least cosine between the tangents at both ends of a step, and that from which the next may be longer.
-const LEAST_COSINE: f64 = 0.9;
+const MIN_COSINE: f64 = 0.9;
 const STRAIGHT: f64 = 0.99;
 
 /// Bearings with less than this share of the most negative term are not named.
@@ -163,7 +163,7 @@ impl Machine {
         at.scale[..n].fill(0.0);
         for i in 0..self.v.len() {
             let size = (0..self.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.a[j]).abs());
-            self.ties.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
+            self.constraints.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
         }
         let relative = |(g, size): (&f64, &f64)| if *g == 0.0 { 0.0 } else { g.abs() / size };
         let left = at.g[..n].iter().zip(&at.scale[..n]).map(relative);
@@ -187,10 +187,10 @@ impl Machine {
             *b = tau[i] - required[i];
             at.size[i] = tau[i].abs() + required[i].abs();
         }
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
-            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
             let friction = kappa[c] * load[c];
             x[contact.v] += friction;
             b[contact.v] -= s * friction;
@@ -199,7 +199,7 @@ impl Machine {
         at.g[..n].fill(0.0);
         at.f[..n].fill(0.0);
         for i in 0..b.len() {
-            for (k, c) in self.ties.made_of(i) {
+            for (k, c) in self.constraints.made_of(i) {
                 at.g[k] += c * b[i];
                 at.f[k] += c * x[i];
             }
@@ -211,16 +211,16 @@ impl Machine {
     fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
         let n = self.active.len();
         self.load_rows(s);
-        let Self { compiled, work, q, rows, counters, ties, .. } = self;
+        let Self { compiled, work, q, rows, counters, constraints, .. } = self;
         mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
         counters.n_sweeps += 1;
         let matrix = at.lu.matrix_mut(n);
         matrix.clear();
         let n_v = at.mass.nrows();
         for i in 0..n_v {
-            for (r, t_r) in ties.made_of(i) {
+            for (r, t_r) in constraints.made_of(i) {
                 for j in 0..n_v {
-                    ties.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
+                    constraints.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
                 }
             }
         }
@@ -229,7 +229,7 @@ impl Machine {
         if s == 0.0 {
             at.log_unloaded = log;
         }
-        at.sign = if at.is_regular && log - at.log_unloaded > LEAST_DETERMINANT.ln() { sign } else { 0.0 };
+        at.sign = if at.is_regular && log - at.log_unloaded > MIN_DETERMINANT.ln() { sign } else { 0.0 };
         Ok(())
     }
 
@@ -251,7 +251,7 @@ impl Machine {
             at.lu.solve(&mut at.g[..n]);
             self.counters.n_substitutions += 1;
             self.active.iter().zip(&at.g).for_each(|(&i, x)| self.a[i] += x);
-            self.ties.rates(&mut self.a);
+            self.constraints.rates(&mut self.a);
         }
         Ok(false)
     }
@@ -260,7 +260,7 @@ impl Machine {
     fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
         // any will do: at s = 0 the equations are linear
         self.active.iter().for_each(|&i| self.a[i] = 0.0);
-        self.ties.rates(&mut self.a);
+        self.constraints.rates(&mut self.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
             let joint = self.active.first().map_or(0, |&i| self.joint_of[i]);
             let joint = self.compiled.model.joint_names[joint].clone();
@@ -269,7 +269,7 @@ impl Machine {
         self.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.a[i]);
         if let Some(jam) = self.walk_on(at, accuracy)? {
             self.active.iter().zip(&at.start).for_each(|(&i, start)| self.a[i] = *start);
-            self.ties.rates(&mut self.a);
+            self.constraints.rates(&mut self.a);
             // loads to go by where this was a trial
             self.imbalance(at, 0.0)?;
             return Err(Failure::Jam(jam));
@@ -300,13 +300,13 @@ impl Machine {
         let mut h = FIRST_STEP;
         let mut fold: Option<Jam> = None;
         for _ in 0..MAX_STEPS {
-            let (s, is_least) = (at.y[n], h <= LEAST_STEP);
+            let (s, is_least) = (at.y[n], h <= MIN_STEP);
             let accepted = self.try_step(at, scale, h, is_least)?;
             if !accepted {
                 if is_least {
                     break;
                 }
-                h = (0.5 * h).max(LEAST_STEP);
+                h = (0.5 * h).max(MIN_STEP);
                 continue;
             }
             // through s = 1: the solution, or another one
@@ -315,7 +315,7 @@ impl Machine {
                 for (k, &i) in self.active.iter().enumerate() {
                     self.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
                 }
-                self.ties.rates(&mut self.a);
+                self.constraints.rates(&mut self.a);
                 let is_solution = self.newton_densely(at, 1.0, accuracy)?;
                 if let Some(jam) = &mut fold {
                     jam.has_others = is_solution && at.sign != 0.0;
@@ -327,7 +327,7 @@ impl Machine {
                 if is_least {
                     break;
                 }
-                h = (0.5 * h).max(LEAST_STEP);
+                h = (0.5 * h).max(MIN_STEP);
                 continue;
             }
             if fold.is_none() && at.sign <= 0.0 {
@@ -335,7 +335,7 @@ impl Machine {
                 let (t, t_next) = (at.t[n], at.t_next[n].min(0.0));
                 let rise = 0.5 * h * t * t / (t - t_next);
                 if s + 1.5 * rise >= 1.0 && !is_least {
-                    h = (0.5 * h).max(LEAST_STEP);
+                    h = (0.5 * h).max(MIN_STEP);
                     continue;
                 }
                 let share = at.y_next[n];
@@ -370,7 +370,7 @@ impl Machine {
         let (mut moved, mut is_on_curve) = (0.0, false);
         for _ in 0..MAX_NEAR {
             self.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.a[i] = scale * y);
-            self.ties.rates(&mut self.a);
+            self.constraints.rates(&mut self.a);
             let s = at.y_next[n];
             is_on_curve = self.linearise(at, s)? <= ROUGH;
             self.border(at, scale);
@@ -403,7 +403,7 @@ impl Machine {
         if at.t_next[n] * at.sign < 0.0 {
             at.t_next[..=n].iter_mut().for_each(|t| *t = -*t);
         }
-        Ok(is_least || dot(&at.t[..=n], &at.t_next[..=n]) >= LEAST_COSINE)
+        Ok(is_least || dot(&at.t[..=n], &at.t_next[..=n]) >= MIN_COSINE)
     }
 
     /// The matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
@@ -412,9 +412,11 @@ impl Machine {
         let matrix = at.bordered.matrix_mut(n + 1);
         matrix.clear();
         for i in 0..n_v {
-            for (r, t_r) in self.ties.made_of(i) {
+            for (r, t_r) in self.constraints.made_of(i) {
                 for j in 0..n_v {
-                    self.ties.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += scale * t_r * at.mass[(i, j)] * t_c);
+                    self.constraints
+                        .made_of(j)
+                        .for_each(|(c, t_c)| matrix[(r, c)] += scale * t_r * at.mass[(i, j)] * t_c);
                 }
             }
         }
@@ -429,10 +431,10 @@ impl Machine {
     fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
         self.x.fill(0.0);
         self.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
-        for driven in &self.driven {
-            self.x[driven.v] = 0.0;
+        for prescribed in &self.prescribed {
+            self.x[prescribed.v] = 0.0;
         }
-        self.ties.rates(&mut self.x);
+        self.constraints.rates(&mut self.x);
         // M_P u − M u: what friction adds
         self.load_rows(share);
         let Self { compiled, work, q, rows, x, .. } = self;
@@ -451,9 +453,9 @@ impl Machine {
         let g = &at.g;
         let term = |c: usize| g[compiled.contacts[c].v];
         let is_loaded = |c: &usize| self.kappa[*c] != 0.0;
-        let most = self.pressed.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
+        let most = self.reaction_loaded.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
         let mut contacts: Vec<usize> =
-            self.pressed.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
+            self.reaction_loaded.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
         contacts.sort_by(|&a, &b| term(a).total_cmp(&term(b)));
         Ok(Jam { contacts, share, has_others: false })
     }
@@ -464,28 +466,28 @@ impl Machine {
         let n = self.active.len();
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
         self.x.fill(0.0);
-        for driven in &self.driven {
-            self.x[driven.v] = driven.jerk;
+        for prescribed in &self.prescribed {
+            self.x[prescribed.v] = prescribed.jerk;
         }
-        self.ties.rates(&mut self.x);
+        self.constraints.rates(&mut self.x);
         self.effort_rates(t);
-        let Self { compiled, work, q, v, a, b, x, force, kappa, ties, .. } = self;
+        let Self { compiled, work, q, v, a, b, x, force, kappa, constraints, .. } = self;
         let required = rnea_rate(&compiled.model, work, q, v, a, x)?;
         b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
-            let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.press(&force[c]).1);
+            let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
             b[contact.v] -= kappa[c] * n_hat.dot(&work.force_rate(contact.joint));
         }
         at.g[..n].fill(0.0);
         for (i, b) in b.iter().enumerate() {
-            ties.made_of(i).for_each(|(k, c)| at.g[k] += c * b);
+            constraints.made_of(i).for_each(|(k, c)| at.g[k] += c * b);
         }
         self.factor_densely(&mut at, 1.0)?;
         let result = if at.sign > 0.0 {
             at.lu.solve(&mut at.g[..n]);
             self.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
-            self.ties.rates(&mut self.x);
+            self.constraints.rates(&mut self.x);
             Ok(())
         } else {
             // beyond the fold: the direction of the least determinant is not at hand, that of the jerks is near it

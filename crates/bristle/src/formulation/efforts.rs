@@ -18,7 +18,7 @@ impl Machine {
         if self.is_impulsive {
             // nothing finite acts; friction of impulses is all there is
             tau.fill(0.0);
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 let contact = &compiled.contacts[c];
                 let slip = contact.arm * contact.rate(v);
                 let law = contact.law.event_driven().map(|law| law.sliding(self.mode[c], slip).0);
@@ -131,32 +131,35 @@ impl Machine {
 
     /// Loads that are reactions, friction of the stuck joints, and efforts of prescribed motions: all at the accelerations in `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
-        let is_coupled = self.ties.is_coupled();
-        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck && !is_coupled {
+        let is_coupled = self.constraints.is_coupled();
+        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.is_stuck && !is_coupled {
             return Ok(());
         }
         let Self { compiled, work, q, v, tau, a, b, .. } = self;
         let v = if self.is_impulsive { &self.still } else { v };
         b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             self.force[c] = work.reaction(contact.joint);
-            self.load[c] = bearing.press(&self.force[c]).0;
+            self.load[c] = bearing.normal_load(&self.force[c]).0;
             self.friction[c] = self.kappa[c] * self.load[c];
         }
         if is_coupled {
             b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 b[compiled.contacts[c].v] += self.friction[c];
             }
-            self.share_out();
+            self.distribute_efforts();
             return Ok(());
         }
-        for driven in &mut self.driven {
-            let friction =
-                self.pressed.iter().filter(|&&c| compiled.contacts[c].v == driven.v).map(|&c| self.friction[c]);
-            driven.effort = b[driven.v] - tau[driven.v] + friction.sum::<f64>();
+        for prescribed in &mut self.prescribed {
+            let friction = self
+                .reaction_loaded
+                .iter()
+                .filter(|&&c| compiled.contacts[c].v == prescribed.v)
+                .map(|&c| self.friction[c]);
+            prescribed.effort = b[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
         }
         for c in 0..self.mode.len() {
             if self.sticks(c) {

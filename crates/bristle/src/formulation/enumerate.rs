@@ -16,7 +16,7 @@
 //! the state has no solution with finite forces, which is a Painlevé paradox, and the error says so.
 
 use super::machine::{Failure, Machine};
-use super::rest::{IMPENDING, OVERLOADED, Touched};
+use super::transition::{ContactEvent, IMPENDING, OVERLOADED};
 use bristle_friction::Mode;
 
 /// Contacts at rest whose modes are enumerated at most: 3⁹ = 19,683 combinations.
@@ -52,7 +52,8 @@ impl Machine {
             return Ok(false);
         }
         let n = contacts.len() as u32;
-        let breaks = |machine: &Self, k: u32| machine.rest.touched[contacts[k as usize]] == Touched::BreaksAway;
+        let breaks =
+            |machine: &Self, k: u32| machine.rest.contact_event[contacts[k as usize]] == ContactEvent::BreaksAway;
         for keeps_event in [true, false] {
             for n_slipping in 0..=contacts.len() {
                 for combination in 0..3_usize.pow(n) {
@@ -92,7 +93,7 @@ impl Machine {
         if !contacts.iter().all(goes) || !self.has_solution(t, 0.0)? {
             return Ok(false);
         }
-        let holds = |&c: &usize| match self.ties.margin(c) {
+        let holds = |&c: &usize| match self.constraints.margin(c) {
             _ if self.mode[c] != Mode::Stuck => true,
             Some((margin, _)) => margin >= -OVERLOADED,
             None => {
@@ -106,7 +107,7 @@ impl Machine {
 
     /// Accelerations and reactions that go with the modes, the friction of contacts that break away being reduced. `false` where they jam.
     fn has_solution(&mut self, t: f64, reduction: f64) -> Result<bool, Failure> {
-        match self.take_up_reduced(t, reduction) {
+        match self.apply_modes_reduced(t, reduction) {
             Ok(()) => Ok(true),
             Err(Failure::Jam(_) | Failure::NoAcceleration) => Ok(false),
             Err(Failure::Mechanics(bristle_multibody::Error::Jam { .. })) => Ok(false),

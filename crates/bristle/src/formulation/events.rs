@@ -2,11 +2,11 @@
 
 use super::kinks::KinkEvent;
 use super::machine::{Failure, Machine, ModeChange};
-use super::rest::Touched;
+use super::transition::ContactEvent;
 use crate::scene::Kinks;
 use crate::signal::{Piece, Sample};
 use bristle_friction::{FrictionLaw, Mode};
-use bristle_integrate::{Fired, Restart, Trouble};
+use bristle_integrate::{EvalError, FiredEvent, Restart};
 
 /// Turn in one step, rad, of the moving joints that a stuck joint feels (`turning`). The event locator looks at the
 /// break-away function four
@@ -16,7 +16,7 @@ const TURN: f64 = 0.125;
 
 /// Bristles bent less than this the other way, relative to the Coulomb level, have not yet changed sides: some
 /// roundings.
-const LEAST_BEND: f64 = 1e-15;
+const MIN_BEND: f64 = 1e-15;
 
 /// Rounding in what contacts that hold together could hold, relative to it.
 const ROUNDED: f64 = 1e-13;
@@ -72,8 +72,8 @@ impl Machine {
             if self.sticks(c) {
                 // one of several that hold together is past its limit by so little that they are found to hold: it is looked at again when that has
                 // grown, not at every rounding
-                let times = if self.rest.touched[c] == Touched::BreaksAway { 8.0 } else { 1.0 };
-                if let Some((margin, _)) = self.ties.margin(c) {
+                let times = if self.rest.contact_event[c] == ContactEvent::BreaksAway { 8.0 } else { 1.0 };
+                if let Some((margin, _)) = self.constraints.margin(c) {
                     self.slack[c] = times * ((-margin).max(0.0) + ROUNDED);
                     continue;
                 }
@@ -140,12 +140,12 @@ impl Machine {
     }
 
     /// Event functions at (t, y).
-    pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        if self.is_stuck || self.looks_at_loads() {
+        if self.is_stuck || self.watches_loads() {
             self.place().map_err(|e| self.trouble(e.into()))?;
             self.efforts(t);
-            self.look_at_stuck(t).map_err(|e| self.trouble(e))?;
+            self.evaluate_stuck(t).map_err(|e| self.trouble(e))?;
         }
         let mut g = g.iter_mut();
         for c in 0..self.mode.len() {
@@ -155,8 +155,8 @@ impl Machine {
                 // friction of nothing has no direction
                 (_, true) if self.rest.open[c] => 1.0,
                 // two that are led stand still against each other as long as they do
-                (Mode::Stuck, true) if self.is_led(c) => self.leaving - v.abs(),
-                (Mode::Stuck, true) => match self.ties.margin(c) {
+                (Mode::Stuck, true) if self.is_prescribed(c) => self.leaving - v.abs(),
+                (Mode::Stuck, true) => match self.constraints.margin(c) {
                     // the first of those that hold together speaks for them
                     Some((margin, leader)) if leader == c => margin + self.slack[c],
                     Some(_) => 1.0,
@@ -181,7 +181,7 @@ impl Machine {
                 let has_bristles = contact.law.n_states() > 0;
                 let effort = || contact.law.effort(contact.arm * contact.rate(&self.v), self.state[c]);
                 let side = if has_bristles { self.state[c][0] } else { effort() };
-                let least = (LEAST_BEND * contact.law.coulomb_level()).max(f64::MIN_POSITIVE);
+                let least = (MIN_BEND * contact.law.coulomb_level()).max(f64::MIN_POSITIVE);
                 *g = if self.backward[c] { -side } else { side } + least;
             }
         }
@@ -193,8 +193,8 @@ impl Machine {
     /// looks at while nothing else moves.
     pub(super) fn longest(&self, y: &[f64]) -> f64 {
         // a led joint that turns makes sines of its speed
-        let turning = self.driven.iter().filter(|driven| self.compiled.model.turns(driven.v));
-        let fastest = turning.map(|driven| self.v[driven.v].abs()).fold(0.0, f64::max);
+        let turning = self.prescribed.iter().filter(|prescribed| self.compiled.model.turns(prescribed.v));
+        let fastest = turning.map(|prescribed| self.v[prescribed.v].abs()).fold(0.0, f64::max);
         let motion_step = self.motion_step.min(self.motion_angle / fastest);
         if !self.is_stuck {
             return motion_step;
@@ -212,13 +212,13 @@ impl Machine {
             let counts = |i: usize| self.turning.part_of[i] == part && is_felt(i);
             let n = self.active.len();
             for i in (0..self.v.len()).filter(|&i| counts(i)) {
-                let rate = self.ties.made_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
+                let rate = self.constraints.made_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
                 speed += rate.abs();
-                growth += if rate == 0.0 && self.held[self.joint_of[i]] { 0.0 } else { self.a[i].abs() };
+                growth += if rate == 0.0 && self.locked[self.joint_of[i]] { 0.0 } else { self.a[i].abs() };
             }
-            for driven in self.driven.iter().filter(|driven| counts(driven.v)) {
-                speed += self.v[driven.v].abs();
-                growth += self.a[driven.v].abs();
+            for prescribed in self.prescribed.iter().filter(|prescribed| counts(prescribed.v)) {
+                speed += self.v[prescribed.v].abs();
+                growth += self.a[prescribed.v].abs();
             }
             shortest = shortest.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()));
         }
@@ -231,36 +231,36 @@ impl Machine {
         t: f64,
         y: &mut [f64],
         quad: &mut [f64],
-        fired: &[Fired],
+        fired: &[FiredEvent],
     ) -> Result<Restart, Failure> {
         self.scatter(t, y);
         self.changes.clear();
-        self.rest.touched.fill(Touched::No);
-        let breaks = |fired: &Fired| match *fired {
-            Fired::Root { index, .. } => self.contact_of_event(index).is_some_and(|c| self.sticks(c)),
-            Fired::Time => false,
+        self.rest.contact_event.fill(ContactEvent::No);
+        let breaks = |fired: &FiredEvent| match *fired {
+            FiredEvent::Root { index, .. } => self.contact_of_event(index).is_some_and(|c| self.sticks(c)),
+            FiredEvent::Time => false,
         };
-        if self.ties.is_coupled() && fired.iter().any(breaks) {
+        if self.constraints.is_coupled() && fired.iter().any(breaks) {
             // how those that hold together let go
             self.place()?;
             self.efforts(t);
-            self.look_at_stuck(t)?;
+            self.evaluate_stuck(t)?;
         }
         let (mut is_fresh, mut is_touched, mut is_hit) = (false, false, false);
         for fired in fired {
             match *fired {
-                Fired::Time => {
+                FiredEvent::Time => {
                     let before = self.piece;
                     self.enter_piece(t);
                     // an extremum changes nothing; a corner or a jump does
                     is_fresh |= !self.is_smooth(t, before);
                     quad[1] += self.load_jump(t, before);
-                    if !self.driven.is_empty() {
+                    if !self.prescribed.is_empty() {
                         is_fresh = true;
                         is_hit |= self.take_impulse(t, quad)?;
                     }
                 }
-                Fired::Root { index, .. } => {
+                FiredEvent::Root { index, .. } => {
                     if let Some(kink) = self.kink_of(index) {
                         is_fresh = true;
                         self.pass_kink(kink);
@@ -275,7 +275,7 @@ impl Machine {
                         if self.sticks(c) {
                             self.break_away(c);
                         } else {
-                            self.rest.touched[c] = Touched::ComesToRest;
+                            self.rest.contact_event[c] = ContactEvent::ComesToRest;
                         }
                     } else {
                         self.heading[c] = -self.heading[c];
@@ -286,12 +286,12 @@ impl Machine {
         if !is_fresh {
             return Ok(Restart::unchanged(self.n_unknowns(self.active.len())));
         }
-        if is_touched || fired.contains(&Fired::Time) {
+        if is_touched || fired.contains(&FiredEvent::Time) {
             self.point_open();
             if !is_hit {
                 self.before.copy_from_slice(&self.mode);
             }
-            self.settle(t)?;
+            self.resolve_modes(t)?;
             for (contact, (&from, &to)) in self.before.iter().zip(&self.mode).enumerate() {
                 let is_open = self.rest.open[contact] && self.rest.was_open[contact];
                 if from != to && !is_open {
@@ -306,16 +306,16 @@ impl Machine {
 
     /// Stuck contact `c` breaks away, and with it those that slip where what holds together lets go.
     pub(super) fn break_away(&mut self, c: usize) {
-        let Some((_, leader)) = self.ties.margin(c) else {
-            self.rest.touched[c] = Touched::BreaksAway;
+        let Some((_, leader)) = self.constraints.margin(c) else {
+            self.rest.contact_event[c] = ContactEvent::BreaksAway;
             self.rest.leaving[c] = Mode::of_sign(self.friction[c]);
             return;
         };
         for other in 0..self.mode.len() {
-            let is_one = self.ties.margin(other).is_some_and(|(_, of)| of == leader);
-            let slip = Mode::of_sign(self.ties.slip(other));
+            let is_one = self.constraints.margin(other).is_some_and(|(_, of)| of == leader);
+            let slip = Mode::of_sign(self.constraints.slip(other));
             if is_one && slip != Mode::Stuck {
-                self.rest.touched[other] = Touched::BreaksAway;
+                self.rest.contact_event[other] = ContactEvent::BreaksAway;
                 self.rest.leaving[other] = slip;
             }
         }
@@ -345,13 +345,13 @@ impl Machine {
     }
 
     /// Keeps what went wrong. What a smaller step may avoid is tried again; the rest will not go away.
-    pub(super) fn trouble(&mut self, failure: Failure) -> Trouble {
+    pub(super) fn trouble(&mut self, failure: Failure) -> EvalError {
         use bristle_multibody::Error::{Jam, NonFinite};
         let may_go_away = matches!(
             failure,
             Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration | Failure::Jam(_)
         );
         self.failure = Some(failure);
-        if may_go_away { Trouble::Retry } else { Trouble::Fatal { code: 0 } }
+        if may_go_away { EvalError::Retry } else { EvalError::Fatal { code: 0 } }
     }
 }

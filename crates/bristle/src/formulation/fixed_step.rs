@@ -5,7 +5,7 @@ use crate::compile::Compiled;
 use crate::real_time::{self, End, RealTime, SignalTime, Start, StepError};
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_multibody::Work;
 
 impl From<StepError> for Failure {
@@ -55,7 +55,7 @@ impl Machine {
         y: &[f64],
         y_new: &mut [f64],
         quad: &mut [f64],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), EvalError> {
         self.take_unknowns(y);
         let t1 = t + h;
         // sums of steps miss the time of a corner by rounding
@@ -65,7 +65,7 @@ impl Machine {
             .call_real_time(t1, |rt, compiled, work, start| real_time::step(rt, compiled, work, start, at, h, quad));
         if let Err(failure) = stepped {
             self.failure = Some(failure);
-            return Err(Trouble::Fatal { code: 0 });
+            return Err(EvalError::Fatal { code: 0 });
         }
         self.take_state();
         self.gather(y_new);
@@ -73,12 +73,12 @@ impl Machine {
     }
 
     /// Centres the charts of free joints after a step.
-    pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, Trouble> {
+    pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, EvalError> {
         if self.free.is_empty() {
             return Ok(false);
         }
         self.take_unknowns(y);
-        let moved = self.move_charts().map_err(|_| Trouble::Retry)?;
+        let moved = self.move_charts().map_err(|_| EvalError::Retry)?;
         if moved {
             self.gather(y);
         }
@@ -112,8 +112,8 @@ impl Machine {
         self.counters.max_rounds = self.counters.max_rounds.max(max_rounds);
         self.counters.n_unconverged_loads += usize::from(!rt.end.unconverged.is_empty());
         for &(contact, change) in &rt.end.unconverged {
-            match self.unconverged_loads.iter_mut().find(|seen| seen.contact == contact) {
-                Some(seen) => seen.largest = seen.largest.max(change),
+            match self.unconverged_loads.iter_mut().find(|load_kinks| load_kinks.contact == contact) {
+                Some(load_kinks) => load_kinks.largest = load_kinks.largest.max(change),
                 None => self.unconverged_loads.push(UnconvergedLoad { contact, t, largest: change }),
             }
         }
@@ -123,8 +123,8 @@ impl Machine {
         self.a.copy_from_slice(a);
         self.friction.copy_from_slice(friction);
         self.load.copy_from_slice(load);
-        self.tie_effort.copy_from_slice(constraint_force);
-        self.driven.iter_mut().zip(prescribed_effort).for_each(|(driven, effort)| driven.effort = *effort);
+        self.constraint_force.copy_from_slice(constraint_force);
+        self.prescribed.iter_mut().zip(prescribed_effort).for_each(|(prescribed, effort)| prescribed.effort = *effort);
         self.changes.clear();
         for (contact, (from, &to)) in self.mode.iter_mut().zip(modes).enumerate() {
             if *from != to {

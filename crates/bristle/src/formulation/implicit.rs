@@ -23,13 +23,13 @@ use bristle_multibody::spatial::Motion;
 use bristle_multibody::{aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
 
 /// Corrections at most; quadratic convergence takes five from a cold start.
-const MOST_CORRECTIONS: usize = 40;
+const MAX_CORRECTIONS: usize = 40;
 
 /// The same factorisation serves again while corrections shrink by this factor.
 const GOOD_RATE: f64 = 0.05;
 
 /// D as a part of what it would be without friction: less than this is a jam.
-const LEAST_PIVOT: f64 = 1e-6;
+const MIN_PIVOT: f64 = 1e-6;
 
 /// Residual of (1), relative to its terms, in event functions, however loose the tolerance: a hundredth of what the choice of modes
 /// takes for located (`modes::LOCATED`).
@@ -42,16 +42,16 @@ impl Machine {
             // they are unknowns
             return Ok(());
         }
-        if !(self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled()) {
-            self.warm.predict(t, &self.active, &mut self.a);
-            self.ties.rates(&mut self.a);
+        if !(self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled()) {
+            self.predictor.predict(t, &self.active, &mut self.a);
+            self.constraints.rates(&mut self.a);
         }
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
-            Err(failure) if self.pressed.is_empty() || failure.is_non_finite() => Err(failure),
+            Err(failure) if self.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
             Err(_) => {
-                self.warm.predict(t, &self.active, &mut self.a);
-                self.ties.rates(&mut self.a);
+                self.predictor.predict(t, &self.active, &mut self.a);
+                self.constraints.rates(&mut self.a);
                 self.solve_densely(accuracy)
             }
         }
@@ -60,32 +60,34 @@ impl Machine {
     /// The same from the accelerations in `a`.
     pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
         match self.newton_or_sweep(accuracy) {
-            Err(failure) if !self.pressed.is_empty() && !failure.is_non_finite() => self.follow_branch(accuracy),
+            Err(failure) if !self.reaction_loaded.is_empty() && !failure.is_non_finite() => {
+                self.follow_branch(accuracy)
+            }
             result => result,
         }
     }
 
     /// Newton, or one sweep where nothing stands on both sides.
     fn newton_or_sweep(&mut self, accuracy: f64) -> Result<(), Failure> {
-        if self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled() {
-            let Self { compiled, work, q, v, tau, held, a, .. } = self;
-            a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, held)?);
+        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
+            let Self { compiled, work, q, v, tau, locked, a, .. } = self;
+            a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, locked)?);
             return Ok(());
         }
         self.newton(1.0, accuracy)
     }
 
     /// Accelerations without a start to go by: the branch that is continuous from those without friction.
-    pub(super) fn accelerate_afresh(&mut self) -> Result<(), Failure> {
-        if !self.pressed.is_empty() {
+    pub(super) fn accelerate_from_frictionless(&mut self) -> Result<(), Failure> {
+        if !self.reaction_loaded.is_empty() {
             self.newton(0.0, TIGHT)?;
-            if self.newton(1.0, TIGHT).is_err() || self.pressed.iter().any(|&c| self.margin(c) <= 0.0) {
+            if self.newton(1.0, TIGHT).is_err() || self.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0) {
                 self.follow_branch(TIGHT)?;
             }
         } else {
             self.solve_accelerations(TIGHT)?;
         }
-        self.warm.forget(&self.a);
+        self.predictor.forget(&self.a);
         Ok(())
     }
 
@@ -97,7 +99,7 @@ impl Machine {
             q,
             v,
             tau,
-            held,
+            locked,
             a,
             b,
             force,
@@ -105,7 +107,7 @@ impl Machine {
             load,
             rows,
             counters,
-            ties,
+            constraints,
             joint_of,
             x,
             is_stuck,
@@ -118,32 +120,32 @@ impl Machine {
         counters.n_acceleration_solves += 1;
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
-            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
             b[contact.v] -= s * kappa[c] * load[c];
         }
 
         // what was left before the last correction, relative to the terms of (1), and now; nothing is known to begin with
         let (mut before, mut left) = (0.0, 1.0);
-        for _ in 0..MOST_CORRECTIONS {
+        for _ in 0..MAX_CORRECTIONS {
             // a factorisation that has just served well serves again
             if left > GOOD_RATE * before {
-                for &c in &self.pressed {
+                for &c in &self.reaction_loaded {
                     let contact = &contacts[c];
-                    let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.press(&force[c]).1);
+                    let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
                     rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
                 }
-                factor_rows_at(model, work, rows, held)?;
-                ties.factor(model, work, rows, held, joint_of)?;
+                factor_rows_at(model, work, rows, locked)?;
+                constraints.factor(model, work, rows, locked, joint_of)?;
                 counters.n_sweeps += 1;
             }
             x.copy_from_slice(solve_rows(model, work, b)?);
             counters.n_substitutions += 1;
-            if !ties.dependent.is_empty() {
-                ties.correct((model, work, rows), held, joint_of, x, b)?;
-                if !self.pressed.is_empty() {
+            if !constraints.dependent.is_empty() {
+                constraints.correct((model, work, rows), locked, joint_of, x, b)?;
+                if !self.reaction_loaded.is_empty() {
                     // once more, for what it does to the reactions
                     solve_rows(model, work, b)?;
                 }
@@ -156,13 +158,13 @@ impl Machine {
 
             b.fill(0.0);
             (before, left) = (left, 0.0);
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 let (contact, k) = (&contacts[c], s * kappa[c]);
                 let change = work.force_change(contact.joint);
                 force[c] += change;
-                let n = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+                let n = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
                 let more = n - std::mem::replace(&mut load[c], n);
-                if held[contact.joint] {
+                if locked[contact.joint] {
                     continue;
                 }
                 let axis = axis_row(model, contact.joint);
@@ -187,10 +189,10 @@ impl Machine {
     }
 
     /// Accelerations, loads and the friction of stuck joints, for their event functions. `efforts` has been there.
-    pub(super) fn look_at_stuck(&mut self, t: f64) -> Result<(), Failure> {
+    pub(super) fn evaluate_stuck(&mut self, t: f64) -> Result<(), Failure> {
         self.accelerate(t, self.accuracy.min(EVENT_ACCURACY))?;
-        let is_plain = self.driven.is_empty() && !self.ties.is_coupled();
-        if self.formulation == Formulation::Jerk || self.pressed.is_empty() || !is_plain {
+        let is_plain = self.prescribed.is_empty() && !self.constraints.is_coupled();
+        if self.formulation == Formulation::Jerk || self.reaction_loaded.is_empty() || !is_plain {
             return self.read_reactions();
         }
         // Newton has left the reactions at its solution
@@ -206,15 +208,15 @@ impl Machine {
 
     /// Where friction grows exactly as fast as inertia accelerations run away until the residual is small in proportion: no solution.
     fn refuse_runaway(&self) -> Result<(), Failure> {
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let joint = self.compiled.contacts[c].joint;
             let inertia = self.work.pivot_value(joint);
-            if !self.held[joint] && inertia < LEAST_PIVOT * self.work.pivot_unloaded(joint) {
+            if !self.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
                 let joint = self.compiled.model.joint_names[joint].clone();
                 return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
             }
         }
-        if !self.ties.is_positive() {
+        if !self.constraints.is_positive() {
             return Err(Failure::NoAcceleration);
         }
         Ok(())
@@ -223,22 +225,23 @@ impl Machine {
     /// Sᵀ IA S + armature − |κ| N(IA S) of a contact, by the factorisation at hand: positive where (1) has one solution only.
     pub(super) fn margin(&self, c: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
-        let Some(bearing) = contact.bearing.filter(|_| !self.held[contact.joint]) else { return f64::INFINITY };
+        let Some(bearing) = contact.bearing.filter(|_| !self.locked[contact.joint]) else { return f64::INFINITY };
         let force = self.work.pivot_force(contact.joint);
-        self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.press(&force).0
+        self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.normal_load(&force).0
     }
 
     /// The jam at (t, y), if there is one or one is near: where several accelerations are possible, the joint with the least pivot.
     pub(crate) fn near_jam(&mut self, t: f64, y: &[f64]) -> Option<Error> {
-        if self.pressed.is_empty() {
+        if self.reaction_loaded.is_empty() {
             return None;
         }
-        match self.look(t, y) {
+        match self.evaluate_at(t, y) {
             Ok(()) => {}
             Err(jam @ (Error::Jam { .. } | Error::NoAcceleration { .. })) => return Some(jam),
             Err(_) => return None,
         }
-        let near = self.pressed.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
+        let near =
+            self.reaction_loaded.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
         let share = |joint: usize| self.work.pivot_value(joint) / self.work.pivot_unloaded(joint);
         let joint = near.min_by(|&a, &b| share(a).total_cmp(&share(b)))?;
         let joint = self.compiled.model.joint_names[joint].clone();
@@ -247,10 +250,10 @@ impl Machine {
 
     /// Notes bearings near jamming, each once.
     pub(super) fn note_near_jams(&mut self, t: f64) {
-        for k in 0..self.pressed.len() {
-            let contact = self.pressed[k];
+        for k in 0..self.reaction_loaded.len() {
+            let contact = self.reaction_loaded[k];
             let margin = self.margin(contact);
-            if margin <= 0.0 && self.near_jams.iter().all(|seen| seen.contact != contact) {
+            if margin <= 0.0 && self.near_jams.iter().all(|load_kinks| load_kinks.contact != contact) {
                 self.near_jams.push(NearJam { contact, t, margin });
             }
         }

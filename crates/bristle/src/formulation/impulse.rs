@@ -21,7 +21,7 @@
 //! one part both are products with the mean velocity, exactly.
 
 use super::machine::{Failure, Machine};
-use super::rest::Touched;
+use super::transition::ContactEvent;
 use bristle_friction::{FrictionLaw, Mode};
 
 /// Parts of a jump where κ depends on the slip speed: the midpoint rule is then right to 1e-4 of the change of κ.
@@ -38,18 +38,18 @@ impl Machine {
     /// any.
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
         // Δ, in `b`
-        for driven in &self.driven {
-            self.b[driven.v] = -self.v[driven.v];
+        for prescribed in &self.prescribed {
+            self.b[prescribed.v] = -self.v[prescribed.v];
         }
         self.place()?;
         self.prescribe(t);
         let mut is_jump = false;
-        for driven in &mut self.driven {
-            let before = -self.b[driven.v];
-            self.b[driven.v] += self.v[driven.v];
-            driven.jump = self.b[driven.v];
-            is_jump |= driven.jump.abs() > 1e-12 * (1.0 + self.v[driven.v].abs());
-            self.v[driven.v] = before;
+        for prescribed in &mut self.prescribed {
+            let before = -self.b[prescribed.v];
+            self.b[prescribed.v] += self.v[prescribed.v];
+            prescribed.jump = self.b[prescribed.v];
+            is_jump |= prescribed.jump.abs() > 1e-12 * (1.0 + self.v[prescribed.v].abs());
+            self.v[prescribed.v] = before;
         }
         if !is_jump {
             self.prescribe(t);
@@ -65,9 +65,9 @@ impl Machine {
         self.apply_wrenches();
         taken?;
         // those that move are not at rest, whatever their event says
-        for (contact, touched) in self.compiled.contacts.iter().zip(&mut self.rest.touched) {
+        for (contact, contact_event) in self.compiled.contacts.iter().zip(&mut self.rest.contact_event) {
             if contact.rate(&self.v) != 0.0 {
-                *touched = Touched::No;
+                *contact_event = ContactEvent::No;
             }
         }
         self.prescribe(t);
@@ -77,17 +77,17 @@ impl Machine {
     /// The jump, part by part.
     fn jump(&mut self, t: f64, quad: &mut [f64]) -> Result<(), Failure> {
         let mut left = 1.0_f64;
-        self.rest.touched.fill(Touched::No);
+        self.rest.contact_event.fill(ContactEvent::No);
         for _ in 0..MAX_PARTS {
             self.prescribe_jump();
-            self.settle(t)?;
+            self.resolve_modes(t)?;
             let largest = self.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
             self.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
 
             // up to where the next one comes to rest
-            let is_curved = self.pressed.iter().any(|&c| self.depends_on_speed(c));
+            let is_curved = self.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
             let (mut part, mut stops) = (if is_curved { left.min(1.0 / PIECES) } else { left }, None);
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 let contact = &self.compiled.contacts[c];
                 let (rate, slope) = (contact.rate(&self.v), contact.rate(&self.a));
                 let at = -rate / slope;
@@ -106,17 +106,17 @@ impl Machine {
             let Self { compiled, v, a, jump_start, .. } = self;
             v.iter_mut().zip(&*jump_start).zip(&*a).for_each(|((v, start), a)| *v = start + part * a);
             let mean = |k: usize| part * (jump_start[k] + 0.5 * part * a[k]);
-            for driven in &self.driven {
-                quad[0] += driven.effort * mean(driven.v);
+            for prescribed in &self.prescribed {
+                quad[0] += prescribed.effort * mean(prescribed.v);
             }
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 let contact = &compiled.contacts[c];
                 quad[2 + compiled.heat_of(contact)] += self.kappa[c] * self.load[c] * mean(contact.v);
             }
             left -= part;
-            self.rest.touched.fill(Touched::No);
+            self.rest.contact_event.fill(ContactEvent::No);
             if let Some(c) = stops {
-                self.rest.touched[c] = Touched::ComesToRest;
+                self.rest.contact_event[c] = ContactEvent::ComesToRest;
                 self.v[self.compiled.contacts[c].v] = 0.0;
             }
             if left <= f64::EPSILON {
@@ -128,8 +128,8 @@ impl Machine {
 
     /// dv/dλ of the joints whose motion is prescribed.
     fn prescribe_jump(&mut self) {
-        for driven in &self.driven {
-            self.a[driven.v] = driven.jump;
+        for prescribed in &self.prescribed {
+            self.a[prescribed.v] = prescribed.jump;
         }
     }
 

@@ -70,11 +70,11 @@ pub(super) enum KinkEvent {
 impl Machine {
     /// Inertia of each contact's joint at the neutral configuration, the joints beyond it free to follow, for θ.
     pub(super) fn set_kink_inertias(&mut self) {
-        let Self { compiled, work, kink_inertia, pressed, tau, .. } = self;
+        let Self { compiled, work, kink_inertia, reaction_loaded, tau, .. } = self;
         // at rest, nothing applied
         tau.fill(0.0);
-        if !pressed.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
-            for &c in pressed.iter() {
+        if !reaction_loaded.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
+            for &c in reaction_loaded.iter() {
                 kink_inertia[c] = work.articulated(&compiled.model, compiled.contacts[c].joint).0;
             }
         }
@@ -102,8 +102,8 @@ impl Machine {
     }
 
     /// Whether reactions have to be known for the event functions.
-    pub(super) fn looks_at_loads(&self) -> bool {
-        self.kinks.is_some() && self.pressed.iter().any(|&c| self.seen[c].is_near)
+    pub(super) fn watches_loads(&self) -> bool {
+        self.kinks.is_some() && self.reaction_loaded.iter().any(|&c| self.load_kinks[c].is_near)
     }
 
     /// θ of the load of a contact; infinite where it has no friction.
@@ -117,7 +117,7 @@ impl Machine {
     fn along(&self, c: usize, part: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return 0.0 };
-        let (kink, [x, y]) = (&self.seen[c], bearing.parts(&self.force[c])[part]);
+        let (kink, [x, y]) = (&self.load_kinks[c], bearing.parts(&self.force[c])[part]);
         let [u_x, u_y] = kink.way[part];
         let plain = u_x * x + u_y * y;
         if u_y == 0.0 && y == 0.0 || !self.compiled.model.turns(contact.v) || self.is_axial(c) {
@@ -137,17 +137,17 @@ impl Machine {
         if self.kinks.is_none() {
             return;
         }
-        for k in 0..self.pressed.len() {
-            let c = self.pressed[k];
+        for k in 0..self.reaction_loaded.len() {
+            let c = self.reaction_loaded[k];
             self.note_load(c);
-            if self.seen[c].is_near || self.held[self.compiled.contacts[c].joint] {
+            if self.load_kinks[c].is_near || self.locked[self.compiled.contacts[c].joint] {
                 continue;
             }
             let n = self.compiled.contacts[c].bearing.map_or(0, |bearing| bearing.n_parts());
             let is_near = |part: usize| {
-                self.seen[c].way[part] != [0.0; 2] && self.along(c, part) <= FAR * self.seen[c].size[part]
+                self.load_kinks[c].way[part] != [0.0; 2] && self.along(c, part) <= FAR * self.load_kinks[c].size[part]
             };
-            self.seen[c].is_near = (0..n).any(is_near);
+            self.load_kinks[c].is_near = (0..n).any(is_near);
         }
     }
 
@@ -156,19 +156,19 @@ impl Machine {
         for (g, event) in g.zip(self.kink_events()) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
-                    let is_held = self.held[self.compiled.contacts[c].joint];
+                    let is_locked = self.locked[self.compiled.contacts[c].joint];
                     let noise = self.load_noise(c);
-                    if is_held || !noise.is_finite() || self.seen[c].way[part] == [0.0; 2] {
+                    if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
-                    } else if !self.seen[c].is_near {
-                        self.seen[c].size[part] + noise
+                    } else if !self.load_kinks[c].is_near {
+                        self.load_kinks[c].size[part] + noise
                     } else {
                         self.along(c, part) + noise
                     }
                 }
                 KinkEvent::Corner { contact: c } => {
                     let contact = &self.compiled.contacts[c];
-                    let [low, high] = self.seen[c].segment;
+                    let [low, high] = self.load_kinks[c].segment;
                     let speed = self.mode[c].direction() * contact.arm * contact.rate(&self.v);
                     let inside = (speed - low).min(high - speed) + self.kinks.unwrap_or(0.0);
                     if self.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
@@ -180,8 +180,8 @@ impl Machine {
     /// Passes the kink of an event.
     pub(super) fn pass_kink(&mut self, event: KinkEvent) {
         if let KinkEvent::Load { contact, part } = event {
-            let [x, y] = self.seen[contact].way[part];
-            self.seen[contact].way[part] = [-x, -y];
+            let [x, y] = self.load_kinks[contact].way[part];
+            self.load_kinks[contact].way[part] = [-x, -y];
         }
     }
 
@@ -189,7 +189,8 @@ impl Machine {
     pub(super) fn place_segments(&mut self) {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             if let Law::Table(table) = &contact.law {
-                self.seen[c].segment = table.segment(self.mode[c].direction() * contact.arm * contact.rate(&self.v));
+                self.load_kinks[c].segment =
+                    table.segment(self.mode[c].direction() * contact.arm * contact.rate(&self.v));
             }
         }
     }
@@ -200,25 +201,26 @@ impl Machine {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return };
         let noise = self.load_noise(c);
-        let seen = &mut self.seen[c];
-        (seen.parts, seen.at, seen.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
+        let load_kinks = &mut self.load_kinks[c];
+        (load_kinks.parts, load_kinks.at, load_kinks.noise) =
+            (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
     }
 
     /// Directions of the loads as they were noted last.
     fn point_loads(&mut self) {
-        for k in 0..self.pressed.len() {
-            let c = self.pressed[k];
+        for k in 0..self.reaction_loaded.len() {
+            let c = self.reaction_loaded[k];
             let Some(bearing) = self.compiled.contacts[c].bearing else { continue };
-            let seen = &mut self.seen[c];
-            seen.is_near = false;
+            let load_kinks = &mut self.load_kinks[c];
+            load_kinks.is_near = false;
             for part in 0..bearing.n_parts() {
-                let [x, y] = seen.parts[part];
+                let [x, y] = load_kinks.parts[part];
                 let size = (x * x + y * y).sqrt();
-                seen.size[part] = size;
+                load_kinks.size[part] = size;
                 // within 4 θ of zero the direction may be noise: the one before is kept
-                if size > 4.0 * seen.noise && size > 0.0 {
-                    seen.way[part] = [x / size, y / size];
-                    seen.position[part] = seen.at;
+                if size > 4.0 * load_kinks.noise && size > 0.0 {
+                    load_kinks.way[part] = [x / size, y / size];
+                    load_kinks.position[part] = load_kinks.at;
                 }
             }
         }
@@ -227,11 +229,11 @@ impl Machine {
     /// The same after a step to (t, y), which has been put into the arrays; the reactions there are found where a
     /// kink was near.
     pub(super) fn accept_loads(&mut self, t: f64) -> Result<(), Failure> {
-        if self.looks_at_loads() {
+        if self.watches_loads() {
             self.place()?;
             self.efforts(t);
-            self.look_at_stuck(t)?;
-            (0..self.pressed.len()).for_each(|k| self.note_load(self.pressed[k]));
+            self.evaluate_stuck(t)?;
+            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
         }
         if self.kinks.is_some() {
             self.point_loads();
@@ -241,11 +243,11 @@ impl Machine {
 
     /// No directions, no corners: a start.
     pub(super) fn begin_kinks(&mut self) {
-        for kink in &mut self.seen {
+        for kink in &mut self.load_kinks {
             (kink.way, kink.size) = ([[0.0; 2]; 2], [0.0; 2]);
         }
         if self.kinks.is_some() {
-            (0..self.pressed.len()).for_each(|k| self.note_load(self.pressed[k]));
+            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
             self.point_loads();
         }
         self.place_segments();

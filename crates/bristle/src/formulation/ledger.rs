@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::scene::Formulation;
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_multibody::{Model, kinematics, kinetic_energy, point_velocity, poses, potential_energy};
 use nalgebra::Vector3;
 
@@ -35,7 +35,7 @@ pub struct Energies {
     /// Of bristles.
     pub bristle: f64,
     /// Of those of them whose load is a reaction.
-    pub pressed: f64,
+    pub reaction_loaded: f64,
 }
 
 impl Energies {
@@ -70,11 +70,11 @@ impl Machine {
             .springs
             .iter()
             .map(|s| 0.5 * s.stiffness * (at_velocity(s.a) - at_velocity(s.b) - s.rest).powi(2));
-        let (mut bristle, mut pressed) = (0.0, 0.0);
+        let (mut bristle, mut reaction_loaded) = (0.0, 0.0);
         for ((contact, at), load) in compiled.contacts.iter().zip(&at.bristles).zip(load) {
             let per_load = contact.law.stored_energy(contact.law.state_of(at.z, at.w));
             if contact.bearing.is_some() {
-                pressed += *load * per_load;
+                reaction_loaded += *load * per_load;
             } else {
                 let signal = load_signal(contact.signal(), state.t, *piece);
                 bristle += contact.normal_towards(at.z < 0.0, &signal).0 * per_load;
@@ -85,8 +85,8 @@ impl Machine {
             potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
             // from +0: an empty sum is −0
             elastic: compiled.springs.iter().map(elastic).chain(between).fold(0.0, std::ops::Add::add),
-            bristle: bristle + pressed,
-            pressed,
+            bristle: bristle + reaction_loaded,
+            reaction_loaded,
         })
     }
 
@@ -97,11 +97,11 @@ impl Machine {
         y: &[f64],
         dy: &[f64],
         rate: &mut [f64],
-    ) -> std::result::Result<(), Trouble> {
+    ) -> std::result::Result<(), EvalError> {
         // explicit steppers ask right after the right-hand side, which has found the loads but not the efforts of drives
-        if !(self.driven.is_empty() && self.knows(t, y)) {
+        if !(self.prescribed.is_empty() && self.knows(t, y)) {
             self.scatter(t, y);
-            let needs_reactions = !(self.pressed.is_empty() && self.driven.is_empty());
+            let needs_reactions = !(self.reaction_loaded.is_empty() && self.prescribed.is_empty());
             if needs_reactions || !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
                 self.place().map_err(|e| self.trouble(e.into()))?;
             }
@@ -156,9 +156,9 @@ impl Machine {
 
     /// Work done per time by drives and by what callers apply.
     fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
-        let Self { compiled, work, q, v, poses: places, piece, integral, driven, .. } = self;
+        let Self { compiled, work, q, v, poses: places, piece, integral, prescribed, .. } = self;
         let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
-        power += driven.iter().map(|driven| driven.effort * v[driven.v]).sum::<f64>();
+        power += prescribed.iter().map(|prescribed| prescribed.effort * v[prescribed.v]).sum::<f64>();
         let mut integrals = integral.iter();
         for drive in &compiled.drives {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };

@@ -18,7 +18,7 @@ use crate::compile::Compiled;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{System, Trouble};
+use bristle_integrate::{EvalError, System};
 use bristle_multibody::Work;
 use nalgebra::DMatrix;
 use std::borrow::Cow;
@@ -58,7 +58,7 @@ impl Machine {
     }
 
     /// A, B and P at (t, y), for a machine made by [`Machine::solved_at`].
-    pub(crate) fn linear(&mut self, t: f64, y: &[f64]) -> Result<Linear, Trouble> {
+    pub(crate) fn linear(&mut self, t: f64, y: &[f64]) -> Result<Linear, EvalError> {
         let (n, n_y, n_v) = (self.active.len(), y.len(), self.v.len());
         let mut jacobian = Matrix::new(n_y);
         self.fill_jacobian_at_centre(t, y, &mut jacobian)?;

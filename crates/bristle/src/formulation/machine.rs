@@ -47,12 +47,12 @@ use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
 use crate::formulation::branch::{Branch, Jam};
+use crate::formulation::constraints::Constraints;
 use crate::formulation::jacobian::Reduction;
 use crate::formulation::kinks::Kink;
-use crate::formulation::rest::{Rest, Touched};
-use crate::formulation::ties::Ties;
+use crate::formulation::predictor::Predictor;
+use crate::formulation::transition::{ContactEvent, Rest};
 use crate::formulation::turning::Turning;
-use crate::formulation::warm::Warm;
 use crate::modes::ModeError;
 use crate::real_time::RealTime;
 use crate::scene::{Formulation, Kinks};
@@ -223,7 +223,7 @@ impl From<bristle_multibody::Error> for Failure {
 
 /// A joint whose position is prescribed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Driven {
+pub(super) struct PrescribedJoint {
     pub joint: usize,
     pub v: usize,
     /// Which drive.
@@ -252,25 +252,25 @@ pub struct Machine {
     /// Velocities that are unknowns, in order.
     pub(super) active: Vec<usize>,
     /// Those that depend on them.
-    pub(super) ties: Ties,
+    pub(super) constraints: Constraints,
     /// The same by the compiled ties alone; see `inverse`.
-    pub(super) tied: Option<Box<Ties>>,
+    pub(super) coupling_constraints: Option<Box<Constraints>>,
     /// λ of the compiled ties.
-    pub(super) tie_effort: Vec<f64>,
+    pub(super) constraint_force: Vec<f64>,
     /// Joints that are stuck or whose motion is prescribed; `n_bodies`.
-    pub(super) held: Vec<bool>,
+    pub(super) locked: Vec<bool>,
     /// Whether any is stuck.
     pub(super) is_stuck: bool,
     /// Whose turning a stuck contact feels.
     pub(super) turning: Turning,
     /// Joints whose motion is prescribed.
-    pub(super) driven: Vec<Driven>,
+    pub(super) prescribed: Vec<PrescribedJoint>,
     /// Contacts whose motion follows from that.
-    pub(super) led: Vec<bool>,
+    pub(super) prescribed_contacts: Vec<bool>,
     /// No error-controlled step is longer than this, s, for the sake of the work of prescribed motions.
     pub(super) motion_step: f64,
     /// The same in radians of its fastest oscillation.
-    pub(super) motion_share: f64,
+    pub(super) motion_phase: f64,
     /// And none turns a led joint further than this, rad.
     pub(super) motion_angle: f64,
     /// Of every contact; `Stuck` for those whose law has no modes.
@@ -290,7 +290,7 @@ pub struct Machine {
     /// Which kinks those are.
     pub(super) kink: Kinks,
     /// What loads through zero and corners of tables are seen by, one per contact; inertia of each, D.
-    pub(super) seen: Vec<Kink>,
+    pub(super) load_kinks: Vec<Kink>,
     pub(super) kink_inertia: Vec<f64>,
     /// ε of contacts that have just left rest.
     pub(super) leaving: f64,
@@ -319,7 +319,7 @@ pub struct Machine {
     pub(super) integral: Vec<f64>,
 
     /// Contacts whose load is the joint's reaction.
-    pub(super) pressed: Vec<usize>,
+    pub(super) reaction_loaded: Vec<usize>,
     /// κ = r · law of each contact that slides: effort per normal load.
     pub(super) kappa: Vec<f64>,
     /// Reaction in the joint of each pressed contact, axes along the joint.
@@ -331,7 +331,7 @@ pub struct Machine {
     /// A correction; `n_v`.
     pub(super) x: Vec<f64>,
     /// Accelerations found last by the right-hand side: the next Newton starts from them.
-    pub(super) warm: Warm,
+    pub(super) predictor: Predictor,
     /// Time of the right-hand side whose point, accelerations and loads the arrays hold; `None` where they hold anything else.
     pub(super) known: Option<f64>,
     /// Scratch of the residual form: rates of the unknowns; rows by velocity.
@@ -345,7 +345,7 @@ pub struct Machine {
     /// Deflections |s| after the last step of prescribed length, one per contact.
     pub(super) bent: Vec<f64>,
     /// Time and contact of the first that was bent further than friction can.
-    pub(super) overbent: Option<(f64, usize)>,
+    pub(super) overdeflected: Option<(f64, usize)>,
     /// Bearings whose loads had not converged in some `RealTime` step, each once.
     pub(super) unconverged_loads: Vec<UnconvergedLoad>,
 
@@ -368,9 +368,9 @@ pub struct Machine {
     pub(super) jump_start: Vec<f64>,
     pub(super) failure: Option<Failure>,
     /// Scratch of `inverse`.
-    pub(super) aside: super::inverse::Aside,
+    pub(super) saved: super::inverse::SavedEvaluation,
     /// What it was before something that may be refused: see `keep`.
-    pub(super) kept: Vec<u8>,
+    pub(super) checkpoint_bytes: Vec<u8>,
     /// Its own method, where it makes its own steps.
     pub(super) real_time: Option<Box<RealTime>>,
 }
@@ -382,11 +382,11 @@ impl Machine {
         let model = &compiled.model;
         let (n_v, n_contacts) = (model.n_v, compiled.contacts.len());
         let free = (1..model.n_bodies()).filter(|&i| model.kinds[i] == JointKind::Free);
-        let driven = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
+        let prescribed = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
             let Drive::Motion(_) = at.drive else { return None };
-            Some(Driven { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0, jump: 0.0 })
+            Some(PrescribedJoint { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0, jump: 0.0 })
         });
-        let pressed = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
+        let reaction_loaded = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
         let rows = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
         let mut machine = Self {
             formulation,
@@ -395,17 +395,17 @@ impl Machine {
             free: free.map(|i| model.v_index[i]).collect(),
             joint_of: (0..n_v).map(|k| model.joint_of_velocity(k)).collect(),
             active: (0..n_v).collect(),
-            ties: Ties::new(&compiled),
-            tied: super::inverse::tied(&compiled),
-            tie_effort: vec![0.0; compiled.coupled.ties.len()],
-            held: vec![false; model.n_bodies()],
+            constraints: Constraints::new(&compiled),
+            coupling_constraints: super::inverse::coupling_constraints(&compiled),
+            constraint_force: vec![0.0; compiled.coupled.constraints.len()],
+            locked: vec![false; model.n_bodies()],
             is_stuck: false,
             turning: Turning::new(&compiled),
             motion_angle: tolerances.map_or(f64::INFINITY, |(relative, _)| 2.0 * relative.powf(0.2)),
             motion_step: f64::INFINITY,
-            motion_share: 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2),
-            driven: driven.collect(),
-            led: vec![false; n_contacts],
+            motion_phase: 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2),
+            prescribed: prescribed.collect(),
+            prescribed_contacts: vec![false; n_contacts],
             mode: vec![Mode::Stuck; n_contacts],
             backward: vec![false; n_contacts],
             slack: vec![0.0; n_contacts],
@@ -416,7 +416,7 @@ impl Machine {
             kink: Kinks::Velocity,
             armed: vec![false; n_contacts],
             is_any_unarmed: false,
-            seen: vec![Kink::default(); n_contacts],
+            load_kinks: vec![Kink::default(); n_contacts],
             kink_inertia: vec![0.0; n_contacts],
             leaving: tolerances.map_or(f64::MIN_POSITIVE, |(_, absolute)| 1e-3 * absolute),
             piece: Piece::After(0.0),
@@ -432,13 +432,13 @@ impl Machine {
             friction: vec![0.0; n_contacts],
             load: vec![0.0; n_contacts],
             integral: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
-            pressed: pressed.collect(),
+            reaction_loaded: reaction_loaded.collect(),
             kappa: vec![0.0; n_contacts],
             force: vec![Force::ZERO; n_contacts],
             rows,
             b: vec![0.0; n_v],
             x: vec![0.0; n_v],
-            warm: Warm::new(n_v),
+            predictor: Predictor::new(n_v),
             known: None,
             hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.drives.len()),
             row_list: Vec::with_capacity(n_v),
@@ -447,7 +447,7 @@ impl Machine {
             near_jams: Vec::with_capacity(n_contacts),
             stiff: None,
             bent: vec![0.0; n_contacts],
-            overbent: None,
+            overdeflected: None,
             unconverged_loads: Vec::with_capacity(n_contacts),
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
@@ -461,8 +461,8 @@ impl Machine {
             still: vec![0.0; n_v],
             jump_start: vec![0.0; n_v],
             failure: None,
-            aside: super::inverse::Aside::default(),
-            kept: Vec::new(),
+            saved: super::inverse::SavedEvaluation::default(),
+            checkpoint_bytes: Vec::new(),
             real_time: None,
             compiled,
         };
@@ -474,9 +474,11 @@ impl Machine {
 
     /// How long steps may be for the prescribed motions there are.
     fn bound_motions(&mut self) {
-        let frequencies =
-            self.driven.iter().map(|driven| self.compiled.drives[driven.drive].signal().largest_frequency());
-        self.motion_step = frequencies.map(|frequency| self.motion_share / frequency).fold(f64::INFINITY, f64::min);
+        let frequencies = self
+            .prescribed
+            .iter()
+            .map(|prescribed| self.compiled.drives[prescribed.drive].signal().largest_frequency());
+        self.motion_step = frequencies.map(|frequency| self.motion_phase / frequency).fold(f64::INFINITY, f64::min);
     }
 
     /// Gives drive number `k` other numbers or another signal; its kind stays.
@@ -520,32 +522,32 @@ impl Machine {
 
     /// Starts from a snapshot: chooses the modes and puts the unknowns into `y` (`max_dim`).
     pub fn begin(&mut self, from: &Snapshot, y: &mut [f64]) -> Result<()> {
-        self.go_to(from)?;
+        self.load_state(from)?;
         let t = &from.mechanics.t;
         if self.is_real_time() {
             return self.begin_real_time(*t, y).map_err(|failure| self.explain(*t, failure));
         }
-        self.rest.touched.fill(Touched::No);
-        self.settle(*t).map_err(|failure| self.explain(*t, failure))?;
+        self.rest.contact_event.fill(ContactEvent::No);
+        self.resolve_modes(*t).map_err(|failure| self.explain(*t, failure))?;
         self.gather(y);
         Ok(())
     }
 
     /// What acts from outside has changed at once, at (t, y): chooses the modes again. `y` has length `max_dim`.
-    pub fn reconsider(&mut self, t: f64, y: &mut [f64]) -> Result<()> {
+    pub fn reselect_modes(&mut self, t: f64, y: &mut [f64]) -> Result<()> {
         if self.is_real_time() {
             // every step chooses anew
             return Ok(());
         }
         self.scatter(t, y);
-        self.rest.touched.fill(Touched::No);
-        self.settle(t).map_err(|failure| self.explain(t, failure))?;
+        self.rest.contact_event.fill(ContactEvent::No);
+        self.resolve_modes(t).map_err(|failure| self.explain(t, failure))?;
         self.gather(y);
         Ok(())
     }
 
     /// Evaluates everything at (t, y), for results.
-    pub fn look(&mut self, t: f64, y: &[f64]) -> Result<()> {
+    pub fn evaluate_at(&mut self, t: f64, y: &[f64]) -> Result<()> {
         self.scatter(t, y);
         match &self.real_time {
             Some(rt) => rt.lock(&mut self.v),
@@ -600,8 +602,8 @@ impl Machine {
     }
 
     /// Efforts λ of the ties there: on each joint, along its coordinate, λ times its coefficient.
-    pub fn tie_efforts(&self) -> &[f64] {
-        &self.tie_effort
+    pub fn constraint_forces(&self) -> &[f64] {
+        &self.constraint_force
     }
 
     /// Effort of spring-damper number `k` there, on its first joint towards its second.
@@ -641,8 +643,8 @@ impl Machine {
     }
 
     /// Time and contact of the first step of prescribed length that bent bristles further than friction can.
-    pub fn overbent(&self) -> Option<(f64, usize)> {
-        self.overbent
+    pub fn overdeflected(&self) -> Option<(f64, usize)> {
+        self.overdeflected
     }
 
     /// Bearings whose loads had not converged in some `RealTime` step so far, each with the first.
@@ -688,17 +690,20 @@ impl Machine {
     }
 
     /// A joint without inertia in a tie that cannot lend it any.
-    fn unlent(&self, joint: &str) -> Option<Error> {
+    fn no_transfer(&self, joint: &str) -> Option<Error> {
         let Compiled { model, coupled, .. } = &self.compiled;
         let is_its = |term: &(usize, f64)| model.joint_names[self.joint_of[term.0]] == joint;
-        let tie = coupled.ties.iter().find(|tie| tie.terms.len() > 2 && tie.terms.iter().any(is_its))?;
+        let constraint = coupled
+            .constraints
+            .iter()
+            .find(|constraint| constraint.terms.len() > 2 && constraint.terms.iter().any(is_its))?;
         if self.is_real_time() {
             return None;
         }
         let reason = format!(
             "joint `{joint}` has no inertia of its own, and only couplings of two joints can lend it any: give it `armature`, or take `RealTime`"
         );
-        Some(Error::Coupling { name: coupled.elements[tie.element].name.clone(), reason })
+        Some(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason })
     }
 
     pub(super) fn explain(&self, t: f64, failure: Failure) -> Error {
@@ -713,11 +718,11 @@ impl Machine {
                 }
             }
             Failure::NoAcceleration => {
-                let joint = self.pressed.first().map_or("", |&c| self.compiled.contact_name(c)).to_owned();
+                let joint = self.reaction_loaded.first().map_or("", |&c| self.compiled.contact_name(c)).to_owned();
                 Error::NoAcceleration { t, joint, with: Vec::new(), share: 1.0 }
             }
             Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
-                .unlent(&joint)
+                .no_transfer(&joint)
                 .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {

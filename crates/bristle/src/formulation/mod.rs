@@ -39,16 +39,16 @@ mod ledger;
 mod linearize;
 mod machine;
 
+mod constraints;
+mod predictor;
 mod residual;
 mod resolution;
-mod rest;
 mod system;
 #[cfg(test)]
 mod tests;
-mod ties;
+mod transition;
 mod turning;
 mod unknowns;
-mod warm;
 
 pub use ledger::Energies;
 pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff, UnconvergedLoad};

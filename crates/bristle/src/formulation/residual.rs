@@ -7,7 +7,7 @@
 //! Inverse dynamics, no more: nothing is solved for accelerations in here.
 
 use super::machine::{Failure, Machine};
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{JointKind, Row, mass_rows, rnea, rnea_derivatives_rows};
@@ -15,7 +15,7 @@ use nalgebra::DMatrix;
 
 impl Machine {
     /// F(t, y, y') into `r`.
-    pub(super) fn fill_residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    pub(super) fn fill_residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         let n = self.active.len();
         self.scatter(t, y);
         self.take_accelerations(dy);
@@ -23,13 +23,13 @@ impl Machine {
         self.efforts(t);
         self.unbalanced().map_err(|e| self.trouble(e))?;
         self.watch_loads();
-        if self.ties.dependent.is_empty() {
+        if self.constraints.dependent.is_empty() {
             self.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.b[i]);
         } else {
             // Tᵀ F
             r[n..2 * n].fill(0.0);
             for v in 0..self.v.len() {
-                self.ties.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
+                self.constraints.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
             }
         }
         // the rest as in the explicit form, the acceleration's row in hand
@@ -50,11 +50,11 @@ impl Machine {
         let Self { compiled, work, q, v, a, b, tau, .. } = self;
         b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
         b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             self.force[c] = work.reaction(contact.joint);
-            self.load[c] = bearing.press(&self.force[c]).0;
+            self.load[c] = bearing.normal_load(&self.force[c]).0;
             self.friction[c] = self.kappa[c] * self.load[c];
             b[contact.v] += self.friction[c];
         }
@@ -69,7 +69,7 @@ impl Machine {
         dy: &[f64],
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, EvalError> {
         if !self.free.is_empty() {
             return Ok(false);
         }

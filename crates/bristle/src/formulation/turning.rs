@@ -31,8 +31,8 @@ impl Turning {
             let (a, b) = (first[body(a)], first[body(b)]);
             first.iter_mut().filter(|first| **first == a.max(b)).for_each(|first| *first = a.min(b));
         };
-        for tie in &compiled.coupled.ties {
-            tie.terms.windows(2).for_each(|pair| join(pair[0].0, pair[1].0));
+        for constraint in &compiled.coupled.constraints {
+            constraint.terms.windows(2).for_each(|pair| join(pair[0].0, pair[1].0));
         }
         compiled.coupled.springs.iter().for_each(|spring| join(spring.a, spring.b));
         compiled.contacts.iter().filter_map(|contact| Some((contact.v, contact.b?))).for_each(|(a, b)| join(a, b));

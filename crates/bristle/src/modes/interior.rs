@@ -200,8 +200,8 @@ impl ModeWork {
                 break;
             }
             let share = interior.mean_after(limit, interior.reach(limit)) / mu;
-            let kept = share.clamp(0.0, 1.0).powi(3);
-            if interior.newton(limit, f, machine, (kept * mu, true)).is_err() {
+            let checkpoint_bytes = share.clamp(0.0, 1.0).powi(3);
+            if interior.newton(limit, f, machine, (checkpoint_bytes * mu, true)).is_err() {
                 break;
             }
             selection.n_factor += 1;

@@ -20,9 +20,9 @@
 //!
 //! **Groups.** Joints that stuck clutches hold together have the same row in (5), to the last bit: v_a − v_b is 0.0.
 
-mod group;
+mod distribution;
+mod limit_analysis;
 mod reduced;
-mod sharing;
 mod sparse;
 
 use crate::compile::Compiled;
@@ -31,8 +31,8 @@ use bristle_integrate::archive::{Archive, Archived};
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{Error, Model, Work, solve_rows};
+use distribution::Distribution;
 use reduced::Reduced;
-use sharing::Sharing;
 use sparse::SparseRows;
 
 /// Coefficients smaller than this, relative to the largest of their row, are none.
@@ -43,7 +43,7 @@ const NOWHERE: usize = usize::MAX;
 
 /// (5) and (6) of a machine.
 #[derive(Debug, Clone)]
-pub(super) struct Ties {
+pub(super) struct Constraints {
     /// Right-hand sides of the compiled ties.
     pub offset: Vec<f64>,
     /// Velocities that depend on others.
@@ -74,12 +74,12 @@ pub(super) struct Ties {
     unit: Vec<f64>,
 
     /// Who carries what.
-    sharing: Sharing,
+    distribution: Distribution,
     /// Who speaks for the group of each velocity.
     leader: Vec<usize>,
 }
 
-impl Archived for Ties {
+impl Archived for Constraints {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         // which columns there are follows from the description; others are scratch
         let Self {
@@ -101,7 +101,7 @@ impl Archived for Ties {
             constant,
             terms,
             number,
-            sharing: _,
+            distribution: _,
             leader,
         } = self;
         offset.archive(archive);
@@ -124,13 +124,15 @@ pub(super) struct Left {
     pub is_implied: bool,
 }
 
-impl Ties {
+impl Constraints {
     pub fn new(compiled: &Compiled) -> Self {
         let (n_v, coupled) = (compiled.model.n_v, &compiled.coupled);
         let clutches = compiled.contacts.iter().filter(|contact| contact.b.is_some());
-        let is_coupled = !coupled.ties.is_empty() || compiled.contacts.iter().any(|contact| contact.element.is_some());
+        let is_coupled =
+            !coupled.constraints.is_empty() || compiled.contacts.iter().any(|contact| contact.element.is_some());
         // everything that may share in carrying: all that sticks or is led, where there are couplings at all
-        let mut columns: Vec<usize> = coupled.ties.iter().flat_map(|tie| tie.terms.iter().map(|term| term.0)).collect();
+        let mut columns: Vec<usize> =
+            coupled.constraints.iter().flat_map(|constraint| constraint.terms.iter().map(|term| term.0)).collect();
         if is_coupled {
             columns.extend(compiled.contacts.iter().flat_map(|contact| [contact.v, contact.b.unwrap_or(contact.v)]));
             columns.extend(compiled.drives.iter().map(|drive| drive.v));
@@ -139,14 +141,14 @@ impl Ties {
         columns.dedup();
         let mut column_of = vec![NOWHERE; n_v];
         columns.iter().enumerate().for_each(|(k, &v)| column_of[v] = k);
-        let n_rows = coupled.ties.len() + clutches.count();
+        let n_rows = coupled.constraints.len() + clutches.count();
         let n_carriers =
-            if is_coupled { coupled.ties.len() + compiled.contacts.len() + compiled.drives.len() } else { 0 };
+            if is_coupled { coupled.constraints.len() + compiled.contacts.len() + compiled.drives.len() } else { 0 };
         // matrices of small machines have their room from the beginning, so that a step allocates nothing
         let is_small = n_rows.max(columns.len()).max(n_carriers) <= MAX_EAGER;
         let eager = |size: usize| if is_small { size } else { 0 };
         Self {
-            offset: vec![0.0; coupled.ties.len()],
+            offset: vec![0.0; coupled.constraints.len()],
             dependent: Vec::with_capacity(n_rows),
             place: (0..n_v).collect(),
             start: Vec::with_capacity(n_rows + 1),
@@ -162,7 +164,11 @@ impl Ties {
             delassus: Lu::new(n_rows),
             lambda: vec![0.0; n_rows],
             unit: vec![0.0; if n_rows > 0 { n_v } else { 0 }],
-            sharing: Sharing::new(columns.len(), n_carriers, if is_coupled { compiled.contacts.len() } else { 0 }),
+            distribution: Distribution::new(
+                columns.len(),
+                n_carriers,
+                if is_coupled { compiled.contacts.len() } else { 0 },
+            ),
             leader: (0..n_v).collect(),
             columns,
             column_of,
@@ -208,19 +214,19 @@ impl Ties {
     }
 
     /// Whether q_a − q_b is made of no unknown but of joints that are led.
-    pub fn is_led(&self, a: usize, b: Option<usize>, is_led: impl Fn(usize) -> bool) -> bool {
-        self.is_still(a, b, &is_led) && !self.is_still(a, b, |v| !is_led(v))
+    pub fn is_prescribed(&self, a: usize, b: Option<usize>, is_prescribed: impl Fn(usize) -> bool) -> bool {
+        self.is_still(a, b, &is_prescribed) && !self.is_still(a, b, |v| !is_prescribed(v))
     }
 
     /// Whether q_a − q_b cannot change: what it is made of is held, `is_held` says, or cancels.
-    pub fn is_still(&self, a: usize, b: Option<usize>, is_held: impl Fn(usize) -> bool) -> bool {
+    pub fn is_still(&self, a: usize, b: Option<usize>, is_locked: impl Fn(usize) -> bool) -> bool {
         let part = |v: usize, i: usize| match self.number[v] {
             NOWHERE => f64::from(u8::from(v == i)),
             d => self.terms_of(d).iter().filter(|term| term.0 == i).map(|term| term.1).sum(),
         };
         let is_nothing = |i: usize| {
             let (a, b) = (part(a, i), b.map_or(0.0, |b| part(b, i)));
-            is_held(i) || (a - b).abs() <= NOTHING * (a.abs() + b.abs())
+            is_locked(i) || (a - b).abs() <= NOTHING * (a.abs() + b.abs())
         };
         [Some(a), b].into_iter().flatten().all(|v| match self.number[v] {
             NOWHERE => is_nothing(v),
@@ -279,13 +285,13 @@ impl Ties {
     }
 
     /// Makes those speak for their groups that depend on nobody, where there are any.
-    fn choose_leaders(&mut self, held: impl Fn(usize) -> bool) {
+    fn choose_leaders(&mut self, locked: impl Fn(usize) -> bool) {
         for k in 0..self.columns.len() {
             let v = self.columns[k];
             let depends = self.row_of[k] != NOWHERE;
             let old = self.leader[v];
             // a locked joint of a group comes before one whose motion is prescribed and stands still
-            if !depends && old != v && (held(v) || !held(old)) {
+            if !depends && old != v && (locked(v) || !locked(old)) {
                 self.leader.iter_mut().filter(|leader| **leader == old).for_each(|leader| *leader = v);
             }
         }
@@ -331,8 +337,8 @@ impl Ties {
     }
 
     /// Ends an elimination: who depends on whom. `held` are constant at `q`; `led` are known but move.
-    pub fn finish(&mut self, q: &[f64], held: impl Fn(usize) -> bool) {
-        self.choose_leaders(&held);
+    pub fn finish(&mut self, q: &[f64], locked: impl Fn(usize) -> bool) {
+        self.choose_leaders(&locked);
         self.number.fill(NOWHERE);
         self.dependent.clear();
         self.start.clear();
@@ -348,19 +354,19 @@ impl Ties {
             let mut constant = rows.right(row);
             for &(k, c) in rows.row(row) {
                 let v = columns[k];
-                if k != column && held(v) {
+                if k != column && locked(v) {
                     constant -= c * q[v];
                 }
             }
             // what its group depends on, or the one that its group follows
             let leader = self.leader[columns[column]];
             match row_of[column_of[leader]] {
-                NOWHERE if held(leader) => {}
+                NOWHERE if locked(leader) => {}
                 NOWHERE => terms.push((leader, 1.0)),
                 leads => {
                     for &(k, c) in rows.row(leads) {
                         let v = columns[k];
-                        if v != leader && !held(v) {
+                        if v != leader && !locked(v) {
                             terms.push((v, -c));
                         }
                     }
@@ -384,24 +390,24 @@ impl Ties {
     }
 }
 
-impl Ties {
+impl Constraints {
     /// M⁻¹ Gᵀ and the factors of G M⁻¹ Gᵀ, with the factorisation at hand.
     pub fn factor(
         &mut self,
         model: &Model,
         work: &mut Work,
         rows: &[Motion],
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
     ) -> Result<(), Error> {
         if let Some(mut reduced) = self.reduced.take() {
-            let result = reduced.factor(self, model, work, rows, held, joint_of);
+            let result = reduced.factor(self, model, work, rows, locked, joint_of);
             self.reduced = Some(reduced);
             if result? {
                 return Ok(());
             }
         }
-        self.factor_each(model, work, held, joint_of)
+        self.factor_each(model, work, locked, joint_of)
     }
 
     /// The same, by (6) in any case.
@@ -409,41 +415,41 @@ impl Ties {
         &mut self,
         model: &Model,
         work: &mut Work,
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
     ) -> Result<(), Error> {
-        let ties = self;
-        let (m, n_v) = (ties.dependent.len(), model.n_v);
+        let constraints = self;
+        let (m, n_v) = (constraints.dependent.len(), model.n_v);
         if m == 0 {
             return Ok(());
         }
-        if let Some(reduced) = &mut ties.reduced {
+        if let Some(reduced) = &mut constraints.reduced {
             reduced.set_unused();
         }
-        ties.reach.resize(m * n_v, 0.0);
+        constraints.reach.resize(m * n_v, 0.0);
         for d in 0..m {
-            ties.unit[ties.dependent[d]] = 1.0;
-            for &(i, c) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
-                ties.unit[i] = if held[joint_of[i]] { 0.0 } else { -c };
+            constraints.unit[constraints.dependent[d]] = 1.0;
+            for &(i, c) in &constraints.terms[constraints.start[d]..constraints.start[d + 1]] {
+                constraints.unit[i] = if locked[joint_of[i]] { 0.0 } else { -c };
             }
-            let column = solve_rows(model, work, &ties.unit)?;
-            ties.reach[d * n_v..(d + 1) * n_v].copy_from_slice(column);
-            ties.unit[ties.dependent[d]] = 0.0;
-            for &(i, _) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
-                ties.unit[i] = 0.0;
+            let column = solve_rows(model, work, &constraints.unit)?;
+            constraints.reach[d * n_v..(d + 1) * n_v].copy_from_slice(column);
+            constraints.unit[constraints.dependent[d]] = 0.0;
+            for &(i, _) in &constraints.terms[constraints.start[d]..constraints.start[d + 1]] {
+                constraints.unit[i] = 0.0;
             }
         }
-        let mut lu = std::mem::replace(&mut ties.delassus, Lu::new(0));
+        let mut lu = std::mem::replace(&mut constraints.delassus, Lu::new(0));
         let matrix = lu.matrix_mut(m);
         for r in 0..m {
             for c in 0..m {
-                matrix[(r, c)] = ties.across(r, &ties.reach[c * n_v..(c + 1) * n_v]);
+                matrix[(r, c)] = constraints.across(r, &constraints.reach[c * n_v..(c + 1) * n_v]);
             }
         }
-        ties.delassus = lu;
-        let joint = joint_of[ties.dependent[0]];
+        constraints.delassus = lu;
+        let joint = joint_of[constraints.dependent[0]];
         let singular = |_| Error::Singular { joint: model.joint_names[joint].clone(), inertia: 0.0 };
-        ties.delassus.factor().map_err(singular)
+        constraints.delassus.factor().map_err(singular)
     }
 
     /// Whether the determinant of G M⁻¹ Gᵀ factored last is positive, as it is without friction.
@@ -457,48 +463,48 @@ impl Ties {
     pub fn correct(
         &mut self,
         (model, work, rows): (&Model, &mut Work, &[Motion]),
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
         x: &mut [f64],
         b: &mut [f64],
     ) -> Result<(), Error> {
         if let Some(mut reduced) = self.reduced.take() {
-            let result = reduced.correct(self, (model, work, rows), held, joint_of, x, b);
+            let result = reduced.correct(self, (model, work, rows), locked, joint_of, x, b);
             self.reduced = Some(reduced);
             if result? {
                 return Ok(());
             }
         }
-        self.correct_each(held, joint_of, x, b);
+        self.correct_each(locked, joint_of, x, b);
         Ok(())
     }
 
     /// The same after [`Ties::factor_each`].
-    pub fn correct_each(&mut self, held: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
-        let ties = self;
-        let (m, n_v) = (ties.dependent.len(), x.len());
+    pub fn correct_each(&mut self, locked: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
+        let constraints = self;
+        let (m, n_v) = (constraints.dependent.len(), x.len());
         if m == 0 {
             return;
         }
         for d in 0..m {
-            ties.lambda[d] = -ties.across(d, x);
+            constraints.lambda[d] = -constraints.across(d, x);
         }
-        ties.delassus.solve(&mut ties.lambda[..m]);
+        constraints.delassus.solve(&mut constraints.lambda[..m]);
         for d in 0..m {
-            let lambda = ties.lambda[d];
-            b[ties.dependent[d]] += lambda;
-            for &(i, c) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
-                if !held[joint_of[i]] {
+            let lambda = constraints.lambda[d];
+            b[constraints.dependent[d]] += lambda;
+            for &(i, c) in &constraints.terms[constraints.start[d]..constraints.start[d + 1]] {
+                if !locked[joint_of[i]] {
                     b[i] -= c * lambda;
                 }
             }
-            x.iter_mut().zip(&ties.reach[d * n_v..(d + 1) * n_v]).for_each(|(x, reach)| *x += lambda * reach);
+            x.iter_mut().zip(&constraints.reach[d * n_v..(d + 1) * n_v]).for_each(|(x, reach)| *x += lambda * reach);
         }
-        ties.rates_of_change(x, |v| held[joint_of[v]]);
+        constraints.rates_of_change(x, |v| locked[joint_of[v]]);
     }
 }
 
-impl Ties {
+impl Constraints {
     /// G_d x over the joints that can move; x is 0 for the others.
     fn across(&self, d: usize, x: &[f64]) -> f64 {
         self.terms_of(d).iter().fold(x[self.dependent[d]], |sum, &(i, c)| sum - c * x[i])

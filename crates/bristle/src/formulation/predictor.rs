@@ -15,7 +15,7 @@ const FAR: f64 = 10.0;
 
 /// Accelerations found before.
 #[derive(Debug, Clone)]
-pub(super) struct Warm {
+pub(super) struct Predictor {
     /// Found last, and before that at another time.
     last: Vec<f64>,
     before: Vec<f64>,
@@ -24,13 +24,13 @@ pub(super) struct Warm {
     t_before: f64,
 }
 
-impl Warm {
+impl Predictor {
     pub fn new(n_v: usize) -> Self {
         Self { last: vec![0.0; n_v], before: vec![0.0; n_v], t_last: f64::NAN, t_before: f64::NAN }
     }
 
     /// `a` was found at `t`.
-    pub fn keep(&mut self, t: f64, a: &[f64]) {
+    pub fn record(&mut self, t: f64, a: &[f64]) {
         if t != self.t_last {
             std::mem::swap(&mut self.last, &mut self.before);
             self.t_before = self.t_last;
@@ -62,7 +62,7 @@ impl Warm {
     }
 }
 
-impl Archived for Warm {
+impl Archived for Predictor {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { last, before, t_last, t_before } = self;
         last.archive(archive);
@@ -78,19 +78,19 @@ mod tests {
 
     #[test]
     fn accelerations_are_extended_along_a_line_and_no_further() {
-        let (mut warm, mut a) = (Warm::new(2), [0.0; 2]);
-        let mut at = |warm: &Warm, t: f64| {
-            warm.predict(t, &[1], &mut a);
+        let (mut predictor, mut a) = (Predictor::new(2), [0.0; 2]);
+        let mut at = |predictor: &Predictor, t: f64| {
+            predictor.predict(t, &[1], &mut a);
             a
         };
-        warm.keep(1.0, &[5.0, 3.0]);
-        assert_eq!(at(&warm, 1.5), [0.0, 3.0], "one alone is no line");
-        warm.keep(1.5, &[5.0, 3.25]);
-        warm.keep(1.5, &[5.0, 3.5]);
-        assert_eq!(at(&warm, 2.0), [0.0, 4.0]);
-        assert_eq!(at(&warm, 1.0), [0.0, 3.0]);
-        assert_eq!(at(&warm, 7.0), [0.0, 3.5], "too far");
-        warm.forget(&[5.0, -1.0]);
-        assert_eq!(at(&warm, 1.6), [0.0, -1.0], "an event");
+        predictor.record(1.0, &[5.0, 3.0]);
+        assert_eq!(at(&predictor, 1.5), [0.0, 3.0], "one alone is no line");
+        predictor.record(1.5, &[5.0, 3.25]);
+        predictor.record(1.5, &[5.0, 3.5]);
+        assert_eq!(at(&predictor, 2.0), [0.0, 4.0]);
+        assert_eq!(at(&predictor, 1.0), [0.0, 3.0]);
+        assert_eq!(at(&predictor, 7.0), [0.0, 3.5], "too far");
+        predictor.forget(&[5.0, -1.0]);
+        assert_eq!(at(&predictor, 1.6), [0.0, -1.0], "an event");
     }
 }

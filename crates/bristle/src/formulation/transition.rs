@@ -47,11 +47,11 @@ const MOVING: f64 = 1e-9;
 pub(super) const IMPENDING: f64 = 1e-7;
 
 /// Choices in a row, each with the reactions of the one before.
-const MOST_ROUNDS: usize = 64;
+const MAX_ROUNDS: usize = 64;
 
 /// What an event has to do with a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touched {
+pub(super) enum ContactEvent {
     /// Nothing.
     No,
     /// Its velocity has passed zero.
@@ -64,7 +64,7 @@ pub(super) enum Touched {
 #[derive(Debug, Clone)]
 pub(super) struct Rest {
     /// What the event has to do with each contact.
-    pub touched: Vec<Touched>,
+    pub contact_event: Vec<ContactEvent>,
     /// Whether each contact has no load up to the next corner of its signal: it is free, whether it moves or not.
     pub open: Vec<bool>,
     /// The same before this event: one at rest has then not left, it was free.
@@ -80,7 +80,7 @@ pub(super) struct Rest {
     was: Vec<Mode>,
     tried: Vec<Mode>,
     /// Whether a choice has been made.
-    is_settled: bool,
+    is_resolved: bool,
     /// Contacts that could not hold in one of the choices so far: they are not raised again.
     dropped: Vec<bool>,
     /// Of them, those that break away: places in `contacts`.
@@ -210,7 +210,7 @@ impl Hold for Tree<'_> {
 impl Rest {
     pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
         Self {
-            touched: vec![Touched::No; n_contacts],
+            contact_event: vec![ContactEvent::No; n_contacts],
             open: vec![false; n_contacts],
             was_open: vec![false; n_contacts],
             leaving: vec![Mode::Stuck; n_contacts],
@@ -219,7 +219,7 @@ impl Rest {
             mode_before: vec![Mode::Stuck; n_contacts],
             was: Vec::with_capacity(n_contacts),
             tried: Vec::with_capacity(n_contacts),
-            is_settled: false,
+            is_resolved: false,
             dropped: vec![false; n_contacts],
             breaking: Vec::with_capacity(n_contacts),
             delassus: if n_contacts <= MAX_EAGER { Vec::with_capacity(n_contacts * n_contacts) } else { Vec::new() },
@@ -304,20 +304,20 @@ impl Rest {
                 }
             }
             let found = self.work.selection();
-            let mut is_settled = true;
+            let mut is_resolved = true;
             self.chosen.clear();
             for k in 0..n {
                 let (f, a) = (found.friction[k], found.acceleration[k]);
                 let terms = self.delassus[k * n..(k + 1) * n].iter().zip(&found.friction);
                 let size = terms.fold(self.a0[k].abs(), |size, (w, f)| size + (w * f).abs());
                 let c = self.contacts[k];
-                let is_told = self.touched[c] == Touched::BreaksAway && self.leaving[c] != Mode::Stuck;
+                let is_told = self.contact_event[c] == ContactEvent::BreaksAway && self.leaving[c] != Mode::Stuck;
                 let way = if is_told { self.leaving[c] } else { Mode::of_sign(f) };
                 let limit = self.limit[k][usize::from(way == Mode::Backward)];
                 let moves = a.abs() > MOVING * size;
                 if moves && self.limit[k] != self.kinetic[k] {
                     self.limit[k] = self.kinetic[k];
-                    is_settled = false;
+                    is_resolved = false;
                 }
                 let is_at_limit = way.direction() * f >= (1.0 - AT_LIMIT) * limit - HOLDING * strongest;
                 self.chosen.push(match () {
@@ -326,7 +326,7 @@ impl Rest {
                     () => Mode::Stuck,
                 });
             }
-            if is_settled {
+            if is_resolved {
                 break;
             }
         }
@@ -345,9 +345,9 @@ impl Machine {
     /// With equal levels every acceleration is continuous at a break-away. In a machine at rest without gravity all of them vanish at
     /// that instant, and with them the reactions: rounding would decide limits and directions. The choice is therefore made for the
     /// motion that impends, with the friction of the contacts that break away reduced by [`IMPENDING`] of it.
-    pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
+    pub(super) fn resolve_modes(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest(t);
-        self.settle_at_rest(t)?;
+        self.resolve_at_rest(t)?;
         for c in 0..self.mode.len() {
             let is_onward = self.mode[c].direction() * self.compiled.contacts[c].rate(&self.v) > 0.0;
             self.armed[c] &= is_onward && self.mode[c] == self.rest.mode_before[c];
@@ -368,21 +368,21 @@ impl Machine {
     }
 
     /// The same once it is known who is at rest.
-    fn settle_at_rest(&mut self, t: f64) -> Result<(), Failure> {
-        if self.rest.contacts.is_empty() || self.pressed.is_empty() {
+    fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
+        if self.rest.contacts.is_empty() || self.reaction_loaded.is_empty() {
             self.set_levels(t);
             if !self.rest.contacts.is_empty() && !self.all_hold(t)? {
-                self.choose(t)?;
+                self.select_modes(t)?;
             }
-            self.take_up(t)?;
+            self.apply_modes(t)?;
             // what is beyond by too little to be told from rounding in the choice
             for _ in 0..self.rest.contacts.len() {
                 if !self.break_overloaded() {
                     break;
                 }
                 self.set_levels(t);
-                self.choose(t)?;
-                self.take_up(t)?;
+                self.select_modes(t)?;
+                self.apply_modes(t)?;
             }
             return Ok(());
         }
@@ -391,16 +391,16 @@ impl Machine {
             self.mode[self.rest.contacts[k]] = Mode::Stuck;
         }
         self.estimate(t, 0.0)?;
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.rest.tried.clear();
             self.rest.tried.extend(self.rest.contacts.iter().map(|&c| self.mode[c]));
             self.set_levels(t);
-            self.choose(t)?;
+            self.select_modes(t)?;
             let is_same = self.rest.contacts.iter().zip(&self.rest.tried).all(|(&c, &tried)| self.mode[c] == tried);
-            if is_same && self.rest.is_settled {
-                return self.take_up(t);
+            if is_same && self.rest.is_resolved {
+                return self.apply_modes(t);
             }
-            self.rest.is_settled = true;
+            self.rest.is_resolved = true;
             for k in 0..self.rest.contacts.len() {
                 let c = self.rest.contacts[k];
                 self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
@@ -414,10 +414,10 @@ impl Machine {
     fn all_hold(&mut self, t: f64) -> Result<bool, Failure> {
         // where others may hold what is open, it carries nothing
         let is_open = self.rest.stiction.iter().any(|levels| levels.contains(&0.0));
-        if !self.rest.breaking.is_empty() || is_open && !self.ties.is_coupled() {
+        if !self.rest.breaking.is_empty() || is_open && !self.constraints.is_coupled() {
             return Ok(false);
         }
-        self.take_up(t)?;
+        self.apply_modes(t)?;
         let holds = |&c: &usize| {
             // a prescribed motion may pull apart what is locked on both sides
             let contact = &self.compiled.contacts[c];
@@ -432,11 +432,14 @@ impl Machine {
     fn break_overloaded(&mut self) -> bool {
         let mut is_any = false;
         for c in 0..self.mode.len() {
-            let is_beyond = self.ties.margin(c).is_some_and(|(margin, leader)| leader == c && margin < -OVERLOADED);
+            let is_beyond =
+                self.constraints.margin(c).is_some_and(|(margin, leader)| leader == c && margin < -OVERLOADED);
             if !is_beyond || !self.sticks(c) {
                 continue;
             }
-            let told = |rest: &Rest| rest.touched.iter().filter(|touched| **touched == Touched::BreaksAway).count();
+            let told = |rest: &Rest| {
+                rest.contact_event.iter().filter(|contact_event| **contact_event == ContactEvent::BreaksAway).count()
+            };
             let before = told(&self.rest);
             self.break_away(c);
             is_any |= told(&self.rest) > before;
@@ -447,21 +450,21 @@ impl Machine {
     /// [`Machine::take_up_reduced`] for modes that are a trial: where they jam, as a joint may on another that is locked but would give way, the reactions
     /// without friction are what the next choice is made with.
     fn estimate(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
-        match self.take_up_reduced(t, reduction) {
+        match self.apply_modes_reduced(t, reduction) {
             Err(Failure::Jam(_)) => self.read_reactions(),
             result => result,
         }
     }
 
     /// Accelerations and reactions that go with the modes.
-    fn take_up(&mut self, t: f64) -> Result<(), Failure> {
-        self.take_up_reduced(t, 0.0)
+    fn apply_modes(&mut self, t: f64) -> Result<(), Failure> {
+        self.apply_modes_reduced(t, 0.0)
     }
 
     /// The same with the friction of the contacts that break away reduced by a part of it.
-    pub(super) fn take_up_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
+    pub(super) fn apply_modes_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
-        let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
+        let is_plain = self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled();
         let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
         if self.is_stuck || !is_plain || is_wanted {
             self.place()?;
@@ -469,7 +472,7 @@ impl Machine {
             if reduction > 0.0 {
                 self.reduce_breaking(reduction);
             }
-            self.accelerate_afresh()?;
+            self.accelerate_from_frictionless()?;
             self.read_reactions()?;
         }
         self.set_slack();
@@ -480,7 +483,7 @@ impl Machine {
     fn reduce_breaking(&mut self, reduction: f64) {
         let Self { compiled, rest, tau, kappa, friction, .. } = self;
         for (c, contact) in compiled.contacts.iter().enumerate() {
-            if rest.touched[c] != Touched::BreaksAway {
+            if rest.contact_event[c] != ContactEvent::BreaksAway {
                 continue;
             }
             kappa[c] *= 1.0 - reduction;
@@ -497,14 +500,14 @@ impl Machine {
     /// of the couplings, and the velocities are brought onto all of them, so that every velocity of a rigid group that stops is 0.0. A
     /// contact is at rest if these rows imply its own, or if it has not moved since it left rest at this instant.
     fn find_at_rest(&mut self, t: f64) {
-        if self.ties.is_coupled() {
+        if self.constraints.is_coupled() {
             // relative velocities are differences: rounding must not call back a contact that has just left
             let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
             self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
         }
         self.rest.contacts.clear();
         self.rest.standing.clear();
-        self.rest.is_settled = false;
+        self.rest.is_resolved = false;
         self.rest.dropped.fill(false);
         self.rest.mode_before.copy_from_slice(&self.mode);
         for c in 0..self.mode.len() {
@@ -516,7 +519,7 @@ impl Machine {
             let is_open = contact.is_open(t);
             self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
             // a contact whose motion is prescribed follows its signal, or stands still with it
-            if self.is_led(c) {
+            if self.is_prescribed(c) {
                 let a = contact.rate(&self.a);
                 let is_moving = a == 0.0 || rate.abs() > 1e-12 * a.abs().sqrt();
                 self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
@@ -534,9 +537,9 @@ impl Machine {
             }
             // it has just left rest and gone back by less than its event tells
             if !self.armed[c] && self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving {
-                self.rest.touched[c] = Touched::ComesToRest;
+                self.rest.contact_event[c] = ContactEvent::ComesToRest;
             }
-            if self.rest.touched[c] == Touched::ComesToRest {
+            if self.rest.contact_event[c] == ContactEvent::ComesToRest {
                 self.mode[c] = Mode::Stuck;
             } else if rate != 0.0 && (self.mode[c] != Mode::Stuck || !contact.is_rounding(&self.v)) {
                 // it slides, or an impulse has torn it loose
@@ -550,7 +553,7 @@ impl Machine {
             for c in 0..self.mode.len() {
                 let rate = self.compiled.contacts[c].rate(&self.v);
                 if self.may_stick(c) && self.mode[c].direction() * rate < 0.0 {
-                    self.rest.touched[c] = Touched::ComesToRest;
+                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
                     self.mode[c] = Mode::Stuck;
                     is_any = true;
                 }
@@ -564,11 +567,11 @@ impl Machine {
                 continue;
             }
             let contact = &self.compiled.contacts[c];
-            let is_implied = self.ties.is_coupled() && self.is_immobile(contact.v, contact.b);
+            let is_implied = self.constraints.is_coupled() && self.is_immobile(contact.v, contact.b);
             if self.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.v) == 0.0 {
                 self.rest.contacts.push(c);
-                if is_implied && self.mode[c] != Mode::Stuck && self.rest.touched[c] == Touched::No {
-                    self.rest.touched[c] = Touched::ComesToRest;
+                if is_implied && self.mode[c] != Mode::Stuck && self.rest.contact_event[c] == ContactEvent::No {
+                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
                 }
             }
         }
@@ -579,15 +582,16 @@ impl Machine {
 
     /// Whether locked joints, couplings and stuck contacts leave v_a − v_b no motion.
     fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
-        let is_held = |v: usize| self.held[self.joint_of[v]] && !self.driven.iter().any(|driven| driven.v == v);
-        self.ties.is_still(a, b, is_held)
+        let is_locked =
+            |v: usize| self.locked[self.joint_of[v]] && !self.prescribed.iter().any(|prescribed| prescribed.v == v);
+        self.constraints.is_still(a, b, is_locked)
     }
 
     /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
     fn may_stick(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
         let has_load = !self.rest.open[c] && (!self.is_impulsive || contact.bearing.is_some());
-        contact.is_event_driven() && !self.is_led(c) && has_load && !contact.never_sticks()
+        contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
     }
 
     /// Arms the events of sliding contacts that have left rest for good: further than ε. Whether any is not armed yet.
@@ -609,7 +613,7 @@ impl Machine {
         let soon =
             self.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
         let half_way = self.next_corner.map_or(t, |corner| t + 0.5 * (corner - t));
-        let Self { compiled, rest, mode, piece, load, pressed, .. } = self;
+        let Self { compiled, rest, mode, piece, load, reaction_loaded, .. } = self;
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
@@ -633,13 +637,15 @@ impl Machine {
             };
             let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
             // one that has left rest at this very instant is not called back
-            let is_leaving =
-                rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !rest.was_open[c];
-            if rest.touched[c] == Touched::BreaksAway || is_leaving || rest.dropped[c] {
+            let is_leaving = rest.was[k] != Mode::Stuck
+                && rest.contact_event[c] == ContactEvent::No
+                && kinetic > 0.0
+                && !rest.was_open[c];
+            if rest.contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
             rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));
-            let is_impending = rest.touched[c] == Touched::BreaksAway && !pressed.is_empty();
+            let is_impending = rest.contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
             let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
             rest.kinetic.push([n, reverse].map(|n| left * n * law.kinetic_level(0.0).0));
             mode[c] = Mode::Stuck;
@@ -647,33 +653,33 @@ impl Machine {
     }
 
     /// a₀ and W, then the choice.
-    fn choose(&mut self, t: f64) -> Result<(), Failure> {
+    fn select_modes(&mut self, t: f64) -> Result<(), Failure> {
         self.place()?;
         self.efforts(t);
         // those in motion go on with the reactions at hand
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             self.tau[self.compiled.contacts[c].v] -= self.kappa[c] * self.load[c];
         }
-        if self.driven.is_empty() && !self.ties.is_coupled() {
-            return self.choose_in_tree();
+        if self.prescribed.is_empty() && !self.constraints.is_coupled() {
+            return self.select_in_tree();
         }
-        self.weigh_coupled()?;
+        self.coupled_delassus()?;
         // where rounding alone would tell them apart, too
         let at_rest = std::mem::take(&mut self.rest.contacts);
-        let is_shared = self.ties.is_coupled() && self.holds_twice(&at_rest);
+        let is_shared = self.constraints.is_coupled() && self.has_redundant(&at_rest);
         self.rest.contacts = at_rest;
         let chosen = if is_shared { self.rest.select_shared() } else { self.rest.select() };
-        self.take_choice(chosen)
+        self.apply_selection(chosen)
     }
 
     /// The choice in a tree.
-    fn choose_in_tree(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, rest, q, v, tau, pressed, .. } = self;
+    fn select_in_tree(&mut self) -> Result<(), Failure> {
+        let Self { compiled, work, rest, q, v, tau, reaction_loaded, .. } = self;
         let Rest { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
         let Rest { locked, pushed, a, armature, net, place, .. } = rest;
         place.clear();
         place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
-        let levels = Levelled { stiction, kinetic, breaking, are_given: pressed.is_empty() };
+        let levels = Levelled { stiction, kinetic, breaking, are_given: reaction_loaded.is_empty() };
         let model = &compiled.model;
         let (has_net, error) = (false, None);
         let mut tree = Tree { model, work, q, v, tau, place, locked, pushed, a, armature, net, has_net, error };
@@ -681,11 +687,11 @@ impl Machine {
         if let (Err(_), Some(error)) = (&found, tree.error) {
             return Err(Failure::Mechanics(error));
         }
-        self.take_choice(found)
+        self.apply_selection(found)
     }
 
     /// Sets the modes that were chosen.
-    fn take_choice(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
+    fn apply_selection(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
         let Self { rest, mode, .. } = self;
         if let Err(source) = chosen {
             let (ModeError::Unusable { joint } | ModeError::Dependent { joint }) = source;
@@ -695,14 +701,14 @@ impl Machine {
         for (&c, &chosen) in rest.contacts.iter().zip(&rest.chosen) {
             mode[c] = chosen;
         }
-        if self.ties.is_coupled() {
-            self.catch_held();
+        if self.constraints.is_coupled() {
+            self.lock_implied();
         }
         Ok(())
     }
 
     /// One that is at its limit and cannot move, because others hold what it holds, is stuck with them.
-    fn catch_held(&mut self) {
+    fn lock_implied(&mut self) {
         self.lock();
         let strongest = self.rest.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
         for (k, &c) in self.rest.contacts.iter().enumerate() {
@@ -715,28 +721,28 @@ impl Machine {
         }
         // an event that changes nothing would come again: then it slides, at rest as it is
         let is_same = self.rest.contacts.iter().all(|&c| self.mode[c] == Mode::Stuck);
-        if is_same && self.rest.touched.contains(&Touched::BreaksAway) {
+        if is_same && self.rest.contact_event.contains(&ContactEvent::BreaksAway) {
             self.rest.contacts.iter().zip(&self.rest.chosen).for_each(|(&c, &chosen)| self.mode[c] = chosen);
         }
     }
 
     /// a₀ and W where coordinates depend on others or are led: nothing sticks, all ties hold.
-    fn weigh_coupled(&mut self) -> Result<(), Failure> {
+    fn coupled_delassus(&mut self) -> Result<(), Failure> {
         self.unlock();
-        let Self { compiled, work, rest, ties, q, v, tau, held, joint_of, active, a, b, x, rows, .. } = self;
+        let Self { compiled, work, rest, constraints, q, v, tau, locked, joint_of, active, a, b, x, rows, .. } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
         }
         active.iter().for_each(|&i| a[i] = 0.0);
-        ties.rates(a);
+        constraints.rates(a);
         let v = if self.is_impulsive { &self.still } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        factor_rows_at(model, work, rows, held)?;
-        ties.factor(model, work, rows, held, joint_of)?;
+        factor_rows_at(model, work, rows, locked)?;
+        constraints.factor(model, work, rows, locked, joint_of)?;
         x.copy_from_slice(solve_rows(model, work, b)?);
-        ties.correct((model, work, rows), held, joint_of, x, b)?;
+        constraints.correct((model, work, rows), locked, joint_of, x, b)?;
         a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
         rest.a0.clear();
         rest.a0.extend(rest.contacts.iter().map(|&c| contacts[c].rate(a)));
@@ -745,7 +751,7 @@ impl Machine {
             b.fill(0.0);
             contacts[c].take(b, -1.0);
             x.copy_from_slice(solve_rows(model, work, b)?);
-            ties.correct((model, work, rows), held, joint_of, x, b)?;
+            constraints.correct((model, work, rows), locked, joint_of, x, b)?;
             rest.delassus.extend(rest.contacts.iter().map(|&c| contacts[c].rate(x)));
         }
         Ok(())

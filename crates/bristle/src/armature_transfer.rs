@@ -27,9 +27,9 @@ const NONE: f64 = 1e-12;
 
 /// Armature that one velocity has from another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Lent {
+pub struct ArmatureTransfer {
     /// The tie between the two, and the coefficient of a in it.
-    pub tie: usize,
+    pub constraint: usize,
     /// See `tie`.
     pub coefficient: f64,
     /// Velocity a, and ρ, kg·m² or kg.
@@ -40,19 +40,23 @@ pub struct Lent {
 
 impl Compiled {
     /// Lends inertia where joints have none of their own and a tie of two leads to one that has.
-    pub(crate) fn lend_inertia(&mut self) {
+    pub(crate) fn transfer_armature(&mut self) {
         loop {
-            let Some(lent) = (0..self.coupled.ties.len()).find_map(|tie| self.lendable(tie)) else { return };
-            let Lent { to, from, .. } = lent;
+            let Some(armature_transfers) =
+                (0..self.coupled.constraints.len()).find_map(|constraint| self.find_transfer(constraint))
+            else {
+                return;
+            };
+            let ArmatureTransfer { to, from, .. } = armature_transfers;
             self.model.shift_armature(to.0, to.1);
             self.model.shift_armature(from.0, -from.1);
-            self.lent.push(lent);
+            self.armature_transfers.push(armature_transfers);
         }
     }
 
-    fn lendable(&self, tie: usize) -> Option<Lent> {
-        let [first, second] = self.coupled.ties[tie].terms[..] else { return None };
-        if self.lent.iter().any(|lent| lent.tie == tie) {
+    fn find_transfer(&self, constraint: usize) -> Option<ArmatureTransfer> {
+        let [first, second] = self.coupled.constraints[constraint].terms[..] else { return None };
+        if self.armature_transfers.iter().any(|armature_transfers| armature_transfers.constraint == constraint) {
             return None;
         }
         [(first, second), (second, first)].into_iter().find_map(|((a, c_a), (b, c_b))| {
@@ -64,7 +68,7 @@ impl Compiled {
             let taken = PART * self.least_inertia(b);
             let rho = taken / (r * r);
             let is_some = rho.is_finite() && rho > 0.0;
-            is_some.then_some(Lent { tie, coefficient: c_a, to: (a, rho), from: (b, taken) })
+            is_some.then_some(ArmatureTransfer { constraint, coefficient: c_a, to: (a, rho), from: (b, taken) })
         })
     }
 
@@ -84,17 +88,17 @@ impl Compiled {
     }
 
     /// Takes what was lent out of a mass matrix.
-    pub(crate) fn without_lent(&self, mass: &mut DMatrix<f64>) {
-        for Lent { to, from, .. } in &self.lent {
+    pub(crate) fn without_transfers(&self, mass: &mut DMatrix<f64>) {
+        for ArmatureTransfer { to, from, .. } in &self.armature_transfers {
             mass[(to.0, to.0)] -= to.1;
             mass[(from.0, from.0)] += from.1;
         }
     }
 
     /// Takes what passes through ties to those that were lent, at accelerations `a`, out of their efforts: (2).
-    pub(crate) fn without_passed(&self, a: &[f64], tie_effort: &mut [f64]) {
-        for Lent { tie, coefficient, to, .. } in &self.lent {
-            tie_effort[*tie] -= to.1 * a[to.0] / coefficient;
+    pub(crate) fn without_passed(&self, a: &[f64], constraint_force: &mut [f64]) {
+        for ArmatureTransfer { constraint, coefficient, to, .. } in &self.armature_transfers {
+            constraint_force[*constraint] -= to.1 * a[to.0] / coefficient;
         }
     }
 }

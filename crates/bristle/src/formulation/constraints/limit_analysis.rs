@@ -40,7 +40,7 @@ const LEVEL: f64 = 1e-12;
 
 /// (1) and (2) of one group. Scratch; arrays grow to the largest group there is.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Group {
+pub(super) struct LimitAnalysis {
     /// T, row by row, and who stands in its rows and columns.
     t: Vec<f64>,
     basic: Vec<usize>,
@@ -63,7 +63,7 @@ pub(super) struct Group {
     matrix: Vec<f64>,
 }
 
-impl Group {
+impl LimitAnalysis {
     /// Room for `n` contacts.
     pub fn new(n: usize) -> Self {
         // tableaus of large groups have their room when there is such a group
@@ -145,7 +145,7 @@ impl Group {
     }
 
     /// The largest δ; fills in efforts that carry the load, and slips.
-    pub fn reserve(&mut self) -> f64 {
+    pub fn largest_margin(&mut self) -> f64 {
         let n = self.limits.len();
         let (delta, p, m) = (n + 1, n + 1, 2 * n + 1);
         let strongest = self.limits.iter().map(|limit| limit.1).fold(f64::MIN_POSITIVE, f64::max);
@@ -200,14 +200,14 @@ impl Group {
         let most =
             (0..columns).filter(|&j| self.nonbasic[j] > delta).map(|j| self.at(row, j).abs()).fold(0.0, f64::max);
         for (j, &x) in self.nonbasic.iter().enumerate().filter(|(_, x)| **x > delta) {
-            let pressed = -self.at(row, j);
-            if pressed > STILL * most {
+            let reaction_loaded = -self.at(row, j);
+            if reaction_loaded > STILL * most {
                 let (c, side) = if x > m { (x - m, -1.0) } else { (x - p, 1.0) };
-                self.slip[c] += side * pressed;
+                self.slip[c] += side * reaction_loaded;
             }
         }
         // f by (1)
-        let reserve = self.value[delta];
+        let largest_margin = self.value[delta];
         for c in n_basic + 1..=n {
             // (p − m)/2 = (up − down)/2 − f
             let [up, down] = self.limits[c - 1].0;
@@ -217,7 +217,7 @@ impl Group {
             let row = &self.first.0[(c - 1) * (columns - 1)..c * (columns - 1)];
             self.value[c] = (1..columns - 1).fold(row[0], |f, j| f + row[j] * self.value[n_basic + j]);
         }
-        reserve
+        largest_margin
     }
 
     /// Raises δ, which stands in row `row_of_delta` and stays there, as far as it goes.
@@ -285,7 +285,7 @@ impl Group {
     }
 
     /// The least Σ f²/limit at w = 1, from the efforts in `value`, which are within the limits up to rounding.
-    pub fn share(&mut self) {
+    pub fn distribute(&mut self) {
         self.go_back();
         let n = self.limits.len() + 1;
         self.value.truncate(n);
@@ -431,8 +431,8 @@ mod tests {
     use rand_pcg::Pcg64;
 
     /// A group with limits [up, down], as strong as `up` or as `down`; rows of β and −A.
-    fn group(limits: &[[f64; 2]], rows: &[&[f64]]) -> Group {
-        let mut group = Group::new(limits.len());
+    fn group(limits: &[[f64; 2]], rows: &[&[f64]]) -> LimitAnalysis {
+        let mut group = LimitAnalysis::new(limits.len());
         group.fill(rows.len(), limits.iter().map(|&[up, down]| ([up, down], up.max(down))), |i, j| rows[i][j]);
         group
     }
@@ -445,9 +445,9 @@ mod tests {
     fn two_side_by_side_share_by_strength_and_reach_their_limits_together() {
         // f1 + f2 = 2 of 4
         let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[2.0, -1.0]]);
-        assert_near(group.reserve(), 0.5);
+        assert_near(group.largest_margin(), 0.5);
         assert!(group.slip[1] > 0.0 && group.slip[2] == group.slip[1], "{:?}", group.slip);
-        group.share();
+        group.distribute();
         assert_near(group.value[1], 0.5);
         assert_near(group.value[2], 1.5);
     }
@@ -456,8 +456,8 @@ mod tests {
     fn one_that_counts_more_through_a_gear_is_at_its_limit_first() {
         // f1 + 3.7 f2 = 9.5, limits 4 and 2: 11.4 in all
         let mut group = group(&[[4.0, 4.0], [2.0, 2.0]], &[&[9.5, -3.7]]);
-        assert_near(group.reserve(), 1.0 - 9.5 / 11.4);
-        group.share();
+        assert_near(group.largest_margin(), 1.0 - 9.5 / 11.4);
+        group.distribute();
         assert_near(group.value[1] + 3.7 * group.value[2], 9.5);
         // least f1²/4 + f2²/2 would be f2 = 1.85 f1, beyond the limit of the second
         assert_near(group.value[2], 2.0);
@@ -468,13 +468,13 @@ mod tests {
         // f1 + f2 = load; f1 holds backward only, f2 1 both ways: 1 forward, 11 backward, and nothing jumps in between
         for (load, holds) in [(-11.1, false), (-10.9, true), (-0.1, true), (0.0, true), (0.9, true), (1.1, false)] {
             let mut group = group(&[[0.0, 10.0], [1.0, 1.0]], &[&[load, -1.0]]);
-            assert_eq!(group.reserve() > 0.0, holds, "{load}");
+            assert_eq!(group.largest_margin() > 0.0, holds, "{load}");
             assert!(group.slip[1..].iter().all(|slip| *slip != 0.0), "{:?}", group.slip);
         }
         // where f2 is open the other way too, the load may not turn at all
-        for (load, reserve) in [(-2.0, 0.1), (-1e-9, 5e-11), (1e-9, -5e-11)] {
+        for (load, largest_margin) in [(-2.0, 0.1), (-1e-9, 5e-11), (1e-9, -5e-11)] {
             let mut group = group(&[[0.0, 10.0], [0.0, 10.0]], &[&[load, -1.0]]);
-            assert_near(group.reserve(), reserve);
+            assert_near(group.largest_margin(), largest_margin);
         }
     }
 
@@ -499,10 +499,10 @@ mod tests {
             };
             let rows: Vec<Vec<f64>> = (0..n_basic).map(&mut row).collect();
             let mut group = group(&limits, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
-            if group.reserve() < 1e-6 {
+            if group.largest_margin() < 1e-6 {
                 continue;
             }
-            group.share();
+            group.distribute();
             let cost = |f: &[f64]| -> f64 {
                 f.iter().zip(&limits).map(|(f, limit)| f * f / limit[usize::from(*f < 0.0)]).sum()
             };
@@ -542,8 +542,8 @@ mod tests {
     #[test]
     fn nothing_to_carry_is_shared_by_nobody() {
         let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[0.0, -1.0]]);
-        assert_near(group.reserve(), 1.0);
-        group.share();
+        assert_near(group.largest_margin(), 1.0);
+        group.distribute();
         assert_eq!(group.value[1..], [0.0, 0.0]);
     }
 }

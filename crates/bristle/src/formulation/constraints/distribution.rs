@@ -5,14 +5,14 @@
 //! ```
 //!
 //! Elimination (Gauss–Jordan) solves for λ and u, then for as many f as it can. Contacts whose effort follows from what is asked for alone stand
-//! for themselves. The others fall into groups, of which everyone depends on everyone: see [`super::group`]. Within limits they share so that
+//! for themselves. The others fall into groups, of which everyone depends on everyone: see [`super::limit_analysis`]. Within limits they share so that
 //! Σ f²/limit is least; a group lets go where no efforts within limits carry the load.
 
 use super::sparse::SparseRows;
-use super::{NOWHERE, Ties};
+use super::{Constraints, NOWHERE};
 use crate::compile::Compiled;
-use crate::formulation::machine::{Driven, Machine};
-use crate::formulation::ties::group::Group;
+use crate::formulation::constraints::limit_analysis::LimitAnalysis;
+use crate::formulation::machine::{Machine, PrescribedJoint};
 use crate::modes::MAX_EAGER;
 
 /// Coefficients smaller than this are none; those of contacts are 1 to begin with.
@@ -23,7 +23,7 @@ const WITHIN: f64 = 1e-9;
 
 /// Scratch, and what was found last.
 #[derive(Debug, Clone)]
-pub(super) struct Sharing {
+pub(super) struct Distribution {
     /// Equations, one per column, in all carriers: ties, led joints, contacts; and their right-hand sides.
     matrix: SparseRows,
     is_solved: Vec<bool>,
@@ -35,7 +35,7 @@ pub(super) struct Sharing {
     from: usize,
     is_found: Vec<bool>,
     members: Vec<usize>,
-    group: Group,
+    group: LimitAnalysis,
     /// Of each contact of the machine: the first of its group, nobody if it stands alone; the reserve of the group; how it slips where the group
     /// lets go.
     leader: Vec<usize>,
@@ -43,7 +43,7 @@ pub(super) struct Sharing {
     slip: Vec<f64>,
 }
 
-impl Sharing {
+impl Distribution {
     pub fn new(n_columns: usize, n_carriers: usize, n_contacts: usize) -> Self {
         Self {
             matrix: SparseRows::new(n_columns, n_carriers, n_columns.max(n_carriers) <= MAX_EAGER),
@@ -54,7 +54,7 @@ impl Sharing {
             from: 0,
             is_found: Vec::with_capacity(n_contacts),
             members: Vec::with_capacity(n_contacts),
-            group: Group::new(if n_carriers > 0 { n_contacts } else { 0 }),
+            group: LimitAnalysis::new(if n_carriers > 0 { n_contacts } else { 0 }),
             leader: vec![NOWHERE; n_contacts],
             margin: vec![1.0; n_contacts],
             slip: vec![0.0; n_contacts],
@@ -65,37 +65,37 @@ impl Sharing {
 impl Machine {
     /// Efforts of ties, stuck contacts and led joints, from what is missing at the accelerations in `a`: `b` holds what inverse
     /// dynamics asks for beyond the efforts given.
-    pub(in crate::formulation) fn share_out(&mut self) {
-        let mut contacts = std::mem::take(&mut self.ties.sharing.contacts);
+    pub(in crate::formulation) fn distribute_efforts(&mut self) {
+        let mut contacts = std::mem::take(&mut self.constraints.distribution.contacts);
         contacts.clear();
         contacts.extend((0..self.mode.len()).filter(|&c| self.sticks(c)));
-        self.ties.sharing.contacts = contacts;
-        self.ties.eliminate(&self.compiled, &self.driven, Some(&self.b));
-        self.ties.sharing.leader.fill(NOWHERE);
-        for k in 0..self.ties.sharing.contacts.len() {
-            if self.ties.find_group(k) {
-                self.share_in_group();
+        self.constraints.distribution.contacts = contacts;
+        self.constraints.eliminate(&self.compiled, &self.prescribed, Some(&self.b));
+        self.constraints.distribution.leader.fill(NOWHERE);
+        for k in 0..self.constraints.distribution.contacts.len() {
+            if self.constraints.find_group(k) {
+                self.distribute_in_group();
             }
         }
-        self.ties.carry();
+        self.constraints.carry();
 
-        let Sharing { carried, contacts, from, .. } = &self.ties.sharing;
-        let n_ties = self.tie_effort.len();
-        self.tie_effort.copy_from_slice(&carried[..n_ties]);
-        for (driven, effort) in self.driven.iter_mut().zip(&carried[n_ties..]) {
-            driven.effort = *effort;
+        let Distribution { carried, contacts, from, .. } = &self.constraints.distribution;
+        let n_ties = self.constraint_force.len();
+        self.constraint_force.copy_from_slice(&carried[..n_ties]);
+        for (prescribed, effort) in self.prescribed.iter_mut().zip(&carried[n_ties..]) {
+            prescribed.effort = *effort;
         }
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
             self.friction[c] = *effort;
         }
-        self.compiled.without_passed(&self.a, &mut self.tie_effort);
+        self.compiled.without_passed(&self.a, &mut self.constraint_force);
     }
 
     /// Reserve and efforts of the group found last.
-    fn share_in_group(&mut self) {
-        let mut sharing = std::mem::replace(&mut self.ties.sharing, Sharing::new(0, 0, 0));
-        let Sharing { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } =
-            &mut sharing;
+    fn distribute_in_group(&mut self) {
+        let mut distribution = std::mem::replace(&mut self.constraints.distribution, Distribution::new(0, 0, 0));
+        let Distribution { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } =
+            &mut distribution;
         let from = *from;
         // those that follow come first
         members.sort_by_key(|&k| equation[from + k] == NOWHERE);
@@ -104,9 +104,9 @@ impl Machine {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
-        let reserve = group.reserve();
-        if reserve >= -WITHIN {
-            group.share();
+        let largest_margin = group.largest_margin();
+        if largest_margin >= -WITHIN {
+            group.distribute();
         }
         let first = members.iter().map(|&k| contacts[k]).min().unwrap_or(NOWHERE);
         for (x, &k) in members.iter().enumerate() {
@@ -114,47 +114,49 @@ impl Machine {
             carried[from + k] = group.value[x + 1];
             leader[c] = first;
             slip[c] = group.slip[x + 1];
-            margin[c] = reserve;
+            margin[c] = largest_margin;
         }
-        self.ties.sharing = sharing;
+        self.constraints.distribution = distribution;
     }
 
     /// Whether contacts hold what others hold: the efforts of those at rest are not decided by what they carry.
-    pub(in crate::formulation) fn holds_twice(&mut self, contacts: &[usize]) -> bool {
-        let sharing = &mut self.ties.sharing;
-        sharing.contacts.clear();
-        sharing.contacts.extend_from_slice(contacts);
-        self.ties.eliminate(&self.compiled, &self.driven, None);
-        let Sharing { equation, from, .. } = &self.ties.sharing;
+    pub(in crate::formulation) fn has_redundant(&mut self, contacts: &[usize]) -> bool {
+        let distribution = &mut self.constraints.distribution;
+        distribution.contacts.clear();
+        distribution.contacts.extend_from_slice(contacts);
+        self.constraints.eliminate(&self.compiled, &self.prescribed, None);
+        let Distribution { equation, from, .. } = &self.constraints.distribution;
         equation[*from..from + contacts.len()].contains(&NOWHERE)
     }
 }
 
-impl Ties {
+impl Constraints {
     /// By how much of their strength the limits in the group of a stuck contact could shrink, and who is the first of the group; `None` for one that
     /// shares with nobody.
     pub(in crate::formulation) fn margin(&self, c: usize) -> Option<(f64, usize)> {
-        let leader = *self.sharing.leader.get(c)?;
-        (leader != NOWHERE).then(|| (self.sharing.margin[c], leader))
+        let leader = *self.distribution.leader.get(c)?;
+        (leader != NOWHERE).then(|| (self.distribution.margin[c], leader))
     }
 
     /// How a contact slips, in any unit, in the motion in which its group lets go.
     pub(in crate::formulation) fn slip(&self, c: usize) -> f64 {
-        self.sharing.slip[c]
+        self.distribution.slip[c]
     }
 
     /// Solves for ties, led joints and as many of the contacts as there are equations for.
-    fn eliminate(&mut self, compiled: &Compiled, driven: &[Driven], wanted: Option<&[f64]>) {
-        let Self { sharing: Sharing { matrix, is_solved, equation, contacts, .. }, columns, column_of, .. } = self;
-        let n_ties = compiled.coupled.ties.len();
-        let from = n_ties + driven.len();
+    fn eliminate(&mut self, compiled: &Compiled, prescribed: &[PrescribedJoint], wanted: Option<&[f64]>) {
+        let Self {
+            distribution: Distribution { matrix, is_solved, equation, contacts, .. }, columns, column_of, ..
+        } = self;
+        let n_ties = compiled.coupled.constraints.len();
+        let from = n_ties + prescribed.len();
         let count = from + contacts.len();
         matrix.clear();
-        for (k, tie) in compiled.coupled.ties.iter().enumerate() {
-            tie.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
+        for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
+            constraint.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
-        for (k, driven) in driven.iter().enumerate() {
-            matrix.add(column_of[driven.v], n_ties + k, 1.0);
+        for (k, prescribed) in prescribed.iter().enumerate() {
+            matrix.add(column_of[prescribed.v], n_ties + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
             let contact = &compiled.contacts[c];
@@ -181,14 +183,14 @@ impl Ties {
             is_solved[pivot] = true;
             matrix.solve(pivot, carrier);
         }
-        self.sharing.from = from;
-        self.sharing.is_found.clear();
-        self.sharing.is_found.resize(count - from, false);
+        self.distribution.from = from;
+        self.distribution.is_found.clear();
+        self.distribution.is_found.resize(count - from, false);
     }
 
     /// The group of contact number `k`. `false` if it stands alone or its group has been found.
     fn find_group(&mut self, k: usize) -> bool {
-        let Sharing { matrix, equation, from, is_found, members, .. } = &mut self.sharing;
+        let Distribution { matrix, equation, from, is_found, members, .. } = &mut self.distribution;
         if std::mem::replace(&mut is_found[k], true) {
             return false;
         }
@@ -216,7 +218,7 @@ impl Ties {
 
     /// What all carry, those that are given being so.
     fn carry(&mut self) {
-        let Sharing { matrix, equation, from, is_found, carried, .. } = &mut self.sharing;
+        let Distribution { matrix, equation, from, is_found, carried, .. } = &mut self.distribution;
         let n = *from + is_found.len();
         for k in (0..n).filter(|&k| equation[k] != NOWHERE) {
             let given =

@@ -1,12 +1,13 @@
-//! Who carries what inverse dynamics asks for beyond the efforts given.
+//! Distribution of the efforts that inverse dynamics requires beyond the given ones.
 //!
 //! ```text
-//! e = Gᵀλ − Rᵀf + u          ties λ, led joints u, stuck contacts f
+//! e = Gᵀλ − Rᵀf + u          constraint forces λ, drive efforts u of prescribed joints, friction f of stuck contacts
 //! ```
 //!
-//! Elimination (Gauss–Jordan) solves for λ and u, then for as many f as it can. Contacts whose effort follows from what is asked for alone stand
-//! for themselves. The others fall into groups, of which everyone depends on everyone: see [`super::limit_analysis`]. Within limits they share so that
-//! Σ f²/limit is least; a group lets go where no efforts within limits carry the load.
+//! Elimination (Gauss–Jordan) solves for λ and u, then for as many f as possible. A contact whose f follows from e
+//! alone is statically determinate. The others form groups of mutually redundant contacts, see
+//! [`super::limit_analysis`]. Within a group f minimises Σ f²/limit subject to the limits; the group slips when its
+//! limit set is empty.
 
 use super::sparse::SparseRows;
 use super::{Constraints, NOWHERE};
@@ -15,29 +16,30 @@ use crate::formulation::constraints::limit_analysis::LimitAnalysis;
 use crate::formulation::machine::{Machine, PrescribedJoint};
 use crate::modes::MAX_EAGER;
 
-/// Coefficients smaller than this are none; those of contacts are 1 to begin with.
+/// Coefficients smaller than this count as zero; those of contacts are 1 before the elimination.
 const NOTHING: f64 = 1e-10;
 
-/// Groups whose reserve is short of 0 by less than this are within their limits.
+/// A negative margin smaller than this counts as zero: rounding in the limit analysis.
 const WITHIN: f64 = 1e-9;
 
-/// Scratch, and what was found last.
+/// Scratch, and the result found last.
 #[derive(Debug, Clone)]
 pub(super) struct Distribution {
-    /// Equations, one per column, in all carriers: ties, led joints, contacts; and their right-hand sides.
+    /// One equation per column in the carriers (constraints, prescribed joints, contacts), with its right-hand side.
     matrix: SparseRows,
     is_solved: Vec<bool>,
-    /// The equation that was solved for each carrier; what it carries.
+    /// The equation solved for each carrier; the effort of each carrier.
     equation: Vec<usize>,
     carried: Vec<f64>,
-    /// The contacts, and where they stand among the carriers; those whose group has been found; a group, by places in `contacts`.
+    /// The contacts; the index of the first among the carriers; which contacts have their group; one group, as
+    /// indices into `contacts`.
     contacts: Vec<usize>,
     from: usize,
     is_found: Vec<bool>,
     members: Vec<usize>,
     group: LimitAnalysis,
-    /// Of each contact of the machine: the first of its group, nobody if it stands alone; the reserve of the group; how it slips where the group
-    /// lets go.
+    /// Per contact of the machine: the first contact of its group (none if determinate); the margin of the group; its
+    /// slip in the mechanism by which the group gives way.
     leader: Vec<usize>,
     margin: Vec<f64>,
     slip: Vec<f64>,
@@ -63,8 +65,8 @@ impl Distribution {
 }
 
 impl Machine {
-    /// Efforts of ties, stuck contacts and led joints, from what is missing at the accelerations in `a`: `b` holds what inverse
-    /// dynamics asks for beyond the efforts given.
+    /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations in `a`. `b` holds the
+    /// efforts that inverse dynamics requires beyond the given ones.
     pub(in crate::formulation) fn distribute_efforts(&mut self) {
         let mut contacts = std::mem::take(&mut self.constraints.distribution.contacts);
         contacts.clear();
@@ -91,13 +93,13 @@ impl Machine {
         self.compiled.without_passed(&self.a, &mut self.constraint_force);
     }
 
-    /// Reserve and efforts of the group found last.
+    /// Margin and efforts of the group found last.
     fn distribute_in_group(&mut self) {
         let mut distribution = std::mem::replace(&mut self.constraints.distribution, Distribution::new(0, 0, 0));
         let Distribution { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } =
             &mut distribution;
         let from = *from;
-        // those that follow come first
+        // basic variables first
         members.sort_by_key(|&k| equation[from + k] == NOWHERE);
         let n_basic = members.iter().filter(|&&k| equation[from + k] != NOWHERE).count();
         group.fill(n_basic, members.iter().map(|&k| (self.limits(contacts[k]), self.strength(contacts[k]))), |i, j| {
@@ -119,7 +121,7 @@ impl Machine {
         self.constraints.distribution = distribution;
     }
 
-    /// Whether contacts hold what others hold: the efforts of those at rest are not decided by what they carry.
+    /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
     pub(in crate::formulation) fn has_redundant(&mut self, contacts: &[usize]) -> bool {
         let distribution = &mut self.constraints.distribution;
         distribution.contacts.clear();
@@ -131,19 +133,19 @@ impl Machine {
 }
 
 impl Constraints {
-    /// By how much of their strength the limits in the group of a stuck contact could shrink, and who is the first of the group; `None` for one that
-    /// shares with nobody.
+    /// Margin of the group of a stuck contact, as a fraction of the strengths, and the first contact of the group;
+    /// `None` for a determinate contact.
     pub(in crate::formulation) fn margin(&self, c: usize) -> Option<(f64, usize)> {
         let leader = *self.distribution.leader.get(c)?;
         (leader != NOWHERE).then(|| (self.distribution.margin[c], leader))
     }
 
-    /// How a contact slips, in any unit, in the motion in which its group lets go.
+    /// Slip of a contact, up to a common factor, in the mechanism by which its group gives way.
     pub(in crate::formulation) fn slip(&self, c: usize) -> f64 {
         self.distribution.slip[c]
     }
 
-    /// Solves for ties, led joints and as many of the contacts as there are equations for.
+    /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
     fn eliminate(&mut self, compiled: &Compiled, prescribed: &[PrescribedJoint], wanted: Option<&[f64]>) {
         let Self {
             distribution: Distribution { matrix, is_solved, equation, contacts, .. }, columns, column_of, ..
@@ -188,14 +190,14 @@ impl Constraints {
         self.distribution.is_found.resize(count - from, false);
     }
 
-    /// The group of contact number `k`. `false` if it stands alone or its group has been found.
+    /// Finds the group of contact number `k`; `false` if the contact is determinate or its group is already known.
     fn find_group(&mut self, k: usize) -> bool {
         let Distribution { matrix, equation, from, is_found, members, .. } = &mut self.distribution;
         if std::mem::replace(&mut is_found[k], true) {
             return false;
         }
         let from = *from;
-        // whether the effort of a depends on that of b, which is given
+        // whether f_a, a basic variable, depends on the nonbasic f_b
         let depends = |a: usize, b: usize| {
             let row = equation[from + a];
             row != NOWHERE && equation[from + b] == NOWHERE && matrix.at(row, from + b).abs() > NOTHING
@@ -216,7 +218,7 @@ impl Constraints {
         members.len() > 1 || equation[from + k] == NOWHERE
     }
 
-    /// What all carry, those that are given being so.
+    /// Efforts of all basic carriers from those of the nonbasic ones.
     fn carry(&mut self) {
         let Distribution { matrix, equation, from, is_found, carried, .. } = &mut self.distribution;
         let n = *from + is_found.len();

@@ -1,9 +1,9 @@
-//! What a machine remembers between steps, as bytes: modes, charts, what acts at present, where Newton starts.
+//! State of a machine between steps as bytes: modes, charts, inputs, start values of Newton.
 //!
-//! Every field of [`Machine`] is named here: what a step finds in place from the step before belongs into the archive, what
-//! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
+//! This module names every field of [`Machine`]. A field that a step reads from the step before belongs to the archive;
+//! a field that each evaluation computes does not. The bytes restore a machine compiled from the same description.
 
-// sizes and places in files of others
+// sizes and indices come from files of unknown origin
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::kinks::Kink;
@@ -21,7 +21,7 @@ const MODES: [Mode; 3] = [Mode::Stuck, Mode::Forward, Mode::Backward];
 impl Archived for Machine {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self {
-            // settings, and what follows from the description
+            // settings, and data that follow from the description
             compiled: _,
             formulation: _,
             free: _,
@@ -52,7 +52,7 @@ impl Archived for Machine {
             failure: _,
             saved: _,
             checkpoint_bytes: _,
-            // memory
+            // state
             leaving,
             armed,
             is_any_unarmed,
@@ -184,7 +184,7 @@ impl Archived for Machine {
 }
 
 impl Machine {
-    /// Whether what was read as numbers of velocities, joints and contacts are such.
+    /// Whether all indices of velocities, joints and contacts are in range.
     fn fits(&self) -> bool {
         let (n_v, n_contacts) = (self.v.len(), self.mode.len());
         let near_jams = self.near_jams.iter().map(|at| at.contact);
@@ -200,7 +200,7 @@ impl Machine {
 }
 
 impl Machine {
-    /// Remembers what it is, for [`Machine::put_back`].
+    /// Saves the state for [`Machine::rollback`].
     pub(crate) fn checkpoint(&mut self) {
         let mut bytes = std::mem::take(&mut self.checkpoint_bytes);
         bytes.clear();
@@ -209,7 +209,7 @@ impl Machine {
         self.checkpoint_bytes = archive.into_bytes();
     }
 
-    /// What has begun since [`Machine::keep`] was refused: the machine is what it was.
+    /// Restores the state of the last [`Machine::checkpoint`] after an operation was refused.
     pub(crate) fn rollback(&mut self) {
         let bytes = std::mem::take(&mut self.checkpoint_bytes);
         self.archive(&mut Archive::reading(&bytes));

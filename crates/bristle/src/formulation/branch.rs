@@ -1,34 +1,34 @@
 //! The solution of (1) that is continuous from zero friction, by continuation in the friction: where it ends the
 //! machine jams.
 //!
-//! With s from 0 to 1 the share of the friction that acts, T the coordinates' dependence on the unknowns (a = T a_u)
-//! and P = S + s κ n̂ as in `implicit`:
+//! With s from 0 to 1 the fraction of the friction that acts, T the dependence of all coordinates on the unknowns
+//! (a = T a_u) and P = S + s κ n̂ as in `implicit`:
 //!
 //! ```text
 //! G(a, s) = Tᵀ (τ − M a − c − s κ N(f(a))) = 0            −∂G/∂a = J = Tᵀ M_P T            −∂G/∂s = F = Tᵀ κ N
 //! ```
 //!
-//! At s = 0 there is one solution, and det J > 0. The curve G = 0 is followed along its arc, predictor along the
-//! tangent, corrector in the plane across it:
+//! At s = 0 the solution is unique, and det J > 0. Pseudo-arclength continuation follows the curve G = 0: predictor
+//! along the tangent, corrector in the hyperplane normal to it:
 //!
 //! ```text
 //! (J  F) t = 0,  sign t_s = sign det J             ( J   F  ) (δa)   (G)
 //!                                                  ( t_aᵀ t_s) (δs) = (0)
 //! ```
 //!
-//! As long as det J > 0 the curve runs towards more friction and the first point with s = 1 is the solution. It may
-//! end before: at a **fold**, where det J = 0 and the curve turns back (the Painlevé paradox), or because
-//! accelerations grow beyond all bounds. Beyond a fold the curve is followed on, to tell whether other accelerations
-//! satisfy the equations: on this curve, which for one bearing is all there is.
+//! While det J > 0 the curve runs towards more friction, and the first point with s = 1 is the solution. It may end
+//! before: at a **fold**, where det J = 0 and the curve turns back (the Painlevé paradox), or because accelerations
+//! grow without bound. Beyond a fold the continuation goes on, to find whether other accelerations satisfy the
+//! equations: on this curve, which for one bearing contains all solutions.
 //!
-//! **Whose fault.** At the end t_a is the direction u in which inertia and friction cancel: 0 = uᵀ J u = uᵀ M u + Σ
-//! u_i s κ_i n̂_iᵀ δf_i(u). The bearings with negative terms are named, the most negative first.
+//! **Which bearings.** At the end t_a is the direction u in which inertia and friction cancel: 0 = uᵀ J u = uᵀ M u + Σ
+//! u_i s κ_i n̂_iᵀ δf_i(u). The error names the bearings with negative terms, the most negative first.
 //!
 //! **Determinant, not pivots.** The recursion of `implicit` needs D_i > 0 in every joint, tips first: D_i is the
-//! pivot with all joints towards the base locked. It may pass through zero and be negative while det J = Π D_i > 0, D
-//! of a joint towards the base changing its sign through infinity at the same point: a tip that would jam on a locked
-//! base need not jam on one that gives way. There, and where couplings make the difference, J is factored as a dense
-//! matrix with pivoting: O(n³), and nowhere else.
+//! pivot with all joints towards the base locked. It may pass through zero and be negative while det J = Π D_i > 0: D
+//! of a joint towards the base then changes its sign through infinity at the same point. A tip that jams on a locked
+//! base need not jam on a movable one. There, and where couplings matter, J is factored as a dense matrix with
+//! pivoting: O(n³), and nowhere else.
 
 use super::machine::{Failure, Machine, TIGHT};
 use bristle_integrate::linear::Lu;
@@ -36,43 +36,43 @@ use bristle_multibody::spatial::Motion;
 use bristle_multibody::{axis_row, mass_rows, rnea, rnea_rate};
 use nalgebra::DMatrix;
 
-/// Corrections at most: of Newton at given s, and of the corrector, whose starts are near.
+/// Limit of the corrections: of Newton at given s, and of the corrector, which starts near the curve.
 const MAX_CORRECTIONS: usize = 40;
 const MAX_NEAR: usize = 8;
 
-/// Residual to which the curve is followed.
+/// Relative residual of the points on the curve.
 const ROUGH: f64 = 1e-9;
 
-/// First step along the curve, and the least; the arc is measured in s and in accelerations relative to the largest
-/// at its beginning. Where N = 0 the curve has a corner, and no step is too short for its angle: the least one goes
-/// round it.
+/// First and smallest step along the curve. The arc length is measured in s and in accelerations relative to the
+/// largest one at its beginning. Where N = 0 the curve has a corner whose angle no short step reduces: the smallest
+/// step passes it.
 const FIRST_STEP: f64 = 1.0 / 16.0;
 const MIN_STEP: f64 = 1e-9;
 
 /// Largest step relative to the distance from the origin.
 const LARGEST_STEP: f64 = 0.25;
 
-/// Steps along the curve at most, and the accelerations at which they have grown beyond all bounds.
+/// Limit of the steps along the curve, and of the relative accelerations, beyond which they count as unbounded.
 const MAX_STEPS: usize = 4000;
 const INFINITE: f64 = 1e6;
 
-/// det J as a part of what it is without friction: less than this is a jam. Where friction grows exactly as fast as
-/// inertia, accelerations grow until the residual is small in proportion: no solution.
+/// Smallest det J relative to its value without friction: a smaller one is a jam. Where friction grows exactly as
+/// fast as inertia, accelerations grow until the relative residual is small, although there is no solution.
 const MIN_DETERMINANT: f64 = 1e-6;
 
-/// Least cosine between the tangents at both ends of a step, and that from which the next may be longer.
+/// Smallest cosine between the tangents at both ends of a step, and the cosine above which the next step may be longer.
 const MIN_COSINE: f64 = 0.9;
 const STRAIGHT: f64 = 0.99;
 
-/// Bearings with less than this share of the most negative term are not named.
+/// Bearings with less than this fraction of the most negative term are not named.
 const NAMED: f64 = 0.1;
 
-/// Why no accelerations are found.
+/// Reason why no accelerations exist on the branch.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Jam {
-    /// The bearings whose friction cancels inertia, most of it first.
+    /// The bearings whose friction cancels inertia, largest contribution first.
     pub contacts: Vec<usize>,
-    /// Share of the friction at which the branch ends.
+    /// Fraction of the friction at which the branch ends.
     pub share: f64,
     /// Whether accelerations on another branch satisfy the equations.
     pub has_others: bool,
@@ -83,8 +83,8 @@ pub(crate) struct Jam {
 pub(super) struct Branch {
     /// M_P; `n_v` × `n_v`.
     mass: DMatrix<f64>,
-    /// Factors of J; the sign of its determinant, 0 where that is next to nothing, and the logarithm of its size
-    /// without friction.
+    /// Factors of J; the sign of its determinant, 0 where it is negligible, and the logarithm of its magnitude without
+    /// friction.
     lu: Lu,
     is_regular: bool,
     sign: f64,
@@ -101,7 +101,7 @@ pub(super) struct Branch {
     t: Vec<f64>,
     y_next: Vec<f64>,
     t_next: Vec<f64>,
-    /// Size of the terms of (1), and of those of G; `n_v` + 1.
+    /// Magnitudes of the terms of (1), and of those of G; `n_v` + 1.
     size: Vec<f64>,
     scale: Vec<f64>,
 }
@@ -130,8 +130,7 @@ impl Branch {
 }
 
 impl Machine {
-    /// Dense Newton from the accelerations in `a`, then, if that does not end where det J > 0, the branch from zero
-    /// friction.
+    /// Dense Newton from the accelerations in `a`; if it does not end where det J > 0, the branch from zero friction.
     pub(super) fn solve_densely(&mut self, accuracy: f64) -> Result<(), Failure> {
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
         let is_near = matches!(self.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
@@ -140,7 +139,7 @@ impl Machine {
         found
     }
 
-    /// Newton with all of the friction, det J compared with that without.
+    /// Newton with the full friction; compares det J with its value without friction.
     fn newton_near(&mut self, at: &mut Branch, accuracy: f64) -> Result<bool, Failure> {
         self.imbalance(at, 1.0)?;
         self.factor_densely(at, 0.0)?;
@@ -155,7 +154,8 @@ impl Machine {
         found
     }
 
-    /// G, F and J at the accelerations in `a`; the largest part of G relative to its terms. Leaves reactions and loads.
+    /// G, F and J at the accelerations in `a`; the largest component of G relative to its terms. Leaves reactions and
+    /// loads.
     fn linearise(&mut self, at: &mut Branch, s: f64) -> Result<f64, Failure> {
         self.imbalance(at, s)?;
         self.factor_densely(at, s)?;
@@ -167,7 +167,7 @@ impl Machine {
         }
         let relative = |(g, size): (&f64, &f64)| if *g == 0.0 { 0.0 } else { g.abs() / size };
         let left = at.g[..n].iter().zip(&at.scale[..n]).map(relative);
-        // a NaN stands out
+        // a NaN propagates
         let left = left.fold(0.0, |most: f64, left| if left > most || left.is_nan() { left } else { most });
         if !left.is_finite() {
             return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
@@ -175,7 +175,7 @@ impl Machine {
         Ok(left)
     }
 
-    /// G and F, and the sizes of the terms of (1), at the accelerations in `a`. Leaves reactions and loads.
+    /// G and F, and the magnitudes of the terms of (1), at the accelerations in `a`. Leaves reactions and loads.
     fn imbalance(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
         let n = self.active.len();
         let Self { compiled, work, q, v, still, is_impulsive, a, b, x, tau, force, load, kappa, .. } = self;
@@ -207,7 +207,7 @@ impl Machine {
         Ok(())
     }
 
-    /// M_P and the factors of J, by the reactions found last.
+    /// M_P and the factors of J for the reactions found last.
     fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
         let n = self.active.len();
         self.load_rows(s);
@@ -240,7 +240,7 @@ impl Machine {
         let mut before = f64::INFINITY;
         for k in 0..MAX_CORRECTIONS {
             let left = self.linearise(at, s)?;
-            // no further: what is left is rounding
+            // no further progress: the residual is rounding
             if left <= accuracy || k > 6 && left <= 1e3 * accuracy && left >= 0.5 * before {
                 return Ok(at.is_regular);
             }
@@ -256,9 +256,10 @@ impl Machine {
         Ok(false)
     }
 
-    /// From no friction along the curve; accelerations are those at s = 1, or those before friction where it ends.
+    /// Follows the curve from zero friction; leaves the accelerations at s = 1, or those without friction if the
+    /// curve ends.
     fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
-        // any will do: at s = 0 the equations are linear
+        // the start is arbitrary: at s = 0 the equations are linear
         self.active.iter().for_each(|&i| self.a[i] = 0.0);
         self.constraints.rates(&mut self.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
@@ -270,23 +271,23 @@ impl Machine {
         if let Some(jam) = self.walk_on(at, accuracy)? {
             self.active.iter().zip(&at.start).for_each(|(&i, start)| self.a[i] = *start);
             self.constraints.rates(&mut self.a);
-            // loads to go by where this was a trial
+            // loads for the next selection, if this was a trial
             self.imbalance(at, 0.0)?;
             return Err(Failure::Jam(jam));
         }
         Ok(())
     }
 
-    /// The walk itself, from the solution at s = 0; the jam, if it ends before s = 1.
+    /// The continuation itself, from the solution at s = 0; the jam, if the branch ends before s = 1.
     fn walk_on(&mut self, at: &mut Branch, accuracy: f64) -> Result<Option<Jam>, Failure> {
         let n = self.active.len();
-        // the beginning, its tangent (−J⁻¹ F, 1), and the measure of accelerations
+        // the first point, its tangent (−J⁻¹ F, 1), and the scale of accelerations
         at.lu.solve(&mut at.f[..n]);
         let largest = |list: &[f64]| list.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
         let accelerations = self.active.iter().map(|&i| self.a[i].abs()).fold(0.0, f64::max);
         let scale = accelerations.max(largest(&at.f[..n]));
         if scale == 0.0 {
-            // no accelerations, no loads
+            // without accelerations there are no loads
             at.t_next.fill(0.0);
             let is_found = self.newton_densely(at, 1.0, accuracy)?;
             return if is_found { Ok(None) } else { self.jam(at, 1.0).map(Some) };
@@ -309,7 +310,7 @@ impl Machine {
                 h = (0.5 * h).max(MIN_STEP);
                 continue;
             }
-            // through s = 1: the solution, or another one
+            // s = 1: the solution, or another one
             if at.y_next[n] >= 1.0 {
                 let along = (1.0 - s) / (at.y_next[n] - s);
                 for (k, &i) in self.active.iter().enumerate() {
@@ -331,7 +332,7 @@ impl Machine {
                 continue;
             }
             if fold.is_none() && at.sign <= 0.0 {
-                // t_s changes about linearly: s rises to so much on the way, perhaps to 1
+                // t_s is nearly linear: s rises by so much on the way, perhaps to 1
                 let (t, t_next) = (at.t[n], at.t_next[n].min(0.0));
                 let rise = 0.5 * h * t * t / (t - t_next);
                 if s + 1.5 * rise >= 1.0 && !is_least {
@@ -360,8 +361,8 @@ impl Machine {
         Ok(fold)
     }
 
-    /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is good enough. The least step
-    /// is if it ends on the curve.
+    /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is acceptable. The smallest step
+    /// is acceptable if it ends on the curve.
     fn try_step(&mut self, at: &mut Branch, scale: f64, h: f64, is_least: bool) -> Result<bool, Failure> {
         let n = self.active.len();
         for k in 0..=n {
@@ -383,7 +384,7 @@ impl Machine {
                 }
                 break;
             }
-            // the correction, in the plane across the tangent
+            // the correction, in the hyperplane normal to the tangent
             at.g[n] = 0.0;
             at.bordered.solve(&mut at.g[..=n]);
             at.y_next[..=n].iter_mut().zip(&at.g).for_each(|(y, x)| *y += x);
@@ -395,7 +396,7 @@ impl Machine {
         if !is_on_curve {
             return Ok(false);
         }
-        // the tangent there
+        // the tangent at the new point
         at.t_next[..n].fill(0.0);
         at.t_next[n] = 1.0;
         at.bordered.solve(&mut at.t_next[..=n]);
@@ -406,7 +407,7 @@ impl Machine {
         Ok(is_least || dot(&at.t[..=n], &at.t_next[..=n]) >= MIN_COSINE)
     }
 
-    /// The matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
+    /// The bordered matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
     fn border(&self, at: &mut Branch, scale: f64) {
         let (n, n_v) = (self.active.len(), at.mass.nrows());
         let matrix = at.bordered.matrix_mut(n + 1);
@@ -427,7 +428,7 @@ impl Machine {
         matrix[(n, n)] = at.t[n];
     }
 
-    /// The jam at the end of the branch, at the reactions found last: u is the acceleration part of `t_next`.
+    /// The jam at the end of the branch, for the reactions found last: u is the acceleration part of `t_next`.
     fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
         self.x.fill(0.0);
         self.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
@@ -435,7 +436,7 @@ impl Machine {
             self.x[prescribed.v] = 0.0;
         }
         self.constraints.rates(&mut self.x);
-        // M_P u − M u: what friction adds
+        // M_P u − M u: the contribution of friction
         self.load_rows(share);
         let Self { compiled, work, q, rows, x, .. } = self;
         mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
@@ -460,8 +461,7 @@ impl Machine {
         Ok(Jam { contacts, share, has_others: false })
     }
 
-    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the jerks that
-    /// are given).
+    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the given jerks).
     pub(super) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
         let n = self.active.len();
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
@@ -490,7 +490,7 @@ impl Machine {
             self.constraints.rates(&mut self.x);
             Ok(())
         } else {
-            // beyond the fold: the direction of the least determinant is not at hand, that of the jerks is near it
+            // beyond the fold: the null direction of J is not available, but the jerks are near it
             at.t_next[..n].copy_from_slice(&at.g[..n]);
             if at.is_regular {
                 at.lu.solve(&mut at.t_next[..n]);

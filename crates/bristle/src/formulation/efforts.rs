@@ -1,4 +1,4 @@
-//! What acts in the joints, and how it changes: the right of (1), (3), and their rates along the motion.
+//! Joint efforts and their rates along the motion: the right-hand side of (1), and (3).
 //!
 //! ```text
 //! κ = r law(r v, s)         τ_f = κ N         κ̇ = r (∂law/∂v r a + ∂law/∂s ṡ)
@@ -12,11 +12,11 @@ use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::rnea;
 
 impl Machine {
-    /// Right-hand side of (1) without the friction of stuck joints and of those whose load is their reaction; κ and ṡ for all.
+    /// Right-hand side of (1) without the friction of stuck and of reaction-loaded contacts; κ and ṡ of all contacts.
     pub(super) fn efforts(&mut self, t: f64) {
         let Self { compiled, tau, q, v, piece, .. } = self;
         if self.is_impulsive {
-            // nothing finite acts; friction of impulses is all there is
+            // finite efforts have no impulse; only the friction of impulses remains
             tau.fill(0.0);
             for &c in &self.reaction_loaded {
                 let contact = &compiled.contacts[c];
@@ -70,8 +70,8 @@ impl Machine {
         }
     }
 
-    /// Rates along the motion of everything on the right of (1), and of κ N at constant reactions, into `b`. `a` and the loads are
-    /// those at the point.
+    /// Rates along the motion of the right-hand side of (1), and of κ N at constant reactions, into `b`. `a` and the
+    /// loads belong to the point of evaluation.
     pub(super) fn effort_rates(&mut self, t: f64) {
         let Self { compiled, b, q, v, a, piece, load, .. } = self;
         b.fill(0.0);
@@ -102,7 +102,7 @@ impl Machine {
             let per_load_rate = match contact.law.event_driven() {
                 Some(law) => law.sliding(self.mode[c], slip).1 * arm * contact.rate(a),
                 None => {
-                    // |v| has a kink: up to its event, a little beyond v = 0, slopes are those of the side it comes from
+                    // |v| has a kink: up to its event, a little beyond v = 0, the slopes are those of the side before it
                     let is_beyond = self.kinks.is_some() && contact.law.n_states() > 0 && self.heading[c] * slip <= 0.0;
                     let slip = if is_beyond { self.heading[c] * f64::MIN_POSITIVE } else { slip };
                     let now = contact.law.evaluate(slip, self.state[c]);
@@ -119,7 +119,7 @@ impl Machine {
         }
     }
 
-    /// A one-way clutch that holds backward shows the load that holds.
+    /// Sets the recorded load of a one-way clutch that sticks backward to its backward load.
     pub(super) fn show_locked_loads(&mut self) {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let holds_back = contact.is_event_driven() && self.mode[c] == Mode::Stuck && self.friction[c] < 0.0;
@@ -129,7 +129,8 @@ impl Machine {
         }
     }
 
-    /// Loads that are reactions, friction of the stuck joints, and efforts of prescribed motions: all at the accelerations in `a`.
+    /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
+    /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
         let is_coupled = self.constraints.is_coupled();
         if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.is_stuck && !is_coupled {
@@ -171,7 +172,7 @@ impl Machine {
     }
 }
 
-/// A load's signal, clamped; at rest where there is none.
+/// The sample of a load's signal, clamped; the default where a contact has no signal.
 pub(super) fn load_signal(signal: Option<&Signal>, t: f64, piece: Piece) -> Sample {
     signal.map_or(Sample::default(), |signal| signal.sample_clamped(t, piece))
 }

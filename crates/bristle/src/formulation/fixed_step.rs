@@ -1,4 +1,4 @@
-//! `RealTime` steps of a machine: hands the state to [`crate::real_time`] and takes the results.
+//! `RealTime` steps of a machine: passes the state to [`crate::real_time`] and copies the results.
 
 use super::machine::{Failure, Machine, ModeChange, UnconvergedLoad};
 use crate::compile::Compiled;
@@ -18,18 +18,17 @@ impl From<StepError> for Failure {
 }
 
 impl Machine {
-    /// From here on the machine takes `RealTime` steps of this length, s.
+    /// Makes the machine take `RealTime` steps of this length, s.
     pub(crate) fn make_real_time(&mut self, step: f64) {
         self.real_time = Some(Box::new(RealTime::new(&self.compiled, step)));
     }
 
-    /// Whether it does.
+    /// Whether the machine takes `RealTime` steps.
     pub(crate) fn is_real_time(&self) -> bool {
         self.real_time.is_some()
     }
 
-    /// The start of a run: all velocities are unknowns; accelerations, loads and friction are those of a very short
-    /// step.
+    /// Starts a run: all velocities are unknowns; a very short step gives accelerations, loads and friction.
     pub(super) fn begin_real_time(&mut self, t: f64, y: &mut [f64]) -> Result<(), Failure> {
         self.active.clear();
         self.active.extend(0..self.v.len());
@@ -58,7 +57,7 @@ impl Machine {
     ) -> Result<(), EvalError> {
         self.take_unknowns(y);
         let t1 = t + h;
-        // sums of steps miss the time of a corner by rounding
+        // the sum of the steps differs from the time of a corner by rounding
         self.piece = Piece::Before(t1 - 1e-6 * h);
         let at = SignalTime { t: t1, piece: self.piece, is_first: false };
         let stepped = self
@@ -97,7 +96,7 @@ impl Machine {
         self.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
     }
 
-    /// Calls the method from the present state and takes its results; the step ends at `t`.
+    /// Calls the method from the present state and copies its results; the step ends at `t`.
     fn call_real_time<F>(&mut self, t: f64, call: F) -> Result<(), Failure>
     where
         F: FnOnce(&mut RealTime, &Compiled, &mut Work, Start<'_>) -> Result<(), StepError>,
@@ -135,7 +134,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Takes the state at the end of a step.
+    /// Copies the state at the end of a step.
     fn take_state(&mut self) {
         let Some(rt) = &self.real_time else { return };
         self.xi.copy_from_slice(&rt.end.xi);

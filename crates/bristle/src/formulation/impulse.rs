@@ -1,41 +1,41 @@
 //! Corners of prescribed motions: velocities jump, and reactions are impulses.
 //!
-//! Where the signal of a `Motion` has a corner its joint changes its velocity by Δ at once. What takes time plays no
-//! part in that: gravity, springs, drives, dampers, centrifugal forces, friction under a given load; contacts of this
-//! kind that stick are torn loose. A load that is a reaction is an impulse like the reaction, and its friction too.
-//! With f the impulses through the joints per λ, λ from 0 to 1 being the part of the jump that is done,
+//! At a corner of the signal of a `Motion` the velocity of its joint jumps by Δ. Finite forces have no impulse in an
+//! instant: gravity, springs, drives, dampers, centrifugal forces, friction under a given load; stuck contacts under
+//! a given load slip. A load that is a reaction becomes an impulse like the reaction, and so does its friction. With
+//! f the impulses through the joints per λ, where λ from 0 to 1 is the completed fraction of the jump,
 //!
 //! ```text
 //! dv_p/dλ = Δ          S_iᵀ f_i + armature_i dv_i/dλ + κ_i N(f_i) = 0          f = inertias · dv/dλ
 //! ```
 //!
-//! That is (1) without velocities and efforts, v in the place of q̇ and λ in that of t: the same Newton, the same
-//! choice of modes for those that slide, stick or break away. **Assumed** is therefore that the corner is the limit
-//! of a short ramp, in which all prescribed velocities that jump at this instant do so in proportion (Routh's
-//! construction for impacts), and that positions and bristles do not move in it. N is of degree one and inertias
-//! stand still: with κ constant so is dv/dλ, up to where a bearing that slides comes to rest; there it sticks, or
-//! goes on, or turns round, and the rest of the jump follows. Where κ depends on the slip speed the jump is taken in
-//! [`PIECES`] parts by the midpoint rule: κ at the middle of each.
+//! This is (1) without velocities and efforts, with v in the place of q̇ and λ in that of t: the same Newton
+//! iteration, and the same mode selection. It **assumes** that the corner is the limit of a short ramp in which all
+//! prescribed velocities that jump at this instant do so in proportion (Routh's construction for impacts), and that
+//! positions and bristles do not move in it. N is homogeneous of degree one and inertias are constant: with constant
+//! κ, dv/dλ is constant up to the point where a sliding bearing comes to rest. There it sticks, slides on or
+//! reverses, and the remaining jump follows. Where κ depends on the slip speed, the midpoint rule with [`PIECES`]
+//! parts takes κ at the middle of each.
 //!
-//! The ledger: work of the drives ∫ P_p v_p dλ, P_p the impulse that the jump requires of them, heat ∫ κ N v dλ. Over
-//! one part both are products with the mean velocity, exactly.
+//! The ledger: work of the drives ∫ P_p v_p dλ, P_p being the impulse that the jump requires of them, and heat ∫ κ N
+//! v dλ. Over one part both are exactly products with the mean velocity.
 
 use super::machine::{Failure, Machine};
 use super::transition::ContactEvent;
 use bristle_friction::{FrictionLaw, Mode};
 
-/// Parts of a jump where κ depends on the slip speed: the midpoint rule is then right to 1e-4 of the change of κ.
+/// Parts of a jump where κ depends on the slip speed: the error of the midpoint rule is then 1e-4 of the change of κ.
 const PIECES: f64 = 32.0;
 
-/// Parts at most: each bearing stops, leaves and turns round a few times.
+/// Limit of the parts: each bearing sticks, slips and reverses a few times.
 const MAX_PARTS: usize = 4096;
 
-/// Jumps below this, relative to the largest, are rounding.
+/// Jumps below this, relative to the largest, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
 impl Machine {
-    /// Prescribed velocities that jump at `t` move the others at once; work and heat into `quad`. Whether there were
-    /// any.
+    /// Applies the jumps of prescribed velocities at `t` to the whole machine, and adds work and heat to `quad`;
+    /// whether there were any.
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
         // Δ, in `b`
         for prescribed in &self.prescribed {
@@ -64,7 +64,7 @@ impl Machine {
         self.work.outside.gravity = gravity;
         self.apply_wrenches();
         taken?;
-        // those that move are not at rest, whatever their event says
+        // contacts that move now are not at rest, whatever their event was
         for (contact, contact_event) in self.compiled.contacts.iter().zip(&mut self.rest.contact_event) {
             if contact.rate(&self.v) != 0.0 {
                 *contact_event = ContactEvent::No;
@@ -84,7 +84,7 @@ impl Machine {
             let largest = self.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
             self.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
 
-            // up to where the next one comes to rest
+            // up to the next contact that comes to rest
             let is_curved = self.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
             let (mut part, mut stops) = (if is_curved { left.min(1.0 / PIECES) } else { left }, None);
             for &c in &self.reaction_loaded {
@@ -97,7 +97,7 @@ impl Machine {
             }
             self.jump_start.copy_from_slice(&self.v);
             if is_curved {
-                // κ in the middle
+                // κ at the middle
                 self.v.iter_mut().zip(&self.a).for_each(|(v, a)| *v += 0.5 * part * a);
                 self.efforts(t);
                 self.solve_accelerations(super::machine::TIGHT)?;
@@ -133,7 +133,7 @@ impl Machine {
         }
     }
 
-    /// Whether κ of a bearing that slides changes with its slip speed.
+    /// Whether κ of a sliding bearing depends on its slip speed.
     fn depends_on_speed(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
         let slip = contact.arm * contact.rate(&self.v);

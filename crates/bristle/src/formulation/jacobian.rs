@@ -1,8 +1,8 @@
 //! Derivatives for implicit steppers.
 //!
-//! With P = S + κ n̂ the rows of joints that read their load off the reaction, all others P = S, the derivatives of (1) at constant P are
-//! those of the friction-loaded recursion, since ∂N/∂x = n̂ᵀ ∂f/∂x. With A = M_P⁻¹ over the joints that can move and τ_q, τ_v, τ_s, τ_I
-//! the derivatives of the efforts on the right of (1), friction at constant reactions included:
+//! Reaction-loaded joints have the rows P = S + κ n̂, all others P = S. The derivatives of (1) at constant P are
+//! those of the friction-loaded recursion, since ∂N/∂x = n̂ᵀ ∂f/∂x. With A = M_P⁻¹ over the joints that can move and
+//! τ_q, τ_v, τ_s, τ_I the derivatives of the efforts on the right of (1), friction at constant reactions included:
 //!
 //! ```text
 //!             q                 v                s           I
@@ -14,11 +14,11 @@
 //!
 //! In the residual form the second row is Pᵀ ∂f/∂q − τ_q, Pᵀ ∂f/∂v − τ_v, −τ_s, −τ_I, and ∂F/∂a = M_P.
 //!
-//! Where coordinates depend on others, q = T q_i, columns are taken through T, A = T (Tᵀ M_P T)⁻¹ Tᵀ, and rows of the residual form
-//! are Tᵀ F: what ties carry does no work.
+//! With dependent coordinates, q = T q_i, the columns are multiplied by T, A = T (Tᵀ M_P T)⁻¹ Tᵀ, and the rows of the
+//! residual form are Tᵀ F: constraint forces do no work.
 //!
-//! Rows and columns of joints that are stuck or led are left out. Away from the centre of
-//! their charts free joints, and the differentiated equations, are left to finite differences.
+//! Stuck and prescribed joints have no rows and columns. Finite differences replace these derivatives for free joints
+//! away from the centre of their charts, and for the differentiated equations.
 
 use super::machine::{Failure, Machine};
 use crate::scene::Formulation;
@@ -42,10 +42,10 @@ impl Reduction {
     }
 }
 
-/// What a slope is taken in.
+/// The variable of a derivative.
 #[derive(Clone, Copy)]
 enum In {
-    /// A joint's position, by velocity.
+    /// Position of a joint, by velocity index.
     Position(usize),
     /// A joint's velocity.
     Velocity(usize),
@@ -53,16 +53,16 @@ enum In {
     Unknown(usize),
 }
 
-/// An entry in which something acts.
+/// One derivative.
 enum Slope {
-    /// On the effort of velocity `v`.
+    /// Of the effort on velocity `v`.
     Effort { of: In, v: usize, slope: f64 },
-    /// On the rate of unknown `row`.
+    /// Of the rate of unknown `row`.
     Rate { row: usize, of: In, slope: f64 },
 }
 
 impl Machine {
-    /// ∂f/∂y at (t, y), or `false` where it is not known.
+    /// ∂f/∂y at (t, y), or `false` where no analytic one is available.
     pub(super) fn fill_jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         if !self.free.is_empty() || self.formulation == Formulation::Jerk {
             return Ok(false);
@@ -71,7 +71,7 @@ impl Machine {
         Ok(true)
     }
 
-    /// The same at the centre of the charts of free joints. At ξ = 0 their rates change as
+    /// The same at the centre of the charts of free joints. At ξ = 0 their rates are
     ///
     /// ```text
     /// θ̇ = ω + ½ θ × ω        ẋ = u + θ × u        v = (ω, u)
@@ -112,7 +112,7 @@ impl Machine {
         let [dq, dv, dtau] = &mut *matrices;
         let Self { compiled, work, q, v, a, rows, locked, .. } = self;
         match rows_derivatives(&compiled.model, work, q, v, a, rows, locked, [dq, dv, dtau]) {
-            // a pivot of the recursion, not the determinant: see `branch`
+            // a pivot of the recursion is not positive, which need not concern the determinant: see `branch`
             Err(bristle_multibody::Error::Jam { .. }) => {
                 self.derive_residual(matrices)?;
                 self.reduce(matrices)
@@ -121,7 +121,7 @@ impl Machine {
         }
     }
 
-    /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, dependent coordinates taken through T.
+    /// From Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, reduced by T.
     fn reduce(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         let (n, n_v) = (self.active.len(), self.v.len());
         let mut scratch = self.reduction.take().unwrap_or_else(|| Box::new(Reduction::new(n_v)));
@@ -158,7 +158,7 @@ impl Machine {
         Ok(())
     }
 
-    /// P = S + s κ n̂ by the reactions found last.
+    /// P = S + s κ n̂ for the reactions found last.
     pub(super) fn load_rows(&mut self, s: f64) {
         for &c in &self.reaction_loaded {
             let contact = &self.compiled.contacts[c];
@@ -168,7 +168,7 @@ impl Machine {
         }
     }
 
-    /// Columns of the unknowns that something is made of, with their coefficients.
+    /// The columns of the unknowns on which a variable depends, with their coefficients.
     fn columns(&self, of: In, mut visit: impl FnMut(usize, f64)) {
         let n = self.active.len();
         match of {
@@ -178,7 +178,7 @@ impl Machine {
         }
     }
 
-    /// The blocks above.
+    /// Assembles the blocks of the module header.
     fn assemble(&self, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
         let active = &self.active;
         let n = active.len();
@@ -209,7 +209,7 @@ impl Machine {
         });
     }
 
-    /// Derivatives in all positions and velocities, by velocity, to columns of the unknowns.
+    /// From derivatives in all positions and velocities, by velocity index, to columns of the unknowns.
     fn fill_row(&self, of: impl Fn(usize) -> (f64, f64), row: &mut [f64]) {
         let n = self.active.len();
         if self.constraints.dependent.is_empty() {
@@ -270,10 +270,10 @@ impl Machine {
         });
     }
 
-    /// Every slope of efforts and rates, reactions held constant.
+    /// All derivatives of efforts and rates, at constant reactions.
     fn slopes(&self, mut visit: impl FnMut(Slope)) {
         let Self { compiled, v, state, mode, load, frozen, .. } = self;
-        // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite on b
+        // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite effort on b
         let between = |slope: f64, is_rate: bool, (a, b): (usize, Option<usize>), visit: &mut dyn FnMut(Slope)| {
             for (of, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
                 let of = if is_rate { In::Velocity(of) } else { In::Position(of) };

@@ -4,19 +4,20 @@
 //! P_iᵀ ḟ_i + armature q⃛_i = τ̇_i − κ̇_i N_i           P_i = S_i + κ_i n̂(f_i)           f from (q, v, a)
 //! ```
 //!
-//! Linear in q⃛: no iteration. Accelerations are solved for at the start and after every event; between them (1) is an invariant whose
-//! drift is looked at after every step, and projected away where it exceeds half of the relative tolerance (1e-6 where there is none).
-//! Efforts set by a caller are constant between calls.
+//! Linear in q⃛: no iteration. This is index reduction by differentiation. Accelerations are solved for at the start
+//! and after every event; in between (1) is an invariant. Its drift is checked after every step, and a projection
+//! removes it where it exceeds half of the relative tolerance (1e-6 without error control). Efforts set by a caller
+//! are constant between calls.
 
 use super::machine::{Failure, Machine, TIGHT};
 use bristle_integrate::EvalError;
 use bristle_multibody::{axis_row, jerk_rows, rnea_rate};
 
-/// Drift that is put up with, in units of the relative tolerance.
+/// Accepted drift, in units of the relative tolerance.
 const DRIFT: f64 = 0.5;
 
 impl Machine {
-    /// q⃛ of the joints that can move, at (q, v, a), into `dy`. `efforts` has been there.
+    /// q⃛ of the joints that can move, at (q, v, a), into `dy`. Needs `efforts`.
     pub(super) fn fill_jerks(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
         self.jerks(t).map_err(|failure| self.trouble(failure))?;
         for (dy, &i) in dy.iter_mut().zip(&self.active) {
@@ -34,7 +35,7 @@ impl Machine {
         }
         let Self { compiled, work, q, v, a, b, .. } = self;
         let model = &compiled.model;
-        // reactions, and their rates with the jerks that are given
+        // reactions, and their rates with the given jerks
         rnea_rate(model, work, q, v, a, b)?;
         for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
@@ -61,7 +62,7 @@ impl Machine {
             return Ok(());
         }
         if !constraints.dependent.is_empty() {
-            // rates of the dependent accelerations that the led joints alone bring
+            // rates of the dependent accelerations due to prescribed joints alone
             for prescribed in &self.prescribed {
                 x[prescribed.v] = prescribed.jerk;
             }
@@ -72,7 +73,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Residual of (1) at (q, v, a), relative to its terms.
+    /// Relative residual of (1) at (q, v, a).
     pub(super) fn drift(&mut self, t: f64) -> Result<f64, Failure> {
         self.place()?;
         self.efforts(t);
@@ -85,7 +86,7 @@ impl Machine {
             let Self { compiled, work, q, v, a, b, .. } = self;
             b.copy_from_slice(bristle_multibody::rnea(&compiled.model, work, q, v, a)?);
         }
-        // friction that `tau` leaves out
+        // reaction-loaded friction, which `tau` does not contain
         for &c in &self.reaction_loaded {
             let contact = &self.compiled.contacts[c];
             self.tau[contact.v] -= self.kappa[c] * self.load[c];
@@ -101,7 +102,7 @@ impl Machine {
         Ok(worst / scale)
     }
 
-    /// Looks at the drift after a step to (t, y), and projects it away where it is too large. Whether it was.
+    /// Checks the drift after a step to (t, y), and projects where it is too large; whether it did.
     pub(super) fn correct_drift(&mut self, t: f64) -> Result<bool, Failure> {
         let drift = self.drift(t)?;
         self.counters.drift = self.counters.drift.max(drift);

@@ -1,17 +1,17 @@
-//! Where the energy is and where it goes.
+//! Energy ledger: stored energies, work and heat.
 //!
-//! Quadratures, integrated with the motion's own method: first the work of efforts, drives and external wrenches,
-//! Ẇ = τᵀ v + Σ f_ext · v_link; then what changing loads put into bristles, Σ ½ Ṅ s²/σ₀; then the heat of each joint that has a
-//! damper or friction, Q̇ = d v² + N · (dissipated power of the law). The spring of a `Pull` belongs to the drive: what
-//! counts is its effort on the joint.
+//! The quadratures are integrated by the method of the motion: first the work of efforts, drives and external
+//! wrenches, Ẇ = τᵀ v + Σ f_ext · v_link; then the energy that changing loads put into bristles, Σ ½ Ṅ s²/σ₀; then
+//! the heat of each joint with a damper or friction, Q̇ = d v² + N · (dissipated power of the law). The spring of a
+//! `Pull` belongs to the drive: the ledger counts its effort on the joint.
 //!
-//! Where N is a reaction Ṅ would take the jerk. With E = s²/(2σ₀), by parts,
+//! Where N is a reaction, Ṅ would require the jerk. With E = s²/(2σ₀), integration by parts gives
 //!
 //! ```text
 //! ∫ Ṅ E dt = N E − N₀ E₀ − ∫ N Ė dt,      Ė = s ṡ/σ₀
 //! ```
 //!
-//! and jumps of N at events are in it: the quadrature takes −N Ė, the stored energy is added when the ledger is read.
+//! which includes jumps of N at events. The quadrature is that of −N Ė; readers of the ledger add the stored energy.
 
 use super::efforts::load_signal;
 use super::machine::{Machine, Snapshot};
@@ -26,15 +26,15 @@ use nalgebra::Vector3;
 /// Stored energies, J.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Energies {
-    /// Of motion, armature included.
+    /// Kinetic energy, armature included.
     pub kinetic: f64,
-    /// Of height, zero at the world origin.
+    /// Potential energy of gravity, zero at the world origin.
     pub potential: f64,
-    /// Of springs.
+    /// Energy of springs.
     pub elastic: f64,
-    /// Of bristles.
+    /// Energy of bristles.
     pub bristle: f64,
-    /// Of those of them whose load is a reaction.
+    /// Part of it in reaction-loaded contacts.
     pub reaction_loaded: f64,
 }
 
@@ -45,7 +45,7 @@ impl Energies {
     }
 }
 
-/// Numbers too large to be squared: those of the fastest joint say where.
+/// The error for numbers too large to be squared, with the fastest joint.
 fn diverged(model: &Model, t: f64, v: &[f64], is_controlled: bool) -> Error {
     let fastest = v.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |v| v.0);
     let joint = model.joint_names[model.joint_of_velocity(fastest)].clone();
@@ -53,7 +53,7 @@ fn diverged(model: &Model, t: f64, v: &[f64], is_controlled: bool) -> Error {
 }
 
 impl Machine {
-    /// Stored energies at a snapshot. Loads that are reactions are those found last: look there first.
+    /// Stored energies at a snapshot. Reaction loads are those found last: evaluate there first.
     pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
         let is_controlled = self.is_controlled;
         let Self { compiled, work, piece, load, .. } = self;
@@ -90,7 +90,7 @@ impl Machine {
         })
     }
 
-    /// Rates of the quadratures at (t, y), where the unknowns change at the rates `dy`.
+    /// Rates of the quadratures at (t, y), for the rates `dy` of the unknowns.
     pub(super) fn fill_ledger(
         &mut self,
         t: f64,
@@ -98,7 +98,8 @@ impl Machine {
         dy: &[f64],
         rate: &mut [f64],
     ) -> std::result::Result<(), EvalError> {
-        // explicit steppers ask right after the right-hand side, which has found the loads but not the efforts of drives
+        // explicit steppers call this after the right-hand side, which has found the loads but not the efforts of
+        // drives
         if !(self.prescribed.is_empty() && self.knows(t, y)) {
             self.scatter(t, y);
             let needs_reactions = !(self.reaction_loaded.is_empty() && self.prescribed.is_empty());
@@ -145,7 +146,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What loads put into bristles by jumping at `t`, `before` being the piece up to it.
+    /// Energy that a jump of the loads at `t` puts into bristles; `before` is the piece that ends there.
     pub(super) fn load_jump(&self, t: f64, before: Piece) -> f64 {
         let jumps = self.compiled.contacts.iter().zip(&self.state).map(|(contact, state)| {
             let normal = |piece| contact.normal_towards(state[0] < 0.0, &load_signal(contact.signal(), t, piece)).0;
@@ -154,7 +155,7 @@ impl Machine {
         jumps.sum()
     }
 
-    /// Work done per time by drives and by what callers apply.
+    /// Power of drives and of the inputs of callers.
     fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
         let Self { compiled, work, q, v, poses: places, piece, integral, prescribed, .. } = self;
         let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();

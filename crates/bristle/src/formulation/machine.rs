@@ -707,7 +707,8 @@ impl Machine {
             return None;
         }
         let reason = format!(
-            "joint `{joint}` has no inertia of its own, and only couplings of two joints can lend it any: give it `armature`, or take `RealTime`"
+            "joint `{joint}` has no inertia of its own, and armature transfer needs a coupling of two joints: \
+             give it `armature`, or use `RealTime`"
         );
         Some(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason })
     }
@@ -733,8 +734,8 @@ impl Machine {
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {
                 let reason = match source {
-                    ModeError::Unusable { .. } => "its inertia, load or limit is no usable number",
-                    ModeError::Dependent { .. } => "it holds what others at rest hold already",
+                    ModeError::Unusable { .. } => "its inertia, load or limit is not a usable number",
+                    ModeError::Dependent { .. } => "its constraint is redundant with those of other contacts at rest",
                 };
                 Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
             }
@@ -748,12 +749,12 @@ impl Machine {
                 let reason = if is_exhaustive {
                     format!(
                         "no modes are consistent with their own reactions (Painlevé paradox): each of the {} combinations \
-                         of stick and slip of {names} contradicts the friction limits or accelerations that go with it",
+                         of stick and slip of {names} contradicts the friction limits or accelerations that follow from it",
                         3_usize.pow(contacts.len() as u32)
                     )
                 } else {
                     format!(
-                        "friction limits and loads do not settle: modes of {names} that are consistent with their own \
+                        "friction limits and loads do not converge: modes of {names} that are consistent with their own \
                          reactions were not found, and {} contacts at rest are too many to try all combinations",
                         contacts.len()
                     )

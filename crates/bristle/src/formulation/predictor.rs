@@ -1,25 +1,25 @@
-//! Where Newton for accelerations starts: along the straight line in time through the last two that were found.
+//! Start of Newton for accelerations: linear extrapolation in time of the last two solutions.
 //!
 //! ```text
 //! a(t) ≈ a₁ + (t − t₁)/(t₁ − t₀) (a₁ − a₀)
 //! ```
 //!
-//! Stages of a step are not in order of time, and some coincide: of two found at the same time the later counts. Far from both, and
-//! after an event, which makes accelerations jump, the last one found is taken as it is.
+//! Stages of a step are not in order of time, and some coincide: of two solutions at the same time the later one
+//! counts. Far from both, and after an event, at which accelerations jump, the last solution is the start.
 
 use bristle_integrate::archive::{Archive, Archived};
 
-/// The line is followed over this many times the distance between its points: the last ninth of a Dormand–Prince step has
-/// to do for stages of the next, and for looks back at the whole step.
+/// Limit of the extrapolation in units of the distance between the two times: the last ninth of a Dormand–Prince step
+/// must serve the stages of the next one, and evaluations anywhere in the last step.
 const FAR: f64 = 10.0;
 
-/// Accelerations found before.
+/// The last two solutions.
 #[derive(Debug, Clone)]
 pub(super) struct Predictor {
-    /// Found last, and before that at another time.
+    /// The last solution, and the one before at another time.
     last: Vec<f64>,
     before: Vec<f64>,
-    /// When, s; NaN where that is not known.
+    /// Their times, s; NaN where unknown.
     t_last: f64,
     t_before: f64,
 }
@@ -29,7 +29,7 @@ impl Predictor {
         Self { last: vec![0.0; n_v], before: vec![0.0; n_v], t_last: f64::NAN, t_before: f64::NAN }
     }
 
-    /// `a` was found at `t`.
+    /// Records the solution `a` at `t`.
     pub fn record(&mut self, t: f64, a: &[f64]) {
         if t != self.t_last {
             std::mem::swap(&mut self.last, &mut self.before);
@@ -39,21 +39,21 @@ impl Predictor {
         self.t_last = t;
     }
 
-    /// `a` is all there is to go by.
+    /// Discards both; `a` is the only start.
     pub fn forget(&mut self, a: &[f64]) {
         self.last.copy_from_slice(a);
         (self.t_last, self.t_before) = (f64::NAN, f64::NAN);
     }
 
-    /// Those of the velocities in `active` found last, into `a`.
+    /// Copies the last solution into `a` for the velocities in `active`.
     pub fn recall(&self, active: &[usize], a: &mut [f64]) {
         active.iter().for_each(|&i| a[i] = self.last[i]);
     }
 
-    /// What they may be at `t`, into `a`.
+    /// Extrapolates to `t`, into `a`.
     pub fn predict(&self, t: f64, active: &[usize], a: &mut [f64]) {
         let along = (t - self.t_last) / (self.t_last - self.t_before);
-        // a NaN is not near
+        // false for NaN
         if along.abs() <= FAR {
             active.iter().for_each(|&i| a[i] = self.last[i] + along * (self.last[i] - self.before[i]));
         } else {

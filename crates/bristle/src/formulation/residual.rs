@@ -1,10 +1,10 @@
-//! (1) as it stands, for steppers that solve it along with their own equations.
+//! (1) as a residual, for steppers that solve it together with their own equations (a DAE solver).
 //!
 //! ```text
 //! ξ̇ − v = 0        S_iᵀ f_i(q, v, a) + armature a_i + κ_i N(f_i) − τ_i = 0        ṡ − rates = 0        İ − (target − q) = 0
 //! ```
 //!
-//! Inverse dynamics, no more: nothing is solved for accelerations in here.
+//! This takes inverse dynamics only: no evaluation solves for accelerations.
 
 use super::machine::{Failure, Machine};
 use bristle_integrate::EvalError;
@@ -32,7 +32,7 @@ impl Machine {
                 self.constraints.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
             }
         }
-        // the rest as in the explicit form, the acceleration's row in hand
+        // the other rows as in the explicit form; `hand` receives those of the accelerations
         let (head, tail) = r.split_at_mut(2 * n);
         let mut hand = std::mem::take(&mut self.hand);
         hand.resize(dy.len(), 0.0);
@@ -45,7 +45,7 @@ impl Machine {
         filled
     }
 
-    /// What is left of (1) at the accelerations in `a`, into `b`.
+    /// Residual of (1) at the accelerations in `a`, into `b`.
     fn unbalanced(&mut self) -> Result<(), Failure> {
         let Self { compiled, work, q, v, a, b, tau, .. } = self;
         b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
@@ -61,7 +61,7 @@ impl Machine {
         Ok(())
     }
 
-    /// ∂F/∂y and ∂F/∂y', or `false` where they are not known.
+    /// ∂F/∂y and ∂F/∂y', or `false` where no analytic ones are available.
     pub(super) fn fill_residual_jacobian(
         &mut self,
         t: f64,
@@ -95,7 +95,7 @@ impl Machine {
         let model = &compiled.model;
         row_list.clear();
         row_list.extend(joint_of.iter().enumerate().map(|(k, &body)| {
-            // a free joint reads its whole force
+            // a free joint takes all six components of its force
             let is_free = model.kinds[body] == JointKind::Free;
             Row { body, projector: if is_free { Motion::unit(k - model.v_index[body]) } else { rows[body] } }
         }));

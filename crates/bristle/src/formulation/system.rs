@@ -1,4 +1,4 @@
-//! The machine as a stepper sees it.
+//! The machine as the system of a stepper.
 
 use super::machine::{Machine, Stiff};
 use crate::scene::Formulation;
@@ -7,8 +7,8 @@ use bristle_integrate::linear::Matrix;
 use bristle_integrate::{Direction, EvalError, FiredEvent, Form, Restart, Slip, System};
 use bristle_multibody::{chart_point, chart_rate};
 
-/// Rotation from the chart's centre at which the chart moves, rad: far from the 2π at which it ends, and seldom enough
-/// that the evaluation lost with each move does not count.
+/// Rotation from the centre of the chart at which the centre moves, rad: far from the singularity at 2π, and rare
+/// enough that the evaluation lost with each move does not matter.
 const CHART_RADIUS: f64 = 0.5;
 
 impl System for Machine {
@@ -25,7 +25,7 @@ impl System for Machine {
     }
 
     fn second_order(&self) -> usize {
-        // in the chart of a free joint ξ̇ is not v; where accelerations are unknowns there are three of a kind
+        // in the chart of a free joint ξ̇ is not v; in the jerk form there are three unknowns per velocity
         if self.free.is_empty() && self.formulation != Formulation::Jerk { self.active.len() } else { 0 }
     }
 
@@ -109,7 +109,7 @@ impl System for Machine {
     fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[FiredEvent]) -> Result<Restart, EvalError> {
         self.checkpoint();
         self.pass_events(t, y, quad, fired).map_err(|failure| {
-            // with as many unknowns as the driver has
+            // the driver expects the former number of unknowns
             self.rollback();
             self.failure = Some(failure);
             EvalError::Fatal { code: 0 }
@@ -159,7 +159,7 @@ impl System for Machine {
 
     fn slips(&mut self, t: f64, y: &[f64], slips: &mut [Slip]) {
         if self.is_real_time() {
-            // its steps follow no rule
+            // the step is fixed
             return;
         }
         self.scatter(t, y);
@@ -183,9 +183,9 @@ impl System for Machine {
 }
 
 impl Machine {
-    /// (2), (3) and (4) into `dy`, accelerations being known.
+    /// (2), (3) and (4) into `dy`, with known accelerations.
     pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
-        // ξ̇ into τ, which has done its work
+        // ξ̇ into τ, which is not needed any more
         chart_rate(&self.compiled.model, &self.xi, &self.v, &mut self.tau).map_err(|e| self.trouble(e.into()))?;
         let n = self.active.len();
         for (k, &i) in self.active.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Centres the charts of free joints that have turned far on where they are. Whether there were any.
+    /// Moves the centres of the charts of free joints that have rotated far; whether there were any.
     pub(super) fn move_charts(&mut self) -> Result<bool, bristle_multibody::Error> {
         let mut moved = false;
         let model = &self.compiled.model;

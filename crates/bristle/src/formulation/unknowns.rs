@@ -1,5 +1,5 @@
-//! The unknowns and their order: positions and velocities that are free, accelerations where they are integrated, states of the
-//! laws, integrals of the controllers.
+//! The unknowns in their order: positions and velocities of the active joints, accelerations in the jerk form, states
+//! of the friction laws, integrals of the controllers.
 
 use super::constraints::Left;
 use super::machine::Machine;
@@ -9,7 +9,7 @@ use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::chart_point;
 
 impl Machine {
-    /// Unknowns per velocity: 3 where accelerations are integrated too.
+    /// Unknowns per velocity: 3 in the jerk form.
     pub(super) fn per_velocity(&self) -> usize {
         if self.formulation == Formulation::Jerk { 3 } else { 2 }
     }
@@ -20,7 +20,7 @@ impl Machine {
         self.per_velocity() * n + n_states + self.integral.len()
     }
 
-    /// Unknown number `k` in words, and its joint.
+    /// Name of the kind of unknown number `k`, and its joint.
     pub(crate) fn unknown(&self, k: usize) -> (&'static str, usize) {
         let n = self.active.len();
         if k < self.per_velocity() * n {
@@ -32,7 +32,7 @@ impl Machine {
         joints.nth(k - self.per_velocity() * n).unwrap_or(("unknown", 0))
     }
 
-    /// The joint of unknown number `k`, and the contact if it is a state of one.
+    /// The joint of unknown number `k`, and the contact if it is a friction state.
     pub(crate) fn owner(&self, k: usize) -> (usize, Option<usize>) {
         let mut next = self.per_velocity() * self.active.len();
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
@@ -44,7 +44,7 @@ impl Machine {
         (self.unknown(k).1, None)
     }
 
-    /// Of the smooth laws that act on the velocity of unknown `k`, the one whose effort rises most with it.
+    /// Among the smooth laws that act on the velocity of unknown `k`, the one with the steepest effort.
     pub(super) fn steepest(&self, k: usize) -> Option<usize> {
         let place = k.checked_rem(self.active.len())?;
         let rise = |c: usize| {
@@ -62,7 +62,7 @@ impl Machine {
         (rise(steepest) > 0.0).then_some(steepest)
     }
 
-    /// Unknowns to arrays; what is stuck keeps its place, what is driven goes where it is told.
+    /// Copies the unknowns to the arrays. Stuck joints keep their position; prescribed joints follow their signal.
     pub(super) fn scatter(&mut self, t: f64, y: &[f64]) {
         self.known = None;
         let n = self.active.len();
@@ -92,7 +92,7 @@ impl Machine {
         }
     }
 
-    /// Whether the arrays hold what the right-hand side found at (t, y), the last that was looked at.
+    /// Whether the arrays hold the results of the last right-hand side, and that was at (t, y).
     pub(super) fn knows(&self, t: f64, y: &[f64]) -> bool {
         let (n, m) = (self.active.len(), self.per_velocity());
         let is_jerk = self.formulation == Formulation::Jerk;
@@ -105,7 +105,7 @@ impl Machine {
                 .eq(&y[m * n..])
     }
 
-    /// Arrays to unknowns.
+    /// Copies the arrays to the unknowns.
     pub(super) fn gather(&self, y: &mut [f64]) {
         let n = self.active.len();
         for (k, &i) in self.active.iter().enumerate() {
@@ -138,7 +138,7 @@ impl Machine {
         }
     }
 
-    /// Accelerations as they stand in rates of the unknowns, `dy`.
+    /// Copies the accelerations from the rates of the unknowns, `dy`.
     pub(super) fn take_accelerations(&mut self, dy: &[f64]) {
         let n = self.active.len();
         for (k, &i) in self.active.iter().enumerate() {
@@ -147,12 +147,12 @@ impl Machine {
         self.constraints.rates(&mut self.a);
     }
 
-    /// Which joints are stuck, which coordinates depend on others, and so which velocities are unknowns.
+    /// Finds the stuck joints, the dependent coordinates, and hence the velocities that are unknowns.
     pub(super) fn lock(&mut self) {
         self.lock_if(true);
     }
 
-    /// The same as if nothing stuck.
+    /// The same as if no contact stuck.
     pub(super) fn unlock(&mut self) {
         self.lock_if(false);
     }
@@ -194,7 +194,7 @@ impl Machine {
         if constraints.is_coupled() {
             constraints.clear();
             for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
-                // implied by what is held already: it adds nothing
+                // a redundant row adds nothing
                 let _ = constraints.add(&constraint.terms, constraints.offset[k], is_known);
             }
             for ((contact, mode), prescribed_contacts) in
@@ -203,7 +203,7 @@ impl Machine {
                 let Some(b) = contact.b else { continue };
                 if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !prescribed_contacts {
                     let added = constraints.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
-                    // a row between locked and prescribed joints alone binds nothing: they may be pulled apart
+                    // a row between locked and prescribed joints alone is no constraint: the two may separate
                     if added.map_or_else(|left| left.is_implied, |()| true) {
                         constraints.group(contact.v, b);
                     }
@@ -218,14 +218,15 @@ impl Machine {
         }
     }
 
-    /// Right-hand sides of the ties; dependent joints that are left at 0 are put where they belong, others must be there.
+    /// Right-hand sides of the couplings. A dependent joint at 0 gets its coupled position and velocity; any other
+    /// must have them.
     pub(super) fn begin_constraints(&mut self) -> Result<(), Error> {
         if self.constraints.is_coupled() {
             self.unlock_for_constraints()?;
         }
         let is_prescribed = |v: usize| self.prescribed.iter().any(|prescribed| prescribed.v == v);
-        for (prescribed_contacts, contact) in self.prescribed_contacts.iter_mut().zip(&self.compiled.contacts) {
-            *prescribed_contacts = if self.constraints.is_coupled() {
+        for (is_contact_prescribed, contact) in self.prescribed_contacts.iter_mut().zip(&self.compiled.contacts) {
+            *is_contact_prescribed = if self.constraints.is_coupled() {
                 self.constraints.is_prescribed(contact.v, contact.b, is_prescribed)
             } else {
                 is_prescribed(contact.v)
@@ -234,19 +235,19 @@ impl Machine {
         if self.constraints.dependent.is_empty() {
             return Ok(());
         }
-        let [xi_told, v_told, ..] = self.saved.lists();
-        xi_told.clone_from(&self.xi);
-        v_told.clone_from(&self.v);
-        self.constraints.positions(xi_told);
-        self.constraints.rates(v_told);
+        let [xi_required, v_required, ..] = self.saved.lists();
+        xi_required.clone_from(&self.xi);
+        v_required.clone_from(&self.v);
+        self.constraints.positions(xi_required);
+        self.constraints.rates(v_required);
         for &d in &self.constraints.dependent {
-            for (given, (told, what)) in
-                [&mut self.xi, &mut self.v].into_iter().zip([(&*xi_told, "position"), (&*v_told, "velocity")])
+            for (given, (required, what)) in
+                [&mut self.xi, &mut self.v].into_iter().zip([(&*xi_required, "position"), (&*v_required, "velocity")])
             {
-                let size = self.constraints.size(d, told, what == "position");
-                let (given, told) = (&mut given[d], told[d]);
-                // nine digits of what the couplings add up, whatever the units
-                if (*given - told).abs() > 1e-9 * size && *given != 0.0 {
+                let size = self.constraints.size(d, required, what == "position");
+                let (given, required) = (&mut given[d], required[d]);
+                // nine digits relative to the terms of the coupling, in any units
+                if (*given - required).abs() > 1e-9 * size && *given != 0.0 {
                     let coupled = &self.compiled.coupled;
                     let its =
                         coupled.constraints.iter().filter(|constraint| constraint.terms.iter().any(|term| term.0 == d));
@@ -254,15 +255,15 @@ impl Machine {
                         its.map(|constraint| coupled.elements[constraint.element].name.as_str()).collect();
                     let joint = self.compiled.model.joint_names[self.joint_of[d]].clone();
                     let couplings = list(&its);
-                    return Err(Error::NotCoupled { joint, what, given: *given, required: told, couplings });
+                    return Err(Error::NotCoupled { joint, what, given: *given, required, couplings });
                 }
-                *given = told;
+                *given = required;
             }
         }
         Ok(())
     }
 
-    /// Eliminates with the ties alone; refuses those that say nothing new, or what cannot be.
+    /// Eliminates with the compiled couplings alone; refuses redundant and contradictory ones.
     fn unlock_for_constraints(&mut self) -> Result<(), Error> {
         let Self { compiled, constraints, prescribed, xi, v: v_given, joint_of, .. } = self;
         let is_prescribed = |v: usize| prescribed.iter().any(|prescribed| prescribed.v == v);
@@ -270,7 +271,7 @@ impl Machine {
         for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
             let sum = constraint.terms.iter().map(|&(v, c)| c * xi[v]).sum();
             constraints.offset[k] = constraint.offset.unwrap_or(sum);
-            // those that are left at 0 are put where the others want them
+            // joints at 0 take the position that the others determine
             let is_given = |v: usize| is_prescribed(v) || xi[v] != 0.0 || v_given[v] != 0.0;
             if constraints.add(&constraint.terms, constraints.offset[k], is_given).is_ok() {
                 continue;
@@ -284,27 +285,27 @@ impl Machine {
                     .filter(|other| other.terms.iter().any(|a| constraint.terms.iter().any(|b| a.0 == b.0)))
                     .map(|other| compiled.coupled.elements[other.element].name.as_str())
                     .collect();
-                let prescribed_contacts = constraint
+                let prescribed_joints = constraint
                     .terms
                     .iter()
                     .filter(|term| is_prescribed(term.0))
                     .map(|term| compiled.model.joint_names[joint_of[term.0]].as_str());
-                let prescribed_contacts: Vec<&str> = prescribed_contacts.collect();
-                if prescribed_contacts.len() == constraint.terms.len() {
-                    let have = if prescribed_contacts.len() == 1 { "has" } else { "have" };
+                let prescribed_joints: Vec<&str> = prescribed_joints.collect();
+                if prescribed_joints.len() == constraint.terms.len() {
+                    let have = if prescribed_joints.len() == 1 { "has" } else { "have" };
                     let reason = format!(
                         "{} {have} a `Motion` already, which leaves it nothing to move",
-                        list(&prescribed_contacts)
+                        list(&prescribed_joints)
                     );
                     return Err(Error::Coupling { name, reason });
                 }
-                let with: Vec<&str> = others.into_iter().chain(prescribed_contacts).collect();
+                let with: Vec<&str> = others.into_iter().chain(prescribed_joints).collect();
                 let size =
                     constraint.terms.iter().map(|&(v, c)| (c * xi[v]).abs()).sum::<f64>() + constraints.offset[k].abs();
                 let is_consistent = constraint.offset.is_none() || left.abs() <= 1e-9 * size;
                 let reason = if is_consistent {
-                    let constraint = if with.len() == 1 { "ties" } else { "tie" };
-                    format!("it ties what {} {constraint} already: take one of them out", list(&with))
+                    let imply = if with.len() == 1 { "implies" } else { "imply" };
+                    format!("it is redundant: {} {imply} it already; take one of them out", list(&with))
                 } else {
                     format!("it contradicts {}: no positions satisfy them together", list(&with))
                 };
@@ -315,8 +316,8 @@ impl Machine {
         self.refuse_locked()
     }
 
-    /// Ties that leave a joint no motion at all (two gears of different ratio between the same joints) contradict one another, or one is of that
-    /// joint alone.
+    /// Refuses couplings that immobilise a joint: several that contradict one another (two gears of different ratio
+    /// between the same joints), or one with that joint alone.
     fn refuse_locked(&self) -> Result<(), Error> {
         let Self { compiled, constraints, joint_of, .. } = self;
         let locked: Vec<usize> = constraints.immovable().collect();
@@ -337,9 +338,9 @@ impl Machine {
         let others: Vec<&str> = of_them.into_iter().map(name).collect();
         let joints: Vec<&str> = locked.iter().map(|&v| compiled.model.joint_names[joint_of[v]].as_str()).collect();
         let reason = if others.is_empty() {
-            format!("its coefficients are so far apart that rounding lets {} not move at all", list(&joints))
+            format!("its coefficients are of such different magnitude that rounding locks {}", list(&joints))
         } else {
-            format!("it contradicts {}: together they let {} not move at all", list(&others), list(&joints))
+            format!("it contradicts {}: together they lock {}", list(&others), list(&joints))
         };
         Err(Error::Coupling { name: name(last).to_owned(), reason })
     }
@@ -347,7 +348,7 @@ impl Machine {
     /// Whether a contact is stuck: locked by its own friction.
     pub(super) fn sticks(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
-        // impulses tear loose what holds by a given load
+        // an impulse overcomes the friction of a contact under a given, finite load
         let can_hold = !self.is_impulsive || contact.bearing.is_some();
         contact.is_event_driven() && self.mode[c] == Mode::Stuck && !self.is_prescribed(c) && can_hold
     }
@@ -363,7 +364,7 @@ impl Machine {
     }
 }
 
-/// Names in a sentence.
+/// The quoted names as part of a sentence.
 fn list(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(" and ")

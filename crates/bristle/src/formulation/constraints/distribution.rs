@@ -82,9 +82,9 @@ impl Machine {
         self.constraints.carry();
 
         let Distribution { carried, contacts, from, .. } = &self.constraints.distribution;
-        let n_ties = self.constraint_force.len();
-        self.constraint_force.copy_from_slice(&carried[..n_ties]);
-        for (prescribed, effort) in self.prescribed.iter_mut().zip(&carried[n_ties..]) {
+        let n_constraints = self.constraint_force.len();
+        self.constraint_force.copy_from_slice(&carried[..n_constraints]);
+        for (prescribed, effort) in self.prescribed.iter_mut().zip(&carried[n_constraints..]) {
             prescribed.effort = *effort;
         }
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
@@ -150,15 +150,15 @@ impl Constraints {
         let Self {
             distribution: Distribution { matrix, is_solved, equation, contacts, .. }, columns, column_of, ..
         } = self;
-        let n_ties = compiled.coupled.constraints.len();
-        let from = n_ties + prescribed.len();
+        let n_constraints = compiled.coupled.constraints.len();
+        let from = n_constraints + prescribed.len();
         let count = from + contacts.len();
         matrix.clear();
         for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
             constraint.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
         for (k, prescribed) in prescribed.iter().enumerate() {
-            matrix.add(column_of[prescribed.v], n_ties + k, 1.0);
+            matrix.add(column_of[prescribed.v], n_constraints + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
             let contact = &compiled.contacts[c];

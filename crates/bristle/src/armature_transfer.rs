@@ -1,36 +1,38 @@
-//! Joints without inertia that a coupling ties to one that has some.
+//! Armature transfer: inertia for a joint that has none, from the joint to which a coupling connects it.
 //!
-//! A motor whose rotor weighs nothing, geared to an arm, has a motion: the arm's inertia resists it. The sweeps over the tree ask
-//! every joint for inertia of its own. With q_a = r q_b + offset the armatures
+//! The motion of a motor with a massless rotor, geared to an arm, is well defined: the arm's inertia resists it. The
+//! recursions over the tree, however, need an inertia in every joint. With q_a = r q_b + offset the armatures
 //!
 //! ```text
 //! ρ on a,   −ρ r² on b          ½ ρ v_a² − ½ ρ r² v_b² = 0                                               (1)
 //! ```
 //!
-//! add nothing to what the two feel together, so a is lent ρ by b, and nothing moves otherwise than it would. Only the tie has to pass it on,
+//! add nothing to the kinetic energy of the pair: b transfers the armature ρ to a, and the motion is the same. Only the
+//! constraint force changes,
 //!
 //! ```text
 //! λ = λ' − ρ a_a                λ' as found with (1), for the row q_a − r q_b                              (2)
 //! ```
 //!
-//! and mass matrices are shown without it. ρ r² is a thousandth of the least inertia along b and the joints it hangs on: enough for a, and
-//! too little for b or for a light parent to miss. Ties of three and more joints cannot lend so: v_a² would bring products of the others.
+//! and mass matrices are reported without it. ρ r² is a thousandth of the least inertia along b and the joints
+//! towards the base: enough for a, and little for b or a light parent. Couplings of three and more joints permit no
+//! transfer: v_a² would contain products of the other velocities.
 
 use crate::compile::Compiled;
 use nalgebra::DMatrix;
 
-/// What is lent of an inertia.
+/// Fraction of an inertia that is transferred.
 const PART: f64 = 1e-3;
 
-/// Inertia of a, r² times, below this part of that of b is none.
+/// Inertia of a times r² below this fraction of that of b counts as zero.
 const NONE: f64 = 1e-12;
 
-/// Armature that one velocity has from another.
+/// Armature transferred from one velocity to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ArmatureTransfer {
-    /// The tie between the two, and the coefficient of a in it.
+    /// The constraint between the two.
     pub constraint: usize,
-    /// See `tie`.
+    /// Coefficient of a in the constraint.
     pub coefficient: f64,
     /// Velocity a, and ρ, kg·m² or kg.
     pub to: (usize, f64),
@@ -39,7 +41,7 @@ pub struct ArmatureTransfer {
 }
 
 impl Compiled {
-    /// Lends inertia where joints have none of their own and a tie of two leads to one that has.
+    /// Transfers armature to joints without inertia from joints coupled to them in pairs.
     pub(crate) fn transfer_armature(&mut self) {
         loop {
             let Some(armature_transfers) =
@@ -72,7 +74,7 @@ impl Compiled {
         })
     }
 
-    /// The least inertia that is any, along velocity `v` and the joints it hangs on.
+    /// The least nonzero inertia along velocity `v` and the joints towards the base.
     fn least_inertia(&self, v: usize) -> f64 {
         let model = &self.model;
         let mut least = model.own_inertia(v);
@@ -87,7 +89,7 @@ impl Compiled {
         least
     }
 
-    /// Takes what was lent out of a mass matrix.
+    /// Removes the transfers from a mass matrix.
     pub(crate) fn without_transfers(&self, mass: &mut DMatrix<f64>) {
         for ArmatureTransfer { to, from, .. } in &self.armature_transfers {
             mass[(to.0, to.0)] -= to.1;
@@ -95,7 +97,7 @@ impl Compiled {
         }
     }
 
-    /// Takes what passes through ties to those that were lent, at accelerations `a`, out of their efforts: (2).
+    /// Removes the transfers from the constraint forces at accelerations `a`: (2).
     pub(crate) fn without_passed(&self, a: &[f64], constraint_force: &mut [f64]) {
         for ArmatureTransfer { constraint, coefficient, to, .. } in &self.armature_transfers {
             constraint_force[*constraint] -= to.1 * a[to.0] / coefficient;

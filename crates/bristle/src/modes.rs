@@ -44,13 +44,14 @@
 //!
 //! **Stiction above the sliding level** permits several solutions in general. The selection rule:
 //!
-//! 1. All joints stick without limits, except that joints with equal levels obey (3) from the beginning. 2. The joint
-//! whose break-away is the event drops first: its limit in (3) becomes its sliding level. 3. Solve (3). Among the
-//! joints whose effort exceeds their stiction, the one with the largest |f|/stiction drops. Repeat. 4. Joints whose
-//! ratios are equal up to rounding drop together, also with the event's joint: symmetry is preserved. 5. A dropped
-//! joint moves against the friction that was exceeded, even if its acceleration is zero at this instant; if the other
-//! drops have reduced its effort below its sliding level, it sticks. 6. Without an event, a joint exactly at its
-//! limit sticks.
+//! 1. All joints stick without limits, except that joints with equal levels obey (3) from the beginning.
+//! 2. The joint whose break-away is the event drops first: its limit in (3) becomes its sliding level.
+//! 3. Solve (3). Among the joints whose effort exceeds their stiction, the one with the largest |f|/stiction drops.
+//!    Repeat.
+//! 4. Joints whose ratios are equal up to rounding drop together, also with the event's joint: symmetry is preserved.
+//! 5. A dropped joint moves against the friction that was exceeded, even if its acceleration is zero at this instant;
+//!    if the other drops have reduced its effort below its sliding level, it sticks.
+//! 6. Without an event, a joint exactly at its limit sticks.
 //!
 //! Levels may depend on the direction (a one-way clutch): those of f > 0 and of f < 0 are given separately, and every
 //! limit above is that of the direction of f.

@@ -1,4 +1,4 @@
-//! The machine against differences, energies and inverse dynamics.
+//! The machine against finite differences, energies and inverse dynamics.
 
 use super::{Machine, Snapshot};
 use crate::builder::{Describe, free, prismatic, revolute};
@@ -154,8 +154,8 @@ fn ledger_rates_are_those_of_the_stored_energy() {
 }
 
 #[test]
-fn friction_of_a_stuck_joint_is_what_keeps_it_there() {
-    // inverse dynamics at the accelerations found: efforts less friction are what the motion needs
+fn stuck_friction_balances_inverse_dynamics() {
+    // inverse dynamics at these accelerations: efforts less friction equal the required efforts
     let (mut system, _, y) = begun(&arm(false));
     system.evaluate_at(0.3, &y).unwrap();
     let Machine { compiled, work, q, v, a, tau, friction, .. } = &mut system;
@@ -187,7 +187,7 @@ fn moving_the_chart_leaves_the_configuration() {
 }
 
 #[test]
-fn singular_machines_and_bad_numbers_are_told_apart() {
+fn singular_and_non_finite_failures_differ() {
     let mut world = World::new();
     let ghost = world.spawn_link("ghost", LinkInertia::point(0.0, [0.0; 3].into()));
     world.spawn_joint(revolute("loose", [0.0, 0.0, 1.0]).to(ghost));
@@ -250,7 +250,7 @@ fn tree(seed: u64) -> World {
     world
 }
 
-/// What is left of the equations of motion at accelerations `a` of the joints that can move, by inverse dynamics alone.
+/// Residual of the equations of motion at accelerations `a` of the joints that can move, by inverse dynamics alone.
 fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
     let Machine { compiled, work, q, v, tau, kappa, active, reaction_loaded, .. } = system;
     let required = rnea(&compiled.model, work, q, v, a).unwrap().to_vec();
@@ -361,7 +361,7 @@ fn derivatives_with_loads_agree_with_differences() {
 }
 
 #[test]
-fn the_residual_vanishes_where_the_explicit_form_says_and_its_derivatives_agree_with_differences() {
+fn residual_agrees_with_the_explicit_form() {
     for seed in 0..5 {
         let world = tree(seed);
         let (mut system, _, mut y) = begun(&world);
@@ -400,7 +400,7 @@ fn the_residual_vanishes_where_the_explicit_form_says_and_its_derivatives_agree_
                 }
             }
         }
-        // nothing was solved for accelerations on the way
+        // no solution for accelerations was necessary
         assert_eq!(system.counters.n_acceleration_solves, solves);
     }
 }

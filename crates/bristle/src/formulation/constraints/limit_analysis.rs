@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn two_side_by_side_share_by_strength_and_reach_their_limits_together() {
+    fn parallel_contacts_share_by_strength() {
         // f1 + f2 = 2 of 4
         let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[2.0, -1.0]]);
         assert_near(group.largest_margin(), 0.5);
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_counts_more_through_a_gear_is_at_its_limit_first() {
+    fn geared_contact_reaches_its_limit_first() {
         // f1 + 3.7 f2 = 9.5, limits 4 and 2: the capacity is 11.4
         let mut group = group(&[[4.0, 4.0], [2.0, 2.0]], &[&[9.5, -3.7]]);
         assert_near(group.largest_margin(), 1.0 - 9.5 / 11.4);
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_holds_one_way_only_lets_go_where_the_load_turns() {
+    fn one_way_contact_slips_on_load_reversal() {
         // f1 + f2 = load; f1 holds only backward, f2 holds 1 in both directions: capacity 1 forward and 11 backward,
         // continuous
         for (load, holds) in [(-11.1, false), (-10.9, true), (-0.1, true), (0.0, true), (0.9, true), (1.1, false)] {
@@ -486,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn distribution_costs_less_than_any_other_that_carries_the_load() {
+    fn distribution_is_the_least_cost() {
         let mut n_at_limit = 0;
         for seed in 0..500 {
             let mut rng = Pcg64::seed_from_u64(seed);
@@ -547,7 +547,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_carry_is_shared_by_nobody() {
+    fn zero_load_gives_zero_efforts() {
         let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[0.0, -1.0]]);
         assert_near(group.largest_margin(), 1.0);
         group.distribute();

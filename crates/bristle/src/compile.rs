@@ -427,8 +427,8 @@ impl Compiled {
             return BristleState::default();
         }
         let velocity = |k: usize| {
-            let prescribed_contacts = self.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
-            prescribed_contacts.map_or(v[k], |at| at.signal().derivative(t))
+            let motion = self.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
+            motion.map_or(v[k], |at| at.signal().derivative(t))
         };
         let rate = contact.b.map_or_else(|| velocity(contact.v), |b| velocity(contact.v) - velocity(b));
         let state = contact.law.initial_state(contact.arm * rate);

@@ -3,12 +3,14 @@
 //! A machine is one entity per link and one per joint. [`compile`](crate::compile()) reads the description;
 //! [`WriteBack`](crate::WriteBack) sets the components marked *result* after every step.
 //!
-//! | entity | describes | acts | state | result |
-//! |---|---|---|---|---|
-//! | link | [`Name`], [`Link`] | [`ExternalWrench`] | – | [`Pose`] |
-//! | joint | [`Name`], [`Joint`] | [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`] | [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`] | [`Acceleration`] or [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`] |
-//! | coupling | [`Name`], [`Coupling`] | [`Friction`], [`Load`] of clutches and brakes | [`BristleState`] | [`CouplingEffort`] of constraints and springs; [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`] |
-//! | any one | [`Gravity`] | – | – | – |
+//! - **link**: [`Name`], [`Link`]; acts: [`ExternalWrench`]; result: [`Pose`].
+//! - **joint**: [`Name`], [`Joint`]; acts: [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`];
+//!   state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results: [`Acceleration`] or
+//!   [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`].
+//! - **coupling**: [`Name`], [`Coupling`]; acts: [`Friction`], [`Load`] of clutches and brakes; state:
+//!   [`BristleState`]; results: [`CouplingEffort`] of constraints and springs; [`FrictionEffort`], [`NormalLoad`],
+//!   [`SlipMode`], [`Dissipated`].
+//! - **any one entity**: [`Gravity`].
 //!
 //! Everything but the name and `Link` or `Joint` may be left out. A user's own components live beside these, on the
 //! same entities.

@@ -136,7 +136,7 @@ pub enum ModeError {
     },
     /// W has a vanishing pivot: the constraints of the joints before lock this one, or W is not a Delassus matrix.
     #[error(
-        "joint {joint} at rest: its acceleration is decided by the other joints' (Delassus matrix not positive definite)"
+        "joint {joint} at rest: the other joints determine its acceleration (Delassus matrix not positive definite)"
     )]
     Dependent {
         /// The joint whose pivot vanished.

@@ -102,7 +102,7 @@ impl Machine {
             let per_load_rate = match contact.law.event_driven() {
                 Some(law) => law.sliding(self.mode[c], slip).1 * arm * contact.rate(a),
                 None => {
-                    // |v| has a kink: up to its event, a little beyond v = 0, the slopes are those of the side before it
+                    // |v| has a kink: up to its event, a little beyond v = 0, the slopes are those before it
                     let is_beyond = self.kinks.is_some() && contact.law.n_states() > 0 && self.heading[c] * slip <= 0.0;
                     let slip = if is_beyond { self.heading[c] * f64::MIN_POSITIVE } else { slip };
                     let now = contact.law.evaluate(slip, self.state[c]);

@@ -44,7 +44,7 @@ impl Machine {
         [level * self.load[c], level * backward]
     }
 
-    /// The larger of both limits; for a one-way clutch in its weaker direction, at its largest load.
+    /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
     pub(super) fn strength(&self, c: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
         let [up, down] = self.limits(c);

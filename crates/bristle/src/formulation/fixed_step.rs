@@ -111,8 +111,8 @@ impl Machine {
         self.counters.max_rounds = self.counters.max_rounds.max(max_rounds);
         self.counters.n_unconverged_loads += usize::from(!rt.end.unconverged.is_empty());
         for &(contact, change) in &rt.end.unconverged {
-            match self.unconverged_loads.iter_mut().find(|load_kinks| load_kinks.contact == contact) {
-                Some(load_kinks) => load_kinks.largest = load_kinks.largest.max(change),
+            match self.unconverged_loads.iter_mut().find(|load| load.contact == contact) {
+                Some(load) => load.largest = load.largest.max(change),
                 None => self.unconverged_loads.push(UnconvergedLoad { contact, t, largest: change }),
             }
         }

@@ -258,7 +258,7 @@ impl Machine {
         for k in 0..self.reaction_loaded.len() {
             let contact = self.reaction_loaded[k];
             let margin = self.margin(contact);
-            if margin <= 0.0 && self.near_jams.iter().all(|load_kinks| load_kinks.contact != contact) {
+            if margin <= 0.0 && self.near_jams.iter().all(|near_jam| near_jam.contact != contact) {
                 self.near_jams.push(NearJam { contact, t, margin });
             }
         }

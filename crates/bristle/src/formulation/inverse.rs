@@ -91,8 +91,8 @@ impl Machine {
     }
 
     /// Efforts that callers would have to apply for `a` at (q, v), into `tau`; contacts with modes slide in the
-    /// direction of their velocity, or of their acceleration at rest. Leaves the arrays at this point: evaluate
-    /// elsewhere afterwards.
+    /// direction of their velocity, or of their acceleration at rest. Leaves `q` and `work` at this point and restores
+    /// all other arrays.
     pub(crate) fn required(&mut self, t: f64, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refuse_violation(q, v, a)?;
         // stuck joints keep position, velocity and mode; `RealTime` keeps the results of its step
@@ -152,7 +152,8 @@ impl Machine {
                         constraint.terms.iter().map(|term| &self.compiled.model.joint_names[self.joint_of[term.0]]);
                     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
                     let reason = format!(
-                        "it couples {}, and the requested {what} violate it by {miss:e}: request values that satisfy it",
+                        "it couples {}, and the requested {what} violate it by {miss:e}: \
+                         request values that satisfy it",
                         names.join(", ")
                     );
                     return Err(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason });

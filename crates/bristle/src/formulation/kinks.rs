@@ -201,9 +201,8 @@ impl Machine {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return };
         let noise = self.load_noise(c);
-        let load_kinks = &mut self.load_kinks[c];
-        (load_kinks.parts, load_kinks.at, load_kinks.noise) =
-            (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
+        let kink = &mut self.load_kinks[c];
+        (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
     }
 
     /// Sets the directions of the loads recorded last.
@@ -211,16 +210,16 @@ impl Machine {
         for k in 0..self.reaction_loaded.len() {
             let c = self.reaction_loaded[k];
             let Some(bearing) = self.compiled.contacts[c].bearing else { continue };
-            let load_kinks = &mut self.load_kinks[c];
-            load_kinks.is_near = false;
+            let kink = &mut self.load_kinks[c];
+            kink.is_near = false;
             for part in 0..bearing.n_parts() {
-                let [x, y] = load_kinks.parts[part];
+                let [x, y] = kink.parts[part];
                 let size = (x * x + y * y).sqrt();
-                load_kinks.size[part] = size;
+                kink.size[part] = size;
                 // within 4 θ of zero the direction may be rounding: keep the previous one
-                if size > 4.0 * load_kinks.noise && size > 0.0 {
-                    load_kinks.way[part] = [x / size, y / size];
-                    load_kinks.position[part] = load_kinks.at;
+                if size > 4.0 * kink.noise && size > 0.0 {
+                    kink.way[part] = [x / size, y / size];
+                    kink.position[part] = kink.at;
                 }
             }
         }

@@ -28,7 +28,7 @@
 //! **Events.** Each contact has an event function, positive between events; a zero crossing is a state event:
 //!
 //! ```text
-//! sliding   direction · v                       falls through 0: the joint comes to rest (+ ε while it has just left rest)
+//! sliding   direction · v                       falls through 0: the joint comes to rest (+ ε if it just left rest)
 //! stuck     r N stiction − |τ_f|                falls through 0: it breaks away
 //! open      1                                   N = 0: the contact cannot stick, and has no event
 //! bristle   heading · v + θ                     the kink of |v|, only under error control; on request ż in place of v
@@ -748,14 +748,15 @@ impl Machine {
                 let (joint, names) = (contacts.first().copied().unwrap_or(0), names.join(", "));
                 let reason = if is_exhaustive {
                     format!(
-                        "no modes are consistent with their own reactions (Painlevé paradox): each of the {} combinations \
-                         of stick and slip of {names} contradicts the friction limits or accelerations that follow from it",
+                        "no modes are consistent with their own reactions (Painlevé paradox): each of the {} \
+                         combinations of stick and slip of {names} contradicts the friction limits or accelerations \
+                         that follow from it",
                         3_usize.pow(contacts.len() as u32)
                     )
                 } else {
                     format!(
-                        "friction limits and loads do not converge: modes of {names} that are consistent with their own \
-                         reactions were not found, and {} contacts at rest are too many to try all combinations",
+                        "friction limits and loads do not converge: modes of {names} that are consistent with their \
+                         own reactions were not found, and {} contacts at rest are too many to try all combinations",
                         contacts.len()
                     )
                 };

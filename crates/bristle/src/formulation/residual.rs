@@ -1,7 +1,7 @@
 //! (1) as a residual, for steppers that solve it together with their own equations (a DAE solver).
 //!
 //! ```text
-//! ξ̇ − v = 0        S_iᵀ f_i(q, v, a) + armature a_i + κ_i N(f_i) − τ_i = 0        ṡ − rates = 0        İ − (target − q) = 0
+//! ξ̇ − v = 0    S_iᵀ f_i(q, v, a) + armature a_i + κ_i N(f_i) − τ_i = 0    ṡ − rates = 0    İ − (target − q) = 0
 //! ```
 //!
 //! This takes inverse dynamics only: no evaluation solves for accelerations.

@@ -272,9 +272,9 @@ impl Rest {
         Ok(())
     }
 
-    /// Selects the modes of redundant contacts. Each keeps its static level while it does not move. A compliance in
-    /// proportion to its strength regularises the problem, so that the solution is unique; a proximal point iteration
-    /// removes its effect.
+    /// Selects the modes of redundant contacts. Each keeps its static level while it does not move. A compliance
+    /// in inverse proportion to its strength regularises the problem, so that the solution is unique; a proximal point
+    /// iteration removes its effect.
     fn select_shared(&mut self) -> Result<(), ModeError> {
         let n = self.contacts.len();
         let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
@@ -419,7 +419,7 @@ impl Machine {
     /// Whether all contacts at rest can stick, found in O(n): no selection is necessary then. Leaves the modes at
     /// `Stuck`.
     fn all_hold(&mut self, t: f64) -> Result<bool, Failure> {
-        // an open contact carries nothing, although a redundant group might assign it a share
+        // an open contact carries nothing: it stays at rest only if couplings and other contacts immobilise it
         let is_open = self.rest.stiction.iter().any(|levels| levels.contains(&0.0));
         if !self.rest.breaking.is_empty() || is_open && !self.constraints.is_coupled() {
             return Ok(false);

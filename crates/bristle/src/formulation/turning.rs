@@ -5,8 +5,8 @@
 //!
 //! - it belongs to the same **part** of the machine: branches of the tree meet in the world, which does not move, so
 //!   that they do not affect each other unless a coupling joins them; and
-//! - the dynamics **depend** on it: they do not on the angle of a balanced rotor, nor on that of a joint which carries a
-//!   whole branch and leaves the direction of gravity unchanged ([`bristle_multibody::unfelt`]).
+//! - the dynamics **depend** on it: they do not on the angle of a balanced rotor, nor on that of a joint which carries
+//!   a whole branch and leaves the direction of gravity unchanged ([`bristle_multibody::unfelt`]).
 
 use crate::compile::Compiled;
 use bristle_multibody::{Unfelt, branches, unfelt};

@@ -25,7 +25,7 @@ const W: usize = 0;
 /// Coefficients smaller than this, relative to the largest of their column, count as zero.
 const NOTHING: f64 = 1e-11;
 
-/// Accepted shortfall of δ from its maximum.
+/// Slopes of δ in a nonbasic variable below this, times the largest strength, count as zero: δ is at its maximum.
 const SHORT: f64 = 1e-13;
 
 /// Contacts weaker than this, relative to the strongest, have this strength in (2).
@@ -204,10 +204,10 @@ impl LimitAnalysis {
         let most =
             (0..columns).filter(|&j| self.nonbasic[j] > delta).map(|j| self.at(row, j).abs()).fold(0.0, f64::max);
         for (j, &x) in self.nonbasic.iter().enumerate().filter(|(_, x)| **x > delta) {
-            let reaction_loaded = -self.at(row, j);
-            if reaction_loaded > STILL * most {
+            let multiplier = -self.at(row, j);
+            if multiplier > STILL * most {
                 let (c, side) = if x > m { (x - m, -1.0) } else { (x - p, 1.0) };
-                self.slip[c] += side * reaction_loaded;
+                self.slip[c] += side * multiplier;
             }
         }
         // f by (1)
@@ -409,8 +409,8 @@ impl LimitAnalysis {
         true
     }
 
-    /// Releases the member of the active set whose limit has the largest multiplier of the wrong sign; whether there
-    /// was one.
+    /// Releases the member of the active set with the largest multiplier of the wrong sign, relative to its terms: the
+    /// sum decreases away from its limit. Returns whether there was one.
     fn release(&mut self, strongest: f64) -> bool {
         let (mut most, mut worst) = (LEVEL, None);
         for j in 0..self.nonbasic.len() {

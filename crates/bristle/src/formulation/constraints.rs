@@ -9,7 +9,7 @@
 //! ```
 //!
 //! with i among the unknowns and the joints of prescribed motion; locked joints enter the offset. A redundant row, one
-//! that the rows before it imply (two clutches that close a pair of gears), adds no dependent coordinate.
+//! that the rows before it imply (two stuck clutches between joints that a gear couples), adds no dependent coordinate.
 //!
 //! **Accelerations.** With G_d = e_d − Σ T_di e_i over the joints that can move, M a + c = τ + Gᵀλ and G a = 0. The
 //! Delassus matrix G M⁻¹ Gᵀ gives the constraint forces λ:

@@ -410,7 +410,10 @@ mod tests {
         // what the gear does not allow is refused by its name
         for (v, a) in [([0.0; 2], [1.0; 2]), ([1.0; 2], a)] {
             let error = mechanics.inverse(&[0.0; 2], &v, &a).unwrap_err().to_string();
-            assert!(error.contains("`stage`: it couples `m`, `w`") || error.contains("its couplings put it"), "{error}");
+            assert!(
+                error.contains("`stage`: it couples `m`, `w`") || error.contains("its couplings put it"),
+                "{error}"
+            );
         }
     }
 

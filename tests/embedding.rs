@@ -509,7 +509,7 @@ fn inverse_dynamics_goes_through_gears() {
     wanted[motor] = 24.0;
     let error = sim.inverse_dynamics(&q, &v, &wanted, &mut tau).unwrap_err().to_string();
     assert!(
-        error.contains("`stage`: it ties `motor`, `arm`, and the accelerations asked for miss it by 4.8e1"),
+        error.contains("`stage`: it couples `motor`, `arm`, and the requested accelerations violate it by 4.8e1"),
         "{error}"
     );
 }

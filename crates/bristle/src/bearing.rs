@@ -1,6 +1,6 @@
-//! What presses in a bearing: the normal load as a function of the joint's reaction.
+//! Bearings: the normal load as a function of the joint's reaction.
 //!
-//! With f = (m, p) the moment and force through the joint, z along its axis, and ẑ × turning by a right angle:
+//! With f = (m, p) the moment and force through the joint, z along its axis:
 //!
 //! ```text
 //! Pin            N = √(p_x² + p_y²)
@@ -9,9 +9,10 @@
 //! Guide(L)       N = |F/2 + G| + |F/2 − G|,   F = (p_x, p_y),   G = (m_y, −m_x)/L
 //! ```
 //!
-//! G is the couple of forces at the two edges of a sleeve of length L, centred on the child's origin, that carries the bending moment.
-//! All of them are norms of a linear function of f: convex, of degree one, so N = n̂ᵀ f with the row n̂ = ∂N/∂f, and Newton's
-//! linearisation is n̂ᵀ f itself. Where N vanishes n̂ = 0 is one of its subgradients.
+//! G is the couple of forces at the two edges of a sleeve of length L, centred on the child's origin, that carries
+//! the bending moment. Each N is a sum of norms of linear functions of f: convex and homogeneous of degree one, so N
+//! = n̂ᵀ f with the row n̂ = ∂N/∂f, and Newton's linearisation is n̂ᵀ f itself. Where N vanishes, n̂ = 0 is one of
+//! its subgradients.
 
 use crate::component::Load;
 use bristle_multibody::spatial::{Force, Motion};
@@ -32,7 +33,7 @@ pub enum Bearing {
 }
 
 impl Bearing {
-    /// The bearing of a load, and the lever that turns joint rate into slip speed; `None` where the reaction plays no part.
+    /// The bearing of a load, and the lever from joint rate to slip speed; `None` where the load is no reaction.
     pub fn of(load: &Load) -> Option<(Self, f64)> {
         match *load {
             Load::Pin { radius } => Some((Self::Radial, radius)),
@@ -43,12 +44,12 @@ impl Bearing {
         }
     }
 
-    /// Number of vectors whose lengths make up N: each has a kink where it vanishes.
+    /// Number of vectors whose norms add up to N: each has a kink where it vanishes.
     pub fn n_parts(self) -> usize {
         if matches!(self, Self::Edges { .. }) { 2 } else { 1 }
     }
 
-    /// Those vectors, N; the first component of that of a thrust bearing is p_z.
+    /// These vectors, N; the first component of that of a thrust bearing is p_z.
     #[inline]
     pub fn parts(self, f: &Force) -> [[f64; 2]; 2] {
         let [m_x, m_y, _, p_x, p_y, p_z] = f.to_array();
@@ -62,7 +63,7 @@ impl Bearing {
         }
     }
 
-    /// Size of the reaction of which those vectors are parts, N: what its errors are relative to.
+    /// Magnitude of the reaction components in these vectors, N: the scale of their errors.
     pub fn size(self, f: &Force) -> f64 {
         let [m_x, m_y, _, p_x, p_y, p_z] = f.to_array().map(f64::abs);
         let force = p_x + p_y + p_z;
@@ -74,7 +75,7 @@ impl Bearing {
 
     /// N and n̂ = ∂N/∂f.
     #[inline]
-    pub fn press(self, f: &Force) -> (f64, Motion) {
+    pub fn normal_load(self, f: &Force) -> (f64, Motion) {
         let [m_x, m_y, _, p_x, p_y, p_z] = f.to_array();
         match self {
             Self::Radial => {
@@ -94,7 +95,7 @@ impl Bearing {
 }
 
 fn length_and_direction(u: Vector2<f64>) -> (f64, Vector2<f64>) {
-    // no `hypot`: forces are nowhere near the ends of the range, and it takes longer than all the rest
+    // no `hypot`: forces are far from overflow and underflow, and it dominates the cost
     let n = u.norm();
     if n > 0.0 { (n, u / n) } else { (0.0, Vector2::zeros()) }
 }
@@ -113,13 +114,13 @@ mod tests {
     fn rows_are_gradients_and_give_back_the_load() {
         let f = [0.3, -0.7, 5.0, 1.2, -2.1, 0.9];
         for bearing in BEARINGS {
-            let (n, row) = bearing.press(&Force::from_array(f));
+            let (n, row) = bearing.normal_load(&Force::from_array(f));
             assert!((row.dot(&Force::from_array(f)) - n).abs() < 1e-14, "{bearing:?}: degree one");
             for (k, row) in row.to_array().into_iter().enumerate() {
                 let at = |h: f64| {
                     let mut f = f;
                     f[k] += h;
-                    bearing.press(&Force::from_array(f)).0
+                    bearing.normal_load(&Force::from_array(f)).0
                 };
                 let difference = (at(1e-6) - at(-1e-6)) / 2e-6;
                 assert!((row - difference).abs() < 1e-8, "{bearing:?}, {k}: {row} {difference}");
@@ -130,8 +131,8 @@ mod tests {
     #[test]
     fn edges_of_a_sleeve_carry_force_and_moment() {
         let edges = Bearing::Edges { length: 0.5 };
-        let load = |m_y, p_x| edges.press(&Force::from_array([0.0, m_y, 0.0, p_x, 0.0, 0.0])).0;
-        // force alone: as without a length; a couple alone: M/L at either edge; both: the larger counts twice
+        let load = |m_y, p_x| edges.normal_load(&Force::from_array([0.0, m_y, 0.0, p_x, 0.0, 0.0])).0;
+        // force alone: as without a length; couple alone: M/L at either edge; both: twice the larger
         assert_eq!(load(0.0, 8.0), 8.0);
         assert_eq!(load(1.0, 0.0), 4.0);
         assert_eq!(load(4.0, 8.0), 16.0);
@@ -143,14 +144,14 @@ mod tests {
         for bearing in BEARINGS {
             let lengths = bearing.parts(&f).map(|[x, y]| x.hypot(y));
             let sum: f64 = lengths[..bearing.n_parts()].iter().sum();
-            assert!((sum - bearing.press(&f).0).abs() < 1e-14, "{bearing:?}");
+            assert!((sum - bearing.normal_load(&f).0).abs() < 1e-14, "{bearing:?}");
         }
     }
 
     #[test]
     fn nothing_presses_where_there_is_no_force() {
         for bearing in BEARINGS {
-            assert_eq!(bearing.press(&Force::ZERO), (0.0, Motion::ZERO));
+            assert_eq!(bearing.normal_load(&Force::ZERO), (0.0, Motion::ZERO));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Describing a machine in code.
+//! Description of a machine in code.
 //!
 //! ```
 //! use bristle::prelude::*;
@@ -55,7 +55,7 @@ impl Describe for World {
     }
 }
 
-/// A joint in the making: from the world unless told otherwise, at its parent's origin, at rest at position 0.
+/// A joint under construction: by default on the world, at its parent's origin, at rest at position 0.
 pub struct JointBuilder {
     name: Name,
     joint: Joint,
@@ -79,7 +79,7 @@ pub fn fixed(name: &str) -> JointBuilder {
     JointBuilder::new(name, JointKind::Fixed)
 }
 
-/// No tie at all: a floating base.
+/// A free joint: a floating base.
 pub fn free(name: &str) -> JointBuilder {
     JointBuilder::new(name, JointKind::Free)
 }
@@ -172,7 +172,7 @@ impl JointBuilder {
         self.with(Spring { stiffness, rest })
     }
 
-    /// An effort that holds until changed, N·m or N.
+    /// A constant effort until changed, N·m or N.
     pub fn effort(self, effort: f64) -> Self {
         self.with(Effort(effort))
     }
@@ -198,10 +198,10 @@ impl JointBuilder {
         self
     }
 
-    /// Puts the joint into a world.
+    /// Spawns the joint in a world.
     pub fn spawn(mut self, world: &mut World) -> Entity {
         self.others.add(self.name).add(self.joint);
-        // a state that does not fit the kind goes in as well, for `compile` to refuse
+        // a state of the wrong kind is spawned as well, and `compile` refuses it
         let is_free = self.joint.kind == JointKind::Free;
         let has_one = !is_free && self.joint.kind != JointKind::Fixed;
         if has_one || self.state.is_some() {

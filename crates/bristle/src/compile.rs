@@ -1,12 +1,13 @@
 //! World to flat arrays.
 //!
-//! [`compile`] reads every link and joint of a world, once, and lays them out parent before child, siblings by name.
-//! Names and topology alone decide the order, never spawn order or archetype. Nothing numerical looks at the world
-//! afterwards; the [`Index`] says which entity is which number.
+//! [`compile`] reads every link and joint of a world, once, and orders them parent before child, siblings by name.
+//! Names and topology alone determine the order, not spawn order or archetype. Numerical code does not access the
+//! world afterwards; the [`Index`] maps entities to numbers.
 //!
-//! States are not compiled: they live on the entities ([`JointState`], [`FreeState`]) and are read by [`read_state`], so
-//! that a world edited and compiled again goes on from where it was.
+//! States are not compiled: they belong to the entities ([`JointState`], [`FreeState`]), and [`read_state`] reads
+//! them, so that a world edited and compiled again continues from its state.
 
+pub use crate::armature_transfer::ArmatureTransfer;
 use crate::bearing::Bearing;
 use crate::component::{
     BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
@@ -14,7 +15,6 @@ use crate::component::{
 };
 use crate::coupled::Coupled;
 use crate::error::{Error, Result};
-pub use crate::lend::Lent;
 use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Law, Mode};
 use bristle_multibody::spatial::Force;
@@ -23,7 +23,7 @@ use hecs::{Entity, World};
 use nalgebra::{Quaternion, Translation3, UnitQuaternion, Vector3};
 use std::collections::HashMap;
 
-/// Which entity is which number, both ways. Body and joint 0 are the world.
+/// Map between entities and numbers, both ways. Body and joint 0 are the world.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Index {
     joints: Vec<Entity>,
@@ -97,11 +97,11 @@ pub struct DriveAt {
     pub q: usize,
     /// Its velocity.
     pub v: usize,
-    /// What it does.
+    /// Kind and parameters.
     pub drive: Drive,
 }
 
-/// What a drive is told over time.
+/// The signal of a drive.
 fn signal_of(drive: &Drive) -> &Signal {
     match drive {
         Drive::Effort(signal) | Drive::Motion(signal) => signal,
@@ -110,23 +110,23 @@ fn signal_of(drive: &Drive) -> &Signal {
 }
 
 impl DriveAt {
-    /// What it is told over time: an effort or a position.
+    /// The signal, an effort or a position.
     pub fn signal(&self) -> &Signal {
         signal_of(&self.drive)
     }
 
-    /// Whether it integrates its error, a state.
+    /// Whether it has an integral of its error as a state.
     pub fn has_integral(&self) -> bool {
         matches!(self.drive, Drive::Pid { .. })
     }
 
-    /// Effort, N·m or N, with the signal at `signal`.
+    /// Effort, N·m or N, for the sample `signal` of the signal.
     pub fn effort(&self, signal: &Sample, q: f64, v: f64, integral: f64) -> f64 {
         match self.drive {
             Drive::Effort(_) => signal.value,
             Drive::Pull { stiffness, .. } => stiffness * (signal.value - q),
             Drive::Pid { kp, ki, kd, .. } => kp * (signal.value - q) + ki * integral - kd * v,
-            // what equilibrium requires
+            // equilibrium determines it
             Drive::Motion(_) => 0.0,
         }
     }
@@ -144,30 +144,30 @@ impl DriveAt {
 /// Friction in one joint or coupling: law × load. Its coordinate is that of the joint, or q_a − q_b of a clutch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contact {
-    /// Joint it belongs to; of a clutch, a.
+    /// Joint it belongs to; for a clutch, joint a.
     pub joint: usize,
     /// Its velocity.
     pub v: usize,
     /// Velocity of the other joint of a clutch, b.
     pub b: Option<usize>,
-    /// Which coupling it is, if it is one.
+    /// Index of the coupling, if it belongs to one.
     pub element: Option<usize>,
     /// Friction per unit load.
     pub law: Law,
-    /// What gives the normal load.
+    /// Source of the normal load.
     pub load: Load,
-    /// Lever: slip velocity = arm · joint velocity, effort = arm · N · law, m; 1 where slip is the joint's own.
+    /// Lever, m: slip velocity = arm · joint velocity, effort = arm · N · law; 1 where slip is the joint velocity.
     pub arm: f64,
-    /// What makes the load of the joint's reaction; `None` where the load is known beforehand.
+    /// Bearing that turns the joint's reaction into the load; `None` where the load is given.
     pub bearing: Option<Bearing>,
-    /// Of a one-way clutch: against negative slip it acts with so many times its largest load.
+    /// For a one-way clutch: its load against negative slip, as a multiple of its largest load.
     pub reverse: Option<f64>,
-    /// Its bristles while the load is 0.
+    /// Behaviour of its bristles while the load is 0.
     pub open: Open,
 }
 
 impl Contact {
-    /// Normal load and its rate, with a load's signal clamped at `signal`; nothing where the reaction decides.
+    /// Normal load and its rate, for the clamped sample `signal` of its signal; 0 where the load is a reaction.
     pub fn normal(&self, signal: &Sample) -> (f64, f64) {
         match self.load {
             Load::Unit => (1.0, 0.0),
@@ -177,7 +177,7 @@ impl Contact {
         }
     }
 
-    /// The same in one direction: against negative slip a one-way clutch has its largest load, so many times.
+    /// The same in one direction: against negative slip the load of a one-way clutch is a multiple of its largest load.
     pub fn normal_towards(&self, is_backward: bool, signal: &Sample) -> (f64, f64) {
         match self.reverse {
             Some(factor) if is_backward => (factor * self.largest(), 0.0),
@@ -185,7 +185,7 @@ impl Contact {
         }
     }
 
-    /// The largest normal load there may be; nothing where the reaction decides.
+    /// The largest possible normal load; 0 where the load is a reaction.
     pub fn largest(&self) -> f64 {
         match self.load {
             Load::Unit => 1.0,
@@ -195,29 +195,31 @@ impl Contact {
         }
     }
 
-    /// Whether its load is 0 just after `t`, both ways, and stays so up to the next corner of its signal.
+    /// Whether its load is 0 just after `t`, in both directions, and up to the next corner of its signal.
     pub fn is_open(&self, t: f64) -> bool {
         if self.bearing.is_some() || self.reverse.is_some() && self.largest() > 0.0 {
             return false;
         }
-        // between corners a signal is monotone, and a clamped one is 0 nowhere or everywhere
+        // between corners a signal is monotone, and a clamped one is zero nowhere or everywhere
         let Some(signal) = self.signal() else { return self.largest() == 0.0 };
         let middle = signal.next_corner_clamped(t).map_or(t + 1.0, |corner| 0.5 * (t + corner));
         self.normal(&signal.sample_clamped(middle, Piece::After(t))).0 == 0.0
     }
 
-    /// Whether its bristles keep their deflection under a load `n` of rate `n_rate`. A load that is just leaving 0, or reaching it, is none.
+    /// Whether its bristles keep their deflection under a load `n` of rate `n_rate`. A load that just leaves or
+    /// reaches 0 counts as zero.
     #[inline]
     pub fn is_frozen(&self, n: f64, n_rate: f64) -> bool {
         self.open == Open::Frozen && n == 0.0 && n_rate == 0.0
     }
 
-    /// Whether its law has no dry part: nothing to stick with.
+    /// Whether its law has no dry part, so that it cannot stick.
     pub fn never_sticks(&self) -> bool {
         self.law.event_driven().is_some_and(|law| law.stiction_level() == 0.0)
     }
 
-    /// Whether it acts against negative slip: by its mode, or by the side to which its bristles are bent or a smooth law slips.
+    /// Whether it acts against negative slip: by its mode, or by the sign of its deflection or of the slip of a
+    /// smooth law.
     #[inline]
     pub fn acts_backward(&self, mode: Mode, is_bent_backward: bool) -> bool {
         if self.is_event_driven() { mode == Mode::Backward } else { is_bent_backward }
@@ -232,12 +234,12 @@ impl Contact {
         }
     }
 
-    /// Whether this rate is rounding of the two of which it is the difference.
+    /// Whether this rate is a rounding error of the difference of two velocities.
     pub fn is_rounding(&self, v: &[f64]) -> bool {
         self.b.is_some_and(|b| self.rate(v).abs() <= 4.0 * f64::EPSILON * (v[self.v].abs() + v[b].abs()))
     }
 
-    /// Takes a friction effort from what acts on its joints.
+    /// Subtracts a friction effort from the efforts on its joints.
     #[inline]
     pub fn take(&self, tau: &mut [f64], effort: f64) {
         tau[self.v] -= effort;
@@ -246,28 +248,29 @@ impl Contact {
         }
     }
 
-    /// What the load follows over time.
+    /// Signal of the load.
     pub fn signal(&self) -> Option<&Signal> {
         if let Load::Signal { signal, .. } = &self.load { Some(signal) } else { None }
     }
 
-    /// Whether its load depends on a side that modes do not tell: that to which its bristles are bent, or to which a smooth law slips.
+    /// Whether its load depends on a sign other than that of its mode: of its deflection, or of the slip of a smooth
+    /// law.
     pub fn has_two_sides(&self) -> bool {
         self.reverse.is_some() && !self.is_event_driven()
     }
 
-    /// Whether its load depends on the side to which its bristles are bent.
+    /// Whether its load depends on the sign of its deflection.
     pub fn bends_two_ways(&self) -> bool {
         self.reverse.is_some() && self.law.n_states() > 0
     }
 
-    /// Whether it sticks and slips by events.
+    /// Whether its modes change by events.
     pub fn is_event_driven(&self) -> bool {
         self.law.event_driven().is_some()
     }
 }
 
-/// A wrench from outside on one body.
+/// An external wrench on one body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WrenchAt {
     /// The body.
@@ -276,40 +279,40 @@ pub struct WrenchAt {
     pub wrench: Force,
 }
 
-/// A machine in flat arrays, and what acts in it.
+/// A machine in flat arrays, with everything that acts in it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiled {
     /// Links and joints.
     pub model: Model,
-    /// Which entity is which.
+    /// Map between entities and numbers.
     pub index: Index,
     /// Dampers, in joint order; none of them zero.
     pub dampers: Vec<Damper>,
     /// Springs, in joint order.
     pub springs: Vec<SpringAt>,
-    /// Efforts that callers apply; `n_v`.
+    /// Efforts of callers; `n_v`.
     pub effort: Vec<f64>,
-    /// Wrenches that callers apply, in link order.
+    /// Wrenches of callers, in link order.
     pub wrenches: Vec<WrenchAt>,
     /// Drives, in joint order.
     pub drives: Vec<DriveAt>,
-    /// Friction, in joint order; then that of couplings, in theirs.
+    /// Friction, in joint order; then that of couplings, in their order.
     pub contacts: Vec<Contact>,
-    /// What ties coordinates together.
+    /// Couplings between coordinates.
     pub coupled: Coupled,
-    /// Inertia that joints without any have from those they are tied to.
-    pub lent: Vec<Lent>,
-    /// Joints with a damper or friction, in order: each has its heat in the ledger.
+    /// Armature transfers to joints without inertia from joints coupled to them.
+    pub armature_transfers: Vec<ArmatureTransfer>,
+    /// Joints with a damper or friction, in order: each has an entry of heat in the ledger.
     pub heated: Vec<usize>,
-    /// Couplings with a damper or friction, in order: theirs come after the joints'.
+    /// Couplings with a damper or friction, in order: their entries follow those of the joints.
     pub heated_elements: Vec<usize>,
-    /// Links as they were compiled; `n_joints`.
+    /// Links at compilation; `n_joints`.
     links: Vec<Link>,
-    /// Joints as they were compiled; `n_joints`.
+    /// Joints at compilation; `n_joints`.
     joints: Vec<Joint>,
 }
 
-/// Turns the machine a world describes into flat arrays. O(n log n).
+/// Compiles the machine that a world describes into flat arrays. O(n log n).
 pub fn compile(world: &World) -> Result<Compiled> {
     let mut builder = ModelBuilder::new();
     builder.gravity(gravity(world)?.0);
@@ -376,7 +379,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
         drives: Vec::new(),
         contacts: Vec::new(),
         coupled: Coupled::default(),
-        lent: Vec::new(),
+        armature_transfers: Vec::new(),
         heated: Vec::new(),
         heated_elements: Vec::new(),
         links,
@@ -393,7 +396,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
     let springs = compiled.coupled.springs.iter().map(|spring| spring.element);
     compiled.heated_elements = springs.chain(compiled.contacts.iter().filter_map(|contact| contact.element)).collect();
     compiled.heated_elements.sort_unstable();
-    compiled.lend_inertia();
+    compiled.transfer_armature();
     Ok(compiled)
 }
 
@@ -416,22 +419,23 @@ impl Compiled {
         }
     }
 
-    /// Bristles of a contact in steady slip at the velocities `v`, or those of prescribed motions at `t`; 0 where its law has none.
+    /// Steady bristle state of a contact at the velocities `v`, or those of prescribed motions at `t`; 0 if its law
+    /// has none.
     pub(crate) fn steady_bristle(&self, c: usize, t: f64, v: &[f64]) -> BristleState {
         let contact = &self.contacts[c];
         if contact.law.n_states() == 0 {
             return BristleState::default();
         }
         let velocity = |k: usize| {
-            let led = self.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
-            led.map_or(v[k], |at| at.signal().derivative(t))
+            let motion = self.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
+            motion.map_or(v[k], |at| at.signal().derivative(t))
         };
         let rate = contact.b.map_or_else(|| velocity(contact.v), |b| velocity(contact.v) - velocity(b));
         let state = contact.law.initial_state(contact.arm * rate);
         BristleState { z: contact.law.deflection(state), w: state[1] }
     }
 
-    /// Where the heat of a contact stands among those of `heated` and `heated_elements`.
+    /// Index of the heat of a contact among those of `heated` and `heated_elements`.
     pub(crate) fn heat_of(&self, contact: &Contact) -> usize {
         match contact.element {
             Some(k) => self.heat_of_element(k),
@@ -452,8 +456,8 @@ impl Compiled {
         self.heated.len() + found.expect("`heated_elements` holds every coupling that dissipates: see `compile`")
     }
 
-    /// Reads again what acts in the machine: efforts, dampers, springs, wrenches. Allocates only where their number grows;
-    /// changes nothing where it refuses.
+    /// Reads efforts, dampers, springs and wrenches again. Allocates only if their number grows; changes nothing if it
+    /// refuses.
     pub fn read_actions(&mut self, world: &World) -> Result<()> {
         self.refuse_misplaced(world)?;
         self.refuse_bad_numbers(world)?;
@@ -485,7 +489,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Refuses efforts, dampers, springs and wrenches that are no numbers to compute with.
+    /// Refuses efforts, dampers, springs and wrenches with unusable numbers.
     fn refuse_bad_numbers(&self, world: &World) -> Result<()> {
         for (joint, entity) in self.index.joints() {
             let mut query = world.query_one::<Actions<'_>>(entity);
@@ -524,7 +528,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Refuses a drive that cannot be followed.
+    /// Refuses a drive that no joint can follow.
     pub(crate) fn check_drive(&self, joint: usize, drive: &Drive) -> Result<()> {
         let name = || self.model.joint_names[joint].clone();
         if let Some(finding) = signal_of(drive).validate().into_iter().next() {
@@ -584,7 +588,7 @@ impl Compiled {
         Ok(())
     }
 
-    /// Whether links, joints, gravity, drives and the set of dampers are still those of `world`: if not, compile again.
+    /// Whether links, joints, gravity, drives and the set of dampers are still those of `world`; if not, compile again.
     /// O(n), no allocation.
     pub fn is_current(&self, world: &World) -> bool {
         let model = &self.model;
@@ -623,7 +627,7 @@ impl Compiled {
         links && joints && same_actions && n == (self.links.len(), self.joints.len())
     }
 
-    /// Refuses components that act on nothing here: they must never be ignored.
+    /// Refuses components without effect: they must never be ignored.
     fn refuse_misplaced(&self, world: &World) -> Result<()> {
         type OfJoints<'a> = (
             Option<&'a Effort>,
@@ -654,7 +658,7 @@ impl Compiled {
                 ("Drive", drive.is_some()),
                 ("BristleState", bristle.is_some()),
             ] {
-                // couplings have friction too, looked at with them
+                // the friction of couplings is checked with them
                 let is_coupling = world.get::<&Coupling>(entity).is_ok();
                 if is_there && !is_coupling && !kind.is_some_and(|kind| is_one_degree(&kind)) {
                     refuse(component, ONE_DEGREE);
@@ -670,7 +674,7 @@ impl Compiled {
                 refuse("ExternalWrench", "which belongs on links");
             }
         }
-        // the same message whatever the order of the query
+        // the same message for any order of the query
         refused.sort();
         match refused.into_iter().next() {
             Some((name, component, reason)) => Err(Error::Misplaced { name, component, reason }),
@@ -679,12 +683,12 @@ impl Compiled {
     }
 }
 
-/// What acts in a joint.
+/// The actions in a joint.
 type Actions<'a> = (Option<&'a Effort>, Option<&'a Damping>, Option<&'a Spring>);
 
 const ONE_DEGREE: &str = "which belongs on revolute and prismatic joints";
 
-/// Reads positions and velocities from the entities into `state`; those without a state component are at 0 and at rest.
+/// Reads positions and velocities from the entities into `state`; joints without a state are at 0 and at rest.
 pub fn read_state(world: &World, compiled: &Compiled, state: &mut State) -> Result<()> {
     let model = &compiled.model;
     for (i, entity) in compiled.index.joints() {
@@ -708,13 +712,13 @@ pub fn read_state(world: &World, compiled: &Compiled, state: &mut State) -> Resu
     Ok(())
 }
 
-/// Refuses positions and velocities of a joint that are no numbers, or no rotation.
+/// Refuses positions and velocities of a joint that are not finite, and quaternions that are no rotation.
 fn check_joint(q: &[f64], v: &[f64], name: impl Fn() -> String + Copy) -> Result<()> {
     q.iter().try_for_each(|&q| finite(q, "position", name))?;
     v.iter().try_for_each(|&v| finite(v, "velocity", name))?;
     if let [_, _, _, w, x, y, z] = *q {
         let norm = (w * w + x * x + y * y + z * z).sqrt();
-        // rounded data are welcome, anything else is a mistake
+        // rounded data are accepted, anything else is an error
         if (norm - 1.0).abs() > 1e-6 {
             return Err(Error::number(name(), "norm of the quaternion", norm, "1, for a rotation"));
         }
@@ -730,7 +734,7 @@ pub(crate) fn check_length(what: &str, length: usize, n: usize) -> Result<()> {
     Err(Error::number(what, "length", length as f64, "the number of coordinates of the machine"))
 }
 
-/// Refuses a whole state that cannot be, by the joint where it is wrong.
+/// Refuses an invalid state, with the name of the joint.
 pub(crate) fn check_state(model: &Model, q: &[f64], v: &[f64]) -> Result<()> {
     check_length("q", q.len(), model.n_q)?;
     check_length("v", v.len(), model.n_v)?;
@@ -738,8 +742,8 @@ pub(crate) fn check_state(model: &Model, q: &[f64], v: &[f64]) -> Result<()> {
         .try_for_each(|i| check_joint(&q[model.q_range(i)], &v[model.v_range(i)], || model.joint_names[i].clone()))
 }
 
-/// Reads the bristles of each contact from the entities; those without a state start steady at the velocities `v`, or those of
-/// prescribed motions at `t`.
+/// Reads the bristle state of each contact from the entities; contacts without one start steady at the velocities
+/// `v`, or those of prescribed motions at `t`.
 pub fn read_bristles(
     world: &World,
     compiled: &Compiled,
@@ -780,7 +784,7 @@ fn position_of(placement: &Placement, q: &mut [f64]) {
     q.copy_from_slice(&[p.x, p.y, p.z, r.w, r.i, r.j, r.k]);
 }
 
-/// The inverse, bit for bit.
+/// The inverse of `position_of`, bit for bit.
 pub(crate) fn placement_of(q: &[f64]) -> Placement {
     let rotation = UnitQuaternion::new_unchecked(Quaternion::new(q[3], q[4], q[5], q[6]));
     Placement::from_parts(Translation3::new(q[0], q[1], q[2]), rotation)
@@ -814,7 +818,7 @@ fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Re
     if value.is_finite() && value >= 0.0 { Ok(()) } else { Err(Error::Number { name: name(), what, value, range }) }
 }
 
-/// Refuses laws and loads whose numbers cannot be used.
+/// Refuses laws and loads with unusable numbers.
 pub(crate) fn validate_friction(law: &Law, load: &Load, name: impl Fn() -> String + Copy) -> Result<()> {
     if let Some(finding) = law.validate().into_iter().next() {
         return Err(Error::Friction { joint: name(), law: law.name(), reason: finding.to_string() });

@@ -1,14 +1,16 @@
-//! Components: what the entities of a world carry.
+//! Components of the entities of a world.
 //!
-//! A machine is one entity per link and one per joint. What describes it is read by [`compile`](crate::compile()); what
-//! is marked *result* is put there by [`WriteBack`](crate::WriteBack) after every step.
+//! A machine is one entity per link and one per joint. [`compile`](crate::compile()) reads the description;
+//! [`WriteBack`](crate::WriteBack) sets the components marked *result* after every step.
 //!
-//! | entity | describes | acts | state | result |
-//! |---|---|---|---|---|
-//! | link | [`Name`], [`Link`] | [`ExternalWrench`] | – | [`Pose`] |
-//! | joint | [`Name`], [`Joint`] | [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`] | [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`] | [`Acceleration`] or [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`] |
-//! | coupling | [`Name`], [`Coupling`] | [`Friction`], [`Load`] of clutches and brakes | [`BristleState`] | [`CouplingEffort`] of ties and springs; [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`] |
-//! | any one | [`Gravity`] | – | – | – |
+//! - **link**: [`Name`], [`Link`]; acts: [`ExternalWrench`]; result: [`Pose`].
+//! - **joint**: [`Name`], [`Joint`]; acts: [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`];
+//!   state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results: [`Acceleration`] or
+//!   [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`].
+//! - **coupling**: [`Name`], [`Coupling`]; acts: [`Friction`], [`Load`] of clutches and brakes; state:
+//!   [`BristleState`]; results: [`CouplingEffort`] of constraints and springs; [`FrictionEffort`], [`NormalLoad`],
+//!   [`SlipMode`], [`Dissipated`].
+//! - **any one entity**: [`Gravity`].
 //!
 //! Everything but the name and `Link` or `Joint` may be left out. A user's own components live beside these, on the
 //! same entities.
@@ -58,14 +60,14 @@ impl From<Link> for LinkInertia {
     }
 }
 
-/// What ties a link to its parent.
+/// The connection of a link to its parent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Joint {
     /// Link the joint is placed on; `None` is the world.
     pub parent: Option<Entity>,
     /// Link the joint carries.
     pub child: Entity,
-    /// What it allows.
+    /// The motion it permits.
     pub kind: JointKind,
     /// Joint frame in the parent link; the child's frame coincides with it at position 0.
     pub placement: Placement,
@@ -106,7 +108,7 @@ impl Default for FreeState {
     }
 }
 
-/// Effort a caller applies to a revolute or prismatic joint, N·m or N; it holds until changed.
+/// Effort that a caller applies to a revolute or prismatic joint, N·m or N; constant until changed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Effort(pub f64);
 
@@ -127,7 +129,8 @@ pub struct Spring {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Friction(pub bristle_friction::Law);
 
-/// State of the bristles of a joint. Without it they start at their steady value where there is slip, unloaded where there is none.
+/// Bristle state of a joint. Without it the bristles start at their steady value if there is slip, undeflected
+/// otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct BristleState {
     /// Deflection, in units of slip: rad or m.
@@ -143,7 +146,7 @@ pub struct PidState {
     pub integral: f64,
 }
 
-/// Force and moment from outside on a link, in link axes: they turn with the link. They hold until changed.
+/// External force and moment on a link, in link axes: they rotate with the link. Constant until changed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExternalWrench {
     /// About the link's origin, N·m.
@@ -152,7 +155,7 @@ pub struct ExternalWrench {
     pub force: Vector3<f64>,
 }
 
-/// What ties the coordinates of revolute and prismatic joints together, on an entity of its own with a [`Name`].
+/// A coupling between the coordinates of revolute and prismatic joints, on an entity of its own with a [`Name`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Coupling {
     /// q_first = ratio · q_second + offset, without compliance.
@@ -207,19 +210,20 @@ pub enum Coupling {
     OneWayClutch {
         /// The joints a and b.
         joints: [Entity; 2],
-        /// How many times the largest load.
+        /// Multiple of the largest load.
         lock_factor: f64,
     },
 }
 
-/// What the bristles of a clutch or brake do while its load is 0. Beside [`Friction`] on the entity of a [`Coupling::Clutch`] or
-/// [`Coupling::Brake`]; without it, [`Open::Law`].
+/// Behaviour of the bristles of a clutch or brake while its load is 0. Beside [`Friction`] on the entity of a
+/// [`Coupling::Clutch`] or [`Coupling::Brake`]; without it, [`Open::Law`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub enum Open {
-    /// They follow their law: the element closes with them bent as the slip asks.
+    /// The bristles follow their law: the element closes with the deflection that belongs to the slip.
     #[default]
     Law,
-    /// They keep the deflection they had (Aberger, Otter 2002): the element closes with ż = v − |v| z/g(v) ≠ 0, and σ₁ż is a peak of torque.
+    /// The bristles keep their deflection (Aberger, Otter 2002): the element closes with ż = v − |v| z/g(v) ≠ 0, and
+    /// σ₁ż is a peak of torque.
     Frozen,
 }
 
@@ -230,7 +234,8 @@ impl Open {
     }
 }
 
-/// *Result.* What a tie or spring does, N·m or N: on the first joint along its coordinate, per unit of its coefficient.
+/// *Result.* Constraint force of a coupling, or effort of a spring, N·m or N: on the first joint along its
+/// coordinate, per unit of its coefficient.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CouplingEffort(pub f64);
 
@@ -254,10 +259,10 @@ pub struct FrictionEffort(pub f64);
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NormalLoad(pub f64);
 
-/// *Result.* Whether a joint with event-driven friction sticks or which way it slides.
+/// *Result.* Mode of a joint with event-driven friction: stuck, or its direction of slip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SlipMode(pub bristle_friction::Mode);
 
-/// *Result.* Heat that a joint's damper and friction have made so far, J.
+/// *Result.* Heat dissipated by a joint's damper and friction so far, J.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Dissipated(pub f64);

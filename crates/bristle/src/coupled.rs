@@ -2,14 +2,14 @@
 //!
 //! | coupling | row | |
 //! |---|---|---|
-//! | `Gear` | q_a − ratio q_b = offset | tie |
-//! | `Planetary` | ω_s + ratio ω_r − (1 + ratio) ω_c = 0 | tie; positions keep the sum they start with |
-//! | `Linear` | Σ c q = offset | tie |
+//! | `Gear` | q_a − ratio q_b = offset | constraint |
+//! | `Planetary` | ω_s + ratio ω_r − (1 + ratio) ω_c = 0 | constraint; the initial positions give the offset |
+//! | `Linear` | Σ c q = offset | constraint |
 //! | `SpringDamper` | q_a − q_b | spring, damper |
 //! | `Clutch`, `OneWayClutch` | q_a − q_b | contact |
 //! | `Brake` | q_a | contact |
 //!
-//! Couplings stand in order of their names, whatever the order in which they were spawned.
+//! Couplings are in order of their names, whatever the order in which they were spawned.
 
 use crate::bearing::Bearing;
 use crate::compile::{Contact, Index, validate_friction};
@@ -28,25 +28,25 @@ pub struct Element {
     pub name: String,
     /// Its entity.
     pub entity: Entity,
-    /// As it was compiled.
+    /// The coupling at compilation.
     pub coupling: Coupling,
 }
 
-/// Σ cᵢ qᵢ = offset, exactly.
+/// A holonomic constraint Σ cᵢ qᵢ = offset.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tie {
-    /// Which element.
+pub struct ConstraintRow {
+    /// Index of the element.
     pub element: usize,
     /// Velocities and their coefficients, in the order of the coupling.
     pub terms: Vec<(usize, f64)>,
-    /// Right-hand side; `None` where the positions decide it at the start.
+    /// Right-hand side; `None` where the initial positions determine it.
     pub offset: Option<f64>,
 }
 
 /// A spring and a damper on q_a − q_b.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpringDamperAt {
-    /// Which element.
+    /// Index of the element.
     pub element: usize,
     /// Velocities of a and b.
     pub a: usize,
@@ -56,7 +56,7 @@ pub struct SpringDamperAt {
     pub stiffness: f64,
     /// N·m·s/rad or N·s/m.
     pub damping: f64,
-    /// q_a − q_b at which it is slack.
+    /// q_a − q_b at which the spring is slack.
     pub rest: f64,
 }
 
@@ -67,13 +67,13 @@ impl SpringDamperAt {
     }
 }
 
-/// What the couplings of a world come to.
+/// The couplings of a world.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Coupled {
-    /// All of them.
+    /// All couplings.
     pub elements: Vec<Element>,
-    /// Rows that hold exactly.
-    pub ties: Vec<Tie>,
+    /// The constraints.
+    pub constraints: Vec<ConstraintRow>,
     /// Springs and dampers between joints.
     pub springs: Vec<SpringDamperAt>,
 }
@@ -122,7 +122,7 @@ impl Coupled {
         Ok(())
     }
 
-    /// Components that act on nothing here.
+    /// Refuses components without effect here.
     fn refuse_misplaced(&self, k: usize, world: &World) -> Result<()> {
         let Element { name, entity, coupling } = &self.elements[k];
         let misplaced = |component, reason| Err(Error::Misplaced { name: name.clone(), component, reason });
@@ -177,10 +177,11 @@ impl Coupled {
             if fine { Ok(value) } else { Err(Error::Number { name: name.clone(), what, value, range }) }
         };
         let distinct = |a: usize, b: usize| {
-            let reason = "which ties a joint to itself";
+            let reason = "which couples a joint to itself";
             if a == b { Err(Error::Misplaced { name: name.clone(), component: "Coupling", reason }) } else { Ok(()) }
         };
-        let mut tie = |terms: Vec<(usize, f64)>, offset| self.ties.push(Tie { element: k, terms, offset });
+        let mut constraint =
+            |terms: Vec<(usize, f64)>, offset| self.constraints.push(ConstraintRow { element: k, terms, offset });
         match coupling {
             Coupling::Gear { joints: [a, b], ratio, offset } => {
                 let (a, b) = (v_of(a)?, v_of(b)?);
@@ -189,7 +190,7 @@ impl Coupled {
                 if *ratio == 0.0 {
                     return Err(Error::number(name, "ratio", 0.0, "other than 0"));
                 }
-                tie(vec![(a, 1.0), (b, -ratio)], Some(finite(*offset, "offset")?));
+                constraint(vec![(a, 1.0), (b, -ratio)], Some(finite(*offset, "offset")?));
             }
             Coupling::Planetary { sun, ring, carrier, ratio } => {
                 let (s, r, c) = (v_of(sun)?, v_of(ring)?, v_of(carrier)?);
@@ -197,7 +198,7 @@ impl Coupled {
                 distinct(r, c)?;
                 distinct(s, c)?;
                 at_least(*ratio, f64::MIN_POSITIVE, "ratio", "finite and positive")?;
-                tie(vec![(s, 1.0), (r, *ratio), (c, -1.0 - ratio)], None);
+                constraint(vec![(s, 1.0), (r, *ratio), (c, -1.0 - ratio)], None);
             }
             Coupling::Linear { terms, offset } => {
                 let mut row: Vec<(usize, f64)> = Vec::with_capacity(terms.len());
@@ -211,10 +212,10 @@ impl Coupled {
                 }
                 row.retain(|(_, coefficient)| *coefficient != 0.0);
                 if row.is_empty() {
-                    let reason = "which ties nothing: it needs a coefficient other than 0";
+                    let reason = "which couples nothing: it needs a coefficient other than 0";
                     return Err(Error::Misplaced { name: name.clone(), component: "Coupling", reason });
                 }
-                tie(row, Some(finite(*offset, "offset")?));
+                constraint(row, Some(finite(*offset, "offset")?));
             }
             Coupling::SpringDamper { joints: [a, b], stiffness, damping, rest } => {
                 let (a, b) = (v_of(a)?, v_of(b)?);
@@ -243,7 +244,7 @@ impl Coupled {
     }
 }
 
-/// What the bristles of an element do while it is open.
+/// Behaviour of the bristles of an element while it is open.
 fn open_bristles(world: &World, entity: Entity) -> Open {
     world.get::<&Open>(entity).map_or(Open::Law, |open| *open)
 }

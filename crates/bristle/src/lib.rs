@@ -43,6 +43,7 @@
     clippy::unimplemented
 )]
 
+mod armature_transfer;
 pub mod atomic_file;
 pub mod bearing;
 pub mod builder;
@@ -51,7 +52,6 @@ pub mod component;
 pub mod coupled;
 pub mod error;
 pub mod formulation;
-mod lend;
 pub mod modes;
 mod parallel;
 pub mod record;

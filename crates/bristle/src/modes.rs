@@ -1,4 +1,4 @@
-//! Which joints stick and which slip, chosen together for all joints at rest.
+//! Mode selection: which joints stick and which slip, decided together for all joints at rest.
 //!
 //! Joints at rest with friction efforts f accelerate by
 //!
@@ -6,8 +6,8 @@
 //! a = a₀ − W f                                                               (1)
 //! ```
 //!
-//! a₀ being their accelerations without friction of their own and W (Delassus matrix: acceleration of one per unit effort at
-//! another, symmetric, positive definite) what is left of the machine when all joints in motion are free to follow. Wanted are
+//! a₀ being their accelerations without their own friction and W the Delassus matrix (acceleration of one per unit
+//! effort at another; symmetric, positive definite) of the machine with all sliding joints free. The selection finds
 //! f, a and modes with
 //!
 //! ```text
@@ -16,44 +16,50 @@
 //! backward:  a ≤ 0,   f = −kinetic
 //! ```
 //!
-//! **Equal levels.** With stiction = kinetic =: ℓ, (1) and (2) are the optimality conditions of a strictly convex problem,
-//! min ½(a−a₀)ᵀW⁻¹(a−a₀) + Σ ℓ|a|, or in the efforts
+//! **Equal levels.** With stiction = kinetic =: ℓ, (1) and (2) are the optimality conditions of a strictly convex
+//! problem, min ½(a−a₀)ᵀW⁻¹(a−a₀) + Σ ℓ|a|, or in the efforts
 //!
 //! ```text
 //! min ½ fᵀW f − a₀ᵀf    subject to  −ℓ ≤ f ≤ ℓ                               (3)
 //! ```
 //!
-//! with one solution. It is found by an active-set method: the efforts of the stuck joints solve W_SS f_S = a₀_S − W_SB f_B; a step
-//! towards them ends at the first limit it meets, where the joint is released; a joint at its limit that accelerates against its
-//! own friction is caught again. Many joints are first exchanged all at once as long as that helps; where it does not end, an interior
-//! path leads near the solution in some thirty rounds, however many joints there are (`interior`). The efforts of the stuck joints and the accelerations of the others come from a factorisation of W_SS, O(n³) in each round, or, in a tree, from two sweeps with
-//! the stuck joints locked, O(n) and without W.
+//! whose solution is unique. (1) and (2) are a linear complementarity problem (LCP), (3) is its QP. An active-set
+//! method solves it: the efforts of the stuck joints satisfy W_SS f_S = a₀_S − W_SB f_B; a step towards them ends at
+//! the first limit, where the joint is released; a joint at its limit that accelerates against its own friction
+//! becomes stuck again (a catch). With many joints the method first exchanges all wrong ones at once, as long as that
+//! helps; otherwise an interior-point method approaches the solution in about thirty rounds, for any number of joints
+//! (`interior`). The efforts of the stuck joints and the accelerations of the others come from a factorisation of
+//! W_SS, O(n³) in each round, or, in a tree, from two sweeps with the stuck joints locked, O(n) and without W.
 //!
-//! **Termination.** In exact arithmetic each round lowers (3), so no set of stuck joints comes back. W of a long chain has a condition
-//! of 1e8 and more, and rounding decides the sign of an acceleration that vanishes. Three rules end the exchange all the same:
+//! **Termination.** In exact arithmetic each round lowers (3), so no set of stuck joints recurs. W of a long chain
+//! has a condition number of 1e8 and more, and rounding decides the sign of an acceleration that vanishes. Three
+//! rules guarantee termination all the same:
 //!
-//! - A stuck joint is released when its effort is beyond its limit by more than 1e-10 of it.
-//! - A catch counts only if it takes the effort back from the limit by more than that. Otherwise the joint is *marginal*: its effort is
-//!   its limit and its acceleration is zero. It stays as it is until another effort has changed.
-//! - A joint that is caught again and again has an acceleration dominated by rounding: the acceleration it takes to catch it doubles
-//!   each time. It cannot exceed the terms of which it is the difference, so every joint is caught a bounded number of times.
+//! - A stuck joint is released when its effort exceeds its limit by more than 1e-10 of it.
+//! - A catch counts only if it reduces the effort from the limit by more than that. Otherwise the joint is *marginal*:
+//!   its effort is its limit and its acceleration is zero. It stays as it is until another effort has changed.
+//! - A joint that is caught repeatedly has an acceleration dominated by rounding: the acceleration necessary for a
+//!   catch doubles each time. It cannot exceed the terms of the difference, so every joint is caught a bounded number
+//!   of times.
 //!
-//! **Stiction above the sliding level** has several answers in general. The selection rule:
+//! **Stiction above the sliding level** permits several solutions in general. The selection rule:
 //!
-//! 1. All joints hold, whatever it takes, except that those with equal levels obey (3) from the beginning.
+//! 1. All joints stick without limits, except that joints with equal levels obey (3) from the beginning.
 //! 2. The joint whose break-away is the event drops first: its limit in (3) becomes its sliding level.
-//! 3. Solve (3). Of the joints that hold more than their stiction the one with the largest |f|/stiction drops. Repeat.
-//! 4. Ratios that are equal up to rounding drop together, also with the event's joint: mirror images stay mirror images.
-//! 5. A dropped joint leaves against the friction that could not hold it, even if its acceleration is zero at this instant;
-//!    if the other drops have unloaded it to less than its sliding level it stays.
-//! 6. Without an event a joint exactly at its limit holds.
+//! 3. Solve (3). Among the joints whose effort exceeds their stiction, the one with the largest |f|/stiction drops.
+//!    Repeat.
+//! 4. Joints whose ratios are equal up to rounding drop together, also with the event's joint: symmetry is preserved.
+//! 5. A dropped joint moves against the friction that was exceeded, even if its acceleration is zero at this instant;
+//!    if the other drops have reduced its effort below its sliding level, it sticks.
+//! 6. Without an event, a joint exactly at its limit sticks.
 //!
-//! Levels may differ by direction (a one-way clutch): those of f > 0 and of f < 0 are given apart, and every limit above is that of the
-//! direction in which f acts.
+//! Levels may depend on the direction (a one-way clutch): those of f > 0 and of f < 0 are given separately, and every
+//! limit above is that of the direction of f.
 //!
-//! Dropped joints are never raised again, so there are at most n + 1 problems (3). A joint without any limit never sticks.
+//! Dropped joints never regain their stiction, so there are at most n + 1 problems (3). A joint with zero limits
+//! never sticks.
 //!
-//! Only arrays here: names, loads and time belong to the caller.
+//! This module works on arrays only: names, loads and time belong to the caller.
 
 mod interior;
 
@@ -61,14 +67,16 @@ use bristle_friction::Mode;
 use interior::Interior;
 use thiserror::Error;
 
-/// Ratios |f|/stiction closer than this are equal: to one another a tie, to 1 a joint that holds. Rounding in f is 1e-16 times the
-/// condition of W, which is 1e4 to 1e6 for arms and chains; what matters is not decided in the tenth digit.
+/// Ratios |f|/stiction closer than this are equal: equal ratios drop together, and a ratio equal to 1 sticks.
+/// Rounding in f is 1e-16 times the condition number of W, which is 1e4 to 1e6 for arms and chains.
 const EQUAL: f64 = 1e-10;
 
-/// Accelerations smaller than this, relative to the terms they are the difference of, are none; levels that differ by less are equal.
+/// Accelerations smaller than this, relative to the terms of their difference, count as zero; levels that differ by
+/// less are equal.
 const ROUNDING: f64 = 1e-12;
 
-/// How precisely the caller locates events, relative to the limit: a joint said to break away has reached its limit up to this.
+/// Accuracy of the caller's event location, relative to the limit: the effort at a break-away equals the limit up to
+/// this.
 const LOCATED: f64 = 1e-6;
 
 /// A level against forward motion (f > 0) and one against backward motion (f < 0).
@@ -79,12 +87,13 @@ fn level(levels: Levels, f: f64) -> f64 {
     levels[usize::from(f < 0.0)]
 }
 
-/// Catches of a joint in one convex problem before the acceleration that it takes doubles: one or two are the rule.
+/// Catches of a joint in one convex problem before the acceleration necessary for a catch doubles: one or two are
+/// usual.
 const FEW_CATCHES: i32 = 4;
 
-/// More joints than this are first exchanged together, in so many rounds at most.
+/// More joints than this are first exchanged all at once, in at most so many rounds.
 const MANY: usize = 16;
-const MOST_EXCHANGES: usize = 40;
+const MAX_EXCHANGES: usize = 40;
 
 /// The joints at rest, n of them. Efforts are N·m or N, loads and lever arms included.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +102,7 @@ pub struct AtRest<'a> {
     pub delassus: &'a [f64],
     /// a₀ of (1); n.
     pub free_acceleration: &'a [f64],
-    /// Efforts that stuck joints can hold, against forward and against backward motion; n.
+    /// Stiction levels, against forward and against backward motion; n.
     pub stiction: &'a [Levels],
     /// Friction efforts just after break-away, at most the stiction; n.
     pub kinetic: &'a [Levels],
@@ -104,30 +113,30 @@ pub struct AtRest<'a> {
 /// Filled by [`select`].
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Chosen modes; n.
+    /// Selected modes; n.
     pub mode: Vec<Mode>,
     /// Friction efforts f, positive against forward motion; n.
     pub friction: Vec<f64>,
     /// Accelerations a; exactly 0 where stuck; n.
     pub acceleration: Vec<f64>,
-    /// How many convex problems were solved.
+    /// Number of convex problems solved.
     pub n_problems: usize,
-    /// How often efforts that hold were asked for in that: factorisations, or sweeps.
+    /// Number of factorisations, or sweeps, in all of them.
     pub n_factor: usize,
 }
 
-/// Why no modes could be chosen. `joint` is an index into the arrays of [`AtRest`].
+/// Reason why no modes could be selected. `joint` is an index into the arrays of [`AtRest`].
 #[derive(Debug, Clone, Copy, PartialEq, Error)]
 pub enum ModeError {
     /// A number is not finite, a limit is negative, or the sliding level exceeds the stiction.
     #[error("joint {joint} at rest: accelerations and limits must be finite, with 0 ≤ kinetic ≤ stiction")]
     Unusable {
-        /// The joint it belongs to.
+        /// Index of the joint.
         joint: usize,
     },
-    /// W has a vanishing pivot: the joint is locked already by those before it, or W is not a Delassus matrix.
+    /// W has a vanishing pivot: the constraints of the joints before lock this one, or W is not a Delassus matrix.
     #[error(
-        "joint {joint} at rest: its acceleration is decided by the other joints' (Delassus matrix not positive definite)"
+        "joint {joint} at rest: the other joints determine its acceleration (Delassus matrix not positive definite)"
     )]
     Dependent {
         /// The joint whose pivot vanished.
@@ -135,10 +144,10 @@ pub enum ModeError {
     },
 }
 
-/// What the convex problem (3) asks of a machine.
+/// The operations of a machine in the convex problem (3).
 pub(crate) trait Hold {
-    /// `f` being the efforts of all joints at rest: the change `step` of the efforts of `stuck` (increasing indices) that makes their
-    /// accelerations vanish, and `response`, the accelerations of all joints at rest after this change.
+    /// For efforts `f` of all joints at rest: the change `step` of the efforts of `stuck` (increasing indices) that
+    /// makes their accelerations vanish, and `response`, the accelerations of all joints at rest after this change.
     fn hold(
         &mut self,
         stuck: &[usize],
@@ -147,8 +156,8 @@ pub(crate) trait Hold {
         response: &mut [Response],
     ) -> Result<(), ModeError>;
 
-    /// Newton's step on the interior path, (5) and (6) of `interior`: Δf into `step` and a⁺ into `a`. Joints with Θ = ∞ are locked. The
-    /// factorisation of the call before serves where Θ `is_new` no more.
+    /// Newton step of the interior-point method, (5) and (6) of `interior`: Δf into `step` and a⁺ into `a`. Joints
+    /// with Θ = ∞ are locked. Unless Θ `is_new`, the factorisation of the previous call is used again.
     fn newton(
         &mut self,
         theta: &[f64],
@@ -160,18 +169,18 @@ pub(crate) trait Hold {
     ) -> Result<(), ModeError>;
 }
 
-/// How a joint at rest answers its effort.
+/// Response of a joint at rest to its effort.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct Response {
     /// Its acceleration.
     pub acceleration: f64,
-    /// Size of the terms of which that is the difference.
+    /// Magnitude of the terms of the difference that it is.
     pub size: f64,
-    /// Effort per acceleration, the other joints free to follow: which of several to catch first.
+    /// Effort per acceleration, the other joints free: decides which of several joints is caught first.
     pub inertia: f64,
 }
 
-/// From W alone.
+/// The operations with W given.
 struct Dense<'a> {
     rest: &'a AtRest<'a>,
     /// Factors of W_SS, see [`factorise`]; n × n.
@@ -235,31 +244,32 @@ impl Hold for Dense<'_> {
     }
 }
 
-/// What the active-set method knows of a joint.
+/// Status of a joint in the active-set method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Side {
-    /// Held: a = 0, f unknown.
+    /// Stuck: a = 0, f unknown.
     Stuck,
-    /// At its limit, f given: on this side, ±1.
+    /// At its limit on this side, ±1: f given.
     AtLimit(f64),
 }
 
-/// Contacts up to which matrices over them, 2 MB, have their room from the beginning; larger ones when contacts come to rest.
+/// Up to this number of contacts, matrices over them (2 MB) are allocated at the start; larger ones when contacts
+/// come to rest.
 pub(crate) const MAX_EAGER: usize = 512;
 
 /// Scratch for [`select`] and [`delassus`]; grows to the largest n seen and is reused.
 #[derive(Debug, Clone, Default)]
 pub struct ModeWork {
     selection: Selection,
-    /// Limits of (3): infinite for joints that hold whatever it takes; n.
+    /// Limits of (3): infinite for joints that stick without limits; n.
     limit: Vec<Levels>,
-    /// Direction (±1) in which a dropped joint, or one at its event, leaves; 0 for all others; n.
+    /// Direction (±1) of motion of a dropped joint, or of one at its event; 0 for all others; n.
     leaving: Vec<f64>,
-    /// n.
+    /// Status of each joint; n.
     hold: Vec<Side>,
-    /// Which joints change sides in a common exchange, or are marginal; n.
+    /// Joints that change sides in a common exchange, or marginal joints; n.
     marked: Vec<bool>,
-    /// How often each has been caught in this convex problem; n.
+    /// Number of catches of each joint in this convex problem; n.
     catches: Vec<i32>,
     /// Accelerations at the efforts found last; n.
     response: Vec<Response>,
@@ -269,13 +279,14 @@ pub struct ModeWork {
     step: Vec<f64>,
     /// Factors of a matrix; n × n.
     factor: Vec<f64>,
-    /// Whether limits do not follow from reactions: see [`Levelled`].
+    /// Whether limits do not depend on reactions: see [`Levelled`].
     has_given_limits: bool,
     interior: Interior,
 }
 
 impl ModeWork {
-    /// Room for `n` joints at rest; that of matrices only up to `MAX_EAGER` of them, so that steps of such machines allocate nothing.
+    /// Scratch for `n` joints at rest; matrices only up to `MAX_EAGER` joints, so that steps of such machines
+    /// allocate nothing.
     pub fn new(n: usize) -> ModeWork {
         let mut work = ModeWork::default();
         work.resize(n);
@@ -285,7 +296,7 @@ impl ModeWork {
         work
     }
 
-    /// What was chosen last.
+    /// The last selection.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
@@ -308,13 +319,14 @@ impl ModeWork {
         }
     }
 
-    /// The joint's limit becomes its sliding level; it leaves in the direction of the friction that could not hold it.
+    /// Reduces the joint's limit to its sliding level; the joint moves in the direction of the friction that was
+    /// exceeded.
     fn drop_joint(&mut self, rest: &Levelled, i: usize) {
         self.leaving[i] = Mode::of_sign(self.selection.friction[i]).direction();
         // with equal levels the limit is in force already
         if self.holds(i) {
             self.limit[i] = rest.kinetic[i];
-            // a joint that carries nothing is at no limit, whatever the caller says
+            // a joint without effort is at no limit, even if the event names it
             if self.leaving[i] != 0.0 || self.limit[i] == [0.0; 2] {
                 self.selection.friction[i] = self.leaving[i] * level(rest.kinetic[i], self.leaving[i]);
                 self.hold[i] = Side::AtLimit(if self.leaving[i] < 0.0 { -1.0 } else { 1.0 });
@@ -322,7 +334,7 @@ impl ModeWork {
         }
     }
 
-    /// Whether a joint holds, whatever it takes.
+    /// Whether a joint sticks without limits.
     fn holds(&self, i: usize) -> bool {
         self.limit[i][0].is_infinite()
     }
@@ -334,8 +346,8 @@ impl ModeWork {
     }
 }
 
-/// Chooses the modes of all joints at rest by the rule above. Arrays that differ in length are refused, with the first joint that is
-/// missing from one of them.
+/// Selects the modes of all joints at rest by the rule of the module. Arrays of different lengths are refused, with
+/// the first joint that is missing from one of them.
 pub fn select<'w>(rest: &AtRest, work: &'w mut ModeWork) -> Result<&'w Selection, ModeError> {
     let n = rest.free_acceleration.len();
     let rows = rest.delassus.len().checked_div(n).unwrap_or(0);
@@ -365,12 +377,13 @@ pub(crate) struct Levelled<'a> {
     pub stiction: &'a [Levels],
     pub kinetic: &'a [Levels],
     pub breaking: &'a [usize],
-    /// Whether limits are given, not estimates from reactions. Far from its ends a long chain has accelerations and reactions that vanish
-    /// together: such limits are rounding, and so is the end of an interior path between them.
+    /// Whether limits are given, and not estimates from reactions. Far from its ends a long chain has accelerations
+    /// and reactions that vanish together: such limits are rounding errors, and so is the solution of the
+    /// interior-point method.
     pub are_given: bool,
 }
 
-/// The same for any machine.
+/// [`select`] for any machine.
 pub(crate) fn select_with<'w, H: Hold>(
     rest: &Levelled,
     work: &'w mut ModeWork,
@@ -388,7 +401,7 @@ pub(crate) fn select_with<'w, H: Hold>(
     work.selection.n_problems = 0;
     work.selection.n_factor = 0;
 
-    // 1. all hold, whatever it takes; equal levels are limits from the beginning
+    // 1. all joints stick without limits; equal levels are limits from the beginning
     for i in 0..n {
         let is_equal = (0..2).all(|side| rest.stiction[i][side] <= rest.kinetic[i][side] * (1.0 + ROUNDING));
         work.limit[i] = if is_equal { rest.kinetic[i] } else { [f64::INFINITY; 2] };
@@ -398,7 +411,7 @@ pub(crate) fn select_with<'w, H: Hold>(
     }
     solve_convex(work, machine)?;
 
-    // 2. the event's joint drops first, and 4. whatever ties with it; `step` keeps the ratios before any of them drops
+    // 2. the event's joint drops first, and 4. joints with equal ratios; `step` has the ratios before any of them drops
     if !rest.breaking.is_empty() {
         for i in 0..n {
             work.step[i] = work.ratio(rest, i);
@@ -411,7 +424,7 @@ pub(crate) fn select_with<'w, H: Hold>(
         solve_convex(work, machine)?;
     }
 
-    // 3. the largest violation drops, and 4. whatever ties with it
+    // 3. the largest violation drops, and 4. joints with equal ratios
     loop {
         let worst = (0..n).filter(|&i| work.holds(i)).map(|i| work.ratio(rest, i)).fold(0.0, f64::max);
         if worst <= 1.0 + EQUAL {
@@ -432,13 +445,13 @@ pub(crate) fn select_with<'w, H: Hold>(
     Ok(&work.selection)
 }
 
-/// Finite limits in order.
+/// Whether the limits are finite and in order.
 fn is_usable(rest: &Levelled, i: usize) -> bool {
     let (kinetic, stiction) = (rest.kinetic[i], rest.stiction[i]);
     (0..2).all(|side| stiction[side].is_finite() && (0.0..=stiction[side] * (1.0 + ROUNDING)).contains(&kinetic[side]))
 }
 
-/// (1) for one joint: its acceleration, and the size of the terms of which that is the difference.
+/// (1) for one joint: its acceleration, and the magnitude of its terms.
 fn acceleration(rest: &AtRest, f: &[f64], i: usize) -> (f64, f64) {
     let (mut a, mut size) = (rest.free_acceleration[i], rest.free_acceleration[i].abs());
     for (w, f) in rest.delassus[i * f.len()..].iter().zip(f) {
@@ -449,17 +462,17 @@ fn acceleration(rest: &AtRest, f: &[f64], i: usize) -> (f64, f64) {
 }
 
 impl ModeWork {
-    /// What rounding may add to an effort at its limit.
+    /// Rounding error of an effort at its limit.
     fn tolerance(&self, i: usize) -> f64 {
         EQUAL * self.limit[i][0].max(self.limit[i][1])
     }
 
-    /// Whether a stuck joint cannot hold `f`.
+    /// Whether `f` exceeds the limit of a stuck joint.
     fn is_beyond(&self, i: usize, f: f64) -> bool {
         f.abs() > level(self.limit[i], f) + self.tolerance(i)
     }
 
-    /// Solves for the efforts and accelerations with the joints of `hold` stuck; `step` is what changes the efforts to that.
+    /// Efforts and accelerations with the stuck joints of `hold`; `step` is the change of the efforts.
     fn hold_stuck<H: Hold>(&mut self, machine: &mut H) -> Result<(), ModeError> {
         self.stuck.clear();
         self.stuck.extend((0..self.hold.len()).filter(|&i| self.hold[i] == Side::Stuck));
@@ -467,7 +480,7 @@ impl ModeWork {
         machine.hold(&self.stuck, &self.selection.friction, &mut self.step, &mut self.response)
     }
 
-    /// The part of its step that takes stuck joint number `k` to its limit, where the whole step would go beyond.
+    /// The fraction of its step that takes stuck joint number `k` to its limit, if the whole step would exceed it.
     fn reach(&self, k: usize) -> Option<f64> {
         let (i, step) = (self.stuck[k], self.step[k]);
         let f = self.selection.friction[i];
@@ -475,13 +488,13 @@ impl ModeWork {
         self.is_beyond(i, f + step).then(|| room.max(0.0) / step.abs())
     }
 
-    /// Puts a joint at the limit on the side of `sign`.
+    /// Sets a joint to the limit on the side of `sign`.
     fn release(&mut self, i: usize, sign: f64) {
         self.selection.friction[i] = sign.signum() * level(self.limit[i], sign);
         self.hold[i] = Side::AtLimit(sign.signum());
     }
 
-    /// The acceleration by which a joint at its limit moves against its own friction, where that is more than rounding.
+    /// The acceleration of a joint at its limit against its own friction, if it is more than rounding.
     fn wrong_way(&self, i: usize) -> Option<f64> {
         let Side::AtLimit(side) = self.hold[i] else { return None };
         let wrong = -self.response[i].acceleration * side;
@@ -491,12 +504,12 @@ impl ModeWork {
     }
 }
 
-/// Exchanges all joints that are on the wrong side at once, while that leaves fewer of them: many joints are decided in a few
-/// factorisations. Whether none was left on the wrong side.
+/// Exchanges all joints on the wrong side at once, while their number decreases: a few factorisations decide many
+/// joints. Returns whether none is left on the wrong side.
 fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<bool, ModeError> {
     let n = work.hold.len();
     let (mut fewest, mut patience) = (usize::MAX, 3);
-    for _ in 0..MOST_EXCHANGES {
+    for _ in 0..MAX_EXCHANGES {
         work.hold_stuck(machine)?;
         for (&i, step) in work.stuck.iter().zip(&work.step) {
             work.selection.friction[i] += step;
@@ -529,8 +542,8 @@ fn exchange_all<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<bool, M
     Ok(false)
 }
 
-/// Solves (3) with `work.limit` by the active-set method, starting from the efforts and holds in `work`. Of many joints few change sides after
-/// a drop; otherwise all that are wrong are exchanged at once, or an interior path leads near the solution.
+/// Solves (3) with `work.limit` by the active-set method, starting from the efforts and statuses in `work`. After a
+/// drop few of many joints change sides; otherwise a common exchange or the interior-point method comes first.
 fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), ModeError> {
     let is_first = work.selection.n_problems == 0;
     work.selection.n_problems += 1;
@@ -540,13 +553,13 @@ fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), Mod
         }
         if !exchange_all(work, machine)? && work.has_given_limits {
             work.follow_path(machine);
-            // few are wrong by now
+            // few are wrong now
             work.keep_path();
             if !exchange_all(work, machine)? {
                 work.return_to_path();
             }
         }
-        // the exchange one by one starts inside the limits
+        // the active-set method starts within the limits
         for i in 0..work.hold.len() {
             let f = work.selection.friction[i];
             if work.hold[i] == Side::Stuck && work.is_beyond(i, f) {
@@ -557,17 +570,17 @@ fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Result<(), Mod
     exchange_one_by_one(work, machine, usize::MAX).map(|_| ())
 }
 
-/// The active-set method, in `max_rounds` at most. Whether it has come to its end, which it always does in time.
+/// The active-set method with at most `max_rounds`; whether it has terminated.
 fn exchange_one_by_one<H: Hold>(work: &mut ModeWork, machine: &mut H, max_rounds: usize) -> Result<bool, ModeError> {
     let n = work.hold.len();
     work.catches.fill(0);
     work.marked.fill(false);
-    // the joint caught in the round before, and the side it was on
+    // the joint caught in the round before, and its former side
     let mut caught: Option<(usize, f64)> = None;
     for _ in 0..max_rounds {
         work.hold_stuck(machine)?;
 
-        // a catch that changes nothing: the joint is marginal
+        // a catch without effect: the joint is marginal
         if let Some((i, side)) = caught.take() {
             let back = work.stuck.iter().zip(&work.step).find(|(k, _)| **k == i).map_or(0.0, |(_, step)| -side * step);
             if back <= work.tolerance(i) {
@@ -579,7 +592,7 @@ fn exchange_one_by_one<H: Hold>(work: &mut ModeWork, machine: &mut H, max_rounds
             work.catches[i] += 1;
         }
 
-        // stuck joints: go to where their accelerations vanish, but not beyond the first limit
+        // stuck joints: step to vanishing accelerations, or to the first limit
         let share = (0..work.stuck.len()).filter_map(|k| work.reach(k)).reduce(f64::min);
         for k in 0..work.stuck.len() {
             let (i, step) = (work.stuck[k], work.step[k]);
@@ -594,7 +607,7 @@ fn exchange_one_by_one<H: Hold>(work: &mut ModeWork, machine: &mut H, max_rounds
             continue;
         }
 
-        // joints at their limits: the one whose catch alone would take most off (3) is caught
+        // joints at their limits: catch the one that alone would reduce (3) most
         let gain = |i: usize| Some((i, work.wrong_way(i)?.powi(2) * work.response[i].inertia));
         let candidates = (0..n).filter(|&i| !work.marked[i]).filter_map(gain);
         let Some((i, _)) = candidates.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Ok(true) };
@@ -611,12 +624,12 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
     let Response { acceleration: a, size, .. } = work.response[i];
     let (limit, leaving) = (work.limit[i], work.leaving[i]);
     let (direction, a) = match work.hold[i] {
-        // a break-away located a little early, or caught on the spot
+        // an event located a little early, or a joint that sticks again at once
         Side::Stuck if leaving != 0.0 && f.abs() >= level(limit, f) * (1.0 - LOCATED) => (f.signum(), 0.0),
         Side::Stuck => (0.0, 0.0),
         Side::AtLimit(side) => {
             let is_limited = limit != [0.0; 2];
-            // marginal joints may seem to move against their friction
+            // the accelerations of marginal joints may have the wrong sign by rounding
             let moves = (if is_limited { a * side } else { a.abs() }) > ROUNDING * size;
             let direction = if is_limited {
                 side
@@ -627,7 +640,7 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
             } else {
                 1.0
             };
-            // at the limit without moving: stays unless it was told to leave
+            // at the limit without motion: the joint sticks unless its event makes it leave
             if moves || leaving != 0.0 || !is_limited {
                 (direction, (a * direction).max(0.0) * direction)
             } else {
@@ -642,8 +655,8 @@ fn choose_mode(work: &mut ModeWork, i: usize) {
     }
 }
 
-/// W of (1) from the mass matrix of the whole machine (n × n, row by row): the rows and columns `at_rest` of its inverse, into
-/// `out`. Joints not listed are free to follow.
+/// W of (1) from the mass matrix of the whole machine (n × n, row by row): the rows and columns `at_rest` of its
+/// inverse, into `out`. Joints not listed are free.
 pub fn delassus(
     mass_matrix: &[f64],
     n: usize,
@@ -667,8 +680,8 @@ pub fn delassus(
     Ok(())
 }
 
-/// A = L D Lᵀ for a symmetric m × m matrix given by its entries: L below the diagonal, D on it, row by row. No square roots, so
-/// that one joint alone is decided by one division. Errors with the row whose pivot vanishes.
+/// A = L D Lᵀ for a symmetric m × m matrix given by its entries: L below the diagonal, D on it, row by row. There are
+/// no square roots, so that one division decides a single joint. The error is the row whose pivot vanishes.
 pub(crate) fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64) -> Result<(), usize> {
     for r in 0..m {
         let diagonal = a(r, r);
@@ -682,7 +695,7 @@ pub(crate) fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64
             pivot -= entry * l[r * m + c];
             l[r * m + c] = entry;
         }
-        // rounding in the r terms that leave this pivot
+        // rounding error of this pivot, a sum of r terms
         if pivot.is_nan() || pivot <= 4.0 * (r + 1) as f64 * f64::EPSILON * diagonal.abs() {
             return Err(r);
         }
@@ -691,7 +704,7 @@ pub(crate) fn factorise(m: usize, l: &mut [f64], a: impl Fn(usize, usize) -> f64
     Ok(())
 }
 
-/// Σ aᵢ bᵢ; long ones in four sums at a time, which need not wait for one another.
+/// Σ aᵢ bᵢ; long ones in four independent sums, for pipelining.
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     let (fours_a, fours_b) = (a.chunks_exact(4), b.chunks_exact(4));
     let rest: f64 = fours_a.remainder().iter().zip(fours_b.remainder()).map(|(a, b)| a * b).sum();

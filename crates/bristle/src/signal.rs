@@ -1,28 +1,30 @@
-//! Signals: given functions of time that drive efforts, motions and loads.
+//! Signals: given functions of time for efforts, prescribed motions and loads.
 //!
 //! ```text
 //! Constant(c)                                c
 //! Ramp(rate, start)                          rate · (t − start), 0 before start
 //! Sine(amplitude, frequency, phase, offset)  amplitude · sin(frequency · t + phase) + offset, frequency in rad/s
-//! Table([(t, value), …])                     linear between points, ends held
+//! Table([(t, value), …])                     linear between points, constant beyond both ends
 //! Steps([(t, value), …])                     each value from its time on, 0 before the first
 //! Piecewise([(t, signal), …])                each signal from its time on, 0 before the first
-//! Sum([signal, …])                           all of them added
+//! Sum([signal, …])                           the sum of all
 //! ```
 //!
-//! Signals see absolute time, also inside `Piecewise`. Numbers left out are 0. At a jump or corner the value and derivatives
-//! are those just after it; [`Piece`] asks for the other side, or carries one smooth piece across a corner.
+//! Signals are functions of absolute time, also inside `Piecewise`. Numbers left out are 0. At a jump or corner the
+//! value and derivatives are those just after it; [`Piece`] selects the other side, or extends one smooth piece
+//! across a corner.
 //!
-//! **Corners.** [`Signal::next_corner`] lists the times at which something happens: corners, jumps and extrema. Between two
-//! of them a signal is smooth and monotone, so whoever looks at both ends has missed nothing. The extrema of a sum are not
-//! those of its terms: for a sum with sines the list holds the corners and extrema of the terms, their quarter periods (so that no
-//! step spans more than a quarter of the fastest sine), and the sum's own extrema, found by marching from one of these times to the
-//! next no further than the slope could have vanished, |f′|/max|f″|, or a 512th of the way where that is more. What is
-//! left to miss is a pair of extrema closer than that, a wiggle below 2e-6 of the sines' amplitudes.
+//! **Corners.** [`Signal::next_corner`] gives the times of corners, jumps and extrema (time events). Between two of
+//! them a signal is smooth and monotone, so its values at both ends bound it. The extrema of a sum are not those of
+//! its terms. For a sum with sines the list holds the corners and extrema of the terms, their quarter periods (so
+//! that no step spans more than a quarter of the fastest sine), and the sum's own extrema. A search finds these: it
+//! marches from one of these times to the next in steps over which the slope cannot vanish, |f′|/max|f″|, or of a
+//! 512th of the interval where that is more. It can miss only a pair of extrema closer than that, a ripple below 2e-6
+//! of the sines' amplitudes.
 //!
-//! **Rounding.** Time and the angle ωt + φ are rounded: two times nearer to one another than 4ε(|t| + |φ|/ω) are one corner. Every corner
-//! is later than the one before by at least an ulp, and the search for it is bounded. A sine whose quarter period is below that, at
-//! ωt beyond 1e15, has no corners: its extrema lie between the times there are.
+//! **Rounding.** Time and the angle ωt + φ are rounded: two times closer than 4ε(|t| + |φ|/ω) are one corner. Every
+//! corner is later than the one before by at least an ulp, and the search for it is bounded. A sine whose quarter
+//! period is below that, at ωt beyond 1e15, has no corners: no floating-point time separates its extrema.
 
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +32,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum Signal {
-    /// The same value for ever.
+    /// A constant value.
     Constant(f64),
     /// rate · (t − start), 0 before start.
     Ramp {
@@ -56,13 +58,13 @@ pub enum Signal {
         #[serde(default)]
         offset: f64,
     },
-    /// Linear between points (t, value); the first and last values are held.
+    /// Linear between points (t, value), constant before the first and after the last.
     Table(Vec<(f64, f64)>),
     /// Each value from its time on; 0 before the first.
     Steps(Vec<(f64, f64)>),
     /// Each signal from its time on; 0 before the first.
     Piecewise(Vec<(f64, Signal)>),
-    /// All of them added.
+    /// The sum of all.
     Sum(Vec<Signal>),
 }
 
@@ -79,19 +81,19 @@ pub struct Sample {
     pub third_derivative: f64,
 }
 
-/// Which smooth piece of a signal is meant.
+/// Selects a smooth piece of a signal.
 ///
-/// A step from t₀ to a jump at t₁ must see, in all its stages, the piece that holds just after t₀: `Piece::After(t0)`.
+/// All stages of a step from t₀ to a jump at t₁ must use the piece that is valid just after t₀: `Piece::After(t0)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Piece {
-    /// The piece that holds just before the given time.
+    /// The piece valid just before the given time.
     Before(f64),
-    /// The piece that holds just after the given time.
+    /// The piece valid just after the given time.
     After(f64),
 }
 
 impl Piece {
-    /// Whether what begins at `t` has begun in this piece.
+    /// Whether a part that begins at `t` has begun in this piece.
     fn has_begun(self, t: f64) -> bool {
         match self {
             Piece::Before(piece) => t < piece,
@@ -100,14 +102,14 @@ impl Piece {
     }
 }
 
-/// A number in a signal that cannot be used.
+/// An unusable number in a signal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SignalFinding {
-    /// Where it stands, outermost first: `Sum[1].Sine.amplitude`, `Table[3]`.
+    /// Its path, outermost first: `Sum[1].Sine.amplitude`, `Table[3]`.
     pub path: String,
     /// The number; NaN where one is missing.
     pub value: f64,
-    /// A sentence that says what is allowed.
+    /// The rule that it violates, as a sentence.
     pub reason: String,
 }
 
@@ -158,7 +160,7 @@ impl Signal {
                 match (begun.checked_sub(1).map(|i| points[i]), points.get(begun)) {
                     (None, None) => Sample::default(),
                     (Some(a), Some(b)) => line(a.1, a.0, (b.1 - a.1) / (b.0 - a.0), t),
-                    (Some(held), None) | (None, Some(&held)) => Sample { value: held.1, ..Default::default() },
+                    (Some(locked), None) | (None, Some(&locked)) => Sample { value: locked.1, ..Default::default() },
                 }
             }
             Signal::Steps(points) => {
@@ -192,7 +194,7 @@ impl Signal {
             Signal::Constant(_) => None,
             Signal::Ramp { start, .. } => Some(*start).filter(|t| *t > after),
             Signal::Sine { amplitude, frequency, phase, .. } => {
-                // a wave that does not move has no extrema
+                // a sine without amplitude has no extrema
                 if *amplitude == 0.0 { None } else { next_angle(*frequency, *phase, quarters, after) }
             }
             Signal::Table(points) | Signal::Steps(points) => points.iter().map(|p| p.0).find(|t| *t > after),
@@ -216,10 +218,10 @@ impl Signal {
             return None;
         }
         let slope = |t: f64| self.sample(t, piece).derivative;
-        // no shorter than time resolves: every turn of the loop goes forward, at most 512 times and once for the end
+        // not shorter than the resolution of time: every iteration advances, 512 times at most and once for the end
         let rounding = time_rounding(from.abs().max(to.abs()));
         let shortest = ((to - from) / 512.0).max(rounding);
-        // begin a little later: `from` may be the extremum found last
+        // start a little later: `from` may be the last extremum
         let mut t = from + 0.125 * shortest.max(8.0 * rounding);
         let mut before = slope(t);
         while t < to {
@@ -227,7 +229,7 @@ impl Signal {
             let now = slope(next);
             if before * now < 0.0 {
                 let extremum = bisect(t, next, |t| slope(t) * before <= 0.0);
-                // one that coincides with the corner at the end is that corner
+                // an extremum that coincides with the corner at the end is that corner
                 return Some(extremum).filter(|t| *t < to - rounding.max(1e-9 * (to - from)));
             }
             (t, before) = (next, now);
@@ -248,10 +250,10 @@ impl Signal {
         }
     }
 
-    /// The smooth piece `piece` clamped to 0 … 1, as a load reads it; flat where it is clamped.
+    /// The smooth piece `piece` clamped to 0 … 1, for a load; constant where it is clamped.
     pub fn sample_clamped(&self, t: f64, piece: Piece) -> Sample {
-        // it passes 0 and 1 at corners only: what holds at the beginning of a piece holds to its end, where rounding may
-        // put the value on either side
+        // it passes 0 and 1 at corners only: the state at the beginning of a piece is valid to its end, where
+        // rounding may put the value on either side
         let Piece::After(start) = piece else { return clamped(self.sample(t, piece)) };
         let begin = self.sample(start, piece);
         if is_beyond(-begin.value, -begin.derivative, -begin.second_derivative) {
@@ -270,13 +272,13 @@ impl Signal {
         earliest(corner, earliest(self.crossing(after, corner, 0.0), self.crossing(after, corner, 1.0)))
     }
 
-    /// Where the piece just after `after`, monotone up to the next corner, passes `level`.
+    /// Time at which the piece just after `after`, monotone up to the next corner, passes `level`.
     fn crossing(&self, after: f64, corner: Option<f64>, level: f64) -> Option<f64> {
         let piece = Piece::After(after);
         let start = self.sample(after, piece);
         let gap = start.value - level;
         let Some(corner) = corner else {
-            // nothing but straight lines has no further corner
+            // without a further corner the signal is linear
             let t = after - gap / start.derivative;
             return (t > after && t.is_finite()).then_some(t);
         };
@@ -296,7 +298,7 @@ impl Signal {
         times.into_iter().find(|&t| t > 0.0 && (self.value(t) - self.value_before(t)).abs() > 1e-12 * self.size(t))
     }
 
-    /// A bound on the terms that its value up to `t` is made of, of which rounding is a part.
+    /// A bound on the terms of its value up to `t`, for the rounding error of their sum.
     fn size(&self, t: f64) -> f64 {
         let largest = |points: &[(f64, f64)]| points.iter().fold(0.0_f64, |most, point| most.max(point.1.abs()));
         match self {
@@ -309,7 +311,7 @@ impl Signal {
         }
     }
 
-    /// Largest angular frequency of its sines, rad/s; 0 without any.
+    /// Largest angular frequency of its sines, rad/s; 0 without sines.
     pub fn largest_frequency(&self) -> f64 {
         match self {
             Signal::Sine { frequency, .. } => frequency.abs(),
@@ -319,7 +321,7 @@ impl Signal {
         }
     }
 
-    /// Times at which a part may jump.
+    /// Collects the times at which a part may jump.
     fn breaks_into(&self, times: &mut Vec<f64>) {
         match self {
             Signal::Steps(points) => times.extend(points.iter().map(|p| p.0)),
@@ -332,7 +334,7 @@ impl Signal {
         }
     }
 
-    /// What makes the signal unusable: numbers that are not finite, times that do not increase, empty lists.
+    /// The defects of the signal: numbers that are not finite, times that do not increase, empty lists.
     pub fn validate(&self) -> Vec<SignalFinding> {
         let mut found = Vec::new();
         self.validate_into(&mut found, String::new());
@@ -387,7 +389,7 @@ impl Signal {
     }
 }
 
-/// Times of a list must be finite and increase, and there must be some.
+/// Checks that the times of a list are finite and increase, and that there are some.
 fn validate_times(found: &mut Vec<SignalFinding>, path: &str, times: impl ExactSizeIterator<Item = f64>) {
     if times.len() == 0 {
         found.push(SignalFinding { path: path.into(), value: f64::NAN, reason: "must have at least one entry".into() });
@@ -412,7 +414,7 @@ fn line(y0: f64, t0: f64, slope: f64, t: f64) -> Sample {
     Sample { value: y0 + slope * (t - t0), derivative: slope, ..Sample::default() }
 }
 
-/// The earlier of two times that may not exist.
+/// The earlier of two optional times.
 fn earliest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -423,21 +425,21 @@ fn earliest(a: Option<f64>, b: Option<f64>) -> Option<f64> {
 /// The next time at which frequency · t + phase is an odd multiple of π/2 (with `quarters`: any multiple).
 fn next_angle(frequency: f64, phase: f64, quarters: bool, after: f64) -> Option<f64> {
     use std::f64::consts::{FRAC_PI_2, PI};
-    // a negative frequency runs through the same angles
+    // a negative frequency passes the same angles
     let (omega, phase) = if frequency < 0.0 { (-frequency, -phase) } else { (frequency, phase) };
     let (first, spacing) = if quarters { (0.0, FRAC_PI_2) } else { (FRAC_PI_2, PI) };
-    // rounding may place the angle passed last on either side of `after`: ask for a time clearly later
+    // rounding may place the last angle on either side of `after`: take a time clearly later
     let clearly = after + (1e-9 * FRAC_PI_2 / omega).max(time_rounding(after.abs() + phase.abs() / omega));
     let k = ((omega * clearly + phase - first) / spacing).floor();
     (0..=2).map(|i| ((k + f64::from(i)) * spacing + first - phase) / omega).find(|t| *t > clearly && t.is_finite())
 }
 
-/// Distance below which two times of this size cannot be told apart as angles of a sine: a few roundings of t and of ωt.
+/// Distance below which two times are the same angle of a sine: a few rounding errors of t and of ωt.
 fn time_rounding(t: f64) -> f64 {
     4.0 * f64::EPSILON * t
 }
 
-/// The first time at which `passed` holds, to the last bit, given that it does at `high` and not at `low`.
+/// The first time, to the last bit, at which `passed` is true, given that it is at `high` and not at `low`.
 fn bisect(mut low: f64, mut high: f64, passed: impl Fn(f64) -> bool) -> f64 {
     loop {
         let middle = low + 0.5 * (high - low);
@@ -452,7 +454,7 @@ fn bisect(mut low: f64, mut high: f64, passed: impl Fn(f64) -> bool) -> f64 {
     }
 }
 
-/// Clamped to 0 … 1 by the value alone.
+/// The sample clamped to 0 … 1 by its value alone.
 fn clamped(sample: Sample) -> Sample {
     if sample.value <= 0.0 {
         Sample::default()
@@ -463,11 +465,10 @@ fn clamped(sample: Sample) -> Sample {
     }
 }
 
-/// Whether something of the size of 1 is past zero just after a time at which it and its two derivatives are given. A
-/// crossing is located to
-/// rounding: what is nearer to zero than that goes where its derivatives point. A derivative that its second
-/// derivative would undo within rounding,
-/// d²/|2 s| being as far as it gets, is that of an extremum.
+/// Whether a quantity of magnitude 1 is past zero just after a time at which it and two derivatives are given. A
+/// crossing is located up to rounding: for a smaller value the derivatives decide. A derivative belongs to an
+/// extremum if the second derivative cancels it within rounding, that is, if the quantity changes by no more than
+/// d²/|2 s|.
 fn is_beyond(gap: f64, derivative: f64, second: f64) -> bool {
     const ROUNDING: f64 = 1e-12;
     if gap.abs() > ROUNDING {
@@ -554,13 +555,13 @@ mod tests {
         let parts =
             Signal::Piecewise(vec![(0.0, Signal::Ramp { rate: 0.4, start: 0.0 }), (3.0, Signal::Constant(0.0))]);
         assert_eq!((parts.value_before(3.0), parts.value(3.0)), (0.4 * 3.0, 0.0));
-        // one piece carried across a jump, as a step that ends at the jump needs it
+        // one piece extended across a jump, as a step that ends at the jump needs it
         assert_eq!(parts.sample(3.0, Piece::After(2.0)).value, 0.4 * 3.0);
         assert_eq!(parts.sample(5.0, Piece::After(2.0)).value, 2.0);
         assert_eq!(parts.value(-1.0), 0.0);
     }
 
-    /// Any signal, with any nesting two deep.
+    /// A random signal, nested up to two deep.
     fn random_signal(rng: &mut Pcg64, depth: u32) -> Signal {
         let mut number = |low: f64, high: f64| rng.random_range(low..high);
         let points = |rng: &mut Pcg64| {
@@ -616,7 +617,8 @@ mod tests {
                     assert_eq!(signal.value(t), signal.sample(t, piece).value, "{signal:?} at {t}");
                 }
                 assert_eq!(signal.value_before(to), signal.sample(to, piece).value);
-                // no extremum inside: values lie between those at the ends, up to the wiggle allowed to sums (nine sines of up to 2)
+                // no extremum inside: values lie between those at the ends, up to the accepted ripple of sums (nine
+                // sines of up to 2)
                 let (a, b) = (signal.value(from), signal.value_before(to));
                 for &t in &samples {
                     let value = signal.sample(t, piece).value;
@@ -662,7 +664,7 @@ mod tests {
                 .collect();
             let sum = Signal::Sum(waves);
             let times = corners(&sum, 10.0);
-            // on a fine grid, no value lies outside those at the two corners around it, up to the wiggle of the header
+            // on a fine grid, no value lies outside those at the two corners around it, up to the ripple of the header
             let mut k = 0;
             for i in 0..20_000 {
                 let t = 5e-4 * f64::from(i);
@@ -682,7 +684,7 @@ mod tests {
 
     #[test]
     fn a_clamped_signal_has_corners_where_it_is_cut() {
-        // the first clutch of BENCHMARKS M01: cos(0.4 π t), released at 1.25 s, pressed again at 3.75 s
+        // the first clutch of BENCHMARKS M01: cos(0.4 π t), open from 1.25 s, loaded again from 3.75 s
         let force = sine(1.0, 0.4 * PI, PI / 2.0);
         let mut t = 0.0;
         let mut times = Vec::new();
@@ -694,7 +696,7 @@ mod tests {
             assert_abs_diff_eq!(*t, expected, epsilon = 1e-14);
         }
         assert_eq!(force.sample_clamped(2.0, Piece::After(2.0)), Sample::default());
-        // straight lines to infinity are cut too
+        // linear signals without end are clamped, too
         let ramp = Signal::Ramp { rate: 0.25, start: 1.0 };
         assert_eq!(ramp.next_corner_clamped(0.0), Some(1.0));
         assert_eq!(ramp.next_corner_clamped(1.0), Some(5.0));
@@ -717,8 +719,8 @@ mod tests {
         assert!(read("Ramp(rate: -1.0, start: -3.0)").unwrap().validate().is_empty());
     }
 
-    /// A dither late in a run: at ωt of 1e7 … 1e17 corners still follow one another, none twice, and none is lost while they can be
-    /// told apart.
+    /// A dither late in a run: at ωt of 1e7 … 1e17 corners follow one another without repetition, and none is lost
+    /// while time resolves them.
     #[test]
     fn corners_of_sums_advance_at_any_time() {
         let mut rng = Pcg64::seed_from_u64(4);
@@ -745,7 +747,7 @@ mod tests {
                 assert!(n >= 19, "{sum:?} from {start}: {n} corners");
             }
         }
-        // the scenes that stood still
+        // scenes that made no progress in the past
         for (frequency, start) in [(62832.0, 500.0), (1000.0, 1e5)] {
             let sum = Signal::Sum(vec![sine(1.0, frequency, 0.3), Signal::Constant(0.5)]);
             let (mut t, mut n) = (start, 0);
@@ -759,7 +761,7 @@ mod tests {
 
     #[test]
     fn unusable_signals_still_answer() {
-        // what `validate` refuses must not hang or panic either
+        // signals that `validate` refuses must not hang or panic either
         for odd in [f64::NAN, f64::INFINITY, -f64::INFINITY, 1e300, 5e-324] {
             let sum = Signal::Sum(vec![
                 Signal::Sine { amplitude: odd, frequency: odd, phase: odd, offset: odd },

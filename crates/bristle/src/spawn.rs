@@ -70,13 +70,13 @@ fn spawn_coupling(coupling: &scene::Coupling, joints: &HashMap<&String, Entity>,
     };
     let entity = world.spawn((Name(coupling.name().into()), component));
     if let Some((law, load)) = coupling.friction() {
-        // the entity was made just now
+        // the entity exists since the lines above
         let _ = world.insert(entity, (Friction(law.clone()), load.clone(), coupling.open()));
     }
     Ok(())
 }
 
-/// What a joint has besides links and placement.
+/// Adds the components of a joint besides links and placement.
 fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     builder = match joint.kind {
         scene::Kind::Fixed => builder,
@@ -104,7 +104,7 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     builder
 }
 
-/// Refuses, with their places, what a scene may ask for and this version cannot do.
+/// Refuses unsupported features of a scene, with their places.
 pub fn refuse_unsupported(scene: &Scene) -> Result<()> {
     let mut problems = Vec::new();
     for joint in &scene.joints {
@@ -155,7 +155,7 @@ fn kind(kind: &scene::Kind) -> JointKind {
 fn placement(placement: &scene::Placement) -> Placement {
     let [x, y, z] = placement.translation;
     let [w, i, j, k] = placement.rotation.quaternion();
-    // unit length already
+    // already of unit length
     let rotation = UnitQuaternion::new_unchecked(Quaternion::new(w, i, j, k));
     Placement::from_parts(Translation3::new(x, y, z), rotation)
 }

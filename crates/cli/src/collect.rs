@@ -6,7 +6,7 @@
 
 use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::run::MOST_KEPT;
+use crate::run::MAX_KEPT;
 use bristle::csv;
 use bristle::stream::CsvStream;
 use bristle::{Error, Event, Record, Recording};
@@ -141,7 +141,7 @@ impl Record for Collector {
             }
         }
         // rows at every step are not counted beforehand
-        if self.n_rows.saturating_add(1).saturating_mul(row.len()) > MOST_KEPT {
+        if self.n_rows.saturating_add(1).saturating_mul(row.len()) > MAX_KEPT {
             self.kept = None;
         }
         if let Some(kept) = &mut self.kept {

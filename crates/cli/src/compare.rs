@@ -7,7 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::progress::Progress;
 use crate::results::Results;
-use crate::run::{MOST_KEPT, explained};
+use crate::run::{MAX_KEPT, explained};
 use crate::settings::Settings;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub struct Compare {
 }
 
 /// Why there is nothing to compare.
-enum Trouble {
+enum EvalError {
     Refused(String),
     Failed(String),
 }
@@ -57,22 +57,22 @@ impl Compare {
     pub fn execute(self) -> Outcome {
         match self.differences() {
             Ok(found) => self.report(&found),
-            Err(Trouble::Refused(message)) => {
+            Err(EvalError::Refused(message)) => {
                 say!("{message}");
                 Outcome::Refused
             }
-            Err(Trouble::Failed(message)) => {
+            Err(EvalError::Failed(message)) => {
                 say!("{message}");
                 Outcome::Failed
             }
         }
     }
 
-    fn differences(&self) -> Result<Difference, Trouble> {
+    fn differences(&self) -> Result<Difference, EvalError> {
         if self.tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance < 0.0) {
-            return Err(Trouble::Refused("error: --tolerance must not be negative".into()));
+            return Err(EvalError::Refused("error: --tolerance must not be negative".into()));
         }
-        let interrupt = Interrupt::listen().map_err(|error| Trouble::Failed(format!("error: {error:#}")))?;
+        let interrupt = Interrupt::listen().map_err(|error| EvalError::Failed(format!("error: {error:#}")))?;
         let [one, two] = ["1 of 2", "2 of 2"];
         let side = |which, path: &Path, settings: &Settings| self.side(which, path, settings, &interrupt);
         let own = |k: usize| self.with.get(k).map_or_else(|| self.common.clone(), |with| with.or(&self.common));
@@ -83,10 +83,10 @@ impl Compare {
             (None, n) => {
                 let reason = if n == 0 { "there is nothing to compare with" } else { "two --with at most" };
                 let help = "name a second file, or settings: --with method=Rk4,step=1e-3";
-                return Err(Trouble::Refused(format!("error: {reason}; {help}")));
+                return Err(EvalError::Refused(format!("error: {reason}; {help}")));
             }
         };
-        difference(&a, &b).map_err(|error| Trouble::Refused(format!("error: {error:#}")))
+        difference(&a, &b).map_err(|error| EvalError::Refused(format!("error: {error:#}")))
     }
 
     /// The results in a file, or of a run.
@@ -96,8 +96,8 @@ impl Compare {
         path: &Path,
         settings: &Settings,
         interrupt: &Interrupt,
-    ) -> Result<Results, Trouble> {
-        let refused = |error: anyhow::Error| Trouble::Refused(explained(&error, path));
+    ) -> Result<Results, EvalError> {
+        let refused = |error: anyhow::Error| EvalError::Refused(explained(&error, path));
         if !is_scene(path) {
             if !self.with.is_empty() {
                 return Err(refused(anyhow::anyhow!("{}: --with is for scenes", path.display())));
@@ -109,14 +109,14 @@ impl Compare {
         let names = sim.recording().names().to_vec();
         let failed = |error: &dyn std::fmt::Display| {
             let place = path.display();
-            Trouble::Failed(format!("error: {error}\n --> {place}, run {which}\nnothing was compared"))
+            EvalError::Failed(format!("error: {error}\n --> {place}, run {which}\nnothing was compared"))
         };
         // both tables are held in memory
         let numbers = scene.duration / scene.output.interval * names.len() as f64;
         let too_many = || {
             anyhow::anyhow!("{}: too many rows to compare in memory; choose a larger `output.interval`", path.display())
         };
-        if numbers >= MOST_KEPT as f64 / 2.0 {
+        if numbers >= MAX_KEPT as f64 / 2.0 {
             return Err(refused(too_many()));
         }
         let progress = Progress::of(which, scene.duration);

@@ -56,7 +56,7 @@ pub struct Dynamics {
 }
 
 /// Lines of the input that are told of on standard error; the output tells of all.
-const MOST_TOLD: usize = 20;
+const MAX_TOLD: usize = 20;
 
 /// Why it ended early.
 enum End {
@@ -120,7 +120,7 @@ impl Dynamics {
                 Ok(line) if line.trim().is_empty() => continue,
                 Ok(line) => evaluate(&line, &mut mechanics, &columns),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    Err(Trouble::Line("this is not text in UTF-8".into(), None))
+                    Err(EvalError::Line("this is not text in UTF-8".into(), None))
                 }
                 Err(error) => {
                     out.flush().map_err(ended)?;
@@ -129,16 +129,16 @@ impl Dynamics {
             };
             let answer = answer.unwrap_or_else(|trouble| {
                 let (reason, column) = match trouble {
-                    Trouble::Line(reason, column) => {
+                    EvalError::Line(reason, column) => {
                         n_refused += 1;
                         (reason, column.map_or_else(String::new, |column| format!(":{column}")))
                     }
-                    Trouble::State(reason) => {
+                    EvalError::State(reason) => {
                         n_failed += 1;
                         (reason, String::new())
                     }
                 };
-                if n_refused + n_failed <= MOST_TOLD {
+                if n_refused + n_failed <= MAX_TOLD {
                     say!("error: {reason}\n --> {name}:{number}{column}");
                 }
                 serde_json::json!({"error": reason, "line": number}).to_string()
@@ -147,8 +147,8 @@ impl Dynamics {
         }
         out.flush().map_err(ended)?;
         let n = n_refused + n_failed;
-        let told = if n > MOST_TOLD {
-            format!("error: {n} lines have no answer; the first {MOST_TOLD} are told of above, all in the output")
+        let told = if n > MAX_TOLD {
+            format!("error: {n} lines have no answer; the first {MAX_TOLD} are told of above, all in the output")
         } else {
             String::new()
         };
@@ -161,7 +161,7 @@ impl Dynamics {
 }
 
 /// What is the matter with a line.
-enum Trouble {
+enum EvalError {
     /// It cannot be read; at which column, where that is known.
     Line(String, Option<usize>),
     /// It says a state for which there is no answer.
@@ -169,14 +169,14 @@ enum Trouble {
 }
 
 /// The answer to one line.
-fn evaluate(line: &str, mechanics: &mut Mechanics, columns: &[String]) -> Result<String, Trouble> {
+fn evaluate(line: &str, mechanics: &mut Mechanics, columns: &[String]) -> Result<String, EvalError> {
     let line = Line::read(line)?;
-    let refused = |reason: String| Trouble::Line(reason, None);
+    let refused = |reason: String| EvalError::Line(reason, None);
     let mut state = State::new(&line, mechanics).map_err(refused)?;
     let State { q, v, a, .. } = &mut state;
     mechanics.complete(q, v, a.as_deref_mut()).map_err(|error| refused(error.to_string()))?;
-    let answer = answer(mechanics, columns, &state).map_err(|error| Trouble::State(error.to_string()))?;
-    serde_json::to_string(&answer).map_err(|error| Trouble::State(error.to_string()))
+    let answer = answer(mechanics, columns, &state).map_err(|error| EvalError::State(error.to_string()))?;
+    serde_json::to_string(&answer).map_err(|error| EvalError::State(error.to_string()))
 }
 
 /// Says what of the scene plays no part.
@@ -234,7 +234,7 @@ struct Line {
 }
 
 impl Line {
-    fn read(line: &str) -> Result<Self, Trouble> {
+    fn read(line: &str) -> Result<Self, EvalError> {
         // a list would be taken for the fields in their order
         let found = match line.trim_start().chars().next() {
             Some('[') => Some("a list"),
@@ -244,7 +244,7 @@ impl Line {
         };
         if let Some(found) = found {
             let reason = format!("expected an object, such as {{\"position\": {{\"elbow\": 0.1}}}}, found {found}");
-            return Err(Trouble::Line(reason, None));
+            return Err(EvalError::Line(reason, None));
         }
         serde_json::from_str(line).map_err(|error| {
             let said = error.to_string();
@@ -257,7 +257,7 @@ impl Line {
             } else {
                 said.to_owned()
             };
-            Trouble::Line(reason, Some(error.column()))
+            EvalError::Line(reason, Some(error.column()))
         })
     }
 }

@@ -23,8 +23,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub use crate::results::MOST_KEPT;
-const MOST_DRAWN: f64 = 2e7;
+pub use crate::results::MAX_KEPT;
+const MAX_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.
 #[derive(Args)]
@@ -139,7 +139,7 @@ impl Run {
         self.check_output()?;
         let numbers = scene.duration / scene.output.interval * names.len() as f64;
         let (mut plot, mut report) = (self.plot.clone(), self.report.clone());
-        if self.out.is_none() && numbers < MOST_DRAWN {
+        if self.out.is_none() && numbers < MAX_DRAWN {
             plot.get_or_insert_with(|| default_name(&self.scene, "results.svg"));
             report.get_or_insert_with(|| default_name(&self.scene, "report.html"));
         }
@@ -147,7 +147,7 @@ impl Run {
         report.as_deref().map_or(Ok(()), crate::report::check_name)?;
         let ready = Ready { scene, lines, sim, names, out, plot, report };
         anyhow::ensure!(
-            !ready.keeps_rows() || numbers < MOST_KEPT as f64,
+            !ready.keeps_rows() || numbers < MAX_KEPT as f64,
             "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they go to the file as \
              they come, or choose a larger `output.interval`"
         );
@@ -302,7 +302,7 @@ impl Run {
             Err(error) => troubles.push(error),
         }
         if is_kept && results.is_none() {
-            let reason = format!("more than {MOST_KEPT} numbers: too many to draw; choose a larger `output.interval`");
+            let reason = format!("more than {MAX_KEPT} numbers: too many to draw; choose a larger `output.interval`");
             troubles.push(anyhow::anyhow!(reason));
         }
         // what one of the others cannot do must not keep back the rest

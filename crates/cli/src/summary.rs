@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Coordinates named in the text at most.
-const MOST_STATES: usize = 24;
+const MAX_STATES: usize = 24;
 
 /// Of what is moved, and of what is in play at all, an error of these parts says that the motion is another one.
 const HOPELESS: (f64, f64) = (0.05, 0.01);
@@ -251,7 +251,7 @@ impl Summary {
         let mut text = String::new();
         let states = &self.final_state.0;
         // a line that says that there is one more could as well say it
-        let shown = if states.len() <= MOST_STATES + 1 { states.len() } else { MOST_STATES };
+        let shown = if states.len() <= MAX_STATES + 1 { states.len() } else { MAX_STATES };
         for (name, value) in &states[..shown] {
             let _ = match value.abs() {
                 size if size < 1e6 => writeln!(text, "    {name:<30} {value:>20.12}"),

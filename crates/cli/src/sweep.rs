@@ -29,7 +29,7 @@ use table::{Contents, Table};
 use work::{Progress, fill};
 
 /// Points looked at, at most, for one that can be run.
-const MOST_TRIED: usize = 1000;
+const MAX_TRIED: usize = 1000;
 
 #[derive(Args)]
 #[command(
@@ -154,7 +154,7 @@ impl Sweep {
     /// reason, or where the scene itself cannot, there is nothing to sweep.
     fn channels(&self, grid: &Grid) -> Result<Vec<String>, String> {
         let last = grid.len() - 1;
-        let tried = grid.len().min(MOST_TRIED);
+        let tried = grid.len().min(MAX_TRIED);
         let evenly = (0..tried).map(|j| j * last / (tried - 1).max(1));
         let (mut names, mut reasons): (Vec<String>, Vec<Error>) = (Vec::new(), Vec::new());
         for (j, k) in [0, last, grid.middle()].into_iter().chain(evenly).enumerate() {

@@ -8,7 +8,7 @@ use crate::{Failure, Stats, System};
 
 /// Ends of a step, and the rise of the quadratures over it. See the [module](self).
 #[derive(Clone, Debug)]
-pub(crate) struct Chord {
+pub(crate) struct LinearInterpolant {
     n: usize,
     t: f64,
     h: f64,
@@ -18,12 +18,19 @@ pub(crate) struct Chord {
     pub quad: Vec<f64>,
 }
 
-crate::archive::archived!(Chord { n, t, h, y0, y1, quad }; fits |it| it.n <= it.y0.len());
+crate::archive::archived!(LinearInterpolant { n, t, h, y0, y1, quad }; fits |it| it.n <= it.y0.len());
 
-impl Chord {
+impl LinearInterpolant {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
-        Chord { n: n_max, t: 0.0, h: 0.0, y0: vec![0.0; n_max], y1: vec![0.0; n_max], quad: vec![0.0; n_quad] }
+        LinearInterpolant {
+            n: n_max,
+            t: 0.0,
+            h: 0.0,
+            y0: vec![0.0; n_max],
+            y1: vec![0.0; n_max],
+            quad: vec![0.0; n_quad],
+        }
     }
 
     /// The active dimension.

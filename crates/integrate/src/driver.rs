@@ -28,7 +28,8 @@ use crate::linear::Shortage;
 use crate::method::AnyStepper;
 use crate::options::{check_options, check_state};
 use crate::{
-    Attempt, Error, Failure, Fired, Form, Options, Restart, Sink, Slip, Stats, Stepper, System, Tolerance, Trouble,
+    Attempt, Error, EvalError, Failure, FiredEvent, Form, Options, Restart, Sink, Slip, Stats, Stepper, System,
+    Tolerance,
 };
 
 /// How a call of [`Driver::advance`] ended.
@@ -43,7 +44,7 @@ pub enum Outcome {
 }
 
 /// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
-const MOST_LANDINGS: usize = 12;
+const MAX_LANDINGS: usize = 12;
 
 /// How late a step of length `h` may end after a root: far below the tolerance, and below what Newton leaves open.
 fn late(t: f64, h: f64, rtol: f64) -> f64 {
@@ -101,7 +102,7 @@ pub struct Driver {
     f0: Vec<f64>,
     f1: Vec<f64>,
     slips: Vec<Slip>,
-    fired: Vec<Fired>,
+    fired: Vec<FiredEvent>,
     /// Events still allowed in quick succession, as of `tokens_t`; steps of the planned length since then; where the
     /// run began.
     tokens: f64,
@@ -369,8 +370,8 @@ impl Driver {
                     let factor = match failure {
                         Failure::Newton { factor } => factor.clamp(0.1, 0.9),
                         Failure::Singular { .. } => 0.5,
-                        Failure::NonFinite { .. } | Failure::System(Trouble::Retry) => 0.25,
-                        Failure::System(Trouble::Fatal { .. }) => 0.0,
+                        Failure::NonFinite { .. } | Failure::System(EvalError::Retry) => 0.25,
+                        Failure::System(EvalError::Fatal { .. }) => 0.0,
                     };
                     wanted = factor * h;
                     if !is_adaptive || wanted <= h_lost || wanted < f64::MIN_POSITIVE {
@@ -395,7 +396,7 @@ impl Driver {
         };
         self.collect_fired(system, landing.is_some());
         if time_event == Some(t_new) {
-            self.fired.push(Fired::Time);
+            self.fired.push(FiredEvent::Time);
         }
 
         // output from the interpolant, then the end of the step. A system that makes its own steps knows its loads and modes at their ends
@@ -494,7 +495,7 @@ impl Driver {
             (sum / n as f64).sqrt()
         };
         let exponent = self.stepper.error_exponent().unwrap_or(5.0);
-        let mut estimate = || -> Result<f64, Trouble> {
+        let mut estimate = || -> Result<f64, EvalError> {
             stats.n_rhs += 2;
             system.rhs(*t, y, f0)?;
             let (d0, d1) = (norm(y), norm(f0));
@@ -519,7 +520,7 @@ impl Driver {
         };
         match estimate() {
             Ok(h) if h > 0.0 => Ok(h),
-            Ok(_) | Err(Trouble::Retry) => Ok(1e-6 * rest),
+            Ok(_) | Err(EvalError::Retry) => Ok(1e-6 * rest),
             Err(trouble) => Err(self.failed(trouble.into(), 0.0)),
         }
     }
@@ -529,7 +530,7 @@ impl Driver {
         self.locator.consider_all();
         let mut search = self.land(system, h)?;
         let mut from = h;
-        for _ in 0..MOST_LANDINGS {
+        for _ in 0..MAX_LANDINGS {
             match search {
                 Search::Landed(target) if self.has_missed(system, target) => {
                     // a sign change that only the interpolant had has hidden those that follow it
@@ -625,7 +626,7 @@ impl Driver {
             let is_crossed = found.iter().all(|crossing| locator.is_crossed(crossing.index, g[crossing.index]));
             let past = if is_crossed { (-behind).min(target - low) } else { f64::INFINITY };
             // where rounding hides the root, the tolerance's share of the step is near enough
-            if past <= late || trial > 3 && past <= 1e3 * late || trial == MOST_LANDINGS {
+            if past <= late || trial > 3 && past <= 1e3 * late || trial == MAX_LANDINGS {
                 return Ok(Search::Landed(target));
             }
             if is_crossed {
@@ -663,7 +664,7 @@ impl Driver {
         for (index, &value) in self.g[..n_events].iter().enumerate() {
             let rising = value > 0.0;
             if self.locator.is_crossed(index, value) && counts(system.direction(index), rising) {
-                self.fired.push(Fired::Root { index, rising });
+                self.fired.push(FiredEvent::Root { index, rising });
             }
         }
         self.locator.advance(&self.g[..n_events]);
@@ -678,7 +679,7 @@ impl Driver {
     /// the run so far. Chatter and
     /// Zeno behaviour have an event in every step, and so many of them in a time that is nothing beside the run.
     fn spend_event(&mut self, h: f64) -> Result<(), Error> {
-        if self.fired.iter().all(|fired| *fired == Fired::Time) {
+        if self.fired.iter().all(|fired| *fired == FiredEvent::Time) {
             return Ok(());
         }
         let Options { event_rate: rate, event_burst: burst, .. } = self.options;
@@ -701,8 +702,8 @@ impl Driver {
     ) -> Result<(), Error> {
         for fired in &self.fired {
             match fired {
-                Fired::Time => self.stats.n_time_events += 1,
-                Fired::Root { .. } => self.stats.n_events += 1,
+                FiredEvent::Time => self.stats.n_time_events += 1,
+                FiredEvent::Root { .. } => self.stats.n_events += 1,
             }
         }
         let restart = system.switch(self.t, &mut self.y, &mut self.quad, &self.fired);
@@ -781,8 +782,8 @@ impl Driver {
             Failure::Newton { .. } => Error::Newton { t, h, is_controlled, state },
             Failure::Singular { column } => Error::Singular { t, h, column, state },
             Failure::NonFinite { component } => Error::NonFinite { t, h, component, state },
-            Failure::System(Trouble::Retry) => Error::System { t, h, code: None, state },
-            Failure::System(Trouble::Fatal { code }) => Error::System { t, h, code: Some(code), state },
+            Failure::System(EvalError::Retry) => Error::System { t, h, code: None, state },
+            Failure::System(EvalError::Fatal { code }) => Error::System { t, h, code: Some(code), state },
         }
     }
 }

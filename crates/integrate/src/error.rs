@@ -106,7 +106,7 @@ pub enum Error {
         /// Step that led to it.
         h: f64,
         /// The event.
-        event: crate::Fired,
+        event: crate::FiredEvent,
         /// Events without a step between them allowed per length of the run so far.
         rate: f64,
         /// Events allowed in quick succession.

@@ -6,7 +6,7 @@
 //!
 //! Order 1, stable for hλ in (−2, 0), linear interpolant. For comparison only.
 
-use crate::chord::{Chord, order_one};
+use crate::chord::{LinearInterpolant, order_one};
 use crate::rk4::evaluate;
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
@@ -14,7 +14,7 @@ use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 /// Explicit Euler. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Euler {
-    chord: Chord,
+    chord: LinearInterpolant,
     fresh: bool,
     k: Vec<f64>,
     /// Rates of the quadratures.
@@ -26,7 +26,7 @@ crate::archive::archived!(Euler { chord, fresh, k, r });
 impl Euler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
-        Euler { chord: Chord::new(n_max, n_quad), fresh: false, k: vec![0.0; n_max], r: vec![0.0; n_quad] }
+        Euler { chord: LinearInterpolant::new(n_max, n_quad), fresh: false, k: vec![0.0; n_max], r: vec![0.0; n_quad] }
     }
 }
 

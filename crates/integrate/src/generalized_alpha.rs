@@ -532,7 +532,7 @@ impl Stepper for GeneralizedAlpha {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Trouble;
+    use crate::EvalError;
     use crate::linear::Matrix;
 
     /// A pendulum-like joint whose friction depends on its own acceleration, with a smooth bristle and one quadrature:
@@ -573,7 +573,7 @@ mod tests {
             self.form
         }
 
-        fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+        fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
             let mut a = 0.0;
             for _ in 0..12 {
                 a -= Self::equation(t, y, a) / Self::d_a(y, a);
@@ -582,7 +582,7 @@ mod tests {
             Ok(())
         }
 
-        fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+        fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
             r.copy_from_slice(&[dy[0] - y[1], Self::equation(t, y, dy[1]), dy[2] - Self::bristle(y)]);
             Ok(())
         }
@@ -594,7 +594,7 @@ mod tests {
             dy: &[f64],
             df_dy: &mut Matrix,
             df_ddy: &mut Matrix,
-        ) -> Result<bool, Trouble> {
+        ) -> Result<bool, EvalError> {
             let (q, v, z, a) = (y[0], y[1], y[2], dy[1]);
             let speed = (v * v + 0.1).sqrt();
             #[rustfmt::skip]
@@ -611,7 +611,7 @@ mod tests {
             1
         }
 
-        fn quadratures(&mut self, _t: f64, y: &[f64], _dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+        fn quadratures(&mut self, _t: f64, y: &[f64], _dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
             rate[0] = y[1] * y[1];
             Ok(())
         }
@@ -738,11 +738,11 @@ mod tests {
             fn second_order(&self) -> usize {
                 1
             }
-            fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+            fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
                 dy.copy_from_slice(&[y[1], -1e12 * y[0], -1e8 * y[2]]);
                 Ok(())
             }
-            fn jacobian(&mut self, _t: f64, _y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+            fn jacobian(&mut self, _t: f64, _y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
                 jac.as_mut_slice().copy_from_slice(&[0.0, 1.0, 0.0, -1e12, 0.0, 0.0, 0.0, 0.0, -1e8]);
                 Ok(true)
             }

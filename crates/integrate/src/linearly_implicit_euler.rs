@@ -9,7 +9,7 @@
 //! changes within a step, such as those of a bristle that begins to slide, is another matter: nothing is iterated and nothing noticed.
 //! Linear interpolant. For comparison only.
 
-use crate::chord::{Chord, order_one};
+use crate::chord::{LinearInterpolant, order_one};
 use crate::linear::{Lu, Shortage};
 use crate::newton::Linearised;
 use crate::stepper::check_finite;
@@ -18,7 +18,7 @@ use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 /// One Newton step of backward Euler. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct LinearlyImplicitEuler {
-    chord: Chord,
+    chord: LinearInterpolant,
     /// f, then Δ, then the slope.
     f: Vec<f64>,
     is_set_up: bool,
@@ -32,7 +32,7 @@ impl LinearlyImplicitEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
         LinearlyImplicitEuler {
-            chord: Chord::new(n_max, n_quad),
+            chord: LinearInterpolant::new(n_max, n_quad),
             f: vec![0.0; n_max],
             is_set_up: false,
             linear: Linearised::new(n_max),

@@ -2,8 +2,8 @@
 
 use crate::control::Rule;
 use crate::{
-    Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, LinearlyImplicitEuler, MixedEuler, Own, Radau3, Radau5, Rk4,
-    Stats, Stepper, System, Tolerance, Trapezoidal,
+    Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, LinearlyImplicitEuler, MixedEuler, Radau3, Radau5, Rk4, Stats,
+    Stepper, System, SystemStep, Tolerance, Trapezoidal,
 };
 
 /// Which stepper.
@@ -87,7 +87,7 @@ pub(crate) enum AnyStepper {
     Radau3(Box<Radau3>),
     Radau5(Box<Radau5>),
     GeneralizedAlpha(Box<GeneralizedAlpha>),
-    Own(Own),
+    SystemStep(SystemStep),
 }
 
 impl AnyStepper {
@@ -108,7 +108,7 @@ impl AnyStepper {
             Method::GeneralizedAlpha { spectral_radius } => {
                 AnyStepper::GeneralizedAlpha(Box::new(GeneralizedAlpha::new(n_max, n_quad, spectral_radius)))
             }
-            Method::RealTime => AnyStepper::Own(Own::new(n_max, n_quad)),
+            Method::RealTime => AnyStepper::SystemStep(SystemStep::new(n_max, n_quad)),
         }
     }
 }
@@ -126,7 +126,7 @@ macro_rules! whichever {
             AnyStepper::Radau3($stepper) => $result,
             AnyStepper::Radau5($stepper) => $result,
             AnyStepper::GeneralizedAlpha($stepper) => $result,
-            AnyStepper::Own($stepper) => $result,
+            AnyStepper::SystemStep($stepper) => $result,
         }
     };
 }

@@ -11,7 +11,7 @@
 //! Order 1; stable however stiff z is by itself, but not where stiffness comes from x and z together. Linear interpolant. For
 //! comparison only.
 
-use crate::chord::{Chord, order_one};
+use crate::chord::{LinearInterpolant, order_one};
 use crate::linear::{Lu, Shortage};
 use crate::newton::{Iteration, Linearised};
 use crate::stepper::check_finite;
@@ -20,7 +20,7 @@ use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 /// Bristles implicit, the rest explicit. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct MixedEuler {
-    chord: Chord,
+    chord: LinearInterpolant,
     f: Vec<f64>,
     correction: Vec<f64>,
     is_set_up: bool,
@@ -34,7 +34,7 @@ impl MixedEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
         MixedEuler {
-            chord: Chord::new(n_max, n_quad),
+            chord: LinearInterpolant::new(n_max, n_quad),
             f: vec![0.0; n_max],
             correction: vec![0.0; n_max],
             is_set_up: false,

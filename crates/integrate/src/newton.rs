@@ -24,7 +24,7 @@ use crate::stepper::check_finite;
 use crate::{Failure, Form, Stats, System};
 
 /// Rates below this are as good as zero where rates are solved for, per second in the units of the unknowns.
-const LEAST_RATE: f64 = 1e-3;
+const MIN_RATE: f64 = 1e-3;
 
 /// J and M at one point. See the [module](self).
 #[derive(Clone, Debug)]
@@ -316,7 +316,7 @@ impl Linearised {
             outcome = self.improve_rates(system, t, y, dy, &mut defect[..n], lu, stats);
             let Ok(size) = outcome else { break };
             // rates that are all zero have no size of their own
-            let level = dy[n2..].iter().fold(LEAST_RATE, |level: f64, rate| level.max(rate.abs()));
+            let level = dy[n2..].iter().fold(MIN_RATE, |level: f64, rate| level.max(rate.abs()));
             // converged, or as far as round-off lets it; the mass form is linear
             let is_stalled = size <= 1e-9 * level && size >= 0.5 * size_old;
             if m == 0 || self.form == Form::Mass || size <= 1e-14 * level || is_stalled {

@@ -1,6 +1,6 @@
 //! Where a run's results go: a [`Sink`] is shown samples, steps and events as they happen.
 
-use crate::{Fired, System};
+use crate::{FiredEvent, System};
 
 /// Receives output. Every method may use the system, which still has the modes of the step it shows.
 pub trait Sink<S: System> {
@@ -16,7 +16,7 @@ pub trait Sink<S: System> {
     fn step(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64]) {}
 
     /// Events fired at t; the state is the one after `switch`.
-    fn event(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {}
+    fn event(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64], _fired: &[FiredEvent]) {}
 
     /// Whether the run is to end where it is; asked before every step, between attempts at it, and between its samples.
     fn is_stopped(&self) -> bool {
@@ -39,7 +39,7 @@ pub struct Trace {
     /// Quadratures at these times.
     pub quad: Vec<Vec<f64>>,
     /// Events, each with its time.
-    pub events: Vec<(f64, Fired)>,
+    pub events: Vec<(f64, FiredEvent)>,
 }
 
 impl Trace {
@@ -75,7 +75,7 @@ impl<S: System> Sink<S> for Trace {
         }
     }
 
-    fn event(&mut self, _system: &mut S, t: f64, _y: &[f64], _quad: &[f64], fired: &[Fired]) {
+    fn event(&mut self, _system: &mut S, t: f64, _y: &[f64], _quad: &[f64], fired: &[FiredEvent]) {
         self.events.extend(fired.iter().map(|&fired| (t, fired)));
     }
 }

@@ -3,26 +3,26 @@
 //! [`System::own_step`] makes the step; the interpolant is a straight line. An event is located on that line and landed on by a
 //! shorter step, as with any other stepper.
 
-use crate::chord::{Chord, order_one};
+use crate::chord::{LinearInterpolant, order_one};
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 
 /// A step made by the system itself. See the [module](self).
 #[derive(Clone, Debug)]
-pub struct Own {
-    chord: Chord,
+pub struct SystemStep {
+    chord: LinearInterpolant,
 }
 
-crate::archive::archived!(Own { chord });
+crate::archive::archived!(SystemStep { chord });
 
-impl Own {
+impl SystemStep {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
-        Own { chord: Chord::new(n_max, n_quad) }
+        SystemStep { chord: LinearInterpolant::new(n_max, n_quad) }
     }
 }
 
-impl Stepper for Own {
+impl Stepper for SystemStep {
     order_one!();
 
     fn restart(&mut self, n: usize) {
@@ -41,7 +41,7 @@ impl Stepper for Own {
         let n = self.chord.n();
         self.chord.begin(t, h, y);
         self.chord.quad.fill(0.0);
-        system.own_step(t, h, y, &mut self.chord.y1[..n], &mut self.chord.quad)?;
+        system.system_step(t, h, y, &mut self.chord.y1[..n], &mut self.chord.quad)?;
         check_finite(self.chord.end())?;
         Ok(Attempt::explicit(0.0))
     }

@@ -11,7 +11,7 @@
 //! A stepper owns its scratch, sized at construction for the largest dimension; `restart` sets the active one.
 
 use crate::linear::Shortage;
-use crate::{Stats, System, Trouble};
+use crate::{EvalError, Stats, System};
 
 /// Tolerances in force, per component.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,11 +94,11 @@ pub enum Failure {
         component: usize,
     },
     /// The system said so.
-    System(Trouble),
+    System(EvalError),
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<EvalError> for Failure {
+    fn from(trouble: EvalError) -> Self {
         Failure::System(trouble)
     }
 }

@@ -38,7 +38,7 @@ impl crate::archive::Archived for Form {
 
 /// Why a system could not be evaluated. Details (a joint, a margin) stay with the system, which the caller owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum EvalError {
     /// Not here, but a smaller step may do: the attempt is rejected.
     Retry,
     /// Not at all: the run ends with [`crate::Error::System`], which carries `code`.
@@ -68,7 +68,7 @@ impl crate::archive::Archived for Direction {
 
 /// Something that happened at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fired {
+pub enum FiredEvent {
     /// The time given by [`System::next_time_event`] is reached, exactly.
     Time,
     /// An event function has changed sign; the step ends just past the root.
@@ -159,7 +159,7 @@ pub trait System {
     fn dim(&self) -> usize;
 
     /// Right-hand side f(t, y) into `dy`; both have the active dimension. Implicit steppers do not call it in [`Form::Residual`].
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble>;
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError>;
 
     /// Largest number of active unknowns that `switch` may ask for.
     fn max_dim(&self) -> usize {
@@ -190,12 +190,12 @@ pub trait System {
     }
 
     /// Residual F(t, y, y') into `r`, for [`Form::Residual`].
-    fn residual(&mut self, _t: f64, _y: &[f64], _dy: &[f64], _r: &mut [f64]) -> Result<(), Trouble> {
-        Err(Trouble::Fatal { code: usize::MAX })
+    fn residual(&mut self, _t: f64, _y: &[f64], _dy: &[f64], _r: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal { code: usize::MAX })
     }
 
     /// ∂f/∂y into `jac`, every entry; `false` asks for finite differences.
-    fn jacobian(&mut self, _t: f64, _y: &[f64], _jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, _y: &[f64], _jac: &mut Matrix) -> Result<bool, EvalError> {
         Ok(false)
     }
 
@@ -207,7 +207,7 @@ pub trait System {
         _dy: &[f64],
         _df_dy: &mut Matrix,
         _df_ddy: &mut Matrix,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, EvalError> {
         Ok(false)
     }
 
@@ -250,7 +250,7 @@ pub trait System {
 
     /// Rates of the quadratures at (t, y) with y' = `dy`. Explicit steppers call it right after `rhs` at the same point; implicit ones at
     /// the stages of an accepted step, with the stage derivatives of the method, so that accelerations need not be solved for.
-    fn quadratures(&mut self, _t: f64, _y: &[f64], _dy: &[f64], _rate: &mut [f64]) -> Result<(), Trouble> {
+    fn quadratures(&mut self, _t: f64, _y: &[f64], _dy: &[f64], _rate: &mut [f64]) -> Result<(), EvalError> {
         Ok(())
     }
 
@@ -265,7 +265,7 @@ pub trait System {
     }
 
     /// Event functions into `g`.
-    fn events(&mut self, _t: f64, _y: &[f64], _g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, _y: &[f64], _g: &mut [f64]) -> Result<(), EvalError> {
         Ok(())
     }
 
@@ -291,12 +291,18 @@ pub trait System {
     /// put the state on the root exactly (`y[0] = 0.0`): a function that starts at zero is neither fired at once nor missed when it
     /// returns. Left below the ground, the ball crosses it upwards first, an event with [`Direction::Any`], and bounces lower than its
     /// depth are no events at all.
-    fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        _t: f64,
+        _y: &mut [f64],
+        _quad: &mut [f64],
+        _fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         Ok(Restart::unchanged(self.dim()))
     }
 
     /// Called after every accepted step, before the next. May change `y` (a new chart, a projection): `true` says so.
-    fn accepted(&mut self, _t: f64, _y: &mut [f64]) -> Result<bool, Trouble> {
+    fn accepted(&mut self, _t: f64, _y: &mut [f64]) -> Result<bool, EvalError> {
         Ok(false)
     }
 
@@ -312,7 +318,14 @@ pub trait System {
     fn slips(&mut self, _t: f64, _y: &[f64], _slips: &mut [Slip]) {}
 
     /// One step of the system's own fixed-step method, for [`crate::Method::RealTime`].
-    fn own_step(&mut self, _t: f64, _h: f64, _y: &[f64], _y_new: &mut [f64], _quad: &mut [f64]) -> Result<(), Trouble> {
-        Err(Trouble::Fatal { code: usize::MAX })
+    fn system_step(
+        &mut self,
+        _t: f64,
+        _h: f64,
+        _y: &[f64],
+        _y_new: &mut [f64],
+        _quad: &mut [f64],
+    ) -> Result<(), EvalError> {
+        Err(EvalError::Fatal { code: usize::MAX })
     }
 }

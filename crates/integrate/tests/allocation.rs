@@ -1,7 +1,9 @@
 //! A step does not allocate: not with any stepper, not in any form, not at events, not when the dimension changes.
 
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{Control, Driver, Fired, Form, Method, Options, Restart, Sink, Sparsity, System, Trouble};
+use bristle_integrate::{
+    Control, Driver, EvalError, FiredEvent, Form, Method, Options, Restart, Sink, Sparsity, System,
+};
 use std::alloc::{GlobalAlloc, Layout, System as SystemAllocator};
 use std::cell::Cell;
 
@@ -71,7 +73,7 @@ impl System for Changing {
         Some(&self.sparsity[usize::from(self.has_companion)])
     }
 
-    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         self.rhs(t, y, r)?;
         r.iter_mut().zip(dy).for_each(|(r, dy)| *r = dy - *r);
         Ok(())
@@ -84,7 +86,7 @@ impl System for Changing {
         _dy: &[f64],
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, EvalError> {
         let n = y.len();
         self.jacobian(t, y, df_dy)?;
         df_ddy.clear();
@@ -95,7 +97,7 @@ impl System for Changing {
         Ok(self.analytic)
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         (dy[0], dy[1]) = (y[1], -y[0].sin());
         if self.has_companion {
             dy[2] = -10.0 * (y[2] - y[0]);
@@ -103,7 +105,7 @@ impl System for Changing {
         Ok(())
     }
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         jac.clear();
         jac[(0, 1)] = 1.0;
         jac[(1, 0)] = -y[0].cos();
@@ -118,7 +120,7 @@ impl System for Changing {
         1
     }
 
-    fn quadratures(&mut self, _t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+    fn quadratures(&mut self, _t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
         rate[0] = y[1] * dy[1];
         Ok(())
     }
@@ -127,7 +129,7 @@ impl System for Changing {
         1
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = y[0];
         Ok(())
     }
@@ -136,8 +138,14 @@ impl System for Changing {
         Some(t.floor() + 1.0)
     }
 
-    fn switch(&mut self, _t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
-        if fired.contains(&Fired::Time) {
+    fn switch(
+        &mut self,
+        _t: f64,
+        y: &mut [f64],
+        _quad: &mut [f64],
+        fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
+        if fired.contains(&FiredEvent::Time) {
             return Ok(Restart::unchanged(self.dim()));
         }
         self.n_switched += 1;

@@ -1,14 +1,14 @@
-//! What a machine remembers between steps, as bytes: modes, charts, what acts at present, where Newton starts.
+//! State of a machine between steps as bytes: modes, charts, inputs, start values of Newton.
 //!
-//! Every field of [`Machine`] is named here: what a step finds in place from the step before belongs into the archive, what
-//! each evaluation makes anew does not. Bytes restore a machine that was compiled from the same description.
+//! This module names every field of [`Machine`]. A field that a step reads from the step before belongs to the archive;
+//! a field that each evaluation computes does not. The bytes restore a machine compiled from the same description.
 
-// sizes and places in files of others
+// sizes and indices come from files of unknown origin
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use super::kinks::Kink;
-use super::machine::{Counters, Driven, Machine, ModeChange, NearJam, Stiff, UnconvergedLoad};
-use super::rest::Touched;
+use super::machine::{Counters, Machine, ModeChange, NearJam, PrescribedJoint, Stiff, UnconvergedLoad};
+use super::transition::ContactEvent;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
 use crate::signal::Piece;
@@ -21,21 +21,21 @@ const MODES: [Mode; 3] = [Mode::Stuck, Mode::Forward, Mode::Backward];
 impl Archived for Machine {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self {
-            // settings, and what follows from the description
+            // settings, and data that follow from the description
             compiled: _,
             formulation: _,
             free: _,
             joint_of: _,
             turning: _,
             motion_step: _,
-            motion_share: _,
+            motion_phase: _,
             motion_angle: _,
             is_controlled: _,
             kinks: _,
             kink: _,
             kink_inertia: _,
-            pressed: _,
-            tied: _,
+            reaction_loaded: _,
+            coupling_constraints: _,
             accuracy: _,
             // scratch of one evaluation
             work: _,
@@ -50,27 +50,27 @@ impl Archived for Machine {
             is_impulsive: _,
             reduction: _,
             failure: _,
-            aside: _,
-            kept: _,
-            // memory
+            saved: _,
+            checkpoint_bytes: _,
+            // state
             leaving,
             armed,
             is_any_unarmed,
             q_ref,
             active,
-            ties,
-            tie_effort,
-            led,
+            constraints,
+            constraint_force,
+            prescribed_contacts,
             backward,
             x,
-            held,
+            locked,
             is_stuck,
-            driven,
+            prescribed,
             mode,
             slack,
             heading,
             kink_speed,
-            seen,
+            load_kinks,
             piece,
             next_corner,
             xi,
@@ -88,26 +88,28 @@ impl Archived for Machine {
             force,
             rows,
             b,
-            warm,
+            predictor,
             known,
             counters,
             near_jams,
             stiff,
             bent,
-            overbent,
+            overdeflected,
             unconverged_loads,
             rest,
             before,
             changes,
             real_time,
         } = self;
-        for list in [q_ref, tie_effort, slack, heading, kink_speed, xi, v, tau, a, q, friction, load, integral, kappa] {
+        for list in
+            [q_ref, constraint_force, slack, heading, kink_speed, xi, v, tau, a, q, friction, load, integral, kappa]
+        {
             list.archive(archive);
         }
         for list in [b, x, bent] {
             list.archive(archive);
         }
-        for Kink { way, size, position, parts, at, noise, is_near, segment } in seen {
+        for Kink { way, size, position, parts, at, noise, is_near, segment } in load_kinks {
             way.iter_mut().chain(parts).for_each(|part| part.archive(archive));
             size.archive(archive);
             position.archive(archive);
@@ -120,12 +122,12 @@ impl Archived for Machine {
         armed.archive(archive);
         is_any_unarmed.archive(archive);
         archive.list(active);
-        ties.archive(archive);
-        held.archive(archive);
-        led.archive(archive);
+        constraints.archive(archive);
+        locked.archive(archive);
+        prescribed_contacts.archive(archive);
         backward.archive(archive);
         is_stuck.archive(archive);
-        for Driven { joint: _, v: _, drive: _, effort, jerk, jump: _ } in driven {
+        for PrescribedJoint { joint: _, v: _, drive: _, effort, jerk, jump: _ } in prescribed {
             effort.archive(archive);
             jerk.archive(archive);
         }
@@ -149,7 +151,7 @@ impl Archived for Machine {
             parts.archive(archive);
             *row = Motion::from_array(parts);
         }
-        warm.archive(archive);
+        predictor.archive(archive);
         known.archive(archive);
         counters.archive(archive);
         archive.list(near_jams);
@@ -164,10 +166,10 @@ impl Archived for Machine {
             number.archive(archive);
             *contact = number.checked_sub(1);
         }
-        overbent.archive(archive);
+        overdeflected.archive(archive);
         archive.list(unconverged_loads);
-        for touched in &mut rest.touched {
-            archive.choice(touched, &[Touched::No, Touched::ComesToRest, Touched::BreaksAway]);
+        for contact_event in &mut rest.contact_event {
+            archive.choice(contact_event, &[ContactEvent::No, ContactEvent::ComesToRest, ContactEvent::BreaksAway]);
         }
         rest.open.archive(archive);
         rest.was_open.archive(archive);
@@ -182,36 +184,36 @@ impl Archived for Machine {
 }
 
 impl Machine {
-    /// Whether what was read as numbers of velocities, joints and contacts are such.
+    /// Whether all indices of velocities, joints and contacts are in range.
     fn fits(&self) -> bool {
         let (n_v, n_contacts) = (self.v.len(), self.mode.len());
         let near_jams = self.near_jams.iter().map(|at| at.contact);
         let contacts = near_jams.chain(self.unconverged_loads.iter().map(|at| at.contact));
-        let contacts = contacts.chain(self.overbent.iter().map(|at| at.1));
+        let contacts = contacts.chain(self.overdeflected.iter().map(|at| at.1));
         let mut contacts = contacts.chain(self.changes.iter().map(|at| at.contact));
         self.active.windows(2).all(|pair| pair[0] < pair[1])
             && self.active.last().is_none_or(|&last| last < n_v)
             && contacts.all(|c| c < n_contacts)
-            && self.stiff.is_none_or(|at| at.joint < self.held.len() && at.contact.is_none_or(|c| c < n_contacts))
-            && self.ties.fits(&self.active)
+            && self.stiff.is_none_or(|at| at.joint < self.locked.len() && at.contact.is_none_or(|c| c < n_contacts))
+            && self.constraints.fits(&self.active)
     }
 }
 
 impl Machine {
-    /// Remembers what it is, for [`Machine::put_back`].
-    pub(crate) fn keep(&mut self) {
-        let mut bytes = std::mem::take(&mut self.kept);
+    /// Saves the state for [`Machine::rollback`].
+    pub(crate) fn checkpoint(&mut self) {
+        let mut bytes = std::mem::take(&mut self.checkpoint_bytes);
         bytes.clear();
         let mut archive = Archive::writing(bytes);
         self.archive(&mut archive);
-        self.kept = archive.into_bytes();
+        self.checkpoint_bytes = archive.into_bytes();
     }
 
-    /// What has begun since [`Machine::keep`] was refused: the machine is what it was.
-    pub(crate) fn put_back(&mut self) {
-        let bytes = std::mem::take(&mut self.kept);
+    /// Restores the state of the last [`Machine::checkpoint`] after an operation was refused.
+    pub(crate) fn rollback(&mut self) {
+        let bytes = std::mem::take(&mut self.checkpoint_bytes);
         self.archive(&mut Archive::reading(&bytes));
-        self.kept = bytes;
+        self.checkpoint_bytes = bytes;
     }
 }
 

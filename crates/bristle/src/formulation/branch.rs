@@ -1,34 +1,34 @@
 //! The solution of (1) that is continuous from zero friction, by continuation in the friction: where it ends the
 //! machine jams.
 //!
-//! With s from 0 to 1 the share of the friction that acts, T the coordinates' dependence on the unknowns (a = T a_u)
-//! and P = S + s κ n̂ as in `implicit`:
+//! With s from 0 to 1 the fraction of the friction that acts, T the dependence of all coordinates on the unknowns
+//! (a = T a_u) and P = S + s κ n̂ as in `implicit`:
 //!
 //! ```text
 //! G(a, s) = Tᵀ (τ − M a − c − s κ N(f(a))) = 0            −∂G/∂a = J = Tᵀ M_P T            −∂G/∂s = F = Tᵀ κ N
 //! ```
 //!
-//! At s = 0 there is one solution, and det J > 0. The curve G = 0 is followed along its arc, predictor along the
-//! tangent, corrector in the plane across it:
+//! At s = 0 the solution is unique, and det J > 0. Pseudo-arclength continuation follows the curve G = 0: predictor
+//! along the tangent, corrector in the hyperplane normal to it:
 //!
 //! ```text
 //! (J  F) t = 0,  sign t_s = sign det J             ( J   F  ) (δa)   (G)
 //!                                                  ( t_aᵀ t_s) (δs) = (0)
 //! ```
 //!
-//! As long as det J > 0 the curve runs towards more friction and the first point with s = 1 is the solution. It may
-//! end before: at a **fold**, where det J = 0 and the curve turns back (the Painlevé paradox), or because
-//! accelerations grow beyond all bounds. Beyond a fold the curve is followed on, to tell whether other accelerations
-//! satisfy the equations: on this curve, which for one bearing is all there is.
+//! While det J > 0 the curve runs towards more friction, and the first point with s = 1 is the solution. It may end
+//! before: at a **fold**, where det J = 0 and the curve turns back (the Painlevé paradox), or because accelerations
+//! grow without bound. Beyond a fold the continuation goes on, to find whether other accelerations satisfy the
+//! equations: on this curve, which for one bearing contains all solutions.
 //!
-//! **Whose fault.** At the end t_a is the direction u in which inertia and friction cancel: 0 = uᵀ J u = uᵀ M u + Σ
-//! u_i s κ_i n̂_iᵀ δf_i(u). The bearings with negative terms are named, the most negative first.
+//! **Which bearings.** At the end t_a is the direction u in which inertia and friction cancel: 0 = uᵀ J u = uᵀ M u + Σ
+//! u_i s κ_i n̂_iᵀ δf_i(u). The error names the bearings with negative terms, the most negative first.
 //!
 //! **Determinant, not pivots.** The recursion of `implicit` needs D_i > 0 in every joint, tips first: D_i is the
-//! pivot with all joints towards the base locked. It may pass through zero and be negative while det J = Π D_i > 0, D
-//! of a joint towards the base changing its sign through infinity at the same point: a tip that would jam on a locked
-//! base need not jam on one that gives way. There, and where couplings make the difference, J is factored as a dense
-//! matrix with pivoting: O(n³), and nowhere else.
+//! pivot with all joints towards the base locked. It may pass through zero and be negative while det J = Π D_i > 0: D
+//! of a joint towards the base then changes its sign through infinity at the same point. A tip that jams on a locked
+//! base need not jam on a movable one. There, and where couplings matter, J is factored as a dense matrix with
+//! pivoting: O(n³), and nowhere else.
 
 use super::machine::{Failure, Machine, TIGHT};
 use bristle_integrate::linear::Lu;
@@ -36,43 +36,43 @@ use bristle_multibody::spatial::Motion;
 use bristle_multibody::{axis_row, mass_rows, rnea, rnea_rate};
 use nalgebra::DMatrix;
 
-/// Corrections at most: of Newton at given s, and of the corrector, whose starts are near.
+/// Limit of the corrections: of Newton at given s, and of the corrector, which starts near the curve.
 const MAX_CORRECTIONS: usize = 40;
 const MAX_NEAR: usize = 8;
 
-/// Residual to which the curve is followed.
+/// Relative residual of the points on the curve.
 const ROUGH: f64 = 1e-9;
 
-/// First step along the curve, and the least; the arc is measured in s and in accelerations relative to the largest
-/// at its beginning. Where N = 0 the curve has a corner, and no step is too short for its angle: the least one goes
-/// round it.
+/// First and smallest step along the curve. The arc length is measured in s and in accelerations relative to the
+/// largest one at its beginning. Where N = 0 the curve has a corner whose angle no short step reduces: the smallest
+/// step passes it.
 const FIRST_STEP: f64 = 1.0 / 16.0;
-const LEAST_STEP: f64 = 1e-9;
+const MIN_STEP: f64 = 1e-9;
 
 /// Largest step relative to the distance from the origin.
 const LARGEST_STEP: f64 = 0.25;
 
-/// Steps along the curve at most, and the accelerations at which they have grown beyond all bounds.
+/// Limit of the steps along the curve, and of the relative accelerations, beyond which they count as unbounded.
 const MAX_STEPS: usize = 4000;
 const INFINITE: f64 = 1e6;
 
-/// det J as a part of what it is without friction: less than this is a jam. Where friction grows exactly as fast as
-/// inertia, accelerations grow until the residual is small in proportion: no solution.
-const LEAST_DETERMINANT: f64 = 1e-6;
+/// Smallest det J relative to its value without friction: a smaller one is a jam. Where friction grows exactly as
+/// fast as inertia, accelerations grow until the relative residual is small, although there is no solution.
+const MIN_DETERMINANT: f64 = 1e-6;
 
-/// Least cosine between the tangents at both ends of a step, and that from which the next may be longer.
-const LEAST_COSINE: f64 = 0.9;
+/// Smallest cosine between the tangents at both ends of a step, and the cosine above which the next step may be longer.
+const MIN_COSINE: f64 = 0.9;
 const STRAIGHT: f64 = 0.99;
 
-/// Bearings with less than this share of the most negative term are not named.
+/// Bearings with less than this fraction of the most negative term are not named.
 const NAMED: f64 = 0.1;
 
-/// Why no accelerations are found.
+/// Reason why no accelerations exist on the branch.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Jam {
-    /// The bearings whose friction cancels inertia, most of it first.
+    /// The bearings whose friction cancels inertia, largest contribution first.
     pub contacts: Vec<usize>,
-    /// Share of the friction at which the branch ends.
+    /// Fraction of the friction at which the branch ends.
     pub share: f64,
     /// Whether accelerations on another branch satisfy the equations.
     pub has_others: bool,
@@ -83,8 +83,8 @@ pub(crate) struct Jam {
 pub(super) struct Branch {
     /// M_P; `n_v` × `n_v`.
     mass: DMatrix<f64>,
-    /// Factors of J; the sign of its determinant, 0 where that is next to nothing, and the logarithm of its size
-    /// without friction.
+    /// Factors of J; the sign of its determinant, 0 where it is negligible, and the logarithm of its magnitude without
+    /// friction.
     lu: Lu,
     is_regular: bool,
     sign: f64,
@@ -101,7 +101,7 @@ pub(super) struct Branch {
     t: Vec<f64>,
     y_next: Vec<f64>,
     t_next: Vec<f64>,
-    /// Size of the terms of (1), and of those of G; `n_v` + 1.
+    /// Magnitudes of the terms of (1), and of those of G; `n_v` + 1.
     size: Vec<f64>,
     scale: Vec<f64>,
 }
@@ -130,8 +130,7 @@ impl Branch {
 }
 
 impl Machine {
-    /// Dense Newton from the accelerations in `a`, then, if that does not end where det J > 0, the branch from zero
-    /// friction.
+    /// Dense Newton from the accelerations in `a`; if it does not end where det J > 0, the branch from zero friction.
     pub(super) fn solve_densely(&mut self, accuracy: f64) -> Result<(), Failure> {
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
         let is_near = matches!(self.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
@@ -140,7 +139,7 @@ impl Machine {
         found
     }
 
-    /// Newton with all of the friction, det J compared with that without.
+    /// Newton with the full friction; compares det J with its value without friction.
     fn newton_near(&mut self, at: &mut Branch, accuracy: f64) -> Result<bool, Failure> {
         self.imbalance(at, 1.0)?;
         self.factor_densely(at, 0.0)?;
@@ -155,7 +154,8 @@ impl Machine {
         found
     }
 
-    /// G, F and J at the accelerations in `a`; the largest part of G relative to its terms. Leaves reactions and loads.
+    /// G, F and J at the accelerations in `a`; the largest component of G relative to its terms. Leaves reactions and
+    /// loads.
     fn linearise(&mut self, at: &mut Branch, s: f64) -> Result<f64, Failure> {
         self.imbalance(at, s)?;
         self.factor_densely(at, s)?;
@@ -163,11 +163,11 @@ impl Machine {
         at.scale[..n].fill(0.0);
         for i in 0..self.v.len() {
             let size = (0..self.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.a[j]).abs());
-            self.ties.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
+            self.constraints.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
         }
         let relative = |(g, size): (&f64, &f64)| if *g == 0.0 { 0.0 } else { g.abs() / size };
         let left = at.g[..n].iter().zip(&at.scale[..n]).map(relative);
-        // a NaN stands out
+        // a NaN propagates
         let left = left.fold(0.0, |most: f64, left| if left > most || left.is_nan() { left } else { most });
         if !left.is_finite() {
             return Err(bristle_multibody::Error::NonFinite { function: "newton" }.into());
@@ -175,7 +175,7 @@ impl Machine {
         Ok(left)
     }
 
-    /// G and F, and the sizes of the terms of (1), at the accelerations in `a`. Leaves reactions and loads.
+    /// G and F, and the magnitudes of the terms of (1), at the accelerations in `a`. Leaves reactions and loads.
     fn imbalance(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
         let n = self.active.len();
         let Self { compiled, work, q, v, still, is_impulsive, a, b, x, tau, force, load, kappa, .. } = self;
@@ -187,10 +187,10 @@ impl Machine {
             *b = tau[i] - required[i];
             at.size[i] = tau[i].abs() + required[i].abs();
         }
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
-            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
             let friction = kappa[c] * load[c];
             x[contact.v] += friction;
             b[contact.v] -= s * friction;
@@ -199,7 +199,7 @@ impl Machine {
         at.g[..n].fill(0.0);
         at.f[..n].fill(0.0);
         for i in 0..b.len() {
-            for (k, c) in self.ties.made_of(i) {
+            for (k, c) in self.constraints.made_of(i) {
                 at.g[k] += c * b[i];
                 at.f[k] += c * x[i];
             }
@@ -207,20 +207,20 @@ impl Machine {
         Ok(())
     }
 
-    /// M_P and the factors of J, by the reactions found last.
+    /// M_P and the factors of J for the reactions found last.
     fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
         let n = self.active.len();
         self.load_rows(s);
-        let Self { compiled, work, q, rows, counters, ties, .. } = self;
+        let Self { compiled, work, q, rows, counters, constraints, .. } = self;
         mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
         counters.n_sweeps += 1;
         let matrix = at.lu.matrix_mut(n);
         matrix.clear();
         let n_v = at.mass.nrows();
         for i in 0..n_v {
-            for (r, t_r) in ties.made_of(i) {
+            for (r, t_r) in constraints.made_of(i) {
                 for j in 0..n_v {
-                    ties.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
+                    constraints.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
                 }
             }
         }
@@ -229,7 +229,7 @@ impl Machine {
         if s == 0.0 {
             at.log_unloaded = log;
         }
-        at.sign = if at.is_regular && log - at.log_unloaded > LEAST_DETERMINANT.ln() { sign } else { 0.0 };
+        at.sign = if at.is_regular && log - at.log_unloaded > MIN_DETERMINANT.ln() { sign } else { 0.0 };
         Ok(())
     }
 
@@ -240,7 +240,7 @@ impl Machine {
         let mut before = f64::INFINITY;
         for k in 0..MAX_CORRECTIONS {
             let left = self.linearise(at, s)?;
-            // no further: what is left is rounding
+            // no further progress: the residual is rounding
             if left <= accuracy || k > 6 && left <= 1e3 * accuracy && left >= 0.5 * before {
                 return Ok(at.is_regular);
             }
@@ -251,16 +251,17 @@ impl Machine {
             at.lu.solve(&mut at.g[..n]);
             self.counters.n_substitutions += 1;
             self.active.iter().zip(&at.g).for_each(|(&i, x)| self.a[i] += x);
-            self.ties.rates(&mut self.a);
+            self.constraints.rates(&mut self.a);
         }
         Ok(false)
     }
 
-    /// From no friction along the curve; accelerations are those at s = 1, or those before friction where it ends.
+    /// Follows the curve from zero friction; leaves the accelerations at s = 1, or those without friction if the
+    /// curve ends.
     fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
-        // any will do: at s = 0 the equations are linear
+        // the start is arbitrary: at s = 0 the equations are linear
         self.active.iter().for_each(|&i| self.a[i] = 0.0);
-        self.ties.rates(&mut self.a);
+        self.constraints.rates(&mut self.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
             let joint = self.active.first().map_or(0, |&i| self.joint_of[i]);
             let joint = self.compiled.model.joint_names[joint].clone();
@@ -269,24 +270,24 @@ impl Machine {
         self.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.a[i]);
         if let Some(jam) = self.walk_on(at, accuracy)? {
             self.active.iter().zip(&at.start).for_each(|(&i, start)| self.a[i] = *start);
-            self.ties.rates(&mut self.a);
-            // loads to go by where this was a trial
+            self.constraints.rates(&mut self.a);
+            // loads for the next selection, if this was a trial
             self.imbalance(at, 0.0)?;
             return Err(Failure::Jam(jam));
         }
         Ok(())
     }
 
-    /// The walk itself, from the solution at s = 0; the jam, if it ends before s = 1.
+    /// The continuation itself, from the solution at s = 0; the jam, if the branch ends before s = 1.
     fn walk_on(&mut self, at: &mut Branch, accuracy: f64) -> Result<Option<Jam>, Failure> {
         let n = self.active.len();
-        // the beginning, its tangent (−J⁻¹ F, 1), and the measure of accelerations
+        // the first point, its tangent (−J⁻¹ F, 1), and the scale of accelerations
         at.lu.solve(&mut at.f[..n]);
         let largest = |list: &[f64]| list.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
         let accelerations = self.active.iter().map(|&i| self.a[i].abs()).fold(0.0, f64::max);
         let scale = accelerations.max(largest(&at.f[..n]));
         if scale == 0.0 {
-            // no accelerations, no loads
+            // without accelerations there are no loads
             at.t_next.fill(0.0);
             let is_found = self.newton_densely(at, 1.0, accuracy)?;
             return if is_found { Ok(None) } else { self.jam(at, 1.0).map(Some) };
@@ -300,22 +301,22 @@ impl Machine {
         let mut h = FIRST_STEP;
         let mut fold: Option<Jam> = None;
         for _ in 0..MAX_STEPS {
-            let (s, is_least) = (at.y[n], h <= LEAST_STEP);
+            let (s, is_least) = (at.y[n], h <= MIN_STEP);
             let accepted = self.try_step(at, scale, h, is_least)?;
             if !accepted {
                 if is_least {
                     break;
                 }
-                h = (0.5 * h).max(LEAST_STEP);
+                h = (0.5 * h).max(MIN_STEP);
                 continue;
             }
-            // through s = 1: the solution, or another one
+            // s = 1: the solution, or another one
             if at.y_next[n] >= 1.0 {
                 let along = (1.0 - s) / (at.y_next[n] - s);
                 for (k, &i) in self.active.iter().enumerate() {
                     self.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
                 }
-                self.ties.rates(&mut self.a);
+                self.constraints.rates(&mut self.a);
                 let is_solution = self.newton_densely(at, 1.0, accuracy)?;
                 if let Some(jam) = &mut fold {
                     jam.has_others = is_solution && at.sign != 0.0;
@@ -327,15 +328,15 @@ impl Machine {
                 if is_least {
                     break;
                 }
-                h = (0.5 * h).max(LEAST_STEP);
+                h = (0.5 * h).max(MIN_STEP);
                 continue;
             }
             if fold.is_none() && at.sign <= 0.0 {
-                // t_s changes about linearly: s rises to so much on the way, perhaps to 1
+                // t_s is nearly linear: s rises by so much on the way, perhaps to 1
                 let (t, t_next) = (at.t[n], at.t_next[n].min(0.0));
                 let rise = 0.5 * h * t * t / (t - t_next);
                 if s + 1.5 * rise >= 1.0 && !is_least {
-                    h = (0.5 * h).max(LEAST_STEP);
+                    h = (0.5 * h).max(MIN_STEP);
                     continue;
                 }
                 let share = at.y_next[n];
@@ -360,8 +361,8 @@ impl Machine {
         Ok(fold)
     }
 
-    /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is good enough. The least step
-    /// is if it ends on the curve.
+    /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is acceptable. The smallest step
+    /// is acceptable if it ends on the curve.
     fn try_step(&mut self, at: &mut Branch, scale: f64, h: f64, is_least: bool) -> Result<bool, Failure> {
         let n = self.active.len();
         for k in 0..=n {
@@ -370,7 +371,7 @@ impl Machine {
         let (mut moved, mut is_on_curve) = (0.0, false);
         for _ in 0..MAX_NEAR {
             self.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.a[i] = scale * y);
-            self.ties.rates(&mut self.a);
+            self.constraints.rates(&mut self.a);
             let s = at.y_next[n];
             is_on_curve = self.linearise(at, s)? <= ROUGH;
             self.border(at, scale);
@@ -383,7 +384,7 @@ impl Machine {
                 }
                 break;
             }
-            // the correction, in the plane across the tangent
+            // the correction, in the hyperplane normal to the tangent
             at.g[n] = 0.0;
             at.bordered.solve(&mut at.g[..=n]);
             at.y_next[..=n].iter_mut().zip(&at.g).for_each(|(y, x)| *y += x);
@@ -395,7 +396,7 @@ impl Machine {
         if !is_on_curve {
             return Ok(false);
         }
-        // the tangent there
+        // the tangent at the new point
         at.t_next[..n].fill(0.0);
         at.t_next[n] = 1.0;
         at.bordered.solve(&mut at.t_next[..=n]);
@@ -403,18 +404,20 @@ impl Machine {
         if at.t_next[n] * at.sign < 0.0 {
             at.t_next[..=n].iter_mut().for_each(|t| *t = -*t);
         }
-        Ok(is_least || dot(&at.t[..=n], &at.t_next[..=n]) >= LEAST_COSINE)
+        Ok(is_least || dot(&at.t[..=n], &at.t_next[..=n]) >= MIN_COSINE)
     }
 
-    /// The matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
+    /// The bordered matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
     fn border(&self, at: &mut Branch, scale: f64) {
         let (n, n_v) = (self.active.len(), at.mass.nrows());
         let matrix = at.bordered.matrix_mut(n + 1);
         matrix.clear();
         for i in 0..n_v {
-            for (r, t_r) in self.ties.made_of(i) {
+            for (r, t_r) in self.constraints.made_of(i) {
                 for j in 0..n_v {
-                    self.ties.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += scale * t_r * at.mass[(i, j)] * t_c);
+                    self.constraints
+                        .made_of(j)
+                        .for_each(|(c, t_c)| matrix[(r, c)] += scale * t_r * at.mass[(i, j)] * t_c);
                 }
             }
         }
@@ -425,15 +428,15 @@ impl Machine {
         matrix[(n, n)] = at.t[n];
     }
 
-    /// The jam at the end of the branch, at the reactions found last: u is the acceleration part of `t_next`.
+    /// The jam at the end of the branch, for the reactions found last: u is the acceleration part of `t_next`.
     fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
         self.x.fill(0.0);
         self.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
-        for driven in &self.driven {
-            self.x[driven.v] = 0.0;
+        for prescribed in &self.prescribed {
+            self.x[prescribed.v] = 0.0;
         }
-        self.ties.rates(&mut self.x);
-        // M_P u − M u: what friction adds
+        self.constraints.rates(&mut self.x);
+        // M_P u − M u: the contribution of friction
         self.load_rows(share);
         let Self { compiled, work, q, rows, x, .. } = self;
         mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
@@ -451,44 +454,43 @@ impl Machine {
         let g = &at.g;
         let term = |c: usize| g[compiled.contacts[c].v];
         let is_loaded = |c: &usize| self.kappa[*c] != 0.0;
-        let most = self.pressed.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
+        let most = self.reaction_loaded.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
         let mut contacts: Vec<usize> =
-            self.pressed.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
+            self.reaction_loaded.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
         contacts.sort_by(|&a, &b| term(a).total_cmp(&term(b)));
         Ok(Jam { contacts, share, has_others: false })
     }
 
-    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the jerks that
-    /// are given).
+    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the given jerks).
     pub(super) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
         let n = self.active.len();
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
         self.x.fill(0.0);
-        for driven in &self.driven {
-            self.x[driven.v] = driven.jerk;
+        for prescribed in &self.prescribed {
+            self.x[prescribed.v] = prescribed.jerk;
         }
-        self.ties.rates(&mut self.x);
+        self.constraints.rates(&mut self.x);
         self.effort_rates(t);
-        let Self { compiled, work, q, v, a, b, x, force, kappa, ties, .. } = self;
+        let Self { compiled, work, q, v, a, b, x, force, kappa, constraints, .. } = self;
         let required = rnea_rate(&compiled.model, work, q, v, a, x)?;
         b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
-            let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.press(&force[c]).1);
+            let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
             b[contact.v] -= kappa[c] * n_hat.dot(&work.force_rate(contact.joint));
         }
         at.g[..n].fill(0.0);
         for (i, b) in b.iter().enumerate() {
-            ties.made_of(i).for_each(|(k, c)| at.g[k] += c * b);
+            constraints.made_of(i).for_each(|(k, c)| at.g[k] += c * b);
         }
         self.factor_densely(&mut at, 1.0)?;
         let result = if at.sign > 0.0 {
             at.lu.solve(&mut at.g[..n]);
             self.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
-            self.ties.rates(&mut self.x);
+            self.constraints.rates(&mut self.x);
             Ok(())
         } else {
-            // beyond the fold: the direction of the least determinant is not at hand, that of the jerks is near it
+            // beyond the fold: the null direction of J is not available, but the jerks are near it
             at.t_next[..n].copy_from_slice(&at.g[..n]);
             if at.is_regular {
                 at.lu.solve(&mut at.t_next[..n]);

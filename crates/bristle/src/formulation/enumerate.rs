@@ -1,29 +1,29 @@
-//! Modes by exhaustive enumeration, where the iteration of limits and reactions in `rest` does not end.
+//! Modes by exhaustive enumeration, where the iteration of limits and reactions in `transition` does not converge.
 //!
-//! Limits that are reactions make the choice a nonlinear complementarity problem: modes decide accelerations, accelerations
-//! reactions, and reactions limits. The iteration takes a choice from the reactions of the choice before, and can go round in
-//! a circle although a consistent choice exists. Every combination of modes is then tried by itself, with the accelerations
-//! and reactions that go with it:
+//! Limits that are reactions make mode selection a nonlinear complementarity problem: modes determine accelerations,
+//! accelerations reactions, and reactions limits. The iteration selects modes for the reactions of the modes before,
+//! and can cycle although consistent modes exist. The enumeration then tests every combination of modes with its own
+//! accelerations and reactions:
 //!
 //! ```text
-//! stuck        |f| ≤ r N stiction,   f what equilibrium requires
+//! stuck        |f| ≤ r N stiction,   f by equilibrium
 //! forward       a ≥ 0                f = +r N kinetic
 //! backward      a ≤ 0                f = −r N kinetic
 //! ```
 //!
-//! Combinations come in the order of the selection rule: those in which every contact of the event slips before the others,
-//! fewer slipping contacts before more, then by their place in the machine. The first that is consistent is taken. If there is none
+//! The order of the combinations follows the selection rule: first those in which every contact of the event slips,
+//! then fewer slipping contacts before more, then by index. The first consistent one is applied. If there is none,
 //! the state has no solution with finite forces, which is a Painlevé paradox, and the error says so.
 
 use super::machine::{Failure, Machine};
-use super::rest::{IMPENDING, OVERLOADED, Touched};
+use super::transition::{ContactEvent, IMPENDING, OVERLOADED};
 use bristle_friction::Mode;
 
-/// Contacts at rest whose modes are enumerated at most: 3⁹ = 19,683 combinations.
+/// Largest number of contacts at rest for an enumeration: 3⁹ = 19,683 combinations.
 const MAX_ENUMERATED: usize = 9;
 
-/// Accelerations against the direction of slip below this, relative to the largest of their kind, are rounding. Well below
-/// what [`IMPENDING`] of the friction of a contact that breaks away makes.
+/// Accelerations against the direction of slip below this, relative to the largest of their kind, are rounding errors.
+/// Well below the effect of [`IMPENDING`] on a contact that breaks away.
 const ROUNDING: f64 = 1e-11;
 
 /// Mode number `k` of a contact in a combination, a number with base 3.
@@ -52,7 +52,8 @@ impl Machine {
             return Ok(false);
         }
         let n = contacts.len() as u32;
-        let breaks = |machine: &Self, k: u32| machine.rest.touched[contacts[k as usize]] == Touched::BreaksAway;
+        let breaks =
+            |machine: &Self, k: u32| machine.rest.contact_event[contacts[k as usize]] == ContactEvent::BreaksAway;
         for keeps_event in [true, false] {
             for n_slipping in 0..=contacts.len() {
                 for combination in 0..3_usize.pow(n) {
@@ -73,9 +74,10 @@ impl Machine {
         Ok(false)
     }
 
-    /// Whether the modes of the contacts at rest agree with the accelerations and reactions that go with them, which are left in place.
+    /// Whether the modes of the contacts at rest are consistent with their accelerations and reactions, which are
+    /// left in place.
     fn is_consistent(&mut self, t: f64, contacts: &[usize]) -> Result<bool, Failure> {
-        // directions: for the motion that impends
+        // directions: for the impending motion
         if !self.has_solution(t, IMPENDING)? {
             return Ok(false);
         }
@@ -92,7 +94,7 @@ impl Machine {
         if !contacts.iter().all(goes) || !self.has_solution(t, 0.0)? {
             return Ok(false);
         }
-        let holds = |&c: &usize| match self.ties.margin(c) {
+        let holds = |&c: &usize| match self.constraints.margin(c) {
             _ if self.mode[c] != Mode::Stuck => true,
             Some((margin, _)) => margin >= -OVERLOADED,
             None => {
@@ -104,9 +106,10 @@ impl Machine {
         Ok(contacts.iter().all(holds))
     }
 
-    /// Accelerations and reactions that go with the modes, the friction of contacts that break away being reduced. `false` where they jam.
+    /// Accelerations and reactions of the modes, with reduced friction of contacts that break away; `false` where
+    /// they jam.
     fn has_solution(&mut self, t: f64, reduction: f64) -> Result<bool, Failure> {
-        match self.take_up_reduced(t, reduction) {
+        match self.apply_modes_reduced(t, reduction) {
             Ok(()) => Ok(true),
             Err(Failure::Jam(_) | Failure::NoAcceleration) => Ok(false),
             Err(Failure::Mechanics(bristle_multibody::Error::Jam { .. })) => Ok(false),

@@ -1,33 +1,31 @@
-//! What happens at events: the functions whose sign changes tell of them, and the switch.
+//! State events: the event functions, whose zero crossings the locator finds, and the mode transition at an event.
 
 use super::kinks::KinkEvent;
 use super::machine::{Failure, Machine, ModeChange};
-use super::rest::Touched;
+use super::transition::ContactEvent;
 use crate::scene::Kinks;
 use crate::signal::{Piece, Sample};
 use bristle_friction::{FrictionLaw, Mode};
-use bristle_integrate::{Fired, Restart, Trouble};
+use bristle_integrate::{EvalError, FiredEvent, Restart};
 
-/// Turn in one step, rad, of the moving joints that a stuck joint feels (`turning`). The event locator looks at the
-/// break-away function four
-/// times a step: a load that follows the sine of an angle, or of twice that angle, and peaks 0.1 % above the limit is above it for
-/// 0.089 or 0.045 rad.
+/// Largest rotation per step, rad, of the moving joints that affect the load of a stuck joint (`turning`). The event
+/// locator samples the break-away function four times a step. A load that follows the sine of an angle, or of twice
+/// that angle, and peaks 0.1 % above the limit exceeds it for 0.089 or 0.045 rad.
 const TURN: f64 = 0.125;
 
-/// Bristles bent less than this the other way, relative to the Coulomb level, have not yet changed sides: some
-/// roundings.
-const LEAST_BEND: f64 = 1e-15;
+/// A bristle deflection below this, relative to the Coulomb level, has not changed its sign: a few rounding errors.
+const MIN_BEND: f64 = 1e-15;
 
-/// Rounding in what contacts that hold together could hold, relative to it.
+/// Rounding error of the margin of a group of redundant contacts.
 const ROUNDED: f64 = 1e-13;
 
-/// How far `f` is from the limits of a stuck contact; continuous in f also where they differ.
+/// Distance of `f` from the limits of a stuck contact; continuous in f, also where the limits differ.
 fn room([up, down]: [f64; 2], f: f64) -> f64 {
     (up - f).min(down + f)
 }
 
 impl Machine {
-    /// Takes the pieces of the signals that hold just after `t`.
+    /// Selects the pieces of the signals that are valid just after `t`.
     pub(crate) fn enter_piece(&mut self, t: f64) {
         self.piece = Piece::After(t);
         let drives = self.compiled.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
@@ -35,7 +33,7 @@ impl Machine {
         self.next_corner = drives.chain(loads).reduce(f64::min);
     }
 
-    /// What a stuck contact can hold against forward and against backward motion, by the load found last.
+    /// Limits of a stuck contact against forward and against backward motion, for the load found last.
     pub(super) fn limits(&self, c: usize) -> [f64; 2] {
         let contact = &self.compiled.contacts[c];
         let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
@@ -46,23 +44,23 @@ impl Machine {
         [level * self.load[c], level * backward]
     }
 
-    /// The larger of both, a one-way clutch in its weaker direction at its largest load.
+    /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
     pub(super) fn strength(&self, c: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
         let [up, down] = self.limits(c);
         up.max(down / contact.reverse.unwrap_or(1.0))
     }
 
-    /// The same in the direction in which it holds.
+    /// The limit in the direction of its friction.
     pub(super) fn limit(&self, c: usize) -> f64 {
         self.limits(c)[usize::from(self.friction[c] < 0.0)]
     }
 
-    /// The event functions of stuck contacts start off zero, whatever rounding says, also where limit and effort both begin at nothing.
-    /// Accelerations and reactions are those of the modes that hold.
+    /// Shifts the event functions of stuck contacts, so that none starts at zero: rounding does not matter, nor do a
+    /// limit and an effort that both start from zero. Accelerations and reactions are those of the modes in force.
     pub(super) fn set_slack(&mut self) {
         self.slack.fill(0.0);
-        // the largest of forces, and of moments
+        // the largest force and the largest moment
         let mut efforts = [0.0_f64; 2];
         for (k, tau) in self.tau.iter().enumerate() {
             let effort = &mut efforts[usize::from(self.compiled.model.turns(k))];
@@ -70,10 +68,10 @@ impl Machine {
         }
         for c in 0..self.slack.len() {
             if self.sticks(c) {
-                // one of several that hold together is past its limit by so little that they are found to hold: it is looked at again when that has
-                // grown, not at every rounding
-                let times = if self.rest.touched[c] == Touched::BreaksAway { 8.0 } else { 1.0 };
-                if let Some((margin, _)) = self.ties.margin(c) {
+                // a contact of a redundant group exceeds its limit by so little that the group still sticks: the next
+                // event comes when the excess has grown, not at every rounding error
+                let times = if self.rest.contact_event[c] == ContactEvent::BreaksAway { 8.0 } else { 1.0 };
+                if let Some((margin, _)) = self.constraints.margin(c) {
                     self.slack[c] = times * ((-margin).max(0.0) + ROUNDED);
                     continue;
                 }
@@ -88,8 +86,9 @@ impl Machine {
         }
     }
 
-    /// The contact of an event function: all with modes, and those with kinks if they are events; then one-way clutches without modes,
-    /// whose load changes where their bristles bend, or a smooth law slips, the other way.
+    /// The contact of an event function. Contacts with modes come first, with those whose kinks are events; then
+    /// one-way clutches without modes, whose load changes where the bristle deflection, or the slip of a smooth law,
+    /// changes its sign.
     fn contact_of_event(&self, index: usize) -> Option<usize> {
         let bends = (0..self.mode.len()).filter(|&c| self.compiled.contacts[c].has_two_sides());
         (0..self.mode.len()).filter(|&c| self.has_event(c)).chain(bends).nth(index)
@@ -106,12 +105,12 @@ impl Machine {
         (0..self.mode.len()).filter(|&c| self.has_event(c)).count() + bends
     }
 
-    /// The kink of an event function, if it is of one.
+    /// The kink of an event function, if it belongs to one.
     fn kink_of(&self, index: usize) -> Option<KinkEvent> {
         self.kink_of_event(index.checked_sub(self.first_kink())?)
     }
 
-    /// The joint or coupling whose friction an event is of.
+    /// Name of the joint or coupling whose friction an event concerns.
     pub(crate) fn name_of_event(&self, index: usize) -> String {
         let kink = self.kink_of(index).map(|(KinkEvent::Load { contact, .. } | KinkEvent::Corner { contact })| contact);
         self.contact_of_event(index).or(kink).map_or("", |c| self.compiled.contact_name(c)).to_owned()
@@ -122,7 +121,7 @@ impl Machine {
         contact.is_event_driven() || (self.kinks.is_some() && contact.law.n_states() > 0)
     }
 
-    /// What changes sign at a kink of the contact's law: its rate, or that of its deflection.
+    /// The quantity that changes sign at a kink of the contact's law: the slip rate, or the rate of the deflection.
     pub(super) fn kink_value(&self, c: usize, rate: f64) -> f64 {
         let contact = &self.compiled.contacts[c];
         if self.kink != Kinks::Deflection || contact.law.n_states() == 0 {
@@ -131,7 +130,7 @@ impl Machine {
         contact.law.rates(contact.arm * rate, self.state[c])[0] / contact.law.sigma0()
     }
 
-    /// Chooses which kinks of bristle laws are events, where any are.
+    /// Selects which kinks of bristle laws are events, if any are.
     pub(crate) fn set_kinks(&mut self, kink: Kinks) {
         self.kink = kink;
         if kink == Kinks::Off {
@@ -140,24 +139,24 @@ impl Machine {
     }
 
     /// Event functions at (t, y).
-    pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        if self.is_stuck || self.looks_at_loads() {
+        if self.is_stuck || self.watches_loads() {
             self.place().map_err(|e| self.trouble(e.into()))?;
             self.efforts(t);
-            self.look_at_stuck(t).map_err(|e| self.trouble(e))?;
+            self.evaluate_stuck(t).map_err(|e| self.trouble(e))?;
         }
         let mut g = g.iter_mut();
         for c in 0..self.mode.len() {
             let contact = &self.compiled.contacts[c];
             let v = contact.rate(&self.v);
             let value = match (self.mode[c], contact.is_event_driven()) {
-                // friction of nothing has no direction
+                // friction without load has no direction
                 (_, true) if self.rest.open[c] => 1.0,
-                // two that are led stand still against each other as long as they do
-                (Mode::Stuck, true) if self.is_led(c) => self.leaving - v.abs(),
-                (Mode::Stuck, true) => match self.ties.margin(c) {
-                    // the first of those that hold together speaks for them
+                // two prescribed joints stick to each other while their relative velocity is zero
+                (Mode::Stuck, true) if self.is_prescribed(c) => self.leaving - v.abs(),
+                (Mode::Stuck, true) => match self.constraints.margin(c) {
+                    // the first contact of a redundant group represents it
                     Some((margin, leader)) if leader == c => margin + self.slack[c],
                     Some(_) => 1.0,
                     None => room(self.limits(c), self.friction[c]) + self.slack[c],
@@ -181,7 +180,7 @@ impl Machine {
                 let has_bristles = contact.law.n_states() > 0;
                 let effort = || contact.law.effort(contact.arm * contact.rate(&self.v), self.state[c]);
                 let side = if has_bristles { self.state[c][0] } else { effort() };
-                let least = (LEAST_BEND * contact.law.coulomb_level()).max(f64::MIN_POSITIVE);
+                let least = (MIN_BEND * contact.law.coulomb_level()).max(f64::MIN_POSITIVE);
                 *g = if self.backward[c] { -side } else { side } + least;
             }
         }
@@ -189,18 +188,17 @@ impl Machine {
         Ok(())
     }
 
-    /// The longest step that lets no break-away pass unseen, and integrates the work of prescribed motions, which no error estimate
-    /// looks at while nothing else moves.
+    /// The longest step for which no break-away remains undetected, and for which the quadrature of the work of
+    /// prescribed motions is accurate: no error estimate controls it while nothing else moves.
     pub(super) fn longest(&self, y: &[f64]) -> f64 {
-        // a led joint that turns makes sines of its speed
-        let turning = self.driven.iter().filter(|driven| self.compiled.model.turns(driven.v));
-        let fastest = turning.map(|driven| self.v[driven.v].abs()).fold(0.0, f64::max);
+        // a prescribed joint that rotates makes sines of its angle
+        let turning = self.prescribed.iter().filter(|prescribed| self.compiled.model.turns(prescribed.v));
+        let fastest = turning.map(|prescribed| self.v[prescribed.v].abs()).fold(0.0, f64::max);
         let motion_step = self.motion_step.min(self.motion_angle / fastest);
         if !self.is_stuck {
             return motion_step;
         }
-        // what the joints that turn will have turned in a step h: |v| h + ½ |a| h² = TURN, all of them together that a
-        // stuck contact feels
+        // rotation in a step h: |v| h + ½ |a| h² = TURN, summed over all joints that affect a stuck contact
         let mut shortest = motion_step;
         for part in 0..self.turning.n_parts {
             let holds = |c: usize| self.sticks(c) && self.turning.part_of[self.compiled.contacts[c].v] == part;
@@ -212,55 +210,55 @@ impl Machine {
             let counts = |i: usize| self.turning.part_of[i] == part && is_felt(i);
             let n = self.active.len();
             for i in (0..self.v.len()).filter(|&i| counts(i)) {
-                let rate = self.ties.made_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
+                let rate = self.constraints.made_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
                 speed += rate.abs();
-                growth += if rate == 0.0 && self.held[self.joint_of[i]] { 0.0 } else { self.a[i].abs() };
+                growth += if rate == 0.0 && self.locked[self.joint_of[i]] { 0.0 } else { self.a[i].abs() };
             }
-            for driven in self.driven.iter().filter(|driven| counts(driven.v)) {
-                speed += self.v[driven.v].abs();
-                growth += self.a[driven.v].abs();
+            for prescribed in self.prescribed.iter().filter(|prescribed| counts(prescribed.v)) {
+                speed += self.v[prescribed.v].abs();
+                growth += self.a[prescribed.v].abs();
             }
             shortest = shortest.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()));
         }
         shortest
     }
 
-    /// Goes over to what holds after the events at (t, y).
+    /// Performs the mode transition of the events at (t, y).
     pub(super) fn pass_events(
         &mut self,
         t: f64,
         y: &mut [f64],
         quad: &mut [f64],
-        fired: &[Fired],
+        fired: &[FiredEvent],
     ) -> Result<Restart, Failure> {
         self.scatter(t, y);
         self.changes.clear();
-        self.rest.touched.fill(Touched::No);
-        let breaks = |fired: &Fired| match *fired {
-            Fired::Root { index, .. } => self.contact_of_event(index).is_some_and(|c| self.sticks(c)),
-            Fired::Time => false,
+        self.rest.contact_event.fill(ContactEvent::No);
+        let breaks = |fired: &FiredEvent| match *fired {
+            FiredEvent::Root { index, .. } => self.contact_of_event(index).is_some_and(|c| self.sticks(c)),
+            FiredEvent::Time => false,
         };
-        if self.ties.is_coupled() && fired.iter().any(breaks) {
-            // how those that hold together let go
+        if self.constraints.is_coupled() && fired.iter().any(breaks) {
+            // the margins and slips of redundant groups
             self.place()?;
             self.efforts(t);
-            self.look_at_stuck(t)?;
+            self.evaluate_stuck(t)?;
         }
         let (mut is_fresh, mut is_touched, mut is_hit) = (false, false, false);
         for fired in fired {
             match *fired {
-                Fired::Time => {
+                FiredEvent::Time => {
                     let before = self.piece;
                     self.enter_piece(t);
-                    // an extremum changes nothing; a corner or a jump does
+                    // an extremum of a signal changes nothing; a corner or a jump does
                     is_fresh |= !self.is_smooth(t, before);
                     quad[1] += self.load_jump(t, before);
-                    if !self.driven.is_empty() {
+                    if !self.prescribed.is_empty() {
                         is_fresh = true;
                         is_hit |= self.take_impulse(t, quad)?;
                     }
                 }
-                Fired::Root { index, .. } => {
+                FiredEvent::Root { index, .. } => {
                     if let Some(kink) = self.kink_of(index) {
                         is_fresh = true;
                         self.pass_kink(kink);
@@ -275,7 +273,7 @@ impl Machine {
                         if self.sticks(c) {
                             self.break_away(c);
                         } else {
-                            self.rest.touched[c] = Touched::ComesToRest;
+                            self.rest.contact_event[c] = ContactEvent::ComesToRest;
                         }
                     } else {
                         self.heading[c] = -self.heading[c];
@@ -286,12 +284,12 @@ impl Machine {
         if !is_fresh {
             return Ok(Restart::unchanged(self.n_unknowns(self.active.len())));
         }
-        if is_touched || fired.contains(&Fired::Time) {
+        if is_touched || fired.contains(&FiredEvent::Time) {
             self.point_open();
             if !is_hit {
                 self.before.copy_from_slice(&self.mode);
             }
-            self.settle(t)?;
+            self.resolve_modes(t)?;
             for (contact, (&from, &to)) in self.before.iter().zip(&self.mode).enumerate() {
                 let is_open = self.rest.open[contact] && self.rest.was_open[contact];
                 if from != to && !is_open {
@@ -304,24 +302,24 @@ impl Machine {
         Ok(Restart::fresh(self.n_unknowns(self.active.len())))
     }
 
-    /// Stuck contact `c` breaks away, and with it those that slip where what holds together lets go.
+    /// Stuck contact `c` breaks away, together with the contacts that slip in the mechanism of its redundant group.
     pub(super) fn break_away(&mut self, c: usize) {
-        let Some((_, leader)) = self.ties.margin(c) else {
-            self.rest.touched[c] = Touched::BreaksAway;
+        let Some((_, leader)) = self.constraints.margin(c) else {
+            self.rest.contact_event[c] = ContactEvent::BreaksAway;
             self.rest.leaving[c] = Mode::of_sign(self.friction[c]);
             return;
         };
         for other in 0..self.mode.len() {
-            let is_one = self.ties.margin(other).is_some_and(|(_, of)| of == leader);
-            let slip = Mode::of_sign(self.ties.slip(other));
+            let is_one = self.constraints.margin(other).is_some_and(|(_, of)| of == leader);
+            let slip = Mode::of_sign(self.constraints.slip(other));
             if is_one && slip != Mode::Stuck {
-                self.rest.touched[other] = Touched::BreaksAway;
+                self.rest.contact_event[other] = ContactEvent::BreaksAway;
                 self.rest.leaving[other] = slip;
             }
         }
     }
 
-    /// Contacts without load have the modes they would slide in: no event tells.
+    /// Gives open contacts the mode of their present direction: no event function does.
     pub(super) fn point_open(&mut self) {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let rate = contact.rate(&self.v);
@@ -331,12 +329,12 @@ impl Machine {
         }
     }
 
-    /// Whether no signal has a corner at `t`, `before` being the piece up to it.
+    /// Whether no signal has a corner at `t`; `before` is the piece that ends there.
     fn is_smooth(&self, t: f64, before: Piece) -> bool {
         let after = self.piece;
         let drives = self.compiled.drives.iter().map(|drive| drive.signal());
         let mut signals = drives.chain(self.compiled.contacts.iter().filter_map(|contact| contact.signal()));
-        // a clamped signal has corners where it meets 0 and 1, by whichever side it comes
+        // a clamped signal has corners where it reaches 0 or 1, from either side
         signals.all(|s| s.sample(t, before) == s.sample(t, after))
             && self.compiled.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
                 let value = s.sample(t, after).value;
@@ -344,14 +342,14 @@ impl Machine {
             })
     }
 
-    /// Keeps what went wrong. What a smaller step may avoid is tried again; the rest will not go away.
-    pub(super) fn trouble(&mut self, failure: Failure) -> Trouble {
+    /// Stores the failure. A shorter step may avoid some failures; the others are final.
+    pub(super) fn trouble(&mut self, failure: Failure) -> EvalError {
         use bristle_multibody::Error::{Jam, NonFinite};
         let may_go_away = matches!(
             failure,
             Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration | Failure::Jam(_)
         );
         self.failure = Some(failure);
-        if may_go_away { Trouble::Retry } else { Trouble::Fatal { code: 0 } }
+        if may_go_away { EvalError::Retry } else { EvalError::Fatal { code: 0 } }
     }
 }

@@ -1,11 +1,11 @@
-//! `RealTime` steps of a machine: hands the state to [`crate::real_time`] and takes the results.
+//! `RealTime` steps of a machine: passes the state to [`crate::real_time`] and copies the results.
 
 use super::machine::{Failure, Machine, ModeChange, UnconvergedLoad};
 use crate::compile::Compiled;
 use crate::real_time::{self, End, RealTime, SignalTime, Start, StepError};
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_multibody::Work;
 
 impl From<StepError> for Failure {
@@ -18,18 +18,17 @@ impl From<StepError> for Failure {
 }
 
 impl Machine {
-    /// From here on the machine takes `RealTime` steps of this length, s.
+    /// Makes the machine take `RealTime` steps of this length, s.
     pub(crate) fn make_real_time(&mut self, step: f64) {
         self.real_time = Some(Box::new(RealTime::new(&self.compiled, step)));
     }
 
-    /// Whether it does.
+    /// Whether the machine takes `RealTime` steps.
     pub(crate) fn is_real_time(&self) -> bool {
         self.real_time.is_some()
     }
 
-    /// The start of a run: all velocities are unknowns; accelerations, loads and friction are those of a very short
-    /// step.
+    /// Starts a run: all velocities are unknowns; a very short step gives accelerations, loads and friction.
     pub(super) fn begin_real_time(&mut self, t: f64, y: &mut [f64]) -> Result<(), Failure> {
         self.active.clear();
         self.active.extend(0..self.v.len());
@@ -55,17 +54,17 @@ impl Machine {
         y: &[f64],
         y_new: &mut [f64],
         quad: &mut [f64],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), EvalError> {
         self.take_unknowns(y);
         let t1 = t + h;
-        // sums of steps miss the time of a corner by rounding
+        // the sum of the steps differs from the time of a corner by rounding
         self.piece = Piece::Before(t1 - 1e-6 * h);
         let at = SignalTime { t: t1, piece: self.piece, is_first: false };
         let stepped = self
             .call_real_time(t1, |rt, compiled, work, start| real_time::step(rt, compiled, work, start, at, h, quad));
         if let Err(failure) = stepped {
             self.failure = Some(failure);
-            return Err(Trouble::Fatal { code: 0 });
+            return Err(EvalError::Fatal { code: 0 });
         }
         self.take_state();
         self.gather(y_new);
@@ -73,12 +72,12 @@ impl Machine {
     }
 
     /// Centres the charts of free joints after a step.
-    pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, Trouble> {
+    pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, EvalError> {
         if self.free.is_empty() {
             return Ok(false);
         }
         self.take_unknowns(y);
-        let moved = self.move_charts().map_err(|_| Trouble::Retry)?;
+        let moved = self.move_charts().map_err(|_| EvalError::Retry)?;
         if moved {
             self.gather(y);
         }
@@ -97,7 +96,7 @@ impl Machine {
         self.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
     }
 
-    /// Calls the method from the present state and takes its results; the step ends at `t`.
+    /// Calls the method from the present state and copies its results; the step ends at `t`.
     fn call_real_time<F>(&mut self, t: f64, call: F) -> Result<(), Failure>
     where
         F: FnOnce(&mut RealTime, &Compiled, &mut Work, Start<'_>) -> Result<(), StepError>,
@@ -112,8 +111,8 @@ impl Machine {
         self.counters.max_rounds = self.counters.max_rounds.max(max_rounds);
         self.counters.n_unconverged_loads += usize::from(!rt.end.unconverged.is_empty());
         for &(contact, change) in &rt.end.unconverged {
-            match self.unconverged_loads.iter_mut().find(|seen| seen.contact == contact) {
-                Some(seen) => seen.largest = seen.largest.max(change),
+            match self.unconverged_loads.iter_mut().find(|load| load.contact == contact) {
+                Some(load) => load.largest = load.largest.max(change),
                 None => self.unconverged_loads.push(UnconvergedLoad { contact, t, largest: change }),
             }
         }
@@ -123,8 +122,8 @@ impl Machine {
         self.a.copy_from_slice(a);
         self.friction.copy_from_slice(friction);
         self.load.copy_from_slice(load);
-        self.tie_effort.copy_from_slice(constraint_force);
-        self.driven.iter_mut().zip(prescribed_effort).for_each(|(driven, effort)| driven.effort = *effort);
+        self.constraint_force.copy_from_slice(constraint_force);
+        self.prescribed.iter_mut().zip(prescribed_effort).for_each(|(prescribed, effort)| prescribed.effort = *effort);
         self.changes.clear();
         for (contact, (from, &to)) in self.mode.iter_mut().zip(modes).enumerate() {
             if *from != to {
@@ -135,7 +134,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Takes the state at the end of a step.
+    /// Copies the state at the end of a step.
     fn take_state(&mut self) {
         let Some(rt) = &self.real_time else { return };
         self.xi.copy_from_slice(&rt.end.xi);

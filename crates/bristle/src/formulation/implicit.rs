@@ -1,20 +1,23 @@
-//! Accelerations that stand on both sides of (1), by Newton sweeps of the friction-loaded articulated-body recursion.
+//! Accelerations on both sides of (1), by Newton sweeps of the friction-loaded articulated-body recursion.
 //!
-//! With f(a) the reactions at accelerations a, S the joint axis, and κ the friction effort per normal load of a joint that slides:
+//! With f(a) the reactions at accelerations a, S the joint axis, and κ the friction effort per normal load of a joint
+//! that slides:
 //!
 //! ```text
 //! g_i(a) = τ_i − S_iᵀ f_i − armature a_i − κ_i N(f_i) = 0
 //! P_i = S_i + κ_i n̂(f_i),      M_P x = g,      a ← a + x,      f ← f + δf
 //! ```
 //!
-//! N is of degree one: after a sweep what is left of g is κ (n̂ᵀf − N(f)), n̂ being the direction before it, second order in the turn of
-//! n̂. A sweep that has turned n̂ little leaves so little that the next correction may use the same factorisation. O(n) per sweep.
+//! N is homogeneous of degree one: the residual after a sweep is κ (n̂ᵀf − N(f)), n̂ being the direction before it,
+//! which is of second order in the rotation of n̂. After a small rotation the next correction uses the same
+//! factorisation. A sweep is O(n).
 //!
-//! **Start.** While stepping, from the accelerations of the two evaluations before, extended along a straight line in time: what is left
-//! to turn in n̂ is then second order in the step, and one correction less is the rule. At the beginning and after events from those without
-//! friction; if Newton then ends where several solutions are possible, along the branch that is continuous from there, see `branch`. So, too,
-//! if it fails: where a pivot is not positive the matrix may be regular all the same, and is factored otherwise there. Where the branch
-//! ends the machine jams.
+//! **Start.** Within a step Newton starts from a linear extrapolation in time of the last two accelerations
+//! (`predictor`): the rotation of n̂ that remains is of second order in the step, which usually saves one correction.
+//! At the beginning and after events Newton starts from the accelerations without friction. If it ends where several
+//! solutions are possible, or if it fails, continuation follows the branch from zero friction, see `branch`: a matrix
+//! whose recursion has a pivot that is not positive may be regular all the same, and a dense factorisation replaces
+//! the recursion there. The machine jams where the branch ends.
 
 use super::machine::{Failure, Machine, NearJam, TIGHT};
 use crate::error::Error;
@@ -22,70 +25,72 @@ use crate::scene::Formulation;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
 
-/// Corrections at most; quadratic convergence takes five from a cold start.
-const MOST_CORRECTIONS: usize = 40;
+/// Limit of the corrections; quadratic convergence takes five without a predictor.
+const MAX_CORRECTIONS: usize = 40;
 
-/// The same factorisation serves again while corrections shrink by this factor.
+/// The factorisation is used again while corrections shrink by this factor.
 const GOOD_RATE: f64 = 0.05;
 
-/// D as a part of what it would be without friction: less than this is a jam.
-const LEAST_PIVOT: f64 = 1e-6;
+/// Smallest D relative to its value without friction: a smaller one is a jam.
+const MIN_PIVOT: f64 = 1e-6;
 
-/// Residual of (1), relative to its terms, in event functions, however loose the tolerance: a hundredth of what the choice of modes
-/// takes for located (`modes::LOCATED`).
+/// Relative residual of (1) in event functions, for any tolerance: a hundredth of the accuracy that mode selection
+/// expects of event location (`modes::LOCATED`).
 const EVENT_ACCURACY: f64 = 1e-8;
 
 impl Machine {
-    /// Accelerations of the joints that can move, those of the others being given. `efforts` has been there.
+    /// Accelerations of the joints that can move, with those of the others given. Needs `efforts`.
     pub(super) fn accelerate(&mut self, t: f64, accuracy: f64) -> Result<(), Failure> {
         if self.formulation == Formulation::Jerk {
-            // they are unknowns
+            // accelerations are unknowns
             return Ok(());
         }
-        if !(self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled()) {
-            self.warm.predict(t, &self.active, &mut self.a);
-            self.ties.rates(&mut self.a);
+        if !(self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled()) {
+            self.predictor.predict(t, &self.active, &mut self.a);
+            self.constraints.rates(&mut self.a);
         }
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
-            Err(failure) if self.pressed.is_empty() || failure.is_non_finite() => Err(failure),
+            Err(failure) if self.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
             Err(_) => {
-                self.warm.predict(t, &self.active, &mut self.a);
-                self.ties.rates(&mut self.a);
+                self.predictor.predict(t, &self.active, &mut self.a);
+                self.constraints.rates(&mut self.a);
                 self.solve_densely(accuracy)
             }
         }
     }
 
-    /// The same from the accelerations in `a`.
+    /// The same, starting from the accelerations in `a`.
     pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
         match self.newton_or_sweep(accuracy) {
-            Err(failure) if !self.pressed.is_empty() && !failure.is_non_finite() => self.follow_branch(accuracy),
+            Err(failure) if !self.reaction_loaded.is_empty() && !failure.is_non_finite() => {
+                self.follow_branch(accuracy)
+            }
             result => result,
         }
     }
 
-    /// Newton, or one sweep where nothing stands on both sides.
+    /// Newton, or one sweep where no load is a reaction.
     fn newton_or_sweep(&mut self, accuracy: f64) -> Result<(), Failure> {
-        if self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled() {
-            let Self { compiled, work, q, v, tau, held, a, .. } = self;
-            a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, held)?);
+        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
+            let Self { compiled, work, q, v, tau, locked, a, .. } = self;
+            a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, locked)?);
             return Ok(());
         }
         self.newton(1.0, accuracy)
     }
 
-    /// Accelerations without a start to go by: the branch that is continuous from those without friction.
-    pub(super) fn accelerate_afresh(&mut self) -> Result<(), Failure> {
-        if !self.pressed.is_empty() {
+    /// Accelerations without a start value: the branch that is continuous from zero friction.
+    pub(super) fn accelerate_from_frictionless(&mut self) -> Result<(), Failure> {
+        if !self.reaction_loaded.is_empty() {
             self.newton(0.0, TIGHT)?;
-            if self.newton(1.0, TIGHT).is_err() || self.pressed.iter().any(|&c| self.margin(c) <= 0.0) {
+            if self.newton(1.0, TIGHT).is_err() || self.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0) {
                 self.follow_branch(TIGHT)?;
             }
         } else {
             self.solve_accelerations(TIGHT)?;
         }
-        self.warm.forget(&self.a);
+        self.predictor.forget(&self.a);
         Ok(())
     }
 
@@ -97,7 +102,7 @@ impl Machine {
             q,
             v,
             tau,
-            held,
+            locked,
             a,
             b,
             force,
@@ -105,7 +110,7 @@ impl Machine {
             load,
             rows,
             counters,
-            ties,
+            constraints,
             joint_of,
             x,
             is_stuck,
@@ -118,60 +123,60 @@ impl Machine {
         counters.n_acceleration_solves += 1;
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
-            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+            load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
             b[contact.v] -= s * kappa[c] * load[c];
         }
 
-        // what was left before the last correction, relative to the terms of (1), and now; nothing is known to begin with
+        // relative residual of (1) before the last correction, and now; both unknown at first
         let (mut before, mut left) = (0.0, 1.0);
-        for _ in 0..MOST_CORRECTIONS {
-            // a factorisation that has just served well serves again
+        for _ in 0..MAX_CORRECTIONS {
+            // a factorisation with fast convergence is used again
             if left > GOOD_RATE * before {
-                for &c in &self.pressed {
+                for &c in &self.reaction_loaded {
                     let contact = &contacts[c];
-                    let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.press(&force[c]).1);
+                    let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
                     rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
                 }
-                factor_rows_at(model, work, rows, held)?;
-                ties.factor(model, work, rows, held, joint_of)?;
+                factor_rows_at(model, work, rows, locked)?;
+                constraints.factor(model, work, rows, locked, joint_of)?;
                 counters.n_sweeps += 1;
             }
             x.copy_from_slice(solve_rows(model, work, b)?);
             counters.n_substitutions += 1;
-            if !ties.dependent.is_empty() {
-                ties.correct((model, work, rows), held, joint_of, x, b)?;
-                if !self.pressed.is_empty() {
-                    // once more, for what it does to the reactions
+            if !constraints.dependent.is_empty() {
+                constraints.correct((model, work, rows), locked, joint_of, x, b)?;
+                if !self.reaction_loaded.is_empty() {
+                    // one more substitution, for its effect on the reactions
                     solve_rows(model, work, b)?;
                 }
             }
             a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
             if *is_stuck {
-                // what holds the stuck joints is read off their reactions
+                // the friction of stuck joints follows from their reactions
                 work.add_force_changes();
             }
 
             b.fill(0.0);
             (before, left) = (left, 0.0);
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 let (contact, k) = (&contacts[c], s * kappa[c]);
                 let change = work.force_change(contact.joint);
                 force[c] += change;
-                let n = contact.bearing.map_or(0.0, |bearing| bearing.press(&force[c]).0);
+                let n = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
                 let more = n - std::mem::replace(&mut load[c], n);
-                if held[contact.joint] {
+                if locked[contact.joint] {
                     continue;
                 }
                 let axis = axis_row(model, contact.joint);
                 b[contact.v] = (rows[contact.joint] - axis).dot(&change) - k * more;
-                // rounding in the reactions of heavy neighbours is not to be waited for
+                // rounding in the reactions of heavy neighbours bounds the attainable residual
                 let rounding = 4.0 * f64::EPSILON / accuracy * size(&force[c], model.turns(contact.v));
                 let scale = tau[contact.v].abs() + axis.dot(&force[c]).abs() + k.abs() * n + rounding;
                 let here = if b[contact.v] == 0.0 { 0.0 } else { b[contact.v].abs() / scale };
-                // a NaN stands out
+                // a NaN propagates
                 if here > left || here.is_nan() {
                     left = here;
                 }
@@ -186,14 +191,14 @@ impl Machine {
         Err(Failure::NoAcceleration)
     }
 
-    /// Accelerations, loads and the friction of stuck joints, for their event functions. `efforts` has been there.
-    pub(super) fn look_at_stuck(&mut self, t: f64) -> Result<(), Failure> {
+    /// Accelerations, loads and the friction of stuck joints, for their event functions. Needs `efforts`.
+    pub(super) fn evaluate_stuck(&mut self, t: f64) -> Result<(), Failure> {
         self.accelerate(t, self.accuracy.min(EVENT_ACCURACY))?;
-        let is_plain = self.driven.is_empty() && !self.ties.is_coupled();
-        if self.formulation == Formulation::Jerk || self.pressed.is_empty() || !is_plain {
+        let is_plain = self.prescribed.is_empty() && !self.constraints.is_coupled();
+        if self.formulation == Formulation::Jerk || self.reaction_loaded.is_empty() || !is_plain {
             return self.read_reactions();
         }
-        // Newton has left the reactions at its solution
+        // the reactions are those of Newton's solution
         for c in 0..self.mode.len() {
             if self.sticks(c) {
                 let contact = &self.compiled.contacts[c];
@@ -204,60 +209,63 @@ impl Machine {
         Ok(())
     }
 
-    /// Where friction grows exactly as fast as inertia accelerations run away until the residual is small in proportion: no solution.
+    /// Refuses accelerations that diverge: where friction grows exactly as fast as inertia, they grow until the
+    /// relative residual is small, although (1) has no solution.
     fn refuse_runaway(&self) -> Result<(), Failure> {
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let joint = self.compiled.contacts[c].joint;
             let inertia = self.work.pivot_value(joint);
-            if !self.held[joint] && inertia < LEAST_PIVOT * self.work.pivot_unloaded(joint) {
+            if !self.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
                 let joint = self.compiled.model.joint_names[joint].clone();
                 return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
             }
         }
-        if !self.ties.is_positive() {
+        if !self.constraints.is_positive() {
             return Err(Failure::NoAcceleration);
         }
         Ok(())
     }
 
-    /// Sᵀ IA S + armature − |κ| N(IA S) of a contact, by the factorisation at hand: positive where (1) has one solution only.
+    /// Sᵀ IA S + armature − |κ| N(IA S) of a contact, from the present factorisation: positive if the solution of (1)
+    /// is unique.
     pub(super) fn margin(&self, c: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
-        let Some(bearing) = contact.bearing.filter(|_| !self.held[contact.joint]) else { return f64::INFINITY };
+        let Some(bearing) = contact.bearing.filter(|_| !self.locked[contact.joint]) else { return f64::INFINITY };
         let force = self.work.pivot_force(contact.joint);
-        self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.press(&force).0
+        self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.normal_load(&force).0
     }
 
-    /// The jam at (t, y), if there is one or one is near: where several accelerations are possible, the joint with the least pivot.
+    /// The jam at or near (t, y), if any: among several possible accelerations, the joint with the smallest pivot.
     pub(crate) fn near_jam(&mut self, t: f64, y: &[f64]) -> Option<Error> {
-        if self.pressed.is_empty() {
+        if self.reaction_loaded.is_empty() {
             return None;
         }
-        match self.look(t, y) {
+        match self.evaluate_at(t, y) {
             Ok(()) => {}
             Err(jam @ (Error::Jam { .. } | Error::NoAcceleration { .. })) => return Some(jam),
             Err(_) => return None,
         }
-        let near = self.pressed.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
+        let near =
+            self.reaction_loaded.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
         let share = |joint: usize| self.work.pivot_value(joint) / self.work.pivot_unloaded(joint);
         let joint = near.min_by(|&a, &b| share(a).total_cmp(&share(b)))?;
         let joint = self.compiled.model.joint_names[joint].clone();
         Some(Error::Jam { t, joint, with: Vec::new(), share: 1.0 })
     }
 
-    /// Notes bearings near jamming, each once.
+    /// Records bearings near jamming, each once.
     pub(super) fn note_near_jams(&mut self, t: f64) {
-        for k in 0..self.pressed.len() {
-            let contact = self.pressed[k];
+        for k in 0..self.reaction_loaded.len() {
+            let contact = self.reaction_loaded[k];
             let margin = self.margin(contact);
-            if margin <= 0.0 && self.near_jams.iter().all(|seen| seen.contact != contact) {
+            if margin <= 0.0 && self.near_jams.iter().all(|near_jam| near_jam.contact != contact) {
                 self.near_jams.push(NearJam { contact, t, margin });
             }
         }
     }
 }
 
-/// A measure of a reaction: of its moment where the joint turns, else of its force.
+/// Magnitude of a reaction: of its moment for a rotary joint, of its force otherwise.
 fn size(f: &bristle_multibody::spatial::Force, turns: bool) -> f64 {
     let [mx, my, mz, fx, fy, fz] = f.to_array().map(f64::abs);
     if turns { mx + my + mz } else { fx + fy + fz }

@@ -1,55 +1,55 @@
 //! Corners of prescribed motions: velocities jump, and reactions are impulses.
 //!
-//! Where the signal of a `Motion` has a corner its joint changes its velocity by Δ at once. What takes time plays no
-//! part in that: gravity, springs, drives, dampers, centrifugal forces, friction under a given load; contacts of this
-//! kind that stick are torn loose. A load that is a reaction is an impulse like the reaction, and its friction too.
-//! With f the impulses through the joints per λ, λ from 0 to 1 being the part of the jump that is done,
+//! At a corner of the signal of a `Motion` the velocity of its joint jumps by Δ. Finite forces have no impulse in an
+//! instant: gravity, springs, drives, dampers, centrifugal forces, friction under a given load; stuck contacts under
+//! a given load slip. A load that is a reaction becomes an impulse like the reaction, and so does its friction. With
+//! f the impulses through the joints per λ, where λ from 0 to 1 is the completed fraction of the jump,
 //!
 //! ```text
 //! dv_p/dλ = Δ          S_iᵀ f_i + armature_i dv_i/dλ + κ_i N(f_i) = 0          f = inertias · dv/dλ
 //! ```
 //!
-//! That is (1) without velocities and efforts, v in the place of q̇ and λ in that of t: the same Newton, the same
-//! choice of modes for those that slide, stick or break away. **Assumed** is therefore that the corner is the limit
-//! of a short ramp, in which all prescribed velocities that jump at this instant do so in proportion (Routh's
-//! construction for impacts), and that positions and bristles do not move in it. N is of degree one and inertias
-//! stand still: with κ constant so is dv/dλ, up to where a bearing that slides comes to rest; there it sticks, or
-//! goes on, or turns round, and the rest of the jump follows. Where κ depends on the slip speed the jump is taken in
-//! [`PIECES`] parts by the midpoint rule: κ at the middle of each.
+//! This is (1) without velocities and efforts, with v in the place of q̇ and λ in that of t: the same Newton
+//! iteration, and the same mode selection. It **assumes** that the corner is the limit of a short ramp in which all
+//! prescribed velocities that jump at this instant do so in proportion (Routh's construction for impacts), and that
+//! positions and bristles do not move in it. N is homogeneous of degree one and inertias are constant: with constant
+//! κ, dv/dλ is constant up to the point where a sliding bearing comes to rest. There it sticks, slides on or
+//! reverses, and the remaining jump follows. Where κ depends on the slip speed, the midpoint rule with [`PIECES`]
+//! parts takes κ at the middle of each.
 //!
-//! The ledger: work of the drives ∫ P_p v_p dλ, P_p the impulse that the jump requires of them, heat ∫ κ N v dλ. Over
-//! one part both are products with the mean velocity, exactly.
+//! The ledger: work of the drives ∫ P_p v_p dλ, P_p being the impulse that the jump requires of them, and heat ∫ κ N
+//! v dλ. Over one part both are exactly products with the mean velocity.
 
 use super::machine::{Failure, Machine};
-use super::rest::Touched;
+use super::transition::ContactEvent;
 use bristle_friction::{FrictionLaw, Mode};
 
-/// Parts of a jump where κ depends on the slip speed: the midpoint rule is then right to 1e-4 of the change of κ.
+/// Parts of a jump where κ depends on the slip speed: the error of the midpoint rule is then 1e-4 of the change of κ.
 const PIECES: f64 = 32.0;
 
-/// Parts at most: each bearing stops, leaves and turns round a few times.
+/// Limit of the parts: each bearing sticks, slips and reverses a few times.
 const MAX_PARTS: usize = 4096;
 
-/// Jumps below this, relative to the largest, are rounding.
+/// Jumps below this, relative to the largest, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
 impl Machine {
-    /// Prescribed velocities that jump at `t` move the others at once; work and heat into `quad`. Whether there were
-    /// any.
+    /// Applies the jumps of prescribed velocities at `t` to the whole machine, and adds work and heat to `quad`;
+    /// whether there were any.
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
         // Δ, in `b`
-        for driven in &self.driven {
-            self.b[driven.v] = -self.v[driven.v];
+        for prescribed in &self.prescribed {
+            self.b[prescribed.v] = -self.v[prescribed.v];
         }
         self.place()?;
         self.prescribe(t);
         let mut is_jump = false;
-        for driven in &mut self.driven {
-            let before = -self.b[driven.v];
-            self.b[driven.v] += self.v[driven.v];
-            driven.jump = self.b[driven.v];
-            is_jump |= driven.jump.abs() > 1e-12 * (1.0 + self.v[driven.v].abs());
-            self.v[driven.v] = before;
+        for prescribed in &mut self.prescribed {
+            let before = -self.b[prescribed.v];
+            self.b[prescribed.v] += self.v[prescribed.v];
+            prescribed.jump = self.b[prescribed.v];
+            is_jump |= prescribed.jump.abs() > 1e-12 * (1.0 + self.v[prescribed.v].abs());
+            self.v[prescribed.v] = before;
         }
         if !is_jump {
             self.prescribe(t);
@@ -64,10 +64,10 @@ impl Machine {
         self.work.outside.gravity = gravity;
         self.apply_wrenches();
         taken?;
-        // those that move are not at rest, whatever their event says
-        for (contact, touched) in self.compiled.contacts.iter().zip(&mut self.rest.touched) {
+        // contacts that move now are not at rest, whatever their event was
+        for (contact, contact_event) in self.compiled.contacts.iter().zip(&mut self.rest.contact_event) {
             if contact.rate(&self.v) != 0.0 {
-                *touched = Touched::No;
+                *contact_event = ContactEvent::No;
             }
         }
         self.prescribe(t);
@@ -77,17 +77,17 @@ impl Machine {
     /// The jump, part by part.
     fn jump(&mut self, t: f64, quad: &mut [f64]) -> Result<(), Failure> {
         let mut left = 1.0_f64;
-        self.rest.touched.fill(Touched::No);
+        self.rest.contact_event.fill(ContactEvent::No);
         for _ in 0..MAX_PARTS {
             self.prescribe_jump();
-            self.settle(t)?;
+            self.resolve_modes(t)?;
             let largest = self.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
             self.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
 
-            // up to where the next one comes to rest
-            let is_curved = self.pressed.iter().any(|&c| self.depends_on_speed(c));
+            // up to the next contact that comes to rest
+            let is_curved = self.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
             let (mut part, mut stops) = (if is_curved { left.min(1.0 / PIECES) } else { left }, None);
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 let contact = &self.compiled.contacts[c];
                 let (rate, slope) = (contact.rate(&self.v), contact.rate(&self.a));
                 let at = -rate / slope;
@@ -97,7 +97,7 @@ impl Machine {
             }
             self.jump_start.copy_from_slice(&self.v);
             if is_curved {
-                // κ in the middle
+                // κ at the middle
                 self.v.iter_mut().zip(&self.a).for_each(|(v, a)| *v += 0.5 * part * a);
                 self.efforts(t);
                 self.solve_accelerations(super::machine::TIGHT)?;
@@ -106,17 +106,17 @@ impl Machine {
             let Self { compiled, v, a, jump_start, .. } = self;
             v.iter_mut().zip(&*jump_start).zip(&*a).for_each(|((v, start), a)| *v = start + part * a);
             let mean = |k: usize| part * (jump_start[k] + 0.5 * part * a[k]);
-            for driven in &self.driven {
-                quad[0] += driven.effort * mean(driven.v);
+            for prescribed in &self.prescribed {
+                quad[0] += prescribed.effort * mean(prescribed.v);
             }
-            for &c in &self.pressed {
+            for &c in &self.reaction_loaded {
                 let contact = &compiled.contacts[c];
                 quad[2 + compiled.heat_of(contact)] += self.kappa[c] * self.load[c] * mean(contact.v);
             }
             left -= part;
-            self.rest.touched.fill(Touched::No);
+            self.rest.contact_event.fill(ContactEvent::No);
             if let Some(c) = stops {
-                self.rest.touched[c] = Touched::ComesToRest;
+                self.rest.contact_event[c] = ContactEvent::ComesToRest;
                 self.v[self.compiled.contacts[c].v] = 0.0;
             }
             if left <= f64::EPSILON {
@@ -128,12 +128,12 @@ impl Machine {
 
     /// dv/dλ of the joints whose motion is prescribed.
     fn prescribe_jump(&mut self) {
-        for driven in &self.driven {
-            self.a[driven.v] = driven.jump;
+        for prescribed in &self.prescribed {
+            self.a[prescribed.v] = prescribed.jump;
         }
     }
 
-    /// Whether κ of a bearing that slides changes with its slip speed.
+    /// Whether κ of a sliding bearing depends on its slip speed.
     fn depends_on_speed(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
         let slip = contact.arm * contact.rate(&self.v);

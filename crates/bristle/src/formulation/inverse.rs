@@ -1,18 +1,19 @@
-//! The efforts that a motion takes.
+//! Inverse dynamics: the efforts that a motion requires.
 //!
 //! ```text
-//! τ° = M a + c + K (q − q₀) + d v + τ_f − τ_drives        what each joint takes by itself                (7)
-//! τ_i = τ°_i + Σ_d T_di τ°_d,      τ_d = 0                where couplings tie q_d = offset + Σ T_di q_i     (8)
+//! τ° = M a + c + K (q − q₀) + d v + τ_f − τ_drives        required effort of each joint, without couplings   (7)
+//! τ_i = τ°_i + Σ_d T_di τ°_d,      τ_d = 0                with couplings q_d = offset + Σ T_di q_i           (8)
 //! ```
 //!
-//! With ties the efforts of a motion are not unique: a gear takes from one shaft what it gives to the other. (8) is the choice
-//! in which joints that depend on others carry nothing, as a finger that mimics has no motor of its own. The one that depends is the one
-//! a coupling names first: the motor of `Gear(joints: (motor, arm))`, the sun of a `Planetary`, the first term of a
-//! `Linear`, the joint that mimics; the next one where that joint is led or depends already. Forward dynamics makes a of them again.
-//! Inertia over the joints that are left is Tᵀ M T.
+//! With couplings the efforts of a motion are not unique: a gear transfers effort from one shaft to the other. (8) is
+//! the solution in which dependent joints have no effort, as a finger that mimics another has no motor of its own.
+//! The dependent joint is the one that a coupling names first: the motor of `Gear(joints: (motor, arm))`, the sun of
+//! a `Planetary`, the first term of a `Linear`, the joint that mimics; the next one if that joint is prescribed or
+//! depends on others already. Forward dynamics recovers a from these efforts. The inertia of the independent joints
+//! is Tᵀ M T.
 
+use super::constraints::Constraints;
 use super::machine::{Machine, Snapshot};
-use super::ties::Ties;
 use crate::compile::Compiled;
 use crate::component::Drive;
 use crate::error::{Error, Result};
@@ -20,35 +21,35 @@ use bristle_friction::Mode;
 use bristle_multibody::{State, rnea};
 use nalgebra::DMatrix;
 
-/// What positions, velocities and accelerations may miss a tie by, relative to its terms.
+/// Accepted violation of a coupling by positions, velocities and accelerations, relative to its terms.
 const MISS: f64 = 1e-9;
 
-/// Who depends on whom by the ties of a machine alone, whatever sticks; `None` where nothing is tied.
-pub(super) fn tied(compiled: &Compiled) -> Option<Box<Ties>> {
-    if compiled.coupled.ties.is_empty() {
+/// Dependences by the couplings of a machine alone, without stuck contacts; `None` without couplings.
+pub(super) fn coupling_constraints(compiled: &Compiled) -> Option<Box<Constraints>> {
+    if compiled.coupled.constraints.is_empty() {
         return None;
     }
-    let is_led = |v: usize| compiled.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
-    let mut ties = Ties::new(compiled);
-    for tie in &compiled.coupled.ties {
-        // one that says nothing new is refused where the machine begins
-        let _ = ties.add(&tie.terms, 0.0, is_led);
+    let is_prescribed = |v: usize| compiled.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
+    let mut constraints = Constraints::new(compiled);
+    for constraint in &compiled.coupled.constraints {
+        // `begin_constraints` refuses redundant couplings
+        let _ = constraints.add(&constraint.terms, 0.0, is_prescribed);
     }
-    ties.finish(&vec![0.0; compiled.model.n_v], |_| false);
-    ties.fill_active(&mut Vec::new(), |_| false);
-    Some(Box::new(ties))
+    constraints.finish(&vec![0.0; compiled.model.n_v], |_| false);
+    constraints.fill_active(&mut Vec::new(), |_| false);
+    Some(Box::new(constraints))
 }
 
-/// What a machine has found where it is, put aside while it is asked about somewhere else.
+/// Results of a machine at its present state, saved during an evaluation elsewhere.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Aside {
+pub(super) struct SavedEvaluation {
     lists: [Vec<f64>; 7],
     modes: Vec<Mode>,
     rates: Vec<bristle_friction::State>,
 }
 
-impl Aside {
-    /// Scratch, when nothing is put aside.
+impl SavedEvaluation {
+    /// Scratch, while nothing is saved.
     pub fn lists(&mut self) -> &mut [Vec<f64>; 7] {
         &mut self.lists
     }
@@ -61,7 +62,7 @@ impl Aside {
         self.rates.clone_from(&machine.rate);
     }
 
-    fn put_back(&self, machine: &mut Machine) {
+    fn rollback(&self, machine: &mut Machine) {
         let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
         let now = [v, a, xi, tau, kappa, load, friction];
         self.lists.iter().zip(now).for_each(|(list, now)| now.clone_from(list));
@@ -71,30 +72,32 @@ impl Aside {
 }
 
 impl Machine {
-    /// Velocities that do not depend on others through ties, in order.
+    /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
-        let is_dependent = |v: &usize| self.tied.as_ref().is_some_and(|ties| ties.dependent.contains(v));
+        let is_dependent =
+            |v: &usize| self.coupling_constraints.as_ref().is_some_and(|constraints| constraints.dependent.contains(v));
         (0..self.v.len()).filter(|v| !is_dependent(v)).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
     pub(crate) fn reduce_mass(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
-        let Some(ties) = &self.tied else { return mass.clone() };
-        let (n_v, n) = (self.v.len(), self.v.len() - ties.dependent.len());
+        let Some(constraints) = &self.coupling_constraints else { return mass.clone() };
+        let (n_v, n) = (self.v.len(), self.v.len() - constraints.dependent.len());
         let mut t = DMatrix::zeros(n_v, n);
         for v in 0..n_v {
-            ties.made_of(v).for_each(|(place, c)| t[(v, place)] += c);
+            constraints.made_of(v).for_each(|(place, c)| t[(v, place)] += c);
         }
         t.transpose() * mass * t
     }
 
-    /// Efforts that callers would have to apply for `a` at (q, v), into `tau`; joints with modes slide the way they move or are to move.
-    /// Leaves the arrays of the machine there: look somewhere else afterwards.
+    /// Efforts that callers would have to apply for `a` at (q, v), into `tau`; contacts with modes slide in the
+    /// direction of their velocity, or of their acceleration at rest. Leaves `q` and `work` at this point and restores
+    /// all other arrays.
     pub(crate) fn required(&mut self, t: f64, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
-        self.refuse_untied(q, v, a)?;
-        // what is stuck keeps its place, its velocity and its mode; a real-time step its results
-        let mut aside = std::mem::take(&mut self.aside);
-        aside.keep(self);
+        self.refuse_violation(q, v, a)?;
+        // stuck joints keep position, velocity and mode; `RealTime` keeps the results of its step
+        let mut saved = std::mem::take(&mut self.saved);
+        saved.keep(self);
         self.known = None;
         self.q.copy_from_slice(q);
         self.v.copy_from_slice(v);
@@ -114,68 +117,71 @@ impl Machine {
         for (k, tau) in tau.iter_mut().enumerate() {
             *tau -= self.tau[k] - self.compiled.effort[k];
         }
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &self.compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            tau[contact.v] += self.kappa[c] * bearing.press(&self.work.reaction(contact.joint)).0;
+            tau[contact.v] += self.kappa[c] * bearing.normal_load(&self.work.reaction(contact.joint)).0;
         }
-        if let Some(ties) = &self.tied {
-            ties.gather_efforts(tau);
+        if let Some(constraints) = &self.coupling_constraints {
+            constraints.gather_efforts(tau);
         }
-        aside.put_back(self);
-        self.aside = aside;
+        saved.rollback(self);
+        self.saved = saved;
         required.map_err(|source| Error::Mechanics { t, source })
     }
 
-    /// Refuses a motion that the ties do not allow, by the name of the first that does not.
-    fn refuse_untied(&self, q: &[f64], v: &[f64], a: &[f64]) -> Result<()> {
+    /// Refuses a motion that violates the couplings, by the name of the first violated one.
+    fn refuse_violation(&self, q: &[f64], v: &[f64], a: &[f64]) -> Result<()> {
         let coupled = &self.compiled.coupled;
         let q_of = |v: usize| q[self.compiled.model.q_index[self.joint_of[v]]];
-        for (tie, &offset) in coupled.ties.iter().zip(&self.ties.offset) {
+        for (constraint, &offset) in coupled.constraints.iter().zip(&self.constraints.offset) {
             let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
-                let (sum, size) = tie.terms.iter().fold((-offset, 1.0 + offset.abs()), |(sum, size), &(v, c)| {
-                    let term = c * x(v);
-                    (sum + term, size + term.abs())
-                });
+                let (sum, size) =
+                    constraint.terms.iter().fold((-offset, 1.0 + offset.abs()), |(sum, size), &(v, c)| {
+                        let term = c * x(v);
+                        (sum + term, size + term.abs())
+                    });
                 (sum, size)
             };
             let sums = [sum(&q_of, offset), sum(&|k| v[k], 0.0), sum(&|k| a[k], 0.0)];
             for ((miss, size), what) in sums.into_iter().zip(["positions", "velocities", "accelerations"]) {
-                // a NaN does not
+                // false for NaN
                 let fits = miss.abs() <= MISS * size;
                 if !fits {
-                    let names = tie.terms.iter().map(|term| &self.compiled.model.joint_names[self.joint_of[term.0]]);
+                    let names =
+                        constraint.terms.iter().map(|term| &self.compiled.model.joint_names[self.joint_of[term.0]]);
                     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
                     let reason = format!(
-                        "it ties {}, and the {what} asked for miss it by {miss:e}: ask for some that it allows",
+                        "it couples {}, and the requested {what} violate it by {miss:e}: \
+                         request values that satisfy it",
                         names.join(", ")
                     );
-                    return Err(Error::Coupling { name: coupled.elements[tie.element].name.clone(), reason });
+                    return Err(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason });
                 }
             }
         }
         Ok(())
     }
 
-    /// Puts accelerations that are left at 0 where the ties want them, as long as there is a way.
+    /// Sets accelerations that are 0 to the values that the couplings determine, where they do.
     pub(crate) fn complete_accelerations(&self, a: &mut [f64]) {
-        let Some(tied) = &self.tied else { return };
-        let mut ties = tied.clone();
-        ties.clear();
-        for tie in &self.compiled.coupled.ties {
-            let is_found = ties.add(&tie.terms, 0.0, |v| a[v] != 0.0).is_ok();
+        let Some(coupling_constraints) = &self.coupling_constraints else { return };
+        let mut constraints = coupling_constraints.clone();
+        constraints.clear();
+        for constraint in &self.compiled.coupled.constraints {
+            let is_found = constraints.add(&constraint.terms, 0.0, |v| a[v] != 0.0).is_ok();
             if !is_found {
-                let _ = ties.add(&tie.terms, 0.0, |_| false);
+                let _ = constraints.add(&constraint.terms, 0.0, |_| false);
             }
         }
-        ties.finish(a, |_| false);
+        constraints.finish(a, |_| false);
         let mut told = a.to_vec();
-        ties.rates(&mut told);
+        constraints.rates(&mut told);
         a.iter_mut().zip(told).filter(|(a, _)| **a == 0.0).for_each(|(a, told)| *a = told);
     }
 
-    /// Goes to a snapshot without choosing modes; joints that ties leave no choice and that are at 0 go where they belong.
-    pub(crate) fn go_to(&mut self, from: &Snapshot) -> Result<()> {
+    /// Sets the state of a snapshot without a mode selection; dependent joints at 0 get their coupled positions.
+    pub(crate) fn load_state(&mut self, from: &Snapshot) -> Result<()> {
         let model = &self.compiled.model;
         let State { t, q, v } = &from.mechanics;
         for i in 1..model.n_bodies() {
@@ -191,7 +197,7 @@ impl Machine {
         self.integral.copy_from_slice(&from.integrals);
         self.enter_piece(*t);
         self.prescribe(*t);
-        self.begin_ties()?;
+        self.begin_constraints()?;
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             let v = contact.rate(&self.v);
             self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
@@ -205,8 +211,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Positions and velocities where it went, of one-degree joints.
-    pub(crate) fn tell(&self, q: &mut [f64], v: &mut [f64]) {
+    /// Positions and velocities of the state set last, of one-degree joints.
+    pub(crate) fn store_joints(&self, q: &mut [f64], v: &mut [f64]) {
         for (k, &i) in self.joint_of.iter().enumerate() {
             if let [q] = &mut q[self.compiled.model.q_range(i)] {
                 *q = self.xi[k];

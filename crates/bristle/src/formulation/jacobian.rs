@@ -1,8 +1,8 @@
 //! Derivatives for implicit steppers.
 //!
-//! With P = S + κ n̂ the rows of joints that read their load off the reaction, all others P = S, the derivatives of (1) at constant P are
-//! those of the friction-loaded recursion, since ∂N/∂x = n̂ᵀ ∂f/∂x. With A = M_P⁻¹ over the joints that can move and τ_q, τ_v, τ_s, τ_I
-//! the derivatives of the efforts on the right of (1), friction at constant reactions included:
+//! Reaction-loaded joints have the rows P = S + κ n̂, all others P = S. The derivatives of (1) at constant P are
+//! those of the friction-loaded recursion, since ∂N/∂x = n̂ᵀ ∂f/∂x. With A = M_P⁻¹ over the joints that can move and
+//! τ_q, τ_v, τ_s, τ_I the derivatives of the efforts on the right of (1), friction at constant reactions included:
 //!
 //! ```text
 //!             q                 v                s           I
@@ -14,16 +14,16 @@
 //!
 //! In the residual form the second row is Pᵀ ∂f/∂q − τ_q, Pᵀ ∂f/∂v − τ_v, −τ_s, −τ_I, and ∂F/∂a = M_P.
 //!
-//! Where coordinates depend on others, q = T q_i, columns are taken through T, A = T (Tᵀ M_P T)⁻¹ Tᵀ, and rows of the residual form
-//! are Tᵀ F: what ties carry does no work.
+//! With dependent coordinates, q = T q_i, the columns are multiplied by T, A = T (Tᵀ M_P T)⁻¹ Tᵀ, and the rows of the
+//! residual form are Tᵀ F: constraint forces do no work.
 //!
-//! Rows and columns of joints that are stuck or led are left out. Away from the centre of
-//! their charts free joints, and the differentiated equations, are left to finite differences.
+//! Stuck and prescribed joints have no rows and columns. Finite differences replace these derivatives for free joints
+//! away from the centre of their charts, and for the differentiated equations.
 
 use super::machine::{Failure, Machine};
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_integrate::linear::{Lu, Matrix};
 use bristle_multibody::{aba_derivatives, axis_row, rows_derivatives};
 use nalgebra::DMatrix;
@@ -42,10 +42,10 @@ impl Reduction {
     }
 }
 
-/// What a slope is taken in.
+/// The variable of a derivative.
 #[derive(Clone, Copy)]
 enum In {
-    /// A joint's position, by velocity.
+    /// Position of a joint, by velocity index.
     Position(usize),
     /// A joint's velocity.
     Velocity(usize),
@@ -53,17 +53,17 @@ enum In {
     Unknown(usize),
 }
 
-/// An entry in which something acts.
+/// One derivative.
 enum Slope {
-    /// On the effort of velocity `v`.
+    /// Of the effort on velocity `v`.
     Effort { of: In, v: usize, slope: f64 },
-    /// On the rate of unknown `row`.
+    /// Of the rate of unknown `row`.
     Rate { row: usize, of: In, slope: f64 },
 }
 
 impl Machine {
-    /// ∂f/∂y at (t, y), or `false` where it is not known.
-    pub(super) fn fill_jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    /// ∂f/∂y at (t, y), or `false` where no analytic one is available.
+    pub(super) fn fill_jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         if !self.free.is_empty() || self.formulation == Formulation::Jerk {
             return Ok(false);
         }
@@ -71,12 +71,12 @@ impl Machine {
         Ok(true)
     }
 
-    /// The same at the centre of the charts of free joints. At ξ = 0 their rates change as
+    /// The same at the centre of the charts of free joints. At ξ = 0 their rates are
     ///
     /// ```text
     /// θ̇ = ω + ½ θ × ω        ẋ = u + θ × u        v = (ω, u)
     /// ```
-    pub(super) fn fill_jacobian_at_centre(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<(), Trouble> {
+    pub(super) fn fill_jacobian_at_centre(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<(), EvalError> {
         self.scatter(t, y);
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
@@ -96,23 +96,23 @@ impl Machine {
 
     /// ∂a/∂q, ∂a/∂v, ∂a/∂τ.
     fn derive(&mut self, t: f64, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        if self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled() {
+        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
             let [dq, dv, dtau] = matrices;
-            let Self { compiled, work, q, v, tau, held, .. } = self;
-            return Ok(aba_derivatives(&compiled.model, work, q, v, tau, held, [dq, dv, dtau])?);
+            let Self { compiled, work, q, v, tau, locked, .. } = self;
+            return Ok(aba_derivatives(&compiled.model, work, q, v, tau, locked, [dq, dv, dtau])?);
         }
         let accuracy = self.accuracy;
         self.accelerate(t, accuracy)?;
-        if !self.ties.dependent.is_empty() {
+        if !self.constraints.dependent.is_empty() {
             self.derive_residual(matrices)?;
             return self.reduce(matrices);
         }
         self.read_reactions()?;
         self.load_rows(1.0);
         let [dq, dv, dtau] = &mut *matrices;
-        let Self { compiled, work, q, v, a, rows, held, .. } = self;
-        match rows_derivatives(&compiled.model, work, q, v, a, rows, held, [dq, dv, dtau]) {
-            // a pivot of the recursion, not the determinant: see `branch`
+        let Self { compiled, work, q, v, a, rows, locked, .. } = self;
+        match rows_derivatives(&compiled.model, work, q, v, a, rows, locked, [dq, dv, dtau]) {
+            // a pivot of the recursion is not positive, which need not concern the determinant: see `branch`
             Err(bristle_multibody::Error::Jam { .. }) => {
                 self.derive_residual(matrices)?;
                 self.reduce(matrices)
@@ -121,18 +121,18 @@ impl Machine {
         }
     }
 
-    /// Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, dependent coordinates taken through T.
+    /// From Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, reduced by T.
     fn reduce(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         let (n, n_v) = (self.active.len(), self.v.len());
         let mut scratch = self.reduction.take().unwrap_or_else(|| Box::new(Reduction::new(n_v)));
         let Reduction { lu, column, product } = &mut *scratch;
-        let (ties, column) = (&self.ties, &mut column[..n]);
+        let (constraints, column) = (&self.constraints, &mut column[..n]);
         let reduced = lu.matrix_mut(n);
         reduced.clear();
         for i in 0..n_v {
-            for (r, t_r) in ties.made_of(i) {
+            for (r, t_r) in constraints.made_of(i) {
                 for j in 0..n_v {
-                    for (c, t_c) in ties.made_of(j) {
+                    for (c, t_c) in constraints.made_of(j) {
                         reduced[(r, c)] += t_r * mass[(i, j)] * t_c;
                     }
                 }
@@ -143,10 +143,10 @@ impl Machine {
         // columns of A = T (Tᵀ M_P T)⁻¹ Tᵀ
         for j in 0..n_v {
             column.fill(0.0);
-            ties.made_of(j).for_each(|(r, t)| column[r] += t);
+            constraints.made_of(j).for_each(|(r, t)| column[r] += t);
             lu.solve(column);
             for i in 0..n_v {
-                mass[(i, j)] = ties.made_of(i).map(|(r, t)| t * column[r]).sum();
+                mass[(i, j)] = constraints.made_of(i).map(|(r, t)| t * column[r]).sum();
             }
         }
         for derivative in [dq, dv] {
@@ -158,27 +158,27 @@ impl Machine {
         Ok(())
     }
 
-    /// P = S + s κ n̂ by the reactions found last.
+    /// P = S + s κ n̂ for the reactions found last.
     pub(super) fn load_rows(&mut self, s: f64) {
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &self.compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             let axis = axis_row(&self.compiled.model, contact.joint);
-            self.rows[contact.joint] = axis + bearing.press(&self.force[c]).1 * (s * self.kappa[c]);
+            self.rows[contact.joint] = axis + bearing.normal_load(&self.force[c]).1 * (s * self.kappa[c]);
         }
     }
 
-    /// Columns of the unknowns that something is made of, with their coefficients.
+    /// The columns of the unknowns on which a variable depends, with their coefficients.
     fn columns(&self, of: In, mut visit: impl FnMut(usize, f64)) {
         let n = self.active.len();
         match of {
-            In::Position(v) => self.ties.made_of(v).for_each(|(place, c)| visit(place, c)),
-            In::Velocity(v) => self.ties.made_of(v).for_each(|(place, c)| visit(n + place, c)),
+            In::Position(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(place, c)),
+            In::Velocity(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(n + place, c)),
             In::Unknown(column) => visit(column, 1.0),
         }
     }
 
-    /// The blocks above.
+    /// Assembles the blocks of the module header.
     fn assemble(&self, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
         let active = &self.active;
         let n = active.len();
@@ -188,7 +188,7 @@ impl Machine {
             self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), jac.row_mut(n + r));
         }
         for &k in &self.free {
-            let Some(first) = self.ties.place(k) else { continue };
+            let Some(first) = self.constraints.place(k) else { continue };
             for (of, share) in [(0, 0.5), (3, 1.0)] {
                 let x: [f64; 3] = std::array::from_fn(|l| share * self.v[k + of + l]);
                 // e_j × x
@@ -209,10 +209,10 @@ impl Machine {
         });
     }
 
-    /// Derivatives in all positions and velocities, by velocity, to columns of the unknowns.
+    /// From derivatives in all positions and velocities, by velocity index, to columns of the unknowns.
     fn fill_row(&self, of: impl Fn(usize) -> (f64, f64), row: &mut [f64]) {
         let n = self.active.len();
-        if self.ties.dependent.is_empty() {
+        if self.constraints.dependent.is_empty() {
             for (c, &j) in self.active.iter().enumerate() {
                 (row[c], row[n + c]) = of(j);
             }
@@ -220,7 +220,7 @@ impl Machine {
         }
         for j in 0..self.v.len() {
             let (in_q, in_v) = of(j);
-            for (place, c) in self.ties.made_of(j) {
+            for (place, c) in self.constraints.made_of(j) {
                 row[place] += in_q * c;
                 row[n + place] += in_v * c;
             }
@@ -235,24 +235,24 @@ impl Machine {
         df_ddy: &mut Matrix,
     ) {
         let active = &self.active;
-        let (n, ties) = (active.len(), &self.ties);
+        let (n, constraints) = (active.len(), &self.constraints);
         df_dy.clear();
         df_ddy.clear();
         for r in 0..n {
             df_dy[(r, n + r)] = -1.0;
             df_ddy[(r, r)] = 1.0;
         }
-        if ties.dependent.is_empty() {
+        if constraints.dependent.is_empty() {
             for (r, &i) in active.iter().enumerate() {
                 self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), df_dy.row_mut(n + r));
                 active.iter().enumerate().for_each(|(c, &j)| df_ddy[(n + r, n + c)] = mass[(i, j)]);
             }
         } else {
             for i in 0..self.v.len() {
-                for (r, t_r) in ties.made_of(i) {
+                for (r, t_r) in constraints.made_of(i) {
                     self.fill_row(|j| (t_r * dq[(i, j)], t_r * dv[(i, j)]), df_dy.row_mut(n + r));
                     for j in 0..self.v.len() {
-                        ties.made_of(j).for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
+                        constraints.made_of(j).for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
                     }
                 }
             }
@@ -262,7 +262,7 @@ impl Machine {
         }
         self.slopes(|slope| match slope {
             Slope::Effort { of, v, slope } => self.columns(of, |column, c| {
-                for (r, t_r) in ties.made_of(v) {
+                for (r, t_r) in constraints.made_of(v) {
                     df_dy[(n + r, column)] -= slope * c * t_r;
                 }
             }),
@@ -270,10 +270,10 @@ impl Machine {
         });
     }
 
-    /// Every slope of efforts and rates, reactions held constant.
+    /// All derivatives of efforts and rates, at constant reactions.
     fn slopes(&self, mut visit: impl FnMut(Slope)) {
         let Self { compiled, v, state, mode, load, frozen, .. } = self;
-        // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite on b
+        // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite effort on b
         let between = |slope: f64, is_rate: bool, (a, b): (usize, Option<usize>), visit: &mut dyn FnMut(Slope)| {
             for (of, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
                 let of = if is_rate { In::Velocity(of) } else { In::Position(of) };

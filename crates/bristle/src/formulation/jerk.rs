@@ -4,20 +4,21 @@
 //! P_iᵀ ḟ_i + armature q⃛_i = τ̇_i − κ̇_i N_i           P_i = S_i + κ_i n̂(f_i)           f from (q, v, a)
 //! ```
 //!
-//! Linear in q⃛: no iteration. Accelerations are solved for at the start and after every event; between them (1) is an invariant whose
-//! drift is looked at after every step, and projected away where it exceeds half of the relative tolerance (1e-6 where there is none).
-//! Efforts set by a caller are constant between calls.
+//! Linear in q⃛: no iteration. This is index reduction by differentiation. Accelerations are solved for at the start
+//! and after every event; in between (1) is an invariant. Its drift is checked after every step, and a projection
+//! removes it where it exceeds half of the relative tolerance (1e-6 without error control). Efforts set by a caller
+//! are constant between calls.
 
 use super::machine::{Failure, Machine, TIGHT};
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_multibody::{axis_row, jerk_rows, rnea_rate};
 
-/// Drift that is put up with, in units of the relative tolerance.
+/// Accepted drift, in units of the relative tolerance.
 const DRIFT: f64 = 0.5;
 
 impl Machine {
-    /// q⃛ of the joints that can move, at (q, v, a), into `dy`. `efforts` has been there.
-    pub(super) fn fill_jerks(&mut self, t: f64, dy: &mut [f64]) -> Result<(), Trouble> {
+    /// q⃛ of the joints that can move, at (q, v, a), into `dy`. Needs `efforts`.
+    pub(super) fn fill_jerks(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
         self.jerks(t).map_err(|failure| self.trouble(failure))?;
         for (dy, &i) in dy.iter_mut().zip(&self.active) {
             *dy = self.b[i];
@@ -29,25 +30,25 @@ impl Machine {
     fn jerks(&mut self, t: f64) -> Result<(), Failure> {
         self.counters.n_jerks += 1;
         self.b.fill(0.0);
-        for driven in &self.driven {
-            self.b[driven.v] = driven.jerk;
+        for prescribed in &self.prescribed {
+            self.b[prescribed.v] = prescribed.jerk;
         }
         let Self { compiled, work, q, v, a, b, .. } = self;
         let model = &compiled.model;
-        // reactions, and their rates with the jerks that are given
+        // reactions, and their rates with the given jerks
         rnea_rate(model, work, q, v, a, b)?;
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             self.force[c] = work.reaction(contact.joint);
-            let (n, n_hat) = bearing.press(&self.force[c]);
+            let (n, n_hat) = bearing.normal_load(&self.force[c]);
             self.load[c] = n;
             self.friction[c] = self.kappa[c] * n;
             self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.kappa[c];
         }
         self.effort_rates(t);
-        let Self { compiled, work, b, rows, held, ties, joint_of, x, .. } = self;
-        let is_jam = match jerk_rows(&compiled.model, work, b, rows, held) {
+        let Self { compiled, work, b, rows, locked, constraints, joint_of, x, .. } = self;
+        let is_jam = match jerk_rows(&compiled.model, work, b, rows, locked) {
             Ok(jerks) => {
                 x.copy_from_slice(jerks);
                 false
@@ -60,29 +61,33 @@ impl Machine {
             self.b.copy_from_slice(&self.x);
             return Ok(());
         }
-        if !ties.dependent.is_empty() {
-            // rates of the dependent accelerations that the led joints alone bring
-            for driven in &self.driven {
-                x[driven.v] = driven.jerk;
+        if !constraints.dependent.is_empty() {
+            // rates of the dependent accelerations due to prescribed joints alone
+            for prescribed in &self.prescribed {
+                x[prescribed.v] = prescribed.jerk;
             }
-            ties.factor_each(&compiled.model, work, held, joint_of)?;
-            ties.correct_each(held, joint_of, x, b);
+            constraints.factor_each(&compiled.model, work, locked, joint_of)?;
+            constraints.correct_each(locked, joint_of, x, b);
         }
         b.copy_from_slice(x);
         Ok(())
     }
 
-    /// Residual of (1) at (q, v, a), relative to its terms.
+    /// Relative residual of (1) at (q, v, a).
     pub(super) fn drift(&mut self, t: f64) -> Result<f64, Failure> {
         self.place()?;
         self.efforts(t);
         self.read_reactions()?;
-        if self.pressed.is_empty() && self.driven.is_empty() && !self.is_stuck && !self.ties.is_coupled() {
+        if self.reaction_loaded.is_empty()
+            && self.prescribed.is_empty()
+            && !self.is_stuck
+            && !self.constraints.is_coupled()
+        {
             let Self { compiled, work, q, v, a, b, .. } = self;
             b.copy_from_slice(bristle_multibody::rnea(&compiled.model, work, q, v, a)?);
         }
-        // friction that `tau` leaves out
-        for &c in &self.pressed {
+        // reaction-loaded friction, which `tau` does not contain
+        for &c in &self.reaction_loaded {
             let contact = &self.compiled.contacts[c];
             self.tau[contact.v] -= self.kappa[c] * self.load[c];
         }
@@ -91,13 +96,13 @@ impl Machine {
             worst = worst.max((self.tau[i] - self.b[i]).abs());
             scale = scale.max(self.tau[i].abs()).max(self.b[i].abs());
         }
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             scale = scale.max(self.friction[c].abs());
         }
         Ok(worst / scale)
     }
 
-    /// Looks at the drift after a step to (t, y), and projects it away where it is too large. Whether it was.
+    /// Checks the drift after a step to (t, y), and projects where it is too large; whether it did.
     pub(super) fn correct_drift(&mut self, t: f64) -> Result<bool, Failure> {
         let drift = self.drift(t)?;
         self.counters.drift = self.counters.drift.max(drift);

@@ -9,22 +9,22 @@
 //! g = max(û · w, û · R w) + θ              falls through 0: the direction is reversed
 //! ```
 //!
-//! R turns by the angle of the joint since û was taken: a load that stands still in the bearing turns in the journal,
-//! and the other way round, without passing through zero. A vector of two components meets zero by exception, unless
-//! the machine is planar; that is why its direction is looked at and not one component. θ is what does not matter:
-//! the accuracy of the reactions, and the load whose friction accelerates the joint by less than the absolute
-//! tolerance in a second, D being the joint's inertia with those beyond it free to follow,
+//! R rotates by the angle of the joint since û was set: a load that is constant in the bearing rotates in the
+//! journal, and the other way round, without passing through zero. A vector of two components generically misses
+//! zero, unless the machine is planar; the test therefore uses its direction and not one component. θ is a negligible
+//! load: the accuracy of the reactions, and the load whose friction changes the velocity of the joint by less than
+//! the absolute tolerance in a second, D being the joint's inertia with the joints beyond it free,
 //!
 //! ```text
 //! θ = accuracy |f| + atol D/|κ|
 //! ```
 //!
-//! After the event û is reversed, so that g starts at about 2 θ: it does not start at zero, and a load that trembles
-//! about zero within θ makes no events. A load that has been within 4 θ of zero so far has no direction yet.
+//! The event reverses û, so that g restarts at about 2 θ: it does not start at zero, and a load that oscillates about
+//! zero within θ causes no events. A load that has stayed within 4 θ of zero has no direction yet.
 //!
-//! Reactions take a solution of (1), which the stages of a step have found anyway: as long as all stages show the
-//! load above a quarter of what it was along û nothing has happened, and g is that load. Only otherwise is g evaluated on the
-//! step.
+//! Reactions take a solution of (1), which the stages of a step have found already. While every stage finds the load
+//! along û above a quarter of its initial value, no zero crossing is possible, and g is that load. Otherwise g is
+//! evaluated on the step.
 //!
 //! **Tables.** L of `bristle_friction::Table` is linear between corners v_lo, v_hi of the slip speed:
 //!
@@ -36,25 +36,25 @@ use super::machine::{Failure, Machine};
 use bristle_friction::{Law, Mode};
 use bristle_multibody::{aba, neutral};
 
-/// Along its direction a load above this part of what it was at the beginning of the step is far from zero.
+/// A load along its direction above this fraction of its value at the beginning of the step is far from zero.
 const FAR: f64 = 0.25;
 
-/// What the kinks of one contact are seen by.
+/// Data of the kinks of one contact.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Kink {
-    /// û of each part of the load; zero where it has none.
+    /// û of each part of the load; zero where the part has no direction.
     pub way: [[f64; 2]; 2],
     /// |w| at the beginning of the step.
     pub size: [f64; 2],
-    /// Position of the joint where each û was taken, rad or m.
+    /// Position of the joint at which each û was set, rad or m.
     pub position: [f64; 2],
-    /// The load as the last stage has it: its parts, the position of the joint, θ.
+    /// The load in the last stage: its parts, the position of the joint, θ.
     pub parts: [[f64; 2]; 2],
     pub at: f64,
     pub noise: f64,
-    /// Whether a stage of this step has shown the load near zero, or reversed.
+    /// Whether the load was near zero, or reversed, in a stage of this step.
     pub is_near: bool,
-    /// Corners of the table on both sides of the slip speed.
+    /// The table's corners next to the slip speed.
     pub segment: [f64; 2],
 }
 
@@ -68,13 +68,13 @@ pub(super) enum KinkEvent {
 }
 
 impl Machine {
-    /// Inertia of each contact's joint at the neutral configuration, the joints beyond it free to follow, for θ.
+    /// Inertia of each contact's joint at the neutral configuration, with the joints beyond it free, for θ.
     pub(super) fn set_kink_inertias(&mut self) {
-        let Self { compiled, work, kink_inertia, pressed, tau, .. } = self;
-        // at rest, nothing applied
+        let Self { compiled, work, kink_inertia, reaction_loaded, tau, .. } = self;
+        // at rest, without efforts
         tau.fill(0.0);
-        if !pressed.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
-            for &c in pressed.iter() {
+        if !reaction_loaded.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
+            for &c in reaction_loaded.iter() {
                 kink_inertia[c] = work.articulated(&compiled.model, compiled.contacts[c].joint).0;
             }
         }
@@ -91,7 +91,7 @@ impl Machine {
         })
     }
 
-    /// Number of those.
+    /// Number of these events.
     pub(super) fn count_kinks(&self) -> usize {
         self.kink_events().count()
     }
@@ -101,23 +101,23 @@ impl Machine {
         self.kink_events().nth(index)
     }
 
-    /// Whether reactions have to be known for the event functions.
-    pub(super) fn looks_at_loads(&self) -> bool {
-        self.kinks.is_some() && self.pressed.iter().any(|&c| self.seen[c].is_near)
+    /// Whether the event functions need reactions.
+    pub(super) fn watches_loads(&self) -> bool {
+        self.kinks.is_some() && self.reaction_loaded.iter().any(|&c| self.load_kinks[c].is_near)
     }
 
-    /// θ of the load of a contact; infinite where it has no friction.
+    /// θ of the load of a contact; infinite without friction.
     fn load_noise(&self, c: usize) -> f64 {
         let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.force[c]));
         let inertia = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
         self.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
     }
 
-    /// Part of a load along its direction, by the reaction found last.
+    /// Component of a part of the load along its direction, for the reaction found last.
     fn along(&self, c: usize, part: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return 0.0 };
-        let (kink, [x, y]) = (&self.seen[c], bearing.parts(&self.force[c])[part]);
+        let (kink, [x, y]) = (&self.load_kinks[c], bearing.parts(&self.force[c])[part]);
         let [u_x, u_y] = kink.way[part];
         let plain = u_x * x + u_y * y;
         if u_y == 0.0 && y == 0.0 || !self.compiled.model.turns(contact.v) || self.is_axial(c) {
@@ -131,44 +131,44 @@ impl Machine {
         self.compiled.contacts[c].bearing == Some(crate::bearing::Bearing::Axial)
     }
 
-    /// Looks at the loads that a stage has found.
+    /// Examines the loads of a stage.
     #[inline]
     pub(super) fn watch_loads(&mut self) {
         if self.kinks.is_none() {
             return;
         }
-        for k in 0..self.pressed.len() {
-            let c = self.pressed[k];
+        for k in 0..self.reaction_loaded.len() {
+            let c = self.reaction_loaded[k];
             self.note_load(c);
-            if self.seen[c].is_near || self.held[self.compiled.contacts[c].joint] {
+            if self.load_kinks[c].is_near || self.locked[self.compiled.contacts[c].joint] {
                 continue;
             }
             let n = self.compiled.contacts[c].bearing.map_or(0, |bearing| bearing.n_parts());
             let is_near = |part: usize| {
-                self.seen[c].way[part] != [0.0; 2] && self.along(c, part) <= FAR * self.seen[c].size[part]
+                self.load_kinks[c].way[part] != [0.0; 2] && self.along(c, part) <= FAR * self.load_kinks[c].size[part]
             };
-            self.seen[c].is_near = (0..n).any(is_near);
+            self.load_kinks[c].is_near = (0..n).any(is_near);
         }
     }
 
-    /// Event functions of the kinks, where the reactions are those at the point if any are looked at.
+    /// Event functions of the kinks; where they need reactions, those are the ones at the point of evaluation.
     pub(super) fn fill_kinks<'a>(&self, g: impl Iterator<Item = &'a mut f64>) {
         for (g, event) in g.zip(self.kink_events()) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
-                    let is_held = self.held[self.compiled.contacts[c].joint];
+                    let is_locked = self.locked[self.compiled.contacts[c].joint];
                     let noise = self.load_noise(c);
-                    if is_held || !noise.is_finite() || self.seen[c].way[part] == [0.0; 2] {
+                    if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
-                    } else if !self.seen[c].is_near {
-                        self.seen[c].size[part] + noise
+                    } else if !self.load_kinks[c].is_near {
+                        self.load_kinks[c].size[part] + noise
                     } else {
                         self.along(c, part) + noise
                     }
                 }
                 KinkEvent::Corner { contact: c } => {
                     let contact = &self.compiled.contacts[c];
-                    let [low, high] = self.seen[c].segment;
+                    let [low, high] = self.load_kinks[c].segment;
                     let speed = self.mode[c].direction() * contact.arm * contact.rate(&self.v);
                     let inside = (speed - low).min(high - speed) + self.kinks.unwrap_or(0.0);
                     if self.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
@@ -177,61 +177,62 @@ impl Machine {
         }
     }
 
-    /// Passes the kink of an event.
+    /// Performs the event of a kink.
     pub(super) fn pass_kink(&mut self, event: KinkEvent) {
         if let KinkEvent::Load { contact, part } = event {
-            let [x, y] = self.seen[contact].way[part];
-            self.seen[contact].way[part] = [-x, -y];
+            let [x, y] = self.load_kinks[contact].way[part];
+            self.load_kinks[contact].way[part] = [-x, -y];
         }
     }
 
-    /// Corners about the slip speeds as they are.
+    /// Finds the table corners next to the present slip speeds.
     pub(super) fn place_segments(&mut self) {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             if let Law::Table(table) = &contact.law {
-                self.seen[c].segment = table.segment(self.mode[c].direction() * contact.arm * contact.rate(&self.v));
+                self.load_kinks[c].segment =
+                    table.segment(self.mode[c].direction() * contact.arm * contact.rate(&self.v));
             }
         }
     }
 
-    /// Notes the load of a contact by the reaction at hand. Results are looked at in between: what is noted belongs
+    /// Records the load of a contact from the present reaction. Results may be evaluated in between: a record belongs
     /// to one point.
     fn note_load(&mut self, c: usize) {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return };
         let noise = self.load_noise(c);
-        let seen = &mut self.seen[c];
-        (seen.parts, seen.at, seen.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
+        let kink = &mut self.load_kinks[c];
+        (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
     }
 
-    /// Directions of the loads as they were noted last.
+    /// Sets the directions of the loads recorded last.
     fn point_loads(&mut self) {
-        for k in 0..self.pressed.len() {
-            let c = self.pressed[k];
+        for k in 0..self.reaction_loaded.len() {
+            let c = self.reaction_loaded[k];
             let Some(bearing) = self.compiled.contacts[c].bearing else { continue };
-            let seen = &mut self.seen[c];
-            seen.is_near = false;
+            let kink = &mut self.load_kinks[c];
+            kink.is_near = false;
             for part in 0..bearing.n_parts() {
-                let [x, y] = seen.parts[part];
+                let [x, y] = kink.parts[part];
                 let size = (x * x + y * y).sqrt();
-                seen.size[part] = size;
-                // within 4 θ of zero the direction may be noise: the one before is kept
-                if size > 4.0 * seen.noise && size > 0.0 {
-                    seen.way[part] = [x / size, y / size];
-                    seen.position[part] = seen.at;
+                kink.size[part] = size;
+                // within 4 θ of zero the direction may be rounding: keep the previous one
+                if size > 4.0 * kink.noise && size > 0.0 {
+                    kink.way[part] = [x / size, y / size];
+                    kink.position[part] = kink.at;
                 }
             }
         }
     }
 
-    /// The same after a step to (t, y), which has been put into the arrays; the reactions there are found where a
-    /// kink was near.
+    /// The same after a step to (t, y), which is in the arrays already. Where a kink was near, the reactions are
+    /// computed there.
     pub(super) fn accept_loads(&mut self, t: f64) -> Result<(), Failure> {
-        if self.looks_at_loads() {
+        if self.watches_loads() {
             self.place()?;
             self.efforts(t);
-            self.look_at_stuck(t)?;
-            (0..self.pressed.len()).for_each(|k| self.note_load(self.pressed[k]));
+            self.evaluate_stuck(t)?;
+            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
         }
         if self.kinks.is_some() {
             self.point_loads();
@@ -239,13 +240,13 @@ impl Machine {
         Ok(())
     }
 
-    /// No directions, no corners: a start.
+    /// Clears directions and corners for a start.
     pub(super) fn begin_kinks(&mut self) {
-        for kink in &mut self.seen {
+        for kink in &mut self.load_kinks {
             (kink.way, kink.size) = ([[0.0; 2]; 2], [0.0; 2]);
         }
         if self.kinks.is_some() {
-            (0..self.pressed.len()).for_each(|k| self.note_load(self.pressed[k]));
+            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
             self.point_loads();
         }
         self.place_segments();

@@ -60,7 +60,7 @@ fn machine(parent_of: Shape, n: usize, is_random: bool, excess: f64) -> (Machine
     let mut machine = Machine::new(compiled, Formulation::Implicit, Some((1e-8, 1e-10)));
     let mut y = vec![0.0; machine.max_dim()];
     machine.begin(&state, &mut y).unwrap();
-    machine.look(0.0, &y).unwrap();
+    machine.evaluate_at(0.0, &y).unwrap();
     (machine, levels)
 }
 

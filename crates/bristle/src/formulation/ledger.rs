@@ -1,17 +1,17 @@
-//! Where the energy is and where it goes.
+//! Energy ledger: stored energies, work and heat.
 //!
-//! Quadratures, integrated with the motion's own method: first the work of efforts, drives and external wrenches,
-//! Ẇ = τᵀ v + Σ f_ext · v_link; then what changing loads put into bristles, Σ ½ Ṅ s²/σ₀; then the heat of each joint that has a
-//! damper or friction, Q̇ = d v² + N · (dissipated power of the law). The spring of a `Pull` belongs to the drive: what
-//! counts is its effort on the joint.
+//! The quadratures are integrated by the method of the motion: first the work of efforts, drives and external
+//! wrenches, Ẇ = τᵀ v + Σ f_ext · v_link; then the energy that changing loads put into bristles, Σ ½ Ṅ s²/σ₀; then
+//! the heat of each joint with a damper or friction, Q̇ = d v² + N · (dissipated power of the law). The spring of a
+//! `Pull` belongs to the drive: the ledger counts its effort on the joint.
 //!
-//! Where N is a reaction Ṅ would take the jerk. With E = s²/(2σ₀), by parts,
+//! Where N is a reaction, Ṅ would require the jerk. With E = s²/(2σ₀), integration by parts gives
 //!
 //! ```text
 //! ∫ Ṅ E dt = N E − N₀ E₀ − ∫ N Ė dt,      Ė = s ṡ/σ₀
 //! ```
 //!
-//! and jumps of N at events are in it: the quadrature takes −N Ė, the stored energy is added when the ledger is read.
+//! which includes jumps of N at events. The quadrature is that of −N Ė; readers of the ledger add the stored energy.
 
 use super::efforts::load_signal;
 use super::machine::{Machine, Snapshot};
@@ -19,23 +19,23 @@ use crate::error::{Error, Result};
 use crate::scene::Formulation;
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_multibody::{Model, kinematics, kinetic_energy, point_velocity, poses, potential_energy};
 use nalgebra::Vector3;
 
 /// Stored energies, J.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Energies {
-    /// Of motion, armature included.
+    /// Kinetic energy, armature included.
     pub kinetic: f64,
-    /// Of height, zero at the world origin.
+    /// Potential energy of gravity, zero at the world origin.
     pub potential: f64,
-    /// Of springs.
+    /// Energy of springs.
     pub elastic: f64,
-    /// Of bristles.
+    /// Energy of bristles.
     pub bristle: f64,
-    /// Of those of them whose load is a reaction.
-    pub pressed: f64,
+    /// Part of it in reaction-loaded contacts.
+    pub reaction_loaded: f64,
 }
 
 impl Energies {
@@ -45,7 +45,7 @@ impl Energies {
     }
 }
 
-/// Numbers too large to be squared: those of the fastest joint say where.
+/// The error for numbers too large to be squared, with the fastest joint.
 fn diverged(model: &Model, t: f64, v: &[f64], is_controlled: bool) -> Error {
     let fastest = v.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |v| v.0);
     let joint = model.joint_names[model.joint_of_velocity(fastest)].clone();
@@ -53,7 +53,7 @@ fn diverged(model: &Model, t: f64, v: &[f64], is_controlled: bool) -> Error {
 }
 
 impl Machine {
-    /// Stored energies at a snapshot. Loads that are reactions are those found last: look there first.
+    /// Stored energies at a snapshot. Reaction loads are those found last: evaluate there first.
     pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
         let is_controlled = self.is_controlled;
         let Self { compiled, work, piece, load, .. } = self;
@@ -70,11 +70,11 @@ impl Machine {
             .springs
             .iter()
             .map(|s| 0.5 * s.stiffness * (at_velocity(s.a) - at_velocity(s.b) - s.rest).powi(2));
-        let (mut bristle, mut pressed) = (0.0, 0.0);
+        let (mut bristle, mut reaction_loaded) = (0.0, 0.0);
         for ((contact, at), load) in compiled.contacts.iter().zip(&at.bristles).zip(load) {
             let per_load = contact.law.stored_energy(contact.law.state_of(at.z, at.w));
             if contact.bearing.is_some() {
-                pressed += *load * per_load;
+                reaction_loaded += *load * per_load;
             } else {
                 let signal = load_signal(contact.signal(), state.t, *piece);
                 bristle += contact.normal_towards(at.z < 0.0, &signal).0 * per_load;
@@ -85,23 +85,24 @@ impl Machine {
             potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
             // from +0: an empty sum is −0
             elastic: compiled.springs.iter().map(elastic).chain(between).fold(0.0, std::ops::Add::add),
-            bristle: bristle + pressed,
-            pressed,
+            bristle: bristle + reaction_loaded,
+            reaction_loaded,
         })
     }
 
-    /// Rates of the quadratures at (t, y), where the unknowns change at the rates `dy`.
+    /// Rates of the quadratures at (t, y), for the rates `dy` of the unknowns.
     pub(super) fn fill_ledger(
         &mut self,
         t: f64,
         y: &[f64],
         dy: &[f64],
         rate: &mut [f64],
-    ) -> std::result::Result<(), Trouble> {
-        // explicit steppers ask right after the right-hand side, which has found the loads but not the efforts of drives
-        if !(self.driven.is_empty() && self.knows(t, y)) {
+    ) -> std::result::Result<(), EvalError> {
+        // explicit steppers call this after the right-hand side, which has found the loads but not the efforts of
+        // drives
+        if !(self.prescribed.is_empty() && self.knows(t, y)) {
             self.scatter(t, y);
-            let needs_reactions = !(self.pressed.is_empty() && self.driven.is_empty());
+            let needs_reactions = !(self.reaction_loaded.is_empty() && self.prescribed.is_empty());
             if needs_reactions || !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
                 self.place().map_err(|e| self.trouble(e.into()))?;
             }
@@ -145,7 +146,7 @@ impl Machine {
         Ok(())
     }
 
-    /// What loads put into bristles by jumping at `t`, `before` being the piece up to it.
+    /// Energy that a jump of the loads at `t` puts into bristles; `before` is the piece that ends there.
     pub(super) fn load_jump(&self, t: f64, before: Piece) -> f64 {
         let jumps = self.compiled.contacts.iter().zip(&self.state).map(|(contact, state)| {
             let normal = |piece| contact.normal_towards(state[0] < 0.0, &load_signal(contact.signal(), t, piece)).0;
@@ -154,11 +155,11 @@ impl Machine {
         jumps.sum()
     }
 
-    /// Work done per time by drives and by what callers apply.
+    /// Power of drives and of the inputs of callers.
     fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
-        let Self { compiled, work, q, v, poses: places, piece, integral, driven, .. } = self;
+        let Self { compiled, work, q, v, poses: places, piece, integral, prescribed, .. } = self;
         let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
-        power += driven.iter().map(|driven| driven.effort * v[driven.v]).sum::<f64>();
+        power += prescribed.iter().map(|prescribed| prescribed.effort * v[prescribed.v]).sum::<f64>();
         let mut integrals = integral.iter();
         for drive in &compiled.drives {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };

@@ -1,29 +1,29 @@
-//! A machine about its present state, in small.
+//! Linearisation of a machine about its present state.
 //!
 //! ```text
 //! ẏ = f(y, τ, p),      δẏ = A δy + B δτ + P δp
 //! ∂v̇/∂τ = M_P⁻¹        ∂v̇/∂p = −M_P⁻¹ r N ∂law/∂p        ∂ṡ/∂p = ∂rate/∂p
 //! ```
 //!
-//! A is the Jacobian of [`super::jacobian`]; y are the unknowns there, so that joints which are stuck or led are left out, and so are joints
-//! that depend on others. Positions of a free joint are a small rotation and a small displacement from where it is, in its own axes.
-//! p are the parameters of the friction laws; for a joint that slides its column is not zero, for one that is stuck it is.
-//! Under a load that is the joint's own reaction, M_P already holds how the load follows the acceleration.
+//! A is the Jacobian of [`super::jacobian`]; y are its unknowns, without stuck, prescribed and dependent joints. The
+//! positions of a free joint are a small rotation and a small displacement from its pose, in its own axes. p are the
+//! parameters of the friction laws; the column of a stuck contact is zero. Under a load that is the joint's own
+//! reaction, M_P contains the dependence of the load on the acceleration.
 //!
-//! The equations are those of motion, (1) to (4): whether a stepper is given them solved, differentiated or as they stand, or makes fixed
-//! steps of its own, does not change what they are about a state.
+//! The equations of motion (1) to (4) are the same for every formulation and for the fixed-step method, and so is their
+//! linearisation.
 
 use super::machine::Machine;
 use crate::compile::Compiled;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{System, Trouble};
+use bristle_integrate::{EvalError, System};
 use bristle_multibody::Work;
 use nalgebra::DMatrix;
 use std::borrow::Cow;
 
-/// A, B and P of (t, y), and the contact and name of every column of P.
+/// A, B and P at (t, y), and the contact and name of every column of P.
 pub(crate) struct Linear {
     pub a: DMatrix<f64>,
     pub b: DMatrix<f64>,
@@ -37,7 +37,7 @@ impl Machine {
         (&self.compiled, &mut self.work)
     }
 
-    /// The same machine with its equations solved, at (t, y), charts centred where it is; and its unknowns.
+    /// A copy of the machine in the implicit form at (t, y), charts centred there, and its unknowns.
     pub(crate) fn solved_at(&self, t: f64, y: &[f64]) -> Result<(Self, Vec<f64>), bristle_multibody::Error> {
         let mut machine = self.clone();
         machine.scatter(t, y);
@@ -49,7 +49,7 @@ impl Machine {
         }
         machine.formulation = Formulation::Implicit;
         if machine.real_time.take().is_some() {
-            // there every velocity is an unknown, stuck or not
+            // in `RealTime` every velocity is an unknown, stuck or not
             machine.lock();
         }
         let mut y = vec![0.0; machine.dim()];
@@ -58,7 +58,7 @@ impl Machine {
     }
 
     /// A, B and P at (t, y), for a machine made by [`Machine::solved_at`].
-    pub(crate) fn linear(&mut self, t: f64, y: &[f64]) -> Result<Linear, Trouble> {
+    pub(crate) fn linear(&mut self, t: f64, y: &[f64]) -> Result<Linear, EvalError> {
         let (n, n_y, n_v) = (self.active.len(), y.len(), self.v.len());
         let mut jacobian = Matrix::new(n_y);
         self.fill_jacobian_at_centre(t, y, &mut jacobian)?;
@@ -94,7 +94,7 @@ impl Machine {
         Ok(Linear { a, b, p, parameters })
     }
 
-    /// Unknown number `k` of a machine made by [`Machine::solved_at`], by the names of its parts.
+    /// Name of unknown number `k` of a machine made by [`Machine::solved_at`].
     pub(crate) fn name_unknown(&self, k: usize) -> String {
         let n = self.active.len();
         let names = &self.compiled.model.joint_names;

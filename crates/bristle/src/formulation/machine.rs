@@ -7,52 +7,55 @@
 //! İ = target − q                                                  (4)
 //! ```
 //!
-//! The load N is given over time, or it is read off the reaction in the joint, which depends on a: then (1) is an equation in which a
-//! stands on both sides. What is done about it is the *formulation*:
+//! The load N is given as a signal, or it is the reaction in the joint, which depends on a: then a stands on both sides
+//! of (1), and (1) to (4) are a DAE of index 1. The *formulation* says how (1) is solved:
 //!
-//! | | unknowns y | who solves (1) |
+//! | | unknowns y | solution of (1) |
 //! |---|---|---|
 //! | `Implicit` | (ξ, v, s, I) | Newton at every evaluation, see `implicit` |
-//! | `Jerk` | (ξ, v, a, s, I) | nobody: it is differentiated once, ȧ is found in one sweep, see `jerk` |
+//! | `Jerk` | (ξ, v, a, s, I) | none: (1) is differentiated once, and one sweep gives ȧ, see `jerk` |
 //! | `Residual` | (ξ, v, s, I) | the implicit stepper, together with its own equations, see `residual` |
 //!
 //! **Unknowns**: positions and velocities of the joints that can move, bristle states s = σ₀ z and w of all
 //! contacts, integrals of the controllers. ξ are the positions themselves, except for free joints, where they are chart
-//! coordinates about `q_ref`; the chart moves along with the motion, at accepted steps.
+//! coordinates about `q_ref`; accepted steps move the centre of the chart along with the motion.
 //!
-//! **Modes.** A stuck joint is locked: it leaves the unknowns, its velocity is 0.0 and its position keeps every bit. Its friction is
-//! what equilibrium requires, τ_f = τ − (M a + c) at the accelerations of the others. A sliding joint follows the branch of its law
-//! that belongs to its direction, also a little beyond v = 0. Modes are chosen at the start and at events, see `rest`.
+//! **Modes.** A stuck joint is locked: it leaves the unknowns, its velocity is 0.0 and its position keeps every bit.
+//! Its friction follows from equilibrium, τ_f = τ − (M a + c) at the accelerations of the others. A sliding joint
+//! follows the branch of its law that belongs to its direction, also a little beyond v = 0. Modes are selected at the
+//! start and at events, see `transition`.
 //!
-//! **Events**, one function per contact, positive while nothing happens:
+//! **Events.** Each contact has an event function, positive between events; a zero crossing is a state event:
 //!
 //! ```text
-//! sliding   direction · v                       falls through 0: the joint comes to rest (+ ε while it has just left rest)
+//! sliding   direction · v                       falls through 0: the joint comes to rest (+ ε if it just left rest)
 //! stuck     r N stiction − |τ_f|                falls through 0: it breaks away
-//! open      1                                   N = 0: nothing to stick with, nothing to tell
+//! open      1                                   N = 0: the contact cannot stick, and has no event
 //! bristle   heading · v + θ                     the kink of |v|, only under error control; on request ż in place of v
 //! loads through zero, corners of tables         only under error control, see `kinks`
 //! ```
 //!
-//! None of them starts at zero. θ is the absolute tolerance: below it a kink does not matter, and a bristle that trembles about
-//! zero velocity makes no events. ε is a thousandth of it, or the smallest number where steps are not error-controlled: a joint that has just left rest has v = 0, and round-off in an interpolant does
-//! not call it back; once it has gone further than ε its event is v = 0 itself. A joint stuck exactly at its limit, or beyond it by rounding, has that much more to go.
-//! Corners, jumps and extrema of signals are events in time.
+//! No event function starts at zero. θ is the absolute tolerance: kinks at smaller speeds do not matter, and a
+//! bristle that oscillates about zero velocity causes no events. ε is a thousandth of θ, or the smallest number where
+//! steps are not error-controlled. A joint that has just left rest has v = 0, and ε prevents that rounding in an
+//! interpolant returns it to rest; once its velocity exceeds ε, its event is v = 0 itself. The event function of a
+//! joint stuck exactly at its limit, or beyond it by rounding, is shifted by that rounding. Corners, jumps and
+//! extrema of signals are time events.
 //!
-//! **Motion.** A joint whose drive prescribes its position is no unknown either: position, velocity and acceleration come from the
-//! signal, and the drive's effort is what (1) requires. Where the signal has a corner the velocity jumps, the others take their part of
-//! the impulse, and bearings whose load is the reaction have an impulse of friction: see `impulse`.
+//! **Prescribed motion.** A joint whose drive prescribes its position is no unknown either: the signal gives position,
+//! velocity and acceleration, and (1) gives the effort of the drive. At a corner of the signal the velocity jumps, the
+//! reactions are impulses, and bearings whose load is the reaction have an impulse of friction: see `impulse`.
 
 use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
 use crate::formulation::branch::{Branch, Jam};
+use crate::formulation::constraints::Constraints;
 use crate::formulation::jacobian::Reduction;
 use crate::formulation::kinks::Kink;
-use crate::formulation::rest::{Rest, Touched};
-use crate::formulation::ties::Ties;
+use crate::formulation::predictor::Predictor;
+use crate::formulation::transition::{ContactEvent, Rest};
 use crate::formulation::turning::Turning;
-use crate::formulation::warm::Warm;
 use crate::modes::ModeError;
 use crate::real_time::RealTime;
 use crate::scene::{Formulation, Kinks};
@@ -64,10 +67,10 @@ use bristle_multibody::{
 };
 use nalgebra::DMatrix;
 
-/// Residual of (1), relative to its terms, to which accelerations are found where nothing else is said.
+/// Relative residual of (1) for accelerations where no other accuracy is given.
 pub(super) const TIGHT: f64 = 1e-13;
 
-/// What a snapshot of a machine holds.
+/// State of a machine in a snapshot.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     /// Time, positions, velocities.
@@ -79,7 +82,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Everything at position 0, at rest, unloaded.
+    /// All positions 0, at rest, bristles undeflected.
     pub fn rest(compiled: &Compiled) -> Self {
         Self {
             mechanics: State::rest(&compiled.model),
@@ -88,7 +91,7 @@ impl Snapshot {
         }
     }
 
-    /// Takes the numbers of another of the same machine.
+    /// Copies the numbers of another snapshot of the same machine.
     pub(crate) fn copy_from(&mut self, other: &Self) {
         let Self { mechanics, bristles, integrals } = self;
         mechanics.t = other.mechanics.t;
@@ -99,10 +102,10 @@ impl Snapshot {
     }
 }
 
-/// A contact that stuck, let go or turned round.
+/// A contact that stuck, slipped or reversed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModeChange {
-    /// Which contact.
+    /// Index of the contact.
     pub contact: usize,
     /// Mode before.
     pub from: Mode,
@@ -110,31 +113,31 @@ pub struct ModeChange {
     pub to: Mode,
 }
 
-/// What the accelerations cost.
+/// Work counters of the accelerations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Counters {
-    /// Times (1) was solved for accelerations that it has on both sides.
+    /// Solutions of (1) with accelerations on both sides.
     pub n_acceleration_solves: usize,
     /// Sweeps of the friction-loaded recursion: factorisations.
     pub n_sweeps: usize,
-    /// Substitutions with a factorisation: the last one's, or an older one's where that was good enough.
+    /// Substitutions with a factorisation, the last one or a sufficiently accurate older one.
     pub n_substitutions: usize,
     /// Evaluations of the differentiated equations.
     pub n_jerks: usize,
-    /// Largest residual of (1), relative to its terms, that integrating accelerations has left.
+    /// Largest relative residual of (1) left by the integration of accelerations.
     pub drift: f64,
-    /// Times it was projected away.
+    /// Projections that removed it.
     pub n_projections: usize,
-    /// Rounds of the convex solver in `RealTime` steps, in all.
+    /// Total of the iterations of the convex solver in `RealTime` steps.
     pub n_rounds: usize,
-    /// Rounds of its longest solution.
+    /// Largest number of iterations in one solution.
     pub max_rounds: usize,
     /// `RealTime` steps with a reaction load that had not converged: see [`UnconvergedLoad`].
     pub n_unconverged_loads: usize,
 }
 
 impl Counters {
-    /// Both together.
+    /// Sum of both.
     pub fn and(self, other: Self) -> Self {
         Self {
             n_acceleration_solves: self.n_acceleration_solves + other.n_acceleration_solves,
@@ -153,15 +156,15 @@ impl Counters {
 /// A bearing near jamming: (1) may have several solutions.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct NearJam {
-    /// Which contact.
+    /// Index of the contact.
     pub contact: usize,
-    /// When it was first seen, s.
+    /// Time of the first occurrence, s.
     pub t: f64,
     /// Sᵀ IA S + armature − r|μ| N(IA S), kg·m² or kg: not positive.
     pub margin: f64,
 }
 
-/// Where an explicit stepper was first held down by stability.
+/// First instant at which stability limited the step of an explicit stepper.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Stiff {
     /// Time, s.
@@ -170,14 +173,14 @@ pub struct Stiff {
     pub h: f64,
     /// Joint of the stiffest unknown.
     pub joint: usize,
-    /// The contact whose bristles it is, if it is that.
+    /// The contact, if the stiffest unknown is a bristle state.
     pub contact: Option<usize>,
 }
 
 /// A bearing whose reaction load had not converged when a `RealTime` step ended its iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct UnconvergedLoad {
-    /// Which contact.
+    /// Index of the contact.
     pub contact: usize,
     /// End of the first such step, s.
     pub t: f64,
@@ -185,7 +188,7 @@ pub struct UnconvergedLoad {
     pub largest: f64,
 }
 
-/// What an evaluation met, for the error that follows.
+/// Cause of a failed evaluation, for the error message.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Failure {
     Mechanics(bristle_multibody::Error),
@@ -193,11 +196,11 @@ pub(crate) enum Failure {
         contact: usize,
         source: ModeError,
     },
-    /// Newton has not found accelerations, from where it started.
+    /// Newton has not converged to accelerations.
     NoAcceleration,
-    /// There are none, or not on the branch that is continuous from zero friction.
+    /// No accelerations exist, or none on the branch that is continuous from zero friction.
     Jam(Jam),
-    /// No modes of these contacts were found that agree with their own reactions; whether all were tried.
+    /// No modes of these contacts are consistent with their reactions, as far as tried; whether all were tried.
     Inconsistent {
         contacts: Vec<usize>,
         is_exhaustive: bool,
@@ -209,7 +212,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Whether numbers ran out.
+    /// Whether the failure is a number that is not finite.
     pub(super) fn is_non_finite(&self) -> bool {
         matches!(self, Self::Mechanics(bristle_multibody::Error::NonFinite { .. }))
     }
@@ -223,20 +226,20 @@ impl From<bristle_multibody::Error> for Failure {
 
 /// A joint whose position is prescribed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Driven {
+pub(super) struct PrescribedJoint {
     pub joint: usize,
     pub v: usize,
-    /// Which drive.
+    /// Index of the drive.
     pub drive: usize,
-    /// What it takes, N·m or N.
+    /// Effort of the drive, N·m or N.
     pub effort: f64,
-    /// Jerk that the signal asks for.
+    /// Jerk of the signal.
     pub jerk: f64,
-    /// Jump of its velocity, at a corner.
+    /// Jump of its velocity at a corner.
     pub jump: f64,
 }
 
-/// Equations (1) to (4) of a compiled machine. See above.
+/// Equations (1) to (4) of a compiled machine; see the module.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub(super) compiled: Compiled,
@@ -251,58 +254,58 @@ pub struct Machine {
 
     /// Velocities that are unknowns, in order.
     pub(super) active: Vec<usize>,
-    /// Those that depend on them.
-    pub(super) ties: Ties,
-    /// The same by the compiled ties alone; see `inverse`.
-    pub(super) tied: Option<Box<Ties>>,
-    /// λ of the compiled ties.
-    pub(super) tie_effort: Vec<f64>,
-    /// Joints that are stuck or whose motion is prescribed; `n_bodies`.
-    pub(super) held: Vec<bool>,
+    /// Constraints, with the velocities that depend on the unknowns.
+    pub(super) constraints: Constraints,
+    /// The same for the compiled couplings alone; see `inverse`.
+    pub(super) coupling_constraints: Option<Box<Constraints>>,
+    /// Constraint forces λ of the compiled couplings.
+    pub(super) constraint_force: Vec<f64>,
+    /// Joints that are stuck or of prescribed motion; `n_bodies`.
+    pub(super) locked: Vec<bool>,
     /// Whether any is stuck.
     pub(super) is_stuck: bool,
-    /// Whose turning a stuck contact feels.
+    /// Joints whose rotation affects the load of a stuck contact.
     pub(super) turning: Turning,
     /// Joints whose motion is prescribed.
-    pub(super) driven: Vec<Driven>,
-    /// Contacts whose motion follows from that.
-    pub(super) led: Vec<bool>,
-    /// No error-controlled step is longer than this, s, for the sake of the work of prescribed motions.
+    pub(super) prescribed: Vec<PrescribedJoint>,
+    /// Contacts whose motion follows from prescribed joints.
+    pub(super) prescribed_contacts: Vec<bool>,
+    /// Upper bound of error-controlled steps, s, for the quadrature of the work of prescribed motions.
     pub(super) motion_step: f64,
-    /// The same in radians of its fastest oscillation.
-    pub(super) motion_share: f64,
-    /// And none turns a led joint further than this, rad.
+    /// The same as a phase of the fastest oscillation, rad.
+    pub(super) motion_phase: f64,
+    /// Upper bound of the rotation of a prescribed joint in one step, rad.
     pub(super) motion_angle: f64,
-    /// Of every contact; `Stuck` for those whose law has no modes.
+    /// Mode of every contact; `Stuck` for those whose law has no modes.
     pub(super) mode: Vec<Mode>,
-    /// Of a one-way clutch without modes: whether its bristles are bent, or a smooth law slips, backward.
+    /// For a one-way clutch without modes: whether its bristle deflection, or the slip of a smooth law, is backward.
     pub(super) backward: Vec<bool>,
-    /// What a stuck contact holds beyond its limit: rounding only.
+    /// Shift of the event function of a stuck contact: the excess of its effort over the limit, by rounding only.
     pub(super) slack: Vec<f64>,
     /// Direction of slip of a bristle since its last kink, ±1.
     pub(super) heading: Vec<f64>,
     /// θ of the kink of each contact's bristle in the present step, rad/s or m/s: see `resolution`.
     pub(super) kink_speed: Vec<f64>,
-    /// Whether errors control the steps.
+    /// Whether an error estimate controls the steps.
     pub(super) is_controlled: bool,
-    /// θ of the kinks' event functions; `None` where they are no events.
+    /// θ of the event functions of kinks; `None` where kinks are no events.
     pub(super) kinks: Option<f64>,
-    /// Which kinks those are.
+    /// Which kinks are events.
     pub(super) kink: Kinks,
-    /// What loads through zero and corners of tables are seen by, one per contact; inertia of each, D.
-    pub(super) seen: Vec<Kink>,
+    /// Per contact, the data that locate loads through zero and corners of tables; inertia of each joint, D.
+    pub(super) load_kinks: Vec<Kink>,
     pub(super) kink_inertia: Vec<f64>,
     /// ε of contacts that have just left rest.
     pub(super) leaving: f64,
     /// Whether a sliding contact has gone further than ε since it left rest.
     pub(super) armed: Vec<bool>,
-    /// Whether one of them has not.
+    /// Whether a sliding contact is not armed.
     pub(super) is_any_unarmed: bool,
-    /// Piece of the signals that holds, and the time at which the next begins.
+    /// Valid piece of the signals, and the time at which the next begins.
     pub(super) piece: Piece,
     pub(super) next_corner: Option<f64>,
 
-    /// At the point of evaluation: chart coordinates, velocities, efforts, accelerations, `n_v` each; positions, `n_q`.
+    /// Point of evaluation: chart coordinates, velocities, efforts, accelerations, `n_v` each; positions, `n_q`.
     pub(super) xi: Vec<f64>,
     pub(super) v: Vec<f64>,
     pub(super) tau: Vec<f64>,
@@ -311,18 +314,18 @@ pub struct Machine {
     /// States, their rates, friction efforts and normal loads there; one per contact.
     pub(super) state: Vec<bristle_friction::State>,
     pub(super) rate: Vec<bristle_friction::State>,
-    /// Of each contact: whether its bristles keep their deflection because it is open.
+    /// Of each contact: whether its bristles keep their deflection because the contact is open.
     pub(super) frozen: Vec<bool>,
     pub(super) friction: Vec<f64>,
     pub(super) load: Vec<f64>,
-    /// Integrals there.
+    /// Integrals of the controllers at the point of evaluation.
     pub(super) integral: Vec<f64>,
 
     /// Contacts whose load is the joint's reaction.
-    pub(super) pressed: Vec<usize>,
+    pub(super) reaction_loaded: Vec<usize>,
     /// κ = r · law of each contact that slides: effort per normal load.
     pub(super) kappa: Vec<f64>,
-    /// Reaction in the joint of each pressed contact, axes along the joint.
+    /// Reaction in the joint of each reaction-loaded contact, axes along the joint.
     pub(super) force: Vec<Force>,
     /// Rows P of the friction-loaded recursion; `n_bodies`.
     pub(super) rows: Vec<Motion>,
@@ -330,63 +333,66 @@ pub struct Machine {
     pub(super) b: Vec<f64>,
     /// A correction; `n_v`.
     pub(super) x: Vec<f64>,
-    /// Accelerations found last by the right-hand side: the next Newton starts from them.
-    pub(super) warm: Warm,
-    /// Time of the right-hand side whose point, accelerations and loads the arrays hold; `None` where they hold anything else.
+    /// Accelerations of the last right-hand sides: the start of the next Newton iteration.
+    pub(super) predictor: Predictor,
+    /// Time of the right-hand side whose point, accelerations and loads are in the arrays; `None` if they hold
+    /// another point.
     pub(super) known: Option<f64>,
     /// Scratch of the residual form: rates of the unknowns; rows by velocity.
     pub(super) hand: Vec<f64>,
     pub(super) row_list: Vec<Row>,
-    /// Residual of (1) that is good enough while stepping.
+    /// Accepted residual of (1) during steps.
     pub(super) accuracy: f64,
     pub(super) counters: Counters,
     pub(super) near_jams: Vec<NearJam>,
     pub(super) stiff: Option<Stiff>,
-    /// Deflections |s| after the last step of prescribed length, one per contact.
+    /// Deflections |s| after the last fixed step, one per contact.
     pub(super) bent: Vec<f64>,
-    /// Time and contact of the first that was bent further than friction can.
-    pub(super) overbent: Option<(f64, usize)>,
+    /// Time and contact of the first deflection larger than friction permits.
+    pub(super) overdeflected: Option<(f64, usize)>,
     /// Bearings whose loads had not converged in some `RealTime` step, each once.
     pub(super) unconverged_loads: Vec<UnconvergedLoad>,
 
     pub(super) poses: Poses,
     pub(super) reactions: Vec<Reaction>,
     pub(super) rest: Rest,
-    /// Modes before the last switch, and what has changed in it.
+    /// Modes before the last mode transition, and the changes in it.
     pub(super) before: Vec<Mode>,
     pub(super) changes: Vec<ModeChange>,
-    /// Derivatives of accelerations or of efforts in q, v and τ or a; made when first asked for.
+    /// Derivatives of accelerations or of efforts in q, v and τ or a; allocated on first use.
     pub(super) derivatives: Option<Box<[DMatrix<f64>; 3]>>,
-    /// The same taken through ties.
+    /// The same reduced to independent coordinates.
     pub(super) reduction: Option<Box<Reduction>>,
-    /// Scratch of the continuation; made when first asked for.
+    /// Scratch of the continuation; allocated on first use.
     pub(super) branch: Option<Box<Branch>>,
-    /// Whether (1) is that of impulses, in which velocities, gravity and finite efforts play no part; velocities of that, 0, `n_v`.
+    /// Whether (1) is the equation of impulses, without velocities, gravity and finite efforts; its velocities, 0,
+    /// `n_v`.
     pub(super) is_impulsive: bool,
     pub(super) still: Vec<f64>,
     /// Velocities before a part of a jump; `n_v`.
     pub(super) jump_start: Vec<f64>,
     pub(super) failure: Option<Failure>,
     /// Scratch of `inverse`.
-    pub(super) aside: super::inverse::Aside,
-    /// What it was before something that may be refused: see `keep`.
-    pub(super) kept: Vec<u8>,
-    /// Its own method, where it makes its own steps.
+    pub(super) saved: super::inverse::SavedEvaluation,
+    /// State before an operation that may be refused: see `checkpoint`.
+    pub(super) checkpoint_bytes: Vec<u8>,
+    /// The fixed-step method, where the system makes its own steps.
     pub(super) real_time: Option<Box<RealTime>>,
 }
 
 impl Machine {
-    /// The equations of `compiled`. `tolerances` are the relative and absolute ones if steps are error-controlled: kinks of
-    /// bristle laws are events then, and accelerations are found to a hundredth of the relative one.
+    /// The equations of `compiled`. `tolerances` are the relative and the absolute one if steps are error-controlled:
+    /// kinks of bristle laws are events then, and the accuracy of accelerations is a hundredth of the relative
+    /// tolerance.
     pub fn new(compiled: Compiled, formulation: Formulation, tolerances: Option<(f64, f64)>) -> Self {
         let model = &compiled.model;
         let (n_v, n_contacts) = (model.n_v, compiled.contacts.len());
         let free = (1..model.n_bodies()).filter(|&i| model.kinds[i] == JointKind::Free);
-        let driven = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
+        let prescribed = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
             let Drive::Motion(_) = at.drive else { return None };
-            Some(Driven { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0, jump: 0.0 })
+            Some(PrescribedJoint { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0, jump: 0.0 })
         });
-        let pressed = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
+        let reaction_loaded = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
         let rows = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
         let mut machine = Self {
             formulation,
@@ -395,17 +401,17 @@ impl Machine {
             free: free.map(|i| model.v_index[i]).collect(),
             joint_of: (0..n_v).map(|k| model.joint_of_velocity(k)).collect(),
             active: (0..n_v).collect(),
-            ties: Ties::new(&compiled),
-            tied: super::inverse::tied(&compiled),
-            tie_effort: vec![0.0; compiled.coupled.ties.len()],
-            held: vec![false; model.n_bodies()],
+            constraints: Constraints::new(&compiled),
+            coupling_constraints: super::inverse::coupling_constraints(&compiled),
+            constraint_force: vec![0.0; compiled.coupled.constraints.len()],
+            locked: vec![false; model.n_bodies()],
             is_stuck: false,
             turning: Turning::new(&compiled),
             motion_angle: tolerances.map_or(f64::INFINITY, |(relative, _)| 2.0 * relative.powf(0.2)),
             motion_step: f64::INFINITY,
-            motion_share: 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2),
-            driven: driven.collect(),
-            led: vec![false; n_contacts],
+            motion_phase: 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2),
+            prescribed: prescribed.collect(),
+            prescribed_contacts: vec![false; n_contacts],
             mode: vec![Mode::Stuck; n_contacts],
             backward: vec![false; n_contacts],
             slack: vec![0.0; n_contacts],
@@ -416,7 +422,7 @@ impl Machine {
             kink: Kinks::Velocity,
             armed: vec![false; n_contacts],
             is_any_unarmed: false,
-            seen: vec![Kink::default(); n_contacts],
+            load_kinks: vec![Kink::default(); n_contacts],
             kink_inertia: vec![0.0; n_contacts],
             leaving: tolerances.map_or(f64::MIN_POSITIVE, |(_, absolute)| 1e-3 * absolute),
             piece: Piece::After(0.0),
@@ -432,13 +438,13 @@ impl Machine {
             friction: vec![0.0; n_contacts],
             load: vec![0.0; n_contacts],
             integral: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
-            pressed: pressed.collect(),
+            reaction_loaded: reaction_loaded.collect(),
             kappa: vec![0.0; n_contacts],
             force: vec![Force::ZERO; n_contacts],
             rows,
             b: vec![0.0; n_v],
             x: vec![0.0; n_v],
-            warm: Warm::new(n_v),
+            predictor: Predictor::new(n_v),
             known: None,
             hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.drives.len()),
             row_list: Vec::with_capacity(n_v),
@@ -447,7 +453,7 @@ impl Machine {
             near_jams: Vec::with_capacity(n_contacts),
             stiff: None,
             bent: vec![0.0; n_contacts],
-            overbent: None,
+            overdeflected: None,
             unconverged_loads: Vec::with_capacity(n_contacts),
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
@@ -461,8 +467,8 @@ impl Machine {
             still: vec![0.0; n_v],
             jump_start: vec![0.0; n_v],
             failure: None,
-            aside: super::inverse::Aside::default(),
-            kept: Vec::new(),
+            saved: super::inverse::SavedEvaluation::default(),
+            checkpoint_bytes: Vec::new(),
             real_time: None,
             compiled,
         };
@@ -472,80 +478,82 @@ impl Machine {
         machine
     }
 
-    /// How long steps may be for the prescribed motions there are.
+    /// Bounds the step for the prescribed motions.
     fn bound_motions(&mut self) {
-        let frequencies =
-            self.driven.iter().map(|driven| self.compiled.drives[driven.drive].signal().largest_frequency());
-        self.motion_step = frequencies.map(|frequency| self.motion_share / frequency).fold(f64::INFINITY, f64::min);
+        let frequencies = self
+            .prescribed
+            .iter()
+            .map(|prescribed| self.compiled.drives[prescribed.drive].signal().largest_frequency());
+        self.motion_step = frequencies.map(|frequency| self.motion_phase / frequency).fold(f64::INFINITY, f64::min);
     }
 
-    /// Gives drive number `k` other numbers or another signal; its kind stays.
+    /// Replaces the parameters or the signal of drive number `k`; its kind stays.
     pub(crate) fn set_drive(&mut self, k: usize, drive: Drive) {
         self.compiled.drives[k].drive = drive;
         self.bound_motions();
     }
 
-    /// Whether an error estimate chooses the steps.
+    /// Whether an error estimate controls the steps.
     pub(crate) fn is_controlled(&self) -> bool {
         self.is_controlled
     }
 
-    /// The machine.
+    /// The compiled machine.
     pub fn compiled(&self) -> &Compiled {
         &self.compiled
     }
 
-    /// Reads efforts, dampers, springs and wrenches again from the world.
+    /// Reads efforts, dampers, springs and wrenches from the world again.
     pub fn read_actions(&mut self, world: &hecs::World) -> Result<()> {
         self.compiled.read_actions(world)?;
         self.apply_wrenches();
         Ok(())
     }
 
-    /// Sets the effort a caller applies to velocity `k`.
+    /// Sets the effort that a caller applies to velocity `k`.
     pub(crate) fn set_effort(&mut self, k: usize, effort: f64) {
         self.compiled.effort[k] = effort;
     }
 
-    /// The wrenches of `compiled` act from now on.
+    /// Applies the wrenches of `compiled` from now on.
     pub(crate) fn apply_wrenches(&mut self) {
         let outside = &mut self.work.outside;
         outside.clear_wrenches();
         for w in &self.compiled.wrenches {
-            // the bodies are the model's own
+            // the indices of the bodies come from the model
             let applied = outside.set_wrench(&self.compiled.model, w.body, w.wrench);
             debug_assert!(applied.is_ok());
         }
     }
 
-    /// Starts from a snapshot: chooses the modes and puts the unknowns into `y` (`max_dim`).
+    /// Starts from a snapshot: selects the modes and fills the unknowns `y` (`max_dim`).
     pub fn begin(&mut self, from: &Snapshot, y: &mut [f64]) -> Result<()> {
-        self.go_to(from)?;
+        self.load_state(from)?;
         let t = &from.mechanics.t;
         if self.is_real_time() {
             return self.begin_real_time(*t, y).map_err(|failure| self.explain(*t, failure));
         }
-        self.rest.touched.fill(Touched::No);
-        self.settle(*t).map_err(|failure| self.explain(*t, failure))?;
+        self.rest.contact_event.fill(ContactEvent::No);
+        self.resolve_modes(*t).map_err(|failure| self.explain(*t, failure))?;
         self.gather(y);
         Ok(())
     }
 
-    /// What acts from outside has changed at once, at (t, y): chooses the modes again. `y` has length `max_dim`.
-    pub fn reconsider(&mut self, t: f64, y: &mut [f64]) -> Result<()> {
+    /// Selects the modes again at (t, y) after a sudden change of the inputs. `y` has length `max_dim`.
+    pub fn reselect_modes(&mut self, t: f64, y: &mut [f64]) -> Result<()> {
         if self.is_real_time() {
-            // every step chooses anew
+            // every step selects its contact states anew
             return Ok(());
         }
         self.scatter(t, y);
-        self.rest.touched.fill(Touched::No);
-        self.settle(t).map_err(|failure| self.explain(t, failure))?;
+        self.rest.contact_event.fill(ContactEvent::No);
+        self.resolve_modes(t).map_err(|failure| self.explain(t, failure))?;
         self.gather(y);
         Ok(())
     }
 
-    /// Evaluates everything at (t, y), for results.
-    pub fn look(&mut self, t: f64, y: &[f64]) -> Result<()> {
+    /// Evaluates all results at (t, y).
+    pub fn evaluate_at(&mut self, t: f64, y: &[f64]) -> Result<()> {
         self.scatter(t, y);
         match &self.real_time {
             Some(rt) => rt.lock(&mut self.v),
@@ -553,7 +561,7 @@ impl Machine {
         }
         let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
             if self.is_real_time() {
-                // the rest is as the last step left it
+                // the other quantities are those of the last step
                 return Ok(());
             }
             self.efforts(t);
@@ -562,7 +570,7 @@ impl Machine {
             self.show_locked_loads();
             Ok(())
         });
-        // at the centre of the chart the configuration is the one it was put at, bit for bit
+        // at the centre of the chart the configuration is exactly `q_ref`
         let model = &self.compiled.model;
         for &k in &self.free {
             if self.xi[k..k + 6].iter().all(|&xi| xi == 0.0) {
@@ -573,7 +581,7 @@ impl Machine {
         result.map_err(|failure| self.explain(t, failure))
     }
 
-    /// Stores what was looked at last.
+    /// Stores the state evaluated last.
     pub fn store(&self, t: f64, into: &mut Snapshot) {
         into.mechanics.t = t;
         into.mechanics.q.copy_from_slice(&self.q);
@@ -584,12 +592,12 @@ impl Machine {
         }
     }
 
-    /// Accelerations where it was looked at last; `n_v`.
+    /// Accelerations at the point evaluated last; `n_v`.
     pub fn accelerations(&self) -> &[f64] {
         &self.a
     }
 
-    /// Friction efforts there, one per contact, positive with positive slip.
+    /// Friction efforts there, one per contact; friction opposes slip, and is positive for positive slip.
     pub fn friction(&self) -> &[f64] {
         &self.friction
     }
@@ -599,9 +607,9 @@ impl Machine {
         &self.load
     }
 
-    /// Efforts λ of the ties there: on each joint, along its coordinate, λ times its coefficient.
-    pub fn tie_efforts(&self) -> &[f64] {
-        &self.tie_effort
+    /// Constraint forces λ of the couplings there; the effort on each joint is λ times its coefficient.
+    pub fn constraint_forces(&self) -> &[f64] {
+        &self.constraint_force
     }
 
     /// Effort of spring-damper number `k` there, on its first joint towards its second.
@@ -609,7 +617,7 @@ impl Machine {
         self.compiled.coupled.springs[k].effort(&self.xi, &self.v)
     }
 
-    /// Relative positions and velocities there of the two joints of an element.
+    /// Relative position and velocity there of the two joints of an element.
     pub fn relative(&self, a: usize, b: Option<usize>) -> [f64; 2] {
         let between = |x: &[f64]| x[a] - b.map_or(0.0, |b| x[b]);
         [between(&self.xi), between(&self.v)]
@@ -625,7 +633,7 @@ impl Machine {
         &self.changes
     }
 
-    /// What the accelerations have cost.
+    /// Work counters of the accelerations.
     pub fn counters(&self) -> Counters {
         self.counters
     }
@@ -635,22 +643,22 @@ impl Machine {
         &self.near_jams
     }
 
-    /// Where an explicit stepper was first held down by stability, if it was.
+    /// First instant at which stability limited the step of an explicit stepper, if any.
     pub fn stiff(&self) -> Option<Stiff> {
         self.stiff
     }
 
-    /// Time and contact of the first step of prescribed length that bent bristles further than friction can.
-    pub fn overbent(&self) -> Option<(f64, usize)> {
-        self.overbent
+    /// Time and contact of the first fixed step with a bristle deflection larger than friction permits.
+    pub fn overdeflected(&self) -> Option<(f64, usize)> {
+        self.overdeflected
     }
 
-    /// Bearings whose loads had not converged in some `RealTime` step so far, each with the first.
+    /// Bearings whose load had not converged in some `RealTime` step so far, each with the first such step.
     pub fn unconverged_loads(&self) -> &[UnconvergedLoad] {
         &self.unconverged_loads
     }
 
-    /// Link poses and joint reactions where it was looked at last.
+    /// Link poses and joint reactions at the point evaluated last.
     pub(crate) fn poses_and_reactions(&mut self, t: f64) -> Result<(&Compiled, &Poses, &[Reaction])> {
         let Self { compiled, work, poses: places, reactions: forces, q, v, a, .. } = self;
         reactions(&compiled.model, work, q, v, a, forces)
@@ -672,33 +680,37 @@ impl Machine {
         Ok((compiled, places))
     }
 
-    /// Joint reactions where poses and reactions were asked for last; `n_bodies`, the first of them the world's.
+    /// Joint reactions of the last call of `poses_and_reactions`; `n_bodies`, the world first.
     pub fn reactions(&self) -> &[Reaction] {
         &self.reactions
     }
 
-    /// The machine, for numbers in it that may change without a new one.
+    /// The compiled machine, for parameters that may change without recompilation.
     pub(crate) fn compiled_mut(&mut self) -> &mut Compiled {
         &mut self.compiled
     }
 
-    /// What the last failed evaluation met.
+    /// The error of the last failed evaluation.
     pub(crate) fn take_failure(&mut self, t: f64) -> Option<Error> {
         self.failure.take().map(|failure| self.explain(t, failure))
     }
 
-    /// A joint without inertia in a tie that cannot lend it any.
-    fn unlent(&self, joint: &str) -> Option<Error> {
+    /// The error for a joint without inertia in a coupling from which no armature transfer is possible.
+    fn no_transfer(&self, joint: &str) -> Option<Error> {
         let Compiled { model, coupled, .. } = &self.compiled;
         let is_its = |term: &(usize, f64)| model.joint_names[self.joint_of[term.0]] == joint;
-        let tie = coupled.ties.iter().find(|tie| tie.terms.len() > 2 && tie.terms.iter().any(is_its))?;
+        let constraint = coupled
+            .constraints
+            .iter()
+            .find(|constraint| constraint.terms.len() > 2 && constraint.terms.iter().any(is_its))?;
         if self.is_real_time() {
             return None;
         }
         let reason = format!(
-            "joint `{joint}` has no inertia of its own, and only couplings of two joints can lend it any: give it `armature`, or take `RealTime`"
+            "joint `{joint}` has no inertia of its own, and armature transfer needs a coupling of two joints: \
+             give it `armature`, or use `RealTime`"
         );
-        Some(Error::Coupling { name: coupled.elements[tie.element].name.clone(), reason })
+        Some(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason })
     }
 
     pub(super) fn explain(&self, t: f64, failure: Failure) -> Error {
@@ -713,17 +725,17 @@ impl Machine {
                 }
             }
             Failure::NoAcceleration => {
-                let joint = self.pressed.first().map_or("", |&c| self.compiled.contact_name(c)).to_owned();
+                let joint = self.reaction_loaded.first().map_or("", |&c| self.compiled.contact_name(c)).to_owned();
                 Error::NoAcceleration { t, joint, with: Vec::new(), share: 1.0 }
             }
             Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
-                .unlent(&joint)
+                .no_transfer(&joint)
                 .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {
                 let reason = match source {
-                    ModeError::Unusable { .. } => "its inertia, load or limit is no usable number",
-                    ModeError::Dependent { .. } => "it holds what others at rest hold already",
+                    ModeError::Unusable { .. } => "its inertia, load or limit is not a usable number",
+                    ModeError::Dependent { .. } => "its constraint is redundant with those of other contacts at rest",
                 };
                 Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
             }
@@ -736,14 +748,15 @@ impl Machine {
                 let (joint, names) = (contacts.first().copied().unwrap_or(0), names.join(", "));
                 let reason = if is_exhaustive {
                     format!(
-                        "no modes are consistent with their own reactions (Painlevé paradox): each of the {} combinations \
-                         of stick and slip of {names} contradicts the friction limits or accelerations that go with it",
+                        "no modes are consistent with their own reactions (Painlevé paradox): each of the {} \
+                         combinations of stick and slip of {names} contradicts the friction limits or accelerations \
+                         that follow from it",
                         3_usize.pow(contacts.len() as u32)
                     )
                 } else {
                     format!(
-                        "friction limits and loads do not settle: modes of {names} that are consistent with their own \
-                         reactions were not found, and {} contacts at rest are too many to try all combinations",
+                        "friction limits and loads do not converge: modes of {names} that are consistent with their \
+                         own reactions were not found, and {} contacts at rest are too many to try all combinations",
                         contacts.len()
                     )
                 };

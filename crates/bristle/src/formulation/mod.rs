@@ -1,25 +1,26 @@
 //! The equations of motion as an integrator sees them: arrays only, no entities, no names.
 //!
-//! - `machine`: the equations, what holds them, where they start;
-//! - `unknowns`: their order, and who is among them;
-//! - `ties`: coordinates that depend on others;
-//! - `efforts`: what acts in the joints;
-//! - `implicit`, `jerk`, `residual`: three ways with accelerations that stand on both sides;
+//! - `machine`: the equations, their data, their start;
+//! - `unknowns`: the unknowns and their order;
+//! - `constraints`: dependent coordinates, constraint forces, redundant contacts;
+//! - `efforts`: efforts in the joints;
+//! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
-//! - `warm`: where Newton for accelerations starts;
-//! - `events`: when modes change, and what happens then;
-//! - `kinks`: loads through zero and corners of tables, events that change no mode;
+//! - `predictor`: the start of Newton for accelerations;
+//! - `events`: event functions, and the mode transition at an event;
+//! - `kinks`: loads through zero and corners of tables, events without a change of mode;
 //! - `impulse`: corners of prescribed motions;
-//! - `turning`: whose turning a stuck joint feels;
-//! - `rest`: the joints at rest, gathered for [`crate::modes`];
-//! - `resolution`: what bristles ask of a step, however loose its tolerance;
+//! - `turning`: rotating joints that affect the load of a stuck joint;
+//! - `transition`: the contacts at rest, and the selection of their modes by [`crate::modes`];
+//! - `enumerate`: mode selection by exhaustive enumeration;
+//! - `resolution`: bounds of the step for the resolution of bristles, at any tolerance;
 //! - `jacobian`: derivatives for implicit steppers;
-//! - `fixed_step`: the method of [`crate::real_time`] in place of all these;
-//! - `inverse`: the efforts that a motion takes;
-//! - `linearize`: the equations in small, friction parameters included;
-//! - `ledger`: where the energy is and where it goes;
-//! - `archive`: what of it lasts from step to step, as bytes;
-//! - `system`: all of it as a stepper asks for it.
+//! - `fixed_step`: the method of [`crate::real_time`] instead of all these;
+//! - `inverse`: inverse dynamics;
+//! - `linearize`: linearisation, friction parameters included;
+//! - `ledger`: energy ledger;
+//! - `archive`: the state between steps as bytes;
+//! - `system`: the interface to the steppers.
 
 mod archive;
 mod branch;
@@ -39,16 +40,16 @@ mod ledger;
 mod linearize;
 mod machine;
 
+mod constraints;
+mod predictor;
 mod residual;
 mod resolution;
-mod rest;
 mod system;
 #[cfg(test)]
 mod tests;
-mod ties;
+mod transition;
 mod turning;
 mod unknowns;
-mod warm;
 
 pub use ledger::Energies;
 pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff, UnconvergedLoad};

@@ -1,13 +1,13 @@
-//! (1) as it stands, for steppers that solve it along with their own equations.
+//! (1) as a residual, for steppers that solve it together with their own equations (a DAE solver).
 //!
 //! ```text
-//! ξ̇ − v = 0        S_iᵀ f_i(q, v, a) + armature a_i + κ_i N(f_i) − τ_i = 0        ṡ − rates = 0        İ − (target − q) = 0
+//! ξ̇ − v = 0    S_iᵀ f_i(q, v, a) + armature a_i + κ_i N(f_i) − τ_i = 0    ṡ − rates = 0    İ − (target − q) = 0
 //! ```
 //!
-//! Inverse dynamics, no more: nothing is solved for accelerations in here.
+//! This takes inverse dynamics only: no evaluation solves for accelerations.
 
 use super::machine::{Failure, Machine};
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{JointKind, Row, mass_rows, rnea, rnea_derivatives_rows};
@@ -15,7 +15,7 @@ use nalgebra::DMatrix;
 
 impl Machine {
     /// F(t, y, y') into `r`.
-    pub(super) fn fill_residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    pub(super) fn fill_residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         let n = self.active.len();
         self.scatter(t, y);
         self.take_accelerations(dy);
@@ -23,16 +23,16 @@ impl Machine {
         self.efforts(t);
         self.unbalanced().map_err(|e| self.trouble(e))?;
         self.watch_loads();
-        if self.ties.dependent.is_empty() {
+        if self.constraints.dependent.is_empty() {
             self.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.b[i]);
         } else {
             // Tᵀ F
             r[n..2 * n].fill(0.0);
             for v in 0..self.v.len() {
-                self.ties.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
+                self.constraints.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
             }
         }
-        // the rest as in the explicit form, the acceleration's row in hand
+        // the other rows as in the explicit form; `hand` receives those of the accelerations
         let (head, tail) = r.split_at_mut(2 * n);
         let mut hand = std::mem::take(&mut self.hand);
         hand.resize(dy.len(), 0.0);
@@ -45,23 +45,23 @@ impl Machine {
         filled
     }
 
-    /// What is left of (1) at the accelerations in `a`, into `b`.
+    /// Residual of (1) at the accelerations in `a`, into `b`.
     fn unbalanced(&mut self) -> Result<(), Failure> {
         let Self { compiled, work, q, v, a, b, tau, .. } = self;
         b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
         b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             self.force[c] = work.reaction(contact.joint);
-            self.load[c] = bearing.press(&self.force[c]).0;
+            self.load[c] = bearing.normal_load(&self.force[c]).0;
             self.friction[c] = self.kappa[c] * self.load[c];
             b[contact.v] += self.friction[c];
         }
         Ok(())
     }
 
-    /// ∂F/∂y and ∂F/∂y', or `false` where they are not known.
+    /// ∂F/∂y and ∂F/∂y', or `false` where no analytic ones are available.
     pub(super) fn fill_residual_jacobian(
         &mut self,
         t: f64,
@@ -69,7 +69,7 @@ impl Machine {
         dy: &[f64],
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, EvalError> {
         if !self.free.is_empty() {
             return Ok(false);
         }
@@ -95,7 +95,7 @@ impl Machine {
         let model = &compiled.model;
         row_list.clear();
         row_list.extend(joint_of.iter().enumerate().map(|(k, &body)| {
-            // a free joint reads its whole force
+            // a free joint takes all six components of its force
             let is_free = model.kinds[body] == JointKind::Free;
             Row { body, projector: if is_free { Motion::unit(k - model.v_index[body]) } else { rows[body] } }
         }));

@@ -114,7 +114,7 @@ impl Machine {
             *kink = share * RESOLUTION * at_rest / contact.arm;
             let path = share * (CREEP * deflection).max(RESOLUTION * h * slip.abs()) / contact.arm;
             for v in std::iter::once(contact.v).chain(contact.b) {
-                for (place, coefficient) in self.ties.made_of(v) {
+                for (place, coefficient) in self.constraints.made_of(v) {
                     let bound = &mut each[place];
                     *bound = bound.min((path / coefficient.abs()).max(ROUNDING * y[place].abs()));
                     each[n + place] = each[n + place].min(rate / coefficient.abs());
@@ -154,7 +154,7 @@ impl Machine {
     }
 
     /// Remembers the first step of prescribed length that breaks (4), at its end (t, y).
-    pub(super) fn note_overbent(&mut self, t: f64, y: &[f64]) {
+    pub(super) fn note_overdeflected(&mut self, t: f64, y: &[f64]) {
         let mut next = self.per_velocity() * self.active.len();
         for (c, (contact, bent)) in self.compiled.contacts.iter().zip(&mut self.bent).enumerate() {
             let (i, law) = (next, &contact.law);
@@ -163,8 +163,8 @@ impl Machine {
                 continue;
             }
             let level = law.largest_level();
-            if self.overbent.is_none() && y[i].abs() > level.max(*bent) + BEYOND * level {
-                self.overbent = Some((t, c));
+            if self.overdeflected.is_none() && y[i].abs() > level.max(*bent) + BEYOND * level {
+                self.overdeflected = Some((t, c));
             }
             *bent = y[i].abs();
         }

@@ -1,14 +1,14 @@
-//! The machine as a stepper sees it.
+//! The machine as the system of a stepper.
 
 use super::machine::{Machine, Stiff};
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{Direction, Fired, Form, Restart, Slip, System, Trouble};
+use bristle_integrate::{Direction, EvalError, FiredEvent, Form, Restart, Slip, System};
 use bristle_multibody::{chart_point, chart_rate};
 
-/// Rotation from the chart's centre at which the chart moves, rad: far from the 2π at which it ends, and seldom enough
-/// that the evaluation lost with each move does not count.
+/// Rotation from the centre of the chart at which the centre moves, rad: far from the singularity at 2π, and rare
+/// enough that the evaluation lost with each move does not matter.
 const CHART_RADIUS: f64 = 0.5;
 
 impl System for Machine {
@@ -25,11 +25,11 @@ impl System for Machine {
     }
 
     fn second_order(&self) -> usize {
-        // in the chart of a free joint ξ̇ is not v; where accelerations are unknowns there are three of a kind
+        // in the chart of a free joint ξ̇ is not v; in the jerk form there are three unknowns per velocity
         if self.free.is_empty() && self.formulation != Formulation::Jerk { self.active.len() } else { 0 }
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
@@ -39,7 +39,7 @@ impl System for Machine {
         if self.formulation == Formulation::Jerk {
             self.fill_jerks(t, &mut dy[2 * n..3 * n])?;
         } else {
-            self.warm.keep(t, &self.a);
+            self.predictor.record(t, &self.a);
         }
         self.watch_loads();
         self.fill_rates(t, dy)?;
@@ -47,11 +47,11 @@ impl System for Machine {
         Ok(())
     }
 
-    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         self.fill_residual(t, y, dy, r)
     }
 
-    fn jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         self.fill_jacobian(t, y, jac)
     }
 
@@ -62,7 +62,7 @@ impl System for Machine {
         dy: &[f64],
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, EvalError> {
         self.fill_residual_jacobian(t, y, dy, df_dy, df_ddy)
     }
 
@@ -82,7 +82,7 @@ impl System for Machine {
         2 + self.compiled.heated.len() + self.compiled.heated_elements.len()
     }
 
-    fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+    fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
         self.fill_ledger(t, y, dy, rate)
     }
 
@@ -90,7 +90,7 @@ impl System for Machine {
         if self.is_real_time() { 0 } else { self.count_events() }
     }
 
-    fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.fill_events(t, y, g)
     }
 
@@ -106,36 +106,36 @@ impl System for Machine {
         self.longest(y)
     }
 
-    fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
-        self.keep();
+    fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[FiredEvent]) -> Result<Restart, EvalError> {
+        self.checkpoint();
         self.pass_events(t, y, quad, fired).map_err(|failure| {
-            // with as many unknowns as the driver has
-            self.put_back();
+            // the driver expects the former number of unknowns
+            self.rollback();
             self.failure = Some(failure);
-            Trouble::Fatal { code: 0 }
+            EvalError::Fatal { code: 0 }
         })
     }
 
-    fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, Trouble> {
+    fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, EvalError> {
         if self.is_real_time() {
             return self.accept_real_time(y);
         }
         if !self.is_controlled {
-            self.note_overbent(t, y);
+            self.note_overdeflected(t, y);
         }
         let is_jerk = self.formulation == Formulation::Jerk;
-        if self.free.is_empty() && self.pressed.is_empty() && !is_jerk && !self.is_any_unarmed {
+        if self.free.is_empty() && self.reaction_loaded.is_empty() && !is_jerk && !self.is_any_unarmed {
             return Ok(false);
         }
         self.scatter(t, y);
         if self.is_any_unarmed {
             self.is_any_unarmed = self.arm_events();
         }
-        let mut moved = self.move_charts().map_err(|_| Trouble::Retry)?;
+        let mut moved = self.move_charts().map_err(|_| EvalError::Retry)?;
         if is_jerk {
             moved |= self.correct_drift(t).map_err(|e| self.trouble(e))?;
         }
-        if !self.pressed.is_empty() {
+        if !self.reaction_loaded.is_empty() {
             self.note_near_jams(t);
             self.accept_loads(t).map_err(|e| self.trouble(e))?;
         }
@@ -159,7 +159,7 @@ impl System for Machine {
 
     fn slips(&mut self, t: f64, y: &[f64], slips: &mut [Slip]) {
         if self.is_real_time() {
-            // its steps follow no rule
+            // the step is fixed
             return;
         }
         self.scatter(t, y);
@@ -177,15 +177,15 @@ impl System for Machine {
         }
     }
 
-    fn own_step(&mut self, t: f64, h: f64, y: &[f64], y_new: &mut [f64], quad: &mut [f64]) -> Result<(), Trouble> {
+    fn system_step(&mut self, t: f64, h: f64, y: &[f64], y_new: &mut [f64], quad: &mut [f64]) -> Result<(), EvalError> {
         self.real_time_step(t, h, y, y_new, quad)
     }
 }
 
 impl Machine {
-    /// (2), (3) and (4) into `dy`, accelerations being known.
-    pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), Trouble> {
-        // ξ̇ into τ, which has done its work
+    /// (2), (3) and (4) into `dy`, with known accelerations.
+    pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
+        // ξ̇ into τ, which is not needed any more
         chart_rate(&self.compiled.model, &self.xi, &self.v, &mut self.tau).map_err(|e| self.trouble(e.into()))?;
         let n = self.active.len();
         for (k, &i) in self.active.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Centres the charts of free joints that have turned far on where they are. Whether there were any.
+    /// Moves the centres of the charts of free joints that have rotated far; whether there were any.
     pub(super) fn move_charts(&mut self) -> Result<bool, bristle_multibody::Error> {
         let mut moved = false;
         let model = &self.compiled.model;

@@ -1,4 +1,4 @@
-//! The machine against differences, energies and inverse dynamics.
+//! The machine against finite differences, energies and inverse dynamics.
 
 use super::{Machine, Snapshot};
 use crate::builder::{Describe, free, prismatic, revolute};
@@ -8,7 +8,7 @@ use crate::scene::Formulation;
 use crate::signal::Signal;
 use bristle_friction::{Coulomb, LuGre, LuGre2};
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{System, Trouble};
+use bristle_integrate::{EvalError, System};
 use bristle_multibody::{LinkInertia, rnea};
 use hecs::World;
 
@@ -124,7 +124,7 @@ fn jacobian_with_stuck_joints_in_between() {
         parent = Some(link);
     }
     let (mut system, _, mut y) = begun(&world);
-    assert_eq!(system.held, [false, false, true, false, true, false, true]);
+    assert_eq!(system.locked, [false, false, true, false, true, false, true]);
     assert_differences(&mut system, &mut y);
 }
 
@@ -140,7 +140,7 @@ fn ledger_rates_are_those_of_the_stored_energy() {
         system.quadratures(t, &y, &dy, &mut rate).unwrap();
         let mut stored = |h: f64| {
             let moved: Vec<f64> = y.iter().zip(&dy).map(|(y, dy)| y + h * dy).collect();
-            system.look(t + h, &moved).unwrap();
+            system.evaluate_at(t + h, &moved).unwrap();
             system.store(t + h, &mut at);
             system.energies(&at).unwrap().stored()
         };
@@ -154,10 +154,10 @@ fn ledger_rates_are_those_of_the_stored_energy() {
 }
 
 #[test]
-fn friction_of_a_stuck_joint_is_what_keeps_it_there() {
-    // inverse dynamics at the accelerations found: efforts less friction are what the motion needs
+fn stuck_friction_balances_inverse_dynamics() {
+    // inverse dynamics at these accelerations: efforts less friction equal the required efforts
     let (mut system, _, y) = begun(&arm(false));
-    system.look(0.3, &y).unwrap();
+    system.evaluate_at(0.3, &y).unwrap();
     let Machine { compiled, work, q, v, a, tau, friction, .. } = &mut system;
     let required = rnea(&compiled.model, work, q, v, a).unwrap();
     assert_eq!((v[3], a[3], q[3]), (0.0, 0.0, 0.3));
@@ -172,12 +172,12 @@ fn friction_of_a_stuck_joint_is_what_keeps_it_there() {
 fn moving_the_chart_leaves_the_configuration() {
     let (mut system, mut at, mut y) = begun(&arm(true));
     y[..6].copy_from_slice(&[0.5, -0.4, 0.3, 1.0, 2.0, 3.0]);
-    system.look(0.0, &y).unwrap();
+    system.evaluate_at(0.0, &y).unwrap();
     system.store(0.0, &mut at);
     let (before, energies) = (at.clone(), system.energies(&at).unwrap());
     assert!(system.accepted(0.0, &mut y).unwrap());
     assert_eq!(y[..6], [0.0; 6]);
-    system.look(0.0, &y).unwrap();
+    system.evaluate_at(0.0, &y).unwrap();
     system.store(0.0, &mut at);
     assert_eq!(before, at);
     assert_eq!(energies, system.energies(&at).unwrap());
@@ -187,17 +187,17 @@ fn moving_the_chart_leaves_the_configuration() {
 }
 
 #[test]
-fn singular_machines_and_bad_numbers_are_told_apart() {
+fn singular_and_non_finite_failures_differ() {
     let mut world = World::new();
     let ghost = world.spawn_link("ghost", LinkInertia::point(0.0, [0.0; 3].into()));
     world.spawn_joint(revolute("loose", [0.0, 0.0, 1.0]).to(ghost));
     let (mut system, _, y) = begun(&world);
-    assert_eq!(system.rhs(0.0, &y, &mut [0.0; 2]), Err(Trouble::Fatal { code: 0 }));
+    assert_eq!(system.rhs(0.0, &y, &mut [0.0; 2]), Err(EvalError::Fatal { code: 0 }));
     assert!(system.take_failure(0.0).unwrap().to_string().contains("`loose`"));
 
     let (mut system, _, mut y) = begun(&arm(false));
     y[4] = f64::NAN;
-    assert_eq!(system.rhs(0.0, &y, &mut [0.0; 10]), Err(Trouble::Retry));
+    assert_eq!(system.rhs(0.0, &y, &mut [0.0; 10]), Err(EvalError::Retry));
 }
 
 /// A pseudo-random number in −1 … 1.
@@ -250,14 +250,14 @@ fn tree(seed: u64) -> World {
     world
 }
 
-/// What is left of the equations of motion at accelerations `a` of the joints that can move, by inverse dynamics alone.
+/// Residual of the equations of motion at accelerations `a` of the joints that can move, by inverse dynamics alone.
 fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
-    let Machine { compiled, work, q, v, tau, kappa, active, pressed, .. } = system;
+    let Machine { compiled, work, q, v, tau, kappa, active, reaction_loaded, .. } = system;
     let required = rnea(&compiled.model, work, q, v, a).unwrap().to_vec();
     let mut left: Vec<f64> = required.iter().zip(&*tau).map(|(r, tau)| r - tau).collect();
-    for &c in &*pressed {
+    for &c in &*reaction_loaded {
         let contact = &compiled.contacts[c];
-        left[contact.v] += kappa[c] * contact.bearing.unwrap().press(&work.reaction(contact.joint)).0;
+        left[contact.v] += kappa[c] * contact.bearing.unwrap().normal_load(&work.reaction(contact.joint)).0;
     }
     active.iter().map(|&i| left[i]).collect()
 }
@@ -266,8 +266,8 @@ fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
 fn accelerations_of_random_trees_solve_the_full_system() {
     for seed in 0..40 {
         let (mut system, _, y) = begun(&tree(seed));
-        assert!(system.pressed.len() >= 8 && system.is_stuck);
-        system.look(0.0, &y).unwrap();
+        assert!(system.reaction_loaded.len() >= 8 && system.is_stuck);
+        system.evaluate_at(0.0, &y).unwrap();
         let found = system.a.clone();
         // a dense Newton of the same equations with a Jacobian by differences, from the accelerations without friction
         let (n, active) = (system.active.len(), system.active.clone());
@@ -361,7 +361,7 @@ fn derivatives_with_loads_agree_with_differences() {
 }
 
 #[test]
-fn the_residual_vanishes_where_the_explicit_form_says_and_its_derivatives_agree_with_differences() {
+fn residual_agrees_with_the_explicit_form() {
     for seed in 0..5 {
         let world = tree(seed);
         let (mut system, _, mut y) = begun(&world);
@@ -386,10 +386,10 @@ fn the_residual_vanishes_where_the_explicit_form_says_and_its_derivatives_agree_
                 let h = 1e-5;
                 let mut at = |h: f64, r: &mut [f64]| {
                     let x = if of_rates { &mut dy } else { &mut y };
-                    let kept = x[j];
+                    let checkpoint_bytes = x[j];
                     x[j] += h;
                     system.residual(0.3, &y, &dy, r).unwrap();
-                    (if of_rates { &mut dy } else { &mut y })[j] = kept;
+                    (if of_rates { &mut dy } else { &mut y })[j] = checkpoint_bytes;
                 };
                 at(h, &mut up);
                 at(-h, &mut down);
@@ -400,7 +400,7 @@ fn the_residual_vanishes_where_the_explicit_form_says_and_its_derivatives_agree_
                 }
             }
         }
-        // nothing was solved for accelerations on the way
+        // no solution for accelerations was necessary
         assert_eq!(system.counters.n_acceleration_solves, solves);
     }
 }

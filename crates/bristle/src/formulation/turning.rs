@@ -1,12 +1,12 @@
-//! Which turning joints can change the load of a stuck contact without any acceleration to tell of it.
+//! Rotating joints that change the load of a stuck contact without a change of any acceleration.
 //!
-//! A load that follows the sine of an angle which moves at constant speed is invisible to error control, so that steps
-//! are bounded by the turn of such angles while a contact is stuck. An angle counts if
+//! Error control does not see a load that follows the sine of an angle at constant speed. While a contact is stuck, the
+//! rotation of such angles therefore bounds the step. An angle matters if
 //!
 //! - it belongs to the same **part** of the machine: branches of the tree meet in the world, which does not move, so
-//!   that they do not feel each other unless a coupling joins them; and
-//! - its position is **felt** at all: not that of a balanced rotor, nor of a joint that turns a whole branch under
-//!   gravity ([`bristle_multibody::unfelt`]).
+//!   that they do not affect each other unless a coupling joins them; and
+//! - the dynamics **depend** on it: they do not on the angle of a balanced rotor, nor on that of a joint which carries
+//!   a whole branch and leaves the direction of gravity unchanged ([`bristle_multibody::unfelt`]).
 
 use crate::compile::Compiled;
 use bristle_multibody::{Unfelt, branches, unfelt};
@@ -17,7 +17,7 @@ pub(super) struct Turning {
     /// Number of parts, and the part of each velocity.
     pub n_parts: usize,
     pub part_of: Vec<usize>,
-    /// Whether each velocity is angular, and why its position is not felt, if it is not.
+    /// Whether each velocity is angular, and the reason why the dynamics do not depend on its position, if they do not.
     turns: Vec<(bool, Option<Unfelt>)>,
 }
 
@@ -25,14 +25,14 @@ impl Turning {
     pub fn new(compiled: &Compiled) -> Self {
         let (model, branch) = (&compiled.model, branches(&compiled.model));
         let body = |v: usize| model.joint_of_velocity(v);
-        // branches that couplings join, by the first of them
+        // branches joined by couplings, represented by the first of them
         let mut first = branch.clone();
         let mut join = |a: usize, b: usize| {
             let (a, b) = (first[body(a)], first[body(b)]);
             first.iter_mut().filter(|first| **first == a.max(b)).for_each(|first| *first = a.min(b));
         };
-        for tie in &compiled.coupled.ties {
-            tie.terms.windows(2).for_each(|pair| join(pair[0].0, pair[1].0));
+        for constraint in &compiled.coupled.constraints {
+            constraint.terms.windows(2).for_each(|pair| join(pair[0].0, pair[1].0));
         }
         compiled.coupled.springs.iter().for_each(|spring| join(spring.a, spring.b));
         compiled.contacts.iter().filter_map(|contact| Some((contact.v, contact.b?))).for_each(|(a, b)| join(a, b));
@@ -44,7 +44,7 @@ impl Turning {
         Self { n_parts: parts.len(), part_of: part_of.collect(), turns: turns.collect() }
     }
 
-    /// Whether the angle of velocity `v` is felt by others of its part, wrenches from outside acting or not.
+    /// Whether the dynamics of its part depend on the angle of velocity `v`, with or without external wrenches.
     pub fn is_felt(&self, v: usize, has_wrenches: bool) -> bool {
         match self.turns[v] {
             (turns, None) => turns,

@@ -1,7 +1,7 @@
-//! An interior path to the solution of the convex problem, for machines whose active set is far from where it starts.
+//! Interior-point method for the convex problem, for machines whose active set is far from its start.
 //!
-//! With s = up − f and t = down + f the room that an effort has to its limits, and a = p − m, the conditions (1) and (2) of
-//! the [parent module](super) are those of complementarity at μ = 0:
+//! With s = up − f and t = down + f the distances of an effort from its limits, and a = p − m, the conditions (1) and
+//! (2) of the [parent module](super) are those of complementarity at μ = 0:
 //!
 //! ```text
 //! a = a₀ − W f = p − m,        p s = μ,     m t = μ,        p, m, s, t > 0                                   (4)
@@ -14,33 +14,34 @@
 //! a⁺ = a₀ − W (f + Δf)      or, in a tree,      (M + Θ) a⁺ = τ − c − f + Θ g                                  (6)
 //! ```
 //!
-//! costs one factorisation: in a tree, the articulated-body recursion with other armatures, O(n). γ is μ less the products of
-//! second order, Mehrotra's predictor and corrector (Wright, *Primal-Dual Interior-Point Methods*, 1997, chapter 10). Twenty to forty
-//! rounds bring μ down by fourteen digits, however many joints there are. An active set is read off the end of the path: a joint is
-//! at its limit where its room has fallen further than its acceleration, each relative to its start. That set is where
-//! the exchange one by one goes on; complementarity itself is decided there, never here.
+//! costs one factorisation: in a tree, the articulated-body recursion with other armatures, O(n). γ is μ less the
+//! products of second order, Mehrotra's predictor and corrector (Wright, *Primal-Dual Interior-Point Methods*, 1997,
+//! chapter 10). Twenty to forty rounds reduce μ by fourteen digits, for any number of joints. The end of the path
+//! gives an active set: a joint is at its limit where its distance has fallen further than its acceleration, each
+//! relative to its start. The active-set method continues from that set; it alone decides complementarity.
 
 use super::{Hold, Levels, ModeError, ModeWork, Side};
 
-/// Rounds at most; the path has ended long before, or rounding lets it go no further.
+/// Limit of the rounds; the path ends long before, or rounding permits no further progress.
 const MAX_ROUNDS: usize = 80;
 
-/// The part of the way to a bound that a step goes at most (Wright 1997, section 10.2).
+/// Largest fraction of the way to a bound in one step (Wright 1997, section 10.2).
 const WITHIN: f64 = 0.995;
 
-/// μ at the end, relative to that at the start: half its digits tell rooms from accelerations, see [`Interior::read_off`].
+/// μ at the end, relative to the start: half its digits separate distances from accelerations, see
+/// [`ModeWork::follow_path`].
 const ENOUGH: f64 = 1e-16;
 
-/// A step shorter than this part of Newton's, twice in a row, has met rounding.
+/// Two successive steps shorter than this fraction of Newton's are due to rounding.
 const SHORTEST: f64 = 1e-6;
 
-/// Room, accelerations and steps of the joints at rest; n each. Made once.
+/// Distances, accelerations and steps of the joints at rest; n each. Allocated once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Interior {
-    /// Room up and down, and the accelerations p and m that belong to each.
+    /// Distances from both limits, and the accelerations p and m that belong to each.
     room: Vec<[f64; 2]>,
     part: Vec<[f64; 2]>,
-    /// Steps of `room` and `part` by the predictor.
+    /// Steps of `room` and `part` in the predictor.
     room_step: Vec<[f64; 2]>,
     part_step: Vec<[f64; 2]>,
     /// Θ and g of (5), Δf and a⁺.
@@ -48,12 +49,12 @@ pub(super) struct Interior {
     g: Vec<f64>,
     step: Vec<f64>,
     a: Vec<f64>,
-    /// Efforts and holds at the end of the path.
+    /// Efforts and statuses at the end of the path.
     friction: Vec<f64>,
     hold: Vec<Side>,
 }
 
-/// Whether a joint takes part: between two finite limits that leave room.
+/// Whether a joint takes part: its two limits are finite and not both zero.
 fn is_limited(limit: Levels) -> bool {
     limit[0] + limit[1] > 0.0 && limit[0].is_finite()
 }
@@ -80,7 +81,7 @@ impl Interior {
         sum / f64::max(count, 1.0)
     }
 
-    /// The same after a part `alpha` of the predictor's steps.
+    /// The same after the fraction `alpha` of the predictor's step.
     fn mean_after(&self, limit: &[Levels], alpha: f64) -> f64 {
         let (mut sum, mut count) = (0.0, 0.0);
         for (i, _) in limit.iter().enumerate().filter(|(_, limit)| is_limited(**limit)) {
@@ -93,7 +94,7 @@ impl Interior {
         sum / f64::max(count, 1.0)
     }
 
-    /// One step of Newton for (4) with γ = `mu` less the products of second order, where `is_corrector`.
+    /// One Newton step for (4) with γ = `mu`, less the products of second order if `is_corrector`.
     fn newton<H: Hold>(
         &mut self,
         limit: &[Levels],
@@ -110,7 +111,7 @@ impl Interior {
                     let gammas = [0, 1].map(|side| gamma(room_step[i][side], part_step[i][side]));
                     (1.0 / (p / s + m / t), gammas[0] / s - gammas[1] / t)
                 }
-                // free of friction, or locked whatever it takes
+                // frictionless, or locked without limits
                 false => (if limit == [0.0; 2] { 0.0 } else { f64::INFINITY }, 0.0),
             };
         }
@@ -125,7 +126,7 @@ impl Interior {
         Ok(())
     }
 
-    /// The part of the step, at most 1, that keeps to the bounds.
+    /// The fraction of the step, at most 1, that respects the bounds.
     fn reach(&self, limit: &[Levels]) -> f64 {
         let mut reach = f64::INFINITY;
         for (i, _) in limit.iter().enumerate().filter(|(_, limit)| is_limited(**limit)) {
@@ -144,27 +145,27 @@ impl Interior {
 }
 
 impl ModeWork {
-    /// Keeps efforts and holds, in case an exchange makes them worse.
+    /// Saves efforts and statuses, in case an exchange makes them worse.
     pub(super) fn keep_path(&mut self) {
         self.interior.friction.copy_from_slice(&self.selection.friction);
         self.interior.hold.copy_from_slice(&self.hold);
     }
 
-    /// Goes back to them.
+    /// Restores them.
     pub(super) fn return_to_path(&mut self) {
         self.selection.friction.copy_from_slice(&self.interior.friction);
         self.hold.copy_from_slice(&self.interior.hold);
     }
 
-    /// Follows the path from the middle of the limits, and leaves efforts and holds where it ends; where numbers run out on the way, that is
-    /// where they do.
+    /// Follows the path from the middle of the limits, and leaves efforts and statuses at its end, or at the first
+    /// number that is not finite.
     pub(super) fn follow_path<H: Hold>(&mut self, machine: &mut H) {
         let n = self.hold.len();
         let Self { interior, limit, selection, hold, .. } = self;
         interior.resize(n);
         let f = &mut selection.friction;
 
-        // efforts in the middle; μ is the mean of |a| times half the width of the limits, the same for all to begin with
+        // efforts in the middle; μ is the mean of |a| times half the width of the limits, at first the same for all
         let half = |limit: Levels| 0.5 * (limit[0] + limit[1]);
         for i in (0..n).filter(|&i| is_limited(limit[i])) {
             f[i] = 0.5 * (limit[i][0] - limit[i][1]);
@@ -195,13 +196,13 @@ impl ModeWork {
 
         let (mut mu, mut short) = (start, 0);
         for _ in 0..MAX_ROUNDS {
-            // predictor: straight to μ = 0; how far it gets says how much of μ to keep
+            // predictor: directly to μ = 0; its step length determines the next μ
             if interior.newton(limit, f, machine, (0.0, false)).is_err() {
                 break;
             }
             let share = interior.mean_after(limit, interior.reach(limit)) / mu;
-            let kept = share.clamp(0.0, 1.0).powi(3);
-            if interior.newton(limit, f, machine, (kept * mu, true)).is_err() {
+            let checkpoint_bytes = share.clamp(0.0, 1.0).powi(3);
+            if interior.newton(limit, f, machine, (checkpoint_bytes * mu, true)).is_err() {
                 break;
             }
             selection.n_factor += 1;

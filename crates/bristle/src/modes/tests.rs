@@ -1,4 +1,4 @@
-//! Choices of modes, against enumeration and by hand.
+//! Mode selection, against enumeration and by hand.
 
 use super::*;
 use Mode::{Backward, Forward, Stuck};
@@ -73,7 +73,7 @@ fn random_problem(rng: &mut Pcg64, n: usize, stiction_over_kinetic: f64) -> Prob
     let w = random_delassus(rng, n, 3.0);
     let kinetic: Vec<f64> = (0..n).map(|_| rng.random_range(0.1..2.0)).collect();
     let stiction = kinetic.iter().map(|k| k * rng.random_range(1.0..=stiction_over_kinetic)).collect();
-    // loads of the size of the limits: some hold, some do not
+    // loads of the size of the limits: some joints stick, some slip
     let load = DVector::from_fn(n, |_, _| rng.random_range(-2.0..2.0));
     Problem { a0: (&w * load).as_slice().to_vec(), w, stiction, kinetic, breaking: vec![] }
 }
@@ -175,7 +175,7 @@ fn accelerations_minimise_the_convex_function() {
     }
 }
 
-/// The rule of the header, spelled out naively with Gauss–Seidel for every convex problem.
+/// The selection rule of the module, written plainly with Gauss–Seidel for every convex problem.
 fn naive_rule(p: &Problem) -> Vec<Mode> {
     let n = p.n();
     let mut limit: Vec<f64> =
@@ -225,7 +225,7 @@ fn stiction_above_the_sliding_level_follows_the_rule() {
 }
 
 #[test]
-fn thirty_joints_with_stiction_are_consistent_however_numbered() {
+fn selection_is_independent_of_numbering() {
     let mut rng = Pcg64::seed_from_u64(5);
     for _ in 0..50 {
         let p = random_problem(&mut rng, 30, 1.5);
@@ -267,7 +267,7 @@ fn two(coupling: f64, load: [f64; 2], stiction: [f64; 2], kinetic: [f64; 2], bre
 }
 
 #[test]
-fn one_joint_at_its_limit_holds_without_and_leaves_with_an_event() {
+fn joint_at_its_limit_slips_only_at_its_event() {
     for (stiction, kinetic) in [(1.0, 1.0), (1.0, 0.6)] {
         for side in [1.0, -1.0] {
             let w = DMatrix::from_element(1, 1, 2.0);
@@ -308,13 +308,13 @@ fn levels_that_differ_by_rounding_are_equal() {
 }
 
 #[test]
-fn a_joint_that_lets_go_may_let_its_neighbour_go() {
-    // joint 0 holds 1.0 of 1.0 and drops to 0.4; W couples what it no longer carries, 0.6·0.5, into joint 1 at 0.8
+fn break_away_can_spread_to_a_neighbour() {
+    // joint 0 sticks at 1.0 of 1.0 and drops to 0.4; W transfers the difference, 0.6·0.5, to joint 1 at 0.8
     let p = two(0.5, [1.0, 0.8], [1.0, 1.0], [0.4, 0.5], &[0]);
     let chosen = p.select().unwrap();
     assert_eq!(chosen.mode, [Forward, Forward]);
     p.assert_consistent(&chosen, 1e-14);
-    // with more room in joint 1 it holds
+    // with a smaller load joint 1 sticks
     let p = two(0.5, [1.0, 0.6], [1.0, 1.0], [0.4, 0.5], &[0]);
     let chosen = p.select().unwrap();
     assert_eq!(chosen.mode, [Forward, Stuck]);
@@ -322,8 +322,9 @@ fn a_joint_that_lets_go_may_let_its_neighbour_go() {
 }
 
 #[test]
-fn the_events_joint_drops_before_a_larger_violation() {
-    // joint 1 is 10 % over its stiction, joint 0 exactly at it; strong negative coupling: whoever drops first unloads the other
+fn event_drops_before_a_larger_violation() {
+    // joint 1 is 10 % over its stiction, joint 0 exactly at it; strong negative coupling: the first to drop unloads
+    // the other
     let (stiction, kinetic) = ([1.0, 1.0], [0.2, 0.2]);
     let first = two(-0.9, [1.0, 1.1], stiction, kinetic, &[0]).select().unwrap();
     assert_eq!(first.mode, [Forward, Stuck]);
@@ -332,7 +333,7 @@ fn the_events_joint_drops_before_a_larger_violation() {
 }
 
 #[test]
-fn exact_ties_drop_together() {
+fn equal_ratios_drop_together() {
     // mirror images: both at 1.2; one alone would unload the other
     for breaking in [&[] as &[usize], &[0], &[1], &[0, 1]] {
         let chosen = two(-0.9, [1.2, 1.2], [1.0, 1.0], [0.8, 0.8], breaking).select().unwrap();
@@ -346,13 +347,13 @@ fn exact_ties_drop_together() {
             assert_eq!(chosen.mode, [Forward, Backward]);
         }
     }
-    // rounding does not break a tie
+    // rounding does not separate equal ratios
     let chosen = two(-0.9, [1.2, 1.2 * (1.0 + 1e-14)], [1.0, 1.0], [0.8, 0.8], &[]).select().unwrap();
     assert_eq!(chosen.mode, [Forward, Forward]);
 }
 
 #[test]
-fn a_dropped_joint_unloaded_by_the_others_stays() {
+fn unloaded_joint_sticks_again() {
     // 0 drops by 0.05, which overloads 1; 1 drops by 0.46, which overloads 2; 2 drops by 0.75 and unloads 0
     let w = DMatrix::from_row_slice(3, 3, &[1.0, 0.5, -0.4, 0.5, 1.0, 0.5, -0.4, 0.5, 1.0]);
     let load = DVector::from_column_slice(&[1.0, 0.96, 0.85]);
@@ -367,19 +368,19 @@ fn a_dropped_joint_unloaded_by_the_others_stays() {
 }
 
 #[test]
-fn a_joint_without_friction_never_sticks() {
+fn frictionless_joint_never_sticks() {
     let p = two(0.5, [1.0, 0.0], [0.0, 1.0], [0.0, 1.0], &[]);
     let chosen = p.select().unwrap();
     assert_eq!(chosen.mode, [Forward, Stuck]);
     assert_eq!(chosen.friction[0], 0.0);
     p.assert_consistent(&chosen, 1e-14);
-    // stiction without a sliding level: breaks away free
+    // stiction without a sliding level: no friction after break-away
     let chosen = two(0.0, [-1.0, 0.0], [1.0, 1.0], [0.0, 1.0], &[0]).select().unwrap();
     assert_eq!((chosen.mode[0], chosen.friction[0]), (Backward, 0.0));
 }
 
 #[test]
-fn nothing_at_rest_is_no_problem() {
+fn selection_without_joints_is_empty() {
     let p = Problem { w: DMatrix::zeros(0, 0), a0: vec![], stiction: vec![], kinetic: vec![], breaking: vec![] };
     assert!(p.select().unwrap().mode.is_empty());
 }
@@ -399,7 +400,7 @@ fn unusable_input_names_the_joint() {
 }
 
 #[test]
-fn degenerate_problems_end() {
+fn degenerate_problems_terminate() {
     // integer loads, limits and couplings: many efforts land exactly on limits, many accelerations exactly on zero
     let mut rng = Pcg64::seed_from_u64(6);
     for _ in 0..3000 {
@@ -448,7 +449,7 @@ fn ill_conditioned_chains_are_decided() {
 }
 
 #[test]
-fn delassus_is_the_inverse_of_the_mass_matrix_seen_from_the_joints_at_rest() {
+fn delassus_is_a_block_of_the_inverse_mass_matrix() {
     let mut rng = Pcg64::seed_from_u64(7);
     let m = random_delassus(&mut rng, 7, 2.0);
     let inverse = m.clone().try_inverse().unwrap();
@@ -480,7 +481,7 @@ fn work_is_reused_for_problems_of_any_size() {
 }
 
 #[test]
-fn arrays_that_do_not_fit_are_refused() {
+fn arrays_of_different_lengths_are_refused() {
     let (one, two) = ([[1.0; 2]; 1], [[1.0; 2]; 2]);
     let chosen = |delassus: &[f64], stiction: &[Levels], breaking: &[usize]| {
         let rest = AtRest { delassus, free_acceleration: &[1.0, 1.0], stiction, kinetic: &two, breaking };
@@ -493,8 +494,8 @@ fn arrays_that_do_not_fit_are_refused() {
     assert_eq!(chosen(&identity, &two, &[7]), Err(ModeError::Unusable { joint: 7 }));
 }
 
-/// Delassus matrix of a hanging chain of `n` links, all of it stretched: M_ij = Σ m_k (x_k − x_i)(x_k − x_j) over the links beyond both
-/// joints, and the inertias of the links themselves.
+/// Delassus matrix of a straight hanging chain of `n` links: M_ij = Σ m_k (x_k − x_i)(x_k − x_j) over the links beyond
+/// both joints, and the inertias of the links themselves.
 fn chain_delassus(rng: &mut Pcg64, n: usize) -> DMatrix<f64> {
     let links: Vec<(f64, f64)> = (0..n).map(|_| (rng.random_range(0.05..0.5), rng.random_range(0.05..0.3))).collect();
     let joint: Vec<f64> = (0..n).map(|i| links[..i].iter().map(|link| link.1).sum()).collect();
@@ -509,8 +510,8 @@ fn chain_delassus(rng: &mut Pcg64, n: usize) -> DMatrix<f64> {
     (&w + w.transpose()) * 0.5
 }
 
-/// A problem with equal levels that is made from its solution: joints that hold well within their limits, that slide, and, for the part
-/// `marginal` of them, that are at their limits without acceleration.
+/// A problem with equal levels constructed from its solution: joints that stick well within their limits, joints that
+/// slide and, for the fraction `marginal`, joints at their limits without acceleration.
 fn made_from_solution(rng: &mut Pcg64, w: DMatrix<f64>, marginal: f64) -> (Problem, Vec<f64>, Vec<Option<Mode>>) {
     let n = w.nrows();
     let is_equal = rng.random_bool(0.5);
@@ -537,7 +538,7 @@ fn made_from_solution(rng: &mut Pcg64, w: DMatrix<f64>, marginal: f64) -> (Probl
 }
 
 #[test]
-fn chains_with_marginal_joints_have_the_solution_they_were_made_from() {
+fn chains_with_marginal_joints_recover_their_solution() {
     let mut rng = Pcg64::seed_from_u64(9);
     let (mut most_rounds, mut worst) = (0, 0.0_f64);
     for k in 0..300 {
@@ -572,8 +573,9 @@ fn chains_with_marginal_joints_have_the_solution_they_were_made_from() {
 }
 
 #[test]
-fn matrices_without_digits_to_spare_are_decided() {
-    // units of joints apart by up to 1e6, then almost dependent joints: the conditions hold to rounding in the terms of (1)
+fn nearly_singular_matrices_are_decided() {
+    // units of joints apart by up to 1e6, then almost dependent joints: the conditions hold to rounding in the terms
+    // of (1)
     let mut rng = Pcg64::seed_from_u64(10);
     for k in 0..400 {
         let n = rng.random_range(2..=40);

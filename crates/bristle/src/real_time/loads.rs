@@ -100,7 +100,7 @@ pub(super) fn update_loads(
     let mut is_converged = true;
     for (c, contact) in compiled.contacts.iter().enumerate() {
         let Some(bearing) = contact.bearing else { continue };
-        let n = bearing.press(&work.reaction(contact.joint)).0;
+        let n = bearing.normal_load(&work.reaction(contact.joint)).0;
         let last = contacts.normal[c][0];
         let change = (n - last).abs();
         // a NaN has not converged

@@ -187,7 +187,7 @@ impl RealTime {
                 friction: vec![0.0; n_contacts],
                 load: vec![0.0; n_contacts],
                 modes: vec![Mode::Stuck; n_contacts],
-                constraint_force: vec![0.0; compiled.coupled.ties.len()],
+                constraint_force: vec![0.0; compiled.coupled.constraints.len()],
                 prescribed_effort: vec![0.0; coordinates.prescribed.len()],
                 unconverged: Vec::with_capacity(n_contacts),
                 xi: vec![0.0; n_v],

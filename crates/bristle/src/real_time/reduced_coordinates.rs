@@ -162,10 +162,10 @@ fn add(row: &mut Sparse, other: &[(usize, f64)], factor: f64) {
 /// none.
 fn eliminate(compiled: &Compiled, is_prescribed: &impl Fn(usize) -> bool) -> Vec<Dependent> {
     let mut dependent: Vec<Dependent> = Vec::new();
-    for (k, tie) in compiled.coupled.ties.iter().enumerate() {
+    for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
         // what is given already is put in
         let (mut row, mut from) = (Sparse::new(), vec![(k, 1.0)]);
-        for &(v, c) in &tie.terms {
+        for &(v, c) in &constraint.terms {
             match dependent.iter().find(|dependent| dependent.v == v) {
                 Some(dependent) => {
                     add(&mut row, &dependent.of, c);
@@ -176,7 +176,7 @@ fn eliminate(compiled: &Compiled, is_prescribed: &impl Fn(usize) -> bool) -> Vec
         }
         // the first of its own that can be given, so that q_a is ratio · q_b and not q_b the quotient
         let largest = row.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
-        let own = tie.terms.iter().filter_map(|term| row.iter().find(|(v, _)| *v == term.0));
+        let own = constraint.terms.iter().filter_map(|term| row.iter().find(|(v, _)| *v == term.0));
         let can_be = |&(v, c): &(usize, f64)| !is_prescribed(v) && c.abs() > 1e-3 * largest;
         let Some((v, c)) = own.chain(&row).copied().find(can_be) else { continue };
         let of: Sparse = row.iter().filter(|term| term.0 != v).map(|&(other, d)| (other, -d / c)).collect();

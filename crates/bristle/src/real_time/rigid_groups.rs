@@ -46,7 +46,7 @@ impl RigidGroups {
         let mut is_prescribed = vec![false; n];
         prescribed(compiled).iter().for_each(|joint| is_prescribed[joint.v] = true);
         let ends = compiled.contacts.iter().map(|contact| [contact.v, contact.b.unwrap_or(n)]).collect();
-        let constraints = compiled.coupled.ties.iter().map(|coupling| coupling.terms.clone()).collect();
+        let constraints = compiled.coupled.constraints.iter().map(|coupling| coupling.terms.clone()).collect();
         Self::of(n, ends, constraints, is_prescribed)
     }
 

@@ -36,7 +36,7 @@ pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
     }
     for (k, element) in compiled.coupled.elements.iter().enumerate() {
         let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{}.{what}", element.name)));
-        if compiled.coupled.ties.iter().any(|tie| tie.element == k) {
+        if compiled.coupled.constraints.iter().any(|constraint| constraint.element == k) {
             channels(&["effort"]);
         } else if let Some(contact) = compiled.contacts.iter().find(|contact| contact.element == Some(k)) {
             channels(&["position", "velocity", "friction", "load"]);

@@ -340,7 +340,7 @@ impl Copy {
             return Err(refused);
         }
         let result = self.run.step(dt, &mut ());
-        result.and(self.run.look())
+        result.and(self.run.evaluate_at())
     }
 
     /// Steps with efforts, states after each.

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::formulation::Machine;
 use crate::scene::Scene;
-use bristle_integrate::Fired;
+use bristle_integrate::FiredEvent;
 
 /// Names in place of numbers.
 pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
@@ -30,7 +30,7 @@ pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
         }
         (Integrate::System { .. } | Integrate::StepTooSmall { .. } | Integrate::Newton { .. }, Some(met)) => met,
         (Integrate::NonFinite { t, h, component, .. }, _) => diverged(system, t, h, component),
-        (Integrate::EventBudget { t, event: Fired::Root { index, .. }, burst, .. }, _) => {
+        (Integrate::EventBudget { t, event: FiredEvent::Root { index, .. }, burst, .. }, _) => {
             Error::ModeCycle { t, joint: system.name_of_event(index), burst }
         }
         (error @ (Integrate::StepTooSmall { .. } | Integrate::Newton { .. }), None) => {

@@ -35,7 +35,7 @@ pub(super) struct Past {
     /// Stored energy at the start, and what callers have put in by hand since.
     pub initial: f64,
     /// The same of bristles whose load is a reaction.
-    pub pressed: f64,
+    pub reaction_loaded: f64,
     /// Quadratures, laid out like the system's.
     pub quad: Vec<f64>,
     /// Heat of joints that are gone.
@@ -51,7 +51,7 @@ impl Past {
         match before {
             Some(before) if !self.is_drowned(driver, &before, after) => {
                 self.initial += after.stored() - before.stored();
-                self.pressed += after.pressed - before.pressed;
+                self.reaction_loaded += after.reaction_loaded - before.reaction_loaded;
             }
             _ => self.begin_again(driver, after),
         }
@@ -68,7 +68,7 @@ impl Past {
     fn begin_again(&mut self, driver: &mut Driver, stored: &Energies) {
         driver.forget_quadratures();
         self.quad.fill(0.0);
-        (self.initial, self.pressed, self.heat) = (stored.stored(), stored.pressed, 0.0);
+        (self.initial, self.reaction_loaded, self.heat) = (stored.stored(), stored.reaction_loaded, 0.0);
     }
 }
 
@@ -93,7 +93,7 @@ impl Ledger {
 pub(super) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
     let stored = system.energies(state)?;
     let input = quad[0] + past.quad[0];
-    let load = quad[1] + past.quad[1] + (stored.pressed - past.pressed);
+    let load = quad[1] + past.quad[1] + (stored.reaction_loaded - past.reaction_loaded);
     let dissipated = past.heat + quad[2..].iter().chain(&past.quad[2..]).sum::<f64>();
     let ledger = Ledger {
         kinetic: stored.kinetic,

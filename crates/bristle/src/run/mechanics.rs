@@ -105,8 +105,8 @@ impl Mechanics {
     /// others that are not there are refused.
     pub fn complete(&mut self, q: &mut [f64], v: &mut [f64], a: Option<&mut [f64]>) -> Result<()> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.as_ref().map_or(v.len(), |a| a.len()))])?;
-        self.go_to(q, v)?;
-        self.machine.tell(q, v);
+        self.load_state(q, v)?;
+        self.machine.store_joints(q, v);
         if let Some(a) = a {
             self.machine.complete_accelerations(a);
         }
@@ -121,14 +121,14 @@ impl Mechanics {
         tau.iter().enumerate().for_each(|(k, &tau)| self.machine.set_effort(k, tau));
         self.machine.begin(&self.state, &mut self.y)?;
         let n = self.machine.dim();
-        self.machine.look(0.0, &self.y[..n])?;
+        self.machine.evaluate_at(0.0, &self.y[..n])?;
         Ok(self.machine.accelerations().to_vec())
     }
 
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
-        self.go_to(q, v)?;
+        self.load_state(q, v)?;
         let mut tau = vec![0.0; a.len()];
         self.machine.required(0.0, q, v, a, &mut tau)?;
         Ok(tau)
@@ -190,9 +190,9 @@ impl Mechanics {
         }
     }
 
-    fn go_to(&mut self, q: &[f64], v: &[f64]) -> Result<()> {
+    fn load_state(&mut self, q: &[f64], v: &[f64]) -> Result<()> {
         self.remember(q, v);
-        self.machine.go_to(&self.state)
+        self.machine.load_state(&self.state)
     }
 }
 
@@ -410,7 +410,10 @@ mod tests {
         // what the gear does not allow is refused by its name
         for (v, a) in [([0.0; 2], [1.0; 2]), ([1.0; 2], a)] {
             let error = mechanics.inverse(&[0.0; 2], &v, &a).unwrap_err().to_string();
-            assert!(error.contains("`stage`: it ties `m`, `w`") || error.contains("its couplings put it"), "{error}");
+            assert!(
+                error.contains("`stage`: it couples `m`, `w`") || error.contains("its couplings put it"),
+                "{error}"
+            );
         }
     }
 

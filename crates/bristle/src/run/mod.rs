@@ -92,9 +92,9 @@ impl Run {
     fn new(compiled: Compiled, state: &Snapshot, solver: &Solver) -> Result<Self> {
         let mut run = Self::start(compiled, state.clone(), solver)?;
         // prescribed joints start where their drives are
-        run.look()?;
+        run.evaluate_at()?;
         let stored = run.system.energies(&run.state)?;
-        (run.past.initial, run.past.pressed) = (stored.stored(), stored.pressed);
+        (run.past.initial, run.past.reaction_loaded) = (stored.stored(), stored.reaction_loaded);
         Ok(run)
     }
 
@@ -107,7 +107,7 @@ impl Run {
         let driver = Driver::new(&mut system, state.mechanics.t, &y[..n], solver.options.clone());
         let driver = driver.map_err(|error| explain(error, &mut system))?;
         // room for the first checkpoint: no step allocates
-        system.keep();
+        system.checkpoint();
         let past = Past { quad: vec![0.0; system.n_quadratures()], ..Past::default() };
         Ok(Self { system, driver, state, past, pending: Pending::Nothing, max_steps: usize::MAX, y })
     }
@@ -169,7 +169,7 @@ impl Run {
             self.pending = Pending::Nothing;
             return Ok(());
         }
-        self.transact(|run| run.system.reconsider(t, &mut run.y))
+        self.transact(|run| run.system.reselect_modes(t, &mut run.y))
     }
 
     /// Restarts system and driver at the state of the run, at the driver's time.
@@ -181,11 +181,11 @@ impl Run {
     /// Changes the system and hands its unknowns to the driver: both, or neither, and then a restart is pending.
     fn transact(&mut self, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.pending = Pending::Restart;
-        self.system.keep();
+        self.system.checkpoint();
         let changed = change(self).and_then(|()| self.hand_over());
         match changed {
             Ok(()) => self.pending = Pending::Nothing,
-            Err(_) => self.system.put_back(),
+            Err(_) => self.system.rollback(),
         }
         changed
     }
@@ -197,9 +197,9 @@ impl Run {
     }
 
     /// Evaluates everything where the run stands, and stores the state.
-    fn look(&mut self) -> Result<()> {
+    fn evaluate_at(&mut self) -> Result<()> {
         // accelerations may overflow where the state does not
-        let looked = self.system.look(self.driver.t(), self.driver.y());
+        let looked = self.system.evaluate_at(self.driver.t(), self.driver.y());
         self.system.store(self.driver.t(), &mut self.state);
         looked
     }
@@ -210,7 +210,7 @@ impl Run {
     fn change(&mut self, change: impl FnOnce(&mut Self), undo: impl FnOnce(&mut Self)) -> Result<()> {
         let (before, checkpoint) = (self.stored(), self.write(0));
         change(self);
-        let changed = self.restart().and_then(|()| self.look()).and_then(|()| self.shift_ledger(before));
+        let changed = self.restart().and_then(|()| self.evaluate_at()).and_then(|()| self.shift_ledger(before));
         if changed.is_err() {
             undo(self);
             if self.read(0, &checkpoint).is_err() {

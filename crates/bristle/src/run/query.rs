@@ -11,7 +11,7 @@ use super::simulation::{Handle, Simulation};
 use crate::compile::{check_length, check_state};
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
-use bristle_integrate::Trouble;
+use bristle_integrate::EvalError;
 use bristle_multibody::{State, crba, jacobian};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
 
@@ -59,7 +59,7 @@ impl Simulation {
         let t = self.run.t();
         let result = self.run.system.required(t, q, v, a, tau);
         // back to where the simulation is
-        self.run.system.look(t, self.run.driver.y())?;
+        self.run.system.evaluate_at(t, self.run.driver.y())?;
         result.and_then(|()| check_finite(t, "an effort", tau))
     }
 
@@ -129,7 +129,7 @@ impl Simulation {
         let linear = match system.linear(t, &y) {
             Ok(linear) => linear,
             Err(trouble) => {
-                let code = if let Trouble::Fatal { code } = trouble { Some(code) } else { None };
+                let code = if let EvalError::Fatal { code } = trouble { Some(code) } else { None };
                 let error = bristle_integrate::Error::System { t, h: 0.0, code, state: y };
                 return Err(explain(error, &mut system));
             }
@@ -152,7 +152,7 @@ impl Simulation {
 pub(super) fn fill_mass_matrix(system: &mut Machine, t: f64, q: &[f64], mass: &mut DMatrix<f64>) -> Result<()> {
     let (compiled, work) = system.scratch();
     crba(&compiled.model, work, q, mass).map_err(|source| Error::Mechanics { t, source })?;
-    compiled.without_lent(mass);
+    compiled.without_transfers(mass);
     check_finite(t, "the mass matrix", mass.as_slice())
 }
 

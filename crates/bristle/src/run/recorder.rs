@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
 use crate::record::{Event, Record, Samples, channels};
 use bristle_friction::FrictionLaw;
-use bristle_integrate::{Fired, Sink};
+use bristle_integrate::{FiredEvent, Sink};
 
 /// Friction and load of a contact, its mode where it has one, its bristles.
 fn push_contact(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, c: usize, contact: &Contact) {
@@ -76,7 +76,7 @@ impl<'r> Recorder<'r> {
 
     fn record(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) -> Result<()> {
         let Self { state, row, past, .. } = self;
-        system.look(t, y)?;
+        system.evaluate_at(t, y)?;
         system.store(t, state);
         let ledger = ledger(system, state, quad, past)?;
         let compiled = system.compiled();
@@ -102,8 +102,8 @@ impl<'r> Recorder<'r> {
         };
         let coupled = &compiled.coupled;
         for k in 0..coupled.elements.len() {
-            if let Some(tie) = coupled.ties.iter().position(|tie| tie.element == k) {
-                row.push(system.tie_efforts()[tie]);
+            if let Some(constraint) = coupled.constraints.iter().position(|constraint| constraint.element == k) {
+                row.push(system.constraint_forces()[constraint]);
             } else if let Some(c) = compiled.contacts.iter().position(|contact| contact.element == Some(k)) {
                 let contact = &compiled.contacts[c];
                 row.extend(system.relative(contact.v, contact.b));
@@ -157,7 +157,7 @@ impl Sink<Machine> for Recorder<'_> {
         self.is_stopped |= self.output.step(t).is_break();
     }
 
-    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
+    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[FiredEvent]) {
         self.note_changes(system, t);
     }
 

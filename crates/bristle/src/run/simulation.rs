@@ -348,7 +348,7 @@ impl Simulation {
 
     /// Evaluates the run where it stands and puts the results onto the entities.
     fn write_back(&mut self) -> Result<()> {
-        self.run.look()?;
+        self.run.evaluate_at()?;
         self.show()?;
         self.pending = Pending::Nothing;
         Ok(())
@@ -430,8 +430,8 @@ impl Simulation {
 
         let beginning = self.beginning.as_ref().and_then(|beginning| beginning.of_another(old, &compiled));
         let mut run = Run::start(compiled, state.clone(), &self.solver)?;
-        let Past { initial, pressed, .. } = self.run.past;
-        run.past = Past { initial, pressed, quad, heat, stats: self.stats(), counters: self.counters() };
+        let Past { initial, reaction_loaded, .. } = self.run.past;
+        run.past = Past { initial, reaction_loaded, quad, heat, stats: self.stats(), counters: self.counters() };
         run.max_steps = self.run.max_steps;
         (self.run, self.edited) = (run, state);
         self.beginning = beginning.map(Box::new);

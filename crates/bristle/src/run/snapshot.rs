@@ -63,9 +63,9 @@ impl Inputs {
 
 impl Archived for Past {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { initial, pressed, quad, heat, stats, counters } = self;
+        let Self { initial, reaction_loaded, quad, heat, stats, counters } = self;
         initial.archive(archive);
-        pressed.archive(archive);
+        reaction_loaded.archive(archive);
         quad.archive(archive);
         heat.archive(archive);
         stats.archive(archive);
@@ -165,7 +165,7 @@ pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven());
     let contacts = compiled.contacts.iter().map(shape).collect::<Vec<_>>();
     let heated = (&compiled.heated, &compiled.heated_elements);
-    let coupled = (&compiled.coupled.ties, &compiled.coupled.springs);
+    let coupled = (&compiled.coupled.constraints, &compiled.coupled.springs);
     let Solver { options, formulation, kinks } = solver;
     // writing into a sum does not fail
     let _ =

@@ -65,11 +65,11 @@ impl WriteBack {
         let contacts = |wanted: Kind| {
             let of_kind = move |&c: &usize| Kind::of(&compiled.contacts[c]) == wanted;
             (0..compiled.contacts.len()).filter(of_kind).filter_map(|c| {
-                let pressed = (FrictionEffort(friction[c]), NormalLoad(loads[c]));
-                compiled.contact_entity(c).map(|entity| (c, entity, pressed))
+                let reaction_loaded = (FrictionEffort(friction[c]), NormalLoad(loads[c]));
+                compiled.contact_entity(c).map(|entity| (c, entity, reaction_loaded))
             })
         };
-        self.smooth.put(world, contacts(Kind::Smooth).map(|(_, entity, pressed)| (entity, pressed)));
+        self.smooth.put(world, contacts(Kind::Smooth).map(|(_, entity, reaction_loaded)| (entity, reaction_loaded)));
         self.dry.put(world, contacts(Kind::Dry).map(|(c, entity, (f, n))| (entity, (f, n, SlipMode(modes[c])))));
         let bristles = contacts(Kind::Bristles).map(|(c, entity, (f, n))| (entity, (f, n, at.bristles[c])));
         self.bristles.put(world, bristles);
@@ -78,7 +78,11 @@ impl WriteBack {
         let of_elements = compiled.heated_elements.iter().map(|&k| Some(coupled.elements[k].entity));
         let heats = of_joints.chain(of_elements).zip(run.heats());
         self.heat.put(world, heats.filter_map(|(entity, heat)| Some((entity?, (Dissipated(heat),)))));
-        let of_ties = coupled.ties.iter().map(|tie| tie.element).zip(machine.tie_efforts().iter().copied());
+        let of_ties = coupled
+            .constraints
+            .iter()
+            .map(|constraint| constraint.element)
+            .zip(machine.constraint_forces().iter().copied());
         let of_springs = coupled.springs.iter().enumerate().map(|(k, s)| (s.element, machine.spring_effort(k)));
         let efforts = of_ties.chain(of_springs);
         self.couplings.put(world, efforts.map(|(k, effort)| (coupled.elements[k].entity, (CouplingEffort(effort),))));

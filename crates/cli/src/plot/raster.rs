@@ -13,7 +13,7 @@ use tiny_skia::{
 /// Pixels for each px of the layout, on either side: the first that [`MOST_PIXELS`] allow.
 const SCALES: [u32; 2] = [2, 1];
 /// 4 bytes each: 200 MB while a picture is drawn.
-const MOST_PIXELS: f64 = 5e7;
+const MAX_PIXELS: f64 = 5e7;
 
 /// The pixels of a picture, all of them opaque.
 pub struct Raster {
@@ -26,7 +26,7 @@ pub struct Raster {
 /// Paints a picture. Refuses one that is too large.
 pub fn raster(picture: &Picture) -> Result<Raster> {
     let size = |scale: u32| (f64::from(scale) * picture.width.round(), f64::from(scale) * picture.height.round());
-    let is_possible = |scale: &u32| size(*scale).0 * size(*scale).1 <= MOST_PIXELS;
+    let is_possible = |scale: &u32| size(*scale).0 * size(*scale).1 <= MAX_PIXELS;
     let Some(scale) = SCALES.into_iter().find(is_possible) else {
         let (width, height) = size(1);
         bail!(

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use bristle_plot::decimate::is_drawable;
 
 /// Curves of one panel unless more are asked for: beyond a dozen, colours and legend tell nothing apart.
-pub const MOST_CURVES: usize = 12;
+pub const MAX_CURVES: usize = 12;
 
 /// What to show of a table of results.
 #[derive(Debug, Clone, Default)]
@@ -81,7 +81,7 @@ pub fn panels(results: &Results, selection: &Selection) -> Result<Vec<Panel>> {
         }
     }
     let panel = |((quantity, unit), mut channels): Group<'_>| {
-        let left_out = if is_usual { channels.len().saturating_sub(MOST_CURVES) } else { 0 };
+        let left_out = if is_usual { channels.len().saturating_sub(MAX_CURVES) } else { 0 };
         channels.truncate(channels.len() - left_out);
         let one_each = (1..channels.len()).all(|k| channels[k].1.owner != channels[k - 1].1.owner);
         let of_joints = !matches!(quantity, Quantity::Energy | Quantity::Balance | Quantity::Other);

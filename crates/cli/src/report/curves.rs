@@ -16,7 +16,7 @@ const COLUMNS: usize = 700;
 const PER_POINT: f64 = 8.0;
 const PER_COLUMN: usize = 4;
 /// Stick phases of one joint at most, and how many stand for more.
-const MOST_PHASES: usize = 3000;
+const MAX_PHASES: usize = 3000;
 const FEW_PHASES: usize = 2000;
 
 /// The panels as the page reads them.
@@ -81,7 +81,7 @@ pub fn phases(phases: &[Phases], t: &[f64]) -> Value {
 /// As many spans as a page can hold. Of too many, one in each of [`FEW_PHASES`] equal parts of the time, as long as those in it together.
 fn thinned(spans: &[(f64, f64)], start: f64, end: f64) -> Vec<(f64, f64)> {
     let wide = (end - start) / FEW_PHASES as f64;
-    if spans.len() <= MOST_PHASES || wide <= 0.0 {
+    if spans.len() <= MAX_PHASES || wide <= 0.0 {
         return spans.to_vec();
     }
     let mut covered = vec![0.0; FEW_PHASES];

@@ -8,9 +8,9 @@ use bristle_plot::format::grouped;
 use std::fmt::Write;
 
 /// Characters of a scene that are shown.
-const MOST_SOURCE: usize = 60_000;
+const MAX_SOURCE: usize = 60_000;
 /// Rows of a table.
-const MOST_ROWS: usize = 40;
+const MAX_ROWS: usize = 40;
 /// Between thousands: a narrow space that does not break.
 const APART: char = '\u{202f}';
 
@@ -41,14 +41,14 @@ pub fn ledger(scene: &Scene, results: &Results) -> String {
     }
     let heats: Vec<&String> =
         results.names.iter().filter(|name| name.ends_with(".dissipated") && !name.starts_with("energy.")).collect();
-    for name in heats.iter().take(MOST_ROWS) {
+    for name in heats.iter().take(MAX_ROWS) {
         let owner = name.strip_suffix(".dissipated").unwrap_or(name);
         let kind = scene.couplings.iter().find(|coupling| coupling.name() == owner).map(|coupling| coupling.kind());
         let what = format!("heat of the {}", kind.map_or("joint", in_words));
         row(&mut rows, owner, &what, results.channel(name).unwrap_or(&[]));
     }
-    if heats.len() > MOST_ROWS {
-        let _ = writeln!(rows, "<tr><th>… and {} more</th></tr>", heats.len() - MOST_ROWS);
+    if heats.len() > MAX_ROWS {
+        let _ = writeln!(rows, "<tr><th>… and {} more</th></tr>", heats.len() - MAX_ROWS);
     }
     let balance = results.channel("energy.balance").unwrap_or(&[]);
     let worst = balance.iter().fold(0.0_f64, |worst, x| worst.max(x.abs()));
@@ -109,11 +109,11 @@ pub fn warnings(facts: &Facts<'_>) -> String {
     if let Some(failure) = facts.failure {
         let _ = writeln!(out, "{}", notice("failure", &format!("The run ended before its time: {failure}")));
     }
-    for warning in facts.warnings.iter().take(MOST_ROWS) {
+    for warning in facts.warnings.iter().take(MAX_ROWS) {
         let _ = writeln!(out, "{}", notice("warning", warning));
     }
-    if facts.warnings.len() > MOST_ROWS {
-        let _ = writeln!(out, "<p>… and {} warnings more.</p>", facts.warnings.len() - MOST_ROWS);
+    if facts.warnings.len() > MAX_ROWS {
+        let _ = writeln!(out, "<p>… and {} warnings more.</p>", facts.warnings.len() - MAX_ROWS);
     }
     out
 }
@@ -137,10 +137,10 @@ pub fn source(facts: &Facts<'_>) -> String {
             .collect();
         let _ = writeln!(out, "<p>With other values for this run: {}</p>", list.join(", "));
     }
-    let end = text.char_indices().nth(MOST_SOURCE).map_or(text.len(), |(at, _)| at);
+    let end = text.char_indices().nth(MAX_SOURCE).map_or(text.len(), |(at, _)| at);
     let _ = write!(out, "<pre class=\"source\">{}</pre>", escape(&text[..end]));
     if end < text.len() {
-        let _ = write!(out, "<p>The first {MOST_SOURCE} characters of {}.</p>", text.chars().count());
+        let _ = write!(out, "<p>The first {MAX_SOURCE} characters of {}.</p>", text.chars().count());
     }
     out
 }

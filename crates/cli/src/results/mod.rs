@@ -25,7 +25,7 @@ use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::Path;
 
 /// Numbers in memory for pictures at most: twice 8 bytes each are 4 GB; and where nobody asked for a picture.
-pub const MOST_KEPT: usize = 250_000_000;
+pub const MAX_KEPT: usize = 250_000_000;
 
 /// A change of mode of one joint.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]

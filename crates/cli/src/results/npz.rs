@@ -7,7 +7,7 @@
 //! Entries may be compressed, and a few bytes may claim to be many: of each entry no more is read than the shape in its header says, and of
 //! all of them together no more than [`MAX_BYTES`], nor than [`MAX_RATIO`] times the file and [`FREE_BYTES`].
 
-use super::{MOST_KEPT, ResultEvent, Results, Table};
+use super::{MAX_KEPT, ResultEvent, Results, Table};
 use anyhow::{Context, Result, bail};
 use std::io::{Read, Seek, SeekFrom, Write};
 use zip::write::SimpleFileOptions;
@@ -17,7 +17,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 /// Values turned into bytes at a time.
 const PIECE: usize = 8192;
 /// Bytes of all arrays at most: as many numbers as a picture takes.
-const MAX_BYTES: u64 = 8 * MOST_KEPT as u64;
+const MAX_BYTES: u64 = 8 * MAX_KEPT as u64;
 /// Bytes that each byte of the file may become, where they are more than these: a channel that never changes becomes a thousandth, a table of
 /// them all does not.
 const MAX_RATIO: u64 = 100;

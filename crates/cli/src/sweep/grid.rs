@@ -9,7 +9,7 @@
 use crate::settings::split_outside_brackets;
 
 /// Points of a grid at most.
-pub const MOST_POINTS: usize = 100_000_000;
+pub const MAX_POINTS: usize = 100_000_000;
 
 /// Values of one path.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,8 +38,8 @@ impl Range {
         let Some(from) = number(from) else { return refused("FROM is not a finite number") };
         let Some(to) = number(to) else { return refused("TO is not a finite number") };
         let Ok(n) = n.trim().parse::<usize>() else { return refused("N is not a whole number") };
-        if n == 0 || n > MOST_POINTS {
-            return refused(&format!("N is not between 1 and {MOST_POINTS}"));
+        if n == 0 || n > MAX_POINTS {
+            return refused(&format!("N is not between 1 and {MAX_POINTS}"));
         }
         Some(Ok(Self { path: path.into(), values: spread(from, to, n) }))
     }
@@ -103,9 +103,9 @@ impl Grid {
             }
         }
         let n_points = ranges.iter().try_fold(1_usize, |n, range| n.checked_mul(range.values.len()));
-        match n_points.filter(|&n| n <= MOST_POINTS) {
+        match n_points.filter(|&n| n <= MAX_POINTS) {
             Some(n_points) => Ok(Self { ranges, n_points }),
-            None => Err(format!("the grid has more than {MOST_POINTS} points")),
+            None => Err(format!("the grid has more than {MAX_POINTS} points")),
         }
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 /// Rows that may wait for one that comes before them.
-const MOST_AHEAD: usize = 4096;
+const MAX_AHEAD: usize = 4096;
 /// Between two looks at what the user wants, and of the user.
 const PERIOD: Duration = Duration::from_millis(100);
 
@@ -38,7 +38,7 @@ pub fn fill(
             }
             // not too far ahead of the slowest
             let mut at = written.lock().unwrap_or_else(PoisonError::into_inner);
-            while i.saturating_sub(*at) >= MOST_AHEAD {
+            while i.saturating_sub(*at) >= MAX_AHEAD {
                 at = moved.wait(at).unwrap_or_else(PoisonError::into_inner);
             }
             drop(at);

@@ -2,7 +2,7 @@
 
 use bristle_integrate::linear::Matrix;
 use bristle_integrate::{
-    Control, Driver, Fired, Method, Options, Restart, Sink, Sparsity, Stats, System, Trace, Trouble,
+    Control, Driver, EvalError, FiredEvent, Method, Options, Restart, Sink, Sparsity, Stats, System, Trace,
 };
 
 /// A pendulum, q from hanging, energy relative to the top; ∫ v dt as a quadrature.
@@ -22,12 +22,12 @@ impl System for Pendulum {
         1
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         (dy[0], dy[1]) = (y[1], -9.81 * y[0].sin());
         Ok(())
     }
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         jac.as_mut_slice().copy_from_slice(&[0.0, 1.0, -9.81 * y[0].cos(), 0.0]);
         Ok(true)
     }
@@ -36,13 +36,13 @@ impl System for Pendulum {
         2
     }
 
-    fn quadratures(&mut self, _t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+    fn quadratures(&mut self, _t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
         // ∫ v dt = Δq, ∫ v v̇ dt = ½ Δv²
         (rate[0], rate[1]) = (y[1], y[1] * dy[1]);
         Ok(())
     }
 
-    fn accepted(&mut self, _t: f64, y: &mut [f64]) -> Result<bool, Trouble> {
+    fn accepted(&mut self, _t: f64, y: &mut [f64]) -> Result<bool, EvalError> {
         let turn = std::f64::consts::TAU;
         if !self.rewinds || y[0].abs() < turn {
             return Ok(false);
@@ -132,7 +132,7 @@ impl System for Chain {
         self.n
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         let n = self.n;
         for i in 0..n {
             let left = if i > 0 { y[i - 1] } else { 1.0 };
@@ -179,7 +179,7 @@ impl System for Mixed {
         2
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = 1e3 * t.cos();
         dy[1] = 1e-9 * (50.0 * t).cos() * 50.0 + 0.0 * y[0];
         Ok(())
@@ -220,12 +220,19 @@ impl System for OwnStepper {
         2
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         (dy[0], dy[1]) = (y[1], 0.0);
         Ok(())
     }
 
-    fn own_step(&mut self, _t: f64, h: f64, y: &[f64], y_new: &mut [f64], quad: &mut [f64]) -> Result<(), Trouble> {
+    fn system_step(
+        &mut self,
+        _t: f64,
+        h: f64,
+        y: &[f64],
+        y_new: &mut [f64],
+        quad: &mut [f64],
+    ) -> Result<(), EvalError> {
         y_new[1] = y[1];
         y_new[0] = y[0] + h * y_new[1];
         quad[0] = h * y_new[1].abs();
@@ -240,13 +247,19 @@ impl System for OwnStepper {
         1
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = y[0].abs() - 1.0;
         Ok(())
     }
 
-    fn switch(&mut self, _t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
-        if fired == [(Fired::Root { index: 0, rising: true })] {
+    fn switch(
+        &mut self,
+        _t: f64,
+        y: &mut [f64],
+        _quad: &mut [f64],
+        fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
+        if fired == [(FiredEvent::Root { index: 0, rising: true })] {
             self.bounces += 1;
             (y[0], y[1]) = (y[0].signum(), -y[1]);
         }
@@ -278,7 +291,7 @@ impl Sink<OwnStepper> for Calls {
         self.steps.push(t);
     }
 
-    fn event(&mut self, _system: &mut OwnStepper, t: f64, y: &[f64], _quad: &[f64], _fired: &[Fired]) {
+    fn event(&mut self, _system: &mut OwnStepper, t: f64, y: &[f64], _quad: &[f64], _fired: &[FiredEvent]) {
         self.events.push((t, y.to_vec()));
     }
 }
@@ -345,7 +358,7 @@ impl System for Decay {
         1
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = -y[0];
         Ok(())
     }
@@ -414,7 +427,7 @@ impl System for Fenced {
         1
     }
 
-    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = 1.0;
         Ok(())
     }
@@ -423,9 +436,9 @@ impl System for Fenced {
         1
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = 10.0 - y[0];
-        if y[0] < 10.0 { Ok(()) } else { Err(Trouble::Fatal { code: 7 }) }
+        if y[0] < 10.0 { Ok(()) } else { Err(EvalError::Fatal { code: 7 }) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Events: located, landed on, counted, bounded.
 
 use bristle_integrate::{
-    Control, Direction, Driver, Error, Fired, Method, Options, Outcome, Restart, System, Trace, Trouble,
+    Control, Direction, Driver, Error, EvalError, FiredEvent, Method, Options, Outcome, Restart, System, Trace,
 };
 use std::f64::consts::PI;
 
@@ -23,7 +23,7 @@ struct Oscillator {
     levels: Vec<f64>,
     directions: Vec<Direction>,
     /// Times and states just past each event.
-    seen: Vec<(f64, f64, Vec<Fired>)>,
+    seen: Vec<(f64, f64, Vec<FiredEvent>)>,
 }
 
 impl Oscillator {
@@ -37,7 +37,7 @@ impl System for Oscillator {
         2
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         (dy[0], dy[1]) = (y[1], -y[0]);
         Ok(())
     }
@@ -46,7 +46,7 @@ impl System for Oscillator {
         self.levels.len()
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g.iter_mut().zip(&self.levels).for_each(|(g, level)| *g = y[0] - level);
         Ok(())
     }
@@ -55,7 +55,7 @@ impl System for Oscillator {
         self.directions[index]
     }
 
-    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[FiredEvent]) -> Result<Restart, EvalError> {
         self.seen.push((t, y[0], fired.to_vec()));
         Ok(Restart::unchanged(2))
     }
@@ -99,8 +99,8 @@ fn directions_select_roots() {
     assert_eq!((rising.len(), falling.len(), count(Direction::Any).len()), (2, 2, 4));
     assert!((rising[1].0 - (2.0 * PI + PI / 6.0)).abs() < 1e-10);
     assert!((falling[0].0 - 5.0 * PI / 6.0).abs() < 1e-10);
-    assert_eq!(rising[0].1, Fired::Root { index: 0, rising: true });
-    assert_eq!(falling[0].1, Fired::Root { index: 0, rising: false });
+    assert_eq!(rising[0].1, FiredEvent::Root { index: 0, rising: true });
+    assert_eq!(falling[0].1, FiredEvent::Root { index: 0, rising: false });
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn of_coincident_roots_only_those_of_the_right_direction_fire() {
     // sin t rises through ½ at π/6 and falls through it at 5π/6
     let mut oscillator = Oscillator::new(&[0.5, 0.5], &[Direction::Rising, Direction::Falling]);
     run(&mut oscillator, tight(Method::Dopri5), [0.0, 1.0], 4.0);
-    let fired: Vec<&[Fired]> = oscillator.seen.iter().map(|seen| &seen.2[..]).collect();
-    let (rises, falls) = (Fired::Root { index: 0, rising: true }, Fired::Root { index: 1, rising: false });
+    let fired: Vec<&[FiredEvent]> = oscillator.seen.iter().map(|seen| &seen.2[..]).collect();
+    let (rises, falls) = (FiredEvent::Root { index: 0, rising: true }, FiredEvent::Root { index: 1, rising: false });
     assert_eq!(fired, [&[rises][..], &[falls][..]]);
 }
 
@@ -173,7 +173,7 @@ impl System for Ball {
         2
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         (dy[0], dy[1]) = (y[1], -9.81);
         Ok(())
     }
@@ -182,7 +182,7 @@ impl System for Ball {
         1
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = y[0];
         Ok(())
     }
@@ -191,7 +191,13 @@ impl System for Ball {
         Direction::Falling
     }
 
-    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        t: f64,
+        y: &mut [f64],
+        _quad: &mut [f64],
+        _fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         self.bounces.push(t);
         y[1] *= -self.restitution;
         if self.on_ground {
@@ -221,7 +227,7 @@ fn a_bouncing_ball_bounces_on_time_and_ends_in_an_error_that_names_event_and_tim
         match error {
             Error::EventBudget { t, event, ref state, .. } => {
                 assert!((t - zeno).abs() < 1e-9, "{method:?}: {t} {zeno}");
-                assert_eq!(event, Fired::Root { index: 0, rising: false });
+                assert_eq!(event, FiredEvent::Root { index: 0, rising: false });
                 assert!(state[0].abs() < 1e-12 && driver.t() == t);
             }
             other => panic!("{method:?}: {other}"),
@@ -262,7 +268,7 @@ impl System for Clock {
         1
     }
 
-    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = 1.0;
         Ok(())
     }
@@ -271,12 +277,18 @@ impl System for Clock {
         1
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = (y[0] - 0.55) * (y[0] - 0.57);
         Ok(())
     }
 
-    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        t: f64,
+        _y: &mut [f64],
+        _quad: &mut [f64],
+        _fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         self.seen.push(t);
         Ok(Restart::unchanged(1))
     }
@@ -310,7 +322,7 @@ impl System for Steps {
         1
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = if self.done.is_multiple_of(2) { 1.0 } else { -y[0] };
         Ok(())
     }
@@ -319,8 +331,14 @@ impl System for Steps {
         self.times.get(self.done).copied()
     }
 
-    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
-        assert_eq!(fired, [Fired::Time]);
+    fn switch(
+        &mut self,
+        t: f64,
+        _y: &mut [f64],
+        _quad: &mut [f64],
+        fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
+        assert_eq!(fired, [FiredEvent::Time]);
         assert_eq!(t, self.times[self.done]);
         self.done += 1;
         Ok(Restart::fresh(1))
@@ -358,7 +376,7 @@ impl System for Block {
         2
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         if self.stuck_at.is_none() {
             (dy[0], dy[1]) = (y[1], -2.0);
         }
@@ -373,7 +391,7 @@ impl System for Block {
         1
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         if let Some(g) = g.first_mut() {
             *g = y[1];
         }
@@ -384,8 +402,8 @@ impl System for Block {
         Some((t / 2.0).floor() * 2.0 + 2.0)
     }
 
-    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
-        if fired.contains(&Fired::Time) {
+    fn switch(&mut self, t: f64, y: &mut [f64], _quad: &mut [f64], fired: &[FiredEvent]) -> Result<Restart, EvalError> {
+        if fired.contains(&FiredEvent::Time) {
             // a kick every 2 s
             let x = self.stuck_at.take().unwrap_or(y[0]);
             (y[0], y[1]) = (x, 1.0);
@@ -422,7 +440,7 @@ impl System for Drop {
         2
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         (dy[0], dy[1]) = (y[1], -2.0);
         Ok(())
     }
@@ -431,12 +449,18 @@ impl System for Drop {
         1
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = y[0];
         Ok(())
     }
 
-    fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        _t: f64,
+        _y: &mut [f64],
+        _quad: &mut [f64],
+        _fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         Ok(Restart::terminate(2))
     }
 }
@@ -467,7 +491,7 @@ impl System for Rounded {
         1
     }
 
-    fn rhs(&mut self, t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.t_last = t;
         dy[0] = 1.0;
         Ok(())
@@ -477,7 +501,7 @@ impl System for Rounded {
         1
     }
 
-    fn events(&mut self, t: f64, _y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, t: f64, _y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = if t != self.t_last && t > 0.0 && t < 2e-13 { -1e-22 } else { t * t + 1e-250 };
         Ok(())
     }
@@ -499,7 +523,7 @@ fn a_root_that_only_the_interpolant_has_leaves_state_and_time_together() {
 
 /// Falling roots of two functions of time: one at 0.08; the other a dip from 0.078 to 0.162 that no sample of a step of 1 sees.
 struct HiddenDip {
-    seen: Vec<(f64, Vec<Fired>)>,
+    seen: Vec<(f64, Vec<FiredEvent>)>,
 }
 
 impl System for HiddenDip {
@@ -507,7 +531,7 @@ impl System for HiddenDip {
         1
     }
 
-    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = 1.0;
         Ok(())
     }
@@ -516,7 +540,7 @@ impl System for HiddenDip {
         2
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = 0.08 - y[0];
         g[1] = 1.0 - 2.0 * (-((y[0] - 0.12) / 0.05).powi(2)).exp();
         Ok(())
@@ -526,7 +550,13 @@ impl System for HiddenDip {
         Direction::Falling
     }
 
-    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        t: f64,
+        _y: &mut [f64],
+        _quad: &mut [f64],
+        fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         self.seen.push((t, fired.to_vec()));
         Ok(Restart::unchanged(1))
     }
@@ -540,7 +570,8 @@ fn a_root_that_only_the_landing_step_shows_fires_at_its_own_time() {
         let mut driver = Driver::new(&mut system, 0.0, &[0.0], options).unwrap();
         driver.advance(&mut system, 1.1, &mut ()).unwrap();
         let seen: Vec<_> = system.seen.iter().map(|(t, fired)| (*t, fired.as_slice())).collect();
-        let [(first, [Fired::Root { index: 1, .. }]), (second, [Fired::Root { index: 0, .. }])] = seen[..] else {
+        let [(first, [FiredEvent::Root { index: 1, .. }]), (second, [FiredEvent::Root { index: 0, .. }])] = seen[..]
+        else {
             panic!("{method:?}: {seen:?}")
         };
         // 2 exp(−x²) = 1

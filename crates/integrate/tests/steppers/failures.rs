@@ -1,19 +1,19 @@
 //! Failure is data: every error carries time, step and the last accepted state; nothing panics, nothing hangs.
 
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{Control, Driver, Error, Form, Method, Options, System, Trouble};
+use bristle_integrate::{Control, Driver, Error, EvalError, Form, Method, Options, System};
 
 const ALPHA: Method = Method::GeneralizedAlpha { spectral_radius: 0.8 };
 
 /// One unknown, everything else by closure.
-struct Scalar<F: FnMut(f64, f64) -> Result<f64, Trouble>>(F);
+struct Scalar<F: FnMut(f64, f64) -> Result<f64, EvalError>>(F);
 
-impl<F: FnMut(f64, f64) -> Result<f64, Trouble>> System for Scalar<F> {
+impl<F: FnMut(f64, f64) -> Result<f64, EvalError>> System for Scalar<F> {
     fn dim(&self) -> usize {
         1
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = (self.0)(t, y[0])?;
         Ok(())
     }
@@ -72,8 +72,8 @@ fn values_that_are_not_finite_are_named_and_the_state_before_them_kept() {
 
 #[test]
 fn a_system_may_ask_for_smaller_steps_or_for_the_end() {
-    let retry = |t: f64, y: f64| if t > 0.5 { Err(Trouble::Retry) } else { Ok(-y) };
-    let stop = |t: f64, y: f64| if t > 0.5 { Err(Trouble::Fatal { code: 42 }) } else { Ok(-y) };
+    let retry = |t: f64, y: f64| if t > 0.5 { Err(EvalError::Retry) } else { Ok(-y) };
+    let stop = |t: f64, y: f64| if t > 0.5 { Err(EvalError::Fatal { code: 42 }) } else { Ok(-y) };
     for method in [Method::Dopri5, Method::Radau5] {
         let (error, t, _) = fail(Scalar(retry), &[1.0], adaptive(method), 1.0);
         assert!(matches!(error, Error::System { code: None, .. }), "{error}");
@@ -100,7 +100,7 @@ impl System for Nothing {
         m.clear();
     }
 
-    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, _y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy.fill(0.0);
         Ok(())
     }
@@ -169,11 +169,11 @@ fn what_cannot_be_used_is_refused_by_name() {
 #[test]
 fn after_an_error_a_run_may_go_on_from_the_last_accepted_state() {
     let mut is_open = false;
-    let mut gate = Scalar(|t: f64, y: f64| if t > 0.5 && !is_open { Err(Trouble::Retry) } else { Ok(-y) });
+    let mut gate = Scalar(|t: f64, y: f64| if t > 0.5 && !is_open { Err(EvalError::Retry) } else { Ok(-y) });
     let mut driver = Driver::new(&mut gate, 0.0, &[1.0], adaptive(Method::Dopri5)).unwrap();
     driver.advance(&mut gate, 1.0, &mut ()).unwrap_err();
     is_open = true;
-    let mut gate = Scalar(|_: f64, y: f64| if is_open { Ok(-y) } else { Err(Trouble::Retry) });
+    let mut gate = Scalar(|_: f64, y: f64| if is_open { Ok(-y) } else { Err(EvalError::Retry) });
     driver.invalidate(&mut gate).unwrap();
     driver.advance(&mut gate, 1.0, &mut ()).unwrap();
     assert!((driver.y()[0] - (-1.0f64).exp()).abs() < 1e-7);

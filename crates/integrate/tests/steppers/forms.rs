@@ -1,7 +1,7 @@
 //! The same mechanics given as y' = f, as M y' = f and as F(t, y, y') = 0 gives the same steps.
 
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{Control, Driver, Form, Method, Options, System, Trouble};
+use bristle_integrate::{Control, Driver, EvalError, Form, Method, Options, System};
 
 /// Two coupled joints with a bristle, y = (q₁, q₂, v₁, v₂, z).
 ///
@@ -52,14 +52,14 @@ impl System for Joints {
         self.form
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         let [f1, f2, dz] = forces(t, y);
         let [a1, a2] = match self.form {
             Form::Mass => [f1, f2],
             // det M = 1.75
             Form::Explicit => [(f1 - 0.5 * f2) / 1.75, (2.0 * f2 - 0.5 * f1) / 1.75],
             // an implicit stepper has no need of it
-            Form::Residual => return Err(Trouble::Fatal { code: 1 }),
+            Form::Residual => return Err(EvalError::Fatal { code: 1 }),
         };
         dy.copy_from_slice(&[y[2], y[3], a1, a2, dz]);
         Ok(())
@@ -69,7 +69,7 @@ impl System for Joints {
         fill_mass(m);
     }
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         jac.clear();
         jac[(0, 2)] = 1.0;
         jac[(1, 3)] = 1.0;
@@ -84,7 +84,7 @@ impl System for Joints {
         Ok(self.analytic)
     }
 
-    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         let f = forces(t, y);
         r[0] = dy[0] - y[2];
         r[1] = dy[1] - y[3];
@@ -101,7 +101,7 @@ impl System for Joints {
         _dy: &[f64],
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
-    ) -> Result<bool, Trouble> {
+    ) -> Result<bool, EvalError> {
         df_dy.clear();
         df_dy[(0, 2)] = -1.0;
         df_dy[(1, 3)] = -1.0;

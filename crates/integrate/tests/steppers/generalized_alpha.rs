@@ -1,7 +1,7 @@
 //! Generalized-α under the driver: the simple pendulum (A01), events, error control, a stiff bristle.
 
 use crate::problems::{Pendulum, Problem, Slider};
-use bristle_integrate::{Control, Driver, Form, Method, Options, System, Trace, Trouble};
+use bristle_integrate::{Control, Driver, EvalError, Form, Method, Options, System, Trace};
 
 fn method(spectral_radius: f64) -> Method {
     Method::GeneralizedAlpha { spectral_radius }
@@ -164,11 +164,11 @@ impl System for Rotor {
         Form::Residual
     }
 
-    fn rhs(&mut self, _t: f64, _y: &[f64], _dy: &mut [f64]) -> Result<(), Trouble> {
-        Err(Trouble::Fatal { code: 1 })
+    fn rhs(&mut self, _t: f64, _y: &[f64], _dy: &mut [f64]) -> Result<(), EvalError> {
+        Err(EvalError::Fatal { code: 1 })
     }
 
-    fn residual(&mut self, _t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    fn residual(&mut self, _t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         r[0] = dy[0] - y[1];
         r[1] = dy[1] + self.c * (y[1].powi(4) + dy[1] * dy[1]).sqrt();
         Ok(())

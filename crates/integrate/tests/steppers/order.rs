@@ -4,7 +4,7 @@
 //!     y₁' = y₁ cos t,   y₂' = −y₂³/2      y₁ = exp(sin t),   y₂ = 1/√(1 + t)      ∫ y₁ y₂² dt, ∫ cos t · y₁ dt = exp(sin t) − 1
 //! ```
 
-use bristle_integrate::{Control, Driver, Method, Options, System, Trace, Trouble};
+use bristle_integrate::{Control, Driver, EvalError, Method, Options, System, Trace};
 
 struct Smooth;
 
@@ -13,7 +13,7 @@ impl System for Smooth {
         2
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = y[0] * t.cos();
         dy[1] = -0.5 * y[1].powi(3);
         Ok(())
@@ -23,7 +23,7 @@ impl System for Smooth {
         2
     }
 
-    fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+    fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
         rate[0] = y[0] * t.cos();
         rate[1] = -2.0 * dy[1] / y[1].powi(3) * y[1].powi(2); // y₂², written with y' as energies are
         Ok(())

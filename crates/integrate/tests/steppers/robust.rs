@@ -1,7 +1,7 @@
 //! Whatever a system does, a run ends with a result or an error, never with a panic or a hang, and the state it leaves is finite.
 
 use bristle_integrate::{
-    Control, Direction, Driver, Fired, Form, Method, Options, Restart, Slip, System, Trace, Trouble,
+    Control, Direction, Driver, EvalError, FiredEvent, Form, Method, Options, Restart, Slip, System, Trace,
 };
 
 /// Marsaglia's xorshift64.
@@ -32,11 +32,11 @@ struct Hostile {
 }
 
 impl Hostile {
-    fn trouble(&mut self) -> Result<(), Trouble> {
+    fn trouble(&mut self) -> Result<(), EvalError> {
         if !self.random.chance(self.rarity) {
             return Ok(());
         }
-        Err(if self.random.chance(4) { Trouble::Fatal { code: 7 } } else { Trouble::Retry })
+        Err(if self.random.chance(4) { EvalError::Fatal { code: 7 } } else { EvalError::Retry })
     }
 
     fn spoil(&mut self, values: &mut [f64]) {
@@ -64,7 +64,7 @@ impl System for Hostile {
         if self.n >= 4 { 1 } else { 0 }
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.trouble()?;
         for i in 0..dy.len() {
             dy[i] = (3.0 * t + i as f64).sin() - 50.0 * y[i] * y[(i + 1) % y.len()];
@@ -76,7 +76,7 @@ impl System for Hostile {
         Ok(())
     }
 
-    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    fn residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         self.rhs(t, y, r)?;
         r.iter_mut().zip(dy).for_each(|(r, dy)| *r = dy - *r);
         Ok(())
@@ -86,7 +86,7 @@ impl System for Hostile {
         1
     }
 
-    fn quadratures(&mut self, _t: f64, y: &[f64], _dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+    fn quadratures(&mut self, _t: f64, y: &[f64], _dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
         rate[0] = y.iter().sum();
         self.trouble()
     }
@@ -99,7 +99,7 @@ impl System for Hostile {
         3
     }
 
-    fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         for (i, g) in g.iter_mut().enumerate() {
             *g = (10.0 * t).sin() - 0.3 * i as f64 + y.first().copied().unwrap_or(0.0);
         }
@@ -116,7 +116,13 @@ impl System for Hostile {
         Some((t * 4.0).ceil() / 4.0)
     }
 
-    fn switch(&mut self, _t: f64, y: &mut [f64], quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        _t: f64,
+        y: &mut [f64],
+        quad: &mut [f64],
+        _fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         self.trouble()?;
         self.spoil(y);
         quad[0] += 1.0;
@@ -134,7 +140,7 @@ impl System for Hostile {
         Ok(Restart { step, ..Restart::fresh(self.n) })
     }
 
-    fn accepted(&mut self, _t: f64, _y: &mut [f64]) -> Result<bool, Trouble> {
+    fn accepted(&mut self, _t: f64, _y: &mut [f64]) -> Result<bool, EvalError> {
         self.trouble()?;
         Ok(self.random.chance(10))
     }

@@ -7,7 +7,7 @@
 use super::pendulum::{Pendulum, Way};
 use bristle::compile::{compile, read_state};
 use bristle::formulation::{Machine, Snapshot};
-use bristle::integrate::{Control, Driver, Method, Options, System, Trouble};
+use bristle::integrate::{Control, Driver, EvalError, Method, Options, System};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ impl System for Noted<'_> {
         self.machine.dim()
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.points.push((t, y.to_vec()));
         self.machine.rhs(t, y, dy)
     }

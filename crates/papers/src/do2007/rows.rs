@@ -44,13 +44,13 @@ pub struct Rows {
 }
 
 /// Stops of the tight run at most.
-const MOST_STOPS: usize = 50_000;
+const MAX_STOPS: usize = 50_000;
 
 /// Largest error of the friction force at the steps of a run, against a tight run that stops at them.
 fn against_truth(found: &Found) -> Result<f64, Error> {
     let mut sim = slider().tolerance("Radau5", 1e-11, 1e-12).simulation()?;
     let mut worst = 0.0_f64;
-    let stride = found.t.len().div_ceil(MOST_STOPS);
+    let stride = found.t.len().div_ceil(MAX_STOPS);
     for (&t, &friction) in found.t.iter().zip(found.column(0)).step_by(stride) {
         if t > sim.time() {
             sim.step(t - sim.time())?;
@@ -132,7 +132,7 @@ pub fn write(document: &mut Document, measured: &Rows) {
         count(measured.baseline),
         digits(measured.fastest, 6),
         2.62e4 * super::EPSILON / super::ALPHA,
-        count(MOST_STOPS),
+        count(MAX_STOPS),
     ));
     table(document, "table2", measured, Place::Explicit);
     table(document, "table3", measured, Place::Implicit);

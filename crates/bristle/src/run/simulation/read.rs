@@ -20,7 +20,7 @@ use crate::formulation::Machine;
 use crate::run::explain::unknown;
 use crate::run::inputs::no_contact;
 use bristle_friction::Mode;
-use bristle_integrate::{Fired, Sink};
+use bristle_integrate::{FiredEvent, Sink};
 use bristle_multibody::{JointKind, Placement, Reaction};
 use hecs::Entity;
 
@@ -116,7 +116,7 @@ impl Sink<Machine> for Watch {
         }
     }
 
-    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[Fired]) {
+    fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[FiredEvent]) {
         let changes = system.changes().iter();
         self.0.extend(changes.map(|change| ModeEvent { t, contact: change.contact, from: change.from, to: change.to }));
     }

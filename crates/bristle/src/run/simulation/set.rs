@@ -180,9 +180,9 @@ impl Simulation {
         let mut next = 0;
         while let Some(&(from, q, v)) = moved.get(next) {
             next += 1;
-            for tie in &self.compiled().coupled.ties {
+            for constraint in &self.compiled().coupled.constraints {
                 // c q_a + d q_b = offset
-                let (&[(a, c), (b, d)], Some(offset)) = (&tie.terms[..], tie.offset) else { continue };
+                let (&[(a, c), (b, d)], Some(offset)) = (&constraint.terms[..], constraint.offset) else { continue };
                 let (own, other, to) = if a == from { (c, d, b) } else { (d, c, a) };
                 let is_tied = (a == from || b == from) && other != 0.0;
                 if is_tied && moved.iter().all(|done| done.0 != to) {

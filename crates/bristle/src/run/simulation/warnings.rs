@@ -41,14 +41,14 @@ impl Simulation {
             .cloned()
             .chain(near)
             .chain(unconverged)
-            .chain(self.overbent())
+            .chain(self.overdeflected())
             .chain(self.stiffness())
             .collect()
     }
 
     /// Steps of a prescribed length that are too long for the bristles.
-    fn overbent(&self) -> Option<String> {
-        let (t, contact) = self.run.system.overbent()?;
+    fn overdeflected(&self) -> Option<String> {
+        let (t, contact) = self.run.system.overdeflected()?;
         let name = self.compiled().contact_name(contact);
         Some(format!(
             "the bristles of `{name}` are bent further than its friction can bend them, first at t = {t:?} s: steps are too \

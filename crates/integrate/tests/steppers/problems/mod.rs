@@ -5,7 +5,7 @@
 #![allow(dead_code, reason = "every test uses some of the problems")]
 
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{Direction, Fired, Form, Restart, Slip, System, Trouble};
+use bristle_integrate::{Direction, EvalError, FiredEvent, Form, Restart, Slip, System};
 
 /// A system with its interval and known end.
 pub trait Problem: System + Clone {
@@ -46,13 +46,13 @@ impl System for VanDerPol {
         2
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = y[1];
         dy[1] = ((1.0 - y[0] * y[0]) * y[1] - y[0]) / self.epsilon;
         Ok(())
     }
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         jac[(0, 0)] = 0.0;
         jac[(0, 1)] = 1.0;
         jac[(1, 0)] = (-2.0 * y[0] * y[1] - 1.0) / self.epsilon;
@@ -89,7 +89,7 @@ impl System for Robertson {
         3
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         let (r1, r2, r3) = (0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] * y[1]);
         dy[0] = -r1 + r2;
         dy[1] = r1 - r2 - r3;
@@ -97,7 +97,7 @@ impl System for Robertson {
         Ok(())
     }
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         let (a, b, c) = (1e4 * y[2], 1e4 * y[1], 6e7 * y[1]);
         #[rustfmt::skip]
         jac.as_mut_slice().copy_from_slice(&[
@@ -142,7 +142,7 @@ impl System for Hires {
         8
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         let bind = 280.0 * y[5] * y[7];
         dy[0] = -1.71 * y[0] + 0.43 * y[1] + 8.32 * y[2] + 0.0007;
         dy[1] = 1.71 * y[0] - 8.75 * y[1];
@@ -155,7 +155,7 @@ impl System for Hires {
         Ok(())
     }
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         let (a, b) = (280.0 * y[7], 280.0 * y[5]);
         #[rustfmt::skip]
         jac.as_mut_slice().copy_from_slice(&[
@@ -213,7 +213,7 @@ impl System for Pleiades {
         14
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[..14].copy_from_slice(&y[14..]);
         dy[14..].fill(0.0);
         for i in 0..7 {
@@ -327,7 +327,7 @@ impl System for CarAxis {
         [1, 2, 3][i / 4]
     }
 
-    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         let (xb, yb) = Self::road(t);
         let (xl, yl, xr, yr, lam1, lam2) = (y[0], y[1], y[2], y[3], y[8], y[9]);
         let (ll, lr) = (xl.hypot(yl), (xr - xb).hypot(yr - yb));
@@ -400,18 +400,18 @@ impl System for Pendulum {
         1
     }
 
-    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         dy[0] = y[1];
         dy[1] = -Self::G * y[0].sin();
         Ok(())
     }
 
-    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         jac.as_mut_slice().copy_from_slice(&[0.0, 1.0, -Self::G * y[0].cos(), 0.0]);
         Ok(true)
     }
 
-    fn residual(&mut self, _t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), Trouble> {
+    fn residual(&mut self, _t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         r[0] = dy[0] - y[1];
         r[1] = dy[1] + Self::G * y[0].sin();
         Ok(())
@@ -422,7 +422,7 @@ impl System for Pendulum {
     }
 
     // kinetic power plus potential power: the work of the ideal pivot
-    fn quadratures(&mut self, _t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), Trouble> {
+    fn quadratures(&mut self, _t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
         rate[0] = y[1] * (dy[1] + Self::G * y[0].sin());
         Ok(())
     }
@@ -431,12 +431,18 @@ impl System for Pendulum {
         usize::from(self.with_event)
     }
 
-    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = y[0];
         Ok(())
     }
 
-    fn switch(&mut self, t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        t: f64,
+        _y: &mut [f64],
+        _quad: &mut [f64],
+        _fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         self.crossings.push(t);
         Ok(Restart::unchanged(2))
     }
@@ -522,7 +528,7 @@ impl System for Slider {
         3
     }
 
-    fn rhs(&mut self, tau: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+    fn rhs(&mut self, tau: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         let (_, speed) = self.speed(y[1]);
         let g = 1.0 + Self::GAMMA * (-y[1] * y[1]).exp();
         let d = y[1] - speed * y[2] / g;
@@ -533,7 +539,7 @@ impl System for Slider {
         Ok(())
     }
 
-    fn jacobian(&mut self, _tau: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, Trouble> {
+    fn jacobian(&mut self, _tau: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
         let (sign, speed) = self.speed(y[1]);
         let bump = Self::GAMMA * (-y[1] * y[1]).exp();
         let g = 1.0 + bump;
@@ -554,7 +560,7 @@ impl System for Slider {
         usize::from(self.sign.is_some())
     }
 
-    fn events(&mut self, _tau: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+    fn events(&mut self, _tau: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         g[0] = y[1];
         Ok(())
     }
@@ -563,9 +569,15 @@ impl System for Slider {
         Direction::Any
     }
 
-    fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], fired: &[Fired]) -> Result<Restart, Trouble> {
+    fn switch(
+        &mut self,
+        _t: f64,
+        _y: &mut [f64],
+        _quad: &mut [f64],
+        fired: &[FiredEvent],
+    ) -> Result<Restart, EvalError> {
         for fired in fired {
-            if let Fired::Root { rising, .. } = fired {
+            if let FiredEvent::Root { rising, .. } = fired {
                 self.sign = Some(if *rising { 1.0 } else { -1.0 });
                 self.n_kinks += 1;
             }

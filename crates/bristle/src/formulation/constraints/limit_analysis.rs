@@ -1,61 +1,64 @@
-//! Stuck contacts that hold the same: what they could hold, and how they share what they do hold.
+//! Limit analysis of a group of redundant stuck contacts, and the distribution of the load within it.
 //!
-//! Of the efforts f of such a group some follow from the others,
+//! The basic efforts f_B of the group follow from the nonbasic ones f_N,
 //!
 //! ```text
 //! f_B = w β − A f_N,            −down ≤ f ≤ up,            w = 1                                        (1)
 //! p = up w − σ δ − f ≥ 0,       m = down w − σ δ + f ≥ 0                                                (2)
 //! ```
 //!
-//! **Reserve**: the largest δ for which there are f with (2), σ being the strength of each: the limits may shrink by so much, and the group still
-//! holds; it lets go where that falls through 0. By the simplex method. What the multipliers say at its end is the motion in which it lets go: who
-//! slips, and to which side (limit analysis). δ is continuous in the load and in the limits; of one alone it is the room to the nearer limit, and
-//! where both sides hold alike one less the share of the limits that is used. **Sharing**: of the solutions of (1) that with the least
-//! Σ f²/limit, by an active set, from the solution of the first.
+//! **Margin**: the largest δ for which some f satisfies (2), σ being the strength of each contact. All limits may
+//! shrink by δ σ before the group gives way, which happens where δ falls through 0. The simplex method finds it; its
+//! multipliers at the optimum are the mechanism of collapse: the slip of each contact, with its sign (limit analysis,
+//! upper bound theorem). δ is continuous in the load and in the limits. For a single contact it is the distance to
+//! the nearer limit; where both limits are equal, one less the used fraction of the limits. **Distribution**: among
+//! the solutions of (1), the one with the least Σ f²/limit, by an active set method started from the solution of the
+//! linear programme.
 //!
-//! Both work on a tableau, x_B = T x_N, with w, δ, p and m among the x.
+//! Both methods work on a tableau, x_B = T x_N, with w, δ, p and m among the x.
 
 use crate::modes::{MAX_EAGER, factorise, solve_factorised};
 
-/// The place of w among the x.
+/// Index of w among the x.
 const W: usize = 0;
 
-/// Coefficients smaller than this, relative to the largest of their column, are none.
+/// Coefficients smaller than this, relative to the largest of their column, count as zero.
 const NOTHING: f64 = 1e-11;
 
-/// What δ may be short of its largest value.
+/// Slopes of δ in a nonbasic variable below this, times the largest strength, count as zero: δ is at its maximum.
 const SHORT: f64 = 1e-13;
 
-/// Contacts weaker than this, relative to the strongest, count as this strong in (2).
+/// Contacts weaker than this, relative to the strongest, have this strength in (2).
 const FAINT: f64 = 1e-6;
 
-/// Slips smaller than this, relative to the largest, are none.
+/// Slips smaller than this, relative to the largest, count as zero.
 const STILL: f64 = 1e-9;
 
-/// Limits smaller than this part of the largest count as much in the sharing.
+/// Lower bound of the limits in the weights of the distribution, relative to the largest limit.
 const WEAKEST: f64 = 1e-3;
 
-/// Slopes of Σ f²/limit smaller than this, relative to its terms, are none.
+/// Slopes of Σ f²/limit smaller than this, relative to their terms, count as zero.
 const LEVEL: f64 = 1e-12;
 
-/// (1) and (2) of one group. Scratch; arrays grow to the largest group there is.
+/// (1) and (2) of one group. Scratch; the arrays grow to the size of the largest group.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Group {
-    /// T, row by row, and who stands in its rows and columns.
+pub(super) struct LimitAnalysis {
+    /// T, row by row; the basic variables (rows) and the nonbasic ones (columns).
     t: Vec<f64>,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
-    /// (1) as it was to begin with.
+    /// The tableau of (1) before any exchange.
     first: (Vec<f64>, Vec<usize>, Vec<usize>),
     /// [up, down] and strength of each contact.
     limits: Vec<([f64; 2], f64)>,
-    /// x: w, f, and then δ, p, m; and its limits.
+    /// x: w, f, then δ, p, m; and their bounds.
     pub value: Vec<f64>,
     low: Vec<f64>,
     high: Vec<f64>,
-    /// Of each contact, from place 1, in the motion in which the group lets go; in any unit.
+    /// Slip of each contact, from index 1, in the mechanism of collapse; up to a common factor.
     pub slip: Vec<f64>,
-    /// Of the sharing: who is at a limit and stays there; the side each is on, ±1; the step; slopes and their matrix.
+    /// Of the distribution: the active set (variables at a limit); the sign of each f, ±1; the step; slopes and their
+    /// matrix.
     is_fixed: Vec<bool>,
     side: Vec<f64>,
     free: Vec<usize>,
@@ -63,10 +66,10 @@ pub(super) struct Group {
     matrix: Vec<f64>,
 }
 
-impl Group {
+impl LimitAnalysis {
     /// Room for `n` contacts.
     pub fn new(n: usize) -> Self {
-        // tableaus of large groups have their room when there is such a group
+        // tableaus of large groups are allocated when such a group occurs
         let n = if n <= MAX_EAGER { n } else { 0 };
         let list = || Vec::with_capacity(3 * n + 2);
         let square = || Vec::with_capacity((n + 1) * (n + 1));
@@ -88,8 +91,9 @@ impl Group {
         }
     }
 
-    /// Contacts 1, 2, … with their limits [up, down] and strengths: first those that follow from the others, `n_basic` of them, then the others.
-    /// `entry(i, j)` is β of the i-th, or −A of the i-th by the j-th of the others, counted from 1.
+    /// Sets contacts 1, 2, … with their limits [up, down] and strengths: first the `n_basic` basic ones, then the
+    /// nonbasic. `entry(i, j)` is β of basic contact i for j = 0, and −A of i by nonbasic contact j, counted from 1,
+    /// otherwise.
     pub fn fill(
         &mut self,
         n_basic: usize,
@@ -115,7 +119,7 @@ impl Group {
         self.t[i * self.nonbasic.len() + j]
     }
 
-    /// Who stands in row i and who in column j change places.
+    /// Exchanges the basic variable of row i with the nonbasic variable of column j.
     fn exchange(&mut self, i: usize, j: usize) {
         let n = self.nonbasic.len();
         let inverse = 1.0 / self.at(i, j);
@@ -134,7 +138,7 @@ impl Group {
         std::mem::swap(&mut self.basic[i], &mut self.nonbasic[j]);
     }
 
-    /// How far `x` is from the limit towards which it moves.
+    /// Distance of `x` from the bound towards which it moves.
     fn room(&self, x: usize, rate: f64) -> f64 {
         let room = if rate > 0.0 { self.high[x] - self.value[x] } else { self.value[x] - self.low[x] };
         room.max(0.0)
@@ -144,12 +148,12 @@ impl Group {
         if rate > 0.0 { self.high[x] } else { self.low[x] }
     }
 
-    /// The largest δ; fills in efforts that carry the load, and slips.
-    pub fn reserve(&mut self) -> f64 {
+    /// The largest δ. Fills in efforts that carry the load, and slips.
+    pub fn largest_margin(&mut self) -> f64 {
         let n = self.limits.len();
         let (delta, p, m) = (n + 1, n + 1, 2 * n + 1);
         let strongest = self.limits.iter().map(|limit| limit.1).fold(f64::MIN_POSITIVE, f64::max);
-        // (2) in w, δ and those that are given
+        // (2) in w, δ and the nonbasic efforts
         let (first, n_basic) = (&self.first.0, self.first.1.len());
         let columns = n - n_basic + 2;
         self.nonbasic.clear();
@@ -182,7 +186,7 @@ impl Group {
         self.low.resize(3 * n + 2, 0.0);
         self.high.clear();
         self.high.resize(3 * n + 2, f64::INFINITY);
-        // those that are given at 0: δ as large as the first of the limits allows
+        // start with f_N = 0: the tightest limit bounds δ
         self.value[delta] = least.0;
         for i in 0..self.basic.len() {
             self.value[self.basic[i]] = self.at(i, 0) + self.at(i, 1) * least.0;
@@ -200,14 +204,14 @@ impl Group {
         let most =
             (0..columns).filter(|&j| self.nonbasic[j] > delta).map(|j| self.at(row, j).abs()).fold(0.0, f64::max);
         for (j, &x) in self.nonbasic.iter().enumerate().filter(|(_, x)| **x > delta) {
-            let pressed = -self.at(row, j);
-            if pressed > STILL * most {
+            let multiplier = -self.at(row, j);
+            if multiplier > STILL * most {
                 let (c, side) = if x > m { (x - m, -1.0) } else { (x - p, 1.0) };
-                self.slip[c] += side * pressed;
+                self.slip[c] += side * multiplier;
             }
         }
         // f by (1)
-        let reserve = self.value[delta];
+        let largest_margin = self.value[delta];
         for c in n_basic + 1..=n {
             // (p − m)/2 = (up − down)/2 − f
             let [up, down] = self.limits[c - 1].0;
@@ -217,13 +221,14 @@ impl Group {
             let row = &self.first.0[(c - 1) * (columns - 1)..c * (columns - 1)];
             self.value[c] = (1..columns - 1).fold(row[0], |f, j| f + row[j] * self.value[n_basic + j]);
         }
-        reserve
+        largest_margin
     }
 
-    /// Raises δ, which stands in row `row_of_delta` and stays there, as far as it goes.
+    /// Increases δ, the basic variable of row `row_of_delta`, to its maximum; it stays basic.
     fn climb(&mut self, row_of_delta: usize, strongest: f64) {
         let (n, columns) = (self.low.len(), self.nonbasic.len());
-        // who improves most goes first; should they go round in circles, the first of them does, which ends (Bland)
+        // steepest column first; after `patience` pivots the first improving column, which excludes cycling (Bland's
+        // rule)
         let (patience, end) = (10 + 4 * n, 100 + 40 * n);
         for round in 0..end {
             let is_careful = round > patience;
@@ -284,8 +289,8 @@ impl Group {
         self.nonbasic.clone_from(&self.first.2);
     }
 
-    /// The least Σ f²/limit at w = 1, from the efforts in `value`, which are within the limits up to rounding.
-    pub fn share(&mut self) {
+    /// The least Σ f²/limit at w = 1, starting from the efforts in `value`, which satisfy the limits up to rounding.
+    pub fn distribute(&mut self) {
         self.go_back();
         let n = self.limits.len() + 1;
         self.value.truncate(n);
@@ -312,12 +317,12 @@ impl Group {
         }
     }
 
-    /// Weight of f² in the sum, on the side it is on.
+    /// Weight of f² in the sum, by the limit on the side of its sign.
     fn weight(&self, x: usize, strongest: f64) -> f64 {
         strongest / self.limit(x, self.side[x]).abs().max(WEAKEST * strongest)
     }
 
-    /// Slope of half the sum in the x of column j, and the size of its terms.
+    /// Slope of half the sum in the nonbasic variable of column j, and the magnitude of its terms.
     fn slope(&self, j: usize, strongest: f64) -> (f64, f64) {
         let x = self.nonbasic[j];
         let own = self.weight(x, strongest) * self.value[x];
@@ -328,8 +333,8 @@ impl Group {
         })
     }
 
-    /// Goes to the least of the sum with what is fixed fixed, or up to the first limit, or to where one changes sides. Whether something stood
-    /// in the way.
+    /// Goes to the minimum of the sum on the active set, or to the first limit or change of sign on the way. Returns
+    /// whether one of them came first.
     fn go_on(&mut self, strongest: f64) -> bool {
         self.free.clear();
         self.free.extend((0..self.nonbasic.len()).filter(|&j| !self.is_fixed[self.nonbasic[j]]));
@@ -356,7 +361,7 @@ impl Group {
         if !is_solved {
             return false;
         }
-        // the first in the way: its place, and whether at a limit
+        // the first obstacle: its variable, and whether it is a limit
         let mut reach = 1.0;
         let mut first: Option<(usize, f64, bool)> = None;
         let moving = |i: usize| (0..m).map(|k| self.at(i, self.free[k]) * self.step[k]).sum::<f64>();
@@ -365,7 +370,7 @@ impl Group {
             if rate == 0.0 || x == W {
                 continue;
             }
-            // going back to 0 and beyond
+            // f returns to 0 and changes its sign there
             let turns = self.side[x] * rate < 0.0;
             let (to_limit, to_zero) = (self.room(x, rate) / rate.abs(), (self.value[x] / rate).abs());
             if turns && to_zero < reach && self.high[x] != -self.low[x] {
@@ -393,7 +398,7 @@ impl Group {
             Some((x, rate, true)) => {
                 self.value[x] = self.limit(x, rate);
                 self.is_fixed[x] = true;
-                // what is fixed stands in a column
+                // a variable of the active set is nonbasic
                 if let Some(i) = self.basic.iter().position(|&basic| basic == x) {
                     let size = |k: &usize| self.at(i, self.free[*k]).abs();
                     let Some(k) = (0..m).max_by(|a, b| size(a).total_cmp(&size(b))) else { return false };
@@ -404,7 +409,8 @@ impl Group {
         true
     }
 
-    /// Lets go of the one whose limit most keeps the sum from falling. Whether there was any.
+    /// Releases the member of the active set with the largest multiplier of the wrong sign, relative to its terms: the
+    /// sum decreases away from its limit. Returns whether there was one.
     fn release(&mut self, strongest: f64) -> bool {
         let (mut most, mut worst) = (LEVEL, None);
         for j in 0..self.nonbasic.len() {
@@ -430,9 +436,9 @@ mod tests {
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
-    /// A group with limits [up, down], as strong as `up` or as `down`; rows of β and −A.
-    fn group(limits: &[[f64; 2]], rows: &[&[f64]]) -> Group {
-        let mut group = Group::new(limits.len());
+    /// A group with limits [up, down]; the strength is the larger limit; rows of β and −A.
+    fn group(limits: &[[f64; 2]], rows: &[&[f64]]) -> LimitAnalysis {
+        let mut group = LimitAnalysis::new(limits.len());
         group.fill(rows.len(), limits.iter().map(|&[up, down]| ([up, down], up.max(down))), |i, j| rows[i][j]);
         group
     }
@@ -442,51 +448,52 @@ mod tests {
     }
 
     #[test]
-    fn two_side_by_side_share_by_strength_and_reach_their_limits_together() {
+    fn parallel_contacts_share_by_strength() {
         // f1 + f2 = 2 of 4
         let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[2.0, -1.0]]);
-        assert_near(group.reserve(), 0.5);
+        assert_near(group.largest_margin(), 0.5);
         assert!(group.slip[1] > 0.0 && group.slip[2] == group.slip[1], "{:?}", group.slip);
-        group.share();
+        group.distribute();
         assert_near(group.value[1], 0.5);
         assert_near(group.value[2], 1.5);
     }
 
     #[test]
-    fn one_that_counts_more_through_a_gear_is_at_its_limit_first() {
-        // f1 + 3.7 f2 = 9.5, limits 4 and 2: 11.4 in all
+    fn geared_contact_reaches_its_limit_first() {
+        // f1 + 3.7 f2 = 9.5, limits 4 and 2: the capacity is 11.4
         let mut group = group(&[[4.0, 4.0], [2.0, 2.0]], &[&[9.5, -3.7]]);
-        assert_near(group.reserve(), 1.0 - 9.5 / 11.4);
-        group.share();
+        assert_near(group.largest_margin(), 1.0 - 9.5 / 11.4);
+        group.distribute();
         assert_near(group.value[1] + 3.7 * group.value[2], 9.5);
-        // least f1²/4 + f2²/2 would be f2 = 1.85 f1, beyond the limit of the second
+        // the unconstrained minimum of f1²/4 + f2²/2 has f2 = 1.85 f1, beyond the limit of the second
         assert_near(group.value[2], 2.0);
     }
 
     #[test]
-    fn one_that_holds_one_way_only_lets_go_where_the_load_turns() {
-        // f1 + f2 = load; f1 holds backward only, f2 1 both ways: 1 forward, 11 backward, and nothing jumps in between
+    fn one_way_contact_slips_on_load_reversal() {
+        // f1 + f2 = load; f1 holds only backward, f2 holds 1 in both directions: capacity 1 forward and 11 backward,
+        // continuous
         for (load, holds) in [(-11.1, false), (-10.9, true), (-0.1, true), (0.0, true), (0.9, true), (1.1, false)] {
             let mut group = group(&[[0.0, 10.0], [1.0, 1.0]], &[&[load, -1.0]]);
-            assert_eq!(group.reserve() > 0.0, holds, "{load}");
+            assert_eq!(group.largest_margin() > 0.0, holds, "{load}");
             assert!(group.slip[1..].iter().all(|slip| *slip != 0.0), "{:?}", group.slip);
         }
-        // where f2 is open the other way too, the load may not turn at all
-        for (load, reserve) in [(-2.0, 0.1), (-1e-9, 5e-11), (1e-9, -5e-11)] {
+        // where f2 is open in the other direction as well, the load may not reverse
+        for (load, largest_margin) in [(-2.0, 0.1), (-1e-9, 5e-11), (1e-9, -5e-11)] {
             let mut group = group(&[[0.0, 10.0], [0.0, 10.0]], &[&[load, -1.0]]);
-            assert_near(group.reserve(), reserve);
+            assert_near(group.largest_margin(), largest_margin);
         }
     }
 
     #[test]
-    fn distribution_costs_less_than_any_other_that_carries_the_load() {
+    fn distribution_is_the_least_cost() {
         let mut n_at_limit = 0;
         for seed in 0..500 {
             let mut rng = Pcg64::seed_from_u64(seed);
             let n = rng.random_range(3..=10);
             let n_basic = rng.random_range(1..=n / 2);
             let limits: Vec<[f64; 2]> = (0..n).map(|_| [0; 2].map(|_| rng.random_range(0.5..3.0))).collect();
-            // loads that efforts near their limits carry
+            // loads for which the efforts are near their limits
             let near = |[up, down]: &[f64; 2], x: f64| if x < 0.0 { (x - 0.001) * down } else { (x - 0.001) * up };
             let carried: Vec<f64> = limits
                 .iter()
@@ -499,16 +506,16 @@ mod tests {
             };
             let rows: Vec<Vec<f64>> = (0..n_basic).map(&mut row).collect();
             let mut group = group(&limits, &rows.iter().map(Vec::as_slice).collect::<Vec<_>>());
-            if group.reserve() < 1e-6 {
+            if group.largest_margin() < 1e-6 {
                 continue;
             }
-            group.share();
+            group.distribute();
             let cost = |f: &[f64]| -> f64 {
                 f.iter().zip(&limits).map(|(f, limit)| f * f / limit[usize::from(*f < 0.0)]).sum()
             };
             let found = group.value[1..].to_vec();
             let is_within = |f: &[f64]| f.iter().zip(&limits).all(|(f, [up, down])| (-down..=*up).contains(f));
-            // at limits, and the way back from them
+            // contacts at a limit, and the direction away from it
             let inward = |c: usize| f64::from(i8::from(found[c] == -limits[c][1]) - i8::from(found[c] == limits[c][0]));
             let at_limit: Vec<usize> = (0..n).filter(|&c| inward(c) != 0.0).collect();
             n_at_limit += at_limit.len();
@@ -519,7 +526,7 @@ mod tests {
             let normals = DMatrix::from_fn(at_limit.len(), n - n_basic, |r, j| follows(at_limit[r], j));
             let svd = (!at_limit.is_empty()).then(|| normals.clone().svd(true, true));
             for _ in 0..100 {
-                // (1) along any change of those that are given that leads off the limits
+                // (1) along any change of the nonbasic efforts that leads away from the limits
                 let mut given = DVector::from_fn(n - n_basic, |_, _| rng.random_range(-1.0..1.0));
                 if let Some(svd) = &svd {
                     let back = at_limit.iter().map(|&c| inward(c) * 10.0_f64.powf(rng.random_range(-4.0..0.0)));
@@ -540,10 +547,10 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_carry_is_shared_by_nobody() {
+    fn zero_load_gives_zero_efforts() {
         let mut group = group(&[[1.0, 1.0], [3.0, 3.0]], &[&[0.0, -1.0]]);
-        assert_near(group.reserve(), 1.0);
-        group.share();
+        assert_near(group.largest_margin(), 1.0);
+        group.distribute();
         assert_eq!(group.value[1..], [0.0, 0.0]);
     }
 }

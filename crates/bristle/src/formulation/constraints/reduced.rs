@@ -11,7 +11,7 @@
 //! joints that mimic one another has one independent velocity and takes one product; (6) would take 3,000 substitutions and a
 //! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone.
 
-use super::{NOWHERE, Ties};
+use super::{Constraints, NOWHERE};
 use crate::compile::Compiled;
 use crate::formulation::turning::Turning;
 use bristle_integrate::linear::Lu;
@@ -67,19 +67,19 @@ impl Reduced {
     /// Factors of the blocks; `false` where (6) costs less.
     pub fn factor(
         &mut self,
-        ties: &Ties,
+        constraints: &Constraints,
         model: &Model,
         work: &mut Work,
         rows: &[Motion],
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
     ) -> Result<bool, Error> {
         self.members.iter_mut().for_each(Vec::clear);
-        for v in (0..model.n_v).filter(|&v| !held[joint_of[v]] && ties.number[v] == NOWHERE) {
+        for v in (0..model.n_v).filter(|&v| !locked[joint_of[v]] && constraints.number[v] == NOWHERE) {
             self.members[self.part_of[v]].push(v);
         }
         let cube = |n: usize| (n as f64).powi(3);
-        let m = ties.dependent.len();
+        let m = constraints.dependent.len();
         self.is_used = m > FEW && self.members.iter().map(|members| cube(members.len())).sum::<f64>() < cube(m);
         if !self.is_used {
             return Ok(false);
@@ -96,9 +96,9 @@ impl Reduced {
             // one velocity of every part
             x.fill(0.0);
             members.iter().filter_map(|members| members.get(column)).for_each(|&v| x[v] = 1.0);
-            ties.rates_of_change(x, |v| held[joint_of[v]]);
+            constraints.rates_of_change(x, |v| locked[joint_of[v]]);
             multiply_rows(model, work, rows, x, product)?;
-            gather(ties, product, held, joint_of);
+            gather(constraints, product, locked, joint_of);
             for (members, block) in members.iter().zip(blocks.iter_mut()).filter(|(members, _)| column < members.len())
             {
                 let matrix = block.matrix_mut(members.len());
@@ -118,9 +118,9 @@ impl Reduced {
     /// x by (7), and Gᵀλ added to `b`; `false` where (6) is used.
     pub fn correct(
         &mut self,
-        ties: &mut Ties,
+        constraints: &mut Constraints,
         (model, work, rows): (&Model, &mut Work, &[Motion]),
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
         x: &mut [f64],
         b: &mut [f64],
@@ -130,7 +130,7 @@ impl Reduced {
         }
         let Self { members, blocks, product, y, .. } = self;
         product.copy_from_slice(b);
-        gather(ties, product, held, joint_of);
+        gather(constraints, product, locked, joint_of);
         x.fill(0.0);
         for (members, block) in members.iter().zip(blocks) {
             y.clear();
@@ -138,16 +138,16 @@ impl Reduced {
             block.solve(y);
             members.iter().zip(&*y).for_each(|(&v, y)| x[v] = *y);
         }
-        ties.rates_of_change(x, |v| held[joint_of[v]]);
+        constraints.rates_of_change(x, |v| locked[joint_of[v]]);
         multiply_rows(model, work, rows, x, product)?;
-        for d in 0..ties.dependent.len() {
-            let v = ties.dependent[d];
-            ties.lambda[d] = product[v] - b[v];
+        for d in 0..constraints.dependent.len() {
+            let v = constraints.dependent[d];
+            constraints.lambda[d] = product[v] - b[v];
         }
-        for (d, &v) in ties.dependent.iter().enumerate() {
-            let lambda = ties.lambda[d];
+        for (d, &v) in constraints.dependent.iter().enumerate() {
+            let lambda = constraints.lambda[d];
             b[v] += lambda;
-            for &(i, c) in ties.terms_of(d).iter().filter(|&&(i, _)| !held[joint_of[i]]) {
+            for &(i, c) in constraints.terms_of(d).iter().filter(|&&(i, _)| !locked[joint_of[i]]) {
                 b[i] -= c * lambda;
             }
         }
@@ -156,9 +156,9 @@ impl Reduced {
 }
 
 /// Tᵀ: what dependent velocities have goes to those that they depend on.
-fn gather(ties: &Ties, b: &mut [f64], held: &[bool], joint_of: &[usize]) {
-    for (d, &v) in ties.dependent.iter().enumerate() {
+fn gather(constraints: &Constraints, b: &mut [f64], locked: &[bool], joint_of: &[usize]) {
+    for (d, &v) in constraints.dependent.iter().enumerate() {
         let own = b[v];
-        ties.terms_of(d).iter().filter(|&&(i, _)| !held[joint_of[i]]).for_each(|&(i, c)| b[i] += c * own);
+        constraints.terms_of(d).iter().filter(|&&(i, _)| !locked[joint_of[i]]).for_each(|&(i, c)| b[i] += c * own);
     }
 }

@@ -1,28 +1,32 @@
-//! Coordinates that depend on others: gears, planetary sets, linear couplings, and clutches that hold.
+//! Dependent coordinates: gears, planetary sets, linear couplings and stuck clutches.
 //!
-//! Every row Σ c q = offset, of a tie or of a stuck clutch (q_a − q_b as it was when it stuck), makes one coordinate depend on the rest.
+//! Each holonomic constraint Σ c q = offset makes one coordinate depend on the others. A row comes from a compiled
+//! coupling, or from a stuck clutch, whose offset is q_a − q_b at the instant at which it stuck.
 //! Elimination (Gauss–Jordan) gives
 //!
 //! ```text
 //! q_d = offset_d + Σ T_di q_i        v_d = Σ T_di v_i        a_d = Σ T_di a_i                            (5)
 //! ```
 //!
-//! with i among the unknowns and the joints that are led; joints that are held are in the offset. A row that the rows before it imply
-//! (two clutches closing what a gear ties already) makes nothing depend on anything.
+//! with i among the unknowns and the joints of prescribed motion; locked joints enter the offset. A redundant row, one
+//! that the rows before it imply (two stuck clutches between joints that a gear couples), adds no dependent coordinate.
 //!
-//! **Accelerations.** With G_d = e_d − Σ T_di e_i over the joints that can move, M a + c = τ + Gᵀλ and G a = 0:
+//! **Accelerations.** With G_d = e_d − Σ T_di e_i over the joints that can move, M a + c = τ + Gᵀλ and G a = 0. The
+//! Delassus matrix G M⁻¹ Gᵀ gives the constraint forces λ:
 //!
 //! ```text
 //! x = M⁻¹ b,     λ = −(G M⁻¹ Gᵀ)⁻¹ G x,     x + M⁻¹ Gᵀ λ                                               (6)
 //! ```
 //!
-//! one substitution per dependent coordinate, with the factorisation at hand. Many of them are taken out instead, see `reduced`.
+//! This takes one substitution per dependent coordinate with the present factorisation. A machine with many dependent
+//! coordinates eliminates them instead, see `reduced`.
 //!
-//! **Groups.** Joints that stuck clutches hold together have the same row in (5), to the last bit: v_a − v_b is 0.0.
+//! **Rigid groups.** All joints of a rigid group (joined by stuck clutches) have the same row in (5), to the last bit:
+//! v_a − v_b is 0.0.
 
-mod group;
+mod distribution;
+mod limit_analysis;
 mod reduced;
-mod sharing;
 mod sparse;
 
 use crate::compile::Compiled;
@@ -31,57 +35,58 @@ use bristle_integrate::archive::{Archive, Archived};
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{Error, Model, Work, solve_rows};
+use distribution::Distribution;
 use reduced::Reduced;
-use sharing::Sharing;
 use sparse::SparseRows;
 
-/// Coefficients smaller than this, relative to the largest of their row, are none.
+/// Coefficients smaller than this, relative to the largest of their row, count as zero: they are rounding errors of the
+/// elimination.
 const NOTHING: f64 = 1e-12;
 
-/// Not among the unknowns.
+/// Marks a velocity that has no place in a list.
 const NOWHERE: usize = usize::MAX;
 
-/// (5) and (6) of a machine.
+/// The constraints of a machine: (5) and (6).
 #[derive(Debug, Clone)]
-pub(super) struct Ties {
-    /// Right-hand sides of the compiled ties.
+pub(super) struct Constraints {
+    /// Right-hand sides of the compiled constraints.
     pub offset: Vec<f64>,
-    /// Velocities that depend on others.
+    /// The dependent velocities.
     pub dependent: Vec<usize>,
-    /// Where each velocity stands among the unknowns.
+    /// Index of each velocity among the unknowns.
     place: Vec<usize>,
-    /// First term of each dependent velocity, and its offset.
+    /// Index of the first term of each dependent velocity; its offset; the terms (i, T_di).
     start: Vec<usize>,
     constant: Vec<f64>,
     terms: Vec<(usize, f64)>,
-    /// Which dependent a velocity is.
+    /// Index of each velocity in `dependent`.
     number: Vec<usize>,
 
-    /// Velocities that ties and clutches touch; where each of all velocities stands among them.
+    /// Velocities that occur in constraints and clutches; index of each velocity of the machine among them.
     columns: Vec<usize>,
     column_of: Vec<usize>,
-    /// Rows being eliminated; the column that each was solved for, in order; the row that was solved for each column.
+    /// The rows under elimination; the pivot column of each, in order; the row whose pivot each column is.
     rows: SparseRows,
     pivots: Vec<usize>,
     row_of: Vec<usize>,
     own: Vec<usize>,
 
-    /// M⁻¹ Gᵀ, column by column; G M⁻¹ Gᵀ; λ; a unit row. Or the equations without the dependent coordinates.
+    /// M⁻¹ Gᵀ, column by column; the reduced equations, where they replace (6); G M⁻¹ Gᵀ; λ; one row of G.
     reach: Vec<f64>,
     reduced: Option<Box<Reduced>>,
     delassus: Lu,
     lambda: Vec<f64>,
     unit: Vec<f64>,
 
-    /// Who carries what.
-    sharing: Sharing,
-    /// Who speaks for the group of each velocity.
+    /// Distribution of the constraint efforts.
+    distribution: Distribution,
+    /// Representative velocity of the rigid group of each velocity.
     leader: Vec<usize>,
 }
 
-impl Archived for Ties {
+impl Archived for Constraints {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        // which columns there are follows from the description; others are scratch
+        // the model determines the columns; the other fields left out are scratch
         let Self {
             columns: _,
             column_of: _,
@@ -101,7 +106,7 @@ impl Archived for Ties {
             constant,
             terms,
             number,
-            sharing: _,
+            distribution: _,
             leader,
         } = self;
         offset.archive(archive);
@@ -118,19 +123,21 @@ impl Archived for Ties {
 /// The remainder of a row that could not be added.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Left {
-    /// Of its right-hand side.
+    /// Remainder of its right-hand side.
     pub offset: f64,
-    /// Whether the rows before imply it. Otherwise known velocities alone are left in it, which may contradict it.
+    /// Whether the rows before imply it. Otherwise only known velocities remain in it, and they may contradict it.
     pub is_implied: bool,
 }
 
-impl Ties {
+impl Constraints {
     pub fn new(compiled: &Compiled) -> Self {
         let (n_v, coupled) = (compiled.model.n_v, &compiled.coupled);
         let clutches = compiled.contacts.iter().filter(|contact| contact.b.is_some());
-        let is_coupled = !coupled.ties.is_empty() || compiled.contacts.iter().any(|contact| contact.element.is_some());
-        // everything that may share in carrying: all that sticks or is led, where there are couplings at all
-        let mut columns: Vec<usize> = coupled.ties.iter().flat_map(|tie| tie.terms.iter().map(|term| term.0)).collect();
+        let is_coupled =
+            !coupled.constraints.is_empty() || compiled.contacts.iter().any(|contact| contact.element.is_some());
+        // carriers of effort: all contacts and all prescribed joints, provided that the machine has couplings
+        let mut columns: Vec<usize> =
+            coupled.constraints.iter().flat_map(|constraint| constraint.terms.iter().map(|term| term.0)).collect();
         if is_coupled {
             columns.extend(compiled.contacts.iter().flat_map(|contact| [contact.v, contact.b.unwrap_or(contact.v)]));
             columns.extend(compiled.drives.iter().map(|drive| drive.v));
@@ -139,14 +146,14 @@ impl Ties {
         columns.dedup();
         let mut column_of = vec![NOWHERE; n_v];
         columns.iter().enumerate().for_each(|(k, &v)| column_of[v] = k);
-        let n_rows = coupled.ties.len() + clutches.count();
+        let n_rows = coupled.constraints.len() + clutches.count();
         let n_carriers =
-            if is_coupled { coupled.ties.len() + compiled.contacts.len() + compiled.drives.len() } else { 0 };
-        // matrices of small machines have their room from the beginning, so that a step allocates nothing
+            if is_coupled { coupled.constraints.len() + compiled.contacts.len() + compiled.drives.len() } else { 0 };
+        // small machines allocate their matrices here, so that a step allocates nothing
         let is_small = n_rows.max(columns.len()).max(n_carriers) <= MAX_EAGER;
         let eager = |size: usize| if is_small { size } else { 0 };
         Self {
-            offset: vec![0.0; coupled.ties.len()],
+            offset: vec![0.0; coupled.constraints.len()],
             dependent: Vec::with_capacity(n_rows),
             place: (0..n_v).collect(),
             start: Vec::with_capacity(n_rows + 1),
@@ -162,14 +169,18 @@ impl Ties {
             delassus: Lu::new(n_rows),
             lambda: vec![0.0; n_rows],
             unit: vec![0.0; if n_rows > 0 { n_v } else { 0 }],
-            sharing: Sharing::new(columns.len(), n_carriers, if is_coupled { compiled.contacts.len() } else { 0 }),
+            distribution: Distribution::new(
+                columns.len(),
+                n_carriers,
+                if is_coupled { compiled.contacts.len() } else { 0 },
+            ),
             leader: (0..n_v).collect(),
             columns,
             column_of,
         }
     }
 
-    /// Whether everything that numbers something numbers something there is, with these unknowns.
+    /// Whether every index is in range, for these unknowns.
     pub fn fits(&self, active: &[usize]) -> bool {
         let (n_v, n) = (self.place.len(), self.dependent.len());
         let n_rows = self.lambda.len();
@@ -185,42 +196,43 @@ impl Ties {
             && self.number.iter().all(|&d| d == NOWHERE || d < n)
     }
 
-    /// Whether couplings take part in the machine at all.
+    /// Whether the machine has couplings.
     pub fn is_coupled(&self) -> bool {
         !self.columns.is_empty()
     }
 
-    /// Where a velocity stands among the unknowns.
+    /// Index of a velocity among the unknowns.
     pub fn place(&self, v: usize) -> Option<usize> {
         Some(self.place[v]).filter(|&place| place != NOWHERE)
     }
 
-    /// Velocities that depend on nothing: joints that ties leave no motion.
+    /// Dependent velocities without terms: the constraints immobilise these joints.
     pub fn immovable(&self) -> impl Iterator<Item = usize> + '_ {
         self.dependent.iter().enumerate().filter(|&(d, _)| self.terms_of(d).is_empty()).map(|(_, &v)| v)
     }
 
-    /// The unknowns that velocity `v` is made of, with their coefficients: itself, or what it depends on, or nothing.
+    /// The unknowns on which velocity `v` depends, with their coefficients: itself, the terms of (5), or none.
     pub fn made_of(&self, v: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
         let own = self.place(v).map(|place| (place, 1.0));
         let others = self.number.get(v).filter(|&&d| d != NOWHERE).map_or(&[][..], |&d| self.terms_of(d));
         own.into_iter().chain(others.iter().filter_map(|&(i, c)| self.place(i).map(|place| (place, c))))
     }
 
-    /// Whether q_a − q_b is made of no unknown but of joints that are led.
-    pub fn is_led(&self, a: usize, b: Option<usize>, is_led: impl Fn(usize) -> bool) -> bool {
-        self.is_still(a, b, &is_led) && !self.is_still(a, b, |v| !is_led(v))
+    /// Whether q_a − q_b depends on prescribed joints and on no unknown.
+    pub fn is_prescribed(&self, a: usize, b: Option<usize>, is_prescribed: impl Fn(usize) -> bool) -> bool {
+        self.is_still(a, b, &is_prescribed) && !self.is_still(a, b, |v| !is_prescribed(v))
     }
 
-    /// Whether q_a − q_b cannot change: what it is made of is held, `is_held` says, or cancels.
-    pub fn is_still(&self, a: usize, b: Option<usize>, is_held: impl Fn(usize) -> bool) -> bool {
+    /// Whether q_a − q_b is constant: every joint on which it depends is locked (`is_locked`), or its coefficients
+    /// cancel.
+    pub fn is_still(&self, a: usize, b: Option<usize>, is_locked: impl Fn(usize) -> bool) -> bool {
         let part = |v: usize, i: usize| match self.number[v] {
             NOWHERE => f64::from(u8::from(v == i)),
             d => self.terms_of(d).iter().filter(|term| term.0 == i).map(|term| term.1).sum(),
         };
         let is_nothing = |i: usize| {
             let (a, b) = (part(a, i), b.map_or(0.0, |b| part(b, i)));
-            is_held(i) || (a - b).abs() <= NOTHING * (a.abs() + b.abs())
+            is_locked(i) || (a - b).abs() <= NOTHING * (a.abs() + b.abs())
         };
         [Some(a), b].into_iter().flatten().all(|v| match self.number[v] {
             NOWHERE => is_nothing(v),
@@ -228,7 +240,7 @@ impl Ties {
         })
     }
 
-    /// Size of the terms of dependent coordinate or rate `v` of `x`: that of a coordinate has a constant, too.
+    /// Sum of the magnitudes of the terms of velocity `v` in (5); of a position, the offset is one of them.
     pub fn size(&self, v: usize, x: &[f64], has_constant: bool) -> f64 {
         let NOWHERE = self.number[v] else {
             let d = self.number[v];
@@ -256,7 +268,7 @@ impl Ties {
         }
     }
 
-    /// Tᵀτ: what dependent joints take is for those that they depend on to give.
+    /// Tᵀτ: transfers the efforts on dependent joints to the joints on which they depend.
     pub fn gather_efforts(&self, tau: &mut [f64]) {
         for (d, &v) in self.dependent.iter().enumerate() {
             let taken = std::mem::take(&mut tau[v]);
@@ -272,27 +284,27 @@ impl Ties {
         self.leader.iter_mut().enumerate().for_each(|(v, leader)| *leader = v);
     }
 
-    /// Velocities a and b are held together: their rows of (5) are to be the same.
+    /// Joins velocities a and b to one rigid group: they get the same row of (5).
     pub fn group(&mut self, a: usize, b: usize) {
         let (a, b) = (self.leader[a], self.leader[b]);
         self.leader.iter_mut().filter(|leader| **leader == b).for_each(|leader| *leader = a);
     }
 
-    /// Makes those speak for their groups that depend on nobody, where there are any.
-    fn choose_leaders(&mut self, held: impl Fn(usize) -> bool) {
+    /// Makes an independent velocity the representative of each rigid group that has one.
+    fn choose_leaders(&mut self, locked: impl Fn(usize) -> bool) {
         for k in 0..self.columns.len() {
             let v = self.columns[k];
             let depends = self.row_of[k] != NOWHERE;
             let old = self.leader[v];
-            // a locked joint of a group comes before one whose motion is prescribed and stands still
-            if !depends && old != v && (held(v) || !held(old)) {
+            // a locked joint takes precedence over a joint whose prescribed motion stands still
+            if !depends && old != v && (locked(v) || !locked(old)) {
                 self.leader.iter_mut().filter(|leader| **leader == old).for_each(|leader| *leader = v);
             }
         }
     }
 
-    /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. If the rows before leave nothing that
-    /// could depend, the remainder of the row.
+    /// Adds the row Σ c q = offset. `is_known` names the velocities that cannot become dependent. Returns the
+    /// remainder of the row if no other velocity is left in it.
     pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), Left> {
         let new = self.pivots.len();
         let Self { rows, row_of, columns, column_of, own, .. } = self;
@@ -302,7 +314,7 @@ impl Ties {
             rows.add(new, column_of[v], c);
         }
         let largest = rows.row(new).iter().fold(0.0_f64, |most, entry| most.max(entry.1.abs()));
-        // rows that were solved for one of its columns, in their order
+        // rows whose pivot is one of its columns, in order of elimination
         own.clear();
         own.extend(terms.iter().map(|term| row_of[column_of[term.0]]).filter(|&row| row != NOWHERE));
         own.sort_unstable();
@@ -315,7 +327,7 @@ impl Ties {
             }
         }
         rows.drop(new, |c| c.abs() <= NOTHING * largest);
-        // the first of the row's own that is free to depend, or any other
+        // pivot: the first of the row's own terms that may become dependent, else any other column
         let all = rows.row(new).iter().map(|entry| entry.0);
         let found = terms.iter().map(|term| column_of[term.0]).chain(all);
         let found = found.into_iter().find(|&k| rows.at(new, k) != 0.0 && !is_known(columns[k]));
@@ -330,9 +342,9 @@ impl Ties {
         Ok(())
     }
 
-    /// Ends an elimination: who depends on whom. `held` are constant at `q`; `led` are known but move.
-    pub fn finish(&mut self, q: &[f64], held: impl Fn(usize) -> bool) {
-        self.choose_leaders(&held);
+    /// Ends an elimination: fills (5). `locked` joints are constant at `q`.
+    pub fn finish(&mut self, q: &[f64], locked: impl Fn(usize) -> bool) {
+        self.choose_leaders(&locked);
         self.number.fill(NOWHERE);
         self.dependent.clear();
         self.start.clear();
@@ -348,19 +360,19 @@ impl Ties {
             let mut constant = rows.right(row);
             for &(k, c) in rows.row(row) {
                 let v = columns[k];
-                if k != column && held(v) {
+                if k != column && locked(v) {
                     constant -= c * q[v];
                 }
             }
-            // what its group depends on, or the one that its group follows
+            // a member of a rigid group follows the representative, or has the terms of its row
             let leader = self.leader[columns[column]];
             match row_of[column_of[leader]] {
-                NOWHERE if held(leader) => {}
+                NOWHERE if locked(leader) => {}
                 NOWHERE => terms.push((leader, 1.0)),
                 leads => {
                     for &(k, c) in rows.row(leads) {
                         let v = columns[k];
-                        if v != leader && !held(v) {
+                        if v != leader && !locked(v) {
                             terms.push((v, -c));
                         }
                     }
@@ -371,7 +383,7 @@ impl Ties {
         start.push(terms.len());
     }
 
-    /// The unknowns: whoever is not known and does not depend.
+    /// Lists the unknowns: velocities that are neither known nor dependent.
     pub fn fill_active(&mut self, active: &mut Vec<usize>, is_known: impl Fn(usize) -> bool) {
         active.clear();
         for v in 0..self.place.len() {
@@ -384,69 +396,69 @@ impl Ties {
     }
 }
 
-impl Ties {
-    /// M⁻¹ Gᵀ and the factors of G M⁻¹ Gᵀ, with the factorisation at hand.
+impl Constraints {
+    /// M⁻¹ Gᵀ and the factors of the Delassus matrix G M⁻¹ Gᵀ, with the present factorisation of M.
     pub fn factor(
         &mut self,
         model: &Model,
         work: &mut Work,
         rows: &[Motion],
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
     ) -> Result<(), Error> {
         if let Some(mut reduced) = self.reduced.take() {
-            let result = reduced.factor(self, model, work, rows, held, joint_of);
+            let result = reduced.factor(self, model, work, rows, locked, joint_of);
             self.reduced = Some(reduced);
             if result? {
                 return Ok(());
             }
         }
-        self.factor_each(model, work, held, joint_of)
+        self.factor_each(model, work, locked, joint_of)
     }
 
-    /// The same, by (6) in any case.
+    /// The same by (6), never by the reduced equations.
     pub fn factor_each(
         &mut self,
         model: &Model,
         work: &mut Work,
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
     ) -> Result<(), Error> {
-        let ties = self;
-        let (m, n_v) = (ties.dependent.len(), model.n_v);
+        let constraints = self;
+        let (m, n_v) = (constraints.dependent.len(), model.n_v);
         if m == 0 {
             return Ok(());
         }
-        if let Some(reduced) = &mut ties.reduced {
+        if let Some(reduced) = &mut constraints.reduced {
             reduced.set_unused();
         }
-        ties.reach.resize(m * n_v, 0.0);
+        constraints.reach.resize(m * n_v, 0.0);
         for d in 0..m {
-            ties.unit[ties.dependent[d]] = 1.0;
-            for &(i, c) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
-                ties.unit[i] = if held[joint_of[i]] { 0.0 } else { -c };
+            constraints.unit[constraints.dependent[d]] = 1.0;
+            for &(i, c) in &constraints.terms[constraints.start[d]..constraints.start[d + 1]] {
+                constraints.unit[i] = if locked[joint_of[i]] { 0.0 } else { -c };
             }
-            let column = solve_rows(model, work, &ties.unit)?;
-            ties.reach[d * n_v..(d + 1) * n_v].copy_from_slice(column);
-            ties.unit[ties.dependent[d]] = 0.0;
-            for &(i, _) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
-                ties.unit[i] = 0.0;
+            let column = solve_rows(model, work, &constraints.unit)?;
+            constraints.reach[d * n_v..(d + 1) * n_v].copy_from_slice(column);
+            constraints.unit[constraints.dependent[d]] = 0.0;
+            for &(i, _) in &constraints.terms[constraints.start[d]..constraints.start[d + 1]] {
+                constraints.unit[i] = 0.0;
             }
         }
-        let mut lu = std::mem::replace(&mut ties.delassus, Lu::new(0));
+        let mut lu = std::mem::replace(&mut constraints.delassus, Lu::new(0));
         let matrix = lu.matrix_mut(m);
         for r in 0..m {
             for c in 0..m {
-                matrix[(r, c)] = ties.across(r, &ties.reach[c * n_v..(c + 1) * n_v]);
+                matrix[(r, c)] = constraints.across(r, &constraints.reach[c * n_v..(c + 1) * n_v]);
             }
         }
-        ties.delassus = lu;
-        let joint = joint_of[ties.dependent[0]];
+        constraints.delassus = lu;
+        let joint = joint_of[constraints.dependent[0]];
         let singular = |_| Error::Singular { joint: model.joint_names[joint].clone(), inertia: 0.0 };
-        ties.delassus.factor().map_err(singular)
+        constraints.delassus.factor().map_err(singular)
     }
 
-    /// Whether the determinant of G M⁻¹ Gᵀ factored last is positive, as it is without friction.
+    /// Whether the determinant of the Delassus matrix factored last is positive, as it always is without friction.
     pub fn is_positive(&self) -> bool {
         let reduced = self.reduced.as_ref().filter(|reduced| reduced.is_used());
         self.dependent.is_empty()
@@ -457,54 +469,54 @@ impl Ties {
     pub fn correct(
         &mut self,
         (model, work, rows): (&Model, &mut Work, &[Motion]),
-        held: &[bool],
+        locked: &[bool],
         joint_of: &[usize],
         x: &mut [f64],
         b: &mut [f64],
     ) -> Result<(), Error> {
         if let Some(mut reduced) = self.reduced.take() {
-            let result = reduced.correct(self, (model, work, rows), held, joint_of, x, b);
+            let result = reduced.correct(self, (model, work, rows), locked, joint_of, x, b);
             self.reduced = Some(reduced);
             if result? {
                 return Ok(());
             }
         }
-        self.correct_each(held, joint_of, x, b);
+        self.correct_each(locked, joint_of, x, b);
         Ok(())
     }
 
-    /// The same after [`Ties::factor_each`].
-    pub fn correct_each(&mut self, held: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
-        let ties = self;
-        let (m, n_v) = (ties.dependent.len(), x.len());
+    /// The same after [`Constraints::factor_each`].
+    pub fn correct_each(&mut self, locked: &[bool], joint_of: &[usize], x: &mut [f64], b: &mut [f64]) {
+        let constraints = self;
+        let (m, n_v) = (constraints.dependent.len(), x.len());
         if m == 0 {
             return;
         }
         for d in 0..m {
-            ties.lambda[d] = -ties.across(d, x);
+            constraints.lambda[d] = -constraints.across(d, x);
         }
-        ties.delassus.solve(&mut ties.lambda[..m]);
+        constraints.delassus.solve(&mut constraints.lambda[..m]);
         for d in 0..m {
-            let lambda = ties.lambda[d];
-            b[ties.dependent[d]] += lambda;
-            for &(i, c) in &ties.terms[ties.start[d]..ties.start[d + 1]] {
-                if !held[joint_of[i]] {
+            let lambda = constraints.lambda[d];
+            b[constraints.dependent[d]] += lambda;
+            for &(i, c) in &constraints.terms[constraints.start[d]..constraints.start[d + 1]] {
+                if !locked[joint_of[i]] {
                     b[i] -= c * lambda;
                 }
             }
-            x.iter_mut().zip(&ties.reach[d * n_v..(d + 1) * n_v]).for_each(|(x, reach)| *x += lambda * reach);
+            x.iter_mut().zip(&constraints.reach[d * n_v..(d + 1) * n_v]).for_each(|(x, reach)| *x += lambda * reach);
         }
-        ties.rates_of_change(x, |v| held[joint_of[v]]);
+        constraints.rates_of_change(x, |v| locked[joint_of[v]]);
     }
 }
 
-impl Ties {
+impl Constraints {
     /// G_d x over the joints that can move; x is 0 for the others.
     fn across(&self, d: usize, x: &[f64]) -> f64 {
         self.terms_of(d).iter().fold(x[self.dependent[d]], |sum, &(i, c)| sum - c * x[i])
     }
 
-    /// Makes changes obey (5) to the last bit, what cannot move changing by nothing.
+    /// Makes changes satisfy (5) to the last bit; known joints do not change.
     fn rates_of_change(&self, x: &mut [f64], is_known: impl Fn(usize) -> bool) {
         for (d, &v) in self.dependent.iter().enumerate() {
             let moving = self.terms_of(d).iter().filter(|&&(i, _)| !is_known(i));

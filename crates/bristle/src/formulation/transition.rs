@@ -1,10 +1,11 @@
-//! The joints at rest, gathered for [`crate::modes::select`].
+//! Mode transitions: the contacts at rest, gathered for [`crate::modes::select`].
 //!
-//! At rest is a joint that is stuck, that has just come to rest, or whose velocity is zero. With a₀ the accelerations of the whole
-//! machine without their friction, every joint free to move, and W the rows and columns of M⁻¹ that belong to them, the choice is
-//! made on arrays. Joints in motion take part by the friction of their direction.
+//! A contact is at rest if it is stuck, if it has just come to rest, or if its velocity is zero. The selection works
+//! on two arrays: a₀, the accelerations of the whole machine without the friction of these contacts, every joint free
+//! to move; and the Delassus matrix W, their rows and columns of M⁻¹. Sliding contacts act by the friction of their
+//! direction.
 //!
-//! Where limits are reactions, choice and reactions follow from each other: see `Machine::settle`.
+//! Where limits depend on reactions, modes and reactions depend on each other: see `Machine::resolve_modes`.
 
 use super::efforts::load_signal;
 use super::machine::{Failure, Machine};
@@ -16,97 +17,99 @@ use bristle_multibody::{
     Model, Work, aba_hybrid, axis_row, bias_efforts, factor_rows_at, factor_with_armature, rnea, solve, solve_rows,
 };
 
-/// A load that begins at nothing is taken for what it is this part of the way to the next corner later: enough to
-/// decide who holds, too
-/// little to hold anything.
+/// A load that starts from zero at a corner of its signal is evaluated after this fraction of the time to the next
+/// corner: large enough to decide which contacts stick, too small to carry a load.
 const BEGINNING: f64 = 1e-9;
 
-/// Accelerations of coupled joints below this, relative to the two whose difference they are, are none.
+/// Accelerations of coupled joints below this, relative to the two terms of their difference, count as zero.
 const NEAR: f64 = 1e-11;
 
-/// Efforts beyond the limit by less than this, relative to it, are held.
+/// A stuck contact sticks while its effort exceeds the limit by less than this, relative to the limit.
 const HOLDING: f64 = 1e-10;
 
-/// The same for those that hold together, relative to what they hold.
+/// The same for a group of redundant contacts, relative to the strength of the group.
 pub(super) const OVERLOADED: f64 = 1e-8;
 
-/// Efforts below the limit by less than this, relative to it, have reached it: what event location leaves.
+/// An effort below the limit by less than this, relative to the limit, has reached it: accuracy of event location.
 const AT_LIMIT: f64 = 1e-6;
 
-/// How much contacts that hold the same thing yield, relative to the largest acceleration per effort: enough to share, too little to move.
-const YIELDING: f64 = 1e-9;
+/// Compliance of redundant contacts, relative to the largest diagonal entry of W: the regularisation makes the
+/// distribution unique, and is too small to cause motion.
+const COMPLIANCE: f64 = 1e-9;
 
-/// How often what they yield is taken back, each time leaving so small a part of it.
-const TAKEN_BACK: usize = 2;
+/// Corrections of the regularisation (proximal point iterations): each reduces its error by the factor above.
+const N_CORRECTIONS: usize = 2;
 
-/// Accelerations beyond this, relative to the terms they are the difference of, are more than rounding there.
+/// Accelerations above this, relative to the terms of their difference, are not rounding errors.
 const MOVING: f64 = 1e-9;
 
-/// The part of its sliding level that a contact which breaks away is taken to have lost already where loads are reactions: see
-/// [`Machine::settle`]. Well above [`MOVING`] and rounding, well below [`AT_LIMIT`].
+/// Relative reduction of the sliding level of a contact that breaks away, where loads are reactions: see
+/// [`Machine::resolve_modes`]. Well above [`MOVING`] and rounding, well below [`AT_LIMIT`].
 pub(super) const IMPENDING: f64 = 1e-7;
 
-/// Choices in a row, each with the reactions of the one before.
-const MOST_ROUNDS: usize = 64;
+/// Limit of the successive selections, each with the reactions of the one before.
+const MAX_ROUNDS: usize = 64;
 
-/// What an event has to do with a contact.
+/// Effect of an event on a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Touched {
-    /// Nothing.
+pub(super) enum ContactEvent {
+    /// None.
     No,
-    /// Its velocity has passed zero.
+    /// Zero crossing of its velocity.
     ComesToRest,
-    /// It cannot hold any longer.
+    /// Its effort has reached the limit.
     BreaksAway,
 }
 
-/// Scratch: what [`AtRest`] is made of.
+/// Scratch of a mode transition: the data of [`AtRest`].
 #[derive(Debug, Clone)]
 pub(super) struct Rest {
-    /// What the event has to do with each contact.
-    pub touched: Vec<Touched>,
-    /// Whether each contact has no load up to the next corner of its signal: it is free, whether it moves or not.
+    /// Effect of the event on each contact.
+    pub contact_event: Vec<ContactEvent>,
+    /// Whether each contact is open: it has no load up to the next corner of its signal, and cannot stick.
     pub open: Vec<bool>,
-    /// The same before this event: one at rest has then not left, it was free.
+    /// The same before this event: a contact at rest that was open has not broken away.
     pub was_open: Vec<bool>,
-    /// Where each contact that breaks away goes.
+    /// Direction in which each contact breaks away.
     pub leaving: Vec<Mode>,
-    /// Contacts that are free, or have no dry friction, and stand still.
+    /// Contacts at zero velocity that cannot stick: open, or without dry friction.
     standing: Vec<usize>,
     /// Contacts at rest, in order.
     pub contacts: Vec<usize>,
-    /// Modes of all contacts before this event; of those at rest, and those that were tried last.
+    /// Modes of all contacts before this event; of the contacts at rest; the modes tried last.
     mode_before: Vec<Mode>,
     was: Vec<Mode>,
     tried: Vec<Mode>,
-    /// Whether a choice has been made.
-    is_settled: bool,
-    /// Contacts that could not hold in one of the choices so far: they are not raised again.
+    /// Whether modes have been selected.
+    is_resolved: bool,
+    /// Contacts that slipped in an earlier selection of this event: they keep the sliding level.
     dropped: Vec<bool>,
-    /// Of them, those that break away: places in `contacts`.
+    /// The contacts that break away, as indices into `contacts`.
     breaking: Vec<usize>,
     delassus: Vec<f64>,
     a0: Vec<f64>,
     stiction: Vec<Levels>,
     kinetic: Vec<Levels>,
-    /// Where some hold what others hold: the levels in force; what each yields; a₀ with what they have yielded.
+    /// For redundant contacts: the levels in force; the compliances; a₀ shifted by the proximal point iteration.
     limit: Vec<Levels>,
-    yields: Vec<f64>,
+    compliance: Vec<f64>,
     shifted: Vec<f64>,
-    /// The choice.
+    /// The selected modes.
     chosen: Vec<Mode>,
-    /// For [`Tree`]: who is locked, `n_bodies`; efforts with friction, accelerations, armatures, efforts less the bias, `n_v`.
+    /// For [`Tree`]: locked bodies, `n_bodies`; efforts with friction, accelerations, armatures, efforts less the
+    /// bias, `n_v`.
     locked: Vec<bool>,
     pushed: Vec<f64>,
     a: Vec<f64>,
     armature: Vec<f64>,
     net: Vec<f64>,
-    /// Joint and place in `v` of those at rest.
+    /// Joint and velocity index of each contact at rest.
     place: Vec<(usize, usize)>,
     work: ModeWork,
 }
 
-/// The convex problem of a tree without a Delassus matrix, in O(n): the stuck joints S are locked and their efforts read off,
+/// The convex problem of a tree without a Delassus matrix, in O(n): aba locks the stuck joints S, rnea gives their
+/// efforts,
 ///
 /// ```text
 /// a = M⁻¹(τ − f_B − c) with a_S = 0 (aba, S locked)        f_S = τ_S − (M a + c)_S (rnea)
@@ -116,18 +119,18 @@ struct Tree<'a> {
     work: &'a mut Work,
     q: &'a [f64],
     v: &'a [f64],
-    /// Without the friction of those at rest.
+    /// Efforts without the friction of the contacts at rest.
     tau: &'a [f64],
-    /// Joint and place in `v` of those at rest.
+    /// Joint and velocity index of each contact at rest.
     place: &'a [(usize, usize)],
     locked: &'a mut [bool],
     pushed: &'a mut [f64],
     a: &'a mut [f64],
-    /// Armatures with Θ; efforts less the bias, τ − c, once they are needed.
+    /// Armatures including Θ; efforts less the bias, τ − c, computed on first use.
     armature: &'a mut [f64],
     net: &'a mut [f64],
     has_net: bool,
-    /// What the mechanics refused.
+    /// Error of the dynamics, if any.
     error: Option<bristle_multibody::Error>,
 }
 
@@ -152,7 +155,7 @@ impl Hold for Tree<'_> {
         };
         a.copy_from_slice(aba_hybrid(model, work, q, v, pushed, locked).map_err(&mut failed)?);
         for (response, &(joint, k)) in response.iter_mut().zip(*place) {
-            // a = D⁻¹ u − (what the acceleration of the parent takes off)
+            // a = D⁻¹ u − (share of the parent's acceleration)
             let (inertia, alone) = work.articulated(model, joint);
             *response = Response { acceleration: a[k], size: a[k].abs() + 2.0 * alone.abs(), inertia };
         }
@@ -200,7 +203,7 @@ impl Hold for Tree<'_> {
         let a = solve(model, work, pushed).map_err(&mut failed)?;
         for (i, &(_, k)) in place.iter().enumerate() {
             a_next[i] = a[k];
-            // what a locked joint holds is found when all is decided
+            // the efforts of locked joints follow after the last iteration
             step[i] = if theta[i].is_finite() { theta[i] * (a[k] - g[i]) } else { 0.0 };
         }
         Ok(())
@@ -210,7 +213,7 @@ impl Hold for Tree<'_> {
 impl Rest {
     pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
         Self {
-            touched: vec![Touched::No; n_contacts],
+            contact_event: vec![ContactEvent::No; n_contacts],
             open: vec![false; n_contacts],
             was_open: vec![false; n_contacts],
             leaving: vec![Mode::Stuck; n_contacts],
@@ -219,7 +222,7 @@ impl Rest {
             mode_before: vec![Mode::Stuck; n_contacts],
             was: Vec::with_capacity(n_contacts),
             tried: Vec::with_capacity(n_contacts),
-            is_settled: false,
+            is_resolved: false,
             dropped: vec![false; n_contacts],
             breaking: Vec::with_capacity(n_contacts),
             delassus: if n_contacts <= MAX_EAGER { Vec::with_capacity(n_contacts * n_contacts) } else { Vec::new() },
@@ -227,7 +230,7 @@ impl Rest {
             stiction: Vec::with_capacity(n_contacts),
             kinetic: Vec::with_capacity(n_contacts),
             limit: Vec::with_capacity(n_contacts),
-            yields: Vec::with_capacity(n_contacts),
+            compliance: Vec::with_capacity(n_contacts),
             shifted: Vec::with_capacity(n_contacts),
             chosen: Vec::with_capacity(n_contacts),
             locked: vec![false; n_bodies],
@@ -243,19 +246,19 @@ impl Rest {
 
 #[cfg(test)]
 impl Rest {
-    /// Sweeps, or factorisations, of the last choice.
+    /// Sweeps, or factorisations, of the last selection.
     pub fn n_sweeps(&self) -> usize {
         self.work.selection().n_factor
     }
 
-    /// Convex problems of the last choice.
+    /// Convex problems of the last selection.
     pub fn n_problems(&self) -> usize {
         self.work.selection().n_problems
     }
 }
 
 impl Rest {
-    /// The choice, by the arrays at hand.
+    /// Selects the modes from the arrays.
     fn select(&mut self) -> Result<(), ModeError> {
         let at_rest = AtRest {
             delassus: &self.delassus,
@@ -269,19 +272,20 @@ impl Rest {
         Ok(())
     }
 
-    /// The choice where some hold what others hold already: all keep their static levels as long as they do not move. They yield a little, in
-    /// proportion to their strength, so that there is one solution; what they yield is taken back by going on from there.
+    /// Selects the modes of redundant contacts. Each keeps its static level while it does not move. A compliance
+    /// in inverse proportion to its strength regularises the problem, so that the solution is unique; a proximal point
+    /// iteration removes its effect.
     fn select_shared(&mut self) -> Result<(), ModeError> {
         let n = self.contacts.len();
         let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
-        // ties alone hold all of them
+        // the constraints alone immobilise all of them
         let largest = if largest > 0.0 { largest } else { 1.0 };
         let strongest = self.stiction.iter().flatten().fold(f64::MIN_POSITIVE, |most, s| most.max(*s));
-        self.yields.clear();
+        self.compliance.clear();
         for k in 0..n {
             let strength = self.stiction[k][0].max(self.stiction[k][1]).max(1e-6 * strongest);
-            self.yields.push(YIELDING * largest * strongest / strength);
-            self.delassus[k * n + k] += self.yields[k];
+            self.compliance.push(COMPLIANCE * largest * strongest / strength);
+            self.delassus[k * n + k] += self.compliance[k];
         }
         self.limit.clear();
         self.limit.extend_from_slice(&self.stiction);
@@ -290,7 +294,7 @@ impl Rest {
         }
         for _ in 0..=n {
             self.shifted.clone_from(&self.a0);
-            for _ in 0..=TAKEN_BACK {
+            for _ in 0..=N_CORRECTIONS {
                 let at_rest = AtRest {
                     delassus: &self.delassus,
                     free_acceleration: &self.shifted,
@@ -300,24 +304,24 @@ impl Rest {
                 };
                 let found = select(&at_rest, &mut self.work)?;
                 for k in 0..n {
-                    self.shifted[k] = self.a0[k] + self.yields[k] * found.friction[k];
+                    self.shifted[k] = self.a0[k] + self.compliance[k] * found.friction[k];
                 }
             }
             let found = self.work.selection();
-            let mut is_settled = true;
+            let mut is_resolved = true;
             self.chosen.clear();
             for k in 0..n {
                 let (f, a) = (found.friction[k], found.acceleration[k]);
                 let terms = self.delassus[k * n..(k + 1) * n].iter().zip(&found.friction);
                 let size = terms.fold(self.a0[k].abs(), |size, (w, f)| size + (w * f).abs());
                 let c = self.contacts[k];
-                let is_told = self.touched[c] == Touched::BreaksAway && self.leaving[c] != Mode::Stuck;
-                let way = if is_told { self.leaving[c] } else { Mode::of_sign(f) };
+                let has_direction = self.contact_event[c] == ContactEvent::BreaksAway && self.leaving[c] != Mode::Stuck;
+                let way = if has_direction { self.leaving[c] } else { Mode::of_sign(f) };
                 let limit = self.limit[k][usize::from(way == Mode::Backward)];
                 let moves = a.abs() > MOVING * size;
                 if moves && self.limit[k] != self.kinetic[k] {
                     self.limit[k] = self.kinetic[k];
-                    is_settled = false;
+                    is_resolved = false;
                 }
                 let is_at_limit = way.direction() * f >= (1.0 - AT_LIMIT) * limit - HOLDING * strongest;
                 self.chosen.push(match () {
@@ -326,7 +330,7 @@ impl Rest {
                     () => Mode::Stuck,
                 });
             }
-            if is_settled {
+            if is_resolved {
                 break;
             }
         }
@@ -335,25 +339,27 @@ impl Rest {
 }
 
 impl Machine {
-    /// Chooses the modes of all joints at rest, locks those that stick, and finds accelerations and reactions that go with it.
+    /// Selects the modes of all contacts at rest, locks the stuck joints, and computes the accelerations and reactions.
     ///
-    /// Limits that follow from reactions follow from the choice. It is made with the reactions at hand, those with everything at rest
-    /// locked to begin with, and made again with the reactions that it brings, until it is its own consequence. A joint that could not
-    /// hold in one round is not raised in the next, whatever its load has become. Choices are finite in number but could go
-    /// round in circles: after [`MOST_ROUNDS`] all of them are tried, see `enumerate`.
+    /// Limits that depend on reactions depend on the modes. The first selection uses the reactions with all contacts
+    /// at rest locked; each further one uses the reactions of the modes before, until modes and reactions are
+    /// consistent. A contact that slipped in one round keeps the sliding level in the next, whatever its load. The
+    /// number of modes is finite, but the iteration may cycle: after [`MAX_ROUNDS`] all combinations are enumerated,
+    /// see `enumerate`.
     ///
-    /// With equal levels every acceleration is continuous at a break-away. In a machine at rest without gravity all of them vanish at
-    /// that instant, and with them the reactions: rounding would decide limits and directions. The choice is therefore made for the
-    /// motion that impends, with the friction of the contacts that break away reduced by [`IMPENDING`] of it.
-    pub(super) fn settle(&mut self, t: f64) -> Result<(), Failure> {
+    /// With equal levels every acceleration is continuous at a break-away. In a machine at rest without gravity all
+    /// accelerations vanish at that instant, and so do the reactions: rounding would decide limits and directions.
+    /// The selection therefore anticipates the impending motion: it reduces the friction of the contacts that break
+    /// away by the fraction [`IMPENDING`].
+    pub(super) fn resolve_modes(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest(t);
-        self.settle_at_rest(t)?;
+        self.resolve_at_rest(t)?;
         for c in 0..self.mode.len() {
             let is_onward = self.mode[c].direction() * self.compiled.contacts[c].rate(&self.v) > 0.0;
             self.armed[c] &= is_onward && self.mode[c] == self.rest.mode_before[c];
         }
         self.is_any_unarmed = self.arm_events();
-        // what is free goes where it is pushed
+        // contacts that cannot stick follow their acceleration
         for k in 0..self.rest.standing.len() {
             let c = self.rest.standing[k];
             let contact = &self.compiled.contacts[c];
@@ -367,40 +373,40 @@ impl Machine {
         Ok(())
     }
 
-    /// The same once it is known who is at rest.
-    fn settle_at_rest(&mut self, t: f64) -> Result<(), Failure> {
-        if self.rest.contacts.is_empty() || self.pressed.is_empty() {
+    /// The same, once the contacts at rest are known.
+    fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
+        if self.rest.contacts.is_empty() || self.reaction_loaded.is_empty() {
             self.set_levels(t);
             if !self.rest.contacts.is_empty() && !self.all_hold(t)? {
-                self.choose(t)?;
+                self.select_modes(t)?;
             }
-            self.take_up(t)?;
-            // what is beyond by too little to be told from rounding in the choice
+            self.apply_modes(t)?;
+            // release groups whose overload the selection could not distinguish from rounding
             for _ in 0..self.rest.contacts.len() {
                 if !self.break_overloaded() {
                     break;
                 }
                 self.set_levels(t);
-                self.choose(t)?;
-                self.take_up(t)?;
+                self.select_modes(t)?;
+                self.apply_modes(t)?;
             }
             return Ok(());
         }
-        // everything at rest locked
+        // first estimate: all contacts at rest locked
         for k in 0..self.rest.contacts.len() {
             self.mode[self.rest.contacts[k]] = Mode::Stuck;
         }
         self.estimate(t, 0.0)?;
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             self.rest.tried.clear();
             self.rest.tried.extend(self.rest.contacts.iter().map(|&c| self.mode[c]));
             self.set_levels(t);
-            self.choose(t)?;
+            self.select_modes(t)?;
             let is_same = self.rest.contacts.iter().zip(&self.rest.tried).all(|(&c, &tried)| self.mode[c] == tried);
-            if is_same && self.rest.is_settled {
-                return self.take_up(t);
+            if is_same && self.rest.is_resolved {
+                return self.apply_modes(t);
             }
-            self.rest.is_settled = true;
+            self.rest.is_resolved = true;
             for k in 0..self.rest.contacts.len() {
                 let c = self.rest.contacts[k];
                 self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
@@ -410,16 +416,17 @@ impl Machine {
         self.enumerate_modes(t)
     }
 
-    /// Whether everything at rest can stay there, found in O(n): then nothing is to be chosen. Leaves the modes at `Stuck`.
+    /// Whether all contacts at rest can stick, found in O(n): no selection is necessary then. Leaves the modes at
+    /// `Stuck`.
     fn all_hold(&mut self, t: f64) -> Result<bool, Failure> {
-        // where others may hold what is open, it carries nothing
+        // an open contact carries nothing: it stays at rest only if couplings and other contacts immobilise it
         let is_open = self.rest.stiction.iter().any(|levels| levels.contains(&0.0));
-        if !self.rest.breaking.is_empty() || is_open && !self.ties.is_coupled() {
+        if !self.rest.breaking.is_empty() || is_open && !self.constraints.is_coupled() {
             return Ok(false);
         }
-        self.take_up(t)?;
+        self.apply_modes(t)?;
         let holds = |&c: &usize| {
-            // a prescribed motion may pull apart what is locked on both sides
+            // a prescribed motion may separate two locked joints
             let contact = &self.compiled.contacts[c];
             let a = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
             let is_together = contact.rate(&self.a).abs() <= NEAR * a;
@@ -428,40 +435,43 @@ impl Machine {
         Ok(self.rest.contacts.iter().all(holds))
     }
 
-    /// Lets go of those that hold together and are beyond what they can. Whether there were any that had not been told to.
+    /// Releases overloaded groups of redundant contacts; whether a contact of them did not break away before.
     fn break_overloaded(&mut self) -> bool {
         let mut is_any = false;
         for c in 0..self.mode.len() {
-            let is_beyond = self.ties.margin(c).is_some_and(|(margin, leader)| leader == c && margin < -OVERLOADED);
+            let is_beyond =
+                self.constraints.margin(c).is_some_and(|(margin, leader)| leader == c && margin < -OVERLOADED);
             if !is_beyond || !self.sticks(c) {
                 continue;
             }
-            let told = |rest: &Rest| rest.touched.iter().filter(|touched| **touched == Touched::BreaksAway).count();
-            let before = told(&self.rest);
+            let n_breaking = |rest: &Rest| {
+                rest.contact_event.iter().filter(|contact_event| **contact_event == ContactEvent::BreaksAway).count()
+            };
+            let before = n_breaking(&self.rest);
             self.break_away(c);
-            is_any |= told(&self.rest) > before;
+            is_any |= n_breaking(&self.rest) > before;
         }
         is_any
     }
 
-    /// [`Machine::take_up_reduced`] for modes that are a trial: where they jam, as a joint may on another that is locked but would give way, the reactions
-    /// without friction are what the next choice is made with.
+    /// [`Machine::apply_modes_reduced`] for trial modes. If they jam (a joint may jam against another one that is
+    /// locked but would slip), the next selection uses the reactions without friction.
     fn estimate(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
-        match self.take_up_reduced(t, reduction) {
+        match self.apply_modes_reduced(t, reduction) {
             Err(Failure::Jam(_)) => self.read_reactions(),
             result => result,
         }
     }
 
-    /// Accelerations and reactions that go with the modes.
-    fn take_up(&mut self, t: f64) -> Result<(), Failure> {
-        self.take_up_reduced(t, 0.0)
+    /// Computes the accelerations and reactions of the modes.
+    fn apply_modes(&mut self, t: f64) -> Result<(), Failure> {
+        self.apply_modes_reduced(t, 0.0)
     }
 
-    /// The same with the friction of the contacts that break away reduced by a part of it.
-    pub(super) fn take_up_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
+    /// The same with the friction of the contacts that break away reduced by the fraction `reduction`.
+    pub(super) fn apply_modes_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
-        let is_plain = self.pressed.is_empty() && self.driven.is_empty() && !self.ties.is_coupled();
+        let is_plain = self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled();
         let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
         if self.is_stuck || !is_plain || is_wanted {
             self.place()?;
@@ -469,18 +479,18 @@ impl Machine {
             if reduction > 0.0 {
                 self.reduce_breaking(reduction);
             }
-            self.accelerate_afresh()?;
+            self.accelerate_from_frictionless()?;
             self.read_reactions()?;
         }
         self.set_slack();
         Ok(())
     }
 
-    /// Takes a part of their friction from the contacts that break away.
+    /// Reduces the friction of the contacts that break away by the fraction `reduction`.
     fn reduce_breaking(&mut self, reduction: f64) {
         let Self { compiled, rest, tau, kappa, friction, .. } = self;
         for (c, contact) in compiled.contacts.iter().enumerate() {
-            if rest.touched[c] != Touched::BreaksAway {
+            if rest.contact_event[c] != ContactEvent::BreaksAway {
                 continue;
             }
             kappa[c] *= 1.0 - reduction;
@@ -493,18 +503,19 @@ impl Machine {
 
     /// Finds the contacts at rest.
     ///
-    /// Rest is structure, not a threshold. The event names the contacts that come to rest; their rows join those of the stuck contacts and
-    /// of the couplings, and the velocities are brought onto all of them, so that every velocity of a rigid group that stops is 0.0. A
-    /// contact is at rest if these rows imply its own, or if it has not moved since it left rest at this instant.
+    /// Rest is structure, not a threshold. The event names the contacts that come to rest. Their rows join those of
+    /// the stuck contacts and of the couplings, and a projection of the velocities onto all rows makes every velocity
+    /// of a rigid group that stops exactly 0.0. A contact is at rest if these rows imply its own, or if it has not
+    /// moved since it left rest at this instant.
     fn find_at_rest(&mut self, t: f64) {
-        if self.ties.is_coupled() {
-            // relative velocities are differences: rounding must not call back a contact that has just left
+        if self.constraints.is_coupled() {
+            // relative velocities are differences: rounding must not return a contact that has just left rest
             let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
             self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
         }
         self.rest.contacts.clear();
         self.rest.standing.clear();
-        self.rest.is_settled = false;
+        self.rest.is_resolved = false;
         self.rest.dropped.fill(false);
         self.rest.mode_before.copy_from_slice(&self.mode);
         for c in 0..self.mode.len() {
@@ -515,14 +526,14 @@ impl Machine {
             let rate = contact.rate(&self.v);
             let is_open = contact.is_open(t);
             self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
-            // a contact whose motion is prescribed follows its signal, or stands still with it
-            if self.is_led(c) {
+            // a contact of prescribed motion follows its signal, or stands still with it
+            if self.is_prescribed(c) {
                 let a = contact.rate(&self.a);
                 let is_moving = a == 0.0 || rate.abs() > 1e-12 * a.abs().sqrt();
                 self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
                 continue;
             }
-            // without a load or without dry friction it does not stick
+            // a contact without load or without dry friction does not stick
             if !self.may_stick(c) {
                 if rate == 0.0 {
                     self.rest.standing.push(c);
@@ -532,25 +543,26 @@ impl Machine {
                 }
                 continue;
             }
-            // it has just left rest and gone back by less than its event tells
+            // a contact that has just left rest reverses by less than the threshold of its event function
             if !self.armed[c] && self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving {
-                self.rest.touched[c] = Touched::ComesToRest;
+                self.rest.contact_event[c] = ContactEvent::ComesToRest;
             }
-            if self.rest.touched[c] == Touched::ComesToRest {
+            if self.rest.contact_event[c] == ContactEvent::ComesToRest {
                 self.mode[c] = Mode::Stuck;
             } else if rate != 0.0 && (self.mode[c] != Mode::Stuck || !contact.is_rounding(&self.v)) {
-                // it slides, or an impulse has torn it loose
+                // the contact slides, or an impulse has moved it
                 self.mode[c] = Mode::of_sign(rate);
             }
         }
-        // velocities on the rows of the contacts at rest; one that this takes through zero has come to rest at the same instant
+        // project the velocities onto the rows of the contacts at rest; a contact whose sign this reverses comes to
+        // rest, too
         loop {
             self.lock();
             let mut is_any = false;
             for c in 0..self.mode.len() {
                 let rate = self.compiled.contacts[c].rate(&self.v);
                 if self.may_stick(c) && self.mode[c].direction() * rate < 0.0 {
-                    self.rest.touched[c] = Touched::ComesToRest;
+                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
                     self.mode[c] = Mode::Stuck;
                     is_any = true;
                 }
@@ -564,11 +576,11 @@ impl Machine {
                 continue;
             }
             let contact = &self.compiled.contacts[c];
-            let is_implied = self.ties.is_coupled() && self.is_immobile(contact.v, contact.b);
+            let is_implied = self.constraints.is_coupled() && self.is_immobile(contact.v, contact.b);
             if self.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.v) == 0.0 {
                 self.rest.contacts.push(c);
-                if is_implied && self.mode[c] != Mode::Stuck && self.rest.touched[c] == Touched::No {
-                    self.rest.touched[c] = Touched::ComesToRest;
+                if is_implied && self.mode[c] != Mode::Stuck && self.rest.contact_event[c] == ContactEvent::No {
+                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
                 }
             }
         }
@@ -577,20 +589,21 @@ impl Machine {
         was.extend(contacts.iter().map(|&c| mode_before[c]));
     }
 
-    /// Whether locked joints, couplings and stuck contacts leave v_a − v_b no motion.
+    /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.
     fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
-        let is_held = |v: usize| self.held[self.joint_of[v]] && !self.driven.iter().any(|driven| driven.v == v);
-        self.ties.is_still(a, b, is_held)
+        let is_locked =
+            |v: usize| self.locked[self.joint_of[v]] && !self.prescribed.iter().any(|prescribed| prescribed.v == v);
+        self.constraints.is_still(a, b, is_locked)
     }
 
     /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
     fn may_stick(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
         let has_load = !self.rest.open[c] && (!self.is_impulsive || contact.bearing.is_some());
-        contact.is_event_driven() && !self.is_led(c) && has_load && !contact.never_sticks()
+        contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
     }
 
-    /// Arms the events of sliding contacts that have left rest for good: further than ε. Whether any is not armed yet.
+    /// Arms the event functions of sliding contacts whose velocity exceeds ε; whether any contact is not armed yet.
     pub(super) fn arm_events(&mut self) -> bool {
         let mut is_any_left = false;
         for c in 0..self.mode.len() {
@@ -603,13 +616,13 @@ impl Machine {
         is_any_left
     }
 
-    /// Efforts that those at rest can hold, and that they slide with; and who of them breaks away.
+    /// Static and sliding levels of the contacts at rest, and the list of those that break away.
     fn set_levels(&mut self, t: f64) {
-        // no load begins where no corner follows
+        // without a further corner the load is that at t
         let soon =
             self.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
         let half_way = self.next_corner.map_or(t, |corner| t + 0.5 * (corner - t));
-        let Self { compiled, rest, mode, piece, load, pressed, .. } = self;
+        let Self { compiled, rest, mode, piece, load, reaction_loaded, .. } = self;
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
@@ -620,60 +633,63 @@ impl Machine {
                 load[c]
             } else {
                 let normal = |t| contact.normal(&load_signal(contact.signal(), t, *piece)).0;
-                // one that begins with a vanishing slope is still nothing then, and is taken for as little of what it will be
+                // a load that starts with zero slope is still zero at `soon`: a small fraction of its later value
+                // replaces it
                 let loads = [normal(t), normal(soon), BEGINNING * normal(half_way)];
                 loads.into_iter().find(|n| *n > 0.0).unwrap_or(0.0)
             };
             let n = contact.arm * n;
-            // against backward motion a one-way clutch has another load
+            // a one-way clutch has another load against backward motion
             let reverse = if contact.reverse.is_some() {
                 contact.arm * contact.normal_towards(true, &Sample::default()).0
             } else {
                 n
             };
             let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
-            // one that has left rest at this very instant is not called back
-            let is_leaving =
-                rest.was[k] != Mode::Stuck && rest.touched[c] == Touched::No && kinetic > 0.0 && !rest.was_open[c];
-            if rest.touched[c] == Touched::BreaksAway || is_leaving || rest.dropped[c] {
+            // a contact that left rest at this instant does not return
+            let is_leaving = rest.was[k] != Mode::Stuck
+                && rest.contact_event[c] == ContactEvent::No
+                && kinetic > 0.0
+                && !rest.was_open[c];
+            if rest.contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
             rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));
-            let is_impending = rest.touched[c] == Touched::BreaksAway && !pressed.is_empty();
+            let is_impending = rest.contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
             let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
             rest.kinetic.push([n, reverse].map(|n| left * n * law.kinetic_level(0.0).0));
             mode[c] = Mode::Stuck;
         }
     }
 
-    /// a₀ and W, then the choice.
-    fn choose(&mut self, t: f64) -> Result<(), Failure> {
+    /// Computes a₀ and W, then selects the modes.
+    fn select_modes(&mut self, t: f64) -> Result<(), Failure> {
         self.place()?;
         self.efforts(t);
-        // those in motion go on with the reactions at hand
-        for &c in &self.pressed {
+        // sliding contacts keep the friction of the present reactions
+        for &c in &self.reaction_loaded {
             self.tau[self.compiled.contacts[c].v] -= self.kappa[c] * self.load[c];
         }
-        if self.driven.is_empty() && !self.ties.is_coupled() {
-            return self.choose_in_tree();
+        if self.prescribed.is_empty() && !self.constraints.is_coupled() {
+            return self.select_in_tree();
         }
-        self.weigh_coupled()?;
-        // where rounding alone would tell them apart, too
+        self.coupled_delassus()?;
+        // redundant contacts, also where only rounding distinguishes their rows
         let at_rest = std::mem::take(&mut self.rest.contacts);
-        let is_shared = self.ties.is_coupled() && self.holds_twice(&at_rest);
+        let is_shared = self.constraints.is_coupled() && self.has_redundant(&at_rest);
         self.rest.contacts = at_rest;
         let chosen = if is_shared { self.rest.select_shared() } else { self.rest.select() };
-        self.take_choice(chosen)
+        self.apply_selection(chosen)
     }
 
-    /// The choice in a tree.
-    fn choose_in_tree(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, rest, q, v, tau, pressed, .. } = self;
+    /// Selects the modes in a tree.
+    fn select_in_tree(&mut self) -> Result<(), Failure> {
+        let Self { compiled, work, rest, q, v, tau, reaction_loaded, .. } = self;
         let Rest { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
         let Rest { locked, pushed, a, armature, net, place, .. } = rest;
         place.clear();
         place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
-        let levels = Levelled { stiction, kinetic, breaking, are_given: pressed.is_empty() };
+        let levels = Levelled { stiction, kinetic, breaking, are_given: reaction_loaded.is_empty() };
         let model = &compiled.model;
         let (has_net, error) = (false, None);
         let mut tree = Tree { model, work, q, v, tau, place, locked, pushed, a, armature, net, has_net, error };
@@ -681,11 +697,11 @@ impl Machine {
         if let (Err(_), Some(error)) = (&found, tree.error) {
             return Err(Failure::Mechanics(error));
         }
-        self.take_choice(found)
+        self.apply_selection(found)
     }
 
-    /// Sets the modes that were chosen.
-    fn take_choice(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
+    /// Sets the selected modes.
+    fn apply_selection(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
         let Self { rest, mode, .. } = self;
         if let Err(source) = chosen {
             let (ModeError::Unusable { joint } | ModeError::Dependent { joint }) = source;
@@ -695,48 +711,48 @@ impl Machine {
         for (&c, &chosen) in rest.contacts.iter().zip(&rest.chosen) {
             mode[c] = chosen;
         }
-        if self.ties.is_coupled() {
-            self.catch_held();
+        if self.constraints.is_coupled() {
+            self.lock_implied();
         }
         Ok(())
     }
 
-    /// One that is at its limit and cannot move, because others hold what it holds, is stuck with them.
-    fn catch_held(&mut self) {
+    /// Makes a contact stick that is at its limit but cannot move, because redundant contacts stick.
+    fn lock_implied(&mut self) {
         self.lock();
         let strongest = self.rest.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
         for (k, &c) in self.rest.contacts.iter().enumerate() {
             let contact = &self.compiled.contacts[c];
-            // one whose load has just gone is free
+            // a contact that has just lost its load is free
             let has_strength = self.rest.stiction[k].iter().any(|level| *level > HOLDING * strongest);
             if self.mode[c] != Mode::Stuck && has_strength && self.is_immobile(contact.v, contact.b) {
                 self.mode[c] = Mode::Stuck;
             }
         }
-        // an event that changes nothing would come again: then it slides, at rest as it is
+        // an event without effect would recur: the contact keeps the selected sliding mode, at zero velocity
         let is_same = self.rest.contacts.iter().all(|&c| self.mode[c] == Mode::Stuck);
-        if is_same && self.rest.touched.contains(&Touched::BreaksAway) {
+        if is_same && self.rest.contact_event.contains(&ContactEvent::BreaksAway) {
             self.rest.contacts.iter().zip(&self.rest.chosen).for_each(|(&c, &chosen)| self.mode[c] = chosen);
         }
     }
 
-    /// a₀ and W where coordinates depend on others or are led: nothing sticks, all ties hold.
-    fn weigh_coupled(&mut self) -> Result<(), Failure> {
+    /// a₀ and W with dependent or prescribed coordinates: no contact sticks, all couplings act.
+    fn coupled_delassus(&mut self) -> Result<(), Failure> {
         self.unlock();
-        let Self { compiled, work, rest, ties, q, v, tau, held, joint_of, active, a, b, x, rows, .. } = self;
+        let Self { compiled, work, rest, constraints, q, v, tau, locked, joint_of, active, a, b, x, rows, .. } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
-        for &c in &self.pressed {
+        for &c in &self.reaction_loaded {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
         }
         active.iter().for_each(|&i| a[i] = 0.0);
-        ties.rates(a);
+        constraints.rates(a);
         let v = if self.is_impulsive { &self.still } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        factor_rows_at(model, work, rows, held)?;
-        ties.factor(model, work, rows, held, joint_of)?;
+        factor_rows_at(model, work, rows, locked)?;
+        constraints.factor(model, work, rows, locked, joint_of)?;
         x.copy_from_slice(solve_rows(model, work, b)?);
-        ties.correct((model, work, rows), held, joint_of, x, b)?;
+        constraints.correct((model, work, rows), locked, joint_of, x, b)?;
         a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
         rest.a0.clear();
         rest.a0.extend(rest.contacts.iter().map(|&c| contacts[c].rate(a)));
@@ -745,7 +761,7 @@ impl Machine {
             b.fill(0.0);
             contacts[c].take(b, -1.0);
             x.copy_from_slice(solve_rows(model, work, b)?);
-            ties.correct((model, work, rows), held, joint_of, x, b)?;
+            constraints.correct((model, work, rows), locked, joint_of, x, b)?;
             rest.delassus.extend(rest.contacts.iter().map(|&c| contacts[c].rate(x)));
         }
         Ok(())

@@ -3,8 +3,9 @@
 //! Figure 1, and the manual's two rules for the step against control by error:
 //!
 //! ```text
-//! Coulomb    Δt = Δt_min + (Δt_max − Δt_min) tanh⁴ ν        LuGre    Ω Δt = Δτ_min max(1, ν)^α        ν = |V|/(v_s
-//! v̄_min),  Ω = σ₀ v_s/μ_k ```
+//! Coulomb    Δt = Δt_min + (Δt_max − Δt_min) tanh⁴ ν        ν = |V|/(v_s v̄_min)
+//! LuGre      Ω Δt = Δτ_min max(1, ν)^α                      Ω = σ₀ v_s/μ_k
+//! ```
 //!
 //! Each rule is run with its steps scaled by powers of two, so that it becomes a curve of error over steps; error
 //! control becomes one by its tolerance. Then steps and times are compared at equal error.

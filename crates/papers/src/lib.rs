@@ -2,11 +2,12 @@
 //! `bristle reproduce` and `bristle bench`.
 //!
 //! ```text
-//! scenes/papers ─Experiment─▶ Found ─series, chart─▶ Document ─▶ report.md, figures, data, results.json ─▶
-//! scoreboard.md, index.html ```
+//! scenes/papers ─Experiment─▶ Found ─series, chart─▶ Document ─▶ report.md, figures, data, results.json
+//!                                                                            ─▶ scoreboard.md, index.html
+//! ```
 //!
 //! [`report`] makes the report on a paper, [`write_report`], [`write_scoreboard`] and [`write_index`] put it into a
-//! folder. Measurements of the engine are in [`bench`].
+//! folder. Measurements of the engine are in [`mod@bench`].
 
 mod aberger2002;
 mod acho2004;

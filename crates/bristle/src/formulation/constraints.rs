@@ -300,7 +300,7 @@ impl Constraints {
     /// Adds the row Σ c q = offset; `is_known` says which velocities cannot depend on others. If the rows before leave nothing that
     /// could depend, the remainder of the row.
     pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), Left> {
-        let new = self.pivots.len();
+        let (new, is_deferred) = (self.pivots.len(), self.reduced.is_some());
         let Self { rows, row_of, columns, column_of, own, .. } = self;
         rows.drop(new, |_| true);
         rows.set_right(new, offset);
@@ -313,11 +313,23 @@ impl Constraints {
         own.extend(terms.iter().map(|term| row_of[column_of[term.0]]).filter(|&row| row != NOWHERE));
         own.sort_unstable();
         own.dedup();
-        for &row in &*own {
+        let mut next = 0;
+        while let Some(&row) = own.get(next) {
+            next += 1;
             let column = self.pivots[row];
             let factor = rows.at(new, column);
-            if factor != 0.0 {
-                rows.subtract(new, factor, row, column);
+            if factor == 0.0 {
+                continue;
+            }
+            rows.subtract(new, factor, row, column);
+            if is_deferred {
+                // it may bring in columns that rows after it were solved for
+                let later = rows.row(row).iter().map(|entry| row_of[entry.0]).filter(|&row| row != NOWHERE);
+                for later in later {
+                    if let Err(place) = own.binary_search(&later) {
+                        own.insert(place, later);
+                    }
+                }
             }
         }
         rows.drop(new, |c| c.abs() <= NOTHING * largest);
@@ -330,14 +342,38 @@ impl Constraints {
             rows.drop(new, |_| true);
             return Err(left);
         };
-        rows.solve(new, column);
+        if is_deferred {
+            rows.normalise(new, column);
+        } else {
+            rows.solve(new, column);
+        }
         row_of[column] = new;
         self.pivots.push(column);
         Ok(())
     }
 
+    /// Takes out of every row, the last first, the columns that later rows were solved for. Of many rows this is left to the end: in
+    /// a row of gears, each of which gives the wheel before, everyone else would have to be changed for each.
+    fn substitute_back(&mut self) {
+        let Self { rows, row_of, pivots, own, .. } = self;
+        for row in (0..pivots.len()).rev() {
+            own.clear();
+            own.extend(
+                rows.row(row).iter().map(|entry| row_of[entry.0]).filter(|&other| other != NOWHERE && other != row),
+            );
+            for &other in &*own {
+                let column = pivots[other];
+                let factor = rows.at(row, column);
+                rows.subtract(row, factor, other, column);
+            }
+        }
+    }
+
     /// Ends an elimination: who depends on whom. `held` are constant at `q`; `led` are known but move.
     pub fn finish(&mut self, q: &[f64], locked: impl Fn(usize) -> bool) {
+        if self.reduced.is_some() {
+            self.substitute_back();
+        }
         self.choose_leaders(&locked);
         self.number.fill(NOWHERE);
         self.dependent.clear();

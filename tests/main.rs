@@ -19,6 +19,7 @@ mod lent_inertia;
 mod linearization;
 mod long_chains;
 mod lugre;
+mod many_couplings;
 mod motion;
 mod numbers;
 mod open_couplings;

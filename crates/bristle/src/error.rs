@@ -46,6 +46,16 @@ pub enum Error {
         /// Why it cannot be there.
         reason: &'static str,
     },
+    /// Something is larger than is allowed, or than there is memory for.
+    #[error("{}", shortage(what, *bytes, *limit))]
+    Memory {
+        /// What would be made, and what could be done instead.
+        what: String,
+        /// Bytes it takes.
+        bytes: u64,
+        /// Bytes allowed; `None` where there is no memory.
+        limit: Option<u64>,
+    },
     /// A number that cannot be used.
     #[error("{what} of `{name}` is {value}; it must be {range}")]
     Number {
@@ -354,6 +364,17 @@ impl Error {
             }
             _ => true,
         }
+    }
+}
+
+/// A size that is too much.
+fn shortage(what: &str, bytes: u64, limit: Option<u64>) -> String {
+    let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+    match limit {
+        Some(limit) => {
+            format!("{what}: that would take {:.1} GB, and {:.1} GB are the limit", gigabytes(bytes), gigabytes(limit))
+        }
+        None => format!("there is no memory for {what}, which takes {:.1} GB", gigabytes(bytes)),
     }
 }
 

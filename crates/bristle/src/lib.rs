@@ -52,6 +52,7 @@ pub mod component;
 pub mod coupled;
 pub mod error;
 pub mod formulation;
+pub mod memory;
 pub mod modes;
 mod parallel;
 pub mod record;

@@ -129,7 +129,7 @@ impl Compare {
             false => failed(&error),
         })?;
         let kept = kept.ok_or_else(|| failed(&too_many()))?;
-        Ok(Results::from_recording(&kept))
+        Results::from_recording(&kept).map_err(refused)
     }
 
     fn report(&self, found: &Difference) -> Outcome {

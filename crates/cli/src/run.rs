@@ -285,7 +285,7 @@ impl Run {
             }
         }
 
-        let results = kept.as_ref().map(Results::from_recording);
+        let results = kept.as_ref().map(Results::from_recording).transpose()?;
         let is_complete = summary.completed;
         if let Some((path, Format::Npz | Format::Json)) = &out
             && !is_complete

@@ -59,7 +59,7 @@ const LOOKS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 const APART: f64 = 1e-4;
 
 /// Bytes of a stepper's matrices at most: 10,000 unknowns of Radau5.
-const MAX_MATRIX_BYTES: u64 = 4_000_000_000;
+pub const MAX_MATRIX_BYTES: u64 = 4_000_000_000;
 
 /// What a search for events came to.
 enum Search {
@@ -276,6 +276,11 @@ impl Driver {
             steps += 1;
         }
         Ok(if self.is_terminated { Outcome::Terminated } else { Outcome::Reached })
+    }
+
+    /// Bytes of the stepper's matrices.
+    pub fn matrix_bytes(&self) -> u64 {
+        self.stepper.matrix_bytes()
     }
 
     /// Room for the matrices of the stepper, before its first step.

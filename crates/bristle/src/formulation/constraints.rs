@@ -306,7 +306,7 @@ impl Constraints {
     /// Adds the row Σ c q = offset. `is_known` names the velocities that cannot become dependent. Returns the
     /// remainder of the row if no other velocity is left in it.
     pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), Left> {
-        let new = self.pivots.len();
+        let (new, is_deferred) = (self.pivots.len(), self.reduced.is_some());
         let Self { rows, row_of, columns, column_of, own, .. } = self;
         rows.drop(new, |_| true);
         rows.set_right(new, offset);
@@ -319,11 +319,23 @@ impl Constraints {
         own.extend(terms.iter().map(|term| row_of[column_of[term.0]]).filter(|&row| row != NOWHERE));
         own.sort_unstable();
         own.dedup();
-        for &row in &*own {
+        let mut next = 0;
+        while let Some(&row) = own.get(next) {
+            next += 1;
             let column = self.pivots[row];
             let factor = rows.at(new, column);
-            if factor != 0.0 {
-                rows.subtract(new, factor, row, column);
+            if factor == 0.0 {
+                continue;
+            }
+            rows.subtract(new, factor, row, column);
+            if is_deferred {
+                // it may bring in columns that rows after it were solved for
+                let later = rows.row(row).iter().map(|entry| row_of[entry.0]).filter(|&row| row != NOWHERE);
+                for later in later {
+                    if let Err(place) = own.binary_search(&later) {
+                        own.insert(place, later);
+                    }
+                }
             }
         }
         rows.drop(new, |c| c.abs() <= NOTHING * largest);
@@ -336,14 +348,38 @@ impl Constraints {
             rows.drop(new, |_| true);
             return Err(left);
         };
-        rows.solve(new, column);
+        if is_deferred {
+            rows.normalise(new, column);
+        } else {
+            rows.solve(new, column);
+        }
         row_of[column] = new;
         self.pivots.push(column);
         Ok(())
     }
 
+    /// Back substitution, from the last row to the first: removes the pivot columns of later rows from every row. With many
+    /// rows it is deferred to the end of the elimination; in a train of gears each new row would otherwise change all others.
+    fn substitute_back(&mut self) {
+        let Self { rows, row_of, pivots, own, .. } = self;
+        for row in (0..pivots.len()).rev() {
+            own.clear();
+            own.extend(
+                rows.row(row).iter().map(|entry| row_of[entry.0]).filter(|&other| other != NOWHERE && other != row),
+            );
+            for &other in &*own {
+                let column = pivots[other];
+                let factor = rows.at(row, column);
+                rows.subtract(row, factor, other, column);
+            }
+        }
+    }
+
     /// Ends an elimination: fills (5). `locked` joints are constant at `q`.
     pub fn finish(&mut self, q: &[f64], locked: impl Fn(usize) -> bool) {
+        if self.reduced.is_some() {
+            self.substitute_back();
+        }
         self.choose_leaders(&locked);
         self.number.fill(NOWHERE);
         self.dependent.clear();

@@ -41,6 +41,7 @@ mod rigid_groups;
 mod tests;
 
 use crate::compile::Compiled;
+use crate::memory;
 use crate::signal::Piece;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
 use bristle_friction::{Mode, State};
@@ -162,6 +163,12 @@ impl Archived for RealTime {
 }
 
 impl RealTime {
+    /// Bytes of A, R, L and the rows of rigid groups, which are dense; before anything of them is made.
+    pub fn matrix_bytes(compiled: &Compiled) -> u64 {
+        let (n, n_constraints) = (compiled.model.n_v, compiled.coupled.constraints.len());
+        memory::bytes::<f64>(&[n, n]).saturating_mul(3).saturating_add(memory::bytes::<f64>(&[n, n_constraints]))
+    }
+
     /// Method for steps of length `step`, s.
     pub fn new(compiled: &Compiled, step: f64) -> Self {
         let (n_v, n_q, n_contacts) = (compiled.model.n_v, compiled.model.n_q, compiled.contacts.len());

@@ -5,6 +5,7 @@
 
 use crate::atomic_file;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::record::csv;
 use bristle_friction::Mode;
 use std::collections::HashMap;
@@ -58,11 +59,13 @@ impl Record for Recording {
             let range = "at most 1e9: write rows as they come, or fewer of them";
             return Err(Error::number("recording", "number of values", self.values.len() as f64, range));
         }
+        memory::grow("a recording", &mut self.values, row.len())?;
         self.values.extend_from_slice(row);
         Ok(())
     }
 
     fn event(&mut self, event: Event) -> Result<()> {
+        memory::grow("the events of a recording", &mut self.events, 1)?;
         self.events.push(event);
         Ok(())
     }

@@ -25,6 +25,7 @@ use super::simulation::{Ledger, Simulation};
 use super::{Run, check_dt};
 use crate::component::BristleState;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::parallel::*;
 use bristle_friction::Mode;
 use bristle_multibody::Model;
@@ -115,6 +116,7 @@ impl Batch {
             return Err(Error::number("batch", "number of copies", n as f64, "at most 10 million"));
         }
         let (fingerprint, run) = sim.settled()?;
+        memory::check(format!("{n} copies of the machine"), run.bytes().saturating_mul(n as u64))?;
         let compiled = run.compiled();
         let (n_q, n_v, n_contacts) = (compiled.model.n_q, compiled.model.n_v, compiled.contacts.len());
         let effort = compiled.effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();

@@ -18,6 +18,7 @@ use crate::compile::{check_length, compile};
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
+use crate::memory;
 use crate::run::query::{check_finite, fill_mass_matrix};
 use crate::scene::error::closest;
 use crate::scene::{Bristle, Coupling, Formulation, Load, Scene};
@@ -73,6 +74,7 @@ impl Mechanics {
         let bristles = (0..compiled.contacts.len()).map(bristle_of).collect();
         let state = Snapshot::rest(&compiled);
         let (n_bodies, n_v) = (compiled.model.n_bodies(), compiled.model.n_v);
+        memory::check("the mass matrix", memory::bytes::<f64>(&[n_v, n_v]))?;
         let machine = Machine::new(compiled, Formulation::Implicit, None);
         Ok(Self {
             bristles,

@@ -29,6 +29,8 @@ pub use write_back::WriteBack;
 use crate::compile::Compiled;
 use crate::error::{Error, Result};
 use crate::formulation::{Energies, Machine, Snapshot};
+use crate::memory;
+use crate::real_time::RealTime;
 use bristle_integrate::{Driver, Outcome, Sink, System};
 use explain::explain;
 use ledger::{Ledger, Past};
@@ -100,7 +102,7 @@ impl Run {
 
     /// The same with an empty ledger.
     fn start(compiled: Compiled, state: Snapshot, solver: &Solver) -> Result<Self> {
-        let mut system = solver.system(compiled);
+        let mut system = solver.system(compiled)?;
         let mut y = vec![0.0; system.max_dim()];
         system.begin(&state, &mut y)?;
         let n = system.dim();
@@ -110,6 +112,14 @@ impl Run {
         system.checkpoint();
         let past = Past { quad: vec![0.0; system.n_quadratures()], ..Past::default() };
         Ok(Self { system, driver, state, past, pending: Pending::Nothing, max_steps: usize::MAX, y })
+    }
+
+    /// Bytes that a copy takes at least: matrices, and a kilobyte per velocity for places, inertias and factors.
+    fn bytes(&self) -> u64 {
+        let compiled = self.compiled();
+        let real_time = if self.system.is_real_time() { RealTime::matrix_bytes(compiled) } else { 0 };
+        let others = memory::bytes::<[u8; 1024]>(&[compiled.model.n_v]).saturating_add(size_of::<Self>() as u64);
+        self.driver.matrix_bytes().saturating_add(real_time).saturating_add(others)
     }
 
     fn t(&self) -> f64 {

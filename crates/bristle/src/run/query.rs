@@ -11,6 +11,7 @@ use super::simulation::{Handle, Simulation};
 use crate::compile::{check_length, check_state};
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
+use crate::memory;
 use bristle_integrate::EvalError;
 use bristle_multibody::{State, crba, jacobian};
 use nalgebra::{DMatrix, Matrix6xX, Vector3};
@@ -95,6 +96,7 @@ impl Simulation {
     pub fn mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         self.refresh()?;
         let n_v = self.compiled().model.n_v;
+        memory::check("the mass matrix", memory::bytes::<f64>(&[n_v, n_v]))?;
         let mut mass = DMatrix::zeros(n_v, n_v);
         let (t, q) = (self.run.t(), &self.run.state.mechanics.q);
         fill_mass_matrix(&mut self.run.system, t, q, &mut mass)?;
@@ -124,6 +126,9 @@ impl Simulation {
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.refresh()?;
         let t = self.run.t();
+        // ∂ẏ/∂y twice, ∂ẏ/∂τ, ∂ẏ/∂p with some parameters per law, and the derivatives of the accelerations by q, v and τ
+        let (n_y, n_v) = (self.run.driver.y().len(), self.compiled().model.n_v);
+        memory::check("the matrices of `linearize`", memory::bytes::<f64>(&[n_y + n_v, 2 * n_y + 7 * n_v]))?;
         let solved = self.run.system.solved_at(t, self.run.driver.y());
         let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;
         let linear = match system.linear(t, &y) {

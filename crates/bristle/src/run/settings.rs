@@ -3,7 +3,10 @@
 use crate::compile::Compiled;
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
+use crate::memory;
+use crate::real_time::RealTime;
 use crate::scene;
+use bristle_integrate::driver::MAX_MATRIX_BYTES;
 use bristle_integrate::{Control, Method, Options};
 
 /// How a world is to be simulated.
@@ -64,15 +67,17 @@ impl Solver {
     }
 
     /// The equations of a machine, to be solved so.
-    pub fn system(&self, compiled: Compiled) -> Machine {
+    pub fn system(&self, compiled: Compiled) -> Result<Machine> {
         // kinks of bristle laws matter under error control, down to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);
         // other controls have been refused
         if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
+            let what = "the matrices of `RealTime`, dense over all joints (`Dopri5` and `Rk4` need none)";
+            memory::check_below(what, RealTime::matrix_bytes(system.compiled()), MAX_MATRIX_BYTES)?;
             system.make_real_time(*step);
         }
-        system
+        Ok(system)
     }
 }
 

@@ -16,7 +16,7 @@ fn scene(name: &str) -> Scene {
 fn report_of(scene: &Scene, warnings: &[String], failure: Option<&str>) -> String {
     let mut sim = Simulation::new(scene).unwrap();
     let recording = sim.run_until(scene.duration).unwrap();
-    let results = Results::from_recording(&recording);
+    let results = Results::from_recording(&recording).unwrap();
     let facts = Facts {
         scene,
         model: &sim.compiled().model,

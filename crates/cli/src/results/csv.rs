@@ -4,11 +4,13 @@
 use super::{Results, Table};
 use anyhow::{Context, Result, bail};
 use bristle::csv::{push_row, write_header};
+use bristle::memory;
 use std::io::{BufRead, Write};
 
 /// Writes the table; its columns are held together for that. A run writes its rows as they come instead.
 pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     write_header(table.names(), &mut out)?;
+    memory::check("a table", memory::bytes::<f64>(&[table.n_rows(), table.names().len()]))?;
     let mut columns = vec![Vec::with_capacity(table.n_rows()); table.names().len()];
     for (k, column) in columns.iter_mut().enumerate() {
         table.column(k, &mut |piece| {
@@ -40,6 +42,7 @@ pub fn read(input: impl BufRead) -> Result<Results> {
         }
         for ((field, name), column) in record.iter().zip(&names).zip(&mut columns) {
             let value = field.trim().parse::<f64>();
+            memory::grow("a channel", column, 1)?;
             column.push(value.with_context(|| format!("line {line}: `{field}` in channel `{name}` is not a number"))?);
         }
     }

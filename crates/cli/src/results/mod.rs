@@ -19,7 +19,7 @@ mod npz;
 pub use columns::Columns;
 
 use anyhow::{Context, Result, bail};
-use bristle::{Event, Recording};
+use bristle::{Event, Recording, memory};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::Path;
@@ -127,14 +127,15 @@ impl Format {
 
 impl Results {
     /// The columns of a recording.
-    pub fn from_recording(recording: &Recording) -> Self {
+    pub fn from_recording(recording: &Recording) -> Result<Self> {
         let names = recording.names().to_vec();
+        memory::check("the columns of a recording", memory::bytes::<f64>(&[recording.len(), names.len()]))?;
         let mut columns = vec![Vec::with_capacity(recording.len()); names.len()];
         for row in recording.rows() {
             columns.iter_mut().zip(row).for_each(|(column, &value)| column.push(value));
         }
         let events = recording.events().iter().map(ResultEvent::from).collect();
-        Self { names, columns, events }
+        Ok(Self { names, columns, events })
     }
 
     /// Reads a file in the format of its extension.

@@ -9,6 +9,7 @@
 
 use super::{MAX_KEPT, ResultEvent, Results, Table};
 use anyhow::{Context, Result, bail};
+use bristle::memory;
 use std::io::{Read, Seek, SeekFrom, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -164,6 +165,8 @@ impl Array {
         if bytes > max_bytes {
             bail!("{n} values of {size} bytes are too many for a file of this size, or for a table of results");
         }
+        // as read, and as numbers
+        memory::check("an array of the archive", bytes.saturating_mul(2))?;
         let mut data = Vec::new();
         input.take(bytes.saturating_add(1)).read_to_end(&mut data)?;
         Ok(Self { kind, n, data })

@@ -156,4 +156,13 @@ fn ten_thousand_joints_load_in_one_gigabyte() {
     let run = command(&["run", scene.path(), "--out", "-", "-q"]);
     assert_eq!(run.status.code(), Some(2), "{}", stderr(&run));
     assert!(stderr(&run).contains("this stepper takes 36.0 GB for its matrices"), "{}", stderr(&run));
+    // three matrices of 0.8 GB
+    let run = command(&["run", scene.path(), "--method", "RealTime", "--step", "1e-3", "--out", "-", "-q"]);
+    assert_eq!(run.status.code(), Some(2), "{}", stderr(&run));
+    let said = stderr(&run);
+    assert!(
+        said.contains("there is no memory for the matrices of `RealTime`") && said.contains("takes 2.4 GB"),
+        "{said}"
+    );
+    assert!(said.contains("`Dopri5` and `Rk4` need none"), "{said}");
 }

@@ -22,6 +22,10 @@ const NOTHING: f64 = 1e-10;
 /// A negative margin smaller than this counts as zero: rounding in the limit analysis.
 const WITHIN: f64 = 1e-9;
 
+/// Threshold pivoting in large systems: a pivot may be this part of the largest candidate, so that rounding grows by its
+/// inverse at most (Duff, Erisman & Reid 1986).
+const SOUND: f64 = 0.1;
+
 /// Scratch, and the result found last.
 #[derive(Debug, Clone)]
 pub(super) struct Distribution {
@@ -147,6 +151,7 @@ impl Constraints {
 
     /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
     fn eliminate(&mut self, compiled: &Compiled, prescribed: &[PrescribedJoint], wanted: Option<&[f64]>) {
+        let is_large = self.reduced.is_some();
         let Self {
             distribution: Distribution { matrix, is_solved, equation, contacts, .. }, columns, column_of, ..
         } = self;
@@ -177,7 +182,13 @@ impl Constraints {
             let size = |k: usize| matrix.at(k, carrier).abs();
             let largest = matrix.holders().iter().map(|&k| size(k)).fold(0.0, f64::max);
             let unsolved = matrix.holders().iter().copied().filter(|&k| !is_solved[k]);
-            let Some(pivot) = unsolved.max_by(|&a, &b| size(a).total_cmp(&size(b))) else { continue };
+            let mut pivot = unsolved.clone().max_by(|&a, &b| size(a).total_cmp(&size(b)));
+            if is_large {
+                // the shortest equation that is sound, so that others stay short (Markowitz 1957, with threshold pivoting)
+                let best = pivot.map_or(0.0, size);
+                pivot = unsolved.filter(|&k| size(k) >= SOUND * best).min_by_key(|&k| matrix.row(k).len());
+            }
+            let Some(pivot) = pivot else { continue };
             if size(pivot) <= NOTHING * largest.max(1.0) {
                 continue;
             }

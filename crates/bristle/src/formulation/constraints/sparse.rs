@@ -142,12 +142,22 @@ impl SparseRows {
 
     /// Solves `row` for `column`: its coefficient becomes 1 there, 0 in all other rows.
     pub fn solve(&mut self, row: usize, column: usize) {
+        self.normalise(row, column);
+        self.take_out(row, column);
+    }
+
+    /// Makes the coefficient of `column` in `row` 1.
+    pub fn normalise(&mut self, row: usize, column: usize) {
         let inverse = 1.0 / self.at(row, column);
         self.rows[row].iter_mut().for_each(|entry| entry.1 *= inverse);
         self.right[row] *= inverse;
         if let Ok(k) = self.rows[row].binary_search_by_key(&column, |entry| entry.0) {
             self.rows[row][k].1 = 1.0;
         }
+    }
+
+    /// Takes the column that `row` was solved for out of all other rows.
+    fn take_out(&mut self, row: usize, column: usize) {
         self.find_holders(column);
         let holders = std::mem::take(&mut self.holders);
         for &other in holders.iter().filter(|&&other| other != row) {

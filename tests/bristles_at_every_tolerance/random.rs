@@ -192,6 +192,8 @@ pub struct Shown {
     pub steps: usize,
     /// Evaluations of the right-hand side, steps rejected, events.
     pub counts: [usize; 3],
+    /// A warning says that bristles ring.
+    pub is_warned: bool,
 }
 
 /// A recording that ends its run after so many steps.
@@ -220,10 +222,11 @@ pub fn run(machine: &Machine, scene: &Scene, most: usize) -> Result<Shown, Strin
     let mut shown = Shown::default();
     let mut sim = Simulation::new(scene).map_err(|error| error.to_string())?;
     let mut record = Bounded { rows: sim.recording(), left: most };
-    sim.run_with(machine.duration, &mut record).map_err(|error| error.to_string())?;
+    let outcome = sim.run_with(machine.duration, &mut record);
     if record.left == 0 {
         return Err(format!("more than {most} steps"));
     }
+    outcome.map_err(|error| error.to_string())?;
     let channel = |name: &str| -> Result<Vec<f64>, String> {
         Ok(record.rows.channel(name).map_err(|error| error.to_string())?.collect())
     };
@@ -232,6 +235,7 @@ pub fn run(machine: &Machine, scene: &Scene, most: usize) -> Result<Shown, Strin
         let [q, v, f] = ["position", "velocity", "friction"].map(|what| channel(&format!("{name}.{what}")));
         shown.rows.push(Rows { q: q?, v: v?, f: f? });
     }
+    shown.is_warned = sim.warnings().iter().any(|warning| warning.contains("have no damping of their own"));
     let stats = sim.stats();
     (shown.steps, shown.counts) = (stats.n_accepted, [stats.n_rhs, stats.n_rejected, stats.n_events]);
     Ok(shown)

@@ -32,6 +32,7 @@
 //! HW II: Hairer & Wanner, *Solving Ordinary Differential Equations II*, second edition.
 
 use crate::method::Method;
+use crate::stepper::FINEST_RTOL;
 use crate::{Attempt, Slip};
 
 /// How the step size is chosen.
@@ -272,7 +273,7 @@ fn check(
 
 fn validate_tolerances(control: &'static str, rtol: f64, atol: f64) -> Result<(), InvalidControl> {
     // a relative error of a few dozen ulps is what the round-off of a step alone leaves
-    let is_reachable = rtol == 0.0 || (1e-14..1.0).contains(&rtol);
+    let is_reachable = rtol == 0.0 || (FINEST_RTOL..1.0).contains(&rtol);
     check(control, "rtol", rtol, is_reachable, "0 or at least 1e-14, and below 1")?;
     check(control, "atol", atol, is_valid_atol(atol, rtol), ATOL)
 }

@@ -297,6 +297,15 @@ impl Driver {
         Ok(())
     }
 
+    /// Bounds on the tolerances of a step of length `h` from here: [`System::resolution`], for this stepper.
+    fn bound_tolerances<S: System>(&mut self, system: &mut S, h: f64) {
+        let y = &self.y[..self.n];
+        system.resolution(self.t, h, y, &mut self.tolerance.bound[..self.n]);
+        if self.stepper.estimates_itself() {
+            self.tolerance.halve_steps(y);
+        }
+    }
+
     /// Accepts exactly one step, not beyond `t_end`; none if the sink has had enough before an attempt succeeds.
     pub fn step<S: System, K: Sink<S>>(&mut self, system: &mut S, t_end: f64, sink: &mut K) -> Result<(), Error> {
         let (t, n) = (self.t, self.n);
@@ -309,7 +318,7 @@ impl Driver {
         let is_guarded = self.options.control.is_guarded();
         // of the state alone, whatever was attempted last: a first step is estimated with these bounds
         if is_guarded {
-            system.resolution(t, self.h_next, &self.y[..n], &mut self.tolerance.bound[..n]);
+            self.bound_tolerances(system, self.h_next);
         }
         let mut wanted = self.plan(system, t_stop)?;
         // shortened for the sake of an event that may follow at once
@@ -332,7 +341,7 @@ impl Driver {
             lands = wanted * (1.0 + 1e-8) >= rest;
             h = if lands { rest } else { wanted };
             if is_guarded {
-                system.resolution(t, h, &self.y[..n], &mut self.tolerance.bound[..n]);
+                self.bound_tolerances(system, h);
             }
 
             let result = self.stepper.step(system, t, h, &self.y[..n], &self.tolerance, &mut self.stats);

@@ -13,6 +13,9 @@
 use crate::linear::Shortage;
 use crate::{EvalError, Stats, System};
 
+/// The finest relative tolerance that rounding leaves room for.
+pub(crate) const FINEST_RTOL: f64 = 1e-14;
+
 /// Tolerances in force, per component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tolerance {
@@ -34,6 +37,14 @@ impl Tolerance {
     pub fn new(rtol: f64, atol: Vec<f64>) -> Self {
         let bound = vec![f64::INFINITY; atol.len()];
         Tolerance { rtol, atol, bound }
+    }
+
+    /// Bounds at `y` for a stepper that [estimates its own error](Stepper::estimates_itself), O(h³) in a step: an eighth
+    /// of each halves the steps and leaves a quarter of what adds up. None is finer than the finest `rtol`, in units of y.
+    pub(crate) fn halve_steps(&mut self, y: &[f64]) {
+        for (bound, y) in self.bound.iter_mut().zip(y) {
+            *bound = bound.min((0.125 * *bound).max(FINEST_RTOL * y.abs()));
+        }
     }
 
     /// Tolerance of unknown i of this size.
@@ -117,6 +128,13 @@ pub trait Stepper {
     /// The estimate behaves like h^k with this k; `None` if there is no estimate.
     fn error_exponent(&self) -> Option<f64>;
 
+    /// Whether the estimate is the error of the solution itself, k = p + 1. Others estimate a solution of lower order than
+    /// the one they go on with, which is closer. With this one a step makes the error that is allowed, and where the
+    /// motion repeats itself (a bristle that rings) all errors have one sign and add up.
+    fn estimates_itself(&self) -> bool {
+        self.error_exponent().is_some_and(|k| k > self.order() as f64)
+    }
+
     /// Sets the active dimension and forgets whatever was remembered of earlier steps.
     fn restart(&mut self, n: usize);
 
@@ -172,5 +190,23 @@ pub(crate) fn check_finite(values: &[f64]) -> Result<(), Failure> {
     match values.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
         Some(component) => Err(Failure::NonFinite { component }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dopri5, GeneralizedAlpha, Radau5};
+
+    #[test]
+    fn only_an_estimate_of_the_solution_itself_halves_steps() {
+        assert!(GeneralizedAlpha::new(1, 0, 0.8).estimates_itself());
+        assert!(!Dopri5::new(1, 0).estimates_itself());
+        assert!(!Radau5::new(1, 0).estimates_itself());
+        let mut tolerance = Tolerance::new(1e-2, vec![1e-2; 4]);
+        tolerance.bound.copy_from_slice(&[f64::INFINITY, 8e-6, 2e-14, 1e-15]);
+        tolerance.halve_steps(&[1.0; 4]);
+        // none finer than 1e-14 of y, unless the system asked for it
+        assert_eq!(tolerance.bound, [f64::INFINITY, 1e-6, 1e-14, 1e-15]);
     }
 }

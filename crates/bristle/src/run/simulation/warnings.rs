@@ -2,11 +2,15 @@
 
 use super::Simulation;
 use crate::formulation::{NearJam, Stiff, UnconvergedLoad};
-use bristle_friction::FrictionLaw;
-use bristle_integrate::Stats;
+use bristle_friction::{FrictionLaw, Law};
+use bristle_integrate::{Method, Stats};
 
 /// Steps that stability holds down before it is worth a word.
 const MANY_STIFF: usize = 1000;
+
+/// Steps with undamped bristles before errors that add up are worth a word: 1e-6 of a deflection in each, the bound on
+/// a step, makes 1 %.
+const MANY_RINGING: usize = 10_000;
 
 impl Simulation {
     /// What was noticed in the scene when the simulation was made, such as a law that is not passive: the first of
@@ -18,7 +22,7 @@ impl Simulation {
     /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and
     /// bearings whose load had not settled when the rounds of a real-time step ended, each with the time it was first
     /// seen; an explicit stepper whose steps stability holds down, most of them; bristles that steps of a prescribed
-    /// length bend further than friction can.
+    /// length bend further than friction can; undamped bristles that ring under `GeneralizedAlpha`.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
         let near = self.run.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
@@ -42,6 +46,7 @@ impl Simulation {
             .chain(near)
             .chain(unconverged)
             .chain(self.overdeflected())
+            .chain(self.ringing())
             .chain(self.stiffness())
             .collect()
     }
@@ -54,6 +59,30 @@ impl Simulation {
             "the bristles of `{name}` are bent further than its friction can bend them, first at t = {t:?} s: steps are too \
              long for them, and friction is not to be trusted from there on; take shorter steps, step control by error, \
              or `RealTime`"
+        ))
+    }
+
+    /// Bristles with σ₁ = 0 under error control of `GeneralizedAlpha`: numerical damping decides how long they ring, and
+    /// the joint creeps in proportion. No tolerance of a step bounds what adds up.
+    fn ringing(&self) -> Option<String> {
+        let (options, n_steps) = (&self.solver.options, self.stats().n_accepted);
+        let is_damped_by_method = matches!(options.method, Method::GeneralizedAlpha { .. });
+        if !is_damped_by_method || !options.control.is_guarded() || n_steps < MANY_RINGING {
+            return None;
+        }
+        let is_undamped = |law: &Law| match law {
+            Law::Dahl(_) => true,
+            Law::LuGre(law) => law.sigma1 == 0.0,
+            Law::LuGre2(law) => law.lugre.sigma1 == 0.0,
+            Law::ElastoPlastic(law) => law.lugre.sigma1 == 0.0,
+            _ => false,
+        };
+        let compiled = self.compiled();
+        let name = compiled.contact_name(compiled.contacts.iter().position(|contact| is_undamped(&contact.law))?);
+        Some(format!(
+            "the bristles of `{name}` have no damping of their own (σ₁ = 0): where they ring, errors of `GeneralizedAlpha` \
+             add up over {n_steps} steps, and positions in pre-sliding and friction may be off by some per cent at any \
+             tolerance; take `Radau5`"
         ))
     }
 

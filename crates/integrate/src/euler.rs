@@ -6,7 +6,7 @@
 //!
 //! Order 1, stable for hλ in (−2, 0), linear interpolant. For comparison only.
 
-use crate::chord::{LinearInterpolant, order_one};
+use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::rk4::evaluate;
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};

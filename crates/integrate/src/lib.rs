@@ -13,7 +13,7 @@
 //! A system is its right-hand side; everything else has a default. A ball dropped from 1 m, until it hits the ground:
 //!
 //! ```
-//! use bristle_integrate::{Control, Driver, Error, Fired, Method, Options, Outcome, Restart, System, Trouble};
+//! use bristle_integrate::{Control, Driver, Error, FiredEvent, Method, Options, Outcome, Restart, System, EvalError};
 //!
 //! struct Ball;
 //!
@@ -21,18 +21,18 @@
 //!     fn dim(&self) -> usize {
 //!         2
 //!     }
-//!     fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), Trouble> {
+//!     fn rhs(&mut self, _t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
 //!         (dy[0], dy[1]) = (y[1], -9.81);
 //!         Ok(())
 //!     }
 //!     fn n_events(&self) -> usize {
 //!         1
 //!     }
-//!     fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), Trouble> {
+//!     fn events(&mut self, _t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
 //!         g[0] = y[0];
 //!         Ok(())
 //!     }
-//!     fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[Fired]) -> Result<Restart, Trouble> {
+//!     fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[FiredEvent]) -> Result<Restart, EvalError> {
 //!         Ok(Restart::terminate(2))
 //!     }
 //! }
@@ -59,7 +59,7 @@
 )]
 
 pub mod archive;
-mod chord;
+mod linear_interpolant;
 mod clock;
 pub mod control;
 pub mod driver;
@@ -99,7 +99,7 @@ pub use method::Method;
 pub use mixed_euler::MixedEuler;
 pub use options::Options;
 pub use output::{Sink, Trace};
-pub use own::SystemStep;
+pub use system_step::SystemStep;
 pub use radau3::Radau3;
 pub use radau5::Radau5;
 pub use rk4::Rk4;

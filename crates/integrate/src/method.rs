@@ -26,7 +26,7 @@ pub enum Method {
         #[cfg_attr(feature = "serde", serde(default = "spectral_radius"))]
         spectral_radius: f64,
     },
-    /// The system's own fixed step, [`System::own_step`].
+    /// The system's own fixed step, [`System::system_step`].
     RealTime,
     /// Explicit Euler, fixed or rule-driven steps, for comparison.
     Euler,

@@ -1,9 +1,9 @@
 //! The system's own fixed-step method, so that it can use the driver's loop, events and output.
 //!
-//! [`System::own_step`] makes the step; the interpolant is a straight line. An event is located on that line and landed on by a
+//! [`System::system_step`] makes the step; the interpolant is a straight line. An event is located on that line and landed on by a
 //! shorter step, as with any other stepper.
 
-use crate::chord::{LinearInterpolant, order_one};
+use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 

@@ -86,7 +86,7 @@ impl LinearInterpolant {
     }
 }
 
-/// The part of [`Stepper`](crate::Stepper) that every method with a [`Chord`] in its field `chord` has.
+/// The part of [`Stepper`](crate::Stepper) that every method with a [`LinearInterpolant`] in its field `chord` has.
 macro_rules! order_one {
     () => {
         fn order(&self) -> usize {

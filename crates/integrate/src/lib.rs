@@ -59,12 +59,12 @@
 )]
 
 pub mod archive;
-mod linear_interpolant;
 mod clock;
 pub mod control;
 pub mod driver;
 pub mod error;
 pub mod events;
+mod linear_interpolant;
 pub mod guide {
     #![doc = include_str!("../docs/which_stepper.md")]
 }
@@ -82,10 +82,10 @@ pub mod mixed_euler;
 mod newton;
 mod options;
 mod output;
-pub mod own;
 pub mod radau3;
 pub mod radau5;
 pub mod rk4;
+pub mod system_step;
 pub mod trapezoidal;
 
 pub use control::Control;
@@ -99,11 +99,11 @@ pub use method::Method;
 pub use mixed_euler::MixedEuler;
 pub use options::Options;
 pub use output::{Sink, Trace};
-pub use system_step::SystemStep;
 pub use radau3::Radau3;
 pub use radau5::Radau5;
 pub use rk4::Rk4;
 pub use stats::Stats;
 pub use stepper::{Attempt, Failure, Stepper, Tolerance};
 pub use system::{Direction, EvalError, FiredEvent, Form, Restart, Slip, Sparsity, System};
+pub use system_step::SystemStep;
 pub use trapezoidal::Trapezoidal;

@@ -9,8 +9,8 @@
 //! changes within a step, such as those of a bristle that begins to slide, is another matter: nothing is iterated and nothing noticed.
 //! Linear interpolant. For comparison only.
 
-use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::linear::{Lu, Shortage};
+use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::newton::Linearised;
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};

@@ -11,8 +11,8 @@
 //! Order 1; stable however stiff z is by itself, but not where stiffness comes from x and z together. Linear interpolant. For
 //! comparison only.
 
-use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::linear::{Lu, Shortage};
+use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::newton::{Iteration, Linearised};
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};

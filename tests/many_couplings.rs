@@ -82,7 +82,7 @@ fn couplings(rng: &mut Pcg64, n: usize, m: usize, is_row: bool) -> Rows {
 fn scene(seed: u64, n: usize, is_chain: bool, state: [&[f64]; 2], friction: &[f64], couplings: &str) -> Simulation {
     let mut rng = Pcg64::seed_from_u64(seed);
     let (mut links, mut joints) = (String::new(), String::new());
-    for k in 0..n {
+    for (k, (q, v)) in state[0].iter().zip(state[1]).enumerate().take(n) {
         let [ix, iy, iz] = [0; 3].map(|_| rng.random_range(0.5..0.9));
         links += &format!(
             "Link(name: \"l{k:03}\", mass: 0.3, center_of_mass: (0.03, {:?}, 0.01), inertia: Diagonal({ix:?}, {iy:?}, {iz:?})), ",
@@ -98,7 +98,7 @@ fn scene(seed: u64, n: usize, is_chain: bool, state: [&[f64]; 2], friction: &[f6
         joints += &format!(
             "Joint(name: \"j{k:03}\", parent: \"{parent}\", child: \"l{k:03}\", kind: Revolute(axis: {axis}), {dry}position: {:?}, \
              velocity: {:?}, placement: Placement(translation: (0.05, 0, 0))), ",
-            state[0][k], state[1][k]
+            q, v
         );
     }
     let text = format!("Scene(links: [{links}], joints: [{joints}], couplings: [{couplings}])");
@@ -231,7 +231,7 @@ fn joints_at_rest_start_as_gauss_has_it() {
                 a => levels[k] * a.signum() * d[k],
             };
             let terms: Vec<f64> = (0..n).flat_map(|k| [slope[k] * d[k], change(k)]).collect();
-            let size: f64 = terms.iter().map(|term| term.abs()).sum::<f64>() + (&sizes).dot(&d.abs());
+            let size: f64 = terms.iter().map(|term| term.abs()).sum::<f64>() + sizes.dot(&d.abs());
             assert!(terms.iter().sum::<f64>() >= -1e-9 * size, "{n} joints, direction {k}: {terms:?}");
         }
     }
@@ -246,7 +246,7 @@ fn clutch_among_a_hundred_gears_acts_as_between_two_rotors() {
     let (mut links, mut joints, mut rows) =
         (String::new(), String::new(), Rows { rows: Vec::new(), text: String::new() });
     let mut inertia = [0.0; 2];
-    for train in 0..2 {
+    for (train, inertia) in inertia.iter_mut().enumerate() {
         let mut ratio = 1.0;
         for k in 50 * train..50 * (train + 1) {
             let own = rng.random_range(0.01..0.05);
@@ -260,7 +260,7 @@ fn clutch_among_a_hundred_gears_acts_as_between_two_rotors() {
                 }
                 ratio *= if k % 3 == 1 { 1.0 / c } else { c };
             }
-            inertia[train] += ratio * ratio * own;
+            *inertia += ratio * ratio * own;
             links += &format!("Link(name: \"l{k:03}\", mass: 1, inertia: Diagonal(1, 1, {own:?})), ");
             let driven = if k == 0 { format!("drive: Effort(Ramp(rate: {rate:?})), ") } else { String::new() };
             let velocity = if train == 0 { slip * ratio } else { 0.0 };

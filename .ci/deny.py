@@ -12,8 +12,6 @@ import subprocess
 import sys
 import tomllib
 
-# the registry that is allowed where deny.toml names none, as in cargo deny
-CRATES_IO = "https://github.com/rust-lang/crates.io-index"
 PLATFORMS = ["x86_64-unknown-linux-gnu", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"]
 root = pathlib.Path(__file__).parent.parent
 rules = tomllib.loads((root / "deny.toml").read_text())
@@ -52,8 +50,10 @@ for name, found in sorted(versions.items()):
         problems.append(f"{name}: versions {', '.join(sorted(found))}")
 problems += [f"{name}: skipped in deny.toml, and there is one version" for name in skipped if len(versions[name]) < 2]
 
-# our own, or from the registry
-registries = {f"registry+{url}" for url in rules["sources"].get("allow-registry", [CRATES_IO])}
+# our own, or from one registry: cargo's default, as Cargo.lock has it, unless deny.toml names others
+sources = [package["source"] for package in packages if package["source"] is not None]
+default = {max(set(sources), key=sources.count)} if sources else set()
+registries = {f"registry+{url}" for url in rules["sources"].get("allow-registry", [])} or default
 for package in packages:
     if package["source"] is not None and package["source"] not in registries:
         problems.append(f"{package['name']}: from {package['source']}")

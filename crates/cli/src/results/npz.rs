@@ -117,6 +117,9 @@ pub fn read(mut input: impl Read + Seek) -> Result<Results> {
             bail!("the arrays of the events differ in length");
         }
         for (((t, joint), from), to) in t.into_iter().zip(joint).zip(from).zip(to) {
+            if !t.is_finite() {
+                bail!("an event has the time {t}, which is not finite");
+            }
             results.events.push(ResultEvent { t, joint, from, to });
         }
     }

@@ -5,4 +5,5 @@ mod urdf {
     mod meaning;
     mod oracle;
     mod refusals;
+    mod repairs;
 }

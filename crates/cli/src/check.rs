@@ -27,6 +27,9 @@ pub struct Check {
     /// Write the scene, with what is put in its place, as a scene file
     #[arg(long, value_name = "FILE.ron")]
     save: Option<PathBuf>,
+    /// No notes and warnings
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     settings: Settings,
 }
@@ -65,9 +68,11 @@ impl Check {
     /// What is in a scene; its text if it is to be saved.
     fn check(&self, path: &Path) -> Result<Option<String>> {
         let import = self.settings.import(path)?;
-        import.lines.iter().for_each(|line| say!("{line}"));
         let scene = import.scene;
-        scene.warnings().iter().for_each(|warning| say!("{warning}"));
+        if !self.quiet {
+            import.notes.iter().for_each(|note| say!("{note}"));
+            scene.warnings().iter().for_each(|warning| say!("{warning}"));
+        }
         let sim = self.settings.simulation(&scene)?;
         let model = &sim.compiled().model;
         let (joints, freedom) = (count(model.n_joints(), "joint"), count(model.n_v, "degree"));

@@ -6,6 +6,7 @@
 //! evaluated has `{"error": …, "line": …}` in its place, and the others are answered all the same.
 
 use crate::Outcome;
+use crate::settings::assignment;
 use bristle::dynamics::Mechanics;
 use bristle::multibody::{JointKind, Model, neutral};
 use bristle::urdf::{self, FrictionFile, Options};
@@ -50,6 +51,9 @@ pub struct Dynamics {
     /// Refuse whatever of a robot is left over and bears on motion, limits included
     #[arg(long)]
     strict: bool,
+    /// Any value by its path, such as joints.elbow.damping=0.1; may be repeated
+    #[arg(long, value_name = "PATH=VALUE", value_parser = assignment, allow_hyphen_values = true)]
+    set: Vec<(String, String)>,
     /// No notes on what is left out
     #[arg(short, long)]
     quiet: bool,
@@ -96,12 +100,12 @@ impl Dynamics {
         let (model, with_friction, friction) = self.model()?;
         let said = |error: bristle::scene::SceneError| End::Refused(error.to_string());
         let friction = friction.map(FrictionFile::load).transpose().map_err(said)?;
-        let options = Options { floating: self.floating, strict: self.strict, friction, overrides: Vec::new() };
+        let options = Options { floating: self.floating, strict: self.strict, friction, overrides: self.set.clone() };
         let import = urdf::load_scene(model, &options).map_err(said)?;
         let refused = |error: bristle::Error| End::Refused(crate::run::message(&error, model));
         let mut mechanics = Mechanics::new(&import.scene, with_friction).map_err(refused)?;
         if !self.quiet {
-            import.lines.iter().for_each(|line| say!("{line}"));
+            import.notes.iter().for_each(|note| say!("{note}"));
             say_left_out(&import.scene, with_friction);
         }
 

@@ -1,6 +1,7 @@
-//! `bristle import`: a URDF robot as a RON scene, with a line for every joint that says what was understood.
+//! `bristle import`: a URDF robot as a RON scene, with notes on repairs and on what is not used.
 
 use crate::Outcome;
+use crate::settings::assignment;
 use crate::target;
 use bristle::scene::SceneError;
 use bristle::urdf::{self, FrictionFile, Import, Options};
@@ -18,7 +19,7 @@ A friction file gives laws and loads by joint; \"*\" is every other joint that m
   { \"elbow\": (friction: LuGre(sigma0: 1e4, sigma1: 50.0, coulomb: 0.5), load: Pin(radius: 0.02)) }
 
 --out writes the file under another name first and renames it when it is complete; it may not be the robot or the friction file.
-What was understood goes to standard error. Exit codes: 0 done, 1 the scene could not be written, 2 the input was refused.")]
+Notes go to standard error. Exit codes: 0 done, 1 the scene could not be written, 2 the input was refused.")]
 pub struct ImportRobot {
     /// URDF file
     #[arg(value_name = "ROBOT")]
@@ -35,7 +36,13 @@ pub struct ImportRobot {
     /// Refuse whatever is left over and bears on motion, limits included; shapes and looks are named, not refused
     #[arg(long)]
     strict: bool,
-    /// Do not say what was understood
+    /// Any value of the scene by its path, such as joints.elbow.armature=0.1; may be repeated
+    #[arg(long, value_name = "PATH=VALUE", value_parser = assignment, allow_hyphen_values = true)]
+    set: Vec<(String, String)>,
+    /// A line for every joint and link: how it was understood, its repairs, its unused parts
+    #[arg(short, long, conflicts_with = "quiet")]
+    verbose: bool,
+    /// No notes
     #[arg(short, long)]
     quiet: bool,
 }
@@ -47,7 +54,7 @@ impl ImportRobot {
             say!("error: {error:#}");
             return Outcome::Refused;
         }
-        let Import { scene, lines } = match self.read() {
+        let Import { scene, lines, notes } = match self.read() {
             Ok(import) => import,
             Err(error) => {
                 say!("{error}");
@@ -55,7 +62,11 @@ impl ImportRobot {
             }
         };
         if !self.quiet {
-            lines.iter().for_each(|line| say!("{line}"));
+            if self.verbose {
+                lines.iter().for_each(|line| say!("{line}"));
+            } else {
+                notes.iter().for_each(|note| say!("{note}"));
+            }
             scene.warnings().iter().for_each(|warning| say!("{warning}"));
         }
         let text = match scene.to_ron() {
@@ -80,7 +91,7 @@ impl ImportRobot {
 
     fn read(&self) -> Result<Import, SceneError> {
         let friction = self.friction.as_ref().map(FrictionFile::load).transpose()?;
-        let options = Options { floating: self.floating, strict: self.strict, friction, overrides: Vec::new() };
+        let options = Options { floating: self.floating, strict: self.strict, friction, overrides: self.set.clone() };
         urdf::load(&self.robot, &options)
     }
 }

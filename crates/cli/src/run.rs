@@ -14,7 +14,7 @@ use crate::summary::Summary;
 use crate::target;
 use anyhow::{Context, Result};
 use bristle::stream::CsvStream;
-use bristle::urdf::{Import, Understood};
+use bristle::urdf::Import;
 use bristle::{Error, Scene, Simulation};
 use bristle_plot::format::count;
 use clap::Args;
@@ -84,8 +84,8 @@ pub struct Run {
 /// A run that is ready to go.
 struct Ready {
     scene: Scene,
-    /// What was understood of a robot.
-    lines: Vec<Understood>,
+    /// A robot in a few lines.
+    notes: Vec<String>,
     sim: Simulation,
     names: Vec<String>,
     /// Results, and how they are written; `None` for standard output.
@@ -114,7 +114,7 @@ impl Run {
             }
         };
         if !self.quiet {
-            ready.lines.iter().for_each(|line| say!("{line}"));
+            ready.notes.iter().for_each(|note| say!("{note}"));
             ready.scene.warnings().iter().for_each(|warning| say!("{warning}\n"));
         }
         match self.simulate(ready, start) {
@@ -128,7 +128,7 @@ impl Run {
 
     /// Everything that can be refused is refused here: better now than after an hour.
     fn prepare(&self) -> Result<Ready> {
-        let Import { scene, lines } = self.settings.import(&self.scene)?;
+        let Import { scene, notes, .. } = self.settings.import(&self.scene)?;
         let sim = self.settings.simulation(&scene)?;
         let names = sim.recording().names().to_vec();
         let out = match &self.out {
@@ -145,7 +145,7 @@ impl Run {
         }
         let plot = plot.map(|path| plot::Format::of(&path).map(|format| (path, format))).transpose()?;
         report.as_deref().map_or(Ok(()), crate::report::check_name)?;
-        let ready = Ready { scene, lines, sim, names, out, plot, report };
+        let ready = Ready { scene, notes, sim, names, out, plot, report };
         anyhow::ensure!(
             !ready.keeps_rows() || numbers < MAX_KEPT as f64,
             "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they go to the file as \

@@ -53,7 +53,7 @@ pub struct Settings {
 }
 
 /// `path=value`, split.
-fn assignment(text: &str) -> Result<(String, String), String> {
+pub fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((path, value)) if !path.trim().is_empty() && !value.trim().is_empty() => {
             Ok((path.trim().to_owned(), value.trim().to_owned()))

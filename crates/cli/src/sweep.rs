@@ -191,7 +191,7 @@ impl Sweep {
     /// What was understood of a robot, and what the scene is warned of.
     fn say(&self, import: &Import) {
         if !self.quiet {
-            import.lines.iter().for_each(|line| say!("{line}"));
+            import.notes.iter().for_each(|note| say!("{note}"));
             import.scene.warnings().iter().for_each(|warning| say!("{warning}\n"));
         }
     }

@@ -9,8 +9,9 @@
 
 use crate::error::ModelError;
 use crate::joint::{JointKind, Kernel};
+use crate::principal_moments::{MomentDefect, moment_defect, principal_axes};
 use crate::spatial::{ArticulatedInertia, RigidInertia, Symmetric3, Transform};
-use nalgebra::{Isometry3, Matrix3, SymmetricEigen, Translation3, UnitQuaternion, Vector3};
+use nalgebra::{Isometry3, Matrix3, Translation3, UnitQuaternion, Vector3};
 use std::collections::HashMap;
 
 /// Position and orientation of one frame in another.
@@ -66,21 +67,17 @@ impl LinkInertia {
         if self.mass < 0.0 {
             return Some(format!("mass {} is negative", self.mass));
         }
-        // principal moments: none negative, none above the sum of the others (nine digits for rounded data)
-        let e = SymmetricEigen::new(I.to_matrix()).eigenvalues;
-        let (low, sum) = (e.min(), e.sum());
-        let slack = 1e-9 * sum.abs();
-        if low < -slack {
-            return Some(format!("a principal moment is negative ({low:e})"));
+        let moments = principal_axes(&I.to_matrix()).1;
+        match moment_defect(moments) {
+            Some(MomentDefect::Negative(low)) => return Some(format!("a principal moment is negative ({low:e})")),
+            Some(MomentDefect::Triangle { largest, others }) => {
+                return Some(format!(
+                    "the largest principal moment ({largest:e}) exceeds the sum of the other two ({others:e})"
+                ));
+            }
+            None => {}
         }
-        if 2.0 * e.max() > sum + slack {
-            return Some(format!(
-                "the largest principal moment ({:e}) exceeds the sum of the other two ({:e})",
-                e.max(),
-                sum - e.max()
-            ));
-        }
-        if self.mass == 0.0 && sum > 0.0 {
+        if self.mass == 0.0 && moments.iter().any(|&moment| moment > 0.0) {
             return Some("it has rotational inertia but no mass".into());
         }
         None

@@ -4,9 +4,13 @@
 //! {
 //!     "elbow": (friction: LuGre(sigma0: 1.0e4, sigma1: 50.0, coulomb: 0.5), load: Pin(radius: 0.02)),
 //!     "wrist": (friction: Coulomb(coulomb: 0.1, stiction: 0.15), damping: 0.01, armature: 0.002),
-//!     "*": (friction: Coulomb(coulomb: 0.3)),    // every other revolute and prismatic joint
+//!     "finger_*": (friction: Coulomb(coulomb: 0.01)),    // revolute and prismatic joints whose names begin so
+//!     "*": (friction: Coulomb(coulomb: 0.3)),            // every other revolute and prismatic joint
 //! }
 //! ```
+//!
+//! In a name `*` stands for any characters, or none. A joint takes the entry with its own name; else that of the first
+//! pattern in the file that fits; else that of `"*"`. A pattern that no joint takes is refused.
 //!
 //! The fields of an entry replace those of the machine's own file; fields that it leaves out stay. A load on a joint
 //! that ends up without friction is refused: it would do nothing. So is a load alone on a joint of a robot whose
@@ -24,7 +28,7 @@ use crate::scene::read::Reader;
 use crate::scene::span::{Source, Sources, Span};
 use crate::scene::syntax::{Field, Node, Value};
 
-/// The name that stands for every joint that moves and is not named itself.
+/// The pattern that fits every joint.
 const EVERY: &str = "*";
 
 /// The fields of an entry.
@@ -98,21 +102,31 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
                 refuse(entry.place, "a name cannot hold line ends or control characters".into(), String::new());
             }
             _ if !first => refuse(entry.place, format!("`{}` is given twice", entry.name), "keep one of them".into()),
-            _ if entry.name == EVERY => {}
             Some(&i) => of_joint[i] = Some(e),
+            None if entry.name.contains('*') => {}
             None => {
-                let help = if entry.name.contains('*') {
-                    "only `\"*\"` alone stands for joints, for every one that is not named".to_owned()
-                } else {
-                    did_you_mean(&entry.name, "the joints are", &known)
-                };
+                let help = did_you_mean(&entry.name, "the joints are", &known);
                 refuse(entry.place, format!("there is no joint `{}`", entry.name), help);
             }
         }
     }
-    if let Some(every) = entries.iter().position(|entry| entry.name == EVERY) {
-        for (slot, _) in of_joint.iter_mut().zip(moves).filter(|(slot, moves)| *moves && slot.is_none()) {
-            *slot = Some(every);
+    // patterns in the order of the file, the one for every joint last
+    let is_pattern = |name: &str| name.contains('*') && !index.contains_key(name);
+    let mut patterns: Vec<usize> = (0..entries.len()).filter(|&e| is_pattern(&entries[e].name)).collect();
+    patterns.sort_by_key(|&e| entries[e].name == EVERY);
+    for e in patterns {
+        let pattern = entries[e].name.as_str();
+        let mut is_used = pattern == EVERY;
+        for ((slot, name), _) in of_joint.iter_mut().zip(&names).zip(&moves).filter(|(_, moves)| **moves) {
+            if slot.is_none() && name.as_deref().is_some_and(|name| fits(pattern, name)) {
+                *slot = Some(e);
+                is_used = true;
+            }
+        }
+        if !is_used {
+            let reason = format!("no joint that moves takes `{pattern}`");
+            let help = "`*` stands for any characters; entries with a joint's own name and patterns above come first";
+            refuse(entries[e].place, reason, help.into());
         }
     }
 
@@ -159,6 +173,19 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
         }
     }
     Ok(given)
+}
+
+/// Whether a name is a pattern with each `*` replaced by some characters or none.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
+    let Some(last) = parts.next_back() else { return rest.is_empty() };
+    for part in parts {
+        // the earliest place leaves most to the parts after it
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at.saturating_add(part.len())..];
+    }
+    rest.ends_with(last)
 }
 
 /// The joints of a tree of values; none where it has no list of them.
@@ -226,4 +253,21 @@ fn in_words(key: &str, node: &Node, sources: &Sources) -> String {
 fn field_nodes(entry: &Node, said: &[(&str, &Node)], sources: &Sources) -> Vec<Field> {
     let Value::Fields { fields, .. } = &entry.value else { return Vec::new() };
     fields.iter().filter(|field| said.iter().any(|(key, _)| *key == sources.text(field.key))).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits;
+
+    #[test]
+    fn stars_stand_for_any_characters() {
+        for (pattern, name) in
+            [("a*", "a"), ("a*", "ab"), ("*_joint", "left_joint"), ("*a*a*", "banana"), ("a*a", "aa")]
+        {
+            assert!(fits(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("a*", "ba"), ("*_joint", "joint"), ("a*a", "a"), ("a*b*c", "acb"), ("*é", "e")] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
 }

@@ -6,17 +6,23 @@
 //! | `prismatic` | `Prismatic(axis)` |
 //! | `fixed` | `Fixed` |
 //! | `floating` | `Free` |
-//! | `planar` | refused |
+//! | `planar` | `Revolute(axis)`, and before it two `Prismatic` in the plane normal to the axis, see [`Joint::slides`] |
 
+use nalgebra::Vector3;
 use roxmltree::Node as Xml;
 
+use super::carried::Axis;
 use super::frame::Frame;
 use super::tree::{self, Words};
 use super::xml::{Findings, Text, child, short};
+use crate::scene::Placement;
 use crate::scene::span::Span;
 use crate::scene::syntax::Node;
 
-const TYPES: [&str; 6] = ["revolute", "continuous", "prismatic", "fixed", "floating", "planar"];
+pub(super) const TYPES: [&str; 6] = ["revolute", "continuous", "prismatic", "fixed", "floating", "planar"];
+
+/// How `<dynamics friction>` is understood.
+pub(super) const COULOMB: &str = ": Coulomb";
 
 const CHILDREN: [&str; 9] =
     ["parent", "child", "origin", "axis", "dynamics", "limit", "mimic", "safety_controller", "calibration"];
@@ -30,9 +36,14 @@ pub(super) struct Joint<'t> {
     pub place: Span,
     /// It has one coordinate.
     pub is_single: bool,
+    /// Where it is in its parent, and how it moves.
+    pub placement: Placement,
+    pub axis: Axis,
     /// Fields of the scene's joint, names of links included.
     pub fields: Vec<(&'static str, Node)>,
     pub mimic: Option<Mimic<'t>>,
+    /// Of a planar joint: two directions in its plane.
+    pub plane: Option<[[f64; 3]; 2]>,
     /// Index of its line in the report.
     pub line: usize,
 }
@@ -63,11 +74,7 @@ impl<'t> Joint<'t> {
             "prismatic" => ("N", "Prismatic"),
             "fixed" => ("", "Fixed"),
             "floating" => ("", "Free"),
-            "planar" => {
-                let help = "write two prismatic joints and a continuous one, with links without mass between";
-                found.problem(kind.place, format!("joint `{}`: planar joints are not supported", name.text), help);
-                return None;
-            }
+            "planar" => ("", "Revolute"),
             other => {
                 let help = found.suggest(other, &TYPES);
                 found.problem(kind.place, format!("unknown type of joint `{other}`"), help);
@@ -81,12 +88,15 @@ impl<'t> Joint<'t> {
             child: carried,
             place,
             is_single,
+            placement: Placement::default(),
+            axis: Axis::None,
             fields: vec![
                 ("name", tree::text(name.place, name.text)),
                 ("parent", tree::text(parent.place, parent.text)),
                 ("child", tree::text(carried.place, carried.text)),
             ],
             mimic: None,
+            plane: None,
             line: 0,
         };
         let mut meaning = kind.text.to_owned();
@@ -95,6 +105,7 @@ impl<'t> Joint<'t> {
         if let Some(origin) = child(xml, "origin") {
             let frame = Frame::read(found, origin)?;
             let place = found.tag(origin);
+            joint.placement = frame.placement;
             joint.fields.push(("placement", frame.node(words, place)));
         }
         joint.dynamics(found, words, xml, unit, &mut meaning)?;
@@ -117,12 +128,12 @@ impl<'t> Joint<'t> {
         if let Some(axis) = axis_xml {
             found.look_over(axis, &["xyz"], &[], &[], &[]);
         }
-        if !self.is_single {
+        if !self.is_single && variant != "Revolute" {
             if let Some(axis) = axis_xml {
                 if let Some(given) = found.attribute(axis, "xyz") {
                     found.numbers::<3>("axis", given)?;
                 }
-                found.set_aside(found.tag(axis), "`axis`");
+                found.set_aside(found.tag(axis), "axis", "`axis`", 1);
             }
             self.fields.push(("kind", words.variant(place, variant, Vec::new())));
             return Some(());
@@ -141,7 +152,13 @@ impl<'t> Joint<'t> {
             (axis, at) = (unit, given.place);
         }
         let [x, y, z] = axis;
-        let about = if variant == "Revolute" { "about" } else { "along" };
+        let (about, how) =
+            if variant == "Revolute" { ("about", Axis::Revolute(axis.into())) } else { ("along", Axis::Prismatic) };
+        if self.is_single {
+            self.axis = how;
+        } else {
+            self.plane = Some(plane(axis));
+        }
         *meaning += &format!(" {about} ({x}, {y}, {z})");
         let node = words.fields(place, variant, vec![("axis", tree::vector(at, axis))]);
         self.fields.push(("kind", node));
@@ -179,7 +196,7 @@ impl<'t> Joint<'t> {
                 *meaning += &format!(", damping {} {per}", short(x));
                 self.fields.push(("damping", tree::number(given.place, x)));
             } else {
-                *meaning += &format!(", friction {} {unit}: Coulomb", short(x));
+                *meaning += &format!(", friction {} {unit}{COULOMB}", short(x));
                 let level = tree::number(given.place, x);
                 let law = words.fields(given.place, "Coulomb", vec![("coulomb", level)]);
                 self.fields.push(("friction", law));
@@ -207,6 +224,50 @@ impl<'t> Joint<'t> {
         self.mimic = Some(Mimic { leader, multiplier, offset, place, multiplier_place, offset_place });
         Some(())
     }
+}
+
+impl Joint<'_> {
+    /// The two links without mass and the two prismatic joints between the parent of a planar joint and the revolute
+    /// joint that is left of it: `NAME_x` and `NAME_y`, joints and links alike. The placement goes to the first.
+    pub fn slides(&mut self, words: &mut Words) -> Option<[(Node, Node); 2]> {
+        let directions = self.plane?;
+        let place = self.place;
+        let names = ["x", "y"].map(|key| format!("{}_{key}", self.name.text));
+        let mut parent = tree::text(self.parent.place, self.parent.text);
+        let mut placement = take(&mut self.fields, "placement");
+        let slides = std::array::from_fn(|i| {
+            let link = vec![("name", tree::text(place, &names[i])), ("mass", tree::number(place, 0.0))];
+            let kind = words.fields(place, "Prismatic", vec![("axis", tree::vector(place, directions[i]))]);
+            let next = tree::text(place, &names[i]);
+            let mut joint = vec![
+                ("name", tree::text(self.name.place, &names[i])),
+                ("parent", std::mem::replace(&mut parent, next.clone())),
+                ("child", next),
+                ("kind", kind),
+            ];
+            joint.extend(placement.take().map(|placement| ("placement", placement)));
+            (words.fields(place, "Link", link), words.fields(place, "Joint", joint))
+        });
+        take(&mut self.fields, "parent");
+        self.fields.push(("parent", parent));
+        Some(slides)
+    }
+}
+
+/// Takes a field out.
+fn take(fields: &mut Vec<(&'static str, Node)>, key: &str) -> Option<Node> {
+    let at = fields.iter().position(|field| field.0 == key)?;
+    Some(fields.remove(at).1)
+}
+
+/// Two directions that with the axis, the last, form a right-handed frame: x and y for z.
+fn plane(axis: [f64; 3]) -> [[f64; 3]; 2] {
+    let n = Vector3::from(axis);
+    // the coordinate direction after the largest entry is farthest from parallel: x for an axis along z
+    let first = Vector3::ith((n.iamax().saturating_add(1)) % 3, 1.0);
+    #[expect(clippy::arithmetic_side_effects, reason = "vectors of f64")]
+    let u = (first - n * n.dot(&first)).normalize();
+    [u.into(), n.cross(&u).into()]
 }
 
 /// `<parent link="…">` and its twin.
@@ -259,9 +320,9 @@ fn limits(found: &mut Findings, xml: Xml) -> Option<()> {
         }
         let values = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
         if is_bounded || said.is_empty() {
-            found.unused_element(found.tag(node), element, format!("`{element}`{values}"));
+            found.unused_element(found.tag(node), element, format!("`{element}`{values}"), 1);
         } else {
-            found.set_aside(found.tag(node), format!("`{element}`{values}"));
+            found.set_aside(found.tag(node), element, format!("`{element}`{values}"), 1);
         }
     }
     Some(())

@@ -5,19 +5,30 @@
 //! ```text
 //! I_link = R I Rᵀ,        R = R(rpy)
 //! ```
+//!
+//! An inertia that no body has is replaced by the nearest one that a body has (`principal_moments` of `multibody`), and a
+//! mass of zero under a rotational inertia by tr I / (1 km)², which nothing notices; each is named.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
+use bristle_multibody::{MomentDefect, moment_defect, nearest_moments, principal_axes};
 use nalgebra::{Matrix3, Quaternion, UnitQuaternion};
 use roxmltree::Node as Xml;
 
+use super::carried::Moments;
 use super::frame::Frame;
 use super::tree::{self, Words};
-use super::xml::{Findings, Text, child, short};
+use super::xml::{Findings, Repair, Text, child, short};
 use crate::scene::syntax::Node;
 
 /// Other programs' business.
 const FOREIGN: [&str; 5] = ["visual", "collision", "material", "gazebo", "verbose"];
+
+/// What is said of a link without `inertial`.
+pub(super) const NO_INERTIAL: &str = "no `inertial`: without mass";
+
+/// Radius of gyration that a rotational inertia without mass is given, m: far larger than any robot.
+const GYRATION: f64 = 1000.0;
 
 /// Entries of an inertia that may be left out.
 const PRODUCTS: [&str; 3] = ["ixy", "ixz", "iyz"];
@@ -26,6 +37,7 @@ const PRODUCTS: [&str; 3] = ["ixy", "ixz", "iyz"];
 pub(super) struct Link<'t> {
     pub name: Text<'t>,
     pub mass: f64,
+    pub moments: Moments,
     pub node: Node,
 }
 
@@ -38,9 +50,10 @@ impl<'t> Link<'t> {
         let subject = format!("link `{}`", name.text);
         let mut fields = vec![("name", tree::text(name.place, name.text))];
         let Some(inertial) = child(xml, "inertial") else {
-            found.say(subject, "no `inertial`: without mass".into());
+            found.say(subject, NO_INERTIAL.into());
             fields.push(("mass", tree::number(place, 0.0)));
-            return Some(Link { name, mass: 0.0, node: words.fields(place, "Link", fields) });
+            let moments = Moments::zero();
+            return Some(Link { name, mass: 0.0, moments, node: words.fields(place, "Link", fields) });
         };
 
         found.look_over(inertial, &[], &["origin", "mass", "inertia"], &[], &[]);
@@ -52,8 +65,7 @@ impl<'t> Link<'t> {
         )?;
         found.look_over(mass_xml, &["value"], &[], &[], &[]);
         let given = found.required(mass_xml, "value")?;
-        let mass = found.number("mass", given)?;
-        fields.push(("mass", tree::number(given.place, mass)));
+        let mut mass = found.number("mass", given)?;
 
         let frame = match child(inertial, "origin") {
             Some(origin) => Some(Frame::read(found, origin)?),
@@ -63,19 +75,29 @@ impl<'t> Link<'t> {
             let place = found.attribute(origin, "xyz").map_or_else(|| found.tag(origin), |xyz| xyz.place);
             fields.push(("center_of_mass", tree::vector(place, frame.placement.translation)));
         }
-        fields.push(("inertia", inertia(found, words, inertia_xml, frame.as_ref())?));
+        let (I, node) = inertia(found, words, inertia_xml, frame.as_ref())?;
+        fields.push(("inertia", node));
+        if mass == 0.0 && I != Matrix3::zeros() {
+            mass = I.trace() / (GYRATION * GYRATION);
+            let what = format!("rotational inertia without mass: {mass:.1e} kg");
+            let help = "without `--strict` it is given a mass that nothing notices, and named";
+            found.repaired(given.place, Repair { what, group: "rotational inertia without mass: a small one" }, help);
+        }
+        fields.push(("mass", tree::number(given.place, mass)));
+        let c = frame.as_ref().map_or([0.0; 3], |frame| frame.placement.translation);
+        let moments = Moments::new(mass, c.into(), &I);
         let lacks: Vec<&str> = PRODUCTS.into_iter().filter(|key| inertia_xml.attribute(*key).is_none()).collect();
         if lacks.is_empty() {
             found.say_leftovers(subject, format!("mass {} kg", short(mass)));
         } else {
             found.say(subject, format!("mass {} kg; `{}` left out: 0", short(mass), lacks.join("`, `")));
         }
-        Some(Link { name, mass, node: words.fields(place, "Link", fields) })
+        Some(Link { name, mass, moments, node: words.fields(place, "Link", fields) })
     }
 }
 
 /// `<inertia>` in the axes of the link; products of inertia that are left out are 0.
-fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Frame>) -> Option<Node> {
+fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Frame>) -> Option<(Matrix3<f64>, Node)> {
     const ENTRIES: [(&str, usize, usize); 6] =
         [("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2)];
     found.look_over(xml, &ENTRIES.map(|entry| entry.0), &[], &[], &[]);
@@ -103,6 +125,30 @@ fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Fra
         found.problem(place, "in the axes of the link these moments are no longer finite", "");
         return None;
     }
+    if let Some((possible, repair)) = nearest(&I) {
+        I = possible;
+        found.repaired(place, repair, REPAIR_HELP);
+    }
     let entries = ENTRIES.iter().zip(places).map(|(&(key, r, c), place)| (key, tree::number(place, I[(r, c)])));
-    Some(words.fields(place, "Full", entries.collect()))
+    Some((I, words.fields(place, "Full", entries.collect())))
+}
+
+const REPAIR_HELP: &str = "without `--strict` the nearest inertia that a body has takes its place, and is named";
+
+/// The nearest inertia that a body has, and what was wrong; `None` if a body has the one given.
+#[expect(clippy::arithmetic_side_effects, reason = "matrices of f64")]
+fn nearest(I: &Matrix3<f64>) -> Option<(Matrix3<f64>, Repair)> {
+    let (axes, moments) = principal_axes(I);
+    let reason = match moment_defect(moments)? {
+        MomentDefect::Negative(low) => format!("principal moment {low:.3e} kg·m² is negative"),
+        MomentDefect::Triangle { largest, others } => {
+            format!("largest principal moment {largest:.3e} kg·m² exceeds the sum of the others, {others:.3e}")
+        }
+    };
+    let moments = nearest_moments(moments);
+    let possible = axes * Matrix3::from_diagonal(&moments.into()) * axes.transpose();
+    let possible = (possible + possible.transpose()) * 0.5;
+    let change = (possible - I).amax();
+    let what = format!("inertia: {reason}; the nearest that a body has differs by up to {change:.1e} kg·m²");
+    Some((possible, Repair { what, group: "inertia that no body has: the nearest one" }))
 }

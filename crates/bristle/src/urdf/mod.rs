@@ -39,7 +39,7 @@
 //! | the root link | held by a `Fixed` joint `world_to_NAME`, or a `Free` one with [`Options::floating`]; a root called `world` is the world |
 //! | `joint` `revolute`, `continuous`, `prismatic` | `Revolute`, `Prismatic`; the axis made unit, x if left out |
 //! | `joint` `fixed`, `floating` | `Fixed`, `Free` |
-//! | `joint` `planar` | refused |
+//! | `joint` `planar` | `Prismatic` `NAME_x` and `NAME_y` in its plane, then `Revolute` `NAME`, with links without mass between |
 //! | `origin` `xyz`, `rpy` (or `quat_xyzw`) | `placement` |
 //! | `dynamics` `damping` | `damping` |
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
@@ -57,14 +57,21 @@
 //! looks, the axis of a joint that has none and limits that are all infinite are named, strict or not. URDF demands a
 //! limit of every `revolute` and `prismatic` joint; `continuous` ones need none.
 //!
+//! Repaired, and named in [`Import::notes`]; refused with [`Options::strict`]:
+//!
+//! - an inertia that no body has: the nearest one that a body has;
+//! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
+//! - `mimic` of a joint that is not there or has no coordinate: left out;
+//! - a joint that carries no inertia: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the square of the
+//!   largest distance between two joints.
+//!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
-//! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops, inertias
-//! that no body has.
+//! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops.
 //!
 //! # Friction on a stock robot
 //!
-//! A [`FrictionFile`] gives laws and loads by joint name, so that the URDF stays as it is; `"*"` is every other joint
-//! that moves.
+//! A [`FrictionFile`] gives laws and loads by joint name, so that the URDF stays as it is; in
+//! a name `*` stands for any characters, and `"*"` is every other joint that moves.
 //!
 //! ```
 //! # let text = r#"<robot name="arm"><link name="base"/><link name="tip"><inertial><mass value="2"/>
@@ -82,10 +89,12 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+mod carried;
 mod frame;
 mod friction;
 mod joint;
 mod link;
+mod notes;
 mod robot;
 mod tree;
 mod xml;
@@ -96,9 +105,10 @@ use std::path::Path;
 
 use crate::scene::load::read_text;
 use crate::scene::origin::Document;
-use crate::scene::span::{Source, Sources, Span};
+use crate::scene::span::{Source, Sources};
 use crate::scene::{Position, Problem, Scene, SceneError};
 pub use friction::FrictionFile;
+use friction::Given;
 use tree::Words;
 use xml::Findings;
 
@@ -122,6 +132,8 @@ pub struct Import {
     pub scene: Scene,
     /// The meaning of each element of the file: the robot, links that are remarkable, every joint, the root.
     pub lines: Vec<Understood>,
+    /// The same in a few lines: the robot and its root, repairs, and counts of what is not used.
+    pub notes: Vec<String>,
 }
 
 /// The meaning of one element in the scene.
@@ -133,6 +145,19 @@ pub struct Understood {
     pub meaning: String,
     /// Its parts that are not in the scene.
     pub unused: Vec<Unused>,
+    /// Its parts that are in the scene with other values.
+    pub repaired: Vec<Repaired>,
+}
+
+/// Something that no machine can have, and was replaced; [`Options::strict`] refuses it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Repaired {
+    /// What was there and what took its place.
+    pub what: String,
+    /// The same without names and numbers, such as `` `mimic` of a joint that is not there: left out ``.
+    pub group: &'static str,
+    /// Its place.
+    pub position: Position,
 }
 
 /// Something that is not used.
@@ -140,6 +165,10 @@ pub struct Understood {
 pub struct Unused {
     /// Its name and value, such as `` `limit` (lower -1, upper 1) ``.
     pub what: String,
+    /// The same without values, such as `` `limit` ``.
+    pub group: String,
+    /// How many of them there are.
+    pub count: usize,
     /// Its place.
     pub position: Position,
     /// It is not understood, or bears on motion: [`Options::strict`] refuses it. Shapes and looks do not.
@@ -151,6 +180,9 @@ impl fmt::Display for Understood {
         write!(f, "{}: {}", self.subject, self.meaning)?;
         for (i, unused) in self.unused.iter().enumerate() {
             write!(f, "{}{}", if i == 0 { "; not used: " } else { ", " }, unused.what)?;
+        }
+        for (i, repaired) in self.repaired.iter().enumerate() {
+            write!(f, "{}{}", if i == 0 { "; repaired: " } else { ", " }, repaired.what)?;
         }
         Ok(())
     }
@@ -169,18 +201,25 @@ pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, Sc
     let root = robot::read(&mut found, &mut words, document.root_element(), options);
     let Findings { mut sources, mut problems, lines, .. } = found;
     if options.strict {
-        let leftovers = lines.iter().flat_map(|(line, places)| line.unused.iter().zip(places).map(move |l| (line, l)));
-        let matters = leftovers.filter(|(_, (unused, _))| unused.matters);
-        problems.extend(matters.map(|(line, left)| leftover(&sources, line, left)));
+        for line in &lines {
+            let Understood { subject, unused, repaired, .. } = &line.understood;
+            for (unused, (place, help)) in unused.iter().zip(&line.unused).filter(|(unused, _)| unused.matters) {
+                let reason = format!("{subject}: {} is not used", unused.what);
+                problems.push(Problem::at(&sources, *place, reason, *help));
+            }
+            for (repaired, (place, help)) in repaired.iter().zip(&line.repaired) {
+                problems.push(Problem::at(&sources, *place, format!("{subject}: {}", repaired.what), *help));
+            }
+        }
     }
     let Some(mut root) = root.filter(|_| problems.is_empty()) else {
         problems.sort_by_key(|problem| problem.position);
         return Err(SceneError { problems });
     };
     sources.0.push(words.into_source());
-    let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.0).collect();
-    let loads = put_friction(&mut root, &mut sources, options, &mut lines, true)?;
-    finish(Document { sources, root }, lines, loads, options)
+    let mut lines: Vec<Understood> = lines.into_iter().map(|line| line.understood).collect();
+    let (loads, given) = put_friction(&mut root, &mut sources, options, &mut lines, true)?;
+    finish(Document { sources, root }, lines, (loads, given), options)
 }
 
 /// Reads and checks a URDF file.
@@ -204,17 +243,8 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
     }
     let mut document = Document::read(&text, &file)?;
     let mut lines = Vec::new();
-    let loads = put_friction(&mut document.root, &mut document.sources, options, &mut lines, false)?;
-    finish(document, lines, loads, options)
-}
-
-fn leftover(
-    sources: &Sources,
-    line: &Understood,
-    (unused, (place, help)): (&Unused, &(Span, &'static str)),
-) -> Problem {
-    let reason = format!("{}: {} is not used", line.subject, unused.what);
-    Problem::at(sources, *place, reason, *help)
+    let (loads, given) = put_friction(&mut document.root, &mut document.sources, options, &mut lines, false)?;
+    finish(document, lines, (loads, given), options)
 }
 
 /// A load that a friction file puts on a joint.
@@ -226,7 +256,8 @@ struct Loaded {
     twisted: Option<Problem>,
 }
 
-/// Puts the friction file on the tree, and into the lines; which loads there are. In a scene a law is as it was
+/// Puts the friction file on the tree, and into the lines; which loads there are, and what
+/// it puts on which joint. In a scene a law is as it was
 /// written, whatever its load.
 fn put_friction(
     root: &mut crate::scene::syntax::Node,
@@ -234,16 +265,17 @@ fn put_friction(
     options: &Options,
     lines: &mut Vec<Understood>,
     is_urdf: bool,
-) -> Result<Vec<Loaded>, SceneError> {
-    let Some(file) = &options.friction else { return Ok(Vec::new()) };
+) -> Result<(Vec<Loaded>, Vec<Given>), SceneError> {
+    let Some(file) = &options.friction else { return Ok((Vec::new(), Vec::new())) };
     let mut loads = Vec::new();
+    let entries = friction::put(root, sources, file)?;
     let line_of: HashMap<String, usize> = lines.iter().enumerate().map(|(i, line)| (line.subject.clone(), i)).collect();
-    for given in friction::put(root, sources, file)? {
+    for given in &entries {
         let subject = format!("joint `{}`", given.joint);
         let more = format!("from {}: {}", file.file, given.what);
         match line_of.get(&subject) {
             Some(&i) => lines[i].meaning += &format!("; {more}"),
-            None => lines.push(Understood { subject, meaning: more, unused: Vec::new() }),
+            None => lines.push(Understood { subject, meaning: more, unused: Vec::new(), repaired: Vec::new() }),
         }
         if let Some(place) = given.load {
             let reason = format!("joint `{}` has no friction for this load to press on", given.joint);
@@ -260,17 +292,17 @@ fn put_friction(
                     leave `load` out";
                 Problem::at(sources, place, reason, help)
             });
-            loads.push(Loaded { joint: given.joint, idle, twisted });
+            loads.push(Loaded { joint: given.joint.clone(), idle, twisted });
         }
     }
-    Ok(loads)
+    Ok((loads, entries))
 }
 
 /// From the tree of values to a checked scene. What the friction file says of many joints is wrong once.
 fn finish(
     document: Document,
     lines: Vec<Understood>,
-    loads: Vec<Loaded>,
+    (loads, given): (Vec<Loaded>, Vec<Given>),
     options: &Options,
 ) -> Result<Import, SceneError> {
     let overrides: Vec<(&str, &str)> =
@@ -296,5 +328,6 @@ fn finish(
         problems.dedup_by_key(|problem| problem.position);
         return Err(SceneError { problems });
     }
-    Ok(Import { scene, lines })
+    let notes = notes::notes(&lines, &given, options.friction.as_ref().map_or("", |file| &file.file));
+    Ok(Import { scene, lines, notes })
 }

@@ -2,13 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use nalgebra::{Quaternion, UnitQuaternion};
 use roxmltree::Node as Xml;
 
 use super::Options;
+use super::carried::{Axis, Carrier, Moments, carried};
 use super::joint::Joint;
 use super::link::Link;
 use super::tree::{self, Words};
-use super::xml::{Findings, Text, children, short, xacro};
+use super::xml::{Findings, Repair, Text, children, short, xacro};
+use crate::scene::Placement;
 use crate::scene::span::Span;
 use crate::scene::syntax::Node;
 
@@ -58,7 +61,7 @@ pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &
     }
     if found.problems.is_empty() {
         robot.follow_mimics(found, words);
-        robot.say_weightless(found);
+        robot.support_massless(found);
         robot.into_scene(found, words, options)
     } else {
         None
@@ -99,15 +102,10 @@ impl<'t> Robot<'t> {
     /// Gears for the joints that follow others, and positions at which they fit while everything else is at 0.
     fn follow_mimics(&mut self, found: &mut Findings, words: &mut Words) {
         let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
-        let names: Vec<&str> = self.joints.iter().map(|joint| joint.name.text).collect();
+        self.leave_out_mimics(found, &index);
         let positions = self.positions_of_followers(&index);
         for (i, position) in positions.into_iter().enumerate() {
             let Some(mimic) = self.joints[i].mimic else { continue };
-            if !index.contains_key(mimic.leader.text) {
-                let help = found.suggest(mimic.leader.text, &names);
-                found.problem(mimic.leader.place, format!("there is no joint `{}`", mimic.leader.text), help);
-                continue;
-            }
             let position = match position {
                 Some(position) if position.is_finite() => position,
                 Some(_) => {
@@ -144,6 +142,35 @@ impl<'t> Robot<'t> {
         }
     }
 
+    /// Leaves out mimics that couple no two coordinates: of joints without one, or naming a joint that is not there.
+    fn leave_out_mimics(&mut self, found: &mut Findings, index: &HashMap<&str, usize>) {
+        const HELP: &str = "without `--strict` such a `mimic` is left out, and named";
+        for i in 0..self.joints.len() {
+            let Some(mimic) = self.joints[i].mimic else { continue };
+            let leader = mimic.leader.text;
+            let repair = match index.get(leader) {
+                None => {
+                    let names: Vec<&str> = self.joints.iter().map(|joint| joint.name.text).collect();
+                    let near = found.suggest(leader, &names);
+                    let what = format!("`mimic` of `{leader}`, which is not there: left out; {near}");
+                    Repair { what, group: "`mimic` of a joint that is not there: left out" }
+                }
+                Some(_) if !self.joints[i].is_single => Repair {
+                    what: format!("`mimic` of `{leader}` on a joint without a coordinate: left out"),
+                    group: "`mimic` on a joint without a coordinate: left out",
+                },
+                Some(&at) if !self.joints[at].is_single => Repair {
+                    what: format!("`mimic` of `{leader}`, which has no coordinate: left out"),
+                    group: "`mimic` of a joint without a coordinate: left out",
+                },
+                Some(_) => continue,
+            };
+            self.joints[i].mimic = None;
+            found.repaired(mimic.place, repair, HELP);
+            found.append(self.joints[i].line, "");
+        }
+    }
+
     /// Positions of joints that follow others, the last of which is at 0; `None` in a ring, and for those that follow
     /// one.
     ///
@@ -174,25 +201,80 @@ impl<'t> Robot<'t> {
         positions
     }
 
-    /// Says where nothing that a joint moves has mass.
-    fn say_weightless(&self, found: &mut Findings) {
-        let carrier: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.child.text, i)).collect();
-        // from every link with mass up to the base; the ways of earlier links need not be walked again
-        let mut loaded = vec![false; self.joints.len()];
-        for link in self.links.iter().filter(|link| link.mass > 0.0) {
-            let mut at = link.name.text;
-            while let Some(&i) = carrier.get(at) {
-                if std::mem::replace(&mut loaded[i], true) {
-                    break;
-                }
-                at = self.joints[i].parent.text;
+    /// Gives `armature` to joints that nothing else would resist: those that carry no inertia, unless a `mimic` couples
+    /// them to one that does.
+    ///
+    /// ```text
+    /// armature = 10⁻⁴ m L²  (revolute),   10⁻⁴ m  (prismatic)
+    /// ```
+    ///
+    /// m is the mass of the robot and L the largest distance between two joints: as much as a small drive would have, and
+    /// nothing that the rest of the robot notices.
+    fn support_massless(&mut self, found: &mut Findings) {
+        const SHARE: f64 = 1e-4;
+        // below this part of m L² an inertia is rounding
+        const ROUNDING: f64 = 1e-12;
+        let link: HashMap<&str, usize> = self.links.iter().enumerate().map(|(i, link)| (link.name.text, i)).collect();
+        let moments: Vec<Moments> = self.links.iter().map(|link| link.moments).collect();
+        let carriers = self.joints.iter().map(|joint| {
+            let [w, x, y, z] = joint.placement.rotation.quaternion();
+            Carrier {
+                parent: link[joint.parent.text],
+                child: link[joint.child.text],
+                p: joint.placement.translation.into(),
+                turn: UnitQuaternion::new_normalize(Quaternion::new(w, x, y, z)),
+                axis: joint.axis,
+            }
+        });
+        let carriers: Vec<Carrier> = carriers.collect();
+        let length2 = carriers.iter().map(|joint| joint.p.norm_squared()).fold(0.0, f64::max);
+        let (inertia, whole) = carried(&moments, &carriers);
+        let unit = |axis: Axis| whole.m * if matches!(axis, Axis::Revolute(_)) { length2 } else { 1.0 };
+        let resists: Vec<bool> =
+            self.joints.iter().zip(inertia).map(|(joint, inertia)| inertia > ROUNDING * unit(joint.axis)).collect();
+        let resists = self.with_leaders(resists);
+        for (joint, resists) in self.joints.iter_mut().zip(resists) {
+            if resists || !joint.is_single {
+                continue;
+            }
+            let armature = SHARE * unit(joint.axis);
+            if armature <= 0.0 {
+                found.append(joint.line, ", carries no inertia: it cannot be moved without `armature`");
+                continue;
+            }
+            joint.fields.push(("armature", tree::number(joint.place, armature)));
+            let dimension = if matches!(joint.axis, Axis::Revolute(_)) { "kg·m²" } else { "kg" };
+            let repair = Repair {
+                what: format!("carries no inertia: armature {armature:.1e} {dimension}"),
+                group: "joint that carries no inertia: armature",
+            };
+            found.repaired(joint.place, repair, "without `--strict` it is given `armature`, and named");
+            found.append(joint.line, "");
+        }
+    }
+
+    /// Of every joint: whether it or one that a `mimic` couples it to is one of these.
+    fn with_leaders(&self, given: Vec<bool>) -> Vec<bool> {
+        let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
+        let mut group: Vec<usize> = (0..self.joints.len()).collect();
+        fn first(group: &mut [usize], mut i: usize) -> usize {
+            while group[i] != i {
+                group[i] = group[group[i]];
+                i = group[i];
+            }
+            i
+        }
+        for (i, joint) in self.joints.iter().enumerate() {
+            if let Some(&leader) = joint.mimic.and_then(|mimic| index.get(mimic.leader.text)) {
+                let (a, b) = (first(&mut group, i), first(&mut group, leader));
+                group[a] = b;
             }
         }
-        for (joint, loaded) in self.joints.iter().zip(loaded) {
-            if joint.is_single && !loaded {
-                found.append(joint.line, ", carries no mass: it cannot be moved without `armature`");
-            }
+        let mut of_group = vec![false; given.len()];
+        for (i, given) in given.into_iter().enumerate() {
+            of_group[first(&mut group, i)] |= given;
         }
+        (0..of_group.len()).map(|i| of_group[first(&mut group, i)]).collect()
     }
 
     /// The link that no joint carries. A robot without one has a loop, which the checks of scenes will show.
@@ -232,8 +314,15 @@ impl<'t> Robot<'t> {
             self.hold(found, words, root, options.floating)?;
         }
         let place = self.place;
-        let links: Vec<Node> = self.links.into_iter().map(|link| link.node).collect();
-        let joints = self.joints.into_iter().map(|joint| words.fields(joint.place, "Joint", joint.fields)).collect();
+        let mut links: Vec<Node> = self.links.into_iter().map(|link| link.node).collect();
+        let mut joints = Vec::new();
+        for mut joint in self.joints {
+            for (link, slide) in joint.slides(words).into_iter().flatten() {
+                links.push(link);
+                joints.push(slide);
+            }
+            joints.push(words.fields(joint.place, "Joint", joint.fields));
+        }
         let mut fields = Vec::new();
         if let Some(name) = self.name {
             fields.push(("name", tree::text(name.place, name.text)));
@@ -277,8 +366,22 @@ impl<'t> Robot<'t> {
         ];
         let name = Text { text: name, place };
         let line = found.lines.len().saturating_sub(1);
-        self.joints
-            .insert(0, Joint { name, parent: name, child: name, place, is_single: false, fields, mimic: None, line });
+        self.joints.insert(
+            0,
+            Joint {
+                name,
+                parent: name,
+                child: name,
+                place,
+                is_single: false,
+                placement: Placement::default(),
+                axis: Axis::None,
+                fields,
+                mimic: None,
+                plane: None,
+                line,
+            },
+        );
         Some(())
     }
 }

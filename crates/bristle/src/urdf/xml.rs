@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use roxmltree::{Attribute, Document, Node, ParsingOptions};
 
-use super::{Understood, Unused};
+use super::{Repaired, Understood, Unused};
 use crate::scene::error::{MAX_PROBLEMS, Problem, SceneError, closest, did_you_mean};
 use crate::scene::load::{MAX_BYTES, too_large};
 use crate::scene::span::{Source, Sources, Span};
@@ -201,20 +201,37 @@ pub(super) struct Text<'t> {
     pub place: Span,
 }
 
+/// Something of a file that was replaced.
+pub(super) struct Repair {
+    /// What was there, and what took its place.
+    pub what: String,
+    /// The same without names and numbers, to count repairs by.
+    pub group: &'static str,
+}
+
 /// Results of reading a robot.
 pub(super) struct Findings {
     /// The text is source 0.
     pub sources: Sources,
     pub problems: Vec<Problem>,
     /// Unused parts of the element being read, with advice where they matter.
-    left: Vec<(Span, String, Option<&'static str>)>,
-    /// The elements that were understood; the place of each unused part, and advice for it.
-    pub lines: Vec<(Understood, Vec<(Span, &'static str)>)>,
+    left: Vec<(Span, Unused, &'static str)>,
+    /// Repaired parts of the element being read, with advice.
+    mended: Vec<(Span, Repaired, &'static str)>,
+    /// The elements that were understood; places of unused and of repaired parts, and advice for them.
+    pub lines: Vec<Line>,
+}
+
+/// An element that was understood, with places and advice for its unused and its repaired parts.
+pub(super) struct Line {
+    pub understood: Understood,
+    pub unused: Vec<(Span, &'static str)>,
+    pub repaired: Vec<(Span, &'static str)>,
 }
 
 impl Findings {
     pub fn new(sources: Sources) -> Self {
-        Self { sources, problems: Vec::new(), left: Vec::new(), lines: Vec::new() }
+        Self { sources, problems: Vec::new(), left: Vec::new(), mended: Vec::new(), lines: Vec::new() }
     }
 
     pub fn problem(&mut self, place: Span, reason: impl Into<String>, help: impl Into<String>) {
@@ -230,44 +247,57 @@ impl Findings {
 
     /// Something of the element being read is not understood, or bears on motion.
     pub fn unused(&mut self, place: Span, what: impl Into<String>) {
-        self.unused_element(place, "", what);
+        let what = what.into();
+        self.leave(place, what.clone(), (what, 1), Some(help_for("")));
     }
 
-    /// The same of a whole element.
-    pub fn unused_element(&mut self, place: Span, element: &str, what: impl Into<String>) {
-        self.left.push((place, what.into(), Some(help_for(element))));
+    /// The same of whole elements of one name.
+    pub fn unused_element(&mut self, place: Span, element: &str, what: impl Into<String>, count: usize) {
+        self.leave(place, what.into(), (format!("`{element}`"), count), Some(help_for(element)));
     }
 
     /// Something of the element being read is known and does not bear on motion.
-    pub fn set_aside(&mut self, place: Span, what: impl Into<String>) {
-        self.left.push((place, what.into(), None));
+    pub fn set_aside(&mut self, place: Span, element: &str, what: impl Into<String>, count: usize) {
+        self.leave(place, what.into(), (format!("`{element}`"), count), None);
     }
 
-    /// Add a line for the element that was read, with its unused parts. Returns the index of the line.
+    fn leave(&mut self, place: Span, what: String, (group, count): (String, usize), help: Option<&'static str>) {
+        let position = self.sources.0[0].position(place.start as usize);
+        self.left.push((place, Unused { what, group, count, position, matters: help.is_some() }, help.unwrap_or("")));
+    }
+
+    /// Something of the element being read was replaced.
+    pub fn repaired(&mut self, place: Span, repair: Repair, help: &'static str) {
+        let position = self.sources.0[0].position(place.start as usize);
+        self.mended.push((place, Repaired { what: repair.what, group: repair.group, position }, help));
+    }
+
+    /// Add a line for the element that was read, with its unused and repaired parts. Returns the index of the line.
     pub fn say(&mut self, subject: String, meaning: String) -> usize {
-        let position = |span: &Span| self.sources.0[0].position(span.start as usize);
-        let left = std::mem::take(&mut self.left);
-        let (places, unused) = left
-            .into_iter()
-            .map(|(span, what, help)| {
-                let unused = Unused { what, position: position(&span), matters: help.is_some() };
-                ((span, help.unwrap_or_default()), unused)
-            })
-            .unzip();
-        self.lines.push((Understood { subject, meaning, unused }, places));
-        self.lines.len().saturating_sub(1)
+        let line = self.lines.len();
+        let understood = Understood { subject, meaning, unused: Vec::new(), repaired: Vec::new() };
+        self.lines.push(Line { understood, unused: Vec::new(), repaired: Vec::new() });
+        self.append(line, "");
+        line
     }
 
     /// Say more in a line.
     pub fn append(&mut self, line: usize, more: &str) {
-        if let Some((line, _)) = self.lines.get_mut(line) {
-            line.meaning += more;
+        let Some(line) = self.lines.get_mut(line) else { return };
+        line.understood.meaning += more;
+        for (place, unused, help) in self.left.drain(..) {
+            line.understood.unused.push(unused);
+            line.unused.push((place, help));
+        }
+        for (place, repaired, help) in self.mended.drain(..) {
+            line.understood.repaired.push(repaired);
+            line.repaired.push((place, help));
         }
     }
 
     /// Say it only where something was left over.
     pub fn say_leftovers(&mut self, subject: String, meaning: String) {
-        if !self.left.is_empty() {
+        if !self.left.is_empty() || !self.mended.is_empty() {
             self.say(subject, meaning);
         }
     }
@@ -449,15 +479,15 @@ impl Findings {
             .map(|group| group.1)
             .collect();
         if let Some(&place) = more.first() {
-            self.unused_element(place, "", format!("{} more elements in `{owner}`", more.len()));
+            self.unused(place, format!("{} more elements in `{owner}`", more.len()));
         }
         for (name, place, count) in skipped {
             let what = if count == 1 { "" } else { &format!("{count} × ") };
             let what = format!("{what}`{}`", shortened(name));
             if foreign.contains(&name) && LOOKS.contains(&name) {
-                self.set_aside(place, what)
+                self.set_aside(place, name, what, count)
             } else {
-                self.unused_element(place, name, what)
+                self.unused_element(place, name, what, count)
             }
         }
     }

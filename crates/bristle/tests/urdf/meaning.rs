@@ -32,7 +32,7 @@ fn every_element_is_understood_or_named() {
             "joint `finger`: prismatic along (1, 0, 0), `arm` to `left`, friction 2 N: Coulomb; not used: `limit` (effort 1, velocity 1)",
             "joint `follower`: prismatic along (1, 0, 0), `arm` to `right`, mimics `finger`: -2 · q + 0.01 (gear `follower_mimic`)",
             "joint `second_follower`: continuous about (1, 0, 0), `right` to `tool`, mimics `follower`: 3 · q + 0.5 \
-             (gear `second_follower_mimic`), carries no mass: it cannot be moved without `armature`",
+             (gear `second_follower_mimic`)",
             "root `base`: fixed to the world, joint `world_to_base`",
         ]
     );

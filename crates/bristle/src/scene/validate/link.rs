@@ -1,12 +1,10 @@
 //! Links: mass, centre of mass, and an inertia that a body can have.
 
+use bristle_multibody::{MomentDefect, moment_defect, principal_axes};
 use nalgebra::Matrix3;
 
 use super::{At, Check, Must, rounded};
 use crate::scene::{Inertia, Link};
-
-/// Principal moments may break their inequalities by this part of their sum: data are rounded.
-const INERTIA_SLACK: f64 = 1e-9;
 
 impl Check<'_> {
     pub(super) fn links(&mut self) {
@@ -40,39 +38,39 @@ impl Check<'_> {
             return;
         }
 
-        // principal moments, scaled by the largest entry so that nothing overflows
         let rows = link.inertia.matrix();
-        let scale = rows.iter().flatten().fold(0.0_f64, |m, x| m.max(x.abs()));
-        if scale == 0.0 {
+        if rows == [[0.0; 3]; 3] {
             return;
         }
-        let mut moments = match link.inertia {
-            Inertia::Diagonal(x, y, z) => [x / scale, y / scale, z / scale],
-            Inertia::Full { .. } => (Matrix3::from_fn(|r, c| rows[r][c] / scale)).symmetric_eigenvalues().into(),
+        let moments = match link.inertia {
+            Inertia::Diagonal(x, y, z) => [x, y, z],
+            Inertia::Full { .. } => principal_axes(&Matrix3::from_fn(|r, c| rows[r][c])).1,
         };
-        moments.sort_by(f64::total_cmp);
-        let [a, b, c] = moments;
-        let slack = INERTIA_SLACK * (a + b + c).abs();
-        let (low, rest, high) = (a * scale, (a + b) * scale, c * scale);
-        if a < -slack {
-            let reason =
-                format!("the inertia of `{}` has a negative principal moment, {} kg·m²", link.name, rounded(low));
-            self.report_alone(
-                inertia,
-                reason,
-                "moments of inertia are 0 or more; a large product of inertia also does this",
-            );
-        } else if c > a + b + slack {
-            let reason = format!(
-                "no body has the inertia of `{}`: its largest principal moment, {}, exceeds the sum of the others, {}",
-                link.name,
-                rounded(high),
-                rounded(rest)
-            );
-            self.report_alone(inertia, reason, "is it about the centre of mass, and in kg·m²?");
-        } else if heavy && link.mass == 0.0 {
-            let reason = format!("`{}` has rotational inertia but no mass", link.name);
-            self.report(inertia, reason, "give it a `mass`; a rotor without one is `armature` on its joint");
+        match moment_defect(moments) {
+            Some(MomentDefect::Negative(low)) => {
+                let reason =
+                    format!("the inertia of `{}` has a negative principal moment, {} kg·m²", link.name, rounded(low));
+                self.report_alone(
+                    inertia,
+                    reason,
+                    "moments of inertia are 0 or more; a large product of inertia also does this",
+                );
+            }
+            Some(MomentDefect::Triangle { largest, others }) => {
+                let reason = format!(
+                    "no body has the inertia of `{}`: its largest principal moment, {}, exceeds the sum of the \
+                     others, {}",
+                    link.name,
+                    rounded(largest),
+                    rounded(others)
+                );
+                self.report_alone(inertia, reason, "is it about the centre of mass, and in kg·m²?");
+            }
+            None if heavy && link.mass == 0.0 => {
+                let reason = format!("`{}` has rotational inertia but no mass", link.name);
+                self.report(inertia, reason, "give it a `mass`; a rotor without one is `armature` on its joint");
+            }
+            None => {}
         }
     }
 }

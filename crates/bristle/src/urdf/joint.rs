@@ -11,7 +11,7 @@
 use nalgebra::Vector3;
 use roxmltree::Node as Xml;
 
-use super::carried::Axis;
+use super::felt::Axis;
 use super::frame::Frame;
 use super::tree::{self, Words};
 use super::xml::{Findings, Text, child, short};
@@ -89,7 +89,7 @@ impl<'t> Joint<'t> {
             place,
             is_single,
             placement: Placement::default(),
-            axis: Axis::None,
+            axis: if kind.text == "floating" || kind.text == "planar" { Axis::Free } else { Axis::None },
             fields: vec![
                 ("name", tree::text(name.place, name.text)),
                 ("parent", tree::text(parent.place, parent.text)),
@@ -152,8 +152,11 @@ impl<'t> Joint<'t> {
             (axis, at) = (unit, given.place);
         }
         let [x, y, z] = axis;
-        let (about, how) =
-            if variant == "Revolute" { ("about", Axis::Revolute(axis.into())) } else { ("along", Axis::Prismatic) };
+        let (about, how) = if variant == "Revolute" {
+            ("about", Axis::Revolute(axis.into()))
+        } else {
+            ("along", Axis::Prismatic(axis.into()))
+        };
         if self.is_single {
             self.axis = how;
         } else {

@@ -12,10 +12,10 @@
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use bristle_multibody::{MomentDefect, moment_defect, nearest_moments, principal_axes};
-use nalgebra::{Matrix3, Quaternion, UnitQuaternion};
+use nalgebra::{Matrix3, Matrix6, Quaternion, UnitQuaternion};
 use roxmltree::Node as Xml;
 
-use super::carried::Moments;
+use super::felt::spatial;
 use super::frame::Frame;
 use super::tree::{self, Words};
 use super::xml::{Findings, Repair, Text, child, short};
@@ -37,7 +37,8 @@ const PRODUCTS: [&str; 3] = ["ixy", "ixz", "iyz"];
 pub(super) struct Link<'t> {
     pub name: Text<'t>,
     pub mass: f64,
-    pub moments: Moments,
+    /// Spatial inertia.
+    pub spatial: Matrix6<f64>,
     pub node: Node,
 }
 
@@ -52,8 +53,8 @@ impl<'t> Link<'t> {
         let Some(inertial) = child(xml, "inertial") else {
             found.say(subject, NO_INERTIAL.into());
             fields.push(("mass", tree::number(place, 0.0)));
-            let moments = Moments::zero();
-            return Some(Link { name, mass: 0.0, moments, node: words.fields(place, "Link", fields) });
+            let spatial = Matrix6::zeros();
+            return Some(Link { name, mass: 0.0, spatial, node: words.fields(place, "Link", fields) });
         };
 
         found.look_over(inertial, &[], &["origin", "mass", "inertia"], &[], &[]);
@@ -85,14 +86,14 @@ impl<'t> Link<'t> {
         }
         fields.push(("mass", tree::number(given.place, mass)));
         let c = frame.as_ref().map_or([0.0; 3], |frame| frame.placement.translation);
-        let moments = Moments::new(mass, c.into(), &I);
+        let spatial = spatial(mass, c.into(), &I);
         let lacks: Vec<&str> = PRODUCTS.into_iter().filter(|key| inertia_xml.attribute(*key).is_none()).collect();
         if lacks.is_empty() {
             found.say_leftovers(subject, format!("mass {} kg", short(mass)));
         } else {
             found.say(subject, format!("mass {} kg; `{}` left out: 0", short(mass), lacks.join("`, `")));
         }
-        Some(Link { name, mass, moments, node: words.fields(place, "Link", fields) })
+        Some(Link { name, mass, spatial, node: words.fields(place, "Link", fields) })
     }
 }
 

@@ -62,7 +62,7 @@
 //! - an inertia that no body has: the nearest one that a body has;
 //! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
 //! - `mimic` of a joint that is not there or has no coordinate: left out;
-//! - a joint that carries no inertia: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the square of the
+//! - a joint that feels no inertia: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the square of the
 //!   largest distance between two joints.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
@@ -89,7 +89,7 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-mod carried;
+mod felt;
 mod frame;
 mod friction;
 mod joint;

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use nalgebra::{Quaternion, UnitQuaternion};
+use nalgebra::{Matrix6, Quaternion, UnitQuaternion, Vector3};
 use roxmltree::Node as Xml;
 
 use super::Options;
-use super::carried::{Axis, Carrier, Moments, carried};
+use super::felt::{Axis, Carrier, felt};
 use super::joint::Joint;
 use super::link::Link;
 use super::tree::{self, Words};
@@ -201,7 +201,7 @@ impl<'t> Robot<'t> {
         positions
     }
 
-    /// Gives `armature` to joints that nothing else would resist: those that carry no inertia, unless a `mimic` couples
+    /// Gives `armature` to joints that nothing else would resist: those that feel no inertia, unless a `mimic` couples
     /// them to one that does.
     ///
     /// ```text
@@ -215,7 +215,11 @@ impl<'t> Robot<'t> {
         // below this part of m L² an inertia is rounding
         const ROUNDING: f64 = 1e-12;
         let link: HashMap<&str, usize> = self.links.iter().enumerate().map(|(i, link)| (link.name.text, i)).collect();
-        let moments: Vec<Moments> = self.links.iter().map(|link| link.moments).collect();
+        let spatial: Vec<Matrix6<f64>> = self.links.iter().map(|link| link.spatial).collect();
+        let mass: f64 = self.links.iter().map(|link| link.mass).sum();
+        let square = |joint: &Joint| Vector3::from(joint.placement.translation).norm_squared();
+        let length2 = self.joints.iter().map(square).fold(0.0, f64::max);
+        let unit = |axis: Axis| mass * if matches!(axis, Axis::Revolute(_)) { length2 } else { 1.0 };
         let carriers = self.joints.iter().map(|joint| {
             let [w, x, y, z] = joint.placement.rotation.quaternion();
             Carrier {
@@ -224,14 +228,12 @@ impl<'t> Robot<'t> {
                 p: joint.placement.translation.into(),
                 turn: UnitQuaternion::new_normalize(Quaternion::new(w, x, y, z)),
                 axis: joint.axis,
+                armature: [ROUNDING, SHARE].map(|part| part * unit(joint.axis)),
             }
         });
-        let carriers: Vec<Carrier> = carriers.collect();
-        let length2 = carriers.iter().map(|joint| joint.p.norm_squared()).fold(0.0, f64::max);
-        let (inertia, whole) = carried(&moments, &carriers);
-        let unit = |axis: Axis| whole.m * if matches!(axis, Axis::Revolute(_)) { length2 } else { 1.0 };
+        let felt = felt(&spatial, &carriers.collect::<Vec<_>>());
         let resists: Vec<bool> =
-            self.joints.iter().zip(inertia).map(|(joint, inertia)| inertia > ROUNDING * unit(joint.axis)).collect();
+            self.joints.iter().zip(felt).map(|(joint, felt)| felt > ROUNDING * unit(joint.axis)).collect();
         let resists = self.with_leaders(resists);
         for (joint, resists) in self.joints.iter_mut().zip(resists) {
             if resists || !joint.is_single {
@@ -239,14 +241,14 @@ impl<'t> Robot<'t> {
             }
             let armature = SHARE * unit(joint.axis);
             if armature <= 0.0 {
-                found.append(joint.line, ", carries no inertia: it cannot be moved without `armature`");
+                found.append(joint.line, ", feels no inertia: it cannot be moved without `armature`");
                 continue;
             }
             joint.fields.push(("armature", tree::number(joint.place, armature)));
             let dimension = if matches!(joint.axis, Axis::Revolute(_)) { "kg·m²" } else { "kg" };
             let repair = Repair {
-                what: format!("carries no inertia: armature {armature:.1e} {dimension}"),
-                group: "joint that carries no inertia: armature",
+                what: format!("feels no inertia: armature {armature:.1e} {dimension}"),
+                group: "joint that feels no inertia: armature",
             };
             found.repaired(joint.place, repair, "without `--strict` it is given `armature`, and named");
             found.append(joint.line, "");

@@ -1,0 +1,155 @@
+//! Inertia that each joint feels at position 0, by the articulated-body recursion (Featherstone 2008, section 7.3).
+//!
+//! ```text
+//! U = Iᴬ S,   D = Sᵀ U                                     felt by the joint while all others move freely
+//! Iᴬ(parent) += Xᵀ (Iᴬ − U Uᵀ/D) X                         X from the parent's axes to the child's
+//! ```
+//!
+//! D vanishes where nothing resists: behind a joint without mass, about an axis through all the mass, and about one of
+//! three intersecting axes that carry a point mass.
+
+#![expect(clippy::arithmetic_side_effects, reason = "matrices of f64")]
+#![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
+
+use nalgebra::{Matrix3, Matrix6, UnitQuaternion, Vector3, Vector6};
+
+/// Spatial inertia of a link about its origin, from mass, centre of mass and the inertia about it; angular rows first.
+pub(super) fn spatial(m: f64, c: Vector3<f64>, I: &Matrix3<f64>) -> Matrix6<f64> {
+    let cx = c.cross_matrix();
+    let mut spatial = Matrix6::zeros();
+    spatial.fixed_view_mut::<3, 3>(0, 0).copy_from(&(I + cx * cx.transpose() * m));
+    spatial.fixed_view_mut::<3, 3>(0, 3).copy_from(&(cx * m));
+    spatial.fixed_view_mut::<3, 3>(3, 0).copy_from(&(cx.transpose() * m));
+    spatial.fixed_view_mut::<3, 3>(3, 3).copy_from(&Matrix3::from_diagonal_element(m));
+    spatial
+}
+
+/// How a joint moves its child.
+#[derive(Clone, Copy)]
+pub(super) enum Axis {
+    Revolute(Vector3<f64>),
+    Prismatic(Vector3<f64>),
+    /// No motion, or one that follows another joint's.
+    None,
+    /// All six.
+    Free,
+}
+
+/// A joint: links by index, where it is in its parent, how it moves.
+pub(super) struct Carrier {
+    pub parent: usize,
+    pub child: usize,
+    pub p: Vector3<f64>,
+    pub turn: UnitQuaternion<f64>,
+    pub axis: Axis,
+    /// An inertia below the first takes the second as armature: kg·m² or kg.
+    pub armature: [f64; 2],
+}
+
+/// D of each joint. Each link has one carrier at most; joints of a ring feel nothing.
+pub(super) fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<f64> {
+    let mut articulated = links.to_vec();
+    let mut carrier = vec![None; links.len()];
+    let mut n_children = vec![0_usize; links.len()];
+    for (j, joint) in joints.iter().enumerate() {
+        carrier[joint.child] = Some(j);
+        n_children[joint.parent] += 1;
+    }
+    let mut felt = vec![0.0; joints.len()];
+    // links whose children are all done, leaves first
+    let mut ready: Vec<usize> = (0..links.len()).filter(|&link| n_children[link] == 0).collect();
+    while let Some(link) = ready.pop() {
+        let Some(j) = carrier[link] else { continue };
+        let Carrier { parent, p, turn, axis, armature: [least, armature], .. } = &joints[j];
+        let mut IA = articulated[link];
+        let S = match *axis {
+            Axis::Revolute(a) => Some(Vector6::new(a.x, a.y, a.z, 0.0, 0.0, 0.0)),
+            Axis::Prismatic(a) => Some(Vector6::new(0.0, 0.0, 0.0, a.x, a.y, a.z)),
+            Axis::None | Axis::Free => None,
+        };
+        if let Some(S) = S {
+            let U = IA * S;
+            felt[j] = S.dot(&U);
+            let D = if felt[j] > *least { felt[j] } else { felt[j].max(0.0) + armature };
+            if D > 0.0 {
+                IA -= U * U.transpose() / D;
+            }
+        }
+        if !matches!(axis, Axis::Free) {
+            let rotation = turn.to_rotation_matrix().into_inner().transpose();
+            let mut X = Matrix6::zeros();
+            X.fixed_view_mut::<3, 3>(0, 0).copy_from(&rotation);
+            X.fixed_view_mut::<3, 3>(3, 3).copy_from(&rotation);
+            X.fixed_view_mut::<3, 3>(3, 0).copy_from(&(-rotation * p.cross_matrix()));
+            articulated[*parent] += X.transpose() * IA * X;
+        }
+        n_children[*parent] -= 1;
+        if n_children[*parent] == 0 {
+            ready.push(*parent);
+        }
+    }
+    felt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn revolute(child: usize, p: Vector3<f64>, a: Vector3<f64>) -> Carrier {
+        let turn = UnitQuaternion::identity();
+        Carrier { parent: child - 1, child, p, turn, axis: Axis::Revolute(a), armature: [1e-12, 1e-4] }
+    }
+
+    /// Two rods in line, hinges along z: the first feels M₁₁ − M₁₂²/M₂₂, the second a rod about its end.
+    #[test]
+    fn double_pendulum_by_its_mass_matrix() {
+        let rod = |m: f64, l: f64| {
+            let i = m * l * l / 12.0;
+            spatial(m, Vector3::x() * (l / 2.0), &Matrix3::from_diagonal(&Vector3::new(0.0, i, i)))
+        };
+        let links = [Matrix6::zeros(), rod(2.0, 3.0), rod(5.0, 4.0)];
+        let joints = [revolute(1, Vector3::zeros(), Vector3::z()), revolute(2, Vector3::x() * 3.0, Vector3::z())];
+        let m22 = 5.0 * 16.0 / 3.0;
+        let m12 = m22 + 5.0 * 3.0 * 2.0;
+        let m11 = 2.0 * 9.0 / 3.0 + m22 + 5.0 * 9.0 + 2.0 * 5.0 * 3.0 * 2.0;
+        let felt = felt(&links, &joints);
+        assert!((felt[1] - m22).abs() < 1e-13 * m22, "{felt:?}");
+        assert!((felt[0] - (m11 - m12 * m12 / m22)).abs() < 1e-13 * m11, "{felt:?}");
+    }
+
+    #[test]
+    fn turned_placement_turns_the_axis() {
+        // a rod along its own y after a quarter turn about z: along −x of the parent, about x it feels nothing
+        let i = Matrix3::from_diagonal(&Vector3::new(1.0, 0.0, 1.0));
+        let turn = UnitQuaternion::from_axis_angle(&Vector3::z_axis(), std::f64::consts::FRAC_PI_2);
+        let fixed = Carrier { turn, axis: Axis::None, ..revolute(2, Vector3::zeros(), Vector3::z()) };
+        let links = [Matrix6::zeros(), Matrix6::zeros(), spatial(1.0, Vector3::zeros(), &i)];
+        for (a, expected) in [(Vector3::x(), 0.0), (Vector3::y(), 1.0)] {
+            let felt = felt(&links, &[revolute(1, Vector3::zeros(), a), copy(&fixed)]);
+            assert!((felt[0] - expected).abs() < 1e-15, "{a}: {felt:?}");
+        }
+    }
+
+    fn copy(of: &Carrier) -> Carrier {
+        Carrier { parent: of.parent, child: of.child, p: of.p, turn: of.turn, axis: of.axis, armature: of.armature }
+    }
+
+    #[test]
+    fn a_mass_on_the_axis_is_not_felt() {
+        let head = spatial(3.0, Vector3::z() * 0.2, &Matrix3::zeros());
+        let felt = felt(&[Matrix6::zeros(), head], &[revolute(1, Vector3::y(), Vector3::z())]);
+        assert!(felt[0].abs() < 1e-16, "{felt:?}");
+    }
+
+    /// A point mass has two degrees of freedom on a sphere: of three intersecting axes one feels nothing.
+    #[test]
+    fn three_axes_through_a_point_feel_a_point_mass_twice() {
+        let mass = spatial(3.0, Vector3::new(0.1, 0.2, 0.3), &Matrix3::zeros());
+        let links = [Matrix6::zeros(), Matrix6::zeros(), Matrix6::zeros(), mass];
+        let axes = [Vector3::z(), Vector3::x(), Vector3::y()];
+        let joints: Vec<Carrier> =
+            axes.iter().enumerate().map(|(i, &a)| revolute(i + 1, Vector3::zeros(), a)).collect();
+        let felt = felt(&links, &joints);
+        assert!(felt[2] > 0.1 && felt[1] > 0.01 && felt[0].abs() < 1e-12, "{felt:?}");
+    }
+}

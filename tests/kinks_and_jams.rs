@@ -60,6 +60,25 @@ fn loads_through_zero_are_located_in_every_formulation() {
     }
 }
 
+/// The lift in slow and in fast motion: which loads are negligible is a matter of the steps, not of the second.
+#[test]
+fn loads_through_zero_are_located_in_any_unit_of_time() {
+    let expected = 50.0 - 0.6 * shaken(9.81, 25.0, 5.0, 3.0);
+    for slower in [f64::exp2(-30.0), 1.0, f64::exp2(30.0)] {
+        let (g, omega, v, atol) = (9.81 / (slower * slower), 5.0 / slower, 50.0 / slower, 1e-10 / slower);
+        let joint = format!(
+            "kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.3), load: Thrust(radius: 0.1), velocity: {v:?}"
+        );
+        let fields = lift(&joint).replacen("frequency: 5.0", &format!("frequency: {omega:?}"), 1);
+        let (fields, interval) = (format!("gravity: (0.0, 0.0, -{g:?}), {fields}"), 0.1 * slower);
+        let fields = format!("{fields}, duration: {:?}, output: Output(interval: {interval:?})", 3.0 * slower);
+        let mut sim = simulation(&fields, "Dopri5", &format!("Error(rtol: 1e-8, atol: {atol:e})"));
+        let recording = sim.run_until(3.0 * slower).unwrap();
+        assert_near(&format!("{slower}"), slower * recording.last("j.velocity").unwrap(), expected, 2e-8);
+        assert_eq!(sim.stats().n_events, 5, "{slower}");
+    }
+}
+
 #[test]
 fn a_load_that_turns_in_the_journal_is_no_kink() {
     // a flywheel on a horizontal pin: in its own axes the weight turns, a hundred times in the time of a step

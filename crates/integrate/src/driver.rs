@@ -344,6 +344,7 @@ impl Driver {
                 self.bound_tolerances(system, h);
             }
 
+            system.attempt(t, h);
             let result = self.stepper.step(system, t, h, &self.y[..n], &self.tolerance, &mut self.stats);
             let result = match result {
                 Ok(made) if is_adaptive && !self.control.accepts(made.error) => Ok(Search::Rejected(h, made)),

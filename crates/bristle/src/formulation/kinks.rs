@@ -13,14 +13,15 @@
 //! journal, and the other way round, without passing through zero. A vector of two components generically misses
 //! zero, unless the machine is planar; the test therefore uses its direction and not one component. θ is a negligible
 //! load: the accuracy of the reactions, and the load whose friction changes the velocity of the joint by less than
-//! the absolute tolerance in a second, D being the joint's inertia with the joints beyond it free,
+//! the absolute tolerance in the step, of length h, D being the joint's inertia with the joints beyond it free,
 //!
 //! ```text
-//! θ = accuracy |f| + atol D/|κ|
+//! θ = accuracy |f| + atol D/(|κ| h)
 //! ```
 //!
 //! The event reverses û, so that g restarts at about 2 θ: it does not start at zero, and a load that oscillates about
-//! zero within θ causes no events. A load that has stayed within 4 θ of zero has no direction yet.
+//! zero within θ causes no events. A load that has stayed within 4 θ of zero has no direction yet. While û is an older
+//! one, g may begin a step between 0 and θ: h is then that of the step in which û was set, for g to stay positive.
 //!
 //! Reactions take a solution of (1), which the stages of a step have found already. While every stage finds the load
 //! along û above a quarter of its initial value, no zero crossing is possible, and g is that load. Otherwise g is
@@ -29,7 +30,7 @@
 //! **Tables.** L of `bristle_friction::Table` is linear between corners v_lo, v_hi of the slip speed:
 //!
 //! ```text
-//! g = min(|v| − v_lo, v_hi − |v|) + θ      θ = atol
+//! g = min(|v| − v_lo, v_hi − |v|) + θ      θ = r atol, r the radius of a joint that turns
 //! ```
 
 use super::machine::{Failure, Machine};
@@ -52,6 +53,11 @@ pub(super) struct Kink {
     pub parts: [[f64; 2]; 2],
     pub at: f64,
     pub noise: f64,
+    /// Length of the step attempted last, s; 0 before the first one.
+    pub h: f64,
+    /// h in θ of each part, and whether û is of the beginning of this step.
+    pub time: [f64; 2],
+    pub is_recent: [bool; 2],
     /// Whether the load was near zero, or reversed, in a stage of this step.
     pub is_near: bool,
     /// The table's corners next to the slip speed.
@@ -106,11 +112,23 @@ impl Machine {
         self.kinks.is_some() && self.reaction_loaded.iter().any(|&c| self.load_kinks[c].is_near)
     }
 
-    /// θ of the load of a contact; infinite without friction.
-    fn load_noise(&self, c: usize) -> f64 {
+    /// θ of the load of a contact in a step of length `h`; infinite without friction, the accuracy alone without a step.
+    fn load_noise(&self, c: usize, h: f64) -> f64 {
         let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.force[c]));
-        let inertia = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
+        let momentum = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
+        let inertia = if h > 0.0 { momentum / h } else { 0.0 };
         self.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
+    }
+
+    /// A step of length `h` is about to be attempted.
+    pub(super) fn set_kink_step(&mut self, h: f64) {
+        for &c in &self.reaction_loaded {
+            let kink = &mut self.load_kinks[c];
+            kink.h = h;
+            for (time, _) in kink.time.iter_mut().zip(kink.is_recent).filter(|(_, is_recent)| *is_recent) {
+                *time = h;
+            }
+        }
     }
 
     /// Component of a part of the load along its direction, for the reaction found last.
@@ -157,7 +175,7 @@ impl Machine {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
                     let is_locked = self.locked[self.compiled.contacts[c].joint];
-                    let noise = self.load_noise(c);
+                    let noise = self.load_noise(c, self.load_kinks[c].time[part]);
                     if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
                     } else if !self.load_kinks[c].is_near {
@@ -170,7 +188,7 @@ impl Machine {
                     let contact = &self.compiled.contacts[c];
                     let [low, high] = self.load_kinks[c].segment;
                     let speed = self.mode[c].direction() * contact.arm * contact.rate(&self.v);
-                    let inside = (speed - low).min(high - speed) + self.kinks.unwrap_or(0.0);
+                    let inside = (speed - low).min(high - speed) + contact.arm * self.kinks.unwrap_or(0.0);
                     if self.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
                 }
             };
@@ -200,7 +218,7 @@ impl Machine {
     fn note_load(&mut self, c: usize) {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return };
-        let noise = self.load_noise(c);
+        let noise = self.load_noise(c, self.load_kinks[c].h);
         let kink = &mut self.load_kinks[c];
         (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
     }
@@ -217,7 +235,8 @@ impl Machine {
                 let size = (x * x + y * y).sqrt();
                 kink.size[part] = size;
                 // within 4 θ of zero the direction may be rounding: keep the previous one
-                if size > 4.0 * kink.noise && size > 0.0 {
+                kink.is_recent[part] = size > 4.0 * kink.noise && size > 0.0;
+                if kink.is_recent[part] {
                     kink.way[part] = [x / size, y / size];
                     kink.position[part] = kink.at;
                 }

@@ -3,6 +3,8 @@
 
 use crate::stick_slip::{TIGHT, assert_near, simulation, slider};
 use bristle::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
 
 const DEFAULT: &str = "Error(rtol: 1e-8, atol: 1e-10)";
 const WAYS: [(&str, &str); 4] =
@@ -77,6 +79,36 @@ fn loads_through_zero_are_located_in_any_unit_of_time() {
         assert_near(&format!("{slower}"), slower * recording.last("j.velocity").unwrap(), expected, 2e-8);
         assert_eq!(sim.stats().n_events, 5, "{slower}");
     }
+}
+
+/// A block on the lift is held by friction, μ m |g + z̈|, against a push that changes its direction near the zeros of its
+/// weight: there the limit is a narrow valley, and the break-away is found in closed form.
+#[test]
+fn a_break_away_in_a_valley_of_the_load_is_found_whatever_the_push_does_there() {
+    let rng = &mut Pcg64::seed_from_u64(7);
+    let (mut n_in_valley, mut missed) = (0, Vec::new());
+    for k in 0..200 {
+        let (mu, push) = (rng.random_range(0.3..1.0), rng.random_range(0.2..3.0));
+        let (omega, phase) = (rng.random_range(2.0..8.0_f64), rng.random_range(-3.0..3.0_f64));
+        let room = |t: f64| mu * (9.81 - 25.0 * (5.0 * t).sin()).abs() - (push * (omega * t + phase).sin()).abs();
+        if room(0.0) <= 0.0 {
+            continue;
+        }
+        // the first root: the valley at zero weight is below zero for push/(μ 25 · 5) s and more, unless the push is zero
+        let Some(past) = (1..1_000_000).map(|k| 1e-6 * f64::from(k)).find(|t| room(*t) < 0.0) else { continue };
+        let joint = format!(
+            "kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: Coulomb(coulomb: {mu:?}), load: Guide, \
+             drive: Effort(Sine(amplitude: {push:?}, frequency: {omega:?}, phase: {phase:?}))"
+        );
+        let mut sim = simulation(&lift(&joint), "Dopri5", "Error(rtol: 1e-2, atol: 1e-2)");
+        let recording = sim.run_until(1.0).unwrap();
+        let found = recording.events().iter().find(|event| event.joint == "j").map_or(f64::INFINITY, |event| event.t);
+        n_in_valley += usize::from(past < 1.0);
+        if (found - past).abs() > 2e-6 {
+            missed.push((k, found, past));
+        }
+    }
+    assert!(missed.is_empty() && n_in_valley > 100, "{} of {n_in_valley}: {missed:?}", missed.len());
 }
 
 #[test]

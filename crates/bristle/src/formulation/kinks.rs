@@ -27,11 +27,25 @@
 //! along û above a quarter of its initial value, no zero crossing is possible, and g is that load. Otherwise g is
 //! evaluated on the step.
 //!
+//! The load of a contact that sticks is its limit, which cannot hold anything at zero: there the zero crossing ends a step
+//! that has stepped over the valley, and the break-away before it is found. θ is then the load whose limit is the
+//! rounding of efforts, and g is always evaluated.
+//!
 //! **Tables.** L of `bristle_friction::Table` is linear between corners v_lo, v_hi of the slip speed:
 //!
 //! ```text
 //! g = min(|v| − v_lo, v_hi − |v|) + θ      θ = r atol, r the radius of a joint that turns
 //! ```
+//!
+//! **Limits** of a stuck contact whose load is a reaction are two events, one for each direction:
+//!
+//! ```text
+//! g = r N stiction − τ_f,  r N stiction + τ_f      falls through 0: the contact breaks away
+//! ```
+//!
+//! N is a sum of lengths: near its kink it is a valley, convex, and so is each of both functions. The locator finds a
+//! break-away at the bottom of a convex function, however narrow; r N stiction − |τ_f| is not convex where τ_f changes
+//! its sign.
 
 use super::machine::{Failure, Machine};
 use bristle_friction::{Law, Mode};
@@ -71,6 +85,16 @@ pub(super) enum KinkEvent {
     Load { contact: usize, part: usize },
     /// Corner of a contact's table.
     Corner { contact: usize },
+    /// Limit of a stuck contact against backward motion.
+    Backward { contact: usize },
+}
+
+impl KinkEvent {
+    pub fn contact(self) -> usize {
+        match self {
+            Self::Load { contact, .. } | Self::Corner { contact } | Self::Backward { contact } => contact,
+        }
+    }
 }
 
 impl Machine {
@@ -93,8 +117,15 @@ impl Machine {
             let of = &self.compiled.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
             let corner = matches!(of.law, Law::Table(_)).then_some(KinkEvent::Corner { contact });
-            parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner)
+            let backward = self.has_two_limits(contact).then_some(KinkEvent::Backward { contact });
+            parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner).chain(backward)
         })
+    }
+
+    /// Whether both limits of a stuck contact have events of their own.
+    pub(super) fn has_two_limits(&self, c: usize) -> bool {
+        let contact = &self.compiled.contacts[c];
+        self.kinks.is_some() && contact.bearing.is_some() && contact.is_event_driven()
     }
 
     /// Number of these events.
@@ -112,9 +143,20 @@ impl Machine {
         self.kinks.is_some() && self.reaction_loaded.iter().any(|&c| self.load_kinks[c].is_near)
     }
 
+    /// Whether a contact sticks by its own load alone.
+    fn loads_limit(&self, c: usize) -> bool {
+        self.has_two_limits(c) && self.sticks(c) && self.constraints.margin(c).is_none()
+    }
+
     /// θ of the load of a contact in a step of length `h`; infinite without friction, the accuracy alone without a step.
+    /// Where the contact sticks, the load whose limit is the rounding of efforts.
     fn load_noise(&self, c: usize, h: f64) -> f64 {
         let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.force[c]));
+        if self.loads_limit(c) {
+            let contact = &self.compiled.contacts[c];
+            let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
+            return self.accuracy * size + self.slack[c] / level;
+        }
         let momentum = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
         let inertia = if h > 0.0 { momentum / h } else { 0.0 };
         self.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
@@ -176,7 +218,9 @@ impl Machine {
                 KinkEvent::Load { contact: c, part } => {
                     let is_locked = self.locked[self.compiled.contacts[c].joint];
                     let noise = self.load_noise(c, self.load_kinks[c].time[part]);
-                    if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
+                    if self.loads_limit(c) && self.load_kinks[c].way[part] != [0.0; 2] {
+                        self.along(c, part) + noise
+                    } else if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
                     } else if !self.load_kinks[c].is_near {
                         self.load_kinks[c].size[part] + noise
@@ -190,6 +234,10 @@ impl Machine {
                     let speed = self.mode[c].direction() * contact.arm * contact.rate(&self.v);
                     let inside = (speed - low).min(high - speed) + contact.arm * self.kinks.unwrap_or(0.0);
                     if self.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
+                }
+                KinkEvent::Backward { contact: c } => {
+                    let is_alone = self.sticks(c) && self.constraints.margin(c).is_none();
+                    if is_alone { self.limits(c)[1] + self.friction[c] + self.slack[c] } else { 1.0 }
                 }
             };
         }
@@ -247,7 +295,7 @@ impl Machine {
     /// The same after a step to (t, y), which is in the arrays already. Where a kink was near, the reactions are
     /// computed there.
     pub(super) fn accept_loads(&mut self, t: f64) -> Result<(), Failure> {
-        if self.watches_loads() {
+        if self.watches_loads() || self.reaction_loaded.iter().any(|&c| self.loads_limit(c)) {
             self.place()?;
             self.efforts(t);
             self.evaluate_stuck(t)?;

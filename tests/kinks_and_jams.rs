@@ -250,3 +250,17 @@ fn a_bristle_passes_zero_slip_in_the_jerk_form() {
     assert_near("j0", recording.last("j0.velocity").unwrap(), -0.517218133694, 1e-8);
     assert_near("j1", recording.last("j1.velocity").unwrap(), 0.027051518025, 1e-8);
 }
+
+/// Pushed with 2 − t from rest against 1 N, 1 kg: v = t − t²/2, which every step integrates exactly. The block stops at v = 0,
+/// t = 2, not where it has passed zero by a share of the absolute tolerance, however large that is.
+#[test]
+fn a_contact_that_has_left_rest_stops_at_zero_velocity_at_any_tolerance() {
+    let joint = "friction: Coulomb(coulomb: 1.0), drive: Effort(Sum([Constant(2.0), Ramp(rate: -1.0)]))";
+    for atol in ["1.0", "1e-3", "1e-9"] {
+        let mut sim = simulation(&slider(1.0, joint), "Dopri5", &format!("Error(rtol: 1e-3, atol: {atol})"));
+        let recording = sim.run_until(2.5).unwrap();
+        let stop = recording.events().iter().find(|event| event.to == bristle::friction::Mode::Stuck).unwrap();
+        assert_near(atol, stop.t, 2.0, 1e-12);
+        assert_near(atol, recording.last("slide.position").unwrap(), 2.0 / 3.0, 1e-12);
+    }
+}

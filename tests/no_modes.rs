@@ -25,6 +25,9 @@ const STARTS: usize = 400;
 /// Contacts on the same joints: (a, b), the joint itself as (a, None).
 type Place = (usize, Option<usize>);
 
+/// Of each group, friction over limit and the acceleration of its slip.
+type Groups = Vec<(f64, f64)>;
+
 /// An instant of a machine without gears and without a free base.
 struct Instant<'a> {
     machine: &'a Machine,
@@ -131,7 +134,7 @@ impl<'a> Instant<'a> {
     }
 
     /// Solutions of all combinations: modes, and for each group friction over limit and the acceleration of its slip.
-    fn solutions(&self) -> Vec<(Vec<f64>, Vec<(f64, f64)>)> {
+    fn solutions(&self) -> Vec<(Vec<f64>, Groups)> {
         let (n, n_groups) = (self.machine.joints.len(), self.at_rest.len());
         let (mut all, rng) = (Vec::new(), &mut Pcg64::seed_from_u64(1));
         let mut found: Vec<DVector<f64>> = Vec::new();

@@ -3,6 +3,8 @@
 
 use crate::stick_slip::{TIGHT, assert_near, simulation, slider};
 use bristle::prelude::*;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
 
 const DEFAULT: &str = "Error(rtol: 1e-8, atol: 1e-10)";
 const WAYS: [(&str, &str); 4] =
@@ -58,6 +60,55 @@ fn loads_through_zero_are_located_in_every_formulation() {
             assert!((5..=5 * parts).contains(&sim.stats().n_events), "{joint} {:?}", sim.stats().n_events);
         }
     }
+}
+
+/// The lift in slow and in fast motion: which loads are negligible is a matter of the steps, not of the second.
+#[test]
+fn loads_through_zero_are_located_in_any_unit_of_time() {
+    let expected = 50.0 - 0.6 * shaken(9.81, 25.0, 5.0, 3.0);
+    for slower in [f64::exp2(-30.0), 1.0, f64::exp2(30.0)] {
+        let (g, omega, v, atol) = (9.81 / (slower * slower), 5.0 / slower, 50.0 / slower, 1e-10 / slower);
+        let joint = format!(
+            "kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.3), load: Thrust(radius: 0.1), velocity: {v:?}"
+        );
+        let fields = lift(&joint).replacen("frequency: 5.0", &format!("frequency: {omega:?}"), 1);
+        let (fields, interval) = (format!("gravity: (0.0, 0.0, -{g:?}), {fields}"), 0.1 * slower);
+        let fields = format!("{fields}, duration: {:?}, output: Output(interval: {interval:?})", 3.0 * slower);
+        let mut sim = simulation(&fields, "Dopri5", &format!("Error(rtol: 1e-8, atol: {atol:e})"));
+        let recording = sim.run_until(3.0 * slower).unwrap();
+        assert_near(&format!("{slower}"), slower * recording.last("j.velocity").unwrap(), expected, 2e-8);
+        assert_eq!(sim.stats().n_events, 5, "{slower}");
+    }
+}
+
+/// A block on the lift is held by friction, μ m |g + z̈|, against a push that changes its direction near the zeros of its
+/// weight: there the limit is a narrow valley, and the break-away is found in closed form.
+#[test]
+fn a_break_away_in_a_valley_of_the_load_is_found_whatever_the_push_does_there() {
+    let rng = &mut Pcg64::seed_from_u64(7);
+    let (mut n_in_valley, mut missed) = (0, Vec::new());
+    for k in 0..200 {
+        let (mu, push) = (rng.random_range(0.3..1.0), rng.random_range(0.2..3.0));
+        let (omega, phase) = (rng.random_range(2.0..8.0_f64), rng.random_range(-3.0..3.0_f64));
+        let room = |t: f64| mu * (9.81 - 25.0 * (5.0 * t).sin()).abs() - (push * (omega * t + phase).sin()).abs();
+        if room(0.0) <= 0.0 {
+            continue;
+        }
+        // the first root: the valley at zero weight is below zero for push/(μ 25 · 5) s and more, unless the push is zero
+        let Some(past) = (1..1_000_000).map(|k| 1e-6 * f64::from(k)).find(|t| room(*t) < 0.0) else { continue };
+        let joint = format!(
+            "kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: Coulomb(coulomb: {mu:?}), load: Guide, \
+             drive: Effort(Sine(amplitude: {push:?}, frequency: {omega:?}, phase: {phase:?}))"
+        );
+        let mut sim = simulation(&lift(&joint), "Dopri5", "Error(rtol: 1e-2, atol: 1e-2)");
+        let recording = sim.run_until(1.0).unwrap();
+        let found = recording.events().iter().find(|event| event.joint == "j").map_or(f64::INFINITY, |event| event.t);
+        n_in_valley += usize::from(past < 1.0);
+        if (found - past).abs() > 2e-6 {
+            missed.push((k, found, past));
+        }
+    }
+    assert!(missed.is_empty() && n_in_valley > 100, "{} of {n_in_valley}: {missed:?}", missed.len());
 }
 
 #[test]
@@ -198,4 +249,18 @@ fn a_bristle_passes_zero_slip_in_the_jerk_form() {
     let recording = defect(include_str!("data/defects/jerk_radau5_lugre_clutch.ron")).unwrap().run_until(1.2).unwrap();
     assert_near("j0", recording.last("j0.velocity").unwrap(), -0.517218133694, 1e-8);
     assert_near("j1", recording.last("j1.velocity").unwrap(), 0.027051518025, 1e-8);
+}
+
+/// Pushed with 2 − t from rest against 1 N, 1 kg: v = t − t²/2, which every step integrates exactly. The block stops at v = 0,
+/// t = 2, not where it has passed zero by a share of the absolute tolerance, however large that is.
+#[test]
+fn a_contact_that_has_left_rest_stops_at_zero_velocity_at_any_tolerance() {
+    let joint = "friction: Coulomb(coulomb: 1.0), drive: Effort(Sum([Constant(2.0), Ramp(rate: -1.0)]))";
+    for atol in ["1.0", "1e-3", "1e-9"] {
+        let mut sim = simulation(&slider(1.0, joint), "Dopri5", &format!("Error(rtol: 1e-3, atol: {atol})"));
+        let recording = sim.run_until(2.5).unwrap();
+        let stop = recording.events().iter().find(|event| event.to == bristle::friction::Mode::Stuck).unwrap();
+        assert_near(atol, stop.t, 2.0, 1e-12);
+        assert_near(atol, recording.last("slide.position").unwrap(), 2.0 / 3.0, 1e-12);
+    }
 }

@@ -21,6 +21,8 @@ mod long_chains;
 mod lugre;
 mod many_couplings;
 mod motion;
+mod newton_euler;
+mod no_modes;
 mod numbers;
 mod open_couplings;
 mod random_machines;

@@ -87,6 +87,7 @@ struct Kit {
     bristles: bool,
     couplings: bool,
     floats: bool,
+    motions: bool,
 }
 
 /// A friction law whose levels are `level` of the unit effort; slip in units of `q` per time.
@@ -117,13 +118,26 @@ fn law(rng: &mut Pcg64, kit: Kit, q: f64, effort: f64, time: f64) -> Law {
     }
 }
 
+/// A motion that turns back at times which are rounded, and has a corner in its velocity.
+fn motion(rng: &mut Pcg64, q: f64, time: f64) -> Signal {
+    let frequency = rng.random_range(8.0..20.0) / time;
+    let wave = Signal::Sine { amplitude: 0.1 * q, frequency, phase: rng.random_range(-3.0..3.0), offset: 0.2 * q };
+    let (start, rate) = (rng.random_range(0.1..0.4) * time, number(rng, 1.0) * q / time);
+    match rng.random_range(0..3) {
+        0 => wave,
+        1 => Signal::Sum(vec![wave, Signal::Ramp { rate, start }]),
+        _ => Signal::Table(vec![(0.0, 0.1 * q), (start, 0.3 * q), (2.0 * start, 0.2 * q), (3.0 * start, 0.2 * q)]),
+    }
+}
+
 /// The random machine of a seed, at a scale.
 fn machine(seed: u64, kit: Kit, s: Scale) -> World {
     let rng = &mut Pcg64::seed_from_u64(seed);
     let mut world = World::new();
     world.spawn((Gravity(vector(rng, 10.0) * (s.length / (s.time * s.time))),));
     let (mut links, mut turning) = (Vec::new(), Vec::new());
-    for i in 0..rng.random_range(2..6) {
+    let n = rng.random_range(2..6);
+    for i in 0..n {
         let [a, b, c] = [0.1, 0.2, 0.4].map(|size: f64| size * rng.random_range(0.5..1.5));
         let m = rng.random_range(0.3..3.0);
         let moment = |b: f64, c: f64| m / 12.0 * (b * b + c * c) * s.mass * s.length * s.length;
@@ -168,7 +182,10 @@ fn machine(seed: u64, kit: Kit, s: Scale) -> World {
             joint = joint.spring(rng.random_range(5.0..50.0) * effort / q, 0.1 * q);
         }
         joint = joint.damping(0.05 * effort * s.time / q);
-        if rng.random_range(0..3) == 0 {
+        // the last joint of a machine with motions is prescribed, and friction on it is that of a signal
+        if kit.motions && i == n - 1 {
+            joint = joint.drive(Drive::Motion(motion(rng, q, s.time)));
+        } else if rng.random_range(0..3) == 0 {
             let wave = Signal::Sine {
                 amplitude: 2.0 * effort,
                 frequency: rng.random_range(2.0..9.0) / s.time,
@@ -266,7 +283,7 @@ fn compare(
     n_events
 }
 
-const PLAIN: Kit = Kit { kinds: Kinds::Both, bristles: false, couplings: false, floats: false };
+const PLAIN: Kit = Kit { kinds: Kinds::Both, bristles: false, couplings: false, floats: false, motions: false };
 
 #[test]
 fn real_time_steps_do_not_depend_on_units() {
@@ -303,6 +320,77 @@ fn runs_with_absolute_tolerances_do_not_depend_on_masses_and_lengths() {
         n_events += compare(0..12, bristles, Scale::same_moments, method, &turning);
     }
     assert!(n_events > 50, "{n_events}");
+}
+
+/// Prescribed motions: signals turn back and have corners, at which contacts follow them, whatever the units.
+#[test]
+fn prescribed_motions_do_not_depend_on_units() {
+    let control = |_: Scale| Control::Error { rtol: 1e-6, atol: 1e-280 };
+    let kit = Kit { motions: true, ..PLAIN };
+    let fixed = |s: Scale| Control::Constant { step: s.time / 1024.0 };
+    let n_events = compare(100..116, kit, Scale::random, Method::Dopri5, &control)
+        + compare(100..116, kit, Scale::random, Method::Rk4, &fixed)
+        + compare(100..116, kit, Scale::random, Method::RealTime, &fixed);
+    assert!(n_events > 50, "{n_events}");
+}
+
+/// Steps of one length have no tolerance at all: with explicit ones masses, lengths and times may be others. Newton of the
+/// implicit ones has an absolute tolerance of its own, for angles and their velocities: masses and lengths may.
+#[test]
+fn steps_of_one_length_do_not_depend_on_units() {
+    let control = |s: Scale| Control::Constant { step: s.time / 2048.0 };
+    let mut n_events = 0;
+    for method in [Method::Rk4, Method::Euler] {
+        n_events += compare(0..10, PLAIN, Scale::random, method, &control);
+        let coupled = Kit { kinds: Kinds::Turning, couplings: true, ..PLAIN };
+        n_events += compare(0..6, coupled, Scale::random, method, &control);
+        n_events += compare(0..6, Kit { floats: true, ..PLAIN }, Scale::floating, method, &control);
+    }
+    for method in [Method::GeneralizedAlpha { spectral_radius: 0.8 }, Method::Trapezoidal, Method::Radau5] {
+        n_events += compare(0..6, Kit { kinds: Kinds::Turning, ..PLAIN }, Scale::timeless, method, &control);
+        let bristles = Kit { kinds: Kinds::Turning, bristles: true, ..PLAIN };
+        n_events += compare(0..6, bristles, Scale::same_moments, method, &control);
+    }
+    assert!(n_events > 50, "{n_events}");
+}
+
+/// A gear whose joints start apart by a share of their positions or velocities: the verdict is one of the share, not of
+/// units, and lies between 1e-11 and 1e-7.
+#[test]
+fn starts_that_contradict_a_gear_are_refused_in_any_units() {
+    let mut n_refused = 0;
+    for seed in 0..60 {
+        let rng = &mut Pcg64::seed_from_u64(seed);
+        let (q, v, ratio) = (number(rng, 1.0), number(rng, 1.0), 2.5 * number(rng, 1.0));
+        let (share, is_velocity) = (10_f64.powi(-rng.random_range(5..14)), rng.random::<bool>());
+        let slides = [rng.random(), rng.random()];
+        let scales = [Scale::ONE, Scale::random(rng)];
+        let verdicts = scales.map(|s| {
+            let [q_a, q_b] = slides.map(|slides| s.of(slides).0);
+            let mut world = World::new();
+            let off = |on: bool| if on { 1.0 + share } else { 1.0 };
+            let joints = [(q_a, ratio * q * off(!is_velocity), ratio * v * off(is_velocity)), (q_b, q, v)];
+            let mut index = 0;
+            let joints = joints.map(|(unit, q, v)| {
+                let slides = slides[index];
+                index += 1;
+                let inertia = 0.1 * s.mass * s.length * s.length;
+                let link = LinkInertia::diagonal(s.mass, Vector3::zeros(), inertia, inertia, inertia);
+                let link = world.spawn_link(&format!("link{index}"), link);
+                let (name, axis) = (format!("j{index}"), Vector3::z());
+                let joint = if slides { prismatic(&name, axis) } else { revolute(&name, axis) };
+                world.spawn_joint(joint.to(link).position(q * unit).velocity(v * unit / s.time))
+            });
+            let gear = Coupling::Gear { joints, ratio: ratio * q_a / q_b, offset: 0.0 };
+            world.spawn((Name("gear".into()), gear));
+            Simulation::with_settings(world, Settings::default()).is_err()
+        });
+        assert_eq!(verdicts[0], verdicts[1], "seed {seed}: {share:e} {slides:?} {scales:?}");
+        assert!(share > 1e-11 || !verdicts[0], "seed {seed}: {share:e} refused");
+        assert!(share < 1e-7 || verdicts[0], "seed {seed}: {share:e} accepted");
+        n_refused += usize::from(verdicts[0]);
+    }
+    assert!((10..50).contains(&n_refused), "{n_refused}");
 }
 
 /// A scene of `tests/data/defects`.

@@ -311,6 +311,56 @@ impl Signal {
         }
     }
 
+    /// Rounding of `t` and of the angles of its sines, s: times that are closer are one.
+    pub(crate) fn time_rounding(&self, t: f64) -> f64 {
+        match self {
+            Signal::Sine { frequency, phase, .. } if *frequency != 0.0 => {
+                time_rounding(t.abs() + (phase / frequency).abs())
+            }
+            Signal::Piecewise(parts) => {
+                let begun = parts.partition_point(|p| p.0 <= t);
+                let near = &parts[begun.saturating_sub(2)..begun];
+                near.iter().fold(time_rounding(t.abs()), |most, (_, part)| part.time_rounding(t).max(most))
+            }
+            Signal::Sum(terms) => terms.iter().fold(0.0, |most, term| term.time_rounding(t).max(most)),
+            _ => time_rounding(t.abs()),
+        }
+    }
+
+    /// Error of its derivative at `t` by rounding of t, of the angles ωt + φ, and of sums and differences, on either
+    /// side of a corner: what is less may as well be zero.
+    pub(crate) fn slope_rounding(&self, t: f64) -> f64 {
+        16.0 * f64::EPSILON * self.sizes(t)[1]
+    }
+
+    /// A bound on the terms of its derivative, those of a sine times its angle.
+    fn slope_size(&self, t: f64, piece: Piece) -> f64 {
+        match self {
+            Signal::Constant(_) | Signal::Steps(_) => 0.0,
+            Signal::Ramp { rate, .. } => rate.abs(),
+            Signal::Sine { amplitude, frequency, phase, .. } => {
+                (amplitude * frequency).abs() * (1.0 + (frequency * t).abs() + phase.abs())
+            }
+            Signal::Table(points) => {
+                let begun = points.partition_point(|p| piece.has_begun(p.0));
+                match (begun.checked_sub(1).map(|i| points[i]), points.get(begun)) {
+                    (Some(a), Some(b)) => (a.1.abs() + b.1.abs()) / (b.0 - a.0),
+                    _ => 0.0,
+                }
+            }
+            Signal::Piecewise(parts) => {
+                let begun = parts.partition_point(|p| piece.has_begun(p.0));
+                begun.checked_sub(1).map_or(0.0, |i| parts[i].1.slope_size(t, piece))
+            }
+            Signal::Sum(terms) => terms.iter().map(|term| term.slope_size(t, piece)).sum(),
+        }
+    }
+
+    /// Bounds on the terms of its value and of its derivative at `t`.
+    pub(crate) fn sizes(&self, t: f64) -> [f64; 2] {
+        [self.size(t), self.slope_size(t, Piece::Before(t)).max(self.slope_size(t, Piece::After(t)))]
+    }
+
     /// Largest angular frequency of its sines, rad/s; 0 without sines.
     pub fn largest_frequency(&self) -> f64 {
         match self {

@@ -14,7 +14,8 @@
 //! accurate enough for the step to end just past the root, the step is corrected by a secant, within a bracket of real steps that is
 //! halved where the secant leaves it: at a loose tolerance interpolant and steps differ by more than a secant bridges. The
 //! interpolant's state is never adopted.
-//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one that the search
+//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires; under error control the step is
+//! halved a few times first, because output from that interpolant would contradict the equations. If it shows one that the search
 //! had missed, of a function that changed its sign before the root, the shorter step is searched for that one; or the whole step, if the
 //! root that was found was the interpolant's alone, which is then disregarded.
 //!
@@ -46,6 +47,10 @@ pub enum Outcome {
 /// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
 const MAX_LANDINGS: usize = 12;
 
+/// Times a step is halved at most because its interpolant alone has a sign change: each takes a tenth and less of the interpolant's
+/// error, and a function that grazes zero by rounding stays doubtful in any step.
+const MAX_DOUBTS: usize = 4;
+
 /// How late a step of length `h` may end after a root: far below the tolerance, and below what Newton leaves open.
 fn late(t: f64, h: f64, rtol: f64) -> f64 {
     (1e-3 * rtol * h).max(32.0 * f64::EPSILON * t.abs().max((t + h).abs()))
@@ -67,6 +72,8 @@ enum Search {
     Clear,
     /// The step now ends here, just past one.
     Landed(f64),
+    /// There is none, but the interpolant has one: the step, to its end, contradicts its own output.
+    Doubtful,
     /// A step of this length, to the end or to an event, is not accurate enough.
     Rejected(f64, Attempt),
 }
@@ -326,7 +333,7 @@ impl Driver {
         let h_lost = 8.0 * f64::EPSILON * t.abs();
         let mut h;
         let mut lands;
-        let mut has_failed = false;
+        let (mut has_failed, mut n_doubts) = (false, 0);
         let landing;
         let mut attempt = Attempt::explicit(f64::NAN);
         let mut is_first = true;
@@ -344,6 +351,7 @@ impl Driver {
                 self.bound_tolerances(system, h);
             }
 
+            system.attempt(t, h);
             let result = self.stepper.step(system, t, h, &self.y[..n], &self.tolerance, &mut self.stats);
             let result = match result {
                 Ok(made) if is_adaptive && !self.control.accepts(made.error) => Ok(Search::Rejected(h, made)),
@@ -369,6 +377,15 @@ impl Driver {
                 Ok(Search::Landed(offset)) => {
                     landing = Some(offset);
                     break;
+                }
+                Ok(Search::Doubtful) if !is_adaptive || n_doubts == MAX_DOUBTS || 0.5 * h <= h_lost => {
+                    landing = Some(h);
+                    break;
+                }
+                Ok(Search::Doubtful) => {
+                    self.stats.n_rejected += 1;
+                    n_doubts += 1;
+                    wanted = 0.5 * h;
                 }
                 Ok(Search::Rejected(h, made)) => {
                     self.stats.n_rejected += 1;
@@ -557,10 +574,17 @@ impl Driver {
                         found => found,
                     };
                 }
+                Search::Landed(target) if target == h && !self.has_fired(system) => return Ok(Search::Doubtful),
                 found => return Ok(found),
             }
         }
         Ok(search)
+    }
+
+    /// Has any function changed its sign at the end of the step that has just landed?
+    fn has_fired<S: System>(&self, system: &S) -> bool {
+        let fired = |(i, &g): (usize, &f64)| self.locator.is_crossed(i, g) && counts(system.direction(i), g > 0.0);
+        self.g[..system.n_events()].iter().enumerate().any(fired)
     }
 
     /// Has a function that the search did not find changed its sign well before the end of the step that has just landed?

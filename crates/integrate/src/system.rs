@@ -230,6 +230,9 @@ pub trait System {
     /// one asked for: the scale over which friction falls with speed, for one. Infinite by default.
     fn resolution(&mut self, _t: f64, _h: f64, _y: &[f64], _each: &mut [f64]) {}
 
+    /// Called before an attempt at a step of length `h` from `t`, not before the shorter ones that land on its events.
+    fn attempt(&mut self, _t: f64, _h: f64) {}
+
     /// By how much a step of length `h` from `y0` goes where the solution cannot, 1 at the limit: bounds that the
     /// equations keep and a stepper need not, equations that the interpolant `y` with its rate `dy` does not satisfy at
     /// `t`, within the step or at its end. Under error control a step with more than 1 is rejected, whatever its error

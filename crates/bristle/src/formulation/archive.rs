@@ -109,12 +109,15 @@ impl Archived for Machine {
         for list in [b, x, bent] {
             list.archive(archive);
         }
-        for Kink { way, size, position, parts, at, noise, is_near, segment } in load_kinks {
+        for Kink { way, size, position, parts, at, noise, h, time, is_recent, is_near, segment } in load_kinks {
             way.iter_mut().chain(parts).for_each(|part| part.archive(archive));
             size.archive(archive);
             position.archive(archive);
             at.archive(archive);
             noise.archive(archive);
+            h.archive(archive);
+            time.archive(archive);
+            is_recent.archive(archive);
             is_near.archive(archive);
             segment.archive(archive);
         }

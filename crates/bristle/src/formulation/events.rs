@@ -112,7 +112,7 @@ impl Machine {
 
     /// Name of the joint or coupling whose friction an event concerns.
     pub(crate) fn name_of_event(&self, index: usize) -> String {
-        let kink = self.kink_of(index).map(|(KinkEvent::Load { contact, .. } | KinkEvent::Corner { contact })| contact);
+        let kink = self.kink_of(index).map(KinkEvent::contact);
         self.contact_of_event(index).or(kink).map_or("", |c| self.compiled.contact_name(c)).to_owned()
     }
 
@@ -159,6 +159,8 @@ impl Machine {
                     // the first contact of a redundant group represents it
                     Some((margin, leader)) if leader == c => margin + self.slack[c],
                     Some(_) => 1.0,
+                    // the other limit has an event of its own: see `kinks`
+                    None if self.has_two_limits(c) => self.limits(c)[0] - self.friction[c] + self.slack[c],
                     None => room(self.limits(c), self.friction[c]) + self.slack[c],
                 },
                 (sliding, true) => sliding.direction() * v + if self.armed[c] { 0.0 } else { self.leaving },
@@ -235,7 +237,11 @@ impl Machine {
         self.changes.clear();
         self.rest.contact_event.fill(ContactEvent::No);
         let breaks = |fired: &FiredEvent| match *fired {
-            FiredEvent::Root { index, .. } => self.contact_of_event(index).is_some_and(|c| self.sticks(c)),
+            FiredEvent::Root { index, .. } => match self.kink_of(index) {
+                Some(KinkEvent::Backward { .. }) => true,
+                Some(_) => false,
+                None => self.contact_of_event(index).is_some_and(|c| self.sticks(c)),
+            },
             FiredEvent::Time => false,
         };
         if self.constraints.is_coupled() && fired.iter().any(breaks) {
@@ -261,6 +267,10 @@ impl Machine {
                 FiredEvent::Root { index, .. } => {
                     if let Some(kink) = self.kink_of(index) {
                         is_fresh = true;
+                        if let KinkEvent::Backward { contact } = kink {
+                            is_touched = true;
+                            self.break_away(contact);
+                        }
                         self.pass_kink(kink);
                         continue;
                     }

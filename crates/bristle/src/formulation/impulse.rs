@@ -48,7 +48,7 @@ impl Machine {
             let before = -self.b[prescribed.v];
             self.b[prescribed.v] += self.v[prescribed.v];
             prescribed.jump = self.b[prescribed.v];
-            is_jump |= prescribed.jump.abs() > 1e-12 * (1.0 + self.v[prescribed.v].abs());
+            is_jump |= prescribed.jump.abs() > self.compiled.drives[prescribed.drive].signal().slope_rounding(t);
             self.v[prescribed.v] = before;
         }
         if !is_jump {
@@ -59,7 +59,10 @@ impl Machine {
         let gravity = std::mem::take(&mut self.work.outside.gravity);
         self.work.outside.clear_wrenches();
         self.is_impulsive = true;
+        // a is dv/dλ in between: neither is a start value for the other
+        self.a.fill(0.0);
         let taken = self.jump(t, quad);
+        self.a.fill(0.0);
         self.is_impulsive = false;
         self.work.outside.gravity = gravity;
         self.apply_wrenches();

@@ -136,11 +136,10 @@ impl Machine {
         let q_of = |v: usize| q[self.compiled.model.q_index[self.joint_of[v]]];
         for (constraint, &offset) in coupled.constraints.iter().zip(&self.constraints.offset) {
             let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
-                let (sum, size) =
-                    constraint.terms.iter().fold((-offset, 1.0 + offset.abs()), |(sum, size), &(v, c)| {
-                        let term = c * x(v);
-                        (sum + term, size + term.abs())
-                    });
+                let (sum, size) = constraint.terms.iter().fold((-offset, offset.abs()), |(sum, size), &(v, c)| {
+                    let term = c * x(v);
+                    (sum + term, size + term.abs())
+                });
                 (sum, size)
             };
             let sums = [sum(&q_of, offset), sum(&|k| v[k], 0.0), sum(&|k| a[k], 0.0)];

@@ -13,24 +13,39 @@
 //! journal, and the other way round, without passing through zero. A vector of two components generically misses
 //! zero, unless the machine is planar; the test therefore uses its direction and not one component. θ is a negligible
 //! load: the accuracy of the reactions, and the load whose friction changes the velocity of the joint by less than
-//! the absolute tolerance in a second, D being the joint's inertia with the joints beyond it free,
+//! the absolute tolerance in the step, of length h, D being the joint's inertia with the joints beyond it free,
 //!
 //! ```text
-//! θ = accuracy |f| + atol D/|κ|
+//! θ = accuracy |f| + atol D/(|κ| h)
 //! ```
 //!
 //! The event reverses û, so that g restarts at about 2 θ: it does not start at zero, and a load that oscillates about
-//! zero within θ causes no events. A load that has stayed within 4 θ of zero has no direction yet.
+//! zero within θ causes no events. A load that has stayed within 4 θ of zero has no direction yet. While û is an older
+//! one, g may begin a step between 0 and θ: h is then that of the step in which û was set, for g to stay positive.
 //!
 //! Reactions take a solution of (1), which the stages of a step have found already. While every stage finds the load
 //! along û above a quarter of its initial value, no zero crossing is possible, and g is that load. Otherwise g is
 //! evaluated on the step.
 //!
+//! The load of a contact that sticks is its limit, which cannot hold anything at zero: there the zero crossing ends a step
+//! that has stepped over the valley, and the break-away before it is found. θ is then the load whose limit is the
+//! rounding of efforts, and g is always evaluated.
+//!
 //! **Tables.** L of `bristle_friction::Table` is linear between corners v_lo, v_hi of the slip speed:
 //!
 //! ```text
-//! g = min(|v| − v_lo, v_hi − |v|) + θ      θ = atol
+//! g = min(|v| − v_lo, v_hi − |v|) + θ      θ = r atol, r the radius of a joint that turns
 //! ```
+//!
+//! **Limits** of a stuck contact whose load is a reaction are two events, one for each direction:
+//!
+//! ```text
+//! g = r N stiction − τ_f,  r N stiction + τ_f      falls through 0: the contact breaks away
+//! ```
+//!
+//! N is a sum of lengths: near its kink it is a valley, convex, and so is each of both functions. The locator finds a
+//! break-away at the bottom of a convex function, however narrow; r N stiction − |τ_f| is not convex where τ_f changes
+//! its sign.
 
 use super::machine::{Failure, Machine};
 use bristle_friction::{Law, Mode};
@@ -52,6 +67,11 @@ pub(super) struct Kink {
     pub parts: [[f64; 2]; 2],
     pub at: f64,
     pub noise: f64,
+    /// Length of the step attempted last, s; 0 before the first one.
+    pub h: f64,
+    /// h in θ of each part, and whether û is of the beginning of this step.
+    pub time: [f64; 2],
+    pub is_recent: [bool; 2],
     /// Whether the load was near zero, or reversed, in a stage of this step.
     pub is_near: bool,
     /// The table's corners next to the slip speed.
@@ -65,6 +85,16 @@ pub(super) enum KinkEvent {
     Load { contact: usize, part: usize },
     /// Corner of a contact's table.
     Corner { contact: usize },
+    /// Limit of a stuck contact against backward motion.
+    Backward { contact: usize },
+}
+
+impl KinkEvent {
+    pub fn contact(self) -> usize {
+        match self {
+            Self::Load { contact, .. } | Self::Corner { contact } | Self::Backward { contact } => contact,
+        }
+    }
 }
 
 impl Machine {
@@ -87,8 +117,15 @@ impl Machine {
             let of = &self.compiled.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
             let corner = matches!(of.law, Law::Table(_)).then_some(KinkEvent::Corner { contact });
-            parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner)
+            let backward = self.has_two_limits(contact).then_some(KinkEvent::Backward { contact });
+            parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner).chain(backward)
         })
+    }
+
+    /// Whether both limits of a stuck contact have events of their own.
+    pub(super) fn has_two_limits(&self, c: usize) -> bool {
+        let contact = &self.compiled.contacts[c];
+        self.kinks.is_some() && contact.bearing.is_some() && contact.is_event_driven()
     }
 
     /// Number of these events.
@@ -106,11 +143,34 @@ impl Machine {
         self.kinks.is_some() && self.reaction_loaded.iter().any(|&c| self.load_kinks[c].is_near)
     }
 
-    /// θ of the load of a contact; infinite without friction.
-    fn load_noise(&self, c: usize) -> f64 {
+    /// Whether a contact sticks by its own load alone.
+    fn loads_limit(&self, c: usize) -> bool {
+        self.has_two_limits(c) && self.sticks(c) && self.constraints.margin(c).is_none()
+    }
+
+    /// θ of the load of a contact in a step of length `h`; infinite without friction, the accuracy alone without a step.
+    /// Where the contact sticks, the load whose limit is the rounding of efforts.
+    fn load_noise(&self, c: usize, h: f64) -> f64 {
         let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.force[c]));
-        let inertia = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
+        if self.loads_limit(c) {
+            let contact = &self.compiled.contacts[c];
+            let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
+            return self.accuracy * size + self.slack[c] / level;
+        }
+        let momentum = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
+        let inertia = if h > 0.0 { momentum / h } else { 0.0 };
         self.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
+    }
+
+    /// A step of length `h` is about to be attempted.
+    pub(super) fn set_kink_step(&mut self, h: f64) {
+        for &c in &self.reaction_loaded {
+            let kink = &mut self.load_kinks[c];
+            kink.h = h;
+            for (time, _) in kink.time.iter_mut().zip(kink.is_recent).filter(|(_, is_recent)| *is_recent) {
+                *time = h;
+            }
+        }
     }
 
     /// Component of a part of the load along its direction, for the reaction found last.
@@ -157,8 +217,10 @@ impl Machine {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
                     let is_locked = self.locked[self.compiled.contacts[c].joint];
-                    let noise = self.load_noise(c);
-                    if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
+                    let noise = self.load_noise(c, self.load_kinks[c].time[part]);
+                    if self.loads_limit(c) && self.load_kinks[c].way[part] != [0.0; 2] {
+                        self.along(c, part) + noise
+                    } else if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
                     } else if !self.load_kinks[c].is_near {
                         self.load_kinks[c].size[part] + noise
@@ -170,8 +232,12 @@ impl Machine {
                     let contact = &self.compiled.contacts[c];
                     let [low, high] = self.load_kinks[c].segment;
                     let speed = self.mode[c].direction() * contact.arm * contact.rate(&self.v);
-                    let inside = (speed - low).min(high - speed) + self.kinks.unwrap_or(0.0);
+                    let inside = (speed - low).min(high - speed) + contact.arm * self.kinks.unwrap_or(0.0);
                     if self.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
+                }
+                KinkEvent::Backward { contact: c } => {
+                    let is_alone = self.sticks(c) && self.constraints.margin(c).is_none();
+                    if is_alone { self.limits(c)[1] + self.friction[c] + self.slack[c] } else { 1.0 }
                 }
             };
         }
@@ -200,7 +266,7 @@ impl Machine {
     fn note_load(&mut self, c: usize) {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return };
-        let noise = self.load_noise(c);
+        let noise = self.load_noise(c, self.load_kinks[c].h);
         let kink = &mut self.load_kinks[c];
         (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
     }
@@ -217,7 +283,8 @@ impl Machine {
                 let size = (x * x + y * y).sqrt();
                 kink.size[part] = size;
                 // within 4 θ of zero the direction may be rounding: keep the previous one
-                if size > 4.0 * kink.noise && size > 0.0 {
+                kink.is_recent[part] = size > 4.0 * kink.noise && size > 0.0;
+                if kink.is_recent[part] {
                     kink.way[part] = [x / size, y / size];
                     kink.position[part] = kink.at;
                 }
@@ -228,7 +295,7 @@ impl Machine {
     /// The same after a step to (t, y), which is in the arrays already. Where a kink was near, the reactions are
     /// computed there.
     pub(super) fn accept_loads(&mut self, t: f64) -> Result<(), Failure> {
-        if self.watches_loads() {
+        if self.watches_loads() || self.reaction_loaded.iter().any(|&c| self.loads_limit(c)) {
             self.place()?;
             self.efforts(t);
             self.evaluate_stuck(t)?;

@@ -66,6 +66,10 @@ impl System for Machine {
         self.fill_residual_jacobian(t, y, dy, df_dy, df_ddy)
     }
 
+    fn attempt(&mut self, _t: f64, h: f64) {
+        self.set_kink_step(h);
+    }
+
     fn resolution(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
         self.bound_tolerances(t, h, y, each);
     }

@@ -526,10 +526,14 @@ impl Machine {
             let rate = contact.rate(&self.v);
             let is_open = contact.is_open(t);
             self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
-            // a contact of prescribed motion follows its signal, or stands still with it
+            // a contact of prescribed motion follows its signal, or stands still with it: signals turn back at times
+            // that are rounded, to velocities a δt and those of rounding
             if self.is_prescribed(c) {
                 let a = contact.rate(&self.a);
-                let is_moving = a == 0.0 || rate.abs() > 1e-12 * a.abs().sqrt();
+                let signals = self.prescribed.iter().map(|prescribed| self.compiled.drives[prescribed.drive].signal());
+                let delta = signals.map(|signal| signal.time_rounding(t)).fold(0.0, f64::max);
+                let error = |v: usize| self.a[v].abs() * delta + 4.0 * f64::EPSILON * self.v[v].abs();
+                let is_moving = a == 0.0 || rate.abs() > error(contact.v) + contact.b.map_or(0.0, error);
                 self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
                 continue;
             }

@@ -23,7 +23,7 @@ use bristle_multibody::spatial::Force;
 use serde::{Deserialize, Serialize};
 use std::mem::discriminant;
 
-/// What a prescribed motion may miss the joint by where it takes over, relative to 1 plus the coordinate.
+/// What a prescribed motion may miss the joint by where it takes over, relative to the terms of both signals.
 const MISS: f64 = 1e-9;
 
 /// Everything of a machine that callers may change between steps.
@@ -192,8 +192,12 @@ impl Run {
         if let Drive::Motion(signal) = &drive {
             let next = signal.sample(t, Piece::After(t));
             let (q, v) = (self.state.mechanics.q[at.q], self.state.mechanics.v[at.v]);
-            for (value, given, what) in [(q, next.value, "position"), (v, next.derivative, "velocity")] {
-                let fits = (value - given).abs() <= MISS * (1.0 + value.abs());
+            let sizes = [at.signal(), signal].map(|signal| signal.sizes(t));
+            let [size, speed] = [0, 1].map(|k| sizes[0][k] + sizes[1][k]);
+            for (value, given, size, what) in
+                [(q, next.value, size, "position"), (v, next.derivative, speed, "velocity")]
+            {
+                let fits = (value - given).abs() <= MISS * size;
                 if !fits {
                     let path = format!("{what} at t = {t}");
                     let reason = format!("the joint is at {value:?}, the motion begins at {given:?}: it cannot jump");

@@ -208,9 +208,11 @@ impl MassOperator {
                 }
             };
             (vel[i], acc[i]) = (now, rate);
+            f[i] = body.I.times(&rate) + now.cross_force(&body.I.times(&now));
             let wrench = &outside.wrench[i];
-            let wrench = Force::of(R[i].on(wrench.moment), R[i].on(wrench.force));
-            f[i] = body.I.times(&rate) + now.cross_force(&body.I.times(&now)) - wrench;
+            if *wrench != Force::ZERO {
+                f[i] -= Force::of(R[i].on(wrench.moment), R[i].on(wrench.force));
+            }
         }
         self.collect(out);
         check_finite("bias", out)

@@ -34,8 +34,6 @@ const MAX_CORRECTIONS: usize = 3;
 /// Iterates and scratch; the arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct ActiveSet {
-    /// Whether the method applies.
-    pub applies: bool,
     /// Modes of the dry contacts.
     modes: Vec<Mode>,
     /// x, and h r less the constant parts of λ; all velocities.
@@ -72,22 +70,24 @@ pub(super) struct Equations<'a> {
 }
 
 impl ActiveSet {
-    pub fn new(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Self {
-        let (n_v, n_contacts, n) = (compiled.model.n_v, compiled.contacts.len(), coordinates.independent.len());
-        let mut has_dry = vec![false; n_v];
-        let mut applies = true;
-        for (c, contact) in compiled.contacts.iter().enumerate().filter(|(_, contact)| contact.is_event_driven()) {
-            // one independent velocity of its own, or none: then its joint is prescribed
+    /// Whether each dry contact has an independent velocity of its own, or none: then its joint is prescribed.
+    pub fn applies(compiled: &Compiled, coordinates: &ReducedCoordinates) -> bool {
+        let mut has_dry = vec![false; compiled.model.n_v];
+        let mut dry = compiled.contacts.iter().enumerate().filter(|(_, contact)| contact.is_event_driven());
+        dry.all(|(c, contact)| {
             let is_alone = match coordinates.contacts[c][..] {
                 [] => true,
                 [(i, _)] => coordinates.independent[i] == contact.v,
                 _ => false,
             };
-            applies &= contact.b.is_none() && is_alone && !std::mem::replace(&mut has_dry[contact.v], true);
-        }
+            contact.b.is_none() && is_alone && !std::mem::replace(&mut has_dry[contact.v], true)
+        })
+    }
+
+    pub fn new(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Self {
+        let (n_v, n_contacts, n) = (compiled.model.n_v, compiled.contacts.len(), coordinates.independent.len());
         let zeros = || vec![0.0; n_v];
         Self {
-            applies,
             modes: vec![Mode::Stuck; n_contacts],
             x: zeros(),
             rhs: zeros(),
@@ -109,7 +109,7 @@ impl ActiveSet {
 
     /// Begins a step with the modes at its start and the accelerations of the last one.
     pub fn start(&mut self, coordinates: &ReducedCoordinates, modes: &[Mode], h: f64, last_acceleration: &[f64]) {
-        Self::bump(0);        self.is_factored = false;
+        self.is_factored = false;
         self.modes.copy_from_slice(modes);
         coordinates.independent.iter().zip(last_acceleration).for_each(|(&k, a)| self.x[k] = h * a);
         coordinates.set_velocities(&mut self.x);
@@ -123,9 +123,6 @@ impl ActiveSet {
         }
         coordinates.expand(solver.u.iter().copied(), &mut self.x);
     }
-
-    // TEMP
-    pub fn bump(k: usize) { STAT[k].fetch_add(1, std::sync::atomic::Ordering::Relaxed); if k == 0 { let n = STAT[0].load(std::sync::atomic::Ordering::Relaxed); if n % 2000 == 0 { eprintln!("{:?}", STAT); } } }
 
     /// Solves (1) and leaves u and contact states in `solver`. Returns false if the modes have not settled.
     pub fn solve(
@@ -141,14 +138,11 @@ impl ActiveSet {
         let enough = if accuracy == Accuracy::Coarse { COARSE } else { SOLVED };
         let mut round = 0;
         loop {
-            round += 1; Self::bump(2);
+            round += 1;
             self.linearize(problem, matrix, equations);
-            if !self.is_factored
-                || self.slopes != self.factored_slopes
-                || self.locked != self.factored_locked
-            {
+            if !self.is_factored || self.slopes != self.factored_slopes || self.locked != self.factored_locked {
                 self.is_factored = false;
-                Self::bump(3); matrix.factor_locked(compiled, &self.slopes, &self.locked)?;
+                matrix.factor_locked(compiled, &self.slopes, &self.locked)?;
                 self.factored_slopes.copy_from_slice(&self.slopes);
                 self.factored_locked.copy_from_slice(&self.locked);
                 self.is_factored = true;
@@ -158,7 +152,7 @@ impl ActiveSet {
                 break;
             }
             if round == MAX_ROUNDS {
-                Self::bump(4); return Ok(false);
+                return Ok(false);
             }
         }
         (solver.n_rounds, solver.max_rounds) = (solver.n_rounds + round, solver.max_rounds.max(round));
@@ -263,13 +257,13 @@ impl ActiveSet {
             if self.is_within(SOLVED) {
                 return Ok(true);
             }
-            Self::bump(5); matrix.multiply_with_sizes(compiled, &self.x)?;
+            matrix.multiply_with_sizes(compiled, &self.x)?;
             self.size.copy_from_slice(matrix.product().1);
             self.evaluate(problem, matrix, equations);
             if self.is_within(if correction == MAX_CORRECTIONS { ROUNDED } else { SOLVED }) {
                 return Ok(true);
             }
-            Self::bump(6); self.rhs.fill(0.0);
+            self.rhs.fill(0.0);
             self.correction.fill(0.0);
             coordinates.independent.iter().zip(&self.reduced).for_each(|(&k, residual)| self.rhs[k] = *residual);
             matrix.solve_locked(compiled, &self.rhs, &mut self.correction)?;
@@ -362,5 +356,3 @@ impl ActiveSet {
 fn piece(forward: [f64; 2], [level, slope]: [f64; 2], mode: Mode) -> [f64; 2] {
     if mode == Mode::Backward { [-level, slope] } else { forward }
 }
-
-static STAT: [std::sync::atomic::AtomicUsize; 8] = [const { std::sync::atomic::AtomicUsize::new(0) }; 8];

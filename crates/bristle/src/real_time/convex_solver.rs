@@ -27,8 +27,6 @@
 //!
 //! A contact at its limit that other contacts lock has ω = 0 in the end as they have, and counts as stuck.
 
-#![expect(non_snake_case, reason = "symbols follow the equations above")]
-
 use super::factor::dot_all;
 use super::impulse_law::{ContactState, ImpulseLaw};
 use super::interior_point::{self, InteriorPoint};

@@ -32,6 +32,8 @@ mod assemble;
 mod convex_solver;
 mod factor;
 mod floating;
+#[cfg(test)]
+mod form_tests;
 mod impulse_law;
 mod interior_point;
 mod ledger;
@@ -189,11 +191,7 @@ impl RealTime {
     /// Method for steps of length `step`, s.
     pub fn new(compiled: &Compiled, step: f64) -> Self {
         let coordinates = ReducedCoordinates::new(compiled);
-        let form = match std::env::var("BRISTLE_FORM").as_deref() {
-            Ok("dense") => MatrixForm::Dense,
-            Ok("tree") => MatrixForm::Tree,
-            _ => StepMatrix::form(compiled, &coordinates),
-        };
+        let form = StepMatrix::form(compiled, &coordinates);
         Self::with_form(compiled, step, coordinates, form)
     }
 
@@ -201,10 +199,11 @@ impl RealTime {
         let (n_v, n_q, n_contacts) = (compiled.model.n_v, compiled.model.n_q, compiled.contacts.len());
         let n = coordinates.independent.len();
         let n_integrals = compiled.drives.iter().filter(|drive| drive.has_integral()).count();
-        let active_set = (form == MatrixForm::Tree).then(|| ActiveSet::new(compiled, &coordinates));
+        let exchanges_modes = form == MatrixForm::Tree && ActiveSet::applies(compiled, &coordinates);
+        let active_set = exchanges_modes.then(|| ActiveSet::new(compiled, &coordinates));
         Self {
             equations: StepEquations::new(compiled, &coordinates, form),
-            active_set: active_set.filter(|active_set| active_set.applies),
+            active_set,
             contacts: Contacts {
                 laws: vec![ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2] }; n_contacts],
                 normal: vec![[0.0; 2]; n_contacts],

@@ -9,10 +9,11 @@
 
 #![expect(non_snake_case, reason = "symbols follow the equations of the step")]
 
+use super::active_set::ActiveSet;
 use super::factor::{dot_all, factor, solve};
 use super::reduced_coordinates::{ReducedCoordinates, Sparse, dot};
 use super::tree_matrix::TreeMatrix;
-use crate::compile::Compiled;
+use crate::compile::{Compiled, Contact};
 use crate::memory;
 use bristle_multibody::{Error, Work, bias_efforts, crba};
 use nalgebra::DMatrix;
@@ -48,24 +49,30 @@ pub(super) struct Count {
     pub tree: f64,
 }
 
-/// Products, solutions and factorisations of a step, in the median of machines that stick and slip.
-const PRODUCTS: f64 = 6.0;
+/// Evaluations of the contacts, solutions and factorisations of a step by the convex solver.
+const ROUNDS: f64 = 6.0;
 const SOLUTIONS: f64 = 4.0;
 const FACTORS: f64 = 2.0;
 
-/// Multiplications of the recursions for one joint: a product (two sweeps of 6-vectors), a solution, a factorisation
-/// (outer product, shift of a 6×6 inertia), frames and inertias in world axes.
-const TREE_PRODUCT: f64 = 60.0;
-const TREE_SOLUTION: f64 = 60.0;
-const TREE_FACTOR: f64 = 140.0;
-const TREE_FRAMES: f64 = 110.0;
+/// Multiplications of the recursions for one joint: a product, a solution, a factorisation (outer product and shift of a
+/// 6×6 inertia), and frames and inertias in world axes.
+const PRODUCT: f64 = 60.0;
+const SOLUTION: f64 = 60.0;
+const FACTOR: f64 = 140.0;
+const FRAMES: f64 = 110.0;
 
-/// Multiplications of composite inertias for one joint, and for an entry of M.
-const DENSE_INERTIA: f64 = 110.0;
-const DENSE_ENTRY: f64 = 9.0;
+/// Multiplications of composite inertias for one joint, and for an entry of M; sines and transforms of the two bias
+/// evaluations in link axes; a contact in one round of the convex solver.
+const INERTIA: f64 = 110.0;
+const ENTRY: f64 = 9.0;
+const TRANSFORMS: f64 = 120.0;
+const CONTACT: f64 = 40.0;
 
-/// Numbers that a vector instruction handles at once in dense rows, against one 3-vector in the recursions.
-const DENSE_LANES: f64 = 4.0 / 3.0;
+/// Calls and loops of the exchange of modes, whatever the number of joints, in multiplications.
+const OVERHEAD: f64 = 700.0;
+
+/// Numbers that a vector instruction handles in dense rows, against a 3-vector in the recursions.
+const LANES: f64 = 4.0 / 3.0;
 
 /// Predicted multiplications of a step in both forms.
 pub(super) fn count(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Count {
@@ -79,16 +86,25 @@ pub(super) fn count(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Co
     let depths = || (0..model.n_v).map(|k| depth[model.joint_of_velocity(k)] as f64);
     let entries: f64 = depths().sum();
     let rows = TreeMatrix::n_rows(compiled, coordinates) as f64;
+    let rounds = ROUNDS * CONTACT * compiled.contacts.len() as f64;
+
     // rows between joints fill the factors of all that they connect
     let fill = if rows == 0.0 { depths().map(|d| 0.5 * d * d).sum() } else { n * n * n / 6.0 };
     let reduction = if coordinates.is_identity { n * n } else { 2.0 * n_v * n_v };
-    let rounds = FACTORS * (fill + n * n) + SOLUTIONS * 2.0 * entries.min(n * n) + PRODUCTS * n * n;
-    let dense = DENSE_INERTIA * n_bodies + DENSE_ENTRY * entries + (reduction + rounds) / DENSE_LANES;
-    let recursions = FACTORS * (TREE_FACTOR + rows * TREE_SOLUTION)
-        + SOLUTIONS * TREE_SOLUTION * if rows == 0.0 { 1.0 } else { 2.0 }
-        + PRODUCTS * TREE_PRODUCT;
-    let tree = n_bodies * (TREE_FRAMES + recursions) + FACTORS * rows * rows * rows / 6.0;
-    Count { dense, tree }
+    let algebra = FACTORS * (fill + n * n) + SOLUTIONS * 2.0 * entries.min(n * n) + ROUNDS * n * n;
+    let dense = (INERTIA + TRANSFORMS) * n_bodies + ENTRY * entries + (reduction + algebra) / LANES + rounds;
+
+    // the exchange of modes verifies once; without bristles it factorises once. Rows take a second solution
+    let is_dry = compiled.contacts.iter().all(Contact::is_event_driven);
+    let (factors, solutions, products, rounds) = match (ActiveSet::applies(compiled, coordinates), is_dry) {
+        (true, true) => (1.0, 2.0, 1.0, OVERHEAD),
+        (true, false) => (FACTORS, 2.0, 1.0, OVERHEAD),
+        // every product with the sizes of its terms
+        (false, _) => (FACTORS, SOLUTIONS, 2.0 * ROUNDS, rounds),
+    };
+    let again = if rows == 0.0 { 1.0 } else { 2.0 };
+    let joint = factors * (FACTOR + rows * SOLUTION) + solutions * again * SOLUTION + products * PRODUCT + FRAMES;
+    Count { dense, tree: n_bodies * joint + factors * rows * rows * rows / 6.0 + rounds }
 }
 
 impl StepMatrix {
@@ -283,12 +299,7 @@ impl StepMatrix {
     }
 
     /// Replaces x by (R + Wᵀ λ' W)⁻¹ x.
-    pub fn solve(
-        &mut self,
-        compiled: &Compiled,
-        coordinates: &ReducedCoordinates,
-        x: &mut [f64],
-    ) -> Result<(), Error> {
+    pub fn solve(&mut self, compiled: &Compiled, coordinates: &ReducedCoordinates, x: &mut [f64]) -> Result<(), Error> {
         match self {
             Self::Dense(DenseMatrix { L, n, .. }) => {
                 solve(L, x, *n);

@@ -10,8 +10,6 @@
 //! (1) is the Schur complement of the rows, a dense matrix as large as their number. It costs a solution for each row;
 //! without couplings there is none.
 
-#![expect(non_snake_case, reason = "symbols follow the equations above")]
-
 use super::factor::{factor, solve};
 use super::reduced_coordinates::{ReducedCoordinates, Sparse, dot};
 use super::step_matrix::{extend, restrict};
@@ -283,12 +281,7 @@ impl TreeMatrix {
     }
 
     /// See [`super::step_matrix::StepMatrix::solve`].
-    pub fn solve(
-        &mut self,
-        compiled: &Compiled,
-        coordinates: &ReducedCoordinates,
-        u: &mut [f64],
-    ) -> Result<(), Error> {
+    pub fn solve(&mut self, compiled: &Compiled, coordinates: &ReducedCoordinates, u: &mut [f64]) -> Result<(), Error> {
         let (mut x, mut y) = (std::mem::take(&mut self.x), std::mem::take(&mut self.y));
         x.fill(0.0);
         y.fill(0.0);

@@ -27,7 +27,6 @@ use crate::joint::Kernel;
 use crate::model::Model;
 use crate::spatial::{ArticulatedInertia, Force, M3, Motion, RigidInertia, V3};
 use crate::work::Outside;
-use nalgebra::{Cholesky, U6, Vector6};
 
 /// A link in world axes, about its own origin.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +63,7 @@ pub struct MassOperator {
     IA: Vec<ArticulatedInertia>,
     pivot: Vec<Pivot>,
     locked: Vec<bool>,
-    free_pivot: Vec<Option<Cholesky<f64, U6>>>,
+    free_pivot: Vec<Option<FreePivot>>,
     /// Motions and forces of a sweep.
     delta: Vec<Motion>,
     f: Vec<Force>,
@@ -72,6 +71,44 @@ pub struct MassOperator {
     vel: Vec<Motion>,
     IC: Vec<RigidInertia>,
     u: Vec<f64>,
+}
+
+/// L D Lᵀ of the 6×6 pivot of a free joint: no roots, so that results scale with units of powers of two to the bit.
+#[derive(Debug, Clone, Copy)]
+struct FreePivot {
+    L: [[f64; 6]; 6],
+    D_inv: [f64; 6],
+}
+
+impl FreePivot {
+    fn new(model: &Model, i: usize, IA: &ArticulatedInertia) -> Result<Self, Error> {
+        let matrix = IA.to_matrix();
+        let (mut L, mut D) = ([[0.0; 6]; 6], [0.0; 6]);
+        for r in 0..6 {
+            for c in 0..r {
+                let sum: f64 = (0..c).map(|k| L[r][k] * D[k] * L[c][k]).sum();
+                L[r][c] = (matrix[(r, c)] - sum) / D[c];
+            }
+            D[r] = matrix[(r, r)] - (0..r).map(|k| L[r][k] * L[r][k] * D[k]).sum::<f64>();
+        }
+        let size = [0, 3].map(|k| matrix[(k, k)] + matrix[(k + 1, k + 1)] + matrix[(k + 2, k + 2)]);
+        // seldom a pivot this small, or none: then a closer look
+        if (0..6).any(|k| D[k] <= 1e-6 * size[k / 3] || D[k].is_nan()) {
+            free_pivot(model, i, IA)?;
+        }
+        Ok(Self { L, D_inv: D.map(f64::recip) })
+    }
+
+    fn solve(&self, mut x: [f64; 6]) -> [f64; 6] {
+        for r in 0..6 {
+            x[r] -= (0..r).map(|k| self.L[r][k] * x[k]).sum::<f64>();
+        }
+        x.iter_mut().zip(self.D_inv).for_each(|(x, D_inv)| *x *= D_inv);
+        for r in (0..6).rev() {
+            x[r] -= (r + 1..6).map(|k| self.L[k][r] * x[k]).sum::<f64>();
+        }
+        x
+    }
 }
 
 impl Body {
@@ -343,7 +380,7 @@ impl MassOperator {
             let left = match body.kernel {
                 Kernel::Fixed => own,
                 Kernel::Free => {
-                    free[i] = Some(free_pivot(model, i, &own)?);
+                    free[i] = Some(FreePivot::new(model, i, &own)?);
                     ArticulatedInertia::ZERO
                 }
                 Kernel::Revolute | Kernel::Prismatic => {
@@ -406,9 +443,8 @@ impl MassOperator {
             delta[i] = match body.kernel {
                 Kernel::Fixed => carried,
                 Kernel::Free => {
-                    let force = Vector6::from_row_slice(&f[i].to_array());
-                    let own = free[i].as_ref().map_or(Vector6::zeros(), |factor| factor.solve(&force));
-                    let own = Motion::from_slice(own.as_slice());
+                    let own = free[i].as_ref().map_or([0.0; 6], |factor| factor.solve(f[i].to_array()));
+                    let own = Motion::from_array(own);
                     let by_joint = own - carried;
                     let by_joint = in_link_axes(&R[i], by_joint.angular, by_joint.linear);
                     x[body.v..body.v + 6].copy_from_slice(&by_joint);

@@ -16,12 +16,13 @@
 //! beginning, with its line search and its interior-point method; both have the same solution. It does not apply where
 //! dry contacts connect joints, share a joint or act on a dependent one: there the load distribution needs penalties.
 
-use super::convex_solver::{Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, Problem, ROUNDED, SOLVED};
+use super::convex_solver::{Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, Problem, ROUNDED, SOLVED, SolverError};
 use super::impulse_law::{ContactState, ImpulseLaw};
 use super::reduced_coordinates::ReducedCoordinates;
 use super::step_matrix::restrict;
 use super::tree_matrix::TreeMatrix;
 use crate::compile::Compiled;
+use crate::stop;
 use bristle_friction::Mode;
 use bristle_multibody::Error;
 
@@ -119,7 +120,8 @@ impl ActiveSet {
     pub fn follow(&mut self, coordinates: &ReducedCoordinates, solver: &ConvexSolver) {
         self.is_factored = false;
         for (mode, state) in self.modes.iter_mut().zip(&solver.states) {
-            *mode = if state.is_stuck { Mode::Stuck } else { Mode::of_sign(state.lambda + state.omega) };
+            let sign = if state.omega == 0.0 { state.lambda } else { state.omega };
+            *mode = if state.is_stuck { Mode::Stuck } else { Mode::of_sign(sign) };
         }
         coordinates.expand(solver.u.iter().copied(), &mut self.x);
     }
@@ -132,12 +134,15 @@ impl ActiveSet {
         equations: Equations<'_>,
         solver: &mut ConvexSolver,
         accuracy: Accuracy,
-    ) -> Result<bool, Error> {
+    ) -> Result<bool, SolverError> {
         let Problem { coordinates, compiled, .. } = *problem;
         coordinates.prescribed.iter().for_each(|joint| self.x[joint.v] = equations.u_prescribed[joint.v]);
         let enough = if accuracy == Accuracy::Coarse { COARSE } else { SOLVED };
         let mut round = 0;
         loop {
+            if stop::is_asked() {
+                return Err(SolverError::Stopped);
+            }
             round += 1;
             self.linearize(problem, matrix, equations);
             if !self.is_factored || self.slopes != self.factored_slopes || self.locked != self.factored_locked {

@@ -34,6 +34,7 @@ use super::max_by_unit;
 use super::reduced_coordinates::{ReducedCoordinates, dot};
 use super::step_matrix::StepMatrix;
 use crate::compile::Compiled;
+use crate::stop;
 use bristle_multibody::Error;
 
 /// Evaluations of (1) in a solution at most. Three or four are usual.
@@ -103,6 +104,8 @@ pub(super) enum SolverError {
     Mechanics(Error),
     /// [`MAX_ROUNDS`] were not enough; the contact with the largest residual.
     NotConverged { contact: usize },
+    /// An end was asked for: see [`crate::stop`].
+    Stopped,
 }
 
 impl From<Error> for SolverError {
@@ -311,6 +314,9 @@ impl ConvexSolver {
 
     /// Evaluates −F and the contacts at u; returns the largest |F|, each row relative to its terms.
     fn evaluate(&mut self, problem: &Problem<'_>, matrix: &mut StepMatrix) -> Result<f64, SolverError> {
+        if stop::is_asked() {
+            return Err(SolverError::Stopped);
+        }
         let Problem { b, coordinates, compiled, laws, .. } = *problem;
         let Self { u, states, multiplier, penalty, omega0, residual, magnitude, .. } = self;
         matrix.residual(compiled, coordinates, [b, u], residual, magnitude)?;

@@ -17,11 +17,12 @@
 //! as the slope Θ of a dry contact; the other laws have their tangents. The convex solver continues from the u and the
 //! multipliers found here.
 
-use super::convex_solver::Problem;
+use super::convex_solver::{Problem, SolverError};
 use super::impulse_law::ImpulseLaw;
 use super::max_by_unit;
 use super::reduced_coordinates::dot;
 use super::step_matrix::StepMatrix;
+use crate::stop;
 use bristle_multibody::Error;
 
 /// Rounds at most.
@@ -108,11 +109,14 @@ impl InteriorPoint {
         known: Contacts<'_>,
         u: &mut [f64],
         multiplier: &mut [f64],
-    ) -> Result<usize, Error> {
+    ) -> Result<usize, SolverError> {
         self.initialize(problem, known, u);
         let (mut mu, mut centering) = (self.complementarity(), CENTERING[1]);
         let (enough, mut rounds) = (FINAL_MU * mu, 0);
         while mu > enough && rounds < MAX_ROUNDS {
+            if stop::is_asked() {
+                return Err(SolverError::Stopped);
+            }
             rounds += 1;
             if !self.find_direction(problem, matrix, known, u, centering * mu)? {
                 break;

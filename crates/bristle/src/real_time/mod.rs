@@ -79,6 +79,8 @@ pub(crate) enum StepError {
     Mechanics(bristle_multibody::Error),
     /// The convex solver has not converged; the contact with the largest residual.
     NotConverged { contact: usize },
+    /// An end was asked for: see [`crate::stop`].
+    Stopped,
 }
 
 impl From<bristle_multibody::Error> for StepError {
@@ -92,6 +94,7 @@ impl From<SolverError> for StepError {
         match error {
             SolverError::Mechanics(error) => Self::Mechanics(error),
             SolverError::NotConverged { contact } => Self::NotConverged { contact },
+            SolverError::Stopped => Self::Stopped,
         }
     }
 }

@@ -60,6 +60,7 @@ pub mod run;
 pub mod scene;
 pub mod signal;
 pub mod spawn;
+pub mod stop;
 #[cfg(feature = "urdf")]
 pub mod urdf;
 

@@ -142,6 +142,9 @@ pub enum ModeError {
         /// The joint whose pivot vanished.
         joint: usize,
     },
+    /// An end was asked for: see [`crate::stop`].
+    #[error("stopped")]
+    Stopped,
 }
 
 /// The operations of a machine in the convex problem (3).
@@ -474,6 +477,9 @@ impl ModeWork {
 
     /// Efforts and accelerations with the stuck joints of `hold`; `step` is the change of the efforts.
     fn hold_stuck<H: Hold>(&mut self, machine: &mut H) -> Result<(), ModeError> {
+        if crate::stop::is_asked() {
+            return Err(ModeError::Stopped);
+        }
         self.stuck.clear();
         self.stuck.extend((0..self.hold.len()).filter(|&i| self.hold[i] == Side::Stuck));
         self.selection.n_factor += 1;

@@ -105,9 +105,25 @@ impl Ready {
 
 impl Run {
     pub fn execute(self) -> Outcome {
-        let start = Instant::now();
+        let limits = match Interrupt::listen() {
+            Ok(interrupt) => Limits::new(interrupt, self.budget, Instant::now()),
+            Err(error) => {
+                say!("error: {}", told(&error));
+                return Outcome::Failed;
+            }
+        };
+        // looked at while the machine starts and within steps, too
+        let in_reach = limits.clone();
+        bristle::stop::until(move || in_reach.is_met(), || self.execute_within(limits))
+    }
+
+    fn execute_within(&self, limits: Limits) -> Outcome {
         let ready = match self.prepare() {
             Ok(ready) => ready,
+            Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped { .. })) => {
+                say!("error: stopped before the start of the run: {}", limits.reason());
+                return Outcome::Failed;
+            }
             Err(error) => {
                 say!("{}", explained(&error, &self.scene));
                 return Outcome::Refused;
@@ -117,7 +133,7 @@ impl Run {
             ready.notes.iter().for_each(|note| say!("{note}"));
             ready.scene.warnings().iter().for_each(|warning| say!("{warning}\n"));
         }
-        match self.simulate(ready, start) {
+        match self.simulate(ready, limits) {
             Ok(outcome) => outcome,
             Err(error) => {
                 say!("error: {}", told(&error));
@@ -224,7 +240,7 @@ impl Run {
         Ok(())
     }
 
-    fn simulate(&self, ready: Ready, begun: Instant) -> Result<Outcome> {
+    fn simulate(&self, ready: Ready, limits: Limits) -> Result<Outcome> {
         let is_kept = ready.keeps_rows();
         let Ready { scene, mut sim, names, out, plot, report, .. } = ready;
         let rows = match &out {
@@ -246,7 +262,6 @@ impl Run {
             }
         };
         let progress = Progress::new(scene.duration, self.quiet);
-        let limits = Limits::new(Interrupt::listen()?, self.budget, begun);
         let mut collector = Collector::new(&names, rows, is_kept, progress, limits)?;
 
         let start = Instant::now();

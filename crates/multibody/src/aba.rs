@@ -20,7 +20,7 @@ use crate::joint::Kernel;
 use crate::kinematics::transforms;
 use crate::model::{Model, NOISE};
 use crate::rnea::body_forces;
-use crate::spatial::{Force, Motion};
+use crate::spatial::{ArticulatedInertia, Force, Motion};
 use crate::work::{Pivot, Work};
 use nalgebra::{Cholesky, U6, Vector6};
 
@@ -139,21 +139,8 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Resu
             if node.first_felt {
                 above[node.parent] = model.node[node.parent].IA;
             }
-            let matrix = IA.to_matrix();
             work.free_pivot[i] = None;
-            let Some(factor) = Cholesky::new(matrix) else {
-                // NaN has no factors either
-                return Err(singular(model, i, matrix.trace() * 0.0));
-            };
-            // seldom a pivot this small; then a closer look
-            let pivot = |k: usize| factor.l_dirty()[(k, k)].powi(2);
-            let size = [0, 3].map(|k| matrix[(k, k)] + matrix[(k + 1, k + 1)] + matrix[(k + 2, k + 2)]);
-            if (0..6).any(|k| pivot(k) <= 1e-6 * size[k / 3]) {
-                let least = least_moment(&factor);
-                if least <= NOISE * size[0] {
-                    return Err(singular(model, i, least));
-                }
-            }
+            let factor = free_pivot(model, i, IA)?;
             work.free_pivot[i] = Some(factor);
             return Ok(());
         }
@@ -227,6 +214,26 @@ fn substitute(model: &Model, work: &mut Work) {
     }
 }
 
+/// Factorised 6×6 pivot of free joint `i`.
+#[inline(always)]
+pub(crate) fn free_pivot(model: &Model, i: usize, IA: &ArticulatedInertia) -> Result<Cholesky<f64, U6>, Error> {
+    let matrix = IA.to_matrix();
+    let Some(factor) = Cholesky::new(matrix) else {
+        // NaN has no factors either
+        return Err(singular(model, i, matrix.trace() * 0.0));
+    };
+    // seldom a pivot this small; then a closer look
+    let pivot = |k: usize| factor.l_dirty()[(k, k)].powi(2);
+    let size = [0, 3].map(|k| matrix[(k, k)] + matrix[(k + 1, k + 1)] + matrix[(k + 2, k + 2)]);
+    if (0..6).any(|k| pivot(k) <= 1e-6 * size[k / 3]) {
+        let least = least_moment(&factor);
+        if least <= NOISE * size[0] {
+            return Err(singular(model, i, least));
+        }
+    }
+    Ok(factor)
+}
+
 /// About the smallest moment of inertia of a free body about its centre of mass: M⁻¹ turns moments into angular
 /// accelerations by its inverse.
 #[cold]
@@ -235,7 +242,7 @@ fn least_moment(factor: &Cholesky<f64, U6>) -> f64 {
 }
 
 #[cold]
-fn singular(model: &Model, i: usize, inertia: f64) -> Error {
+pub(crate) fn singular(model: &Model, i: usize, inertia: f64) -> Error {
     if inertia.is_nan() {
         return Error::NonFinite { function: "aba" };
     }

@@ -13,6 +13,7 @@ impl From<StepError> for Failure {
         match error {
             StepError::Mechanics(error) => Self::Mechanics(error),
             StepError::NotConverged { contact } => Self::Unbalanced { contact },
+            StepError::Stopped => Self::Stopped,
         }
     }
 }

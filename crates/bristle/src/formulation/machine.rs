@@ -209,6 +209,8 @@ pub(crate) enum Failure {
     Unbalanced {
         contact: usize,
     },
+    /// An end was asked for: see [`crate::stop`].
+    Stopped,
 }
 
 impl Failure {
@@ -736,9 +738,11 @@ impl Machine {
                 let reason = match source {
                     ModeError::Unusable { .. } => "its inertia, load or limit is not a usable number",
                     ModeError::Dependent { .. } => "its constraint is redundant with those of other contacts at rest",
+                    ModeError::Stopped => return Error::Stopped { t },
                 };
                 Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
             }
+            Failure::Stopped => Error::Stopped { t },
             Failure::Unbalanced { contact } => {
                 Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
             }

@@ -708,7 +708,9 @@ impl Machine {
     fn apply_selection(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
         let Self { rest, mode, .. } = self;
         if let Err(source) = chosen {
-            let (ModeError::Unusable { joint } | ModeError::Dependent { joint }) = source;
+            let (ModeError::Unusable { joint } | ModeError::Dependent { joint }) = source else {
+                return Err(Failure::Stopped);
+            };
             let contact = rest.contacts.get(joint).copied().unwrap_or(0);
             return Err(Failure::Modes { contact, source });
         }

@@ -197,7 +197,7 @@ impl ModeWork {
         let (mut mu, mut short) = (start, 0);
         for _ in 0..MAX_ROUNDS {
             // predictor: directly to μ = 0; its step length determines the next μ
-            if interior.newton(limit, f, machine, (0.0, false)).is_err() {
+            if crate::stop::is_asked() || interior.newton(limit, f, machine, (0.0, false)).is_err() {
                 break;
             }
             let share = interior.mean_after(limit, interior.reach(limit)) / mu;

@@ -7,47 +7,47 @@
 //!
 //! u_p is the change of the prescribed velocities, and of the dependent ones because of them.
 
-#![expect(non_snake_case, reason = "symbols follow the equations above")]
-
 use super::reduced_coordinates::{ReducedCoordinates, dot};
+use super::step_matrix::{MatrixForm, StepMatrix};
 use super::{SignalTime, Start};
 use crate::compile::Compiled;
 use crate::component::Drive;
 use crate::signal::Sample;
-use bristle_multibody::{Error, Work, bias_efforts, crba};
-use nalgebra::DMatrix;
+use bristle_multibody::{Error, Work};
 
 /// (1) and (2) of one step; the arrays are made once.
 #[derive(Debug, Clone)]
 pub(super) struct StepEquations {
-    /// A and r in all velocities.
-    pub A: DMatrix<f64>,
+    /// A and R, and r in all velocities.
+    pub matrix: StepMatrix,
     pub r: Vec<f64>,
-    /// The bias c in r, and the mean velocities at which [`correct_bias`] evaluates it.
+    /// The bias c in r, and the mean velocities and the bias there that [`correct_bias`] evaluates.
     bias: Vec<f64>,
     v_mean: Vec<f64>,
+    mean_bias: Vec<f64>,
     /// u_p.
     pub u_prescribed: Vec<f64>,
     /// Signals of the drives at the end of the step.
     pub samples: Vec<Sample>,
-    /// R, row by row, and b in the independent velocities.
-    pub R: Vec<f64>,
+    /// b in the independent velocities.
     pub b: Vec<f64>,
+    /// A u_p.
+    prescribed_impulse: Vec<f64>,
 }
 
 impl StepEquations {
-    /// For n independent velocities.
-    pub fn new(compiled: &Compiled, n: usize) -> Self {
-        let n_v = compiled.model.n_v;
+    pub fn new(compiled: &Compiled, coordinates: &ReducedCoordinates, form: MatrixForm) -> Self {
+        let (n_v, n) = (compiled.model.n_v, coordinates.independent.len());
         Self {
-            A: DMatrix::zeros(n_v, n_v),
+            matrix: StepMatrix::new(compiled, coordinates, form),
             r: vec![0.0; n_v],
             bias: vec![0.0; n_v],
             v_mean: vec![0.0; n_v],
+            mean_bias: vec![0.0; n_v],
             u_prescribed: vec![0.0; n_v],
             samples: vec![Sample::default(); compiled.drives.len()],
-            R: vec![0.0; n * n],
             b: vec![0.0; n],
+            prescribed_impulse: vec![0.0; n_v],
         }
     }
 }
@@ -62,30 +62,26 @@ pub(super) fn assemble(
     at: SignalTime,
 ) -> Result<(), Error> {
     let Start { q, xi, v, .. } = start;
-    let StepEquations { A, r, bias, u_prescribed, samples, .. } = equations;
+    let StepEquations { matrix, r, bias, u_prescribed, samples, .. } = equations;
     // inertia, bias, efforts set by the caller
-    crba(&compiled.model, work, q, A)?;
-    bias.copy_from_slice(bias_efforts(&compiled.model, work, q, v)?);
+    matrix.set_inertia(compiled, work, q)?;
+    matrix.bias(compiled, work, q, v, bias)?;
     r.iter_mut().zip(&compiled.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
     // dampers and springs
     for d in &compiled.dampers {
         r[d.v] -= d.damping * v[d.v];
-        A[(d.v, d.v)] += h * d.damping;
+        matrix.add(d.v, h * d.damping);
     }
     for s in &compiled.springs {
         r[s.v] -= s.stiffness * (q[s.q] + h * v[s.v] - s.rest);
-        A[(s.v, s.v)] += h * h * s.stiffness;
+        matrix.add(s.v, h * h * s.stiffness);
     }
-    for s in &compiled.coupled.springs {
+    for (spring, s) in compiled.coupled.springs.iter().enumerate() {
         let rate = v[s.a] - v[s.b];
         let effort = s.stiffness * (xi[s.a] - xi[s.b] + h * rate - s.rest) + s.damping * rate;
         r[s.a] -= effort;
         r[s.b] += effort;
-        let gain = h * (s.damping + h * s.stiffness);
-        A[(s.a, s.a)] += gain;
-        A[(s.b, s.b)] += gain;
-        A[(s.a, s.b)] -= gain;
-        A[(s.b, s.a)] -= gain;
+        matrix.add_spring(spring, s.a, s.b, h * (s.damping + h * s.stiffness));
     }
     // drives
     u_prescribed.fill(0.0);
@@ -105,7 +101,7 @@ pub(super) fn assemble(
         }
         // gains of the wrong sign stay explicit, so that A is positive definite
         let [in_q, in_v, in_integral] = drive.slopes();
-        A[(k, k)] += h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0));
+        matrix.add(k, h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0)));
     }
     Ok(())
 }
@@ -118,10 +114,11 @@ pub(super) fn correct_bias(
     start: Start<'_>,
     v1: &[f64],
 ) -> Result<bool, Error> {
-    let StepEquations { r, bias, v_mean, .. } = equations;
+    let StepEquations { matrix, r, bias, v_mean, mean_bias, .. } = equations;
     v_mean.iter_mut().zip(start.v).zip(v1).for_each(|((mean, v), v1)| *mean = 0.5 * (v + v1));
+    matrix.bias(compiled, work, start.q, v_mean, mean_bias)?;
     let mut differs = false;
-    for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(bias_efforts(&compiled.model, work, start.q, v_mean)?) {
+    for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(&*mean_bias) {
         *r += *bias - mean;
         differs |= (*bias - mean).abs() > 1e-14 * (bias.abs() + mean.abs());
         *bias = mean;
@@ -129,44 +126,33 @@ pub(super) fn correct_bias(
     Ok(differs)
 }
 
-/// R of (2), and u_p of the dependent velocities.
-pub(super) fn reduce_matrix(equations: &mut StepEquations, coordinates: &ReducedCoordinates) {
-    let StepEquations { A, R, u_prescribed, .. } = equations;
-    let n = coordinates.independent.len();
+/// R of (2), u_p of the dependent velocities, and A u_p.
+pub(super) fn reduce_matrix(
+    equations: &mut StepEquations,
+    coordinates: &ReducedCoordinates,
+    compiled: &Compiled,
+) -> Result<(), Error> {
+    let StepEquations { matrix, u_prescribed, prescribed_impulse, .. } = equations;
     for dependent in &coordinates.dependent {
         u_prescribed[dependent.v] = dot(&coordinates.rows_prescribed[dependent.v], u_prescribed);
     }
-    if coordinates.is_identity {
-        // T = 1, and A is symmetric: its columns are its rows
-        R.copy_from_slice(A.as_slice());
-        return;
+    matrix.reduce(coordinates);
+    if u_prescribed.iter().all(|&u| u == 0.0) {
+        prescribed_impulse.fill(0.0);
+        return Ok(());
     }
-    R.fill(0.0);
-    for (k, row) in coordinates.rows.iter().enumerate() {
-        for &(i, c) in row {
-            for (other, &a) in coordinates.rows.iter().zip(A.column(k).iter()) {
-                for &(j, d) in other {
-                    R[i * n + j] += c * d * a;
-                }
-            }
-        }
-    }
+    matrix.multiply_all(compiled, u_prescribed, prescribed_impulse)
 }
 
 /// b of (2).
 pub(super) fn reduce_efforts(equations: &mut StepEquations, coordinates: &ReducedCoordinates, h: f64) {
-    let StepEquations { A, b, r, u_prescribed, .. } = equations;
+    let StepEquations { b, r, prescribed_impulse, .. } = equations;
     if coordinates.is_identity {
         b.iter_mut().zip(&*r).for_each(|(b, r)| *b = h * r);
         return;
     }
-    let is_any_prescribed = u_prescribed.iter().any(|&u| u != 0.0);
     b.fill(0.0);
-    for (k, row) in coordinates.rows.iter().enumerate().filter(|(_, row)| !row.is_empty()) {
-        let mut impulse = h * r[k];
-        if is_any_prescribed {
-            impulse -= A.column(k).iter().zip(&*u_prescribed).map(|(a, u)| a * u).sum::<f64>();
-        }
-        row.iter().for_each(|&(i, c)| b[i] += c * impulse);
+    for (k, row) in coordinates.rows.iter().enumerate() {
+        row.iter().for_each(|&(i, c)| b[i] += c * (h * r[k] - prescribed_impulse[k]));
     }
 }

@@ -27,26 +27,27 @@
 //!
 //! A contact at its limit that other contacts lock has ω = 0 in the end as they have, and counts as stuck.
 
-#![expect(non_snake_case, reason = "symbols follow the equations above")]
-
-use super::factor::{dot_all, factor, solve};
+use super::factor::dot_all;
 use super::impulse_law::{ContactState, ImpulseLaw};
-use super::interior_point::InteriorPoint;
+use super::interior_point::{self, InteriorPoint};
 use super::max_by_unit;
-use super::reduced_coordinates::{ReducedCoordinates, Sparse, dot};
-use crate::compile::Contact;
+use super::reduced_coordinates::{ReducedCoordinates, dot};
+use super::step_matrix::StepMatrix;
+use crate::compile::Compiled;
+use crate::stop;
+use bristle_multibody::Error;
 
 /// Evaluations of (1) in a solution at most. Three or four are usual.
 const MAX_ROUNDS: usize = 200;
 
 /// Residual of a row of (1), relative to the size of its terms, at which (1) is solved.
-const SOLVED: f64 = 1e-13;
+pub(super) const SOLVED: f64 = 1e-13;
 
 /// The same where rounding errors allow no less.
-const ROUNDED: f64 = 1e-11;
+pub(super) const ROUNDED: f64 = 1e-11;
 
 /// The same at which velocities are accurate enough to evaluate the bias with.
-const COARSE: f64 = 1e-4;
+pub(super) const COARSE: f64 = 1e-4;
 
 /// The same below which Newton steps are taken whole again after a line search.
 const CLOSE: f64 = 1e-6;
@@ -56,13 +57,13 @@ const ROUNDINGS: f64 = 16.0 * f64::EPSILON;
 
 /// Impulses below this are zero: their squares underflow, so a motion that has died away cannot be resolved relative to
 /// itself. √(2⁻¹⁰²²), whatever the units.
-const NO_EFFORT: f64 = 1.5e-154;
+pub(super) const NO_EFFORT: f64 = 1.5e-154;
 
 /// Penalty ρ, relative to the effective inertia 1/Σ W_j²/R_jj of the contact.
 const PENALTY: f64 = 1e6;
 
 /// Penalty ρ of a contact whose coordinate cannot move.
-const IMMOVABLE_PENALTY: f64 = 1e200;
+pub(super) const IMMOVABLE_PENALTY: f64 = 1e200;
 
 /// The smallest limit that penalties of redundant contacts distinguish, relative to the largest.
 const MIN_LIMIT: f64 = 1e-6;
@@ -97,24 +98,30 @@ pub(super) enum Accuracy {
 }
 
 /// Why a step has no solution.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum SolverError {
     /// The matrix of (2) has a pivot that is not positive.
-    Singular { row: usize, pivot: f64 },
+    Mechanics(Error),
     /// [`MAX_ROUNDS`] were not enough; the contact with the largest residual.
     NotConverged { contact: usize },
+    /// An end was asked for: see [`crate::stop`].
+    Stopped,
 }
 
-/// (1) as it is handed to the solver.
+impl From<Error> for SolverError {
+    fn from(error: Error) -> Self {
+        Self::Mechanics(error)
+    }
+}
+
+/// (1) as it is handed to the solver, but for R.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Problem<'a> {
-    /// R, row by row.
-    pub R: &'a [f64],
     /// b.
     pub b: &'a [f64],
     /// W, the independent velocities, redundancy of the contacts.
     pub coordinates: &'a ReducedCoordinates,
-    pub contacts: &'a [Contact],
+    pub compiled: &'a Compiled,
     pub laws: &'a [ImpulseLaw],
     /// Whether each velocity of the machine is angular.
     pub is_angular: &'a [bool],
@@ -149,14 +156,17 @@ pub(super) struct ConvexSolver {
     /// ω at the start of a Newton step, and its change W δ.
     omega_start: Vec<f64>,
     omega_step: Vec<f64>,
-    /// Factors of the matrix of (2), row by row, and the λ' they were made with.
-    L: Vec<f64>,
+    /// The λ' of the factors of the matrix of (2), and whether there are any.
     slopes: Vec<f64>,
     is_factored: bool,
+    /// The diagonal of R.
+    pub diagonal: Vec<f64>,
     /// −F, the size of its terms, and δ; by independent velocity.
     residual: Vec<f64>,
     magnitude: Vec<f64>,
     delta: Vec<f64>,
+    /// Impulses by which contacts respond to rounding errors of ω; by independent velocity.
+    response: Vec<f64>,
     /// −δᵀF at the start of the Newton step.
     descent: f64,
     /// Rounds of all solutions since [`Self::start`], and of the longest.
@@ -177,9 +187,10 @@ impl ConvexSolver {
             omega0: per_contact.clone(),
             omega_start: per_contact.clone(),
             omega_step: per_contact.clone(),
-            L: vec![0.0; n * n],
             slopes: per_contact,
             is_factored: false,
+            diagonal: per_velocity.clone(),
+            response: per_velocity.clone(),
             residual: per_velocity.clone(),
             magnitude: per_velocity.clone(),
             delta: per_velocity,
@@ -190,15 +201,21 @@ impl ConvexSolver {
     }
 
     /// Prepares a step of length h with the warm start u = h · `last_acceleration`; `omega0` has been set.
-    pub fn start(&mut self, problem: &Problem<'_>, h: f64, last_acceleration: &[f64]) {
-        let Problem { R, coordinates, contacts, laws, .. } = *problem;
-        let n = self.u.len();
+    pub fn start(
+        &mut self,
+        problem: &Problem<'_>,
+        matrix: &mut StepMatrix,
+        h: f64,
+        last_acceleration: &[f64],
+    ) -> Result<(), SolverError> {
+        let Problem { coordinates, compiled, laws, .. } = *problem;
+        let contacts = &compiled.contacts;
+        matrix.diagonal(compiled, coordinates, &mut self.diagonal)?;
         self.u.iter_mut().zip(last_acceleration).for_each(|(u, a)| *u = h * a);
         self.is_factored = false;
-        (self.n_rounds, self.max_rounds) = (0, 0);
         let mut max_limit = 0.0_f64;
         for c in (0..contacts.len()).filter(|&c| contacts[c].is_event_driven()) {
-            let delassus: f64 = coordinates.contacts[c].iter().map(|&(k, w)| w * w / R[k * n + k]).sum();
+            let delassus: f64 = coordinates.contacts[c].iter().map(|&(k, w)| w * w / self.diagonal[k]).sum();
             self.penalty[c] = if delassus > 0.0 { PENALTY / delassus } else { IMMOVABLE_PENALTY };
             self.multiplier[c] = 0.0;
             if coordinates.is_redundant[c] {
@@ -216,16 +233,18 @@ impl ConvexSolver {
                 self.penalty[c] = max_penalty * limit / max_limit;
             }
         }
+        Ok(())
     }
 
     /// Solves (1) from the present u.
     pub fn solve(
         &mut self,
         problem: &Problem<'_>,
+        matrix: &mut StepMatrix,
         interior_point: &mut InteriorPoint,
         accuracy: Accuracy,
     ) -> Result<(), SolverError> {
-        let mut error = self.evaluate(problem);
+        let mut error = self.evaluate(problem, matrix)?;
         let (mut updates, mut is_guarded, mut is_approached) = (0, false, false);
         let enough = if accuracy == Accuracy::Coarse { COARSE } else { SOLVED };
         let mut round = 1;
@@ -236,7 +255,7 @@ impl ConvexSolver {
                     break true;
                 }
                 updates += 1;
-                error = self.evaluate(problem);
+                error = self.evaluate(problem, matrix)?;
                 if error <= enough {
                     continue;
                 }
@@ -247,21 +266,22 @@ impl ConvexSolver {
             if round >= INTERIOR_POINT_AFTER && is_guarded && !is_approached {
                 (is_approached, is_guarded) = (true, false);
                 self.is_factored = false;
-                let Self { u, multiplier, penalty, omega0, L, .. } = self;
-                round += interior_point.approach(problem, omega0, penalty, L, u, multiplier);
-                error = self.evaluate(problem);
+                let Self { u, multiplier, penalty, omega0, diagonal, .. } = self;
+                let contacts = interior_point::Contacts { omega0, penalty, diagonal };
+                round += interior_point.approach(problem, matrix, contacts, u, multiplier)?;
+                error = self.evaluate(problem, matrix)?;
                 if error <= enough {
                     continue;
                 }
             }
-            self.find_direction(problem)?;
+            self.find_direction(problem, matrix)?;
             if error <= CLOSE && self.is_step_rounding(problem) {
                 error = 0.0;
                 continue;
             }
             round += 1;
             self.advance(1.0);
-            let next = self.evaluate(problem);
+            let next = self.evaluate(problem, matrix)?;
             let is_nearer = next <= 0.5 * error || next <= enough;
             let may_be_rounding = !is_nearer || next > enough && self.is_piece_unchanged();
             if may_be_rounding && self.is_residual_rounding(problem) {
@@ -273,13 +293,13 @@ impl ConvexSolver {
                 continue;
             }
             is_guarded = true;
-            let alpha = self.line_search(problem);
+            let alpha = self.line_search(problem, matrix)?;
             if alpha == 0.0 {
                 break false;
             }
             if alpha != 1.0 {
                 self.advance(alpha - 1.0);
-                error = self.evaluate(problem);
+                error = self.evaluate(problem, matrix)?;
                 round += 1;
             }
         };
@@ -293,18 +313,14 @@ impl ConvexSolver {
     }
 
     /// Evaluates −F and the contacts at u; returns the largest |F|, each row relative to its terms.
-    fn evaluate(&mut self, problem: &Problem<'_>) -> f64 {
-        let Problem { R, b, coordinates, contacts, laws, .. } = *problem;
-        let Self { u, states, multiplier, penalty, omega0, residual, magnitude, .. } = self;
-        for (k, row) in R.chunks_exact(u.len().max(1)).enumerate() {
-            let (mut sum, mut terms) = (b[k], b[k].abs());
-            for (r, u) in row.iter().zip(&*u) {
-                sum -= r * u;
-                terms += (r * u).abs();
-            }
-            (residual[k], magnitude[k]) = (sum, terms);
+    fn evaluate(&mut self, problem: &Problem<'_>, matrix: &mut StepMatrix) -> Result<f64, SolverError> {
+        if stop::is_asked() {
+            return Err(SolverError::Stopped);
         }
-        for (c, contact) in contacts.iter().enumerate() {
+        let Problem { b, coordinates, compiled, laws, .. } = *problem;
+        let Self { u, states, multiplier, penalty, omega0, residual, magnitude, .. } = self;
+        matrix.residual(compiled, coordinates, [b, u], residual, magnitude)?;
+        for (c, contact) in compiled.contacts.iter().enumerate() {
             let row = &coordinates.contacts[c];
             let state = laws[c].at(&contact.law, omega0[c] + dot(row, u), multiplier[c], penalty[c]);
             for &(k, w) in row {
@@ -315,7 +331,7 @@ impl ConvexSolver {
         }
         let errors = residual.iter().zip(&*magnitude).map(|(residual, size)| residual.abs() / (size + NO_EFFORT));
         // NaN counts as the largest
-        errors.fold(0.0, |max, error| if error > max || error.is_nan() { error } else { max })
+        Ok(errors.fold(0.0, |max, error| if error > max || error.is_nan() { error } else { max }))
     }
 
     /// Multiplier update λ̂ ← λ. Returns whether a multiplier has not converged.
@@ -343,27 +359,18 @@ impl ConvexSolver {
     }
 
     /// Solves (2) for δ, and evaluates W δ and the descent −δᵀF.
-    fn find_direction(&mut self, problem: &Problem<'_>) -> Result<(), SolverError> {
-        let Problem { R, coordinates, .. } = *problem;
-        let n = self.u.len();
+    fn find_direction(&mut self, problem: &Problem<'_>, matrix: &mut StepMatrix) -> Result<(), SolverError> {
+        let Problem { coordinates, compiled, .. } = *problem;
         if !self.is_factored || !self.is_piece_unchanged() {
-            let Self { states, slopes, L, .. } = self;
-            L.copy_from_slice(R);
-            for ((contact, state), slope) in coordinates.contacts.iter().zip(&*states).zip(slopes) {
-                *slope = state.slope;
-                for &(i, w) in contact {
-                    for &(j, x) in contact.iter().take_while(|term| term.0 <= i) {
-                        L[i * n + j] += state.slope * w * x;
-                    }
-                }
-            }
+            let Self { states, slopes, .. } = self;
+            slopes.iter_mut().zip(&*states).for_each(|(slope, state)| *slope = state.slope);
             self.is_factored = false;
-            factor(L, n).map_err(|row| SolverError::Singular { row, pivot: L[row * n + row] })?;
+            matrix.factor(compiled, coordinates, slopes)?;
             self.is_factored = true;
         }
-        let Self { states, omega_start, omega_step, L, residual, delta, .. } = self;
+        let Self { states, omega_start, omega_step, residual, delta, .. } = self;
         delta.copy_from_slice(residual);
-        solve(L, delta, n);
+        matrix.solve(compiled, coordinates, delta)?;
         self.descent = dot_all(delta, residual);
         for (c, row) in coordinates.contacts.iter().enumerate() {
             (omega_start[c], omega_step[c]) = (states[c].omega, dot(row, delta));
@@ -378,14 +385,14 @@ impl ConvexSolver {
 
     /// Step length along δ, which u has taken whole by now: 1 if P still falls there, otherwise the point where its
     /// slope vanishes; 0 if P does not fall at all.
-    fn line_search(&self, problem: &Problem<'_>) -> f64 {
-        let Problem { R, contacts, laws, .. } = *problem;
+    fn line_search(&self, problem: &Problem<'_>, matrix: &mut StepMatrix) -> Result<f64, SolverError> {
+        let Problem { coordinates, compiled, laws, .. } = *problem;
         let Self { multiplier, penalty, omega_start, omega_step, delta, descent, .. } = self;
         let at = |c: usize, alpha: f64| {
             let omega = omega_start[c] + alpha * omega_step[c];
-            laws[c].at(&contacts[c].law, omega, multiplier[c], penalty[c])
+            laws[c].at(&compiled.contacts[c].law, omega, multiplier[c], penalty[c])
         };
-        let curvature: f64 = R.chunks_exact(delta.len()).zip(delta).map(|(row, d)| d * dot_all(row, delta)).sum();
+        let curvature = matrix.curvature(compiled, coordinates, delta)?;
         // δᵀF and its derivative
         let slope = |alpha: f64| {
             let (mut slope, mut rise) = (-descent + alpha * curvature, curvature);
@@ -398,7 +405,7 @@ impl ConvexSolver {
         };
         let (mut low, mut high, mut alpha) = (0.0, 1.0, 1.0);
         if *descent <= 0.0 {
-            return 0.0;
+            return Ok(0.0);
         }
         for _ in 0..MAX_TRIALS {
             let (here, rise) = slope(alpha);
@@ -422,26 +429,24 @@ impl ConvexSolver {
                 middle
             };
         }
-        alpha
+        Ok(alpha)
     }
 
     /// Whether rounding explains the residual: rounding of its terms, of ω, to which stiff contacts respond, and of the
     /// velocities of bodies that are locked together.
-    fn is_residual_rounding(&self, problem: &Problem<'_>) -> bool {
-        let Problem { R, coordinates, .. } = *problem;
-        let Self { u, states, omega0, residual, magnitude, .. } = self;
-        let n = u.len();
-        let speeds = problem.max_by_unit((0..n).map(|k| magnitude[k] / R[k * n + k]));
-        let response = |k: usize| {
-            let of_contact = |(c, row): (usize, &Sparse)| {
-                let w = row.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1.abs());
-                let omega = row.iter().fold(omega0[c].abs(), |sum, &(j, w)| sum + (w * u[j]).abs());
-                if w == 0.0 { 0.0 } else { w * states[c].slope * omega }
-            };
-            let contacts = coordinates.contacts.iter().enumerate().map(of_contact).sum::<f64>();
-            contacts + R[k * n + k] * speeds[problem.unit(k)]
-        };
-        (0..n).all(|k| residual[k].abs() <= ROUNDED * magnitude[k] + ROUNDINGS * response(k) + NO_EFFORT)
+    fn is_residual_rounding(&mut self, problem: &Problem<'_>) -> bool {
+        let coordinates = problem.coordinates;
+        let Self { u, states, omega0, residual, magnitude, diagonal, response, .. } = self;
+        let speeds = problem.max_by_unit(magnitude.iter().zip(&*diagonal).map(|(size, r)| size / r));
+        response.fill(0.0);
+        for (c, row) in coordinates.contacts.iter().enumerate() {
+            let omega = row.iter().fold(omega0[c].abs(), |sum, &(j, w)| sum + (w * u[j]).abs());
+            row.iter().for_each(|&(k, w)| response[k] += w.abs() * states[c].slope * omega);
+        }
+        (0..u.len()).all(|k| {
+            let response = response[k] + diagonal[k] * speeds[problem.unit(k)];
+            residual[k].abs() <= ROUNDED * magnitude[k] + ROUNDINGS * response + NO_EFFORT
+        })
     }
 
     /// Whether δ is below the rounding of the velocities themselves.

@@ -17,13 +17,13 @@
 //! as the slope Θ of a dry contact; the other laws have their tangents. The convex solver continues from the u and the
 //! multipliers found here.
 
-#![expect(non_snake_case, reason = "symbols follow the equations above")]
-
-use super::convex_solver::Problem;
-use super::factor::{factor, solve};
+use super::convex_solver::{Problem, SolverError};
 use super::impulse_law::ImpulseLaw;
 use super::max_by_unit;
 use super::reduced_coordinates::dot;
+use super::step_matrix::StepMatrix;
+use crate::stop;
+use bristle_multibody::Error;
 
 /// Rounds at most.
 const MAX_ROUNDS: usize = 60;
@@ -56,8 +56,18 @@ pub(super) struct InteriorPoint {
     theta: Vec<f64>,
     shift: Vec<f64>,
     df: Vec<f64>,
-    /// δu.
+    /// Slopes of all contacts, and δu.
+    slopes: Vec<f64>,
     du: Vec<f64>,
+    sizes: Vec<f64>,
+}
+
+/// ω₀ and penalties of the contacts, and the diagonal of R.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Contacts<'a> {
+    pub omega0: &'a [f64],
+    pub penalty: &'a [f64],
+    pub diagonal: &'a [f64],
 }
 
 impl InteriorPoint {
@@ -73,8 +83,10 @@ impl InteriorPoint {
             speed_scale: [1.0; 2],
             theta: numbers.clone(),
             shift: numbers.clone(),
-            df: numbers,
+            df: numbers.clone(),
+            slopes: numbers,
             du: vec![0.0; n],
+            sizes: vec![0.0; n],
         }
     }
 
@@ -89,38 +101,39 @@ impl InteriorPoint {
         (0..self.bounds.len()).filter(|&c| self.bounds[c][0] < self.bounds[c][1])
     }
 
-    /// Brings u and the multipliers of dry contacts close to the solution; returns the rounds it took. `L` receives
-    /// factors.
+    /// Brings u and the multipliers of dry contacts close to the solution; returns the rounds it took.
     pub fn approach(
         &mut self,
         problem: &Problem<'_>,
-        omega0: &[f64],
-        penalty: &[f64],
-        L: &mut [f64],
+        matrix: &mut StepMatrix,
+        known: Contacts<'_>,
         u: &mut [f64],
         multiplier: &mut [f64],
-    ) -> usize {
-        self.initialize(problem, omega0, u);
+    ) -> Result<usize, SolverError> {
+        self.initialize(problem, known, u);
         let (mut mu, mut centering) = (self.complementarity(), CENTERING[1]);
         let (enough, mut rounds) = (FINAL_MU * mu, 0);
         while mu > enough && rounds < MAX_ROUNDS {
+            if stop::is_asked() {
+                return Err(SolverError::Stopped);
+            }
             rounds += 1;
-            if !self.find_direction(problem, omega0, penalty, L, u, centering * mu) {
+            if !self.find_direction(problem, matrix, known, u, centering * mu)? {
                 break;
             }
             let alpha = self.advance(problem, u, centering * mu);
             mu = self.complementarity();
             centering = CENTERING[usize::from(alpha < 0.9)];
         }
-        self.set_multipliers(problem, omega0, penalty, u, multiplier);
-        rounds
+        self.set_multipliers(problem, known, u, multiplier);
+        Ok(rounds)
     }
 
     /// A starting point well inside all bounds.
-    fn initialize(&mut self, problem: &Problem<'_>, omega0: &[f64], u: &[f64]) {
-        let Problem { R, b, coordinates, contacts, laws, is_angular } = *problem;
-        let n = u.len();
-        let speeds = coordinates.independent.iter().enumerate().map(|(k, &v)| (v, b[k].abs() / R[k * n + k]));
+    fn initialize(&mut self, problem: &Problem<'_>, Contacts { omega0, diagonal, .. }: Contacts<'_>, u: &[f64]) {
+        let Problem { b, coordinates, compiled, laws, is_angular } = *problem;
+        let contacts = &compiled.contacts;
+        let speeds = coordinates.independent.iter().enumerate().map(|(k, &v)| (v, b[k].abs() / diagonal[k]));
         self.speed_scale = max_by_unit(speeds, is_angular).map(|speed| speed.max(f64::MIN_POSITIVE));
         for (c, law) in laws.iter().enumerate() {
             let [low, high] = match *law {
@@ -142,12 +155,12 @@ impl InteriorPoint {
     fn set_multipliers(
         &self,
         problem: &Problem<'_>,
-        omega0: &[f64],
-        penalty: &[f64],
+        Contacts { omega0, penalty, .. }: Contacts<'_>,
         u: &[f64],
         multiplier: &mut [f64],
     ) {
-        let Problem { coordinates, contacts, is_angular, .. } = *problem;
+        let Problem { coordinates, compiled, is_angular, .. } = *problem;
+        let contacts = &compiled.contacts;
         for c in self.dry() {
             let [low, high] = self.bounds[c];
             // a contact slides if its speed is larger than its distance from the bound, each relative to its scale
@@ -171,19 +184,14 @@ impl InteriorPoint {
     fn find_direction(
         &mut self,
         problem: &Problem<'_>,
-        omega0: &[f64],
-        penalty: &[f64],
-        L: &mut [f64],
+        matrix: &mut StepMatrix,
+        Contacts { omega0, penalty, .. }: Contacts<'_>,
         u: &[f64],
         mu: f64,
-    ) -> bool {
-        let Problem { R, b, coordinates, contacts, laws, .. } = *problem;
-        let n = u.len();
-        L.copy_from_slice(R);
-        for (k, row) in R.chunks_exact(n).enumerate() {
-            self.du[k] = row.iter().zip(u).fold(b[k], |rest, (r, u)| rest - r * u);
-        }
-        for (c, contact) in contacts.iter().enumerate() {
+    ) -> Result<bool, Error> {
+        let Problem { b, coordinates, compiled, laws, .. } = *problem;
+        matrix.residual(compiled, coordinates, [b, u], &mut self.du, &mut self.sizes)?;
+        for (c, contact) in compiled.contacts.iter().enumerate() {
             let row = &coordinates.contacts[c];
             let omega = omega0[c] + dot(row, u);
             let [low, high] = self.bounds[c];
@@ -207,18 +215,14 @@ impl InteriorPoint {
                     (state.lambda, state.slope)
                 }
             };
-            for &(i, w) in row {
-                self.du[i] -= w * lambda;
-                for &(j, x) in row.iter().take_while(|term| term.0 <= i) {
-                    L[i * n + j] += slope * w * x;
-                }
-            }
+            self.slopes[c] = slope;
+            row.iter().for_each(|&(i, w)| self.du[i] -= w * lambda);
         }
-        if factor(L, n).is_err() {
-            return false;
+        if matrix.factor(compiled, coordinates, &self.slopes).is_err() {
+            return Ok(false);
         }
-        solve(L, &mut self.du, n);
-        true
+        matrix.solve(compiled, coordinates, &mut self.du)?;
+        Ok(true)
     }
 
     /// Takes the step as far as the bounds allow; returns the part of it that was taken.

@@ -17,14 +17,13 @@ use nalgebra::Vector3;
 
 /// Forces of constraints and prescribed motions: the residual of the equations of motion in the rows of dependent and
 /// prescribed velocities.
-pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) {
+pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) -> Result<(), Error> {
     let RealTime { coordinates, equations, solver, end, impulse_residual: residual, .. } = rt;
     if coordinates.prescribed.is_empty() && coordinates.dependent.is_empty() {
-        return;
+        return Ok(());
     }
-    for (k, residual) in residual.iter_mut().enumerate() {
-        *residual = dot_all(equations.A.column(k).as_slice(), &end.change) - h * equations.r[k];
-    }
+    equations.matrix.multiply_all(compiled, &end.change, residual)?;
+    residual.iter_mut().zip(&equations.r).for_each(|(residual, r)| *residual -= h * r);
     for (contact, state) in compiled.contacts.iter().zip(&solver.states) {
         contact.take(residual, -state.lambda);
     }
@@ -43,6 +42,7 @@ pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) 
         *force = parts.sum::<f64>() / h;
     }
     compiled.without_passed(&end.a, &mut end.constraint_force);
+    Ok(())
 }
 
 /// Adds work, heat and work of changing loads over the step to `quad`.

@@ -27,22 +27,28 @@
 //! dissipation ½ (v₁ − v₀)ᵀ M (v₁ − v₀) + ½ h² v₁ᵀ K v₁ of each step, which is h times the power of accelerations and
 //! springs. The change of M and gravity with q within a step contributes the same order with either sign.
 
+mod active_set;
 mod assemble;
 mod convex_solver;
 mod factor;
 mod floating;
+#[cfg(test)]
+mod form_tests;
 mod impulse_law;
 mod interior_point;
 mod ledger;
 mod loads;
 mod reduced_coordinates;
 mod rigid_groups;
+mod step_matrix;
 #[cfg(test)]
 mod tests;
+mod tree_matrix;
 
 use crate::compile::Compiled;
 use crate::memory;
 use crate::signal::Piece;
+use active_set::{ActiveSet, Equations};
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
 use bristle_friction::{Mode, State};
 use bristle_integrate::archive::{Archive, Archived};
@@ -55,6 +61,7 @@ use ledger::{add_energies, constraint_forces};
 use loads::{Contacts, load_signal, normal_loads, update_loads, update_sides};
 use reduced_coordinates::{ReducedCoordinates, dot};
 use rigid_groups::RigidGroups;
+use step_matrix::{MatrixForm, StepMatrix};
 
 /// Solutions of (3) in a step at most, each with the reaction loads of the one before.
 const MAX_LOAD_ITERATIONS: usize = 10;
@@ -72,11 +79,23 @@ pub(crate) enum StepError {
     Mechanics(bristle_multibody::Error),
     /// The convex solver has not converged; the contact with the largest residual.
     NotConverged { contact: usize },
+    /// An end was asked for: see [`crate::stop`].
+    Stopped,
 }
 
 impl From<bristle_multibody::Error> for StepError {
     fn from(error: bristle_multibody::Error) -> Self {
         Self::Mechanics(error)
+    }
+}
+
+impl From<SolverError> for StepError {
+    fn from(error: SolverError) -> Self {
+        match error {
+            SolverError::Mechanics(error) => Self::Mechanics(error),
+            SolverError::NotConverged { contact } => Self::NotConverged { contact },
+            SolverError::Stopped => Self::Stopped,
+        }
     }
 }
 
@@ -135,6 +154,7 @@ pub(crate) struct RealTime {
     coordinates: ReducedCoordinates,
     equations: StepEquations,
     contacts: Contacts,
+    active_set: Option<ActiveSet>,
     solver: ConvexSolver,
     interior_point: InteriorPoint,
     rigid_groups: RigidGroups,
@@ -163,20 +183,30 @@ impl Archived for RealTime {
 }
 
 impl RealTime {
-    /// Bytes of A, R, L and the rows of rigid groups, which are dense; before anything of them is made.
+    /// Bytes of the matrices of a step and of the rows of rigid groups, before anything of them is made.
     pub fn matrix_bytes(compiled: &Compiled) -> u64 {
-        let (n, n_constraints) = (compiled.model.n_v, compiled.coupled.constraints.len());
-        memory::bytes::<f64>(&[n, n]).saturating_mul(3).saturating_add(memory::bytes::<f64>(&[n, n_constraints]))
+        let coordinates = ReducedCoordinates::new(compiled);
+        let form = StepMatrix::form(compiled, &coordinates);
+        let rows = memory::bytes::<f64>(&[compiled.model.n_v, compiled.coupled.constraints.len()]);
+        StepMatrix::bytes(compiled, &coordinates, form).saturating_add(rows)
     }
 
     /// Method for steps of length `step`, s.
     pub fn new(compiled: &Compiled, step: f64) -> Self {
-        let (n_v, n_q, n_contacts) = (compiled.model.n_v, compiled.model.n_q, compiled.contacts.len());
         let coordinates = ReducedCoordinates::new(compiled);
+        let form = StepMatrix::form(compiled, &coordinates);
+        Self::with_form(compiled, step, coordinates, form)
+    }
+
+    fn with_form(compiled: &Compiled, step: f64, coordinates: ReducedCoordinates, form: MatrixForm) -> Self {
+        let (n_v, n_q, n_contacts) = (compiled.model.n_v, compiled.model.n_q, compiled.contacts.len());
         let n = coordinates.independent.len();
         let n_integrals = compiled.drives.iter().filter(|drive| drive.has_integral()).count();
+        let exchanges_modes = form == MatrixForm::Tree && ActiveSet::applies(compiled, &coordinates);
+        let active_set = exchanges_modes.then(|| ActiveSet::new(compiled, &coordinates));
         Self {
-            equations: StepEquations::new(compiled, n),
+            equations: StepEquations::new(compiled, &coordinates, form),
+            active_set,
             contacts: Contacts {
                 laws: vec![ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2] }; n_contacts],
                 normal: vec![[0.0; 2]; n_contacts],
@@ -238,13 +268,12 @@ impl RealTime {
     /// (3) for the convex solver.
     fn problem<'a>(
         coordinates: &'a ReducedCoordinates,
-        equations: &'a StepEquations,
+        b: &'a [f64],
         laws: &'a [ImpulseLaw],
         is_angular: &'a [bool],
         compiled: &'a Compiled,
     ) -> Problem<'a> {
-        let StepEquations { R, b, .. } = equations;
-        Problem { R, b, coordinates, contacts: &compiled.contacts, laws, is_angular }
+        Problem { b, coordinates, compiled, laws, is_angular }
     }
 }
 
@@ -269,7 +298,7 @@ pub(crate) fn initialize(
     let at = SignalTime { t, piece: Piece::After(t), is_first: true };
     let h = rt.reset(compiled, start, at);
     solve(rt, compiled, work, start, h, at)?;
-    constraint_forces(rt, compiled, h);
+    constraint_forces(rt, compiled, h)?;
     read_contacts(rt, compiled, start, h);
     Ok(())
 }
@@ -308,14 +337,14 @@ fn solve(
             }
         }
         if iteration == 1 && is_load_known {
-            solve_velocities(rt, compiled, Accuracy::Coarse)?;
+            solve_velocities(rt, compiled, start, h, Accuracy::Coarse)?;
             expand_velocities(rt, start);
             if correct_bias(&mut rt.equations, compiled, work, start, &rt.end.v)? {
                 reduce_efforts(&mut rt.equations, &rt.coordinates, h);
             }
             continue;
         }
-        solve_velocities(rt, compiled, Accuracy::Full)?;
+        solve_velocities(rt, compiled, start, h, Accuracy::Full)?;
         end_velocities(rt, compiled, start, h, at);
         let is_last = iteration == MAX_LOAD_ITERATIONS;
         let mut is_converged = !has_bearings || update_loads(rt, compiled, work, start, is_last)?;
@@ -344,7 +373,7 @@ fn complete(
     at: SignalTime,
     quad: &mut [f64],
 ) -> Result<(), StepError> {
-    constraint_forces(rt, compiled, h);
+    constraint_forces(rt, compiled, h)?;
     let RealTime { coordinates, equations, contacts, solver, end, free, .. } = &mut *rt;
     // (2)
     end.xi.iter_mut().zip(start.xi).zip(&end.v).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
@@ -386,7 +415,7 @@ fn prepare(
     let RealTime { coordinates, equations, contacts, solver, .. } = rt;
     rt.end.unconverged.clear();
     assemble(equations, compiled, work, start, h, at)?;
-    reduce_matrix(equations, coordinates);
+    reduce_matrix(equations, coordinates, compiled)?;
     reduce_efforts(equations, coordinates, h);
     contacts.has_changed_side.fill(false);
     for (c, contact) in compiled.contacts.iter().enumerate() {
@@ -394,23 +423,45 @@ fn prepare(
         contacts.set_law(c, contact, start, h);
         solver.omega0[c] = contact.rate(start.v) + dot(&coordinates.contacts_prescribed[c], &equations.u_prescribed);
     }
-    let problem = RealTime::problem(coordinates, equations, &contacts.laws, &rt.is_angular, compiled);
-    solver.start(&problem, h, &rt.last_acceleration);
+    (solver.n_rounds, solver.max_rounds) = (0, 0);
+    match &mut rt.active_set {
+        Some(active_set) => active_set.start(coordinates, start.modes, h, &rt.last_acceleration),
+        None => start_solver(rt, compiled, h)?,
+    }
     Ok(())
 }
 
-/// Solves (3) with the present impulse laws.
-fn solve_velocities(rt: &mut RealTime, compiled: &Compiled, accuracy: Accuracy) -> Result<(), StepError> {
-    let RealTime { coordinates, equations, contacts, solver, interior_point, .. } = rt;
-    let problem = RealTime::problem(coordinates, equations, &contacts.laws, &rt.is_angular, compiled);
-    solver.solve(&problem, interior_point, accuracy).map_err(|error| match error {
-        SolverError::NotConverged { contact } => StepError::NotConverged { contact },
-        SolverError::Singular { row, pivot } => {
-            let model = &compiled.model;
-            let joint = model.joint_names[model.joint_of_velocity(coordinates.independent[row])].clone();
-            StepError::Mechanics(bristle_multibody::Error::Singular { joint, inertia: pivot })
+/// Prepares the convex solver.
+fn start_solver(rt: &mut RealTime, compiled: &Compiled, h: f64) -> Result<(), StepError> {
+    let RealTime { coordinates, equations: StepEquations { matrix, b, .. }, contacts, solver, .. } = rt;
+    let problem = RealTime::problem(coordinates, b, &contacts.laws, &rt.is_angular, compiled);
+    Ok(solver.start(&problem, matrix, h, &rt.last_acceleration)?)
+}
+
+/// Solves (3) with the present impulse laws: by exchange of modes where it applies, otherwise by the convex solver.
+fn solve_velocities(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    start: Start<'_>,
+    h: f64,
+    accuracy: Accuracy,
+) -> Result<(), StepError> {
+    let RealTime { coordinates, equations, contacts, solver, active_set, is_angular, .. } = &mut *rt;
+    if let (Some(active_set), StepMatrix::Tree(matrix)) = (active_set, &mut equations.matrix) {
+        let problem = RealTime::problem(coordinates, &equations.b, &contacts.laws, is_angular, compiled);
+        let known = Equations { h, r: &equations.r, v: start.v, u_prescribed: &equations.u_prescribed };
+        if active_set.solve(&problem, matrix, known, solver, accuracy)? {
+            return Ok(());
         }
-    })
+        start_solver(rt, compiled, h)?;
+    }
+    let RealTime { coordinates, equations, contacts, active_set, solver, interior_point, is_angular, .. } = &mut *rt;
+    let problem = RealTime::problem(coordinates, &equations.b, &contacts.laws, is_angular, compiled);
+    solver.solve(&problem, &mut equations.matrix, interior_point, accuracy)?;
+    if let Some(active_set) = active_set {
+        active_set.follow(coordinates, solver);
+    }
+    Ok(())
 }
 
 /// v₁ = v₀ + T u + u_p.

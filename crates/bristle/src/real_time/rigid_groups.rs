@@ -12,7 +12,7 @@ use bristle_integrate::archive::{Archive, Archived};
 /// Groups of locked joints; the arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct RigidGroups {
-    /// Velociconstraints; index n is the ground.
+    /// Number of velocities; index n is the ground.
     n: usize,
     /// The two ends of each contact.
     ends: Vec<[usize; 2]>,
@@ -103,19 +103,20 @@ impl RigidGroups {
         }
     }
 
-    /// The representative of a group is a prescribed joint, the ground, or its first joint, in this order.
+    /// The representative of a group is a prescribed joint, the ground, or its first joint, in this order. Every
+    /// velocity refers to another of its group until all groups are found.
     fn group(&mut self) {
         let Self { n, ends, prescribed, locked, representative, .. } = self;
         representative.iter_mut().enumerate().for_each(|(v, representative)| *representative = v);
         for (&[a, b], _) in ends.iter().zip(&*locked).filter(|(_, locked)| **locked) {
-            let (a, b) = (representative[a], representative[b]);
+            let (a, b) = (find(representative, a), find(representative, b));
             // a prescribed motion is not to be changed, not even by the ground
             let rank = |v: usize| if v == *n { 1 } else { 2 * usize::from(prescribed[v]) };
             let (first, other) = if (rank(b), a) > (rank(a), b) { (b, a) } else { (a, b) };
-            representative
-                .iter_mut()
-                .filter(|representative| **representative == other)
-                .for_each(|representative| *representative = first);
+            representative[other] = first;
+        }
+        for v in 0..representative.len() {
+            representative[v] = find(representative, v);
         }
     }
 
@@ -172,6 +173,10 @@ impl RigidGroups {
             }
         };
         let rows = (row(a), row(b));
+        if rows.0.is_none() && rows.1.is_none() {
+            // two independent velocities, or one and the ground
+            return false;
+        }
         (0..self.n).all(|k| {
             let (a, b) = (coefficient(rows.0, a, k), coefficient(rows.1, b, k));
             (a - b).abs() <= ROUNDING * (a.abs() + b.abs())
@@ -191,6 +196,15 @@ impl RigidGroups {
             }
         }
     }
+}
+
+/// The representative of the group of v so far; the way to it is halved.
+fn find(representative: &mut [usize], mut v: usize) -> usize {
+    while representative[v] != v {
+        representative[v] = representative[representative[v]];
+        v = representative[v];
+    }
+    v
 }
 
 /// Removes column `pivot` from `row` by means of `other`, which has 1 there.

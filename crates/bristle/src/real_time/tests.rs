@@ -1,5 +1,8 @@
 //! One machine with every kind of contact, a gear and a prescribed joint, checked in every step.
 
+#![expect(non_snake_case, reason = "symbols follow the equations of the step")]
+
+use super::step_matrix::MatrixForm;
 use super::*;
 use crate::builder::{Describe, prismatic, revolute};
 use crate::compile::{compile, read_bristles, read_state};
@@ -60,8 +63,8 @@ struct Run {
 }
 
 impl Run {
-    fn new(compiled: Compiled, state: &Snapshot) -> Self {
-        let mut rt = RealTime::new(&compiled, 1e-3);
+    fn new(compiled: Compiled, state: &Snapshot, form: MatrixForm) -> Self {
+        let mut rt = RealTime::with_form(&compiled, 1e-3, ReducedCoordinates::new(&compiled), form);
         // joints of one degree: chart coordinates are positions
         rt.end.xi.copy_from_slice(&state.mechanics.q);
         rt.end.v.copy_from_slice(&state.mechanics.v);
@@ -83,12 +86,26 @@ impl Run {
     }
 }
 
+/// A by composite rigid bodies; the machine has one spring and no dampers.
+fn matrix(compiled: &Compiled, work: &mut Work, q: &[f64], h: f64) -> nalgebra::DMatrix<f64> {
+    let n = compiled.model.n_v;
+    let mut A = nalgebra::DMatrix::zeros(n, n);
+    bristle_multibody::crba(&compiled.model, work, q, &mut A).unwrap();
+    assert!(compiled.springs.len() == 1 && compiled.dampers.is_empty() && compiled.coupled.springs.is_empty());
+    compiled.springs.iter().for_each(|s| A[(s.v, s.v)] += h * h * s.stiffness);
+    A
+}
+
 /// Momentum with the contact impulses, by the matrix of all velocities; every dry contact slides at its limit in its
 /// direction, or rests within its limits.
 #[test]
 fn momentum_balances_and_dry_contacts_obey_their_limits() {
+    [MatrixForm::Dense, MatrixForm::Tree].into_iter().for_each(check_momentum_and_limits);
+}
+
+fn check_momentum_and_limits(form: MatrixForm) {
     let (compiled, state) = machine();
-    let mut run = Run::new(compiled, &state);
+    let mut run = Run::new(compiled, &state, form);
     run.call(|rt, compiled, work, start| {
         let end = rt.end.clone();
         initialize(rt, compiled, work, start, 0.0).unwrap();
@@ -103,10 +120,9 @@ fn momentum_balances_and_dry_contacts_obey_their_limits() {
             solve(rt, compiled, work, start, h, at).unwrap();
             let n = start.v.len();
             let RealTime { equations, coordinates, contacts, solver, end, .. } = &*rt;
+            let A = matrix(compiled, work, start.q, h);
             let mut residual: Vec<f64> = (0..n)
-                .map(|i| {
-                    (0..n).map(|j| equations.A[(i, j)] * (end.v[j] - start.v[j])).sum::<f64>() - h * equations.r[i]
-                })
+                .map(|i| (0..n).map(|j| A[(i, j)] * (end.v[j] - start.v[j])).sum::<f64>() - h * equations.r[i])
                 .collect();
             for (contact, state) in compiled.contacts.iter().zip(&solver.states) {
                 contact.take(&mut residual, -state.lambda);

@@ -73,7 +73,7 @@ impl Solver {
         system.set_kinks(self.kinks);
         // other controls have been refused
         if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
-            let what = "the matrices of `RealTime`, dense over all joints (`Dopri5` and `Rk4` need none)";
+            let what = "the matrices of `RealTime` for this machine (`Dopri5` and `Rk4` need none)";
             memory::check_below(what, RealTime::matrix_bytes(system.compiled()), MAX_MATRIX_BYTES)?;
             system.make_real_time(*step);
         }

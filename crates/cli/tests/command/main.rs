@@ -8,6 +8,8 @@ mod help;
 mod hostile;
 mod import;
 mod lost;
+#[cfg(target_os = "linux")]
+mod memory;
 mod plot;
 mod run;
 mod said;

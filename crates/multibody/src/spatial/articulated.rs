@@ -9,7 +9,7 @@
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
-use super::{Force, M3, Motion, Transform};
+use super::{Force, M3, Motion, Transform, V3};
 use nalgebra::Matrix6;
 use std::ops::Add;
 
@@ -25,6 +25,9 @@ pub struct ArticulatedInertia {
 }
 
 impl ArticulatedInertia {
+    /// Nothing.
+    pub(crate) const ZERO: Self = Self { I: M3::ZERO, Ht: M3::ZERO, M: M3::ZERO };
+
     /// `IA m`.
     #[inline(always)]
     pub fn times(&self, m: &Motion) -> Force {
@@ -49,9 +52,15 @@ impl ArticulatedInertia {
     #[inline(always)]
     pub fn back(&self, X: &Transform) -> Self {
         let turned = |A: &M3| X.Et.matrix(&A.matrix(&X.E));
-        let (I, Ht0, M) = (turned(&self.I), turned(&self.Ht), turned(&self.M));
-        let Ht = Ht0 - M.times_skew(X.r);
-        Self { I: I - Ht0.transpose().times_skew(X.r) + Ht.crossed(X.r), Ht, M }
+        let turned = Self { I: turned(&self.I), Ht: turned(&self.Ht), M: turned(&self.M) };
+        turned.shifted(X.r)
+    }
+
+    /// The same inertia about an origin from which the old one is seen at `r`, parallel axes.
+    #[inline(always)]
+    pub(crate) fn shifted(&self, r: V3) -> Self {
+        let Ht = self.Ht - self.M.times_skew(r);
+        Self { I: self.I - self.Ht.transpose().times_skew(r) + Ht.crossed(r), Ht, M: self.M }
     }
 
     /// As a 6×6 matrix.

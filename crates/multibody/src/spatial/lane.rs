@@ -82,6 +82,13 @@ mod register {
         unsafe { _mm256_fnmadd_pd(a, b, c) }
     }
 
+    /// |a|, lane by lane.
+    #[inline(always)]
+    pub fn abs(a: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_andnot_pd(_mm256_set1_pd(-0.0), a) }
+    }
+
     /// (y, z, x, w).
     #[inline(always)]
     pub fn yzx(a: Lanes) -> Lanes {
@@ -174,6 +181,12 @@ mod register {
     #[inline(always)]
     pub fn sub_mul(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
         std::array::from_fn(|k| fma(-a[k], b[k], c[k]))
+    }
+
+    /// |a|, lane by lane.
+    #[inline(always)]
+    pub fn abs(a: Lanes) -> Lanes {
+        a.map(f64::abs)
     }
 
     /// (y, z, x, w).
@@ -317,6 +330,20 @@ impl V3 {
     pub fn cross(self, b: Self) -> Self {
         let turned = register::mul(register::yzx(self.0), b.0);
         Self(register::yzx(register::mul_sub(self.0, register::yzx(b.0), turned)))
+    }
+
+    /// |self|, entry by entry.
+    #[inline(always)]
+    pub fn abs(self) -> Self {
+        Self(register::abs(self.0))
+    }
+
+    /// Sizes of the terms of `self × b`, summed: yzx (|self| ∘ yzx |b| + yzx |self| ∘ |b|).
+    #[inline(always)]
+    pub fn cross_size(self, b: Self) -> Self {
+        let (a, b) = (register::abs(self.0), register::abs(b.0));
+        let turned = register::mul(register::yzx(a), b);
+        Self(register::yzx(register::mul_add(a, register::yzx(b), turned)))
     }
 
     #[inline(always)]
@@ -464,6 +491,17 @@ impl M3 {
     pub fn column_sums(&self) -> V3 {
         let [a, b, c] = self.0;
         V3(register::sums(a.0, b.0, c.0))
+    }
+
+    /// `selfᵀ v`.
+    #[inline(always)]
+    pub fn column_dots(&self, v: V3) -> V3 {
+        Self(self.0.map(|column| column.times(v))).column_sums()
+    }
+
+    /// |self|, entry by entry.
+    pub fn abs(&self) -> Self {
+        Self(self.0.map(V3::abs))
     }
 
     /// The matrix `r×`.

@@ -40,6 +40,15 @@ impl RigidInertia {
         )
     }
 
+    /// Sizes of the terms of `I m`, summed; `m` has no negative entries.
+    #[inline(always)]
+    pub(crate) fn size_of(&self, m: &Motion) -> Force {
+        Force::of(
+            self.I.abs().on_add(m.angular, self.h.cross_size(m.linear)),
+            m.linear.scale_add(self.mass, m.angular.cross_size(self.h)),
+        )
+    }
+
     /// `I S` of a turn about the unit vector `a`.
     #[inline(always)]
     pub(crate) fn about(&self, a: V3) -> Force {

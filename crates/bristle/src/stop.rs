@@ -1,0 +1,51 @@
+//! An end that is asked for from outside while something long is under way: a signal, a time on the clock.
+//!
+//! Runs look at it between steps ([`Record::is_stopped`](crate::record::Record::is_stopped)). One step or the start of a
+//! machine with thousands of joints can take long, too: with [`until`], the selection of modes and the rounds of
+//! `RealTime` steps look at the same request and end with [`Error::Stopped`](crate::Error::Stopped).
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+thread_local! {
+    static REQUEST: RefCell<Option<Rc<dyn Fn() -> bool>>> = const { RefCell::new(None) };
+}
+
+/// Calls `work`. While it runs, on this thread, `is_asked` is called at least once in every round of mode selection and of
+/// the solver of `RealTime` steps; when it returns true, they end.
+pub fn until<T>(is_asked: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> T {
+    let outer = REQUEST.with(|request| request.replace(Some(Rc::new(is_asked))));
+    // put back also if `work` unwinds
+    let _restore = Restore(outer);
+    work()
+}
+
+struct Restore(Option<Rc<dyn Fn() -> bool>>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        REQUEST.with(|request| request.replace(self.0.take()));
+    }
+}
+
+/// Whether an end is asked for.
+pub(crate) fn is_asked() -> bool {
+    let request = REQUEST.with(|request| request.borrow().clone());
+    request.is_some_and(|is_asked| is_asked())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_ends_with_its_call() {
+        assert!(!is_asked());
+        until(|| true, || {
+            assert!(is_asked());
+            until(|| false, || assert!(!is_asked()));
+            assert!(is_asked());
+        });
+        assert!(!is_asked());
+    }
+}

@@ -1,0 +1,103 @@
+//! Under a limit of memory (`ulimit -v`) a machine that is too large is refused with its size; none ends the program.
+
+use super::{Temporary, root, stderr};
+use std::process::{Command, Output};
+
+/// The command within `megabytes` of address space.
+fn within(megabytes: usize, arguments: &[&str]) -> Output {
+    let limit = format!("ulimit -v {}; exec \"$0\" \"$@\"", 1024 * megabytes);
+    let mut bash = Command::new("bash");
+    bash.args(["-c", &limit, env!("CARGO_BIN_EXE_bristle")]).args(arguments).current_dir(root()).output().unwrap()
+}
+
+/// A chain of n hinges about y, each with this friction; `more` beside links and joints.
+fn chain(n: usize, friction: &str, more: &str) -> String {
+    let links = (0..n).map(|i| {
+        format!("Link(name:\"l{i}\",mass:1,center_of_mass:(0.1,0,0),inertia:Diagonal(0.01,0.01,0.01)),")
+    });
+    let joints = (0..n).map(|i| {
+        let parent = if i == 0 { "world".to_owned() } else { format!("l{}", i - 1) };
+        format!(
+            "Joint(name:\"j{i}\",parent:\"{parent}\",child:\"l{i}\",kind:Revolute(axis:(0,1,0)),\
+             placement:Placement(translation:(0.2,0,0)),friction:{friction}),"
+        )
+    });
+    let (links, joints): (String, String) = (links.collect(), joints.collect());
+    format!("Scene(links:[{links}],joints:[{joints}],{more})")
+}
+
+const LUGRE: &str = "LuGre(sigma0:1e3,sigma1:1,coulomb:0.3)";
+const COULOMB: &str = "Coulomb(coulomb:0.3,stiction:0.3)";
+
+/// 36 GB of matrices for a stepper that needs them; none for a check, nor for steps of `RealTime`.
+#[test]
+fn ten_thousand_joints_load_and_step_in_one_gigabyte() {
+    for (name, friction) in [("bristles.ron", LUGRE), ("dry.ron", COULOMB)] {
+        let scene = Temporary::with(name, &chain(10_000, friction, "duration:0.001"));
+        let checked = within(1024, &["check", scene.path()]);
+        assert_eq!(checked.status.code(), Some(0), "{}", stderr(&checked));
+        let real_time = ["run", scene.path(), "--method", "RealTime", "--step", "1e-3", "--out", "-", "-q"];
+        let run = within(1024, &real_time);
+        assert_eq!(run.status.code(), Some(0), "{}", stderr(&run));
+    }
+    let scene = Temporary::with("matrices.ron", &chain(10_000, LUGRE, "duration:0.001"));
+    let run = within(1024, &["run", scene.path(), "--out", "-", "-q"]);
+    assert_eq!(run.status.code(), Some(2), "{}", stderr(&run));
+    assert!(stderr(&run).contains("this stepper takes 36.0 GB for its matrices"), "{}", stderr(&run));
+}
+
+/// Springs between thousands of joints leave `RealTime` no structure.
+#[test]
+fn many_couplings_are_refused_with_the_size_of_their_matrices() {
+    let n = 12_000;
+    let spring = |i: usize| {
+        format!("SpringDamper(name:\"s{i}\",joints:(\"j{i}\",\"j{}\"),stiffness:1.0,damping:0.1),", i + 1)
+    };
+    let springs: String = (0..n - 1).map(spring).collect();
+    let scene = chain(n, COULOMB, &format!("couplings:[{springs}],duration:0.001"));
+    let scene = Temporary::with("springs.ron", &scene);
+    let run = within(1024, &["run", scene.path(), "--method", "RealTime", "--step", "1e-3", "--out", "-", "-q"]);
+    let said = stderr(&run);
+    assert_eq!(run.status.code(), Some(2), "{said}");
+    assert!(said.contains("the matrices of `RealTime`") && said.contains(" GB"), "{said}");
+}
+
+#[test]
+fn the_mass_matrix_of_ten_thousand_joints_is_refused_with_its_size() {
+    let scene = Temporary::with("dynamics.ron", &chain(10_000, COULOMB, "duration:0.001"));
+    let state = Temporary::with("state.jsonl", "{}\n");
+    let said = within(700, &["dynamics", scene.path(), "--states", state.path()]);
+    assert_ne!(said.status.code(), None, "{}", stderr(&said));
+    assert!(stderr(&said).contains("there is no memory for the mass matrix, which takes 0.8 GB"), "{}", stderr(&said));
+}
+
+/// Rows that are kept for a picture, and columns of an archive, meet the limit as they grow; a table that is written as it
+/// comes does not.
+#[test]
+fn recordings_and_archives_meet_the_limit_with_an_error() {
+    let scene = Temporary::with("rows.ron", &chain(2, COULOMB, "duration:100,output:Output(interval:1e-4)"));
+    let [csv, npz, svg] = ["rows.csv", "rows.npz", "rows.svg"].map(Temporary::new);
+    let step = ["run", scene.path(), "--method", "RealTime", "--step", "1e-3", "-q"];
+    let run = |arguments: &[&str]| within(160, &[&step[..], arguments].concat());
+    let said = run(&["--out", csv.path()]);
+    assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
+    for (arguments, what) in [
+        (vec!["--out", "-", "--plot", svg.path()], "there is no memory for a recording"),
+        (vec!["--out", npz.path()], "there is no memory for"),
+    ] {
+        let said = run(&arguments);
+        assert!(said.status.code().is_some_and(|code| code != 0), "{}", stderr(&said));
+        assert!(stderr(&said).contains(what) && stderr(&said).contains(" GB"), "{}", stderr(&said));
+    }
+}
+
+/// Every point of a sweep has its row; that of a machine too large says why.
+#[test]
+fn a_sweep_of_a_machine_too_large_says_so_in_its_rows() {
+    let scene = Temporary::with("sweep.ron", &chain(10_000, LUGRE, "duration:0.001"));
+    let table = Temporary::new("sweep.csv");
+    let grid = ["--set", "joints.j0.friction.coulomb=0.2:0.3:2", "--threads", "1", "--out", table.path()];
+    let said = within(1024, &[&["sweep", scene.path()], &grid[..]].concat());
+    assert!(said.status.code().is_some_and(|code| code != 0), "{}", stderr(&said));
+    assert!(stderr(&said).contains("36.0 GB"), "{}", stderr(&said));
+}

@@ -22,13 +22,14 @@
 //! at t₀ + n h to rounding.
 
 use crate::clock::Clock;
-use crate::control::ErrorControl;
+use crate::control::{Control, ErrorControl};
 use crate::events::{Locator, counts};
 use crate::linear::Shortage;
 use crate::method::AnyStepper;
 use crate::options::{check_options, check_state};
+use crate::step_rules::violation;
 use crate::{
-    Attempt, Error, EvalError, Failure, FiredEvent, Form, Options, Restart, Sink, Slip, Stats, Stepper, System,
+    Attempt, Error, EvalError, Failure, FiredEvent, Form, Options, Restart, Sink, Stats, StepRules, Stepper, System,
     Tolerance,
 };
 
@@ -50,13 +51,6 @@ const MAX_LANDINGS: usize = 12;
 fn late(t: f64, h: f64, rtol: f64) -> f64 {
     (1e-3 * rtol * h).max(32.0 * f64::EPSILON * t.abs().max((t + h).abs()))
 }
-
-/// Where a system is asked for its misfit, in units of the step.
-const LOOKS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
-
-/// Half the distance, in the same units, over which the rate of the interpolant is taken: it is a polynomial of fifth
-/// degree at most, so that 1e-4 leaves 1e-8 of the rate, and rounding less.
-const APART: f64 = 1e-4;
 
 /// Bytes of a stepper's matrices at most: 10,000 unknowns of Radau5.
 pub const MAX_MATRIX_BYTES: u64 = 4_000_000_000;
@@ -94,14 +88,13 @@ pub struct Driver {
     /// Bound on the first step after an event.
     h_cap: f64,
     locator: Locator,
-    /// Scratch: a state, quadratures, event functions, derivatives, slips.
+    /// Scratch: a state, quadratures, event functions, derivatives.
     y_at: Vec<f64>,
     quad_at: Vec<f64>,
     g: Vec<f64>,
     g_slope: Vec<f64>,
     f0: Vec<f64>,
     f1: Vec<f64>,
-    slips: Vec<Slip>,
     fired: Vec<FiredEvent>,
     /// Events still allowed in quick succession, as of `tokens_t`; steps of the planned length since then; where the
     /// run began.
@@ -117,7 +110,7 @@ pub struct Driver {
 crate::archive::archived!(Driver {
     stepper, control, tolerance, t, ticks, periods, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens,
     tokens_t, n_planned, t_begin, is_terminated
-} without options, slips, fired, is_reserved; fits |it| it.n <= it.y.len());
+} without options, fired, is_reserved; fits |it| it.n <= it.y.len());
 
 impl Driver {
     /// Starts at (t, y); `y` has the system's active dimension.
@@ -149,7 +142,6 @@ impl Driver {
             g_slope: vec![0.0; max_events],
             f0: vec![0.0; n_max],
             f1: vec![0.0; n_max],
-            slips: vec![Slip::default(); system.n_slips()],
             fired: Vec::with_capacity(max_events + 1),
             tokens: options.event_burst as f64,
             tokens_t: t,
@@ -297,10 +289,12 @@ impl Driver {
         Ok(())
     }
 
-    /// Bounds on the tolerances of a step of length `h` from here: [`System::resolution`], for this stepper.
+    /// Bounds on the tolerances of a step of length `h` from here: [`StepRules::bound_tolerances`], for this stepper.
     fn bound_tolerances<S: System>(&mut self, system: &mut S, h: f64) {
         let y = &self.y[..self.n];
-        system.resolution(self.t, h, y, &mut self.tolerance.bound[..self.n]);
+        if let Some(rules) = system.step_rules() {
+            rules.bound_tolerances(self.t, h, y, &mut self.tolerance.bound[..self.n]);
+        }
         if self.stepper.estimates_itself() {
             self.tolerance.halve_steps(y);
         }
@@ -352,8 +346,9 @@ impl Driver {
                     let finished = self.stepper.finish(system, &mut self.stats);
                     let Driver { y, y_at, f0, f1, .. } = self;
                     let scratch = [&mut y_at[..n], &mut f0[..n], &mut f1[..n]];
-                    let misfit = if is_guarded { misfit(system, &self.stepper, t, h, &y[..n], scratch) } else { 0.0 };
-                    attempt = Attempt { error: made.error.max(misfit), ..made };
+                    let violation =
+                        if is_guarded { violation(system, &self.stepper, t, h, &y[..n], scratch) } else { 0.0 };
+                    attempt = Attempt { error: made.error.max(violation), ..made };
                     finished.and_then(|()| match is_adaptive && !self.control.accepts(attempt.error) {
                         true => Ok(Search::Rejected(h, attempt)),
                         false => self.find_events(system, h),
@@ -452,7 +447,9 @@ impl Driver {
         self.stepper.accept();
         if let Some(component) = self.stepper.stiff_component() {
             self.stats.n_stiff += 1;
-            system.note_stiff(self.t, h_taken, component);
+            if let Some(rules) = system.step_rules() {
+                rules.stability_limited(self.t, h_taken, component);
+            }
         }
         sink.step(system, self.t, &self.y[..n], &self.quad);
 
@@ -470,16 +467,19 @@ impl Driver {
     fn plan<S: System>(&mut self, system: &mut S, t_stop: f64) -> Result<f64, Error> {
         let n = self.n;
         let rest = t_stop - self.t;
-        let wanted = if self.options.control.tolerances().is_none() {
-            system.slips(self.t, &self.y[..n], &mut self.slips);
-            self.options.control.rule_step(&self.slips).unwrap_or(rest)
-        } else {
-            if self.h_next == 0.0 {
-                self.h_next = self.estimate_step(system, rest)?;
+        let wanted = match self.options.control {
+            Control::Constant { step } => step,
+            Control::Prescribed => {
+                system.step_rules().map_or(f64::INFINITY, |rules| rules.prescribed_step(self.t, &self.y[..n]))
             }
-            // no shorter than time resolves: if that is too long for the tolerance, the step is rejected and the run ends
-            let h = self.h_next.min(system.longest_step(self.t, &self.y[..n]));
-            h.max(16.0 * f64::EPSILON * self.t.abs())
+            Control::Error { .. } | Control::Elementary { .. } => {
+                if self.h_next == 0.0 {
+                    self.h_next = self.estimate_step(system, rest)?;
+                }
+                let h_max = system.step_rules().map_or(f64::INFINITY, |rules| rules.max_step(self.t, &self.y[..n]));
+                // no shorter than time resolves: a step that is then too long for the tolerance is rejected, an error
+                self.h_next.min(h_max).max(16.0 * f64::EPSILON * self.t.abs())
+            }
         };
         let wanted = wanted.min(std::mem::replace(&mut self.h_cap, f64::INFINITY));
         if wanted.is_nan() || wanted <= 0.0 {
@@ -619,9 +619,9 @@ impl Driver {
             }
             stepper.finish(system, stats)?;
             if is_guarded {
-                let misfit = misfit(system, stepper, t, target, y, [y_at, &mut f0[..n], &mut f1[..n]]);
-                if !control.accepts(misfit) {
-                    return Ok(Search::Rejected(target, Attempt { error: misfit, ..attempt }));
+                let violation = violation(system, stepper, t, target, y, [y_at, &mut f0[..n], &mut f1[..n]]);
+                if !control.accepts(violation) {
+                    return Ok(Search::Rejected(target, Attempt { error: violation, ..attempt }));
                 }
             }
             stats.n_event_evaluations += 2;
@@ -745,10 +745,11 @@ impl Driver {
         Ok(())
     }
 
-    /// [`System::accepted`], after which y may be in another chart.
+    /// [`StepRules::accepted`], after which y may be in another chart.
     fn run_hook<S: System>(&mut self, system: &mut S, h: f64) -> Result<(), Error> {
         let n = self.n;
-        match system.accepted(self.t, &mut self.y[..n]) {
+        let Some(rules) = system.step_rules() else { return Ok(()) };
+        match rules.accepted(self.t, &mut self.y[..n]) {
             Ok(false) => Ok(()),
             Ok(true) => {
                 self.stats.n_charts += 1;
@@ -800,32 +801,4 @@ impl Driver {
             Failure::System(EvalError::Fatal { code }) => Error::System { t, h, code: Some(code), state },
         }
     }
-}
-
-/// [`System::misfit`] of the step that `stepper` has finished, from (t, y), of length `h`: the largest of all looks.
-fn misfit<S: System>(
-    system: &mut S,
-    stepper: &AnyStepper,
-    t: f64,
-    h: f64,
-    y: &[f64],
-    [y_at, rate, before]: [&mut [f64]; 3],
-) -> f64 {
-    let mut most = 0.0_f64;
-    if !system.has_misfit() {
-        return most;
-    }
-    for theta in LOOKS {
-        // at the end the polynomial is followed a little further
-        stepper.interpolate(theta - APART, before);
-        stepper.interpolate(theta + APART, rate);
-        rate.iter_mut().zip(&*before).for_each(|(rate, before)| *rate = (*rate - before) / (2.0 * APART * h));
-        if theta < 1.0 {
-            stepper.interpolate(theta, y_at);
-        } else {
-            y_at.copy_from_slice(stepper.y_new());
-        }
-        most = most.max(system.misfit(t + theta * h, h, y, y_at, rate));
-    }
-    most
 }

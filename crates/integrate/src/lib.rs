@@ -4,7 +4,7 @@
 //!
 //! - [`system`]: what is asked of the equations;
 //! - [`stepper`]: what a method offers, and one file per method;
-//! - [`control`]: how large the next step is;
+//! - [`control`]: how large the next step is; [`step_rules`]: bounds that a system adds;
 //! - [`events`]: where on an interpolant a function changes sign;
 //! - [`driver`]: the loop that puts them together;
 //! - [`archive`]: what a run remembers, as bytes;
@@ -70,6 +70,7 @@ pub mod guide {
 }
 pub mod linear;
 pub mod stats;
+pub mod step_rules;
 pub mod stepper;
 pub mod system;
 
@@ -103,7 +104,8 @@ pub use radau3::Radau3;
 pub use radau5::Radau5;
 pub use rk4::Rk4;
 pub use stats::Stats;
+pub use step_rules::StepRules;
 pub use stepper::{Attempt, Failure, Stepper, Tolerance};
-pub use system::{Direction, EvalError, FiredEvent, Form, Restart, Slip, Sparsity, System};
+pub use system::{Direction, EvalError, FiredEvent, Form, Restart, Sparsity, System};
 pub use system_step::SystemStep;
 pub use trapezoidal::Trapezoidal;

@@ -66,26 +66,6 @@ pub(crate) fn check_state<S: System>(system: &S, t: f64, y: &[f64]) -> Result<()
     }
 }
 
-/// A parameter of [`Control`] by its name alone.
-fn parameter_name(parameter: &str) -> &'static str {
-    const NAMES: [&str; 13] = [
-        "rtol",
-        "atol",
-        "step",
-        "min",
-        "max",
-        "v_min",
-        "t_s",
-        "alpha",
-        "inside",
-        "outside",
-        "range",
-        "fraction",
-        "threshold",
-    ];
-    NAMES.into_iter().find(|name| parameter.starts_with(name)).unwrap_or("control")
-}
-
 /// Refuses what a run could not be started with.
 pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &Options) -> Result<(), Error> {
     let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
@@ -93,9 +73,7 @@ pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &
     if let Method::GeneralizedAlpha { spectral_radius } = options.method {
         GeneralizedAlpha::check(spectral_radius)?;
     }
-    if let Err(invalid) = options.control.validate() {
-        return refuse(parameter_name(&invalid.parameter), invalid.value, invalid.range);
-    }
+    options.control.validate()?;
     if let Some((rtol, _)) = options.control.tolerances() {
         if AnyStepper::new(options.method, 0, 0, false).error_exponent().is_none() {
             return refuse(

@@ -18,6 +18,7 @@
 //! Matrices are dense and row-major ([`Matrix`]), `jac[(i, j)]` = ∂fᵢ/∂yⱼ.
 
 use crate::linear::Matrix;
+use crate::step_rules::{NoStepRules, StepRules};
 
 /// How the equations are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,17 +110,6 @@ impl Restart {
     pub fn terminate(dim: usize) -> Self {
         Restart { dim, fresh: true, terminate: true, step: None }
     }
-}
-
-/// What a friction-driven step rule may know of one sliding contact.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Slip {
-    /// |V|/v_s: slip speed over the Stribeck velocity, 1.
-    pub speed: f64,
-    /// Ω = σ₀ v_s/μ_k, 1/s; infinite for a rigid law.
-    pub rate: f64,
-    /// Relaxation time T_c of the bristle, s; infinite where there is none.
-    pub time_constant: f64,
 }
 
 /// Where a Jacobian may differ from zero, for finite differences by groups of columns.
@@ -226,21 +216,9 @@ pub trait System {
         each.fill(atol);
     }
 
-    /// Bounds on the tolerance of each unknown in a step of length `h` from (t, y) under error control, however loose the
-    /// one asked for: the scale over which friction falls with speed, for one. Infinite by default.
-    fn resolution(&mut self, _t: f64, _h: f64, _y: &[f64], _each: &mut [f64]) {}
-
-    /// By how much a step of length `h` from `y0` goes where the solution cannot, 1 at the limit: bounds that the
-    /// equations keep and a stepper need not, equations that the interpolant `y` with its rate `dy` does not satisfy at
-    /// `t`, within the step or at its end. Under error control a step with more than 1 is rejected, whatever its error
-    /// estimate says. 0 by default.
-    fn misfit(&mut self, _t: f64, _h: f64, _y0: &[f64], _y: &[f64], _dy: &[f64]) -> f64 {
-        0.0
-    }
-
-    /// Whether [`System::misfit`] is ever more than 0; constant.
-    fn has_misfit(&self) -> bool {
-        false
+    /// Bounds on steps beside the error estimate, and a projection after each: [`StepRules`]. None by default.
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        None::<&mut NoStepRules>
     }
 
     /// Number of quadratures; constant.
@@ -279,12 +257,6 @@ pub trait System {
         None
     }
 
-    /// No error-controlled step is longer than this. For events that the motion itself does not show to the error estimate: the
-    /// break-away of a joint held by friction while others turn at constant speed.
-    fn longest_step(&self, _t: f64, _y: &[f64]) -> f64 {
-        f64::INFINITY
-    }
-
     /// Called just past located events. `y` has length `max_dim`, the active unknowns first; y and the quadratures may be changed.
     ///
     /// *Just past* means that the event function already has its new sign, by a few ulps. Where the motion turns back (a ball that bounces)
@@ -300,22 +272,6 @@ pub trait System {
     ) -> Result<Restart, EvalError> {
         Ok(Restart::unchanged(self.dim()))
     }
-
-    /// Called after every accepted step, before the next. May change `y` (a new chart, a projection): `true` says so.
-    fn accepted(&mut self, _t: f64, _y: &mut [f64]) -> Result<bool, EvalError> {
-        Ok(false)
-    }
-
-    /// Called after an accepted step to `t` of length `h` that stability held down, not accuracy: unknown `component` is the stiffest.
-    fn note_stiff(&mut self, _t: f64, _h: f64, _component: usize) {}
-
-    /// Number of slipping contacts a step rule may look at; constant.
-    fn n_slips(&self) -> usize {
-        0
-    }
-
-    /// Slip speeds and time constants at (t, y).
-    fn slips(&mut self, _t: f64, _y: &[f64], _slips: &mut [Slip]) {}
 
     /// One step of the system's own fixed-step method, for [`crate::Method::RealTime`].
     fn system_step(

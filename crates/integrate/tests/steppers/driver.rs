@@ -2,7 +2,7 @@
 
 use bristle_integrate::linear::Matrix;
 use bristle_integrate::{
-    Control, Driver, EvalError, FiredEvent, Method, Options, Restart, Sink, Sparsity, Stats, System, Trace,
+    Control, Driver, EvalError, FiredEvent, Method, Options, Restart, Sink, Sparsity, Stats, StepRules, System, Trace,
 };
 
 /// A pendulum, q from hanging, energy relative to the top; ∫ v dt as a quadrature.
@@ -42,6 +42,12 @@ impl System for Pendulum {
         Ok(())
     }
 
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        Some(self)
+    }
+}
+
+impl StepRules for Pendulum {
     fn accepted(&mut self, _t: f64, y: &mut [f64]) -> Result<bool, EvalError> {
         let turn = std::f64::consts::TAU;
         if !self.rewinds || y[0].abs() < turn {
@@ -348,7 +354,7 @@ fn a_state_set_from_outside_is_where_the_run_goes_on() {
 /// y' = −y, that may not fall by more than a tenth of its start in a step, or be wrong by more than `bound`.
 struct Decay {
     bound: f64,
-    has_misfit: bool,
+    has_violation: bool,
     /// Largest difference between the rate of the interpolant and the equation's.
     defect: f64,
 }
@@ -363,20 +369,26 @@ impl System for Decay {
         Ok(())
     }
 
-    fn resolution(&mut self, _t: f64, _h: f64, _y: &[f64], each: &mut [f64]) {
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        Some(self)
+    }
+}
+
+impl StepRules for Decay {
+    fn bound_tolerances(&mut self, _t: f64, _h: f64, _y: &[f64], each: &mut [f64]) {
         each.fill(self.bound);
     }
 
-    fn has_misfit(&self) -> bool {
-        self.has_misfit
+    fn has_violation(&self) -> bool {
+        self.has_violation
     }
 
-    fn misfit(&mut self, _t: f64, _h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
-        let misfit = (y0[0] - y[0]).abs() / (0.1 * y0[0]);
-        if misfit <= 1.0 {
+    fn violation(&mut self, _t: f64, _h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
+        let violation = (y0[0] - y[0]).abs() / (0.1 * y0[0]);
+        if violation <= 1.0 {
             self.defect = self.defect.max((dy[0] + y[0]).abs());
         }
-        misfit
+        violation
     }
 }
 
@@ -386,8 +398,8 @@ const ESTIMATING: [Method; 3] = [Method::Dopri5, Method::Radau5, Method::General
 fn no_step_is_further_off_than_the_system_bears() {
     for method in ESTIMATING {
         let options = Options::new(method, Control::error(0.5, 0.5));
-        let run = |has_misfit: bool| {
-            let mut decay = Decay { bound: f64::INFINITY, has_misfit, defect: 0.0 };
+        let run = |has_violation: bool| {
+            let mut decay = Decay { bound: f64::INFINITY, has_violation, defect: 0.0 };
             let mut driver = Driver::new(&mut decay, 0.0, &[1.0], options.clone()).unwrap();
             let mut trace = Trace::steps();
             driver.advance(&mut decay, 3.0, &mut trace).unwrap();
@@ -407,7 +419,7 @@ fn a_tolerance_is_no_looser_than_the_system_resolves() {
     for method in ESTIMATING {
         let mut steps = [0, 0];
         for (bound, steps) in [1e-8, f64::INFINITY].into_iter().zip(&mut steps) {
-            let mut decay = Decay { bound, has_misfit: false, defect: 0.0 };
+            let mut decay = Decay { bound, has_violation: false, defect: 0.0 };
             let options = Options::new(method, Control::error(0.1, 0.1));
             let mut driver = Driver::new(&mut decay, 0.0, &[1.0], options).unwrap();
             driver.advance(&mut decay, 1.0, &mut ()).unwrap();

@@ -10,28 +10,24 @@
 //! may advance it by small intervals: each call costs a step cut short, no new start. Where only output is wanted at many times, a
 //! [`Sink`] gets it from the interpolant, which cuts nothing. A driver does not own the system: pass the same one every time.
 //!
-//! **Landing on an event.** The root is located on the interpolant, then a real step is taken to it; where the interpolant was not
-//! accurate enough for the step to end just past the root, the step is corrected by a secant, within a bracket of real steps that is
-//! halved where the secant leaves it: at a loose tolerance interpolant and steps differ by more than a secant bridges. The
-//! interpolant's state is never adopted.
-//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one that the search
-//! had missed, of a function that changed its sign before the root, the shorter step is searched for that one; or the whole step, if the
-//! root that was found was the interpolant's alone, which is then disregarded.
-//!
 //! **Time** is counted where steps are of one length, those of a fixed-step rule and those of [`Driver::advance_by`]: n steps of h end
 //! at t₀ + n h to rounding.
 
+mod first_step;
+mod landing;
+mod switching;
+
 use crate::clock::Clock;
-use crate::control::{Control, ErrorControl};
-use crate::events::{Locator, counts};
+use crate::control::ErrorControl;
+use crate::events::Locator;
 use crate::linear::Shortage;
 use crate::method::AnyStepper;
 use crate::options::{check_options, check_state};
 use crate::step_rules::violation;
 use crate::{
-    Attempt, Error, EvalError, Failure, FiredEvent, Form, Options, Restart, Sink, Stats, StepRules, Stepper, System,
-    Tolerance,
+    Attempt, Error, EvalError, Failure, FiredEvent, Options, Sink, Stats, StepRules, Stepper, System, Tolerance,
 };
+use landing::Search;
 
 /// How a call of [`Driver::advance`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,26 +40,8 @@ pub enum Outcome {
     Stopped,
 }
 
-/// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
-const MAX_LANDINGS: usize = 12;
-
-/// How late a step of length `h` may end after a root: far below the tolerance, and below what Newton leaves open.
-fn late(t: f64, h: f64, rtol: f64) -> f64 {
-    (1e-3 * rtol * h).max(32.0 * f64::EPSILON * t.abs().max((t + h).abs()))
-}
-
 /// Bytes of a stepper's matrices at most: 10,000 unknowns of Radau5.
 pub const MAX_MATRIX_BYTES: u64 = 4_000_000_000;
-
-/// What a search for events came to.
-enum Search {
-    /// There is none.
-    Clear,
-    /// The step now ends here, just past one.
-    Landed(f64),
-    /// A step of this length, to the end or to an event, is not accurate enough.
-    Rejected(f64, Attempt),
-}
 
 /// A run in progress. See the [module](self).
 #[derive(Clone, Debug)]
@@ -408,27 +386,7 @@ impl Driver {
             self.fired.push(FiredEvent::Time);
         }
 
-        // output from the interpolant, then the end of the step. A system that makes its own steps knows its loads and modes at their ends
-        // only: a sample that rounding has put just before or behind the end is taken there
-        let is_own = self.options.method == crate::Method::RealTime;
-        let near = if is_own { 1e-9 * h_taken } else { 0.0 };
-        while sink.next_sample() <= t_new + near && !sink.is_stopped() {
-            let at = sink.next_sample();
-            let is_end = at >= t_new - near;
-            let theta = if is_end { 1.0 } else { ((at - t) / h_taken).clamp(0.0, 1.0) };
-            if is_end {
-                self.y_at[..n].copy_from_slice(self.stepper.y_new());
-            } else {
-                self.stepper.interpolate(theta, &mut self.y_at[..n]);
-            }
-            self.stepper.interpolate_quadratures(theta, &mut self.quad_at);
-            self.quad_at.iter_mut().zip(&self.quad).for_each(|(at, start)| *at += start);
-            sink.sample(system, at, &self.y_at[..n], &self.quad_at);
-            // a sink that asks for the same time again gets it with the next step
-            if sink.next_sample() <= at {
-                break;
-            }
-        }
+        self.emit_samples(system, sink, t_new, h_taken);
         self.y[..n].copy_from_slice(self.stepper.y_new());
         self.stepper.interpolate_quadratures(1.0, &mut self.quad_at);
         self.quad.iter_mut().zip(&self.quad_at).for_each(|(quad, rise)| *quad += rise);
@@ -463,286 +421,28 @@ impl Driver {
         self.run_hook(system, h_taken)
     }
 
-    /// The step to try first.
-    fn plan<S: System>(&mut self, system: &mut S, t_stop: f64) -> Result<f64, Error> {
-        let n = self.n;
-        let rest = t_stop - self.t;
-        let wanted = match self.options.control {
-            Control::Constant { step } => step,
-            Control::Prescribed => {
-                system.step_rules().map_or(f64::INFINITY, |rules| rules.prescribed_step(self.t, &self.y[..n]))
-            }
-            Control::Error { .. } | Control::Elementary { .. } => {
-                if self.h_next == 0.0 {
-                    self.h_next = self.estimate_step(system, rest)?;
-                }
-                let h_max = system.step_rules().map_or(f64::INFINITY, |rules| rules.max_step(self.t, &self.y[..n]));
-                // no shorter than time resolves: a step that is then too long for the tolerance is rejected, an error
-                self.h_next.min(h_max).max(16.0 * f64::EPSILON * self.t.abs())
-            }
-        };
-        let wanted = wanted.min(std::mem::replace(&mut self.h_cap, f64::INFINITY));
-        if wanted.is_nan() || wanted <= 0.0 {
-            return Err(Error::Input { what: "step", value: wanted, reason: "positive" });
-        }
-        Ok(wanted.min(self.options.max_step))
-    }
-
-    /// First step after Hairer, Nørsett & Wanner, *Solving ODEs I*, section II.4: an explicit Euler step that changes y by
-    /// a hundredth, and from it the second derivative. Where they take the unit of time as it comes, here it is one of the
-    /// motion's own, so that the step does not depend on what time is measured in.
-    fn estimate_step<S: System>(&mut self, system: &mut S, rest: f64) -> Result<f64, Error> {
-        let n = self.n;
-        if n == 0 {
-            return Ok(rest);
-        }
-        if system.form() != Form::Explicit {
-            // y' is not at hand: start small and let the controller grow
-            return Ok(1e-5 * rest);
-        }
-        let Driver { t, y, y_at, f0, f1, tolerance, stats, .. } = self;
-        let (y, moved, f0, f1) = (&y[..n], &mut y_at[..n], &mut f0[..n], &mut f1[..n]);
-        // an unknown at zero without an absolute tolerance has no measure yet, and says nothing
-        let norm = |x: &[f64]| {
-            let known = (0..n).filter(|&i| tolerance.is_known(i, y[i].abs()));
-            let sum: f64 = known.map(|i| (x[i] / tolerance.scale(i, y[i].abs())).powi(2)).sum();
-            (sum / n as f64).sqrt()
-        };
-        let exponent = self.stepper.error_exponent().unwrap_or(5.0);
-        let mut estimate = || -> Result<f64, EvalError> {
-            stats.n_rhs += 2;
-            system.rhs(*t, y, f0)?;
-            let (d0, d1) = (norm(y), norm(f0));
-            let is_known = d0 >= 1e-5 && d1 * rest >= 1e-5;
-            let h = if is_known { (0.01 * d0 / d1).min(rest) } else { 1e-6 * rest };
-            (0..n).for_each(|i| moved[i] = y[i] + h * f0[i]);
-            system.rhs(*t + h, moved, f1)?;
-            f1.iter_mut().zip(f0.iter()).for_each(|(f1, f0)| *f1 -= f0);
-            let d2 = norm(f1) / h;
-            // the unit of time: y by ẏ or √(y/ÿ), whichever is longer; else the time in which ẏ changes, or the way ahead.
-            // The factor 4 is a calibration, not a result: it makes the unit about the 1 s of the book for HIRES, whose
-            // end errors scatter with the first step by as much as the slopes in `tests/steppers/slopes.rs` allow
-            let units = [4.0 * (d0 / d1).max((d0 / d2).sqrt()), d1 / d2, rest];
-            let unit = units.into_iter().find(|unit| *unit > 0.0 && unit.is_finite()).unwrap_or(rest);
-            let steepest = (unit * d1).max(unit * unit * d2);
-            let h1 = if steepest <= 1e-15 {
-                (1e-3 * h).max(1e-6 * rest)
+    /// Samples within the step just made, of length `h` to `t_new`. A stepper without dense output knows its results at the
+    /// ends of steps only: a sample that rounding has put just before or behind the end is taken there.
+    fn emit_samples<S: System, K: Sink<S>>(&mut self, system: &mut S, sink: &mut K, t_new: f64, h: f64) {
+        let (t, n) = (self.t, self.n);
+        let near = if self.stepper.has_dense_output() { 0.0 } else { 1e-9 * h };
+        while sink.next_sample() <= t_new + near && !sink.is_stopped() {
+            let at = sink.next_sample();
+            let is_end = at >= t_new - near;
+            let theta = if is_end { 1.0 } else { ((at - t) / h).clamp(0.0, 1.0) };
+            if is_end {
+                self.y_at[..n].copy_from_slice(self.stepper.y_new());
             } else {
-                unit * (0.01 / steepest).powf(1.0 / exponent)
-            };
-            Ok((100.0 * h).min(h1).min(rest))
-        };
-        match estimate() {
-            Ok(h) if h > 0.0 => Ok(h),
-            Ok(_) | Err(EvalError::Retry) => Ok(1e-6 * rest),
-            Err(trouble) => Err(self.failed(trouble.into(), 0.0)),
-        }
-    }
-
-    /// Looks for sign changes on the step just made and takes a real step to just past the first.
-    fn find_events<S: System>(&mut self, system: &mut S, h: f64) -> Result<Search, Failure> {
-        self.locator.consider_all();
-        let mut search = self.land(system, h)?;
-        let mut from = h;
-        for _ in 0..MAX_LANDINGS {
-            match search {
-                Search::Landed(target) if self.has_missed(system, target) => {
-                    // a sign change that only the interpolant had has hidden those that follow it
-                    if target == from && !self.locator.disregard(&self.g) {
-                        return Ok(search);
-                    }
-                    from = target;
-                    search = match self.land(system, target)? {
-                        Search::Clear => return Ok(Search::Landed(target)),
-                        found => found,
-                    };
-                }
-                found => return Ok(found),
+                self.stepper.interpolate(theta, &mut self.y_at[..n]);
+            }
+            self.stepper.interpolate_quadratures(theta, &mut self.quad_at);
+            self.quad_at.iter_mut().zip(&self.quad).for_each(|(at, start)| *at += start);
+            sink.sample(system, at, &self.y_at[..n], &self.quad_at);
+            // a sink that asks for the same time again gets it with the next step
+            if sink.next_sample() <= at {
+                break;
             }
         }
-        Ok(search)
-    }
-
-    /// Has a function that the search did not find changed its sign well before the end of the step that has just landed?
-    fn has_missed<S: System>(&self, system: &S, target: f64) -> bool {
-        (0..system.n_events()).any(|i| {
-            let (g, slope) = (self.g[i], (self.g[i] - self.g_slope[i]) / (0.01 * target));
-            let is_found = self.locator.found().iter().any(|crossing| crossing.index == i);
-            let has_fired = self.locator.is_crossed(i, g) && counts(system.direction(i), g > 0.0);
-            let since = g / slope;
-            !is_found && has_fired && !(0.0..=late(self.t, target, self.tolerance.rtol)).contains(&since)
-        })
-    }
-
-    fn land<S: System>(&mut self, system: &mut S, h: f64) -> Result<Search, Failure> {
-        let n = self.n;
-        let n_events = system.n_events();
-        if n_events == 0 {
-            return Ok(Search::Clear);
-        }
-        let is_adaptive = self.options.control.tolerances().is_some();
-        let is_guarded = self.options.control.is_guarded();
-        let Driver { t, y, y_at, f0, f1, stepper, control, stats, locator, tolerance, g, g_slope, .. } = self;
-        let t = *t;
-        let (y, y_at) = (&y[..n], &mut y_at[..n]);
-        let (g, g_slope) = (&mut g[..n_events], &mut g_slope[..n_events]);
-        let ulp = f64::EPSILON * t.abs().max((t + h).abs());
-
-        // modes stay frozen: everything up to `switch` sees the same equations
-        (0..n_events).for_each(|i| locator.set_direction(i, system.direction(i)));
-        let found = locator.search(h, 2.0 * ulp, 16.0 * ulp, |s, g| {
-            if s == h {
-                y_at.copy_from_slice(stepper.y_new());
-            } else {
-                stepper.interpolate(s / h, y_at);
-            }
-            stats.n_event_evaluations += 1;
-            system.events(t + s, y_at, g)
-        })?;
-        let Some(last) = found.last() else { return Ok(Search::Clear) };
-
-        // real steps, corrected by the secant until they end just past the root
-        let mut target = last.after;
-        let late = late(t, target, tolerance.rtol);
-        // a bracket in lengths of real steps: the root lies after `low`, and before `high` if that is known
-        let mut low = 0.0;
-        let mut high = if locator.is_crossed_at_end() { h } else { f64::INFINITY };
-        // first by rounding, then by what Newton may leave open
-        let mut nudge = 4.0 * ulp;
-        let mut trial = 1;
-        loop {
-            stats.n_landings += 1;
-            let attempt = stepper.step(system, t, target, y, tolerance, stats)?;
-            // a shorter step may see what a longer one stepped over
-            if is_adaptive && !control.accepts(attempt.error) {
-                return Ok(Search::Rejected(target, attempt));
-            }
-            stepper.finish(system, stats)?;
-            if is_guarded {
-                let violation = violation(system, stepper, t, target, y, [y_at, &mut f0[..n], &mut f1[..n]]);
-                if !control.accepts(violation) {
-                    return Ok(Search::Rejected(target, Attempt { error: violation, ..attempt }));
-                }
-            }
-            stats.n_event_evaluations += 2;
-            system.events(t + target, stepper.y_new(), g)?;
-            stepper.interpolate(0.99, y_at);
-            system.events(t + 0.99 * target, y_at, g_slope)?;
-            // time by which the slowest function is ahead of (negative) or behind (positive) its root
-            let found = locator.found();
-            let mut behind = f64::NEG_INFINITY;
-            for crossing in found {
-                let i = crossing.index;
-                let slope = (g[i] - g_slope[i]) / (0.01 * target);
-                let distance = -g[i] / slope;
-                behind = behind.max(if distance.is_finite() { distance } else { 0.0 });
-            }
-            let is_crossed = found.iter().all(|crossing| locator.is_crossed(crossing.index, g[crossing.index]));
-            let past = if is_crossed { (-behind).min(target - low) } else { f64::INFINITY };
-            // where rounding hides the root, the tolerance's share of the step is near enough
-            if past <= late || trial > 3 && past <= 1e3 * late || trial == MAX_LANDINGS {
-                return Ok(Search::Landed(target));
-            }
-            if is_crossed {
-                high = target;
-            } else if target == h {
-                // only the interpolant had it
-                return Ok(Search::Landed(target));
-            } else {
-                low = target;
-            }
-            let ahead = target + behind + nudge;
-            // the secant; where it leaves the bracket, or does not get there, the bracket is halved
-            let is_inside = ahead > low && ahead < high.min(h) && (trial < 4 || trial % 2 == 0);
-            target = match () {
-                () if is_inside => ahead,
-                () if high.is_finite() => 0.5 * (low + high),
-                () => h,
-            };
-            nudge = (8.0 * nudge).max(0.1 * late);
-            trial += 1;
-        }
-    }
-
-    /// What has changed sign by the end of the step; `has_landed` says that `g` holds the values there.
-    fn collect_fired<S: System>(&mut self, system: &mut S, has_landed: bool) {
-        self.fired.clear();
-        let n_events = system.n_events();
-        if n_events == 0 {
-            return;
-        }
-        if !has_landed {
-            self.locator.advance_to_end();
-            return;
-        }
-        for (index, &value) in self.g[..n_events].iter().enumerate() {
-            let rising = value > 0.0;
-            if self.locator.is_crossed(index, value) && counts(system.direction(index), rising) {
-                self.fired.push(FiredEvent::Root { index, rising });
-            }
-        }
-        self.locator.advance(&self.g[..n_events]);
-    }
-
-    /// A bucket of `event_burst` tokens; every instant with events takes one. Time events are known in advance and
-    /// free.
-    ///
-    /// It fills by the run's own scales, whatever the unit of time: half a token for every step of the length that was
-    /// planned, since events with such
-    /// steps between them are resolved, however quickly they follow one another; and `event_rate` tokens per length of
-    /// the run so far. Chatter and
-    /// Zeno behaviour have an event in every step, and so many of them in a time that is nothing beside the run.
-    fn spend_event(&mut self, h: f64) -> Result<(), Error> {
-        if self.fired.iter().all(|fired| *fired == FiredEvent::Time) {
-            return Ok(());
-        }
-        let Options { event_rate: rate, event_burst: burst, .. } = self.options;
-        let share = (self.t - self.tokens_t) / (self.t - self.t_begin).max(f64::MIN_POSITIVE);
-        let filled = self.tokens + 0.5 * self.n_planned as f64 + rate * share;
-        self.tokens = filled.min(burst as f64) - 1.0;
-        (self.tokens_t, self.n_planned) = (self.t, 0);
-        if self.tokens >= 0.0 {
-            return Ok(());
-        }
-        Err(Error::EventBudget { t: self.t, h, event: self.fired[0], rate, burst, state: self.y().to_vec() })
-    }
-
-    fn switch<S: System, K: Sink<S>>(
-        &mut self,
-        system: &mut S,
-        sink: &mut K,
-        h: f64,
-        since_last: f64,
-    ) -> Result<(), Error> {
-        for fired in &self.fired {
-            match fired {
-                FiredEvent::Time => self.stats.n_time_events += 1,
-                FiredEvent::Root { .. } => self.stats.n_events += 1,
-            }
-        }
-        let restart = system.switch(self.t, &mut self.y, &mut self.quad, &self.fired);
-        let Restart { dim, fresh, terminate, step } = restart.map_err(|trouble| self.failed(trouble.into(), h))?;
-        if dim > self.y.len() {
-            return Err(Error::Input { what: "dimension", value: dim as f64, reason: "at most max_dim" });
-        }
-        self.is_terminated = terminate;
-        if fresh || dim != self.n || system.n_events() != self.locator.n() {
-            // events that follow one another faster and faster must not be stepped over
-            self.h_cap = (100.0 * since_last).max(64.0 * f64::EPSILON * self.t.abs()).max(f64::MIN_POSITIVE);
-            // nothing is known of a system with other unknowns
-            if dim != self.n {
-                self.control.reset();
-                self.h_next = 0.0;
-            }
-            self.n = dim;
-            check_state(system, self.t, &self.y[..dim])?;
-            self.restart(system)?;
-        }
-        if let Some(step) = step {
-            self.h_next = step;
-        }
-        sink.event(system, self.t, &self.y[..self.n], &self.quad, &self.fired);
-        Ok(())
     }
 
     /// [`StepRules::accepted`], after which y may be in another chart.

@@ -61,9 +61,11 @@
 pub mod archive;
 mod clock;
 pub mod control;
+mod coupled_stages;
 pub mod driver;
 pub mod error;
 pub mod events;
+mod hermite;
 mod linear_interpolant;
 pub mod guide {
     #![doc = include_str!("../docs/which_stepper.md")]

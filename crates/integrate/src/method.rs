@@ -174,6 +174,10 @@ impl Stepper for AnyStepper {
         whichever!(self, stepper => stepper.finish(system, stats))
     }
 
+    fn has_dense_output(&self) -> bool {
+        whichever!(self, stepper => stepper.has_dense_output())
+    }
+
     fn stiff_component(&self) -> Option<usize> {
         whichever!(self, stepper => stepper.stiff_component())
     }

@@ -10,6 +10,7 @@
 //! through both ends; its fourth order matches the method, and the derivative it needs at the end is the next k₁.
 //! Choose it to reproduce published fixed-step runs; [`crate::Dopri5`] costs less at any accuracy.
 
+use crate::hermite::hermite;
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 
@@ -142,10 +143,4 @@ impl Stepper for Rk4 {
         self.r.swap(0, 4);
         self.fresh = true;
     }
-}
-
-/// Cubic on [0, 1] from 0 to `rise` with slopes `d0`, `d1` at the ends (*Solving ODEs I*, eq. II.6.7).
-pub(crate) fn hermite(theta: f64, rise: f64, d0: f64, d1: f64) -> f64 {
-    let eta = 1.0 - theta;
-    theta * (rise + eta * (eta * (d0 - rise) - theta * (d1 - rise)))
 }

@@ -171,7 +171,12 @@ pub trait Stepper {
     /// Increments of the quadratures from t to t + θh; at θ = 1 with the method's weights.
     fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]);
 
-    /// The stiffest unknown, where the last accepted step was held down by stability rather than by accuracy, as far as the method can tell.
+    /// Whether states within a step are as meaningful as those at its end.
+    fn has_dense_output(&self) -> bool {
+        true
+    }
+
+    /// The stiffest unknown, where stability and not accuracy limited the last accepted step, as far as the method can tell.
     fn stiff_component(&self) -> Option<usize> {
         None
     }

@@ -25,6 +25,10 @@ impl SystemStep {
 impl Stepper for SystemStep {
     order_one!();
 
+    fn has_dense_output(&self) -> bool {
+        false
+    }
+
     fn restart(&mut self, n: usize) {
         self.chord.restart(n);
     }

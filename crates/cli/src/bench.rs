@@ -29,7 +29,8 @@ enum What {
     Chains(Options),
     /// A gearbox with LuGre clutches at fixed steps: errors, and the time of a step
     Gearbox(Options),
-    /// A seven-joint arm with controllers, 1 ms at a time: the time of a call with LuGre and with dry friction, and errors
+    /// A seven-joint arm with controllers, 1 ms at a time: the time of a call with LuGre and with dry friction, and
+    /// errors
     Arm(Options),
     /// The largest fixed step of each stepper on a LuGre slider
     Slider(Options),

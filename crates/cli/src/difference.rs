@@ -1,7 +1,7 @@
 //! How two tables of results differ, channel by channel.
 //!
-//! Both are looked at on the instants of the shorter one that the other spans. Where the longer one has no row at such an
-//! instant, its value between the rows at t₀ and t₁, with s = (t − t₀)/h and h = t₁ − t₀, is
+//! Both are looked at on the instants of the shorter one that the other spans. Where the longer one has no row at such
+//! an instant, its value between the rows at t₀ and t₁, with s = (t − t₀)/h and h = t₁ − t₀, is
 //!
 //!     mode                    the value at t₀
 //!     position, velocity      h₀₀ y₀ + h₁₀ h ẏ₀ + h₀₁ y₁ + h₁₁ h ẏ₁      (cubic Hermite; ẏ is the next channel down)

@@ -14,8 +14,9 @@
     clippy::unimplemented
 )]
 
-/// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same (`eprintln!` would
-/// end the program in the middle of it). Names come from files: control characters in them are shown, not obeyed.
+/// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same
+/// (`eprintln!` would end the program in the middle of it). Names come from files: control characters in them are
+/// shown, not obeyed.
 macro_rules! say {
     ($($word:tt)*) => {{
         use std::io::Write as _;
@@ -99,8 +100,8 @@ pub(crate) enum Outcome {
 /// Whether something could not be printed.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints data on standard output. A reader who has seen enough and closes it is no error; a full disk behind it is, and
-/// the program ends with 1.
+/// Prints data on standard output. A reader who has seen enough and closes it is no error; a full disk behind it is,
+/// and the program ends with 1.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
     note_loss(out.write_all(controlled(text).as_bytes()).and_then(|()| out.flush()));

@@ -29,11 +29,12 @@ const MAX_DRAWN: f64 = 2e7;
 /// Simulate a scene.
 #[derive(Args)]
 #[command(after_help = "\
-Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and shown in motion in
-NAME.report.html, with NAME the name of the scene file; the summary says so. While a run is under way its results grow in a file
-beside, OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file, and the
-next run of the same name replaces it and says so. Two runs of one name at a time are refused, and so is a link or a pipe of that name.
-Tables may be as long as the disk allows: .npz and .json are put together there from OUT.partial.csv and OUT.partial.columns.
+Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and animated
+in NAME.report.html, where NAME is that of the scene file; the summary names the files. During a run the results are in
+OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file, and
+the next run of the same name replaces it and says so. Two simultaneous runs of one name are refused, and so is a link
+or a pipe of that name. The disk limits the length of a table: .npz and .json are assembled there from
+OUT.partial.csv and OUT.partial.columns.
 Pictures need all rows in memory: --plot and --report take up to 250 million numbers (rows × channels).
 
 Examples:
@@ -148,7 +149,8 @@ impl Run {
         let ready = Ready { scene, lines, sim, names, out, plot, report };
         anyhow::ensure!(
             !ready.keeps_rows() || numbers < MAX_KEPT as f64,
-            "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they go to the file as \
+            "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they \
+             go to the file as \
              they come, or choose a larger `output.interval`"
         );
         self.check_files(&ready)?;

@@ -9,13 +9,13 @@
 //! an explicit stepper uses the PI rule, an implicit one Gustafsson's predictive rule ([`ErrorControl`]):
 //!
 //! ```text
-//!     PI           h⁺ = fac h err^(−1/k + 0.75 b) err₋^b,   b = 0.04              [HW II, IV.2; DOPRI5]
-//!     predictive   h⁺ = h min( fac err^(−1/k), 0.9 (h/h₋) (err₋/err²)^(1/k) )     [Gustafsson 1994; HW II, IV.8; RADAU5]
-//!     elementary   h⁺ = 0.8 h err^(−1/k)                                         [Control::Elementary, for comparison]
+//!     PI           h⁺ = fac h err^(−1/k + 0.75 b) err₋^b,   b = 0.04             HW II, IV.2; DOPRI5
+//!     predictive   h⁺ = h min( fac err^(−1/k), 0.9 (h/h₋) (err₋/err²)^(1/k) )    Gustafsson 1994; HW II, IV.8; RADAU5
+//!     elementary   h⁺ = 0.8 h err^(−1/k)                                         Control::Elementary, for comparison
 //! ```
 //!
-//! with fac = 0.9, or less after many Newton iterations. The other controls prescribe the step: a constant, or a function
-//! of the state that the system knows ([`StepRules::prescribed_step`](crate::StepRules::prescribed_step)).
+//! with fac = 0.9, or less after many Newton iterations. The other controls prescribe the step: a constant, or a
+//! function of the state that the system knows ([`StepRules::prescribed_step`](crate::StepRules::prescribed_step)).
 //!
 //! HW II: Hairer & Wanner, *Solving Ordinary Differential Equations II*, second edition.
 

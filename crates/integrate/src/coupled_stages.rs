@@ -5,8 +5,8 @@
 //! ```
 //!
 //! a real system of S·n unknowns. It is expensive, and converges where the simplified iteration with one Jacobian does
-//! not: where the equations change within one step. It serves steps of a prescribed length; under error control a shorter
-//! step is cheaper.
+//! not: where the equations change within one step. It serves steps of a prescribed length; under error control a
+//! shorter step is cheaper.
 
 use crate::linear::{Lu, Shortage};
 use crate::newton::{Iteration, Linearised};
@@ -44,8 +44,8 @@ impl<const S: usize> CoupledStages<S> {
         self.lu.reserve()
     }
 
-    /// Stage increments z of a step from (t, y) of length `h`, from the present ones; the number of iterations. J and M of
-    /// `linear` are overwritten.
+    /// Stage increments z of a step from (t, y) of length `h`, from the present ones; the number of iterations. J and M
+    /// of `linear` are overwritten.
     pub fn solve<Y: System>(
         &mut self,
         system: &mut Y,

@@ -6,12 +6,13 @@
 //!       └──────────────────┴─────────────────────┘
 //! ```
 //!
-//! A [`Driver`] keeps time, state and everything a stepper remembers between calls of [`Driver::advance`], so that an embedding program
-//! may advance it by small intervals: each call costs a step cut short, no new start. Where only output is wanted at many times, a
-//! [`Sink`] gets it from the interpolant, which cuts nothing. A driver does not own the system: pass the same one every time.
+//! A [`Driver`] keeps time, state and everything a stepper remembers between calls of [`Driver::advance`], so that an
+//! embedding program may advance it by small intervals: each call costs a step cut short, no new start. Where only
+//! output is wanted at many times, a [`Sink`] gets it from the interpolant, which cuts nothing. A driver does not own
+//! the system: pass the same one every time.
 //!
-//! **Time** is counted where steps are of one length, those of a fixed-step rule and those of [`Driver::advance_by`]: n steps of h end
-//! at t₀ + n h to rounding.
+//! **Time** is counted where steps are of one length, those of a fixed-step rule and those of [`Driver::advance_by`]: n
+//! steps of h end at t₀ + n h to rounding.
 
 mod first_step;
 mod landing;
@@ -36,7 +37,7 @@ pub enum Outcome {
     Reached,
     /// At an event that said [`Restart::terminate`].
     Terminated,
-    /// Where it was when the sink had enough: [`Sink::is_stopped`].
+    /// At the request of the sink: [`Sink::is_stopped`].
     Stopped,
 }
 
@@ -86,8 +87,8 @@ pub struct Driver {
 }
 
 crate::archive::archived!(Driver {
-    stepper, control, tolerance, t, ticks, periods, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g, g_slope, f0, f1, tokens,
-    tokens_t, n_planned, t_begin, is_terminated
+    stepper, control, tolerance, t, ticks, periods, n, y, quad, stats, h_next, h_cap, locator, y_at, quad_at, g,
+    g_slope, f0, f1, tokens, tokens_t, n_planned, t_begin, is_terminated
 } without options, fired, is_reserved; fits |it| it.n <= it.y.len());
 
 impl Driver {
@@ -133,7 +134,8 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Whether everything is of the size that the system has: not so, perhaps, after it was read from an [`archive`](crate::archive).
+    /// Whether everything is of the size that the system has: not so, perhaps, after it was read from an
+    /// [`archive`](crate::archive).
     pub fn fits<S: System>(&self, system: &S) -> bool {
         let (n, n_events) = (self.n, system.n_events());
         let is_set_up = n_events == 0 || self.locator.n() == n_events;
@@ -155,7 +157,7 @@ impl Driver {
         &self.quad
     }
 
-    /// What the run cost so far.
+    /// Cost of the run so far.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -170,18 +172,19 @@ impl Driver {
         self.restart(system)
     }
 
-    /// Steps that one call of [`Driver::advance`] may take: [`Options::max_steps`](crate::Options::max_steps), from now on.
-    pub fn set_most_steps(&mut self, steps: usize) {
+    /// Largest number of steps in one call of [`Driver::advance`]: [`Options::max_steps`](crate::Options::max_steps),
+    /// from now on.
+    pub fn set_max_steps(&mut self, steps: usize) {
         self.options.max_steps = steps;
     }
 
-    /// The quadratures begin at zero again.
-    pub fn forget_quadratures(&mut self) {
+    /// Sets the quadratures to zero.
+    pub fn reset_quadratures(&mut self) {
         self.quad.fill(0.0);
     }
 
-    /// Replaces the state (and the dimension, if the system's has changed), keeping time and statistics. Where that is refused the state is
-    /// what it was; a state has to be set, this one or another, before the next step.
+    /// Replaces the state (and the dimension, if the system's has changed), keeping time and statistics. Where that is
+    /// refused the state is what it was; a state has to be set, this one or another, before the next step.
     pub fn set_state<S: System>(&mut self, system: &mut S, y: &[f64]) -> Result<(), Error> {
         check_state(system, self.t, y)?;
         let n = y.len();
@@ -195,14 +198,15 @@ impl Driver {
         self.is_terminated = false;
         let restarted = self.restart(system);
         if restarted.is_err() {
-            // refused: the state is what it was, for a system that is
+            // refused: back to the former state, for a system that is back to its own
             self.n = before;
             self.y[..before].copy_from_slice(&self.y_at[..before]);
         }
         restarted
     }
 
-    /// Advances by `dt`, or to an event that terminates: n calls with one `dt` end n·dt after the first began, to rounding.
+    /// Advances by `dt`, or to an event that terminates: n calls with one `dt` end n·dt after the first began, to
+    /// rounding.
     pub fn advance_by<S: System, K: Sink<S>>(
         &mut self,
         system: &mut S,
@@ -278,7 +282,7 @@ impl Driver {
         }
     }
 
-    /// Accepts exactly one step, not beyond `t_end`; none if the sink has had enough before an attempt succeeds.
+    /// Accepts exactly one step, not beyond `t_end`; none if the sink stops the run before an attempt succeeds.
     pub fn step<S: System, K: Sink<S>>(&mut self, system: &mut S, t_end: f64, sink: &mut K) -> Result<(), Error> {
         let (t, n) = (self.t, self.n);
         let time_event = system.next_time_event(t).filter(|&event| event > t);
@@ -288,7 +292,7 @@ impl Driver {
         let h_cap = self.h_cap;
 
         let is_guarded = self.options.control.is_guarded();
-        // of the state alone, whatever was attempted last: a first step is estimated with these bounds
+        // functions of the state alone: a first step is estimated with these bounds
         if is_guarded {
             self.bound_tolerances(system, self.h_next);
         }
@@ -303,12 +307,12 @@ impl Driver {
         let mut attempt = Attempt::explicit(f64::NAN);
         let mut is_first = true;
         loop {
-            // attempts may be many: whoever has had enough need not wait for one that is accepted
+            // a request to stop does not wait for an accepted attempt: there may be many
             if !std::mem::take(&mut is_first) && sink.is_stopped() {
                 self.h_cap = h_cap;
                 return Ok(());
             }
-            // the rest of the way if the step nearly reaches it
+            // exactly to the stop if the step nearly reaches it
             let rest = t_stop - t;
             lands = wanted * (1.0 + 1e-8) >= rest;
             h = if lands { rest } else { wanted };
@@ -320,7 +324,7 @@ impl Driver {
             let result = match result {
                 Ok(made) if is_adaptive && !self.control.accepts(made.error) => Ok(Search::Rejected(h, made)),
                 Ok(made) => {
-                    // interpolant, then the system's own opinion, then sign changes, then a real step to the first
+                    // interpolant, then the step rules, then sign changes, then a real step to the first
                     let finished = self.stepper.finish(system, &mut self.stats);
                     let Driver { y, y_at, f0, f1, .. } = self;
                     let scratch = [&mut y_at[..n], &mut f0[..n], &mut f1[..n]];
@@ -393,10 +397,10 @@ impl Driver {
         self.t = t_new;
         self.stats.n_accepted += 1;
 
-        // the next step; one cut short by the end of the way or by an event says little about it
+        // the next step; one that was cut short by a stop or an event says little about it
         if is_adaptive {
             let mut proposed = self.control.accepted(h, &attempt, exponent);
-            // what failed at once would fail again
+            // a step that failed would fail again
             if has_failed {
                 proposed = proposed.min(h);
             }
@@ -421,8 +425,8 @@ impl Driver {
         self.run_hook(system, h_taken)
     }
 
-    /// Samples within the step just made, of length `h` to `t_new`. A stepper without dense output knows its results at the
-    /// ends of steps only: a sample that rounding has put just before or behind the end is taken there.
+    /// Samples within the step just made, of length `h` to `t_new`. A stepper without dense output knows its results at
+    /// the ends of steps only: a sample that rounding has put just before or behind the end is taken there.
     fn emit_samples<S: System, K: Sink<S>>(&mut self, system: &mut S, sink: &mut K, t_new: f64, h: f64) {
         let (t, n) = (self.t, self.n);
         let near = if self.stepper.has_dense_output() { 0.0 } else { 1e-9 * h };
@@ -460,7 +464,7 @@ impl Driver {
         }
     }
 
-    /// Everything that depends on y or f is made anew.
+    /// Recomputes everything that depends on y or f.
     fn restart<S: System>(&mut self, system: &mut S) -> Result<(), Error> {
         let n = self.n;
         self.stepper.restart(n);

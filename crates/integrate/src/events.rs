@@ -1,18 +1,21 @@
-//! Where on an interpolant do functions change sign?
+//! Location of events: the first sign changes of functions along an interpolant.
 //!
-//! The locator knows an interpolant and a vector of functions gᵢ(s), 0 ≤ s ≤ h, nothing more. It samples the step at a few points,
-//! brackets the first counted sign change of each function, and closes the brackets to a few ulps of t with Chandrupatla's method
-//! (*Adv. Eng. Software* 28, 1997: inverse quadratic interpolation where it is safe, bisection where it is not).
+//! The locator knows an interpolant and a vector of functions gᵢ(s), 0 ≤ s ≤ h, nothing more. It samples the step at a
+//! few points, brackets the first counted sign change of each function, and closes the brackets to a few ulps of t with
+//! Chandrupatla's method (*Adv. Eng. Software* 28, 1997: inverse quadratic interpolation where it is safe, bisection
+//! where it is not).
 //!
-//! **Signs.** A function has the sign it last had when it was not zero. A sample of exactly zero has not crossed yet, so a root that falls
-//! on the end of a step is found in the next; a function that *starts* at zero has no sign until it leaves zero, and leaving is not
-//! an event: it is neither fired at once nor missed when it comes back. The same holds for one that starts just past a root, after an
-//! event, except that it has a sign: that it crosses back is an event if its direction counts.
+//! **Signs.** A function has the sign it last had when it was not zero. A sample of exactly zero has not crossed yet,
+//! so a root that falls on the end of a step is found in the next; a function that *starts* at zero has no sign until
+//! it leaves zero, and leaving is not an event: it is neither fired at once nor missed when it comes back. The same
+//! holds for one that starts just past a root, after an event, except that it has a sign: that it crosses back is an
+//! event if its direction counts.
 //!
-//! **Two roots in one step.** Where a parabola through three neighbouring samples of one sign has its minimum of |g| between them, and
-//! near zero or beyond, it is followed to that minimum. A valley with a kink at its bottom, like that of a length |w| which nearly vanishes,
-//! is narrower than a parabola shows: where the function is convex it lies above the chords of the neighbouring intervals, extended, and
-//! is followed into the corner between them if that is beyond zero.
+//! **Two roots in one step.** Where a parabola through three neighbouring samples of one sign has its minimum of |g|
+//! between them, and near zero or beyond, it is followed to that minimum. A valley with a kink at its bottom, like that
+//! of a length |w| which nearly vanishes, is narrower than a parabola shows: where the function is convex it lies above
+//! the chords of the neighbouring intervals, extended, and is followed into the corner between them if that is beyond
+//! zero.
 
 mod bracket;
 mod dips;
@@ -57,7 +60,7 @@ pub struct Locator {
 
 impl crate::archive::Archived for Locator {
     fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
-        // values past a root, and what belongs to one step, are scratch
+        // values past a root and data of one step are scratch
         let Self { samples: _, past: _, disregarded: _, g, row, sign, direction, found, n } = self;
         g.archive(archive);
         row.archive(archive);
@@ -71,10 +74,11 @@ impl crate::archive::Archived for Locator {
     }
 }
 
-/// Where, in fractions of a step, a function that starts at zero is looked at to see how it leaves.
+/// Points, in fractions of a step, at which a function that starts at zero is evaluated to see how it leaves.
 const LEAVING: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 
-/// A function is looked at like that, too, if it starts below this fraction of its first sample: just past an event, say.
+/// The same is done for a function that starts below this fraction of its first sample: just past an event,
+/// say.
 const NEAR: f64 = 1e-6;
 
 /// A start value is at most this fraction of a value that has certainly crossed: both may be round-off otherwise.
@@ -139,9 +143,10 @@ impl Locator {
         }
     }
 
-    /// Counted sign changes on a step of length `h`, earliest first: those within `together` of the first one are all that is
-    /// returned. `g` evaluates all functions at an offset; `resolution` is the width a bracket is closed to. Brackets are closed of the
-    /// functions alone that have changed their sign by the first root so far: as a rule, of one or two.
+    /// Counted sign changes on a step of length `h`, earliest first: those within `together` of the first one are all
+    /// that is returned. `g` evaluates all functions at an offset; `resolution` is the width a bracket is closed to.
+    /// Brackets are closed of the functions alone that have changed their sign by the first root so far: as a rule, of
+    /// one or two.
     pub fn search<E>(
         &mut self,
         h: f64,
@@ -159,7 +164,8 @@ impl Locator {
             g(at(k), &mut self.g[k * n..(k + 1) * n])?;
         }
 
-        // the function whose root seems to come first goes first: of most others nothing more is asked then than where they are at that root
+        // the function whose root seems to come first goes first: of most others nothing more is asked then than where
+        // they are at that root
         let estimate = |i: usize| {
             let value = |k: usize| self.g[k * n + i];
             let k = (1..=m).find(|&k| has_crossed(self.sign[i], value(k)))?;
@@ -178,7 +184,8 @@ impl Locator {
             // last point known to be on the side of `sign`
             let mut before = (0.0, self.g[i]);
             let mut samples = 1..m + 1;
-            // at zero, or so near that the first sample says nothing of how the function left: look closer, it may be back already
+            // at zero, or so near that the first sample says nothing of how the function left: look closer, it may be
+            // back already
             let first = self.g[n + i];
             if sign == 0 || before.1.abs() < NEAR * first.abs() {
                 let visible = before.1.abs() / VISIBLE;
@@ -189,7 +196,7 @@ impl Locator {
                         sign = sign_of(value);
                         self.sign[i] = sign;
                     } else if has_crossed(sign, value) {
-                        // what may be round-off has not crossed
+                        // a value that may be round-off has not crossed
                         if s < at(1) && value.abs() <= visible {
                             continue;
                         }
@@ -245,7 +252,8 @@ impl Locator {
                         }
                     }
                     let b = point(k - 1);
-                    // at the start of a step the chord before is unknown: had the function come along its own parabola, or down, there?
+                    // at the start of a step the chord before is unknown: had the function come along its own parabola,
+                    // or down, there?
                     let has_come_down = || {
                         let come = if m >= 3 { 3.0 * (point(1).1 - point(2).1) + point(3).1 } else { value };
                         b.1.abs() >= value.abs() || has_crossed(sign, come)
@@ -303,7 +311,8 @@ impl Locator {
         self.disregarded.fill(false);
     }
 
-    /// Disregards the functions found by the last search that have not changed their sign at `end`. Whether there are any.
+    /// Disregards the functions found by the last search that have not changed their sign at `end`. Whether there are
+    /// any.
     pub(crate) fn disregard(&mut self, end: &[f64]) -> bool {
         let mut is_any = false;
         for crossing in &self.found {

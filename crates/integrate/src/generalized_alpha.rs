@@ -1,7 +1,8 @@
-//! Generalized-α for r(t, q, v, a, z) = 0 with first-order states ż beside it (Chung & Hulbert 1993; Jansen, Whiting & Hulbert 2000), in
-//! the form of Arnold & Brüls (2007; *Brüls & Arnold, J. Comput. Nonlinear Dyn.* 3, 2008).
+//! Generalized-α for r(t, q, v, a, z) = 0 with first-order states ż beside it (Chung & Hulbert 1993; Jansen, Whiting &
+//! Hulbert 2000), in the form of Arnold & Brüls (2007; *Brüls & Arnold, J. Comput. Nonlinear Dyn.* 3, 2008).
 //!
-//! The equations hold exactly at the end of the step, with the true a₁ and ż₁; auxiliary rates b and w carry the numerical damping:
+//! The equations hold exactly at the end of the step, with the true a₁ and ż₁; auxiliary rates b and w carry the
+//! numerical damping:
 //!
 //! ```text
 //!     r(t₁, q₁, v₁, a₁, z₁) = 0                              s(t₁, q₁, v₁, z₁, ż₁) = 0
@@ -13,23 +14,25 @@
 //!     γ = ½ + α_f − α_m    β = ¼(½+γ)²                       γ̃ = ½ + α_f − α̃_m
 //! ```
 //!
-//! with ρ = ρ∞ the spectral radius at infinite frequency, the same for both parts: 1 dissipates nothing (Newmark's trapezoidal rule),
-//! 0 annihilates. Order 2 in q, v, a and z, A-stable, one system of the size of (a, z) a step.
+//! with ρ = ρ∞ the spectral radius at infinite frequency, the same for both parts: 1 dissipates nothing (Newmark's
+//! trapezoidal rule), 0 annihilates. Order 2 in q, v, a and z, A-stable, one system of the size of (a, z) a step.
 //!
-//! **Variable steps.** b is the acceleration at t + δh, δ = α_m − α_f, of the step it belongs to. What is remembered is the slope
-//! c = (b₀ − a₀)/h, and b₀ = a₀ + h c is formed anew for each h: order 2 survives any change of step. At a start, and after a step so short
-//! that its slope is mostly round-off, c is unknown; putting b on the line through a₀ and a₁ turns the equations for v and z into the
-//! trapezoidal rule, so that is what the first step is.
+//! **Variable steps.** b is the acceleration at t + δh, δ = α_m − α_f, of the step it belongs to. The slope c = (b₀ −
+//! a₀)/h is kept, and b₀ = a₀ + h c is formed for each h: order 2 survives any change of step. At a start, and after a
+//! step so short that its slope is mostly round-off, c is unknown; putting b on the line through a₀ and a₁ turns the
+//! equations for v and z into the trapezoidal rule, which is therefore the first step.
 //!
-//! **Error estimate.** The difference to the integrals of the parabola through the last three rates, O(h³), filtered by the Newton matrix
-//! so that stiff components do not count what the next step will damp: q, v and z together, because what z and q do not
-//! share is never damped. With ρ∞ near 1 little is damped, and stiff components ring: see [`System::misfit`].
+//! **Error estimate.** The difference to the integrals of the parabola through the last three rates, O(h³), filtered by
+//! the Newton matrix so that stiff components that the next step will damp do not count: q, v and z together, because a
+//! difference between z and q is never damped. With ρ∞ near 1 little is damped, and stiff components ring: see
+//! [`step_rules`](crate::step_rules).
 //!
-//! **Interpolant.** Cubic Hermite on both ends, O(h⁴); a stiff component that rings by δ at the ends does so by δ h|λ|/8
-//! between them.
+//! **Interpolant.** Cubic Hermite on both ends, O(h⁴); a stiff component that rings by δ at the ends does so by δ
+//! h|λ|/8 between them.
 //!
-//! Choose it for residual formulations (load-dependent friction without an inner solve), for fixed steps of mechanical systems, and
-//! where high frequencies should be damped by a known amount. For accuracy beyond 1e-4 [`crate::Radau5`] costs less.
+//! Choose it for residual formulations, for fixed steps of mechanical systems, and where high frequencies should be
+//! damped by a known amount. For accuracy beyond 1e-4 [`crate::Radau5`]
+//! costs less.
 
 mod coefficients;
 
@@ -227,7 +230,7 @@ impl GeneralizedAlpha {
             stats.n_newton += 1;
             check_finite(&self.defect[n2..n])?;
 
-            // what the correction does to y₁
+            // the change of y₁
             for k in 0..n - n2 {
                 let c = self.coefficients(k);
                 let correction = self.defect[n2 + k];
@@ -307,9 +310,8 @@ impl GeneralizedAlpha {
     ///     ⇒ S x_w = µM e_w + hγ J_q e_q,   S the Newton matrix
     /// ```
     ///
-    /// Errors that stiff forces undo vanish. An error of q that z does not share stays whole: β/γ = γ̃/µ̃ for every ρ∞, so
-    /// that x_q − x_z = e_q − e_z where ż = v. A bristle that bends by less than its joint has moved has slipped, and no
-    /// force brings that back.
+    /// Errors that stiff forces undo vanish. An error of q that z does not share stays whole: β/γ = γ̃/µ̃ for every ρ∞,
+    /// so that x_q − x_z = e_q − e_z where ż = v: no force reduces the difference q − z.
     fn filter(&mut self) {
         let (n, n2, h) = self.sizes();
         let table = if self.is_first { self.trapezoidal } else { self.damped };

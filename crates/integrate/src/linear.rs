@@ -4,13 +4,13 @@
 //!     P A = L U,     A x = b   ⇔   L U x = P b
 //! ```
 //!
-//! Right-looking elimination by rows (Golub & Van Loan, *Matrix Computations*, algorithm 3.4.1); storage is row-major and
-//! packed at the *active* dimension `n`, which may shrink and grow below the capacity given at construction. Nothing
-//! allocates after construction. Rows are exchanged in memory, L keeps its unit diagonal implicit, and the diagonal of U is
-//! stored as its reciprocal, so that a solve divides nowhere.
+//! Right-looking elimination by rows (Golub & Van Loan, *Matrix Computations*, algorithm 3.4.1); storage is row-major
+//! and packed at the *active* dimension `n`, which may shrink and grow below the capacity given at construction.
+//! Nothing allocates after construction. Rows are exchanged in memory, L keeps its unit diagonal implicit, and the
+//! diagonal of U is stored as its reciprocal, so that a solve divides nowhere.
 //!
-//! Made for n = 2 … 30: there is no blocking. The kernels are compiled once per dimension up to eight, where loop control would cost
-//! more than arithmetic.
+//! Made for n = 2 … 30: there is no blocking. The kernels are compiled once per dimension up to eight, where loop
+//! control would cost more than arithmetic.
 
 mod scalar;
 
@@ -26,7 +26,8 @@ pub struct Singular {
     pub column: usize,
 }
 
-/// Matrices up to this dimension, 2 MB, have their room from the beginning, so that a step allocates nothing; larger ones when they are needed.
+/// Matrices up to this dimension, 2 MB, have their room from the beginning, so that a step allocates nothing; larger
+/// ones when they are needed.
 const MAX_EAGER: usize = 512;
 
 /// There is no memory for a matrix.

@@ -1,4 +1,4 @@
-//! A step as a straight line: what the methods of order one remember of it.
+//! A step as a straight line, for the methods of order one.
 //!
 //! ```text
 //!     y(t + θh) = y₀ + θ (y₁ − y₀),     Q(t + θh) = Q₀ + θ ΔQ

@@ -5,9 +5,9 @@
 //!     y₁ = y + Δ
 //! ```
 //!
-//! Order 1 and L-stable for linear equations: one Jacobian, one factorisation and one solution a step, always. What it makes of equations whose Jacobian
-//! changes within a step, such as those of a bristle that begins to slide, is another matter: nothing is iterated and nothing noticed.
-//! Linear interpolant. For comparison only.
+//! Order 1, and L-stable for linear equations, with one Jacobian, one factorisation and one solution in every step.
+//! Where the Jacobian changes within a step the error is unbounded, since nothing is iterated or estimated. Linear
+//! interpolant. For comparison only.
 
 use crate::linear::Lu;
 use crate::linear_interpolant::{LinearInterpolant, order_one};

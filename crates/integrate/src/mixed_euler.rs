@@ -1,5 +1,5 @@
-//! Mixed Euler: bristles implicit, the rest explicit (the mixed-mode integration of Dymola, Elmqvist et al. 1995, as used for LuGre
-//! friction by Aberger & Otter 2002).
+//! Mixed Euler: some unknowns implicit, the others explicit (the mixed-mode integration of Dymola, Elmqvist et al.
+//! 1995; Aberger & Otter 2002).
 //!
 //! With y = (x, z), z the [`System::implicit_part`],
 //!
@@ -8,8 +8,8 @@
 //!     z₁ = z + h f_z(t₁, x₁, z₁)          Newton in z alone, x₁ known
 //! ```
 //!
-//! Order 1; stable however stiff z is by itself, but not where stiffness comes from x and z together. Linear interpolant. For
-//! comparison only.
+//! Order 1; stable however stiff z is by itself, but not where stiffness comes from x and z together. Linear
+//! interpolant. For comparison only.
 
 use crate::linear::Lu;
 use crate::linear_interpolant::{LinearInterpolant, order_one};
@@ -17,7 +17,7 @@ use crate::newton::{Iteration, Linearised, matrices};
 use crate::stepper::check_finite;
 use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
 
-/// Bristles implicit, the rest explicit. See the [module](self).
+/// Explicit for x, implicit for z. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct MixedEuler {
     chord: LinearInterpolant,
@@ -68,7 +68,7 @@ impl Stepper for MixedEuler {
         let part = system.implicit_part();
         let (start, m) = (part.start.min(n), part.end.min(n).saturating_sub(part.start.min(n)));
 
-        // explicit for x, z held
+        // explicit for x, with z fixed
         stats.n_rhs += 1;
         system.rhs(t, y, &mut self.f[..n])?;
         for i in 0..n {

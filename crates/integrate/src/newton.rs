@@ -8,16 +8,16 @@
 //!     R = −F(t, Y, Ẏ)         Form::Residual          J = −∂F/∂y,   M = ∂F/∂y'
 //! ```
 //!
-//! and a Newton correction solves (c M − J) Δ = R with a real or complex c ~ 1/h. With y = (q, v, z) and q̇ = v the first rows are
-//! c Δq − Δv = R_q; eliminating Δq = (Δv + R_q)/c leaves
+//! and a Newton correction solves (c M − J) Δ = R with a real or complex c ~ 1/h. With y = (q, v, z) and q̇ = v the
+//! first rows are c Δq − Δv = R_q; eliminating Δq = (Δv + R_q)/c leaves
 //!
 //! ```text
 //!     | (c M − J)_vv − J_vq/c    (c M − J)_vz |  | Δv |     | R_v + J_vq R_q/c |
 //!     | (c M − J)_zv − J_zq/c    (c M − J)_zz |  | Δz |  =  | R_z + J_zq R_q/c |
 //! ```
 //!
-//! Finite differences use the increment √(ε max(10⁻⁵, |yⱼ|)) of Hairer's codes, one evaluation per group of columns that share no row
-//! (Curtis, Powell & Reid 1974).
+//! Finite differences use the increment √(ε max(10⁻⁵, |yⱼ|)) of Hairer's codes, one evaluation per group of columns
+//! that share no row (Curtis, Powell & Reid 1974).
 
 use crate::linear::{Complex, Lu, Matrix, Scalar, Shortage, Singular};
 use crate::stepper::check_finite;
@@ -312,8 +312,9 @@ impl Linearised {
         q.iter_mut().zip(rest.iter()).for_each(|(q, &v)| *q = *q + v * inverse);
     }
 
-    /// y' that satisfies the equations at (t, y): f itself, M⁻¹f, or the root of F(t, y, ·) by Newton from zero. An equation without rates
-    /// is a constraint and an unknown without rate its multiplier; that rate is set to zero. Voids J in the residual form.
+    /// y' that satisfies the equations at (t, y): f itself, M⁻¹f, or the root of F(t, y, ·) by Newton from zero. An
+    /// equation without rates is a constraint and an unknown without rate its multiplier; that rate is set to zero.
+    /// Voids J in the residual form.
     pub fn initial_rates<S: System>(
         &mut self,
         system: &mut S,
@@ -451,7 +452,7 @@ pub(crate) struct Iteration {
 impl Iteration {
     /// Corrections below this fraction of the tolerance are convergence.
     const KAPPA: f64 = 1e-2;
-    /// Enough for a kink to be crossed by damping-free Newton; beyond it the step is hopeless.
+    /// Enough for undamped Newton to cross a kink.
     const MAX: usize = 30;
 
     /// Iterations so far.

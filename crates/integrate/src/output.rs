@@ -1,4 +1,4 @@
-//! Where a run's results go: a [`Sink`] is shown samples, steps and events as they happen.
+//! Output: a [`Sink`] receives samples, steps and events as they happen.
 
 use crate::{FiredEvent, System};
 

@@ -5,16 +5,17 @@
 //!         | 3/4    1/4  |            | −9/2   5/2 |
 //! ```
 //!
-//! With λ = 2 + i√2 an eigenvalue of A⁻¹ and l = (1, (3/2 − λ)/(9/2)) its left eigenvector, the two real stage increments z₁, z₂ are one
-//! complex unknown u = l·z, and a Newton correction is one complex system of the size of y:
+//! With λ = 2 + i√2 an eigenvalue of A⁻¹ and l = (1, (3/2 − λ)/(9/2)) its left eigenvector, the two real stage
+//! increments z₁, z₂ are one complex unknown u = l·z, and a Newton correction is one complex system of the size of y:
 //!
 //! ```text
 //!     (λ/h M − J) Δu = l·R,        z₂ = Im u / Im l₂,     z₁ = Re u − Re l₂ z₂
 //! ```
 //!
-//! L-stable, stiffly accurate. Newton with J at the start of the step, to convergence; where that fails, because J changes
-//! from stage to stage, with the J of each stage in one system of twice the size (`coupled_stages`). The interpolant is
-//! the collocation parabola. For prescribed steps; under error control [`crate::Radau5`] is better in every respect.
+//! L-stable, stiffly accurate. Newton with J at the start of the step, to convergence; where that fails, because J
+//! changes from stage to stage, with the J of each stage in one system of twice the size (`coupled_stages`). The
+//! interpolant is the collocation parabola. For prescribed steps; under error control [`crate::Radau5`] is better in
+//! every respect.
 
 use crate::coupled_stages::CoupledStages;
 use crate::linear::{Complex, ComplexLu};

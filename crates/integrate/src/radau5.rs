@@ -1,20 +1,23 @@
 //! Radau IIA with three stages, order 5, after Hairer & Wanner (*Solving ODEs II*, section IV.8; their code `radau5`).
 //!
-//! The stages Yᵢ = y + zᵢ at t + cᵢh, c = ((4−√6)/10, (4+√6)/10, 1), satisfy collocation, R(t + cᵢh, Yᵢ, Ẏᵢ) = 0 with
-//! Ẏ = A⁻¹z/h and the defect R of the `newton` module. With T⁻¹A⁻¹T = diag(γ̂, α̂ ± iβ̂) and z = T w a simplified Newton iteration
-//! falls apart into one real and one complex system of the size of y:
+//! The stages Yᵢ = y + zᵢ at t + cᵢh, c = ((4−√6)/10, (4+√6)/10, 1), satisfy collocation, R(t + cᵢh, Yᵢ, Ẏᵢ) = 0 with Ẏ
+//! = A⁻¹z/h and the defect R of the `newton` module. With T⁻¹A⁻¹T = diag(γ̂, α̂ ± iβ̂) and z = T w a simplified Newton
+//! iteration falls apart into one real and one complex system of the size of y:
 //!
 //! ```text
 //!     (γ̂/h M − J) Δw₁ = (T⁻¹R)₁            ((α̂ + iβ̂)/h M − J)(Δw₂ + iΔw₃) = (T⁻¹R)₂ + i(T⁻¹R)₃
 //! ```
 //!
-//! - Newton stops when θ/(1−θ) ‖Δw‖ ≤ κ, θ the observed rate; it is given up as soon as the rate says so. J is kept while θ ≤ 5·10⁻³,
-//!   the factors while h is kept (h⁺/h in 0.87 … 1.25 counts as kept). A step that fails with an old J is tried again with a new one.
+//! - Newton stops when θ/(1−θ) ‖Δw‖ ≤ κ, θ the observed rate; it is abandoned as soon as the rate forbids convergence.
+//!   J is kept while θ ≤ 5·10⁻³, the factors while h is kept (h⁺/h in 0.87 … 1.25 counts as kept). A step that fails
+//!   with an old J is tried again with a new one.
 //! - Error: see `error_estimate`.
-//! - Interpolant: the collocation polynomial, error O(h⁴). Extended beyond the step, it starts the next Newton iteration.
+//! - Interpolant: the collocation polynomial, error O(h⁴). Extended beyond the step, it starts the next Newton
+//!   iteration.
 //! - Differential-algebraic systems: errors in unknowns of index 2 and 3 are weighed with h and h².
 //!
-//! L-stable, stiffly accurate. The method to choose for bristles, for stiff drives and for unsolved (residual) equations.
+//! L-stable, stiffly accurate. The method to choose for stiff equations and for unsolved (residual)
+//! equations.
 
 mod error_estimate;
 mod newton;
@@ -30,8 +33,8 @@ use tableau::{AI, ALPHA, BETA, C, GAMMA, TI, rate, start_rate};
 /// Steps that differ by less than this use the same factors.
 const SAME_STEP: f64 = 1e-9;
 
-/// A next step in this range of the present one is replaced by it, which saves factors: `radau5` keeps 1 … 1.2; this range costs no
-/// steps and less than half the factorisations on van der Pol.
+/// A next step in this range of the present one is replaced by it, which saves factors: `radau5` keeps 1 … 1.2; this
+/// range costs no steps and less than half the factorisations on van der Pol.
 const SETTLE: std::ops::RangeInclusive<f64> = 0.87..=1.25;
 
 /// Where a step comes from.
@@ -267,7 +270,7 @@ impl Radau5 {
             self.factor(stats)?;
         }
 
-        // an old J may be all that is wrong: once more with a new one before the step is given up
+        // the old J may be the reason: try once more with a new one before the step is abandoned
         let mut result = self.newton(system, kappa, stats);
         if matches!(result, Err(Failure::Newton { .. })) && !self.is_jacobian_current {
             self.refresh(system, y, stats)?;
@@ -401,8 +404,8 @@ impl Stepper for Radau5 {
     }
 
     fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
-        // the integral of the cubic through the rates at c₁, c₂, 1 and 0; the last term is orthogonal to 1 on the whole step, so that
-        // the end is that of the Radau quadrature
+        // the integral of the cubic through the rates at c₁, c₂, 1 and 0; the last term is orthogonal to 1 on the whole
+        // step, so that the end is that of the Radau quadrature
         let [r1, r2, r3] = &self.quad;
         let (s1, s2, s3) = (theta * theta / 2.0, theta.powi(3) / 3.0, theta.powi(4) / 4.0);
         let (sum, product) = (C[0] + C[1], C[0] * C[1]);

@@ -1,4 +1,5 @@
-//! The classical Runge–Kutta method of order four (Kutta 1901; Hairer, Nørsett & Wanner, *Solving ODEs I*, table II.1.2).
+//! The classical Runge–Kutta method of order four (Kutta 1901; Hairer, Nørsett & Wanner, *Solving ODEs I*, table
+//! II.1.2).
 //!
 //! ```text
 //!     k₁ = f(t, y)          k₂ = f(t + h/2, y + h/2 k₁)
@@ -6,9 +7,9 @@
 //!     y₁ = y + h/6 (k₁ + 2k₂ + 2k₃ + k₄)
 //! ```
 //!
-//! Fixed step, no error estimate, stable for hλ in (−2.785, 0) and ±2.83i. The interpolant is the cubic Hermite polynomial
-//! through both ends; its fourth order matches the method, and the derivative it needs at the end is the next k₁.
-//! Choose it to reproduce published fixed-step runs; [`crate::Dopri5`] costs less at any accuracy.
+//! Fixed step, no error estimate, stable for hλ in (−2.785, 0) and ±2.83i. The interpolant is the cubic Hermite
+//! polynomial through both ends; its fourth order matches the method, and the derivative it needs at the end is the
+//! next k₁. Choose it to reproduce published fixed-step runs; [`crate::Dopri5`] costs less at any accuracy.
 
 use crate::hermite::hermite;
 use crate::stepper::check_finite;

@@ -60,8 +60,8 @@ pub trait StepRules {
         false
     }
 
-    /// χ(t, h, y₀, y, ẏ) at a point (t, y) of the interpolant of an error-controlled step, ẏ being the derivative of the
-    /// interpolant: the violation of an invariant or of an equation, in units of the violation allowed.
+    /// χ(t, h, y₀, y, ẏ) at a point (t, y) of the interpolant of an error-controlled step, ẏ being the derivative of
+    /// the interpolant: the violation of an invariant or of an equation, in units of the violation allowed.
     fn violation(&mut self, _t: f64, _h: f64, _y0: &[f64], _y: &[f64], _dy: &[f64]) -> f64 {
         0.0
     }
@@ -78,8 +78,8 @@ pub trait StepRules {
         Ok(false)
     }
 
-    /// Called after an accepted step to `t` of length `h` that stability limits instead of accuracy: unknown `component`
-    /// is the stiffest.
+    /// Called after an accepted step to `t` of length `h` that stability limits instead of accuracy: unknown
+    /// `component` is the stiffest.
     fn stability_limited(&mut self, _t: f64, _h: f64, _component: usize) {}
 }
 
@@ -92,11 +92,12 @@ impl StepRules for NoStepRules {}
 /// Points of a step, in units of its length, at which χ is evaluated.
 const POINTS: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
 
-/// Half the distance, in the same units, of the central difference that gives u̇: interpolants are polynomials of degree
-/// five at most, so that 1e-4 leaves an error of 1e-8 of the rate, and rounding less.
+/// Half the distance, in the same units, of the central difference that gives u̇: interpolants are polynomials of
+/// degree five at most, so that 1e-4 leaves an error of 1e-8 of the rate, and rounding less.
 const HALF_DISTANCE: f64 = 1e-4;
 
-/// The largest χ at [`POINTS`] of the step from (t, y) of length `h` that `stepper` has finished; three slices of scratch.
+/// The largest χ at [`POINTS`] of the step from (t, y) of length `h` that `stepper` has finished; three slices of
+/// scratch.
 pub(crate) fn violation<S: System>(
     system: &mut S,
     stepper: &impl Stepper,

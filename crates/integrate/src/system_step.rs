@@ -1,7 +1,11 @@
-//! The system's own fixed-step method, so that it can use the driver's loop, events and output.
+//! A one-step map that the system supplies, with the driver's clock, output, statistics and budgets.
 //!
-//! [`System::system_step`] makes the step; the interpolant is a straight line. An event is located on that line and landed on by a
-//! shorter step, as with any other stepper.
+//! ```text
+//!     (y₁, ΔQ) = Φ(t, h, y)          [`System::system_step`]
+//! ```
+//!
+//! The interpolant is a straight line. An event is located on that line and
+//! landed on by a shorter step, as with any other stepper.
 
 use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::stepper::check_finite;

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! Order 2, A-stable, no damping of stiff components. Newton with J at the start of the step, to convergence. The
-//! interpolant is the cubic Hermite polynomial through both ends. For prescribed steps, as in Do, Ferri & Bauchau (2007).
+//! interpolant is the cubic Hermite polynomial through both ends. For prescribed steps, as in Do, Ferri & Bauchau
+//! (2007).
 
 use crate::hermite::{HermiteInterpolant, interpolated_by};
 use crate::linear::Lu;

@@ -76,8 +76,8 @@ pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Res
     factor_at(model, work)
 }
 
-/// The same for M + diag(armature − the model's own): every velocity has the armature given for it, `n_v`, in place of its own. Those of free
-/// joints have none.
+/// The same for M + diag(armature − the model's own): every velocity has the armature given for it, `n_v`, in place of
+/// its own. Those of free joints have none.
 pub fn factor_with_armature(
     model: &Model,
     work: &mut Work,
@@ -113,9 +113,9 @@ pub fn solve<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'w [f6
 
 /// Reading what the recursion left. Panics, like a slice, where there is no body `i`.
 impl Work {
-    /// D_i = S_iᵀ IA_i S_i + armature and D_i⁻¹ u_i after [`aba`], [`aba_hybrid`] or [`solve`]: the inertia that joint `i` has with the
-    /// joints beyond it free to follow, and the acceleration that it would have if its parent did not accelerate. Infinite and 0 for
-    /// joints that cannot move; for one-degree joints only.
+    /// D_i = S_iᵀ IA_i S_i + armature and D_i⁻¹ u_i after [`aba`], [`aba_hybrid`] or [`solve`]: the inertia that joint
+    /// `i` has with the joints beyond it free to follow, and the acceleration that it would have if its parent did not
+    /// accelerate. Infinite and 0 for joints that cannot move; for one-degree joints only.
     pub fn articulated(&self, model: &Model, i: usize) -> (f64, f64) {
         let D_inv = self.pivot[i].D_inv;
         (1.0 / D_inv, D_inv * self.u[model.v_index[i]])

@@ -14,8 +14,8 @@ impl Model {
         &self.armature
     }
 
-    /// Sᵀ I S + armature of the body that velocity `k` of a joint of one degree moves, kg·m² or kg: without what lies beyond it. 0 for
-    /// a free joint.
+    /// Sᵀ I S + armature of the body that velocity `k` of a joint of one degree moves, kg·m² or kg: without what lies
+    /// beyond it. 0 for a free joint.
     pub fn own_inertia(&self, k: usize) -> f64 {
         let i = self.joint_of_velocity(k);
         if self.v_range(i).len() != 1 {
@@ -25,8 +25,8 @@ impl Model {
         axis.dot(&self.node[i].I.times(&axis)) + self.armature[k]
     }
 
-    /// Adds to the armature of velocity `k`, also what is negative: for callers whose couplings make what two joints feel of it together
-    /// what it was. Scratch has to be made after.
+    /// Adds to the armature of velocity `k`, also what is negative: for callers whose couplings make what two joints
+    /// feel of it together what it was. Scratch has to be made after.
     pub fn shift_armature(&mut self, k: usize, by: f64) {
         self.armature[k] += by;
     }

@@ -5,8 +5,8 @@
 //! of mass,
 //!
 //! ```text
-//! p   = m Ċ                      Ċ = ẋ + R (ω × c + ċ)            ċ: by the joints, the root at rest
-//! L_C = R (I_C ω + l)                                            l: angular momentum of the joints about C, the root at rest
+//! p   = m Ċ                 Ċ = ẋ + R (ω × c + ċ)       ċ: by the joints, the root at rest
+//! L_C = R (I_C ω + l)       l: angular momentum of the joints about C, the root at rest
 //! ```
 //!
 //! Composite inertia and momentum come from the tips as in `momentum`; `I_C` and `l` follow by the parallel-axis

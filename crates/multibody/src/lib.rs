@@ -33,9 +33,10 @@
 //!
 //! # Joints that feel their own load
 //!
-//! Friction that scales with a joint's reaction stays outside this crate: it comes in as *rows*, one [`spatial::Motion`]
-//! P_i for each joint, read off its reaction in place of its axis. One Newton step for `P(f)ᵀ f = τ` is a call of
-//! [`factor_rows`] and one of [`solve_rows`], O(n), and brings the change of every reaction along:
+//! Friction that scales with a joint's reaction stays outside this crate: it comes in as *rows*, one
+//! [`spatial::Motion`] P_i for each joint, read off its reaction in place of its axis. One Newton step for
+//! `P(f)ᵀ f = τ` is a call of [`factor_rows`] and one of [`solve_rows`], O(n), and brings the change of every reaction
+//! along:
 //!
 //! ```
 //! # use bristle_multibody::{spatial::Motion, *};
@@ -64,8 +65,8 @@
 //! ```
 //!
 //! The functions: [`factor_rows`] and [`solve_rows`]; [`jerk_begin`] and [`jerk_rows`]; [`mass_rows`],
-//! [`rnea_inertia_rows`] and [`rnea_derivatives_rows`] for Newton matrices of one's own; [`rows_derivatives`]. A joint whose
-//! load outgrows its inertia is an [`Error::Jam`].
+//! [`rnea_inertia_rows`] and [`rnea_derivatives_rows`] for Newton matrices of one's own; [`rows_derivatives`]. A joint
+//! whose load outgrows its inertia is an [`Error::Jam`].
 //!
 //! # What costs what
 //!

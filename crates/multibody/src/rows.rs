@@ -153,8 +153,8 @@ pub fn solve_rows<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'
     Ok(&work.a)
 }
 
-/// M_P x into `out` (`n_v`), at the configuration of the last function that took a `q`, whatever is locked: O(n), without a matrix. Scratch is
-/// that of [`solve_rows`] but for the force changes, which stay.
+/// M_P x into `out` (`n_v`), at the configuration of the last function that took a `q`, whatever is locked: O(n),
+/// without a matrix. Scratch is that of [`solve_rows`] but for the force changes, which stay.
 pub fn multiply_rows(model: &Model, work: &mut Work, rows: &[Motion], x: &[f64], out: &mut [f64]) -> Result<(), Error> {
     check_length("work (made for another model?)", work.link.len(), model.n_bodies())?;
     check_length("rows", rows.len(), model.n_bodies())?;

@@ -1,4 +1,5 @@
-//! Identities that hold on every tree, tried on random ones: 1–100 joints, mixed types, oblique axes, mass ratios to 1e6.
+//! Identities that hold on every tree, tried on random ones: 1–100 joints, mixed types, oblique axes, mass ratios to
+//! 1e6.
 //!
 //! 500 trees by default; `BRISTLE_TREES=20000 cargo test -p bristle-multibody --release` for more.
 

@@ -1,5 +1,5 @@
-//! Joints that read their reaction along rows of the caller's, on random trees of 20 joints: revolute, prismatic, fixed and
-//! free, some locked, rows a little off the axes. The dense matrix beside it comes from inverse dynamics, a unit of
+//! Joints that read their reaction along rows of the caller's, on random trees of 20 joints: revolute, prismatic, fixed
+//! and free, some locked, rows a little off the axes. The dense matrix beside it comes from inverse dynamics, a unit of
 //! acceleration at a time.
 //!
 //! 100 trees by default; `BRISTLE_TREES=5000 cargo test -p bristle-multibody --release` for more.

@@ -132,9 +132,9 @@ impl Run {
 
     /// Advances by `dt`, in at most `max_steps` internal steps.
     fn step<K: Sink<Machine>>(&mut self, dt: f64, sink: &mut K) -> Result<()> {
-        self.driver.set_most_steps(self.max_steps);
+        self.driver.set_max_steps(self.max_steps);
         let result = self.advance(Until::After(dt), sink);
-        self.driver.set_most_steps(usize::MAX);
+        self.driver.set_max_steps(usize::MAX);
         result
     }
 

@@ -1,7 +1,8 @@
 //! When joints were stuck.
 //!
-//! Events have the instants themselves; where there are none, the mode channel has them to a row. A bristle has no modes and never
-//! quite stops: it counts as stuck while it slips more slowly than a hundredth of its Stribeck velocity.
+//! Events have the instants themselves; where there are none, the mode channel has them to a row. A bristle has no
+//! modes and never quite stops: it counts as stuck while it slips more slowly than a hundredth of its Stribeck
+//! velocity.
 
 use crate::results::Results;
 use bristle::Scene;

@@ -30,7 +30,8 @@ pub fn raster(picture: &Picture) -> Result<Raster> {
     let Some(scale) = SCALES.into_iter().find(is_possible) else {
         let (width, height) = size(1);
         bail!(
-            "the picture would be {width:.0} × {height:.0} pixels, too many for a .png; choose fewer channels, or write it as .svg"
+            "the picture would be {width:.0} × {height:.0} pixels, too many for a .png; choose fewer channels, or \
+            write it as .svg"
         );
     };
     let (width, height) = size(scale);

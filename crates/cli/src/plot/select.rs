@@ -107,7 +107,8 @@ pub fn panels(results: &Results, selection: &Selection) -> Result<Vec<Panel>> {
 /// A quantity with its unit, and the channels that measure it.
 type Group<'a> = ((Quantity, &'static str), Vec<(usize, Channel<'a>)>);
 
-/// Positions, velocities, friction, loads and energies; energies that stay zero and loads that stay the same tell nothing.
+/// Positions, velocities, friction, loads and energies; energies that stay zero and loads that stay the same tell
+/// nothing.
 fn usual(results: &Results) -> Vec<usize> {
     let motions = Motions::default();
     let is_shown = |&k: &usize| {

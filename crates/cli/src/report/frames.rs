@@ -6,8 +6,8 @@
 //!
 //!     s₁² = 6 (I₂ + I₃ − I₁) / m    and so on round.
 //!
-//! A thin rod is its own box. What turns about an axis through its centre of mass and carries nothing is a wheel or the end of a
-//! shaft: with I about its axis it is drawn as the uniform disc of radius √(2 I/m).
+//! A thin rod is its own box. What turns about an axis through its centre of mass and carries nothing is a wheel or the
+//! end of a shaft: with I about its axis it is drawn as the uniform disc of radius √(2 I/m).
 
 use super::encode::{extent, quantize, shorts};
 use crate::results::Results;

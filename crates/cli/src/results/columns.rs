@@ -1,7 +1,7 @@
 //! Columns of a table that grew row by row in a file, without holding it in memory.
 //!
-//! A table of rows is turned over once, block by block, into a file beside it: the first rows of every column, then the next
-//! rows of every column, and so on. A column is then read piece by piece.
+//! A table of rows is turned over once, block by block, into a file beside it: the first rows of every column, then the
+//! next rows of every column, and so on. A column is then read piece by piece.
 
 use super::{ResultEvent, Table};
 use anyhow::{Context, Result, ensure};

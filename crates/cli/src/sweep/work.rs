@@ -14,7 +14,8 @@ const MAX_AHEAD: usize = 4096;
 /// Between two looks at what the user wants, and of the user.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Computes the rows that the table lacks, each thread the first that nobody has begun, and puts each into the table when it is done.
+/// Computes the rows that the table lacks, each thread the first that nobody has begun, and puts each into the table
+/// when it is done.
 pub fn fill(
     table: &mut Table,
     n_rows: usize,

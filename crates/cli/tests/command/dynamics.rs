@@ -87,7 +87,10 @@ fn a_pendulum_does_what_the_formula_says() {
         json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5}}),
         json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "acceleration": {"hinge": -3.0}}),
         json!({}),
-        json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5}, "acceleration": {"hinge": -3.0}}),
+        json!({
+            "position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5},
+            "acceleration": {"hinge": -3.0},
+        }),
         json!({"position": {"hinge": 0.02}}),
         json!({"position": {"hinge": 0.7}}),
     ];
@@ -170,11 +173,15 @@ fn a_floating_robot_falls_and_turns() {
 
 /// A gripper: two fingers on slides, the second does what the first does, at half the pace.
 const GRIPPER: &str = r#"<robot name="gripper"><link name="palm"/>
-<link name="one"><inertial><mass value="0.2"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
-<link name="two"><inertial><mass value="0.4"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
-<joint name="leader" type="prismatic"><parent link="palm"/><child link="one"/><axis xyz="0 0 1"/><dynamics damping="3" friction="0.5"/>
+<link name="one"><inertial><mass value="0.2"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<link name="two"><inertial><mass value="0.4"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<joint name="leader" type="prismatic"><parent link="palm"/><child link="one"/><axis xyz="0 0 1"/>
+<dynamics damping="3" friction="0.5"/>
 <limit lower="0" upper="1" effort="9" velocity="1"/></joint>
-<joint name="finger" type="prismatic"><parent link="palm"/><child link="two"/><axis xyz="0 0 1"/><mimic joint="leader" multiplier="0.5"/>
+<joint name="finger" type="prismatic"><parent link="palm"/><child link="two"/><axis xyz="0 0 1"/>
+<mimic joint="leader" multiplier="0.5"/>
 <limit lower="0" upper="1" effort="9" velocity="1"/></joint></robot>"#;
 
 #[test]

@@ -1,12 +1,15 @@
-//! Files made to do harm: a megabyte takes seconds at most, names do not reach the terminal as commands, nor lead out of a folder.
+//! Files made to do harm: a megabyte takes seconds at most, names do not reach the terminal as commands, nor lead out
+//! of a folder.
 
 use super::{Temporary, bristle, stderr};
 use std::time::{Duration, Instant};
 
 fn robot(inside: &str) -> String {
-    let link = "<inertial><mass value=\"1\"/><inertia ixx=\"1\" ixy=\"0\" ixz=\"0\" iyy=\"1\" iyz=\"0\" izz=\"1\"/></inertial>";
+    let link = "<inertial><mass value=\"1\"/><inertia ixx=\"1\" ixy=\"0\" ixz=\"0\" iyy=\"1\" iyz=\"0\" \
+        izz=\"1\"/></inertial>";
     format!(
-        "<robot name=\"r\"><link name=\"b\"/><link name=\"t\">{link}</link><joint name=\"j\" type=\"continuous\"><parent link=\"b\"/>\
+        "<robot name=\"r\"><link name=\"b\"/><link name=\"t\">{link}</link><joint name=\"j\" \
+        type=\"continuous\"><parent link=\"b\"/>\
          <child link=\"t\"/></joint>{inside}</robot>"
     )
 }
@@ -83,7 +86,8 @@ fn wide_tables_are_compared_in_time() {
 fn names_with_control_characters_are_refused_and_shown_as_numbers() {
     let scene = |name: &str, joint: &str| {
         format!(
-            "Scene(name: \"{name}\", links: [Link(name: \"a\", mass: 1)], joints: [Joint(name: \"{joint}\", parent: \"world\", \
+            "Scene(name: \"{name}\", links: [Link(name: \"a\", mass: 1)], joints: [Joint(name: \"{joint}\", \
+            parent: \"world\", \
              child: \"a\", kind: Prismatic(axis: (1, 0, 0)))], duration: 0.1)"
         )
     };
@@ -130,7 +134,8 @@ fn paths_of_overrides_are_not_endless() {
     assert!(stderr(&output).contains("the path has more than 64 parts"), "{}", stderr(&output));
 }
 
-/// A chain of 10,000 links with bristles in every joint: 36 GB of matrices for a stepper that needs them, none for a check.
+/// A chain of 10,000 links with bristles in every joint: 36 GB of matrices for a stepper that needs them, none for a
+/// check.
 #[cfg(target_os = "linux")]
 #[test]
 fn ten_thousand_joints_load_in_one_gigabyte() {
@@ -140,7 +145,8 @@ fn ten_thousand_joints_load_in_one_gigabyte() {
     let parent = |i: usize| if i == 0 { "world".to_owned() } else { format!("l{}", i - 1) };
     let joints = joined(n, |i| {
         format!(
-            "Joint(name:\"j{i}\",parent:\"{}\",child:\"l{i}\",kind:Revolute(axis:(0,1,0)),placement:Placement(translation:(0.2,0,0)),\
+            "Joint(name:\"j{i}\",parent:\"{}\",child:\"l{i}\",kind:Revolute(axis:(0,1,0)),\
+             placement:Placement(translation:(0.2,0,0)),\
              friction:LuGre(sigma0:1e3,sigma1:1,coulomb:0.3)),",
             parent(i)
         )

@@ -5,8 +5,10 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Steps far beyond what the method can bear.
-const DIVERGING: &str = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"a\", kind: \
-         Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: Euler, \
+const DIVERGING: &str = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", \
+    parent: \"world\", child: \"a\", kind: \
+         Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: \
+         Euler, \
          control: Constant(step: 0.1)), duration: 1000.0, output: Output(interval: 0.1))";
 
 #[test]
@@ -23,12 +25,18 @@ fn a_failed_run_leaves_with_one_and_keeps_what_it_had() {
 
 #[test]
 fn a_failed_run_tells_of_one_instant() {
-    // steps of 0.1 s, rows every 0.7 s: it fails between two rows, and what lies between joints is of the same instant as the joints
-    let text = "Scene(links: [Link(name: \"a\", mass: 1.0), Link(name: \"b\", mass: 1.0)], joints: [Joint(name: \"p\", parent: \"world\", child: \"a\", \
-         kind: Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6)), Joint(name: \"q\", parent: \"world\", child: \"b\", \
-         kind: Prismatic(axis: (1.0, 0.0, 0.0)))], couplings: [SpringDamper(name: \"s\", joints: (\"p\", \"q\"), stiffness: 1.0, damping: 0.1), \
-         Brake(name: \"k\", joint: \"q\", friction: Tanh(coulomb: 0.1, stribeck_velocity: 1.0)), Clutch(name: \"c\", joints: (\"q\", \"p\"), friction: \
-         Tanh(coulomb: 0.1, stribeck_velocity: 1.0))], solver: Solver(method: Euler, control: Constant(step: 0.1)), duration: 1000.0, \
+    // steps of 0.1 s, rows every 0.7 s: it fails between two rows, and what lies between joints is of the same instant
+    // as the joints
+    let text = "Scene(links: [Link(name: \"a\", mass: 1.0), Link(name: \"b\", mass: 1.0)], joints: \
+        [Joint(name: \"p\", parent: \"world\", child: \"a\", \
+         kind: Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6)), Joint(name: \"q\", \
+         parent: \"world\", child: \"b\", \
+         kind: Prismatic(axis: (1.0, 0.0, 0.0)))], couplings: [SpringDamper(name: \"s\", joints: (\"p\", \"q\"), \
+         stiffness: 1.0, damping: 0.1), \
+         Brake(name: \"k\", joint: \"q\", friction: Tanh(coulomb: 0.1, stribeck_velocity: 1.0)), Clutch(name: \"c\", \
+         joints: (\"q\", \"p\"), friction: \
+         Tanh(coulomb: 0.1, stribeck_velocity: 1.0))], solver: Solver(method: Euler, control: Constant(step: 0.1)), \
+         duration: 1000.0, \
          output: Output(interval: 0.7))";
     let (scene, out) = (Temporary::with("instant.ron", text), Temporary::new("instant.csv"));
     let output = bristle(&["run", scene.path(), "--out", out.path(), "--json"]);

@@ -51,8 +51,10 @@ fn options_change_method_and_tolerance() {
 fn refusals_leave_with_two_and_point_at_the_place() {
     let friction = Temporary::with(
         "friction.ron",
-        "Scene(\n links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],\n joints: [Joint(name: \"j\", parent: \
-         \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)),\n  drive: Motion(Steps([(0.0, 0.0), (1.0, 1.0)])))],\n)",
+        "Scene(\n links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],\n joints: \
+        [Joint(name: \"j\", parent: \
+         \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)),\n  drive: Motion(Steps([(0.0, 0.0), (1.0, \
+         1.0)])))],\n)",
     );
     let place = format!("{}:4:10", friction.path());
     for (arguments, expected) in [

@@ -89,7 +89,8 @@ fn errors_of_options_name_the_option_and_answer_with_options() {
 fn what_keeps_a_scene_from_starting_has_its_place() {
     let joint = |more: &str| {
         format!(
-            "Scene(\n    links: [Link(name: \"a\", mass: 1.0, center_of_mass: (0.0, 1.0, 0.0))],\n    joints: [Joint(name: \"j\", \
+            "Scene(\n    links: [Link(name: \"a\", mass: 1.0, center_of_mass: (0.0, 1.0, 0.0))],\n    joints: \
+            [Joint(name: \"j\", \
              parent: \"world\", child: \"a\", kind: Prismatic(axis: (1.0, 0.0, 0.0)),\n        {more})],\n)"
         )
     };
@@ -205,8 +206,10 @@ fn a_scene_is_saved_as_it_was_read_with_other_values_in_place() {
 
 #[test]
 fn numbers_of_a_failed_run_have_a_name_that_says_so() {
-    let scene = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"a\", kind: \
-                 Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: Euler, \
+    let scene = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", \
+        child: \"a\", kind: \
+                 Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: \
+                 Solver(method: Euler, \
                  control: Constant(step: 0.1)), duration: 1000.0, output: Output(interval: 0.1))";
     let folder = Temporary::folder("failed-stats");
     std::fs::write(folder.0.join("stiff.ron"), scene).unwrap();

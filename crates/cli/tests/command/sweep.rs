@@ -90,7 +90,8 @@ fn every_row_is_in_the_file_as_soon_as_it_is_done() {
 #[cfg(unix)]
 #[test]
 fn an_interrupted_sweep_keeps_what_is_done_and_says_so() {
-    // one point is over at once, the other would take for ever; done before its turn, the short one waits beside the table
+    // one point is over at once, the other would take for ever; done before its turn, the short one waits beside the
+    // table
     for (name, set, file) in
         [("after", "duration=0.1:1e7:2", "sweep.csv"), ("before", "duration=1e7:0.1:2", "sweep.ahead.csv")]
     {

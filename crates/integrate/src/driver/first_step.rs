@@ -1,14 +1,14 @@
 //! The step to try: that of the control, and at a start an estimate of it.
 //!
-//! Hairer, Nørsett & Wanner, *Solving ODEs I*, section II.4: an explicit Euler step that changes y by a hundredth gives the
-//! second derivative, and with k the exponent of the error estimate
+//! Hairer, Nørsett & Wanner, *Solving ODEs I*, section II.4: an explicit Euler step that changes y by a hundredth gives
+//! the second derivative, and with k the exponent of the error estimate
 //!
 //! ```text
 //!     h₀ = 0.01 ‖y‖/‖f‖,     h₁ = u (0.01/max( u‖f‖, u²‖ÿ‖ ))^(1/k),     h = min( 100 h₀, h₁ )
 //! ```
 //!
-//! where they take the unit of time u = 1 as it comes. Here u is one of the solution, so that the step does not depend on
-//! the unit in which time is measured.
+//! where they take the unit of time u = 1 as it comes. Here u is one of the solution, so that the step does not depend
+//! on the unit in which time is measured.
 
 use super::Driver;
 use crate::{Control, Error, EvalError, Form, StepRules, Stepper, System};
@@ -68,9 +68,10 @@ impl Driver {
             system.rhs(*t + h, moved, f1)?;
             f1.iter_mut().zip(f0.iter()).for_each(|(f1, f0)| *f1 -= f0);
             let d2 = norm(f1) / h;
-            // the unit of time: y by ẏ or √(y/ÿ), whichever is longer; else the time in which ẏ changes, or the way ahead.
-            // The factor 4 is a calibration, not a result: it makes the unit about the 1 s of the book for HIRES, whose
-            // end errors scatter with the first step by as much as the slopes in `tests/steppers/slopes.rs` allow
+            // the unit of time: y by ẏ or √(y/ÿ), whichever is longer; else the time in which ẏ changes, or the way
+            // ahead. The factor 4 is a calibration, not a result: it makes the unit about the 1 s of the book for
+            // HIRES, whose end errors scatter with the first step by as much as the slopes in
+            // `tests/steppers/slopes.rs` allow
             let units = [4.0 * (d0 / d1).max((d0 / d2).sqrt()), d1 / d2, rest];
             let unit = units.into_iter().find(|unit| *unit > 0.0 && unit.is_finite()).unwrap_or(rest);
             let steepest = (unit * d1).max(unit * unit * d2);

@@ -1,7 +1,7 @@
 //! Landing on an event.
 //!
-//! The root is located on the interpolant, then a real step is taken to it. Where the interpolant was not accurate enough
-//! for that step to end just past the root, the step is corrected by a secant,
+//! The root is located on the interpolant, then a real step is taken to it. Where the interpolant was not accurate
+//! enough for that step to end just past the root, the step is corrected by a secant,
 //!
 //! ```text
 //!     s ← s − g(s)/ġ(s),
@@ -10,9 +10,9 @@
 //! within a bracket of real steps that is halved where the secant leaves it: at a loose tolerance interpolant and steps
 //! differ by more than a secant bridges. The interpolant's state is never adopted.
 //!
-//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one that
-//! the search had missed, of a function that changed its sign before the root, the shorter step is searched for that one;
-//! or the whole step, if the root that was found was the interpolant's alone, which is then disregarded.
+//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires. If it shows one
+//! that the search had missed, of a function that changed its sign before the root, the shorter step is searched for
+//! that one; or the whole step, if the root that was found was the interpolant's alone, which is then disregarded.
 
 use super::Driver;
 use crate::events::counts;
@@ -22,7 +22,7 @@ use crate::{Attempt, Failure, FiredEvent, Stepper, System};
 /// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
 const MAX_LANDINGS: usize = 12;
 
-/// How late a step of length `h` may end after a root: far below the tolerance, and below what Newton leaves open.
+/// How late a step of length `h` may end after a root: far below the tolerance and the error left by Newton.
 fn late(t: f64, h: f64, rtol: f64) -> f64 {
     (1e-3 * rtol * h).max(32.0 * f64::EPSILON * t.abs().max((t + h).abs()))
 }
@@ -62,7 +62,8 @@ impl Driver {
         Ok(search)
     }
 
-    /// Has a function that the search did not find changed its sign well before the end of the step that has just landed?
+    /// Has a function that the search did not find changed its sign well before the end of the step that has just
+    /// landed?
     fn has_missed<S: System>(&self, system: &S, target: f64) -> bool {
         (0..system.n_events()).any(|i| {
             let (g, slope) = (self.g[i], (self.g[i] - self.g_slope[i]) / (0.01 * target));
@@ -107,13 +108,13 @@ impl Driver {
         // a bracket in lengths of real steps: the root lies after `low`, and before `high` if that is known
         let mut low = 0.0;
         let mut high = if locator.is_crossed_at_end() { h } else { f64::INFINITY };
-        // first by rounding, then by what Newton may leave open
+        // first by rounding, then by the error that Newton may leave
         let mut nudge = 4.0 * ulp;
         let mut trial = 1;
         loop {
             stats.n_landings += 1;
             let attempt = stepper.step(system, t, target, y, tolerance, stats)?;
-            // a shorter step may see what a longer one stepped over
+            // a shorter step may show an error that a longer one stepped over
             if is_adaptive && !control.accepts(attempt.error) {
                 return Ok(Search::Rejected(target, attempt));
             }
@@ -164,7 +165,8 @@ impl Driver {
         }
     }
 
-    /// What has changed sign by the end of the step; `has_landed` says that `g` holds the values there.
+    /// Collects the functions that have changed sign by the end of the step; with `has_landed`, `g` has their values
+    /// there.
     pub(super) fn collect_fired<S: System>(&mut self, system: &mut S, has_landed: bool) {
         self.fired.clear();
         let n_events = system.n_events();

@@ -1,15 +1,15 @@
 //! After an event: the budget of events, [`System::switch`] and a new start.
 //!
-//! The budget is a token bucket: each instant with state events takes one of at most B tokens, and between two events that
-//! are Δt and n planned steps apart it gains
+//! The budget is a token bucket: each instant with state events takes one of at most B tokens, and between two events
+//! that are Δt and n planned steps apart it gains
 //!
 //! ```text
 //!     n/2 + ρ Δt/(t − t₀)
 //! ```
 //!
-//! tokens, ρ being `event_rate`, B `event_burst` and t₀ the start of the run: scales of the run, whatever the unit of time.
-//! Events with planned steps between them are resolved, however quickly they follow one another. Chattering and Zeno
-//! behaviour have an event in every step, and very many of them in a time that is nothing beside the run.
+//! tokens, ρ being `event_rate`, B `event_burst` and t₀ the start of the run: scales of the run, whatever the unit of
+//! time. Events with planned steps between them are resolved, however quickly they follow one another. Chattering and
+//! Zeno behaviour have an event in every step, and very many of them in a time that is nothing beside the run.
 
 use super::Driver;
 use crate::options::check_state;

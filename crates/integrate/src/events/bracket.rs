@@ -11,7 +11,8 @@
 
 use super::has_crossed;
 
-/// Closes a bracket of a sign change, g(a) on the side of `sign` (or zero), g(b) beyond it, to `resolution`; returns (before, after).
+/// Closes a bracket of a sign change, g(a) on the side of `sign` (or zero), g(b) beyond it, to `resolution`; returns
+/// (before, after).
 pub(super) fn close_bracket<E>(
     sign: i8,
     (a, ga): (f64, f64),

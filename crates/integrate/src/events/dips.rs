@@ -1,8 +1,8 @@
 //! Two roots between samples of one sign: a minimum of |g| that may lie beyond zero.
 //!
-//! A smooth minimum is followed by parabolas through the three points around the smallest |g|. One with a kink, like that
-//! of a length |w| that nearly vanishes, is narrower than a parabola shows: where |g| is convex it lies above the chords of
-//! the neighbouring intervals, extended, and is evaluated only where these meet beyond zero.
+//! A smooth minimum is followed by parabolas through the three points around the smallest |g|. One with a kink, like
+//! that of a length |w| that nearly vanishes, is narrower than a parabola shows: where |g| is convex it lies above the
+//! chords of the neighbouring intervals, extended, and is evaluated only where these meet beyond zero.
 
 use super::{has_crossed, sign_of};
 
@@ -55,8 +55,9 @@ pub(super) fn follow_minimum<E>(
 /// Evaluations in one valley at most. At a sharp bottom, each of them moves one of the chords onto its side.
 const MAX_VALLEY: usize = 8;
 
-/// Follows a convex |g| between the middle two of four points of one sign, those outside being known or not; the first point of the other
-/// sign, if any. It lies above the chords of the outer intervals, extended: only where these meet beyond zero is it evaluated.
+/// Follows a convex |g| between the middle two of four points of one sign, those outside being known or not; the first
+/// point of the other sign, if any. It lies above the chords of the outer intervals, extended: only where these meet
+/// beyond zero is it evaluated.
 pub(super) fn follow_valley<E>(
     [before, from, to, after]: [Option<(f64, f64)>; 4],
     mut g: impl FnMut(f64) -> Result<f64, E>,

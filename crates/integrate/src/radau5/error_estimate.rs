@@ -7,8 +7,8 @@
 //! ```
 //!
 //! is filtered once more in the first step and after a rejection. It is sound for stiff components and two orders too
-//! large for the others. The error that a step really makes is that of the stages, O(h⁴), which enters through (hJ)² and
-//! saturates where hJ is large, and that of the Radau quadrature, O(h⁶):
+//! large for the others. The error that a step really makes is that of the stages, O(h⁴), which enters through (hJ)²
+//! and saturates where hJ is large, and that of the Radau quadrature, O(h⁶):
 //!
 //! ```text
 //!     Q² v,   Q = (γ̂/h M − J)⁻¹ J            h⁶/600 · y'[t₋+c₁h₋, t₋+c₂h₋, t, t+c₁h, t+c₂h, t+h]

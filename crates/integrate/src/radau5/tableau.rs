@@ -1,4 +1,5 @@
-//! Coefficients of the three-stage Radau IIA method (Hairer & Wanner, *Solving ODEs II*, table IV.5.6 and section IV.8).
+//! Coefficients of the three-stage Radau IIA method (Hairer & Wanner, *Solving ODEs II*, table IV.5.6 and section
+//! IV.8).
 //!
 //! ```text
 //!     T⁻¹ A⁻¹ T = diag(γ̂, α̂ ± iβ̂)

@@ -130,7 +130,8 @@ fn steps_land_just_past_the_root_with_every_stepper() {
         assert_eq!(oscillator.seen.len(), 2, "{method:?}");
         let past = [oscillator.seen[0].1 - 0.5, 0.5 - oscillator.seen[1].1];
         for past in past {
-            // a real step ends beyond the level by the time resolution of the landing, not by the error of the interpolant
+            // a real step ends beyond the level by the time resolution of the landing, not by the error of the
+            // interpolant
             assert!(past > 0.0 && past < 1e-12, "{method:?}: {past:e}");
         }
     }
@@ -163,7 +164,8 @@ fn two_roots_within_one_step_are_found() {
 /// A ball that bounces with restitution e: the bounces accumulate at t = t₁ (1 + e)/(1 − e).
 struct Ball {
     restitution: f64,
-    /// Put the ball on the ground exactly, so that its event function starts at zero, or leave it where the step ended, just below?
+    /// Put the ball on the ground exactly, so that its event function starts at zero, or leave it where the step ended,
+    /// just below?
     on_ground: bool,
     bounces: Vec<f64>,
 }
@@ -521,7 +523,8 @@ fn a_root_that_only_the_interpolant_has_leaves_state_and_time_together() {
     }
 }
 
-/// Falling roots of two functions of time: one at 0.08; the other a dip from 0.078 to 0.162 that no sample of a step of 1 sees.
+/// Falling roots of two functions of time: one at 0.08; the other a dip from 0.078 to 0.162 that no sample of a step of
+/// 1 sees.
 struct HiddenDip {
     seen: Vec<(f64, Vec<FiredEvent>)>,
 }

@@ -145,7 +145,8 @@ fn fixed_steps_get_through_break_away() {
     }
 }
 
-/// F05: a rotor with eccentricity on a pin whose friction follows the load, which follows the acceleration: J a + µ r |R| = 0,
+/// F05: a rotor with eccentricity on a pin whose friction follows the load, which follows the acceleration: J a + µ r
+/// |R| = 0,
 /// |R| = m e √(ω⁴ + a²). With c = µ r m e/J < 1 the acceleration is a = −κ ω², κ = c/√(1 − c²). Never solved for a.
 struct Rotor {
     c: f64,

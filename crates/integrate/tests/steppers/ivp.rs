@@ -13,7 +13,8 @@ fn run<P: Problem>(mut problem: P, method: Method, tolerance: f64) -> (f64, Stat
     let error = problem.error(driver.y());
     let Stats { n_accepted, n_rejected, n_rhs, n_jacobian, n_factor, n_newton, .. } = *driver.stats();
     println!(
-        "{:12} {method:?} {tolerance:e}: error {error:.1e}, {n_accepted}+{n_rejected} steps, {n_rhs} rhs, {n_jacobian} jac, {n_factor} lu, {n_newton} newton",
+        "{:12} {method:?} {tolerance:e}: error {error:.1e}, {n_accepted}+{n_rejected} steps, {n_rhs} rhs, \
+        {n_jacobian} jac, {n_factor} lu, {n_newton} newton",
         P::NAME
     );
     (error, *driver.stats())
@@ -49,8 +50,8 @@ fn robertson_has_seven_digits_with_one_tolerance_for_all() {
     assert!(Robertson.error(driver.y()) < 1e-7);
 }
 
-/// A known property of the problem (Hairer & Wanner, section IV.10): once concentrations are negative the equations themselves carry them
-/// further, and an absolute tolerance of 1e-4 forbids nothing of it. scipy's Radau does the same.
+/// A known property of the problem (Hairer & Wanner, section IV.10): once concentrations are negative the equations
+/// themselves carry them further, and an absolute tolerance of 1e-4 forbids nothing of it. scipy's Radau does the same.
 #[test]
 fn robertson_runs_away_where_the_absolute_tolerance_permits_negative_concentrations() {
     let end = |rtol, atol: f64| {

@@ -1,7 +1,8 @@
 //! Every stepper, its interpolant and its quadratures converge with their nominal order on a smooth nonlinear problem.
 //!
 //! ```text
-//!     y₁' = y₁ cos t,   y₂' = −y₂³/2      y₁ = exp(sin t),   y₂ = 1/√(1 + t)      ∫ y₁ y₂² dt, ∫ cos t · y₁ dt = exp(sin t) − 1
+//!     y₁' = y₁ cos t,   y₂' = −y₂³/2      y₁ = exp(sin t),   y₂ = 1/√(1 + t)
+//!     ∫ y₁ y₂² dt,      ∫ cos t · y₁ dt = exp(sin t) − 1
 //! ```
 
 use bristle_integrate::{Control, Driver, EvalError, Method, Options, System, Trace};

@@ -1,4 +1,5 @@
-//! Work-precision slopes: under error control the error falls with the number of steps as the order says, within a fifth.
+//! Work-precision slopes: under error control the error falls with the number of steps as the order says, within a
+//! fifth.
 
 use crate::problems::{CarAxis, Hires, Pendulum, Pleiades, Problem, VanDerPol};
 use bristle_integrate::{Control, Driver, Form, Method, Options, Trace};

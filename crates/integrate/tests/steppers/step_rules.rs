@@ -1,4 +1,5 @@
-//! Step rules on the stick-slip slider of Do, Ferri & Bauchau (2007): step counts and friction-force errors at the stepper's own points.
+//! Step rules on the stick-slip slider of Do, Ferri & Bauchau (2007): step counts and friction-force errors at the
+//! stepper's own points.
 
 use crate::problems::{Problem, Slider};
 use bristle_integrate::{Control, Driver, Method, Options, Sink, Stats, Trace};
@@ -75,7 +76,8 @@ fn dymore_rule_runs_the_slider() {
     }
 }
 
-/// A bristle that gives way within one step has another Jacobian at its end than at its start; a prescribed step cannot be shortened.
+/// A bristle that gives way within one step has another Jacobian at its end than at its start; a prescribed step cannot
+/// be shortened.
 #[test]
 fn prescribed_steps_of_radau5_pass_break_away() {
     for (step, error) in [(1e-2, 0.1), (1e-3, 1e-3)] {

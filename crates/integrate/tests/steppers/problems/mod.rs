@@ -1,7 +1,8 @@
 //! Test problems with known answers, shared by the tests and the work-precision bench.
 //!
-//! The stiff and non-stiff classics come from the IVP test set (Bari; Hairer & Wanner, *Solving ODEs II*, IV.10 and VII.7); their end
-//! values are the published ones, which an independent computation confirmed to the digits stated at each.
+//! The stiff and non-stiff classics come from the IVP test set (Bari; Hairer & Wanner, *Solving ODEs II*, IV.10 and
+//! VII.7); their end values are the published ones, which an independent computation confirmed to the digits stated at
+//! each.
 #![allow(dead_code, reason = "every test uses some of the problems")]
 
 use bristle_integrate::linear::Matrix;
@@ -285,7 +286,8 @@ impl Problem for Pleiades {
 
 // ------------------------------------------------------------------------------------------------ car axis
 
-/// The car axis: a rod on two springs over a bumpy road, positions constrained (index 3). y = (p, v, λ), p = (x_l, y_l, x_r, y_r).
+/// The car axis: a rod on two springs over a bumpy road, positions constrained (index 3). y = (p, v, λ), p = (x_l, y_l,
+/// x_r, y_r).
 ///
 /// ```text
 ///     ṗ = v,   K v̇ = F(t, p) + Gᵀλ,   0 = (x_l x_b + y_l y_b,  (x_l − x_r)² + (y_l − y_r)² − L²)
@@ -365,8 +367,8 @@ impl Problem for CarAxis {
 
 // ------------------------------------------------------------------------------------------------ simple pendulum
 
-/// Simple pendulum (A01 of the multibody benchmark library): 1 kg on 1 m, from the horizontal at rest; q from hanging, q(0) = −π/2.
-/// One quadrature, ∫ dE/dt dt = 0, and the event q = 0 on request.
+/// Simple pendulum (A01 of the multibody benchmark library): 1 kg on 1 m, from the horizontal at rest; q from hanging,
+/// q(0) = −π/2. One quadrature, ∫ dE/dt dt = 0, and the event q = 0 on request.
 #[derive(Clone, Debug)]
 pub struct Pendulum {
     pub form: Form,

@@ -2,7 +2,7 @@
 //! understood.
 
 use crate::Outcome;
-use crate::run::explained;
+use crate::error_text::explained;
 use crate::settings::Settings;
 use crate::target;
 use anyhow::{Result, ensure};

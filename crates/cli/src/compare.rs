@@ -3,11 +3,12 @@
 use crate::Outcome;
 use crate::collect::{Collector, Rows};
 use crate::difference::{Difference, difference};
+use crate::error_text::explained;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::progress::Progress;
+use crate::results::MAX_KEPT;
 use crate::results::Results;
-use crate::run::{MAX_KEPT, explained};
 use crate::settings::Settings;
 use clap::Args;
 use std::path::{Path, PathBuf};

@@ -99,7 +99,7 @@ impl Dynamics {
         let friction = friction.map(FrictionFile::load).transpose().map_err(said)?;
         let options = Options { floating: self.floating, strict: self.strict, friction, overrides: Vec::new() };
         let import = urdf::load_scene(model, &options).map_err(said)?;
-        let refused = |error: bristle::Error| End::Refused(crate::run::message(&error, model));
+        let refused = |error: bristle::Error| End::Refused(crate::error_text::message(&error, model));
         let mut mechanics = Mechanics::new(&import.scene, with_friction).map_err(refused)?;
         if !self.quiet {
             import.lines.iter().for_each(|line| say!("{line}"));

@@ -30,6 +30,7 @@ mod collect;
 mod compare;
 mod difference;
 mod dynamics;
+mod error_text;
 mod import;
 mod interrupt;
 mod limits;

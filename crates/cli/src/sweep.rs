@@ -178,12 +178,12 @@ impl Sweep {
         let Some(first) = reasons.first() else { return Err("error: the grid has no points".into()) };
         if reasons.iter().all(|reason| same(reason, first)) {
             let all = if grid.len() > 1 { "\nthe other points are refused for the same reason" } else { "" };
-            return Err(crate::run::message(first, &self.scene) + all);
+            return Err(crate::error_text::message(first, &self.scene) + all);
         }
         // each point has its own reason: the table says so, with the channels of the scene as it is
         let alone = self.settings.import(&self.scene).map_err(Error::from);
         let alone = alone.and_then(|import| Ok((self.settings.simulation(&import.scene)?, import)));
-        let (sim, import) = alone.map_err(|error| crate::run::message(&error, &self.scene))?;
+        let (sim, import) = alone.map_err(|error| crate::error_text::message(&error, &self.scene))?;
         self.say(&import);
         Ok(sim.recording().names().to_vec())
     }

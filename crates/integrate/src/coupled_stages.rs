@@ -10,7 +10,7 @@
 
 use crate::linear::{Lu, Shortage};
 use crate::newton::{Iteration, Linearised};
-use crate::{Failure, Form, Stats, System, Tolerance};
+use crate::{Failure, Form, Stats, Step, System};
 
 /// Scratch and coefficients. See the [module](self).
 #[derive(Clone, Debug)]
@@ -44,17 +44,17 @@ impl<const S: usize> CoupledStages<S> {
         self.lu.reserve()
     }
 
-    /// Stage increments z of a step from (t, y) of length `h`, from the present ones; the number of iterations. J and M
+    /// Stage increments z of a step, from the present ones; the number of iterations. J and M
     /// of `linear` are overwritten.
     pub fn solve<Y: System>(
         &mut self,
         system: &mut Y,
         linear: &mut Linearised,
-        (t, h, y): (f64, f64, &[f64]),
+        step: Step<'_>,
         z: &mut [Vec<f64>; S],
-        tolerance: &Tolerance,
         stats: &mut Stats,
     ) -> Result<usize, Failure> {
+        let Step { t, h, y, tolerance } = step;
         let n = y.len();
         let is_explicit = linear.form() == Form::Explicit;
         let mut iteration = Iteration::default();

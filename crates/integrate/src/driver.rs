@@ -16,6 +16,7 @@
 
 mod first_step;
 mod landing;
+mod samples;
 mod switching;
 
 use crate::clock::Clock;
@@ -26,7 +27,7 @@ use crate::method::AnyStepper;
 use crate::options::{check_options, check_state};
 use crate::step_rules::violation;
 use crate::{
-    Attempt, Error, EvalError, Failure, FiredEvent, Options, Sink, Stats, StepRules, Stepper, System, Tolerance,
+    Attempt, Error, EvalError, Failure, FiredEvent, Options, Sink, Stats, Step, StepRules, Stepper, System, Tolerance,
 };
 use landing::Search;
 
@@ -320,7 +321,8 @@ impl Driver {
                 self.bound_tolerances(system, h);
             }
 
-            let result = self.stepper.step(system, t, h, &self.y[..n], &self.tolerance, &mut self.stats);
+            let step = Step { t, h, y: &self.y[..n], tolerance: &self.tolerance };
+            let result = self.stepper.step(system, step, &mut self.stats);
             let result = match result {
                 Ok(made) if is_adaptive && !self.control.accepts(made.error) => Ok(Search::Rejected(h, made)),
                 Ok(made) => {
@@ -423,30 +425,6 @@ impl Driver {
             self.n_planned += 1;
         }
         self.run_hook(system, h_taken)
-    }
-
-    /// Samples within the step just made, of length `h` to `t_new`. A stepper without dense output knows its results at
-    /// the ends of steps only: a sample that rounding has put just before or behind the end is taken there.
-    fn emit_samples<S: System, K: Sink<S>>(&mut self, system: &mut S, sink: &mut K, t_new: f64, h: f64) {
-        let (t, n) = (self.t, self.n);
-        let near = if self.stepper.has_dense_output() { 0.0 } else { 1e-9 * h };
-        while sink.next_sample() <= t_new + near && !sink.is_stopped() {
-            let at = sink.next_sample();
-            let is_end = at >= t_new - near;
-            let theta = if is_end { 1.0 } else { ((at - t) / h).clamp(0.0, 1.0) };
-            if is_end {
-                self.y_at[..n].copy_from_slice(self.stepper.y_new());
-            } else {
-                self.stepper.interpolate(theta, &mut self.y_at[..n]);
-            }
-            self.stepper.interpolate_quadratures(theta, &mut self.quad_at);
-            self.quad_at.iter_mut().zip(&self.quad).for_each(|(at, start)| *at += start);
-            sink.sample(system, at, &self.y_at[..n], &self.quad_at);
-            // a sink that asks for the same time again gets it with the next step
-            if sink.next_sample() <= at {
-                break;
-            }
-        }
     }
 
     /// [`StepRules::accepted`], after which y may be in another chart.

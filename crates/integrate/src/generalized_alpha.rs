@@ -40,7 +40,7 @@ use crate::hermite::{HermiteInterpolant, interpolated_by};
 use crate::linear::Lu;
 use crate::newton::{Linearised, matrices};
 use crate::stepper::check_finite;
-use crate::{Attempt, Error, Failure, Form, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Error, Failure, Form, Stats, Step, Stepper, System, Tolerance};
 use coefficients::Coefficients;
 
 /// Newton iterations allowed, and among them such that do worse than the one before (they cross kinks).
@@ -354,18 +354,11 @@ impl Stepper for GeneralizedAlpha {
         self.has_jacobian = false;
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, tolerance, .. } = step;
         self.linear.set_up(system, self.ends.n);
         let (n, n2) = (self.ends.n, self.linear.second_order());
-        if self.ends.begin(system, (t, h, y), &mut self.linear, &mut self.lu, stats)? {
+        if self.ends.begin(system, step, &mut self.linear, &mut self.lu, stats)? {
             (self.has_jacobian, self.lu_for) = (false, None);
         }
         self.is_first = h.abs() > MAX_RATIO * self.h_old.abs();

@@ -9,7 +9,7 @@
 
 use crate::linear::Lu;
 use crate::newton::Linearised;
-use crate::{Failure, Stats, System};
+use crate::{Failure, Stats, Step, System};
 
 /// The cubic on [0, 1] from 0 to `rise` with slopes `d0` and `d1` at the ends.
 pub(crate) fn hermite(theta: f64, rise: f64, d0: f64, d1: f64) -> f64 {
@@ -65,12 +65,12 @@ impl HermiteInterpolant {
     pub fn begin<S: System>(
         &mut self,
         system: &mut S,
-        (t, h, y): (f64, f64, &[f64]),
+        step: Step<'_>,
         linear: &mut Linearised,
         lu: &mut Lu,
         stats: &mut Stats,
     ) -> Result<bool, Failure> {
-        let n = self.n;
+        let (n, Step { t, h, y, .. }) = (self.n, step);
         (self.t, self.h) = (t, h);
         self.y0[..n].copy_from_slice(y);
         if self.has_rates {

@@ -114,7 +114,7 @@ pub use radau5::Radau5;
 pub use rk4::Rk4;
 pub use stats::Stats;
 pub use step_rules::StepRules;
-pub use stepper::{Attempt, Failure, Stepper, Tolerance};
+pub use stepper::{Attempt, Failure, Step, Stepper, Tolerance};
 pub use system::{Direction, EvalError, FiredEvent, Form, Restart, Sparsity, System};
 pub use system_step::SystemStep;
 pub use trapezoidal::Trapezoidal;

@@ -13,7 +13,7 @@ use crate::linear::Lu;
 use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::newton::{Linearised, matrices};
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// One Newton step of backward Euler. See the [module](self).
 #[derive(Clone, Debug)]
@@ -49,15 +49,8 @@ impl Stepper for LinearlyImplicitEuler {
         self.linear.restart();
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        _tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.chord.n();
         self.linear.set_up(system, n);
         self.chord.begin(t, h, y);

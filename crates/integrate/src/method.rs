@@ -3,7 +3,7 @@
 use crate::control::Rule;
 use crate::{
     Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, LinearlyImplicitEuler, MixedEuler, Radau3, Radau5, Rk4, Stats,
-    Stepper, System, SystemStep, Tolerance, Trapezoidal,
+    Step, Stepper, System, SystemStep, Trapezoidal,
 };
 
 /// The choice of a stepper.
@@ -158,16 +158,8 @@ impl Stepper for AnyStepper {
         whichever!(self, stepper => stepper.restart(n))
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
-        whichever!(self, stepper => stepper.step(system, t, h, y, tolerance, stats))
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        whichever!(self, stepper => stepper.step(system, step, stats))
     }
 
     fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {

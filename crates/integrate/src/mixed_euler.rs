@@ -15,7 +15,7 @@ use crate::linear::Lu;
 use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::newton::{Iteration, Linearised, matrices};
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// Explicit for x, implicit for z. See the [module](self).
 #[derive(Clone, Debug)]
@@ -52,15 +52,8 @@ impl Stepper for MixedEuler {
         self.linear.restart();
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, tolerance } = step;
         let n = self.chord.n();
         self.linear.set_up(system, n);
         self.chord.begin(t, h, y);

@@ -20,7 +20,7 @@
 use crate::coupled_stages::CoupledStages;
 use crate::linear::{Complex, ComplexLu};
 use crate::newton::{Iteration, Linearised, matrices};
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System, Tolerance};
 
 const C: [f64; 2] = [1.0 / 3.0, 1.0];
 /// A⁻¹.
@@ -99,11 +99,10 @@ impl Radau3 {
     fn simplified_newton<S: System>(
         &mut self,
         system: &mut S,
-        y: &[f64],
-        tolerance: &Tolerance,
+        step: Step<'_>,
         stats: &mut Stats,
     ) -> Result<(), Failure> {
-        let (n, t, h) = (self.n, self.t, self.h);
+        let (n, Step { t, h, y, tolerance }) = (self.n, step);
         let c = LAMBDA * (1.0 / h);
         self.linear.update(system, t, y, &self.d0[..n], stats)?;
         stats.n_factor += 1;
@@ -140,16 +139,10 @@ impl Radau3 {
     }
 
     /// Newton with the Jacobians of both stages, new in every iteration.
-    fn full_newton<S: System>(
-        &mut self,
-        system: &mut S,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<(), Failure> {
+    fn full_newton<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<(), Failure> {
         self.predict();
-        self.coupled.solve(system, &mut self.linear, (self.t, self.h, y), &mut self.z, tolerance, stats)?;
-        (0..self.n).for_each(|i| self.y1[i] = y[i] + self.z[1][i]);
+        self.coupled.solve(system, &mut self.linear, step, &mut self.z, stats)?;
+        (0..self.n).for_each(|i| self.y1[i] = step.y[i] + self.z[1][i]);
         Ok(())
     }
 
@@ -185,15 +178,8 @@ impl Stepper for Radau3 {
         self.linear.restart();
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.n;
         (self.t, self.h) = (t, h);
         self.y0[..n].copy_from_slice(y);
@@ -203,8 +189,8 @@ impl Stepper for Radau3 {
             self.fresh = true;
         }
 
-        match self.simplified_newton(system, y, tolerance, stats) {
-            Err(Failure::Newton { .. }) => self.full_newton(system, y, tolerance, stats)?,
+        match self.simplified_newton(system, step, stats) {
+            Err(Failure::Newton { .. }) => self.full_newton(system, step, stats)?,
             other => other?,
         }
         Ok(Attempt::explicit(0.0))

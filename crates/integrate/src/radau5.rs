@@ -26,7 +26,7 @@ mod tableau;
 use crate::coupled_stages::CoupledStages;
 use crate::linear::{Complex, ComplexLu, Lu, Shortage};
 use crate::newton::Linearised;
-use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Form, Stats, Step, Stepper, System, Tolerance};
 use newton::MAX_NEWTON;
 use tableau::{AI, ALPHA, BETA, C, GAMMA, TI, rate, start_rate};
 
@@ -237,14 +237,8 @@ impl Radau5 {
         Ok(())
     }
 
-    fn attempt<S: System>(
-        &mut self,
-        system: &mut S,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
-        let (n, t, h) = (self.n, self.t, self.h);
+    fn attempt<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let (n, Step { t, h, y, tolerance }) = (self.n, step);
         let kappa = self.set_weights(system, h, y, tolerance);
         if !self.has_f0 {
             if self.linear.form() == Form::Residual {
@@ -279,7 +273,7 @@ impl Radau5 {
             result = self.newton(system, kappa, stats);
         }
         if matches!(result, Err(Failure::Newton { .. } | Failure::NonFinite { .. }))
-            && let Some(found) = self.coupled_newton(system, y, tolerance, stats)
+            && let Some(found) = self.coupled_newton(system, step, stats)
         {
             // a prescribed step has no error to be judged by
             found?;
@@ -332,15 +326,8 @@ impl Stepper for Radau5 {
         self.poly_h = 0.0;
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         if self.n == 0 {
             (self.t, self.h) = (t, h);
             return Ok(Attempt { error: 0.0, safety: 0.9 });
@@ -348,7 +335,7 @@ impl Stepper for Radau5 {
         self.linear.set_up(system, self.n);
         (self.t, self.h) = (t, h);
         self.y0[..self.n].copy_from_slice(y);
-        let attempt = self.attempt(system, y, tolerance, stats);
+        let attempt = self.attempt(system, step, stats);
         self.last = match attempt {
             Ok(Attempt { error, .. }) if error < 1.0 => Last::Computed,
             _ => Last::Rejected,

@@ -13,7 +13,7 @@
 
 use crate::hermite::hermite;
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// Classical Runge–Kutta, order 4. See the [module](self).
 #[derive(Clone, Debug)]
@@ -84,15 +84,8 @@ impl Stepper for Rk4 {
         self.fresh = false;
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        _tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.n;
         (self.t, self.h) = (t, h);
         self.y0[..n].copy_from_slice(y);

@@ -71,6 +71,19 @@ impl Tolerance {
     }
 }
 
+/// A step to be computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Its start.
+    pub t: f64,
+    /// Its length.
+    pub h: f64,
+    /// The state at its start; active dimension.
+    pub y: &'a [f64],
+    /// Tolerances of its error, or of Newton's iteration where the step is prescribed.
+    pub tolerance: &'a Tolerance,
+}
+
 /// A step that was computed; step control accepts or rejects it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
@@ -149,16 +162,8 @@ pub trait Stepper {
         Ok(())
     }
 
-    /// One step from (t, y) of size h. May be called again from the same point with another h.
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure>;
+    /// Computes a step. May be called again from the same point with another length.
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure>;
 
     /// Prepares the interpolant and the quadratures of the last step.
     fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure>;

@@ -9,7 +9,7 @@
 
 use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// A step made by the system itself. See the [module](self).
 #[derive(Clone, Debug)]
@@ -37,15 +37,8 @@ impl Stepper for SystemStep {
         self.chord.restart(n);
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        _tolerance: &Tolerance,
-        _stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, _stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.chord.n();
         self.chord.begin(t, h, y);
         self.chord.quad.fill(0.0);

@@ -12,7 +12,7 @@ use crate::hermite::{HermiteInterpolant, interpolated_by};
 use crate::linear::Lu;
 use crate::newton::{Iteration, Linearised, matrices};
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// Trapezoidal rule. See the [module](self).
 #[derive(Clone, Debug)]
@@ -62,18 +62,11 @@ impl Stepper for Trapezoidal {
         self.linear.restart();
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, tolerance } = step;
         let n = self.ends.n;
         self.linear.set_up(system, n);
-        self.ends.begin(system, (t, h, y), &mut self.linear, &mut self.lu, stats)?;
+        self.ends.begin(system, step, &mut self.linear, &mut self.lu, stats)?;
 
         // predictor: the tangent; Newton matrix 2/h M − J at the start
         self.linear.update(system, t, y, &self.ends.dy0[..n], stats)?;

@@ -136,7 +136,7 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Resu
         _ if work.locked[i] => *IA,
         Kernel::Free => {
             // nothing is left for the parent, but it must be there to be felt
-            if node.first_felt {
+            if node.first_visited {
                 above[node.parent] = model.node[node.parent].IA;
             }
             let matrix = IA.to_matrix();
@@ -168,7 +168,7 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Resu
         }
     };
     if node.parent != 0 {
-        let felt = if node.first_felt { &model.node[node.parent].IA } else { &above[node.parent] };
+        let felt = if node.first_visited { &model.node[node.parent].IA } else { &above[node.parent] };
         above[node.parent] = *felt + left.back(X);
     }
     Ok(())

@@ -236,7 +236,7 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool)
                 IA
             } else {
                 // nothing is left for the parent, but it must be there to be felt
-                if node.first_felt {
+                if node.first_visited {
                     above[node.parent] = UnsymmetricInertia::of_body(&model.node[node.parent].IA);
                 }
                 free[i] = Some(free_pivot(model, i, &IA)?);
@@ -261,8 +261,11 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool)
     };
     if node.parent != 0 {
         let felt = left.back(&work.link[i].X);
-        above[node.parent] =
-            if node.first_felt { felt.with_body(&model.node[node.parent].IA) } else { felt.plus(&above[node.parent]) };
+        above[node.parent] = if node.first_visited {
+            felt.with_body(&model.node[node.parent].IA)
+        } else {
+            felt.plus(&above[node.parent])
+        };
     }
     Ok(())
 }

@@ -17,7 +17,7 @@
 use super::Driver;
 use crate::events::counts;
 use crate::step_rules::violation;
-use crate::{Attempt, Failure, FiredEvent, Stepper, System};
+use crate::{Attempt, Failure, FiredEvent, Step, Stepper, System};
 
 /// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
 const MAX_LANDINGS: usize = 12;
@@ -113,7 +113,7 @@ impl Driver {
         let mut trial = 1;
         loop {
             stats.n_landings += 1;
-            let attempt = stepper.step(system, t, target, y, tolerance, stats)?;
+            let attempt = stepper.step(system, Step { t, h: target, y, tolerance }, stats)?;
             // a shorter step may show an error that a longer one stepped over
             if is_adaptive && !control.accepts(attempt.error) {
                 return Ok(Search::Rejected(target, attempt));

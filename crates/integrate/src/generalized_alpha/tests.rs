@@ -101,7 +101,7 @@ fn run(mut system: Oscillator, rho: f64, n: usize, uneven: bool) -> [f64; 7] {
     let (mut t, mut work) = (0.0, 0.0);
     for i in 0..n {
         let h = 2.0 / n as f64 * if uneven { [1.5, 0.5][i % 2] } else { 1.0 };
-        stepper.step(&mut system, t, h, &y, &tight(), &mut stats).unwrap();
+        stepper.step(&mut system, Step { t, h, y: &y, tolerance: &tight() }, &mut stats).unwrap();
         stepper.finish(&mut system, &mut stats).unwrap();
         let mut quad = [0.0];
         stepper.interpolate_quadratures(1.0, &mut quad);
@@ -123,7 +123,7 @@ fn reference() -> [f64; 7] {
     let (n, mut y, mut work) = (2000, vec![1.0, 0.0, 0.2], 0.0);
     let h = 2.0 / n as f64;
     for i in 0..n {
-        stepper.step(&mut system, i as f64 * h, h, &y, &tight(), &mut stats).unwrap();
+        stepper.step(&mut system, Step { t: i as f64 * h, h, y: &y, tolerance: &tight() }, &mut stats).unwrap();
         stepper.finish(&mut system, &mut stats).unwrap();
         let mut quad = [0.0];
         stepper.interpolate_quadratures(1.0, &mut quad);
@@ -180,7 +180,7 @@ fn interpolant_is_as_good_as_the_ends() {
     let y = [1.0, 0.0, 0.2];
     let h = 0.1;
     let mut step = |stepper: &mut GeneralizedAlpha, h: f64| {
-        stepper.step(&mut system, 0.0, h, &y, &tight(), &mut stats).unwrap();
+        stepper.step(&mut system, Step { t: 0.0, h, y: &y, tolerance: &tight() }, &mut stats).unwrap();
         stepper.finish(&mut system, &mut stats).unwrap();
     };
     step(&mut stepper, h);
@@ -224,7 +224,7 @@ fn amplification_at_infinity_is_the_spectral_radius() {
         let mut y = vec![1.0, 0.0, 1.0];
         let mut sizes = vec![];
         for i in 0..100 {
-            stepper.step(&mut Stiff, i as f64, 1.0, &y, &tolerance, &mut stats).unwrap();
+            stepper.step(&mut Stiff, Step { t: i as f64, h: 1.0, y: &y, tolerance: &tolerance }, &mut stats).unwrap();
             y.copy_from_slice(stepper.y_new());
             stepper.accept();
             sizes.push((y[0].abs(), y[2].abs()));
@@ -249,7 +249,7 @@ fn the_estimate_follows_the_local_error() {
         let mut y = vec![1.0, 0.0, 0.2];
         let (mut t, mut error) = (0.0, 0.0);
         while t < 0.999 {
-            error = stepper.step(&mut system, t, h, &y, &tolerance, &mut stats).unwrap().error;
+            error = stepper.step(&mut system, Step { t, h, y: &y, tolerance: &tolerance }, &mut stats).unwrap().error;
             y.copy_from_slice(stepper.y_new());
             stepper.accept();
             t += h;

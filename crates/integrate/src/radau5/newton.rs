@@ -13,7 +13,7 @@
 use super::Radau5;
 use super::tableau::{ALPHA, BETA, C, GAMMA, T, TI, rate};
 use crate::linear::Complex;
-use crate::{Failure, Form, Stats, System, Tolerance};
+use crate::{Failure, Form, Stats, Step, System};
 
 /// Newton iterations allowed.
 pub(super) const MAX_NEWTON: usize = 7;
@@ -146,8 +146,7 @@ impl Radau5 {
     pub(super) fn coupled_newton<S: System>(
         &mut self,
         system: &mut S,
-        y: &[f64],
-        tolerance: &Tolerance,
+        step: Step<'_>,
         stats: &mut Stats,
     ) -> Option<Result<usize, Failure>> {
         let coupled = self.coupled.as_mut()?;
@@ -161,7 +160,7 @@ impl Radau5 {
                     *z = if is_tangent { c * h * rate } else { 0.0 };
                 }
             }
-            result = coupled.solve(system, &mut self.linear, (self.t, h, y), &mut self.z, tolerance, stats);
+            result = coupled.solve(system, &mut self.linear, step, &mut self.z, stats);
             if !matches!(result, Err(Failure::Newton { .. } | Failure::NonFinite { .. } | Failure::Singular { .. })) {
                 break;
             }

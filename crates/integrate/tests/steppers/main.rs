@@ -13,5 +13,6 @@ mod problems;
 mod robust;
 mod slopes;
 mod step_rules;
+mod switching;
 mod vocabulary;
 mod witness;

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn grids_that_share_instants_need_no_interpolation() {
+    fn shared_times_need_no_interpolation() {
         let found = difference(&table(0.1, 1.0), &table(0.05, 2.0)).unwrap();
         assert_eq!((found.instants, found.interpolated, found.span), (11, 0, (0.0, 1.0)));
         assert!(found.channels.iter().all(|c| c.max < 1e-15), "{found:?}");

@@ -163,11 +163,6 @@ impl Driver {
         &self.stats
     }
 
-    /// The step planned next under error control; 0 if it is still to be estimated.
-    pub fn next_step(&self) -> f64 {
-        self.h_next
-    }
-
     /// The system or its inputs have changed from outside, between calls: y and f are new. The planned step is kept.
     pub fn invalidate<S: System>(&mut self, system: &mut S) -> Result<(), Error> {
         self.restart(system)

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn efforts_do_not_depend_on_positions_that_are_not_felt() {
+    fn efforts_depend_on_marked_positions_only() {
         for (weight, expected) in [(0.0, Some(Unfelt::Balanced)), (0.01, None)] {
             let model = machine(weight);
             let [spin, shoulder, turn] = ["spin", "shoulder", "turn"].map(|name| model.joint(name).unwrap());

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn bristles_are_stuck_while_they_hardly_slip_under_load() {
+    fn slow_bristles_count_as_stuck() {
         let text = r#"Scene(links: [Link(name: "a", mass: 1.0)], joints: [Joint(name: "j", parent: "world", child: "a",
             kind: Revolute(axis: (0, 0, 1)), load: Pin(radius: 0.1),
             friction: LuGre(sigma0: 1e5, sigma1: 300, coulomb: 1, stiction: 1.5, stribeck_velocity: 0.01))])"#;

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matches_nothing_is_refused_with_what_there_is() {
+    fn unmatched_selection_lists_channels() {
         let arm = arm();
         let message = |patterns: &[&str]| panels(&arm, &select(patterns)).unwrap_err().to_string();
         assert_eq!(message(&["elbow.velocty"]), "there is no channel `elbow.velocty`; did you mean `elbow.velocity`?");
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_is_cut_and_says_so_unless_asked_for() {
+    fn long_selection_is_cut_with_a_note() {
         let names: Vec<String> = (0..40).map(|k| format!("pin{k}.position")).collect();
         let chain = table(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let cut = panels(&chain, &Selection::default()).unwrap();

@@ -246,7 +246,7 @@ fn received(listener: &TcpListener, patience: Duration) -> Option<String> {
 }
 
 #[test]
-fn in_a_browser_the_cursor_moves_with_the_machine() {
+fn cursor_follows_the_animation() {
     let Some(browser) = browser() else {
         println!("skipped: no browser on this machine; name one in BRISTLE_BROWSER");
         return;

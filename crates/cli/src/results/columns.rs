@@ -115,7 +115,7 @@ mod tests {
 
     /// More rows than a block, and not a multiple of it.
     #[test]
-    fn a_table_turned_over_on_disk_is_the_one_in_memory() {
+    fn transposed_table_on_disk_equals_memory() {
         let n = 2 * BLOCK + 17;
         let t = (0..n).map(|k| k as f64 * 0.01).collect();
         let x: Vec<f64> = (0..n).map(|k| (k as f64).sin() / 3.0).collect();

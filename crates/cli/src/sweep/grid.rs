@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_short_decimals_keep_every_bit() {
+    fn long_values_keep_every_bit() {
         assert_eq!(values("0:1:4"), [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]);
         assert_eq!(values("-1:1:4")[1], -1.0 + 2.0 * 1.0 / 3.0);
         assert_eq!(values("0.1234567890123456:1:1"), [0.1234567890123456]);

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_done_in_any_order_survive_a_kill_at_any_time() {
+    fn rows_survive_a_kill_at_any_time() {
         let folder = Folder::new("kill");
         let (path, ahead) = (folder.0.join("sweep.csv"), folder.0.join("sweep.ahead.csv"));
         let whole: String = HEADER.to_owned() + &(0..6).map(row).collect::<String>();

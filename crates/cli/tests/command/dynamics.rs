@@ -263,7 +263,7 @@ fn refusals_name_the_line_and_the_joint() {
 }
 
 #[test]
-fn states_that_cannot_be_evaluated_leave_with_one_and_hold_up_no_others() {
+fn bad_states_do_not_stop_others() {
     let scene = Temporary::with("dynamics-far.ron", PENDULUM);
     let far = r#"{"velocity": {"hinge": 1e200}}"#;
     let states = Temporary::with("dynamics-far.jsonl", &format!("{far}\n\n{{}}\n{far}\n{{}}\n"));
@@ -285,7 +285,7 @@ fn states_that_cannot_be_evaluated_leave_with_one_and_hold_up_no_others() {
 }
 
 #[test]
-fn friction_is_off_unless_asked_for_and_may_come_from_a_file() {
+fn friction_is_optional() {
     // the same hinge without friction of its own, which a file gives it
     let smooth = PENDULUM.replace("friction: Coulomb(coulomb: 0.4, stiction: 0.6), ", "");
     let smooth = Temporary::with("dynamics-smooth.ron", &smooth);

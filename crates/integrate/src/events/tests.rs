@@ -19,7 +19,7 @@ fn search(h: f64, samples: usize, direction: Direction, f: impl Fn(f64) -> f64) 
 }
 
 #[test]
-fn a_root_is_bracketed_to_resolution_in_few_evaluations() {
+fn root_is_bracketed_to_resolution() {
     // cos x = x at 0.739085133215160641655…
     let (found, n) = search(1.0, 4, Direction::Any, |s| s - s.cos());
     assert_eq!(found.len(), 1);
@@ -50,7 +50,7 @@ fn direction_is_respected() {
 }
 
 #[test]
-fn two_roots_between_samples_are_found_where_the_samples_show_a_minimum() {
+fn smooth_dip_between_samples_is_found() {
     // roots 0.55 and 0.57 between the samples 0.5 and 0.75: no sample sees a sign change
     let dip = |s: f64| (s - 0.55) * (s - 0.57);
     assert!((search(1.0, 4, Direction::Any, dip).0[0].after - 0.55).abs() < 1e-14);
@@ -62,7 +62,7 @@ fn two_roots_between_samples_are_found_where_the_samples_show_a_minimum() {
 }
 
 #[test]
-fn valley_with_a_sharp_bottom_between_samples_is_found() {
+fn sharp_dip_between_samples_is_found() {
     // |s − bottom| of two steepnesses, 0.01 below zero at the bottom: at most 0.02 wide, samples 0.25 apart
     for bottom in [0.1, 0.3, 0.37, 0.55, 0.62, 0.7, 0.9] {
         for steepness in [1.0, 3.0] {
@@ -81,7 +81,7 @@ fn valley_with_a_sharp_bottom_between_samples_is_found() {
 }
 
 #[test]
-fn a_dip_before_the_root_of_another_function_comes_first() {
+fn earlier_dip_comes_first() {
     // both in the first of four intervals: roots 0.04 and 0.22 of the dip, 0.08 of the other
     let mut locator = Locator::new(2, 4);
     let f = |s: f64| [0.08 - s, (s - 0.04) * (s - 0.22)];
@@ -100,7 +100,7 @@ fn a_dip_before_the_root_of_another_function_comes_first() {
 }
 
 #[test]
-fn of_many_functions_only_the_first_are_bracketed() {
+fn only_first_roots_are_bracketed() {
     // roots 0.26 to 0.74 in mixed order; one root takes some ten evaluations
     let mut locator = Locator::new(97, 4);
     let root = |i: usize| 0.26 + 0.005 * ((96 - i) * 40 % 97) as f64;
@@ -120,7 +120,7 @@ fn of_many_functions_only_the_first_are_bracketed() {
 }
 
 #[test]
-fn a_function_that_starts_at_zero_fires_when_it_comes_back() {
+fn start_at_zero_fires_on_return() {
     let (found, _) = search(1.0, 4, Direction::Any, |s| s * (0.6 - s));
     assert_eq!(found.len(), 1);
     assert!((found[0].after - 0.6).abs() < 1e-14 && !found[0].rising);
@@ -129,7 +129,7 @@ fn a_function_that_starts_at_zero_fires_when_it_comes_back() {
 }
 
 #[test]
-fn a_function_that_starts_at_zero_and_is_back_before_the_first_sample_is_not_missed() {
+fn start_at_zero_with_early_return_fires() {
     for back in [0.1, 1e-3, 1e-5, 1e-7] {
         let (found, _) = search(1.0, 4, Direction::Falling, |s| s * (back - s));
         assert_eq!(found.len(), 1, "{back}");
@@ -138,7 +138,7 @@ fn a_function_that_starts_at_zero_and_is_back_before_the_first_sample_is_not_mis
 }
 
 #[test]
-fn a_function_that_starts_just_past_a_root_is_followed_out_and_back() {
+fn start_past_a_root_fires_on_return() {
     // a bouncing ball: below the ground by round-off, up at once, down again long before the first sample
     for back in [0.1, 1e-3, 1e-5, 1e-7] {
         let ball = |s: f64| s * (back - s) - 1e-20;
@@ -170,7 +170,7 @@ fn two_roots_beside_the_ends_of_a_step_are_found() {
 }
 
 #[test]
-fn a_root_on_the_end_of_a_step_is_found_in_the_next() {
+fn root_on_the_end_is_found_in_the_next_step() {
     let f = |s: f64| 1.0 - s;
     let mut locator = Locator::new(1, 4);
     locator.start_values(1)[0] = f(0.0);
@@ -191,7 +191,7 @@ fn a_root_on_the_end_of_a_step_is_found_in_the_next() {
 }
 
 #[test]
-fn coincident_roots_come_together_and_later_ones_do_not() {
+fn coincident_roots_are_reported_together() {
     let mut locator = Locator::new(3, 4);
     let f = |s: f64| [s - 0.4, 0.8 - 2.0 * s, s - 0.7];
     locator.start_values(3).copy_from_slice(&f(0.0));

@@ -197,7 +197,7 @@ fn interpolant_is_as_good_as_the_ends() {
 }
 
 #[test]
-fn amplification_at_infinity_is_the_spectral_radius() {
+fn stiff_modes_shrink_by_the_spectral_radius() {
     /// Two stiff modes far beyond the step: a = −ω² q and ż = −λ z.
     struct Stiff;
     impl System for Stiff {
@@ -261,7 +261,7 @@ fn the_estimate_follows_the_local_error() {
 }
 
 #[test]
-fn a_spectral_radius_outside_its_range_is_refused() {
+fn spectral_radius_is_checked() {
     assert!(GeneralizedAlpha::check(0.0).is_ok() && GeneralizedAlpha::check(1.0).is_ok());
     let message = GeneralizedAlpha::check(1.1).unwrap_err().to_string();
     assert_eq!(message, "spectral_radius = 1.1 cannot be used; wanted: from 0 (all damping) to 1 (none)");

@@ -60,7 +60,7 @@ fn residuals_of_complex_systems_are_round_off() {
 }
 
 #[test]
-fn known_solution_of_a_system_that_needs_pivoting() {
+fn pivoting_gives_the_known_solution() {
     let mut lu = Lu::new(3);
     #[rustfmt::skip]
     lu.matrix_mut(3).as_mut_slice().copy_from_slice(&[

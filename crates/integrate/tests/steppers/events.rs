@@ -72,7 +72,7 @@ fn run(oscillator: &mut Oscillator, options: Options, y: [f64; 2], t_end: f64) -
 }
 
 #[test]
-fn a_function_that_starts_at_exactly_zero_is_neither_fired_at_once_nor_missed() {
+fn start_at_zero_is_not_fired_nor_missed() {
     // y = sin t: the root at t = 0 is where we start, those at π and 2π are events
     for method in [Method::Dopri5, Method::Radau5] {
         let mut oscillator = Oscillator::new(&[0.0], &[Direction::Any]);
@@ -113,7 +113,7 @@ fn coincident_events_are_reported_together() {
 }
 
 #[test]
-fn of_coincident_roots_only_those_of_the_right_direction_fire() {
+fn coincident_roots_respect_direction() {
     // sin t rises through ½ at π/6 and falls through it at 5π/6
     let mut oscillator = Oscillator::new(&[0.5, 0.5], &[Direction::Rising, Direction::Falling]);
     run(&mut oscillator, tight(Method::Dopri5), [0.0, 1.0], 4.0);
@@ -123,7 +123,7 @@ fn of_coincident_roots_only_those_of_the_right_direction_fire() {
 }
 
 #[test]
-fn steps_land_just_past_the_root_with_every_stepper() {
+fn every_stepper_lands_just_past_the_root() {
     for method in ALL {
         let mut oscillator = Oscillator::new(&[0.5], &[Direction::Any]);
         run(&mut oscillator, Options::new(method, Control::Constant { step: 0.01 }), [0.0, 1.0], PI);
@@ -138,7 +138,7 @@ fn steps_land_just_past_the_root_with_every_stepper() {
 }
 
 #[test]
-fn event_times_converge_with_the_order_of_a_fixed_step_method() {
+fn event_times_converge_with_the_method() {
     let error = |step: f64| {
         let mut oscillator = Oscillator::new(&[0.5], &[Direction::Falling]);
         run(&mut oscillator, Options::new(Method::Rk4, Control::Constant { step }), [0.0, 1.0], PI);
@@ -210,7 +210,7 @@ impl System for Ball {
 }
 
 #[test]
-fn a_bouncing_ball_bounces_on_time_and_ends_in_an_error_that_names_event_and_time() {
+fn bouncing_ball_ends_in_zeno_error() {
     let fixed = |method| Options::new(method, Control::Constant { step: 0.01 });
     // all of them follow a parabola exactly
     for options in [tight(Method::Dopri5), tight(Method::Radau5), fixed(Method::Rk4), fixed(Method::Trapezoidal)] {
@@ -239,7 +239,7 @@ fn a_bouncing_ball_bounces_on_time_and_ends_in_an_error_that_names_event_and_tim
 }
 
 #[test]
-fn a_ball_left_just_below_the_ground_does_not_fall_through_it() {
+fn ball_just_below_ground_does_not_fall_through() {
     // steps far longer than a flight: no sample sees the ball above the ground
     let fixed = |method| Options::new(method, Control::Constant { step: 0.5 });
     let loose = |method| Options::new(method, Control::error(1e-6, 1e-6));
@@ -297,7 +297,7 @@ impl System for Clock {
 }
 
 #[test]
-fn two_roots_between_the_start_of_a_step_and_its_first_sample_are_found() {
+fn two_roots_before_the_first_sample_are_found() {
     for method in [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.8 }] {
         let mut clock = Clock { seen: vec![] };
         let options = Options::new(method, Control::error(1e-6, 1e-6));
@@ -342,7 +342,7 @@ impl System for Rounded {
 }
 
 #[test]
-fn a_root_that_only_the_interpolant_has_leaves_state_and_time_together() {
+fn spurious_root_keeps_state_and_time_together() {
     let mut system = Rounded::default();
     let options = Options::new(Method::Rk4, Control::Constant { step: 1e-5 });
     let mut driver = Driver::new(&mut system, 0.0, &[0.0], options).unwrap();
@@ -398,7 +398,7 @@ impl System for HiddenDip {
 }
 
 #[test]
-fn a_root_that_only_the_landing_step_shows_fires_at_its_own_time() {
+fn root_of_the_landing_step_fires_on_time() {
     for method in [Method::Rk4, Method::Dopri5, Method::Radau5] {
         let mut system = HiddenDip { seen: vec![] };
         let options = Options::new(method, Control::Constant { step: 1.0 });

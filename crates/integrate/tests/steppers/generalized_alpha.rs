@@ -51,7 +51,7 @@ fn energy_stays_bounded_without_dissipation() {
 }
 
 #[test]
-fn dissipation_grows_as_the_spectral_radius_falls() {
+fn smaller_spectral_radius_dissipates_more() {
     let loss = |rho: f64| {
         let mut pendulum = Pendulum::new(Form::Residual);
         let (_, trace) = run(&mut pendulum, rho, Control::Constant { step: 0.02 }, 200.0);
@@ -70,7 +70,7 @@ fn ideal_pivot_does_no_work() {
 }
 
 #[test]
-fn crossings_are_located_at_fixed_and_at_variable_steps() {
+fn crossings_at_fixed_and_variable_steps() {
     // through the lowest point at ¼, ¾, … of the period
     for (control, tolerance) in [
         (Control::Constant { step: 1e-3 }, 2e-5), // 10 s at order 2: phase error 1e-5

@@ -48,7 +48,7 @@ fn errors(runs: &[Run]) -> Vec<f64> {
 }
 
 #[test]
-fn lugre_slider_reaches_its_accuracy_within_the_steps_promised() {
+fn lugre_slider_accuracy_and_steps() {
     // quarter decades, two ratios: the curve is ragged, since break-away amplifies local errors some hundredfold and
     // they may cancel
     let atols = (0..17).map(|k| 10f64.powf(-5.0 - 0.25 * f64::from(k)));

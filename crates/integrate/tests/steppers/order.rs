@@ -76,7 +76,7 @@ fn mixed_euler_converges_with_order_one() {
 }
 
 #[test]
-fn linearly_implicit_euler_converges_with_order_one() {
+fn linearly_implicit_euler_has_order_one() {
     check(Method::LinearlyImplicitEuler, 256, [1.0; 4]);
 }
 
@@ -101,7 +101,7 @@ fn dopri5_converges_with_order_five() {
 }
 
 #[test]
-fn radau5_converges_with_order_five_and_its_collocation_polynomial_with_four() {
+fn radau5_has_order_five_and_four_between() {
     check(Method::Radau5, 32, [5.0, 4.0, 5.0, 5.0]);
 }
 

@@ -109,7 +109,7 @@ impl System for Block {
 }
 
 #[test]
-fn the_number_of_unknowns_may_change_at_events_down_to_none() {
+fn dimension_changes_down_to_zero() {
     for method in [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.8 }] {
         let mut block = Block { stuck_at: Some(0.0), stops: vec![] };
         let mut driver = Driver::new(&mut block, 0.0, &[], tight(method)).unwrap();

@@ -5,7 +5,7 @@ use crate::reproduce::show;
 use bristle_papers::bench::{arm, chains, gearbox, pendulums, slider};
 use clap::{Args, Subcommand};
 
-/// Measure what friction costs on this machine, and what fixed steps make of it
+/// Measure the cost of friction on this computer, and the errors of fixed steps
 #[derive(Args)]
 #[command(after_help = "\
 Prints a table in Markdown. Times are those of this machine: nothing else should run on it meanwhile.

@@ -1,4 +1,4 @@
-//! `bristle check`: read scenes, build their machines, say what is wrong; on request, save a scene as it was
+//! `bristle check`: read scenes, build their machines, report errors; on request, save a scene as it was
 //! understood.
 
 use crate::Outcome;
@@ -64,7 +64,7 @@ impl Check {
         outcome
     }
 
-    /// What is in a scene; its text if it is to be saved.
+    /// Summary of a scene; its text if it is to be saved.
     fn check(&self, path: &Path) -> Result<Option<String>> {
         let import = self.settings.import(path)?;
         import.lines.iter().for_each(|line| say!("{line}"));

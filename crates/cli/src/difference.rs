@@ -24,7 +24,7 @@ pub struct ChannelDifference {
     pub t: f64,
     /// Root of the mean of (a − b)².
     pub rms: f64,
-    /// Largest minus smallest value in the first table: what the difference may be measured by.
+    /// Range of values in the first table, as a scale of the difference.
     pub range: f64,
 }
 

@@ -51,7 +51,7 @@ pub struct Dynamics {
     /// Refuse whatever of a robot is left over and bears on motion, limits included
     #[arg(long)]
     strict: bool,
-    /// No notes on what is left out
+    /// No notes on elements that are left out
     #[arg(short, long)]
     quiet: bool,
 }
@@ -161,7 +161,7 @@ impl Dynamics {
     }
 }
 
-/// What is the matter with a line.
+/// The reason why a line has no answer.
 enum LineError {
     /// It cannot be read; at which column, where that is known.
     Line(String, Option<usize>),
@@ -180,7 +180,7 @@ fn evaluate(line: &str, mechanics: &mut Mechanics, columns: &[String]) -> Result
     serde_json::to_string(&answer).map_err(|error| LineError::State(error.to_string()))
 }
 
-/// Says what of the scene plays no part.
+/// Notes the elements of the scene that play no part.
 fn say_left_out(scene: &bristle::Scene, with_friction: bool) {
     let count = |what: &str, n: usize| {
         if n > 0 {
@@ -363,7 +363,7 @@ fn put(
     Ok(())
 }
 
-/// What stands in `joints`: the name of each velocity.
+/// The content of `joints`: the name of each velocity.
 fn columns(model: &Model) -> Vec<String> {
     let mut names = Vec::with_capacity(model.n_v);
     for i in 1..model.n_bodies() {

@@ -22,7 +22,7 @@ pub fn explained(error: &anyhow::Error, scene: &Path) -> String {
     }
 }
 
-/// An error with its causes, each said once: many say theirs themselves.
+/// An error with its causes, each once: some messages contain their cause already.
 pub fn with_causes(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! `bristle list`: what a scene may say, and the scenes there are, with one line each.
+//! `bristle list`: elements of scenes, and the example scenes, with one line each.
 
 use crate::Outcome;
 use bristle::{Error, Scene, Simulation};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 What is read but cannot be run yet is marked so.")]
 pub struct List {
-    /// What to list; everything if left out
+    /// The kind to list; everything if left out
     #[arg(value_enum, value_name = "WHAT")]
     what: Vec<What>,
     /// Where scenes are
@@ -39,7 +39,7 @@ enum What {
     Scenes,
 }
 
-/// How it is written, and what it is.
+/// Notation and description.
 type Entry = (&'static str, &'static str);
 
 const JOINTS: &[Entry] = &[
@@ -249,7 +249,7 @@ impl What {
     }
 }
 
-/// What the trial machine is given.
+/// Elements of the trial machine.
 fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
     let one = |path| vec![(path, written.to_owned())];
     match part {

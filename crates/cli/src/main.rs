@@ -81,7 +81,7 @@ enum Command {
     Import(import::ImportRobot),
     /// Compare two results, or two ways to solve one scene
     Compare(Box<compare::Compare>),
-    /// Measure what friction costs on this machine, and what fixed steps make of it
+    /// Measure the cost of friction on this computer, and the errors of fixed steps
     Bench(bench::Bench),
     /// Run the experiments of published papers again, each number beside the printed one
     Reproduce(reproduce::Reproduce),
@@ -130,7 +130,7 @@ fn note_loss(printed: io::Result<()>) {
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        // help and version are no errors; arguments that are refused leave with 2
+        // help and version are no errors; refused arguments exit with 2
         Err(error) => {
             note_loss(error.print().and_then(|()| io::stdout().flush()));
             let code = if IS_LOST.load(Ordering::Relaxed) { 1 } else { error.exit_code() };

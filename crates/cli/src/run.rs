@@ -1,4 +1,4 @@
-//! `bristle run`: simulate a scene, write its results, say how it went.
+//! `bristle run`: simulate a scene, write its results, print a summary.
 
 mod files;
 
@@ -88,7 +88,7 @@ pub struct Run {
 /// A run that is ready to go.
 struct Ready {
     scene: Scene,
-    /// What was understood of a robot.
+    /// The imported elements of a robot.
     lines: Vec<Understood>,
     sim: Simulation,
     names: Vec<String>,
@@ -130,7 +130,7 @@ impl Run {
         }
     }
 
-    /// Everything that can be refused is refused here: better now than after an hour.
+    /// Refuses invalid input before the run starts.
     fn prepare(&self) -> Result<Ready> {
         let Import { scene, lines } = self.settings.import(&self.scene)?;
         let sim = self.settings.simulation(&scene)?;
@@ -379,7 +379,7 @@ impl Run {
         write_file(path, json.as_bytes(), "statistics", summary)
     }
 
-    /// How it went.
+    /// Prints the summary.
     fn report(&self, summary: &Summary) -> Result<()> {
         if let Some(error) = &summary.error {
             say!("error: {error}");

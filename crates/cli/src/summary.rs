@@ -1,4 +1,4 @@
-//! What a run did, for people and for programs.
+//! Summary of a run, as text and as JSON.
 
 use crate::collect::{Collector, Turnover};
 use bristle::{Scene, Simulation};
@@ -17,12 +17,12 @@ const HOPELESS: (f64, f64) = (0.05, 0.01);
 /// Where nothing moves, an error of this part of the energy there is comes from rounding.
 const ROUNDED: f64 = 1e-9;
 
-/// What a run did.
+/// Summary of a run.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Summary {
     /// Scene file.
     pub scene: String,
-    /// What the scene calls itself.
+    /// Name of the scene.
     pub name: String,
     /// Whether the run reached its end.
     pub completed: bool,
@@ -55,12 +55,12 @@ pub struct Summary {
     pub energy: Named,
     /// Largest |energy.balance| of any row, J.
     pub worst_balance: f64,
-    /// What may not be meant in the scene, and what was met on the way.
+    /// Warnings about the scene and about the run.
     pub warnings: Vec<String>,
     /// How many of them were met on the way: the last ones.
     #[serde(skip)]
     n_met: usize,
-    /// Files written, by what they are.
+    /// Files written, each with its content.
     #[serde(serialize_with = "as_map")]
     pub files: Vec<(String, String)>,
 }
@@ -241,7 +241,7 @@ impl Summary {
         }
     }
 
-    /// What the scene calls itself, or its file.
+    /// Name of the scene, or of its file.
     pub fn title(&self) -> String {
         if self.name.is_empty() { self.scene.clone() } else { self.name.clone() }
     }

@@ -247,7 +247,7 @@ impl Sweep {
     }
 }
 
-/// The last row of a run: what `bristle run` ends with, to the last bit.
+/// The last row of a run, the same as that of `bristle run` to the last bit.
 #[derive(Default)]
 struct Last(Vec<f64>);
 

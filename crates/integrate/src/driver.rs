@@ -203,12 +203,7 @@ impl Driver {
 
     /// Advances by `dt`, or to an event that terminates: n calls with one `dt` end n·dt after the first began, to
     /// rounding.
-    pub fn advance_by<S: System, K: Sink<S>>(
-        &mut self,
-        system: &mut S,
-        dt: f64,
-        sink: &mut K,
-    ) -> Result<Outcome, Error> {
+    pub fn advance_by<S: System>(&mut self, system: &mut S, dt: f64, sink: &mut dyn Sink<S>) -> Result<Outcome, Error> {
         let periods = self.periods.after(self.t, dt);
         let outcome = self.advance(system, periods.t(), sink)?;
         if self.t == periods.t() {
@@ -218,12 +213,7 @@ impl Driver {
     }
 
     /// Advances to `t_end`, exactly, or to an event that terminates.
-    pub fn advance<S: System, K: Sink<S>>(
-        &mut self,
-        system: &mut S,
-        t_end: f64,
-        sink: &mut K,
-    ) -> Result<Outcome, Error> {
+    pub fn advance<S: System>(&mut self, system: &mut S, t_end: f64, sink: &mut dyn Sink<S>) -> Result<Outcome, Error> {
         if !t_end.is_finite() || t_end < self.t {
             return Err(Error::Input { what: "t_end", value: t_end, reason: "finite and not before the present time" });
         }
@@ -279,7 +269,7 @@ impl Driver {
     }
 
     /// Accepts exactly one step, not beyond `t_end`; none if the sink stops the run before an attempt succeeds.
-    pub fn step<S: System, K: Sink<S>>(&mut self, system: &mut S, t_end: f64, sink: &mut K) -> Result<(), Error> {
+    pub fn step<S: System>(&mut self, system: &mut S, t_end: f64, sink: &mut dyn Sink<S>) -> Result<(), Error> {
         let (t, n) = (self.t, self.n);
         let time_event = system.next_time_event(t).filter(|&event| event > t);
         let t_stop = time_event.map_or(t_end, |event| event.min(t_end));

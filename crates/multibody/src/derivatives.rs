@@ -97,7 +97,7 @@ impl Gyro {
     }
 }
 
-/// What the derivatives keep per velocity and per body.
+/// Scratch of the derivatives per velocity and per body.
 #[derive(Debug, Clone)]
 pub(crate) struct Scratch {
     gyro: Vec<Gyro>,
@@ -213,7 +213,7 @@ pub(crate) fn index_rows(model: &Model, rows: &[Row], start: &mut [usize]) -> Re
     }
 }
 
-/// Fills `dq` and `dv` with the derivatives of what the rows read.
+/// Fills `dq` and `dv` with the derivatives of the row values.
 pub(crate) fn contract(
     model: &Model,
     work: &mut Work,
@@ -278,7 +278,7 @@ fn axes_in_motion(model: &Model, work: &mut Work) {
     }
 }
 
-/// How degree `dof` of body `i` changes what the joints above it transmit.
+/// Change of the forces through the joints above body `i` with its degree `dof`.
 #[inline(always)]
 fn column(
     model: &Model,

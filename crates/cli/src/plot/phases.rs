@@ -15,7 +15,7 @@ const SLOW: f64 = 1e-2;
 /// The same, of the largest velocity of a run, where a law has no Stribeck velocity.
 const SLOW_OF_FASTEST: f64 = 1e-4;
 
-/// What became of one joint with stick-slip friction.
+/// Phases of one joint with stick-slip friction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phases {
     /// Name of the joint.

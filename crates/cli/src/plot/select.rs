@@ -11,7 +11,7 @@ use bristle_plot::decimate::is_drawable;
 /// Curves of one panel unless more are asked for: beyond a dozen, colours and legend tell nothing apart.
 pub const MAX_CURVES: usize = 12;
 
-/// What to show of a table of results.
+/// Selection from a table of results.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Names and patterns; the usual channels where there are none.
@@ -31,7 +31,7 @@ pub struct Selection {
 /// Curves that share an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// What they show.
+    /// Their quantity.
     pub title: String,
     /// Their unit; empty for pure numbers.
     pub unit: &'static str,
@@ -150,7 +150,7 @@ fn chosen(results: &Results, patterns: &[String]) -> Result<Vec<usize>> {
     if unknown.is_empty() { Ok(columns) } else { bail!("{}", unknown.join("\n")) }
 }
 
-/// What to write in place of a pattern that matches nothing.
+/// Advice for a pattern that matches nothing.
 fn explain(pattern: &str, names: &[String]) -> String {
     let mut near: Vec<(usize, &String)> =
         names.iter().filter(|name| *name != "t").map(|name| (distance(pattern, name), name)).collect();

@@ -34,20 +34,20 @@ const STYLE: &str = include_str!("assets/report.css");
 const SCRIPT: [&str; 3] =
     [include_str!("assets/stage.js"), include_str!("assets/curves.js"), include_str!("assets/player.js")];
 
-/// What there is to tell of a run.
+/// Data of a run for its report.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The scene that was run.
     pub scene: &'a Scene,
     /// Its machine, compiled.
     pub model: &'a Model,
-    /// What was recorded.
+    /// The recorded results.
     pub results: &'a Results,
     /// Counts of the solver.
     pub stats: &'a Stats,
     /// How long it took.
     pub wall: Duration,
-    /// What may not be meant.
+    /// Warnings.
     pub warnings: &'a [String],
     /// Values given in place of the scene's, by their paths.
     pub overrides: &'a [(String, String)],

@@ -71,7 +71,7 @@ pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// What stands before the data of a one-dimensional array.
+/// Header of a one-dimensional array.
 fn header(kind: &str, n: usize) -> Result<Vec<u8>> {
     let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({n},), }}");
     // version, length and end of line

@@ -1,7 +1,7 @@
 //! Files of a run: their names, and the order in which they get them.
 //!
-//! Rows grow in a partial file, which is renamed when the run is complete; columns (.npz, .json) are made of rows at the
-//! end.
+//! Rows grow in a partial file, which is renamed when the run is complete; columns (.npz, .json) are made of rows at
+//! the end.
 
 use crate::collect::{Collector, Rows};
 use crate::results::{self, Columns, Format, ResultEvent, Table};

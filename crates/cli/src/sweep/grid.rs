@@ -2,7 +2,7 @@
 //!
 //!     x_k = from + (to − from) k / (n − 1),   k = 0 … n − 1
 //!
-//! Both ends are what was typed. Between them, a value that is a short decimal but for round-off is that decimal: with
+//! Both ends are as typed. Between them, a value that is a short decimal but for round-off is that decimal: with
 //! s the larger of |from| and |to|, x_k is rounded to 15 digits counted from the first one of s, and if the last three
 //! of them are zero, that is taken. So 0.1:0.3:5 has 0.15 and 0.25, not 0.15000000000000002, and 0:1:4 has thirds to
 //! the last bit.

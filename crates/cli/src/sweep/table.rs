@@ -26,13 +26,13 @@ pub struct Table {
     n_failed: usize,
 }
 
-/// What a table is to hold.
+/// Contents of a table.
 pub struct Contents<'a> {
     /// The line of names.
     pub header: &'a str,
     /// The points of its rows.
     pub points: Points,
-    /// What row `i` begins with: number and values of its point.
+    /// First fields of row `i`: number and values of its point.
     pub start: &'a dyn Fn(usize) -> String,
     /// Row `i`, computed.
     pub row: &'a dyn Fn(usize) -> String,
@@ -180,7 +180,7 @@ fn mark(path: &Path) -> String {
 /// The second file: there while rows wait.
 struct Ahead {
     path: PathBuf,
-    /// What it begins with.
+    /// Its first line.
     header: String,
     file: Option<PartialFile>,
 }

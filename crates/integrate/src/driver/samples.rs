@@ -6,7 +6,7 @@ use crate::{Sink, Stepper, System};
 impl Driver {
     /// Samples within the step just made, of length `h` to `t_new`. A stepper without dense output knows its results at
     /// the ends of steps only: a sample that rounding has put just before or behind the end is taken there.
-    pub(super) fn emit_samples<S: System, K: Sink<S>>(&mut self, system: &mut S, sink: &mut K, t_new: f64, h: f64) {
+    pub(super) fn emit_samples<S: System>(&mut self, system: &mut S, sink: &mut dyn Sink<S>, t_new: f64, h: f64) {
         let (t, n) = (self.t, self.n);
         let near = if self.stepper.has_dense_output() { 0.0 } else { 1e-9 * h };
         while sink.next_sample() <= t_new + near && !sink.is_stopped() {

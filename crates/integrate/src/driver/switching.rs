@@ -33,10 +33,10 @@ impl Driver {
     }
 
     /// Calls [`System::switch`] and starts anew where y, f or the dimension has changed.
-    pub(super) fn switch<S: System, K: Sink<S>>(
+    pub(super) fn switch<S: System>(
         &mut self,
         system: &mut S,
-        sink: &mut K,
+        sink: &mut dyn Sink<S>,
         h: f64,
         since_last: f64,
     ) -> Result<(), Error> {

@@ -1,8 +1,8 @@
 //! From a description to flat arrays.
 //!
-//! The builder turns every link frame by a constant rotation so that the joint axis becomes z (for axes along ±x, ±y, ±z
-//! by permuting coordinates, without a rounding error), and folds that rotation into the constant transforms `X_T` and
-//! the inertias. Order: depth first, siblings by joint name. It depends on names and topology alone.
+//! The builder turns every link frame by a constant rotation so that the joint axis becomes z (for axes along ±x, ±y,
+//! ±z by permuting coordinates, without a rounding error), and folds that rotation into the constant transforms `X_T`
+//! and the inertias. Order: depth first, siblings by joint name. It depends on names and topology alone.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 

@@ -5,7 +5,7 @@ use crate::reproduce::show;
 use bristle_papers::bench::{arm, chains, gearbox, pendulums, slider};
 use clap::{Args, Subcommand};
 
-/// Measure what friction costs on this machine, and what fixed steps make of it
+/// Measure the cost of friction on this computer, and the errors of fixed steps
 #[derive(Args)]
 #[command(after_help = "\
 Prints a table in Markdown. Times are those of this machine: nothing else should run on it meanwhile.
@@ -29,7 +29,8 @@ enum What {
     Chains(Options),
     /// A gearbox with LuGre clutches at fixed steps: errors, and the time of a step
     Gearbox(Options),
-    /// A seven-joint arm with controllers, 1 ms at a time: the time of a call with LuGre and with dry friction, and errors
+    /// A seven-joint arm with controllers, 1 ms at a time: the time of a call with LuGre and with dry friction, and
+    /// errors
     Arm(Options),
     /// The largest fixed step of each stepper on a LuGre slider
     Slider(Options),

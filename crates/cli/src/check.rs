@@ -1,7 +1,8 @@
-//! `bristle check`: read scenes, build their machines, say what is wrong; on request, save a scene as it was understood.
+//! `bristle check`: read scenes, build their machines, report errors; on request, save a scene as it was
+//! understood.
 
 use crate::Outcome;
-use crate::run::explained;
+use crate::error_text::explained;
 use crate::settings::Settings;
 use crate::target;
 use anyhow::{Result, ensure};
@@ -18,13 +19,14 @@ use std::path::{Path, PathBuf};
   bristle check scenes/double_pendulum.ron --set joints.elbow.damping=0.1 --method Radau5 --save stiff.ron
 
 Every problem of every file is reported: file, line, column, the line itself, the reason and what to write instead.
---save writes the scene as it was read, other values in their places: reading that file gives the same scene. Comments are not kept.
+--save writes the scene as it was read, overridden values included: reading that file gives the same scene.
+Comments are not kept.
 Exit codes: 0 all can be used, 1 the scene could not be saved, 2 at least one was refused.")]
 pub struct Check {
     /// Scenes (RON) or robots (URDF)
     #[arg(required = true, value_name = "SCENE")]
     scenes: Vec<PathBuf>,
-    /// Write the scene, with what is put in its place, as a scene file
+    /// Write the scene with its overridden values as a scene file
     #[arg(long, value_name = "FILE.ron")]
     save: Option<PathBuf>,
     /// No notes and warnings
@@ -65,7 +67,7 @@ impl Check {
         outcome
     }
 
-    /// What is in a scene; its text if it is to be saved.
+    /// Summary of a scene; its text if it is to be saved.
     fn check(&self, path: &Path) -> Result<Option<String>> {
         let import = self.settings.import(path)?;
         let scene = import.scene;

@@ -6,7 +6,7 @@
 
 use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::run::MAX_KEPT;
+use crate::results::MAX_KEPT;
 use bristle::csv;
 use bristle::stream::CsvStream;
 use bristle::{Error, Event, Record, Recording};

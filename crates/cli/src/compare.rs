@@ -3,11 +3,12 @@
 use crate::Outcome;
 use crate::collect::{Collector, Rows};
 use crate::difference::{Difference, difference};
+use crate::error_text::explained;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::progress::Progress;
+use crate::results::MAX_KEPT;
 use crate::results::Results;
-use crate::run::{MAX_KEPT, explained};
 use crate::settings::Settings;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -15,10 +16,10 @@ use std::path::{Path, PathBuf};
 /// Compare two results, or two ways to solve one scene.
 #[derive(Args)]
 #[command(after_help = "\
-A and B are results (.csv, .npz, .json) or scenes, which are then run. One scene alone is run with the settings of each --with;
-a single --with is compared with the scene as it is. Differences are shown per channel: the largest and where it is, the root mean
-square, and the largest as a part of the channel's range. Ctrl-C ends a run and with it the comparison: nothing is printed, and the
-exit code is 1.
+A and B are results (.csv, .npz, .json) or scenes, which are then run. One scene alone is run with the settings of each
+--with; a single --with is compared with the unchanged scene. Each channel has a line: the largest difference and its
+time, the root mean square, and the largest as a part of the channel's range. Ctrl-C ends a run and with it the
+comparison: nothing is printed, and the exit code is 1.
 
 Examples:
   bristle compare old.csv new.npz
@@ -26,7 +27,8 @@ Examples:
   bristle compare scenes/double_pendulum.ron --with method=Rk4,step=1e-3 --with method=Radau5
   bristle compare scenes/stick_slip_lugre.ron --with joints.slide.friction.sigma1=0 --until 10
 
-Exit codes: 0 compared, 1 a run failed or a difference is beyond --tolerance (what only one table has, channels or time, is one), 2 the input was refused.")]
+Exit codes: 0 compared, 1 a run failed or a difference exceeds --tolerance (a channel or a time span of one table only
+counts as one), 2 the input was refused.")]
 pub struct Compare {
     /// Results or scene
     #[arg(value_name = "A")]
@@ -37,7 +39,7 @@ pub struct Compare {
     /// Settings of one side, such as method=Rk4,step=1e-3 or joints.elbow.damping=0.1; at most two
     #[arg(long, value_name = "SETTINGS", value_parser = Settings::parse, allow_hyphen_values = true)]
     with: Vec<Settings>,
-    /// Leave with 1 if any channel differs by more than this
+    /// Exit with 1 if any channel differs by more than this
     #[arg(long, value_name = "X", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Print the differences as one JSON object
@@ -48,7 +50,7 @@ pub struct Compare {
 }
 
 /// Why there is nothing to compare.
-enum EvalError {
+enum ComparisonError {
     Refused(String),
     Failed(String),
 }
@@ -57,22 +59,22 @@ impl Compare {
     pub fn execute(self) -> Outcome {
         match self.differences() {
             Ok(found) => self.report(&found),
-            Err(EvalError::Refused(message)) => {
+            Err(ComparisonError::Refused(message)) => {
                 say!("{message}");
                 Outcome::Refused
             }
-            Err(EvalError::Failed(message)) => {
+            Err(ComparisonError::Failed(message)) => {
                 say!("{message}");
                 Outcome::Failed
             }
         }
     }
 
-    fn differences(&self) -> Result<Difference, EvalError> {
+    fn differences(&self) -> Result<Difference, ComparisonError> {
         if self.tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance < 0.0) {
-            return Err(EvalError::Refused("error: --tolerance must not be negative".into()));
+            return Err(ComparisonError::Refused("error: --tolerance must not be negative".into()));
         }
-        let interrupt = Interrupt::listen().map_err(|error| EvalError::Failed(format!("error: {error:#}")))?;
+        let interrupt = Interrupt::listen().map_err(|error| ComparisonError::Failed(format!("error: {error:#}")))?;
         let [one, two] = ["1 of 2", "2 of 2"];
         let side = |which, path: &Path, settings: &Settings| self.side(which, path, settings, &interrupt);
         let own = |k: usize| self.with.get(k).map_or_else(|| self.common.clone(), |with| with.or(&self.common));
@@ -83,10 +85,10 @@ impl Compare {
             (None, n) => {
                 let reason = if n == 0 { "there is nothing to compare with" } else { "two --with at most" };
                 let help = "name a second file, or settings: --with method=Rk4,step=1e-3";
-                return Err(EvalError::Refused(format!("error: {reason}; {help}")));
+                return Err(ComparisonError::Refused(format!("error: {reason}; {help}")));
             }
         };
-        difference(&a, &b).map_err(|error| EvalError::Refused(format!("error: {error:#}")))
+        difference(&a, &b).map_err(|error| ComparisonError::Refused(format!("error: {error:#}")))
     }
 
     /// The results in a file, or of a run.
@@ -96,8 +98,8 @@ impl Compare {
         path: &Path,
         settings: &Settings,
         interrupt: &Interrupt,
-    ) -> Result<Results, EvalError> {
-        let refused = |error: anyhow::Error| EvalError::Refused(explained(&error, path));
+    ) -> Result<Results, ComparisonError> {
+        let refused = |error: anyhow::Error| ComparisonError::Refused(explained(&error, path));
         if !is_scene(path) {
             if !self.with.is_empty() {
                 return Err(refused(anyhow::anyhow!("{}: --with is for scenes", path.display())));
@@ -109,7 +111,7 @@ impl Compare {
         let names = sim.recording().names().to_vec();
         let failed = |error: &dyn std::fmt::Display| {
             let place = path.display();
-            EvalError::Failed(format!("error: {error}\n --> {place}, run {which}\nnothing was compared"))
+            ComparisonError::Failed(format!("error: {error}\n --> {place}, run {which}\nnothing was compared"))
         };
         // both tables are held in memory
         let numbers = scene.duration / scene.output.interval * names.len() as f64;

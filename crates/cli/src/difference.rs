@@ -1,7 +1,7 @@
 //! How two tables of results differ, channel by channel.
 //!
-//! Both are looked at on the instants of the shorter one that the other spans. Where the longer one has no row at such an
-//! instant, its value between the rows at t₀ and t₁, with s = (t − t₀)/h and h = t₁ − t₀, is
+//! Both are looked at on the instants of the shorter one that the other spans. Where the longer one has no row at such
+//! an instant, its value between the rows at t₀ and t₁, with s = (t − t₀)/h and h = t₁ − t₀, is
 //!
 //!     mode                    the value at t₀
 //!     position, velocity      h₀₀ y₀ + h₁₀ h ẏ₀ + h₀₁ y₁ + h₁₁ h ẏ₁      (cubic Hermite; ẏ is the next channel down)
@@ -24,7 +24,7 @@ pub struct ChannelDifference {
     pub t: f64,
     /// Root of the mean of (a − b)².
     pub rms: f64,
-    /// Largest minus smallest value in the first table: what the difference may be measured by.
+    /// Range of values in the first table, as a scale of the difference.
     pub range: f64,
 }
 
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn grids_that_share_instants_need_no_interpolation() {
+    fn shared_times_need_no_interpolation() {
         let found = difference(&table(0.1, 1.0), &table(0.05, 2.0)).unwrap();
         assert_eq!((found.instants, found.interpolated, found.span), (11, 0, (0.0, 1.0)));
         assert!(found.channels.iter().all(|c| c.max < 1e-15), "{found:?}");

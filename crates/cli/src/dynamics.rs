@@ -1,9 +1,9 @@
 //! `bristle dynamics`: forward and inverse dynamics, mass matrix, energies and reactions for a file of states.
 //!
-//! One JSON object a line in, one a line out, in the order of `joints`. A free joint has seven positions, x, y, z and the
-//! quaternion w, x, y, z, and six of everything else, angular then linear, in child axes; in `joints` it stands six times,
-//! as NAME.wx … NAME.vz. Joints that a coupling ties and that are left out go where it puts them. A state that cannot be
-//! evaluated has `{"error": …, "line": …}` in its place, and the others are answered all the same.
+//! One JSON object a line in, one a line out, in the order of `joints`. A free joint has seven positions, x, y, z and
+//! the quaternion w, x, y, z, and six of everything else, angular then linear, in child axes; in `joints` it stands six
+//! times, as NAME.wx … NAME.vz. Joints that a coupling ties and that are left out go where it puts them. A state that
+//! cannot be evaluated has `{"error": …, "line": …}` in its place, and the others are answered all the same.
 
 use crate::Outcome;
 use crate::settings::assignment;
@@ -42,7 +42,8 @@ pub struct Dynamics {
     /// States, one JSON object a line; `-` is standard input
     #[arg(long, value_name = "FILE")]
     states: PathBuf,
-    /// With the friction and damping of the joints, which are ideal otherwise; a friction FILE is put on top, as for `run`
+    /// With the friction and damping of the joints, which are ideal otherwise; a friction FILE is put on top, as for
+    /// `run`
     #[arg(long, value_name = "FILE")]
     friction: Option<Option<PathBuf>>,
     /// Let the root link of a robot float instead of fixing it to the world
@@ -54,7 +55,7 @@ pub struct Dynamics {
     /// Any value by its path, such as joints.elbow.damping=0.1; may be repeated
     #[arg(long, value_name = "PATH=VALUE", value_parser = assignment, allow_hyphen_values = true)]
     set: Vec<(String, String)>,
-    /// No notes on what is left out
+    /// No notes on elements that are left out
     #[arg(short, long)]
     quiet: bool,
 }
@@ -102,7 +103,7 @@ impl Dynamics {
         let friction = friction.map(FrictionFile::load).transpose().map_err(said)?;
         let options = Options { floating: self.floating, strict: self.strict, friction, overrides: self.set.clone() };
         let import = urdf::load_scene(model, &options).map_err(said)?;
-        let refused = |error: bristle::Error| End::Refused(crate::run::message(&error, model));
+        let refused = |error: bristle::Error| End::Refused(crate::error_text::message(&error, model));
         let mut mechanics = Mechanics::new(&import.scene, with_friction).map_err(refused)?;
         if !self.quiet {
             import.notes.iter().for_each(|note| say!("{note}"));
@@ -124,7 +125,7 @@ impl Dynamics {
                 Ok(line) if line.trim().is_empty() => continue,
                 Ok(line) => evaluate(&line, &mut mechanics, &columns),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                    Err(EvalError::Line("this is not text in UTF-8".into(), None))
+                    Err(LineError::Line("this is not text in UTF-8".into(), None))
                 }
                 Err(error) => {
                     out.flush().map_err(ended)?;
@@ -133,11 +134,11 @@ impl Dynamics {
             };
             let answer = answer.unwrap_or_else(|trouble| {
                 let (reason, column) = match trouble {
-                    EvalError::Line(reason, column) => {
+                    LineError::Line(reason, column) => {
                         n_refused += 1;
                         (reason, column.map_or_else(String::new, |column| format!(":{column}")))
                     }
-                    EvalError::State(reason) => {
+                    LineError::State(reason) => {
                         n_failed += 1;
                         (reason, String::new())
                     }
@@ -164,8 +165,8 @@ impl Dynamics {
     }
 }
 
-/// What is the matter with a line.
-enum EvalError {
+/// The reason why a line has no answer.
+enum LineError {
     /// It cannot be read; at which column, where that is known.
     Line(String, Option<usize>),
     /// It says a state for which there is no answer.
@@ -173,17 +174,17 @@ enum EvalError {
 }
 
 /// The answer to one line.
-fn evaluate(line: &str, mechanics: &mut Mechanics, columns: &[String]) -> Result<String, EvalError> {
+fn evaluate(line: &str, mechanics: &mut Mechanics, columns: &[String]) -> Result<String, LineError> {
     let line = Line::read(line)?;
-    let refused = |reason: String| EvalError::Line(reason, None);
+    let refused = |reason: String| LineError::Line(reason, None);
     let mut state = State::new(&line, mechanics).map_err(refused)?;
     let State { q, v, a, .. } = &mut state;
     mechanics.complete(q, v, a.as_deref_mut()).map_err(|error| refused(error.to_string()))?;
-    let answer = answer(mechanics, columns, &state).map_err(|error| EvalError::State(error.to_string()))?;
-    serde_json::to_string(&answer).map_err(|error| EvalError::State(error.to_string()))
+    let answer = answer(mechanics, columns, &state).map_err(|error| LineError::State(error.to_string()))?;
+    serde_json::to_string(&answer).map_err(|error| LineError::State(error.to_string()))
 }
 
-/// Says what of the scene plays no part.
+/// Notes the elements of the scene that play no part.
 fn say_left_out(scene: &bristle::Scene, with_friction: bool) {
     let count = |what: &str, n: usize| {
         if n > 0 {
@@ -238,7 +239,7 @@ struct Line {
 }
 
 impl Line {
-    fn read(line: &str) -> Result<Self, EvalError> {
+    fn read(line: &str) -> Result<Self, LineError> {
         // a list would be taken for the fields in their order
         let found = match line.trim_start().chars().next() {
             Some('[') => Some("a list"),
@@ -248,7 +249,7 @@ impl Line {
         };
         if let Some(found) = found {
             let reason = format!("expected an object, such as {{\"position\": {{\"elbow\": 0.1}}}}, found {found}");
-            return Err(EvalError::Line(reason, None));
+            return Err(LineError::Line(reason, None));
         }
         serde_json::from_str(line).map_err(|error| {
             let said = error.to_string();
@@ -261,7 +262,7 @@ impl Line {
             } else {
                 said.to_owned()
             };
-            EvalError::Line(reason, Some(error.column()))
+            LineError::Line(reason, Some(error.column()))
         })
     }
 }
@@ -366,7 +367,7 @@ fn put(
     Ok(())
 }
 
-/// What stands in `joints`: the name of each velocity.
+/// The content of `joints`: the name of each velocity.
 fn columns(model: &Model) -> Vec<String> {
     let mut names = Vec::with_capacity(model.n_v);
     for i in 1..model.n_bodies() {

@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 A friction file gives laws and loads by joint; \"*\" is every other joint that moves:
   { \"elbow\": (friction: LuGre(sigma0: 1e4, sigma1: 50.0, coulomb: 0.5), load: Pin(radius: 0.02)) }
 
---out writes the file under another name first and renames it when it is complete; it may not be the robot or the friction file.
-Notes go to standard error. Exit codes: 0 done, 1 the scene could not be written, 2 the input was refused.")]
+--out writes the file under another name first and renames it when it is complete; it must not be the robot or the
+friction file. A summary of the robot goes to standard error.
+Exit codes: 0 done, 1 the scene could not be written, 2 the input was refused.")]
 pub struct ImportRobot {
     /// URDF file
     #[arg(value_name = "ROBOT")]
@@ -33,7 +34,7 @@ pub struct ImportRobot {
     /// Let the root link float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
-    /// Refuse whatever is left over and bears on motion, limits included; shapes and looks are named, not refused
+    /// Refuse elements that affect motion and are not imported, limits included; shapes and materials are only named
     #[arg(long)]
     strict: bool,
     /// Any value of the scene by its path, such as joints.elbow.armature=0.1; may be repeated
@@ -42,7 +43,7 @@ pub struct ImportRobot {
     /// A line for every joint and link: how it was understood, its repairs, its unused parts
     #[arg(short, long, conflicts_with = "quiet")]
     verbose: bool,
-    /// No notes
+    /// Print no notes
     #[arg(short, long)]
     quiet: bool,
 }

@@ -1,5 +1,5 @@
-//! What ends a run early: the user, a number of steps, a time on the clock. Each is looked at after every step, every row and every
-//! attempt at a step; rows so far are kept, and the message says which it was.
+//! What ends a run early: the user, a number of steps, a time on the clock. Each is looked at after every step, every
+//! row and every attempt at a step; rows so far are kept, and the message says which it was.
 
 use crate::interrupt::Interrupt;
 use clap::Args;
@@ -15,7 +15,8 @@ pub struct Budget {
     /// Steps of the integration at most: beyond, the run fails and its rows are kept
     #[arg(long, value_name = "N", default_value_t = MAX_STEPS)]
     max_steps: u64,
-    /// Time on the clock at most, s, reading the scene and starting the machine included: beyond, the run fails and its rows are kept; no limit by default
+    /// Time on the clock at most, s, reading the scene and starting the machine included: beyond, the run fails and its
+    /// rows are kept; no limit by default
     #[arg(long, value_name = "S", value_parser = seconds, allow_hyphen_values = true)]
     max_time: Option<Duration>,
 }

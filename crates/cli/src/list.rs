@@ -1,4 +1,4 @@
-//! `bristle list`: what a scene may say, and the scenes there are, with one line each.
+//! `bristle list`: elements of scenes, and the example scenes, with one line each.
 
 use crate::Outcome;
 use bristle::{Error, Scene, Simulation};
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 What is read but cannot be run yet is marked so.")]
 pub struct List {
-    /// What to list; everything if left out
+    /// The kind to list; everything if left out
     #[arg(value_enum, value_name = "WHAT")]
     what: Vec<What>,
     /// Where scenes are
@@ -39,7 +39,7 @@ enum What {
     Scenes,
 }
 
-/// How it is written, and what it is.
+/// Notation and description.
 type Entry = (&'static str, &'static str);
 
 const JOINTS: &[Entry] = &[
@@ -59,15 +59,19 @@ const LAWS: &[Entry] = &[
     ("Tanh(coulomb: 0.4, stribeck_velocity: 0.01, viscous: 0.0)", "smooth approximation; creeps under load"),
     ("Dahl(coulomb: 0.4, sigma0: 1.0e4)", "bristle: a spring that yields at the Coulomb level"),
     (
-        "LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, exponent: 2.0, damping_velocity: 0.1)",
-        "bristle with Stribeck effect and damping (Canudas de Wit et al. 1995); damping fades with speed if `damping_velocity` is given",
+        "LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, \
+        exponent: 2.0, damping_velocity: 0.1)",
+        "bristle with Stribeck effect and damping (Canudas de Wit et al. 1995); damping fades with speed if \
+        `damping_velocity` is given",
     ),
     (
-        "LuGre2(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, exponent: 2.0, alpha: 3.0, beta: 1.0)",
+        "LuGre2(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, \
+        exponent: 2.0, alpha: 3.0, beta: 1.0)",
         "LuGre with a second internal state (Acho et al. 2004); may have `damping_velocity`",
     ),
     (
-        "ElastoPlastic(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001, exponent: 2.0, breakaway: 7.0e-6)",
+        "ElastoPlastic(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: \
+        0.001, exponent: 2.0, breakaway: 7.0e-6)",
         "LuGre without drift: purely elastic below break-away (Dupont et al. 2002); may have `damping_velocity`",
     ),
 ];
@@ -100,11 +104,13 @@ const COUPLINGS: &[Entry] = &[
         "a spring and a damper on q_j − q_k",
     ),
     (
-        "Clutch(name: \"c\", joints: (\"j\", \"k\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 20.0, signal: Steps([(0.0, 0.0), (0.5, 1.0)])))",
+        "Clutch(name: \"c\", joints: (\"j\", \"k\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 20.0, signal: \
+        Steps([(0.0, 0.0), (0.5, 1.0)])))",
         "friction on q_j − q_k, any law",
     ),
     (
-        "Clutch(name: \"c\", joints: (\"j\", \"k\"), friction: LuGre(sigma0: 1e5, sigma1: 300.0, coulomb: 0.5), load: Signal(max: 10.0, signal: Ramp(rate: 1.0)), open: Frozen)",
+        "Clutch(name: \"c\", joints: (\"j\", \"k\"), friction: LuGre(sigma0: 1e5, sigma1: 300.0, coulomb: 0.5), load: \
+        Signal(max: 10.0, signal: Ramp(rate: 1.0)), open: Frozen)",
         "open: Frozen keeps the bristles as they were while the load is 0; default Law: they follow their law",
     ),
     (
@@ -112,7 +118,8 @@ const COUPLINGS: &[Entry] = &[
         "friction between a joint and its parent, besides the joint's own",
     ),
     (
-        "OneWayClutch(name: \"c\", joints: (\"j\", \"k\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 20.0, signal: Constant(0.0)), lock_factor: 100.0)",
+        "OneWayClutch(name: \"c\", joints: (\"j\", \"k\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 20.0, \
+        signal: Constant(0.0)), lock_factor: 100.0)",
         "a clutch in parallel with a freewheel: locks against j falling behind k",
     ),
 ];
@@ -180,7 +187,8 @@ const TRIAL: &str = r#"Scene(
         Link(name: "wheel", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)),
     ],
     joints: [Joint(name: "j", parent: "world", child: "block", kind: Revolute(axis: (0.0, 0.0, 1.0)),
-        friction: LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001)),
+        friction: LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5,
+            stribeck_velocity: 0.001)),
         Joint(name: "k", parent: "world", child: "disc", kind: Revolute(axis: (0.0, 0.0, 1.0))),
         Joint(name: "l", parent: "world", child: "wheel", kind: Revolute(axis: (0.0, 0.0, 1.0)))],
 )"#;
@@ -241,7 +249,7 @@ impl What {
     }
 }
 
-/// What the trial machine is given.
+/// Elements of the trial machine.
 fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
     let one = |path| vec![(path, written.to_owned())];
     match part {

@@ -14,8 +14,9 @@
     clippy::unimplemented
 )]
 
-/// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same (`eprintln!` would
-/// end the program in the middle of it). Names come from files: control characters in them are shown, not obeyed.
+/// A message for people, on standard error. Who has closed it does not read it, and the work goes on all the same
+/// (`eprintln!` would end the program in the middle of it). Names come from files: control characters in them are
+/// shown, not obeyed.
 macro_rules! say {
     ($($word:tt)*) => {{
         use std::io::Write as _;
@@ -29,6 +30,7 @@ mod collect;
 mod compare;
 mod difference;
 mod dynamics;
+mod error_text;
 mod import;
 mod interrupt;
 mod limits;
@@ -79,7 +81,7 @@ enum Command {
     Import(import::ImportRobot),
     /// Compare two results, or two ways to solve one scene
     Compare(Box<compare::Compare>),
-    /// Measure what friction costs on this machine, and what fixed steps make of it
+    /// Measure the cost of friction on this computer, and the errors of fixed steps
     Bench(bench::Bench),
     /// Run the experiments of published papers again, each number beside the printed one
     Reproduce(reproduce::Reproduce),
@@ -99,8 +101,8 @@ pub(crate) enum Outcome {
 /// Whether something could not be printed.
 static IS_LOST: AtomicBool = AtomicBool::new(false);
 
-/// Prints data on standard output. A reader who has seen enough and closes it is no error; a full disk behind it is, and
-/// the program ends with 1.
+/// Prints data on standard output. A reader who has seen enough and closes it is no error; a full disk behind it is,
+/// and the program ends with 1.
 pub(crate) fn print(text: &str) {
     let mut out = io::stdout().lock();
     note_loss(out.write_all(controlled(text).as_bytes()).and_then(|()| out.flush()));
@@ -128,7 +130,7 @@ fn note_loss(printed: io::Result<()>) {
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
-        // help and version are no errors; arguments that are refused leave with 2
+        // help and version are no errors; refused arguments exit with 2
         Err(error) => {
             note_loss(error.print().and_then(|()| io::stdout().flush()));
             let code = if IS_LOST.load(Ordering::Relaxed) { 1 } else { error.exit_code() };

@@ -1,4 +1,5 @@
-//! How far a run is, on one line of a terminal: simulated time, speed relative to real time, changes of mode, time left.
+//! How far a run is, on one line of a terminal: simulated time, speed relative to real time, changes of mode, time
+//! left.
 
 use bristle_plot::format::{count, significant};
 use std::io::{self, IsTerminal, Write};

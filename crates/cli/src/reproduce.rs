@@ -72,7 +72,7 @@ impl Reproduce {
             Ok(()) => Outcome::Done,
             Err(error) => {
                 show("");
-                say!("error: {}", crate::run::told(&error));
+                say!("error: {}", crate::error_text::with_causes(&error));
                 Outcome::Failed
             }
         }

@@ -1,39 +1,43 @@
-//! `bristle run`: simulate a scene, write its results, say how it went.
+//! `bristle run`: simulate a scene, write its results, print a summary.
+
+mod files;
 
 use crate::Outcome;
 use crate::collect::{Collector, Rows};
+use crate::error_text::{explained, message, with_causes};
 use crate::interrupt::Interrupt;
 use crate::limits::{Budget, Limits};
 use crate::plot::quantity::Motions;
 use crate::plot::{self, Selection};
 use crate::progress::Progress;
 use crate::report::Facts;
-use crate::results::{self, Columns, Format, ResultEvent, Results, Table};
+use crate::results::{Format, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use bristle::stream::CsvStream;
 use bristle::urdf::Import;
 use bristle::{Error, Scene, Simulation};
 use bristle_plot::format::count;
 use clap::Args;
-use std::fs::File;
-use std::io::{self, Write};
+use files::{default_name, is_output, rows_name, write_file, write_file_by, write_rows};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-pub use crate::results::MAX_KEPT;
+use crate::results::MAX_KEPT;
 const MAX_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.
 #[derive(Args)]
 #[command(after_help = "\
-Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and shown in motion in
-NAME.report.html, with NAME the name of the scene file; the summary says so. While a run is under way its results grow in a file
-beside, OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file, and the
-next run of the same name replaces it and says so. Two runs of one name at a time are refused, and so is a link or a pipe of that name.
-Tables may be as long as the disk allows: .npz and .json are put together there from OUT.partial.csv and OUT.partial.columns.
+Without --out, results are written to NAME.results.csv in the current directory, drawn in NAME.results.svg and animated
+in NAME.report.html, where NAME is that of the scene file; the summary names the files. During a run the results are in
+OUT.partial.EXT, which is renamed when it is complete; a run that fails or is interrupted (Ctrl-C) leaves that file, and
+the next run of the same name replaces it and says so. Two simultaneous runs of one name are refused, and so is a link
+or a pipe of that name. The disk limits the length of a table: .npz and .json are assembled there from
+OUT.partial.csv and OUT.partial.columns.
 Pictures need all rows in memory: --plot and --report take up to 250 million numbers (rows × channels).
 
 Examples:
@@ -108,7 +112,7 @@ impl Run {
         let limits = match Interrupt::listen() {
             Ok(interrupt) => Limits::new(interrupt, self.budget, Instant::now()),
             Err(error) => {
-                say!("error: {}", told(&error));
+                say!("error: {}", with_causes(&error));
                 return Outcome::Failed;
             }
         };
@@ -136,13 +140,13 @@ impl Run {
         match self.simulate(ready, limits) {
             Ok(outcome) => outcome,
             Err(error) => {
-                say!("error: {}", told(&error));
+                say!("error: {}", with_causes(&error));
                 Outcome::Failed
             }
         }
     }
 
-    /// Everything that can be refused is refused here: better now than after an hour.
+    /// Refuses invalid input before the run starts.
     fn prepare(&self) -> Result<Ready> {
         let Import { scene, notes, .. } = self.settings.import(&self.scene)?;
         let sim = self.settings.simulation(&scene)?;
@@ -164,7 +168,8 @@ impl Run {
         let ready = Ready { scene, notes, sim, names, out, plot, report };
         anyhow::ensure!(
             !ready.keeps_rows() || numbers < MAX_KEPT as f64,
-            "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they go to the file as \
+            "{numbers:.1e} numbers are too many to hold in memory for a picture; without --plot and --report they \
+             go to the file as \
              they come, or choose a larger `output.interval`"
         );
         self.check_files(&ready)?;
@@ -346,7 +351,7 @@ impl Run {
         troubles.extend(self.write_events(&mut summary, &collector, out.as_ref()).err());
         troubles.extend(self.write_stats(&mut summary).err());
         troubles.extend(self.report(&summary).err());
-        troubles.iter().for_each(|error| say!("error: {}", told(error)));
+        troubles.iter().for_each(|error| say!("error: {}", with_causes(error)));
         Ok(if is_complete && troubles.is_empty() { Outcome::Done } else { Outcome::Failed })
     }
 
@@ -389,7 +394,7 @@ impl Run {
         write_file(path, json.as_bytes(), "statistics", summary)
     }
 
-    /// How it went.
+    /// Prints the summary.
     fn report(&self, summary: &Summary) -> Result<()> {
         if let Some(error) = &summary.error {
             say!("error: {error}");
@@ -412,123 +417,4 @@ impl Run {
         }
         Ok(())
     }
-}
-
-/// Whether a name stands for standard output.
-fn is_output(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-/// The file in which rows grow. Columns come of rows, at the end.
-fn rows_name(out: &Path, format: Format) -> PathBuf {
-    target::partial_name(out, if format == Format::Csv { None } else { Some("csv") })
-}
-
-/// Ends the file of results: under its name if the run is complete. Returns where the results are.
-///
-/// Rows are locked until the results have their name, and as many must come out as were recorded.
-fn write_rows(
-    rows: Rows,
-    names: &[String],
-    collected: &Collector,
-    out: Option<&(PathBuf, Format)>,
-    is_complete: bool,
-) -> Result<Option<PathBuf>> {
-    match (rows, out) {
-        (Rows::File(stream), Some((path, Format::Csv))) => {
-            let partial = stream.path().to_owned();
-            let written = match is_complete {
-                true => target::complete(stream, collected.n_rows, path).map(|()| path.clone()),
-                false => stream.finish().map(|_| partial.clone()).map_err(anyhow::Error::from),
-            };
-            if written.is_err() {
-                say!("the rows that could be written are kept in {}", partial.display());
-            }
-            written.map(Some)
-        }
-        (Rows::File(stream), Some((path, format))) => {
-            let rows = stream.finish()?;
-            let beside = target::partial_name(path, Some("columns"));
-            let events = collected.events.iter().map(ResultEvent::from).collect();
-            let columns = Columns::of_csv(rows.file(), names, events, beside);
-            let columns = columns.with_context(|| format!("cannot make columns of {}", rows.path().display()));
-            let written = columns.and_then(|columns| {
-                let (n, expected) = (columns.n_rows(), collected.n_rows);
-                anyhow::ensure!(n == expected, "{n} rows in {} of {expected} recorded", rows.path().display());
-                let write = |file: &mut io::BufWriter<&File>| results::write(&columns, *format, file);
-                if is_complete {
-                    target::write(path, write).map(|()| path.clone())
-                } else {
-                    let partial = target::partial_name(path, None);
-                    target::write_partial(&partial, write).map(|()| partial)
-                }
-            });
-            // the rows are safe elsewhere, or this is where they are
-            match &written {
-                Ok(_) => rows.discard(),
-                Err(_) => say!("the rows are kept in {}", rows.path().display()),
-            }
-            written.map(Some)
-        }
-        (Rows::Output(mut out), _) => match out.flush() {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error).context("standard output"),
-            _ => Ok(None),
-        },
-        (Rows::File(_) | Rows::None, _) => Ok(None),
-    }
-}
-
-/// Writes a file, under the name of an incomplete one if the run is not complete, and lists it.
-fn write_file(path: &Path, content: &[u8], what: &str, summary: &mut Summary) -> Result<()> {
-    write_file_by(path, &target::partial_name(path, None), content, what, summary)
-}
-
-/// The same with another name for the incomplete file.
-fn write_file_by(path: &Path, partial: &Path, content: &[u8], what: &str, summary: &mut Summary) -> Result<()> {
-    let write = |file: &mut io::BufWriter<&File>| Ok(file.write_all(content)?);
-    let path = if summary.completed {
-        target::write_by(path, partial, write)?;
-        path
-    } else {
-        target::write_partial(partial, write)?;
-        partial
-    };
-    summary.files.push((what.into(), path.display().to_string()));
-    Ok(())
-}
-
-/// `scenes/arm.ron` → `arm.results.csv`
-fn default_name(scene: &Path, ending: &str) -> PathBuf {
-    let stem = scene.file_stem().map_or_else(|| "scene".into(), |stem| stem.to_string_lossy());
-    format!("{stem}.{ending}").into()
-}
-
-/// An error with the file it is about; scene errors name it themselves.
-pub fn message(error: &Error, scene: &Path) -> String {
-    match error {
-        Error::Scene(error) => error.to_string(),
-        error => format!("error: {error}\n --> {}", scene.display()),
-    }
-}
-
-/// The same for an error of any kind.
-pub fn explained(error: &anyhow::Error, scene: &Path) -> String {
-    if let Some(error) = error.downcast_ref::<bristle::scene::SceneError>() {
-        return error.to_string();
-    }
-    match error.downcast_ref::<Error>() {
-        Some(error) => message(error, scene),
-        None => format!("error: {}", told(error)),
-    }
-}
-
-/// An error with its causes, each said once: many say theirs themselves.
-pub fn told(error: &anyhow::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.chain().skip(1).map(ToString::to_string) {
-        if !text.ends_with(&cause) {
-            text = format!("{text}: {cause}");
-        }
-    }
-    text
 }

@@ -199,7 +199,7 @@ impl Settings {
         self.import(path).map(|import| import.scene)
     }
 
-    /// The same, with what was understood of a robot.
+    /// The same, with the imported elements of a robot.
     pub fn import(&self, path: &Path) -> Result<Import, SceneError> {
         self.import_with(path, self.overrides(path)).map_err(|error| self.in_options(error))
     }

@@ -1,4 +1,4 @@
-//! What a run did, for people and for programs.
+//! Summary of a run, as text and as JSON.
 
 use crate::collect::{Collector, Turnover};
 use bristle::{Scene, Simulation};
@@ -17,12 +17,12 @@ const HOPELESS: (f64, f64) = (0.05, 0.01);
 /// Where nothing moves, an error of this part of the energy there is comes from rounding.
 const ROUNDED: f64 = 1e-9;
 
-/// What a run did.
+/// Summary of a run.
 #[derive(Debug, Clone, serde::Serialize)]
 pub struct Summary {
     /// Scene file.
     pub scene: String,
-    /// What the scene calls itself.
+    /// Name of the scene.
     pub name: String,
     /// Whether the run reached its end.
     pub completed: bool,
@@ -55,12 +55,12 @@ pub struct Summary {
     pub energy: Named,
     /// Largest |energy.balance| of any row, J.
     pub worst_balance: f64,
-    /// What may not be meant in the scene, and what was met on the way.
+    /// Warnings about the scene and about the run.
     pub warnings: Vec<String>,
     /// How many of them were met on the way: the last ones.
     #[serde(skip)]
     n_met: usize,
-    /// Files written, by what they are.
+    /// Files written, each with its content.
     #[serde(serialize_with = "as_map")]
     pub files: Vec<(String, String)>,
 }
@@ -103,7 +103,7 @@ pub struct Counters {
     n_jerks: usize,
     n_projections: usize,
     n_rounds: usize,
-    n_unsettled: usize,
+    n_unconverged_loads: usize,
     /// Largest residual of the equations of motion, relative to their terms, where accelerations are integrated.
     drift: f64,
 }
@@ -121,7 +121,7 @@ impl Counters {
             n_jerks: of_loads.n_jerks,
             n_projections: of_loads.n_projections,
             n_rounds: of_loads.n_rounds,
-            n_unsettled: of_loads.n_unconverged_loads,
+            n_unconverged_loads: of_loads.n_unconverged_loads,
             drift: of_loads.drift,
             n_accepted: s.n_accepted,
             n_rejected: s.n_rejected,
@@ -144,7 +144,7 @@ impl Counters {
         [
             ("steps accepted", self.n_accepted),
             ("rejected by the error estimate", self.n_rejected),
-            ("given up by Newton or the machine", self.n_failed),
+            ("abandoned: Newton or the equations failed", self.n_failed),
             ("evaluations of the accelerations", self.n_rhs),
             ("evaluations of the residual", self.n_residual),
             ("Jacobians", self.n_jacobian),
@@ -154,16 +154,16 @@ impl Counters {
             ("events located", self.n_events),
             ("time events", self.n_time_events),
             ("evaluations of event functions", self.n_event_evaluations),
-            ("steps taken again to land on an event", self.n_landings),
+            ("steps repeated to land on an event", self.n_landings),
             ("columns of Jacobians by finite differences", self.n_difference_columns),
-            ("steps held down by stability", self.n_stiff),
-            ("solutions for accelerations that depend on themselves", self.n_acceleration_solves),
+            ("steps limited by stability", self.n_stiff),
+            ("implicit solutions for accelerations", self.n_acceleration_solves),
             ("sweeps of the friction-loaded recursion", self.n_sweeps),
             ("substitutions with them", self.n_substitutions),
             ("evaluations of jerks", self.n_jerks),
-            ("times their drift was projected away", self.n_projections),
-            ("rounds of contacts in real-time steps", self.n_rounds),
-            ("real-time steps with unsettled loads", self.n_unsettled),
+            ("projections of their drift", self.n_projections),
+            ("iterations of the convex solver in real-time steps", self.n_rounds),
+            ("real-time steps with unconverged loads", self.n_unconverged_loads),
         ]
     }
 }
@@ -217,8 +217,8 @@ impl Summary {
         &self.warnings[self.warnings.len().saturating_sub(self.n_met)..]
     }
 
-    /// The state a run ended in, where that is no row of its results: joints in model order, positions before velocities, then what lies
-    /// between two of them.
+    /// The state a run ended in, where that is no row of its results: joints in model order, positions before
+    /// velocities, then what lies between two of them.
     pub fn take_state(&mut self, sim: &Simulation) {
         let compiled = sim.compiled();
         let model = &compiled.model;
@@ -241,7 +241,7 @@ impl Summary {
         }
     }
 
-    /// What the scene calls itself, or its file.
+    /// Name of the scene, or of its file.
     pub fn title(&self) -> String {
         if self.name.is_empty() { self.scene.clone() } else { self.name.clone() }
     }
@@ -344,7 +344,8 @@ fn doubtful_balance(collected: &Collector) -> Option<String> {
             format!("where {} J are in play", significant(*in_play))
         };
         format!(
-            "warning: the energy balance is off by {} J, {of}: the motion is not to be trusted; take a smaller step, or a smaller \
+            "warning: the energy balance is off by {} J, {of}: the motion is not to be trusted; take a smaller step, \
+            or a smaller \
              tolerance where an error estimate chooses it",
             significant(worst)
         )

@@ -1,10 +1,10 @@
 //! `bristle sweep`: one scene, many values; a table with one row per point of the grid.
 //!
-//! Points are numbered with the last range running fastest. Every row has every column: number of the point, values of the ranges,
-//! every channel at the end of the run, and `error`, which is empty where the run came to its end; where it did not, or where
-//! the scene with these values was refused, `error` says why and the channels are empty. So is a channel that the machine does not
-//! have with these values, such as the heat of a joint whose damping is 0. What a killed sweep has done is kept
-//! (see [`table`]): started again it loses only the points it was at work on.
+//! Points are numbered with the last range running fastest. Every row has every column: number of the point, values of
+//! the ranges, every channel at the end of the run, and `error`, which is empty where the run came to its end; where it
+//! did not, or where the scene with these values was refused, `error` says why and the channels are empty. So is a
+//! channel that the machine does not have with these values, such as the heat of a joint whose damping is 0. What a
+//! killed sweep has done is kept (see [`table`]): started again it loses only the points it was at work on.
 
 mod grid;
 mod table;
@@ -32,24 +32,24 @@ use work::{Progress, fill};
 const MAX_TRIED: usize = 1000;
 
 #[derive(Args)]
-#[command(
-    after_help = "Each --set PATH=FROM:TO:N is a range of N values, both ends included; PATH=VALUE holds one value. Values between the ends are
-short decimals where the range means them: 0.1:0.3:5 has 0.15, not 0.15000000000000002.
-A row has the number of its point, the values of the ranges, every channel at the end of the run, and `error`, which says why a point
-failed. While points are under way, those done before their turn are in NAME.ahead.csv beside the table; a file of that name that the
-sweep has not made itself is refused.
+#[command(after_help = "\
+Each --set PATH=FROM:TO:N is a range of N values, both ends included; PATH=VALUE holds one value. Values between the
+ends are short decimals where the range has such: 0.1:0.3:5 has 0.15, not 0.15000000000000002.
+A row has the number of its point, the values of the ranges, every channel at the end of the run, and `error`, the
+reason why a point failed. Rows are in order; those completed early wait in NAME.ahead.csv beside the table, and a
+file of that name that the sweep has not made itself is refused.
 
 Examples:
   bristle sweep scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1:0.3:5 --out sweep.csv
-  bristle sweep scenes/arm_3dof.ron --set joints.yaw.damping=0:1:10 --set joints.elbow.damping=0:1:10 --shard 2/8 --out part2.csv
+  bristle sweep scenes/arm_3dof.ron --set joints.yaw.damping=0:1:10 --set joints.elbow.damping=0:1:10 \\
+    --shard 2/8 --out part2.csv
 
-Exit codes: 0 done, 1 a point failed (its row says why), 2 the input was refused. A sweep that is interrupted goes on where it was when
-it is started again."
-)]
+Exit codes: 0 done, 1 a point failed (its row says why), 2 the input was refused. An interrupted sweep continues when it
+is started again.")]
 pub struct Sweep {
     /// A scene (RON) or robot (URDF)
     scene: PathBuf,
-    /// The table (CSV); what is in it already is kept and continued
+    /// The table (CSV); its existing rows are kept, and missing ones added
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
     /// Threads; as many as there are cores by default
@@ -149,9 +149,9 @@ impl Sweep {
         Ok(Outcome::Failed)
     }
 
-    /// Names of the channels. Some are there only with some values, such as heat with damping above 0: all that the first, the last
-    /// and the middle point have between them, or else those of any point that can be run. Where none can, for one and the same
-    /// reason, or where the scene itself cannot, there is nothing to sweep.
+    /// Names of the channels. Some are there only with some values, such as heat with damping above 0: all that the
+    /// first, the last and the middle point have between them, or else those of any point that can be run. Where none
+    /// can, for one and the same reason, or where the scene itself cannot, there is nothing to sweep.
     fn channels(&self, grid: &Grid) -> Result<Vec<String>, String> {
         let last = grid.len() - 1;
         let tried = grid.len().min(MAX_TRIED);
@@ -178,12 +178,12 @@ impl Sweep {
         let Some(first) = reasons.first() else { return Err("error: the grid has no points".into()) };
         if reasons.iter().all(|reason| same(reason, first)) {
             let all = if grid.len() > 1 { "\nthe other points are refused for the same reason" } else { "" };
-            return Err(crate::run::message(first, &self.scene) + all);
+            return Err(crate::error_text::message(first, &self.scene) + all);
         }
         // each point has its own reason: the table says so, with the channels of the scene as it is
         let alone = self.settings.import(&self.scene).map_err(Error::from);
         let alone = alone.and_then(|import| Ok((self.settings.simulation(&import.scene)?, import)));
-        let (sim, import) = alone.map_err(|error| crate::run::message(&error, &self.scene))?;
+        let (sim, import) = alone.map_err(|error| crate::error_text::message(&error, &self.scene))?;
         self.say(&import);
         Ok(sim.recording().names().to_vec())
     }
@@ -247,7 +247,7 @@ impl Sweep {
     }
 }
 
-/// The last row of a run: what `bristle run` ends with, to the last bit.
+/// The last row of a run, the same as that of `bristle run` to the last bit.
 #[derive(Default)]
 struct Last(Vec<f64>);
 

@@ -1,8 +1,10 @@
-//! Names of files that stand under their name only when they are complete, and what is refused before anything is written.
+//! Names of files that stand under their name only when they are complete, and what is refused before anything is
+//! written.
 //!
-//! Everything a command writes goes to `NAME.partial.EXT` beside the target, which takes the target's name at the end: see
-//! [`bristle::atomic_file`]. A run that fails, is interrupted or killed, or a disk that is full, leaves the partial file, whose name says
-//! what it is, and whatever stood under the final name before. A file that a command reads is never one that it writes.
+//! Everything a command writes goes to `NAME.partial.EXT` beside the target, which takes the target's name at the end:
+//! see [`bristle::atomic_file`]. A run that fails, is interrupted or killed, or a disk that is full, leaves the partial
+//! file, whose name says what it is, and whatever stood under the final name before. A file that a command reads is
+//! never one that it writes.
 
 use anyhow::{Context, Result, bail, ensure};
 use bristle::atomic_file::{self, PartialFile, destination};
@@ -20,7 +22,8 @@ pub fn partial_name(path: &Path, extension: Option<&str>) -> PathBuf {
     path.with_file_name(format!("{stem}.partial{extension}"))
 }
 
-/// Refuses, before there is anything to write, a path that nothing can be written to, or that is one of the files that are read.
+/// Refuses, before there is anything to write, a path that nothing can be written to, or that is one of the files that
+/// are read.
 pub fn check(path: &Path, inputs: &[&Path]) -> Result<()> {
     if path.is_dir() {
         bail!("{}: this is a directory; name a file", path.display());

@@ -2,7 +2,7 @@
 //!
 //! | law | file | memory |
 //! |---|---|---|
-//! | [`Coulomb`], [`Stribeck`], [`Table`] | `coulomb.rs`, `stribeck.rs`, `table.rs` | a slip [`Mode`], changed at events (`transition.rs`) |
+//! | [`Coulomb`], [`Stribeck`], [`Table`] | `coulomb.rs`, `stribeck.rs`, `table.rs` | a [`Mode`] (`transition.rs`) |
 //! | [`Tanh`] | `tanh.rs` | none |
 //! | [`Dahl`], [`LuGre`], [`ElastoPlastic`] | `dahl.rs`, `lugre.rs`, `elasto_plastic.rs` | bristle deflection z |
 //! | [`LuGre2`] | `lugre2.rs` | z and w |

@@ -4,7 +4,7 @@
 //!
 //! | from | event | to |
 //! |---|---|---|
-//! | Forward | v falls to 0 | Stuck if \|holding\| ≤ limit, else the direction of holding (Backward; Forward when grazing) |
+//! | Forward | v falls to 0 | Stuck if \|holding\| ≤ limit, else that of holding (Backward; Forward when grazing) |
 //! | Backward | v rises to 0 | Stuck if \|holding\| ≤ limit, else the direction of holding |
 //! | Stuck | holding rises past +limit | Forward |
 //! | Stuck | holding falls past −limit | Backward |

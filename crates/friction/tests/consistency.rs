@@ -83,7 +83,8 @@ fn assert_derivative(name: &str, law: &Law, (v, state): (f64, State), analytic: 
     let tolerance = 1e-7 * analytic.abs().max(numeric.abs()) + error;
     assert!(
         (analytic - numeric).abs() <= tolerance,
-        "{name} of {law:?}\nat v = {v:e}, state {state:?}: analytic {analytic:e}, by differences {numeric:e} ± {error:e}"
+        "{name} of {law:?}\nat v = {v:e}, state {state:?}: analytic {analytic:e}, by differences {numeric:e} ± \
+        {error:e}"
     );
 }
 
@@ -398,14 +399,28 @@ proptest! {
 
     /// Any numbers at all, as parameters, velocity or state: an answer or NaN, never a panic.
     #[test]
-    fn nothing_panics(p in proptest::array::uniform10(any_number()), v in any_number(), s in any_number(), w in any_number(), h in any_number()) {
+    fn nothing_panics(
+        p in proptest::array::uniform10(any_number()),
+        v in any_number(),
+        s in any_number(),
+        w in any_number(),
+        h in any_number(),
+    ) {
         let lugre = LuGre {
             sigma0: p[0], sigma1: p[1], sigma2: p[2], coulomb: p[3], stiction: p[4],
             stribeck_velocity: Some(p[5]), exponent: p[6], damping_velocity: Some(p[7]),
         };
         let laws: [Law; 10] = [
             Coulomb { coulomb: p[3], stiction: p[4], viscous: p[2] }.into(),
-            Stribeck { coulomb: p[3], stiction: p[4], stribeck_velocity: Some(p[5]), exponent: p[6], viscous: p[2], peak: p[8] }.into(),
+            Stribeck {
+                coulomb: p[3],
+                stiction: p[4],
+                stribeck_velocity: Some(p[5]),
+                exponent: p[6],
+                viscous: p[2],
+                peak: p[8],
+            }
+            .into(),
             Table { points: vec![], peak: p[8] }.into(),
             Table { points: vec![(p[0], p[1])], peak: p[8] }.into(),
             Table { points: vec![(p[0], p[1]), (p[2], p[3]), (p[4], p[5])], peak: p[8] }.into(),
@@ -416,13 +431,15 @@ proptest! {
             ElastoPlastic { lugre, breakaway: p[8] }.into(),
         ];
         for law in &laws {
-            let _ = (law.validate(), law.warnings(), law.evaluate(v, [s, w]), law.steady_effort(v), law.time_constant(v));
+            let _ = (law.validate(), law.warnings(), law.evaluate(v, [s, w]));
+            let _ = (law.steady_effort(v), law.time_constant(v));
             let _ = (law.stored_energy([s, w]), law.dissipated_power(v, [s, w]), law.implicit_step(h, v, w, [s, w]));
             if let Some(law) = law.event_driven() {
                 let _ = (law.stiction_level(), law.kinetic_level(v), law.sliding(Mode::Forward, v));
             }
             for finding in law.validate() {
-                prop_assert!(finding.reason.contains(finding.parameter) || finding.parameter == "points", "{}", finding);
+                let is_named = finding.reason.contains(finding.parameter);
+                prop_assert!(is_named || finding.parameter == "points", "{}", finding);
             }
         }
     }
@@ -437,7 +454,8 @@ proptest! {
                 let at = law.evaluate(v, state);
                 let numbers = [at.effort, at.effort_v, at.rate[0], at.rate[1], at.rate_v[0], at.rate_v[1]];
                 // exponents below 1 leave rest with an infinite slope; its mean over both sides is zero
-                let fine = numbers.iter().chain(&at.effort_state).chain(at.rate_state.as_flattened()).all(|x| x.is_finite());
+                let states = at.effort_state.iter().chain(at.rate_state.as_flattened());
+                let fine = numbers.iter().chain(states).all(|x| x.is_finite());
                 prop_assert!(fine, "{:?} at {}, {:?}: {:?}", law, v, state, at);
             }
         }

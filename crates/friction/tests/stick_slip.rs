@@ -1,4 +1,5 @@
-//! A mass pulled over LuGre friction by a spring (BENCHMARKS L5), with a fixed implicit step: the use the implicit step is for.
+//! A mass pulled over LuGre friction by a spring (BENCHMARKS L5), with a fixed implicit step: the use the implicit step
+//! is for.
 
 use bristle_friction::{ElastoPlastic, FrictionLaw, LuGre};
 
@@ -59,7 +60,8 @@ fn pull(law: &dyn FrictionLaw, h: f64) -> Run {
 
 #[test]
 fn a_fixed_implicit_step_converges_to_the_stick_slip_reference() {
-    // x(20) = 1.272596412, v_max = 0.369816, spring peak 1.507988; first order: ten times the steps, a tenth of the error
+    // x(20) = 1.272596412, v_max = 0.369816, spring peak 1.507988; first order: ten times the steps, a tenth of the
+    // error
     let error = |h: f64| {
         let run = pull(&CLASSIC, h);
         ((run.x_end - 1.272596412).abs(), (run.v_max - 0.369816).abs(), (run.peak - 1.507988).abs())

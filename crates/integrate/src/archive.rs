@@ -1,29 +1,30 @@
-//! What a run remembers, as bytes: written down and read back by the same description, so that the two cannot differ.
+//! The memory of a run as bytes, written and read by one description, so that the two cannot differ.
 //!
 //! ```text
 //!     archived!(Euler { n, h, fresh, y0, … })   ─▶   every field in turn, out of it or into it
 //! ```
 //!
-//! A description names every field, or it does not compile: what is added to a stepper later is part of its memory too. Numbers
-//! are stored by their bits, eight bytes each, little end first; the length of a list comes before it, and is that of the list it is read
-//! into, except where a list grows and shrinks ([`Archive::list`]). Numbers that count something say what they fit (`fits`). Bytes
-//! that end too early, or that say what cannot be, make the archive *bad* ([`Archive::is_good`]); what was read until then is in place.
-//! Who keeps archives for longer puts a version and a checksum around them.
+//! A description names every field, or it does not compile: a field that is added to a stepper later is part of its
+//! memory too. Numbers are stored by their bits, eight bytes each, little end first; the length of a list comes before
+//! it, and is that of the list it is read into, except where a list grows and shrinks ([`Archive::list`]). Numbers that
+//! count something have a condition (`fits`). Bytes that end too early or violate a condition make the archive *bad*
+//! ([`Archive::is_good`]); values read before are in place. Archives that are stored need a version and a checksum
+//! around them.
 
-/// More than anything is counted to: counts below it can be added to without a thought.
+/// Beyond any real count: counts below it can be added without overflow.
 pub const MOST: usize = usize::MAX / 4;
 
 /// Bytes being written, or being read. See the [module](self).
 #[derive(Debug)]
 pub struct Archive<'b> {
     written: Vec<u8>,
-    /// What is left to read; `None` while writing.
+    /// Bytes left to read; `None` while writing.
     unread: Option<&'b [u8]>,
     is_bad: bool,
 }
 
 impl<'b> Archive<'b> {
-    /// Writes behind what `bytes` holds already.
+    /// Appends to `bytes`.
     pub fn writing(bytes: Vec<u8>) -> Self {
         Self { written: bytes, unread: None, is_bad: false }
     }
@@ -38,17 +39,17 @@ impl<'b> Archive<'b> {
         self.unread.is_some()
     }
 
-    /// What was read makes no sense.
+    /// Marks the archive as bad: it is inconsistent.
     pub fn refuse(&mut self) {
         self.is_bad = true;
     }
 
-    /// Whether everything made sense, and nothing is left over.
+    /// Whether everything was consistent, and nothing is left over.
     pub fn is_good(&self) -> bool {
         !self.is_bad && self.unread.is_none_or(<[u8]>::is_empty)
     }
 
-    /// What was written.
+    /// The bytes written.
     pub fn into_bytes(self) -> Vec<u8> {
         self.written
     }
@@ -67,7 +68,7 @@ impl<'b> Archive<'b> {
         *unread = rest;
     }
 
-    /// Bytes with their number before them; what is read is cut off from the archive.
+    /// Bytes with their number before them.
     pub fn bytes(&mut self, bytes: &mut Vec<u8>) {
         let mut n = bytes.len() as u64;
         self.word(&mut n);
@@ -192,7 +193,8 @@ impl<T: Archived + ?Sized> Archived for Box<T> {
     }
 }
 
-/// A struct, by all of its fields; those after `without` are settings or have nothing to remember. What was read must be so that it `fits`.
+/// A struct by all of its fields; those after `without` are settings or scratch. The values read must
+/// be so that it `fits`.
 macro_rules! archived {
     ($name:ty { $($field:ident),* $(,)? } $(without $($left_out:ident),+)? $(; fits |$it:ident| $fits:expr)?) => {
         impl $crate::archive::Archived for $name {
@@ -222,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_bit_for_bit() {
+    fn round_trip_keeps_all_bits() {
         type Thing = (Vec<(f64, usize)>, [Option<bool>; 2]);
         let thing: Thing = (vec![(-0.0, 3), (f64::NAN, 0), (5e-324, usize::MAX)], [None, Some(true)]);
         let bytes = written(thing.clone());
@@ -235,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_short_too_many_or_senseless_are_refused() {
+    fn inconsistent_bytes_are_refused() {
         let bytes = written(vec![1.0, 2.0]);
         let read = |bytes: &[u8]| {
             let (mut back, mut archive) = (vec![0.0; 2], Archive::reading(bytes));

@@ -7,16 +7,16 @@
 //!     y(θ) = y + θ (Δ + (1−θ) (hk₁ − Δ + θ (2Δ − hk₁ − hk₇ + (1−θ) h Σ dₛ kₛ))),   Δ = y₁ − y
 //! ```
 //!
-//! Order 5 with local extrapolation, six evaluations a step; the interpolant has local error O(h⁵). Stable for hλ in (−3.3, 0).
-//! The method to choose where nothing is stiff: frictionless motion, Coulomb friction with located events.
+//! Order 5 with local extrapolation, six evaluations a step; the interpolant has local error O(h⁵). Stable for hλ in
+//! (−3.3, 0). The method to choose where nothing is stiff.
 //!
-//! **Stiff?** Stages 6 and 7 are both at t + h, so |k₇ − k₆|/|Y₇ − Y₆| is a lower bound of the largest |λ| (*Solving ODEs II*, section IV.2). Where
-//! h|λ| exceeds 3.25 step after step, fifteen times without six calm ones in between, it is stability that holds the steps down, not
-//! the tolerance: [`Stepper::stiff_component`].
+//! **Stiff?** Stages 6 and 7 are both at t + h, so |k₇ − k₆|/|Y₇ − Y₆| is a lower bound of the largest |λ| (*Solving
+//! ODEs II*, section IV.2). Where h|λ| exceeds 3.25 step after step, fifteen times without six calm ones in between, it
+//! is stability that holds the steps down, not the tolerance: [`Stepper::stiff_component`].
 
 use crate::rk4::evaluate;
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 const C: [f64; 7] = [0.0, 1.0 / 5.0, 3.0 / 10.0, 4.0 / 5.0, 8.0 / 9.0, 1.0, 1.0];
 #[rustfmt::skip]
@@ -43,7 +43,8 @@ const D: [f64; 7] = [
     69997945.0 / 29380423.0,
 ];
 
-/// h|λ| beyond which a step is at the border of stability, and how many such steps make a stiff phase and how many others end it.
+/// h|λ| beyond which a step is at the border of stability, and how many such steps make a stiff phase and how many
+/// others end it.
 const BORDER: f64 = 3.25;
 const MANY: usize = 15;
 const FEW: usize = 6;
@@ -71,7 +72,8 @@ pub struct Dopri5 {
     stiff: Option<usize>,
 }
 
-crate::archive::archived!(Dopri5 { n, h, fresh, y0, y1, stage, k, r, top, at_border, calm } without stiff; fits |it| it.n <= it.y0.len() && it.at_border.max(it.calm) < crate::archive::MOST);
+crate::archive::archived!(Dopri5 { n, h, fresh, y0, y1, stage, k, r, top, at_border, calm } without stiff;
+    fits |it| it.n <= it.y0.len() && it.at_border.max(it.calm) < crate::archive::MOST);
 
 impl Dopri5 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
@@ -135,15 +137,8 @@ impl Stepper for Dopri5 {
         self.fresh = false;
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, tolerance } = step;
         let n = self.n;
         self.h = h;
         self.y0[..n].copy_from_slice(y);

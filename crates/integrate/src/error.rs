@@ -1,7 +1,7 @@
-//! What can go wrong in a run, with the last accepted state.
+//! Errors of a run, with the last accepted state.
 
-/// Why a run ended early. `t` and `state` are the last accepted time and state, from which a run may be resumed; `h` is the step
-/// that failed.
+/// The reason why a run ended early. `t` and `state` are the last accepted time and state, from which a run may be
+/// resumed; `h` is the step that failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     /// A tolerance, step, time or initial state that cannot be used.
@@ -11,18 +11,19 @@ pub enum Error {
         what: &'static str,
         /// Its value.
         value: f64,
-        /// What would be accepted.
+        /// The values accepted.
         reason: &'static str,
     },
     /// The equations have a form that the chosen stepper cannot take.
     #[error("a system with {what} needs an implicit stepper: Trapezoidal, Radau3, Radau5 or GeneralizedAlpha")]
     NeedsImplicit {
-        /// What the explicit stepper cannot take.
+        /// The property that an explicit stepper cannot treat.
         what: &'static str,
     },
     /// The matrices of the stepper are more than is allowed, or than there is memory for.
     #[error(
-        "{unknowns} unknowns: this stepper takes {:.1} GB for its matrices, and has up to {:.1} GB; an explicit stepper takes none",
+        "{unknowns} unknowns: this stepper takes {:.1} GB for its matrices, and has up to {:.1} GB; an explicit \
+        stepper takes none",
         *bytes as f64 / 1e9, *limit as f64 / 1e9
     )]
     Memory {
@@ -36,7 +37,7 @@ pub enum Error {
     /// Error control asks for steps that time cannot resolve.
     #[error(
         "step {h:e} at t = {t:?} is too small to advance time (error {error:e} times the tolerance): try another \
-         tolerance or stepper, and look for a jump in the equations there"
+         tolerance or stepper, and check the equations there for a jump"
     )]
     StepTooSmall {
         /// Last accepted time.
@@ -73,7 +74,7 @@ pub enum Error {
         state: Vec<f64>,
     },
     /// A derivative, residual or state is not finite, with no smaller step to try.
-    #[error("numbers run out after t = {t:?} with step {h:e}: a derivative, residual or state is not finite")]
+    #[error("a derivative, residual or state is not finite after t = {t:?} with step {h:e}")]
     NonFinite {
         /// Last accepted time.
         t: f64,
@@ -98,7 +99,8 @@ pub enum Error {
     },
     /// Events follow one another faster than the budget: Zeno behaviour or chatter.
     #[error(
-        "events follow one another without end at t = {t:?}: more than {burst} at once, and more than {rate} per step of the time so far"
+        "events follow one another without end at t = {t:?}: more than {burst} at once, and more than {rate} per step \
+        of the time so far"
     )]
     EventBudget {
         /// Time of the event.
@@ -128,7 +130,7 @@ pub enum Error {
     },
 }
 
-/// What to try where steps are given.
+/// Advice where steps are prescribed.
 fn advice(is_controlled: bool) -> &'static str {
     if is_controlled { "" } else { ": try a smaller step, or let an error estimate choose it" }
 }

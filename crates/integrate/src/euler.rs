@@ -9,7 +9,7 @@
 use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::rk4::evaluate;
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// Explicit Euler. See the [module](self).
 #[derive(Clone, Debug)]
@@ -38,15 +38,8 @@ impl Stepper for Euler {
         self.fresh = false;
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        _tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.chord.n();
         self.chord.begin(t, h, y);
         if !self.fresh {

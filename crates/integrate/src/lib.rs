@@ -1,16 +1,17 @@
 //! Steppers, step control and event location for ordinary and differential-algebraic equations.
 //!
-//! Everything that advances a state in time, knowing nothing of links or friction:
+//! Methods that advance a state in time, for any system of equations:
 //!
-//! - [`system`]: what is asked of the equations;
-//! - [`stepper`]: what a method offers, and one file per method;
-//! - [`control`]: how large the next step is;
+//! - [`system`]: the interface of the equations;
+//! - [`stepper`]: the interface of a method, with one file per method;
+//! - [`control`]: how large the next step is; [`step_rules`]: bounds that a system adds;
 //! - [`events`]: where on an interpolant a function changes sign;
 //! - [`driver`]: the loop that puts them together;
-//! - [`archive`]: what a run remembers, as bytes;
+//! - [`archive`]: the memory of a run as bytes;
 //! - [`guide`]: which stepper to choose, with measured costs.
 //!
-//! A system is its right-hand side; everything else has a default. A ball dropped from 1 m, until it hits the ground:
+//! A system has a dimension and a right-hand side; everything else has a default. A ball dropped from 1 m, until it
+//! hits the ground:
 //!
 //! ```
 //! use bristle_integrate::{Control, Driver, Error, FiredEvent, Method, Options, Outcome, Restart, System, EvalError};
@@ -32,7 +33,13 @@
 //!         g[0] = y[0];
 //!         Ok(())
 //!     }
-//!     fn switch(&mut self, _t: f64, _y: &mut [f64], _quad: &mut [f64], _fired: &[FiredEvent]) -> Result<Restart, EvalError> {
+//!     fn switch(
+//!         &mut self,
+//!         _t: f64,
+//!         _y: &mut [f64],
+//!         _quad: &mut [f64],
+//!         _fired: &[FiredEvent],
+//!     ) -> Result<Restart, EvalError> {
 //!         Ok(Restart::terminate(2))
 //!     }
 //! }
@@ -48,7 +55,7 @@
 
 #![warn(missing_docs)]
 #![allow(clippy::needless_range_loop, reason = "formulas over several vectors are read by index")]
-// Asserts are for our own mistakes; whatever comes from outside is an error.
+// Asserts are for our own mistakes; invalid input is an error.
 #![deny(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -61,15 +68,18 @@
 pub mod archive;
 mod clock;
 pub mod control;
+mod coupled_stages;
 pub mod driver;
 pub mod error;
 pub mod events;
+mod hermite;
 mod linear_interpolant;
 pub mod guide {
     #![doc = include_str!("../docs/which_stepper.md")]
 }
 pub mod linear;
 pub mod stats;
+pub mod step_rules;
 pub mod stepper;
 pub mod system;
 
@@ -103,7 +113,8 @@ pub use radau3::Radau3;
 pub use radau5::Radau5;
 pub use rk4::Rk4;
 pub use stats::Stats;
-pub use stepper::{Attempt, Failure, Stepper, Tolerance};
-pub use system::{Direction, EvalError, FiredEvent, Form, Restart, Slip, Sparsity, System};
+pub use step_rules::StepRules;
+pub use stepper::{Attempt, Failure, Step, Stepper, Tolerance};
+pub use system::{Direction, EvalError, FiredEvent, Form, Restart, Sparsity, System};
 pub use system_step::SystemStep;
 pub use trapezoidal::Trapezoidal;

@@ -4,16 +4,19 @@
 //!     P A = L U,     A x = b   ⇔   L U x = P b
 //! ```
 //!
-//! Right-looking elimination by rows (Golub & Van Loan, *Matrix Computations*, algorithm 3.4.1); storage is row-major and
-//! packed at the *active* dimension `n`, which may shrink and grow below the capacity given at construction. Nothing
-//! allocates after construction. Rows are exchanged in memory, L keeps its unit diagonal implicit, and the diagonal of U is
-//! stored as its reciprocal, so that a solve divides nowhere.
+//! Right-looking elimination by rows (Golub & Van Loan, *Matrix Computations*, algorithm 3.4.1); storage is row-major
+//! and packed at the *active* dimension `n`, which may shrink and grow below the capacity given at construction.
+//! Nothing allocates after construction. Rows are exchanged in memory, L keeps its unit diagonal implicit, and the
+//! diagonal of U is stored as its reciprocal, so that a solve divides nowhere.
 //!
-//! Made for n = 2 … 30: there is no blocking. The kernels are compiled once per dimension up to eight, where loop control would cost
-//! more than arithmetic.
+//! Made for n = 2 … 30: there is no blocking. The kernels are compiled once per dimension up to eight, where loop
+//! control would cost more than arithmetic.
+
+mod scalar;
 
 use crate::archive::{Archive, Archived};
-use std::ops::{Add, Index, IndexMut, Mul, Neg, Sub};
+pub use scalar::{Complex, Scalar};
+use std::ops::{Index, IndexMut};
 
 /// A matrix without a usable pivot: in this column everything that is left is zero (or not a number).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +26,8 @@ pub struct Singular {
     pub column: usize,
 }
 
-/// Matrices up to this dimension, 2 MB, have their room from the beginning, so that a step allocates nothing; larger ones when they are needed.
+/// Matrices up to this dimension, 2 MB, have their room from the beginning, so that a step allocates nothing; larger
+/// ones when they are needed.
 const MAX_EAGER: usize = 512;
 
 /// There is no memory for a matrix.
@@ -302,263 +306,5 @@ fn solve_rows<T: Scalar>(a: &[T], pivot: &[usize], b: &mut [T], n: usize) {
     }
 }
 
-/// What elimination needs of a number; `f64` and [`Complex`] have it.
-pub trait Scalar: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> {
-    /// Zero.
-    const ZERO: Self;
-    /// A size to choose pivots by: |x|, for a complex number |re| + |im|.
-    fn magnitude(self) -> f64;
-    /// 1/x.
-    fn reciprocal(self) -> Self;
-}
-
-impl Scalar for f64 {
-    const ZERO: f64 = 0.0;
-
-    #[inline(always)]
-    fn magnitude(self) -> f64 {
-        self.abs()
-    }
-
-    #[inline(always)]
-    fn reciprocal(self) -> f64 {
-        1.0 / self
-    }
-}
-
-/// A complex number, as far as Newton matrices of Radau methods need one.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Complex {
-    /// Real part.
-    pub re: f64,
-    /// Imaginary part.
-    pub im: f64,
-}
-
-crate::archive::archived!(Complex { re, im });
-
-impl Complex {
-    /// `re + i im`.
-    pub const fn new(re: f64, im: f64) -> Self {
-        Complex { re, im }
-    }
-}
-
-impl Scalar for Complex {
-    const ZERO: Complex = Complex::new(0.0, 0.0);
-
-    #[inline(always)]
-    fn magnitude(self) -> f64 {
-        self.re.abs() + self.im.abs()
-    }
-
-    // 1/x = x̄/|x|², with x scaled to unit magnitude first so that |x|² cannot overflow.
-    #[inline(always)]
-    fn reciprocal(self) -> Complex {
-        let scale = 1.0 / self.magnitude();
-        let (re, im) = (self.re * scale, self.im * scale);
-        let factor = scale / (re * re + im * im);
-        Complex::new(re * factor, -im * factor)
-    }
-}
-
-impl Add for Complex {
-    type Output = Complex;
-
-    #[inline(always)]
-    fn add(self, other: Complex) -> Complex {
-        Complex::new(self.re + other.re, self.im + other.im)
-    }
-}
-
-impl Sub for Complex {
-    type Output = Complex;
-
-    #[inline(always)]
-    fn sub(self, other: Complex) -> Complex {
-        Complex::new(self.re - other.re, self.im - other.im)
-    }
-}
-
-impl Mul for Complex {
-    type Output = Complex;
-
-    #[inline(always)]
-    fn mul(self, other: Complex) -> Complex {
-        Complex::new(self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re)
-    }
-}
-
-impl Mul<f64> for Complex {
-    type Output = Complex;
-
-    #[inline(always)]
-    fn mul(self, factor: f64) -> Complex {
-        Complex::new(self.re * factor, self.im * factor)
-    }
-}
-
-impl Neg for Complex {
-    type Output = Complex;
-
-    #[inline(always)]
-    fn neg(self) -> Complex {
-        Complex::new(-self.re, -self.im)
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Marsaglia's xorshift64, scaled to −1 … 1.
-    struct Random(u64);
-
-    impl Random {
-        fn real(&mut self) -> f64 {
-            self.0 ^= self.0 << 13;
-            self.0 ^= self.0 >> 7;
-            self.0 ^= self.0 << 17;
-            (self.0 >> 11) as f64 / (1u64 << 52) as f64 - 1.0
-        }
-
-        fn complex(&mut self) -> Complex {
-            Complex::new(self.real(), self.real())
-        }
-    }
-
-    /// Backward error max |A x − b| / (n max|A| max|x|): a few ulps for partial pivoting, whatever the condition.
-    fn backward_error<T: Scalar>(a: &Matrix<T>, x: &[T], b: &[T]) -> f64 {
-        let size = |values: &[T]| values.iter().map(|v| v.magnitude()).fold(0.0, f64::max);
-        let mut worst: f64 = 0.0;
-        for (i, &b_i) in b.iter().enumerate() {
-            let sum = a.row(i).iter().zip(x).fold(T::ZERO, |sum, (&a, &x)| sum + a * x);
-            worst = worst.max((sum - b_i).magnitude());
-        }
-        worst / (a.n() as f64 * size(a.as_slice()) * size(x))
-    }
-
-    fn solves_random_systems<T: Scalar>(mut entry: impl FnMut() -> T) {
-        // one workspace through all dimensions, up and down: the active dimension may change at any time
-        let mut lu = Lu::new(30);
-        for trial in 0..600 {
-            let n = 1 + (trial * 7) % 30;
-            let mut a = Matrix::new(n);
-            a.as_mut_slice().iter_mut().for_each(|a_ij| *a_ij = entry());
-            let b: Vec<T> = (0..n).map(|_| entry()).collect();
-            lu.matrix_mut(n).as_mut_slice().copy_from_slice(a.as_slice());
-            lu.factor().unwrap();
-            let mut x = b.clone();
-            lu.solve(&mut x);
-            let error = backward_error(&a, &x, &b);
-            // growth of partial pivoting on random matrices stays below n^(2/3)
-            assert!(error < 20.0 * f64::EPSILON, "n = {n}: {error:e}");
-        }
-    }
-
-    #[test]
-    fn residuals_of_real_systems_are_round_off() {
-        let mut random = Random(1);
-        solves_random_systems(|| random.real());
-    }
-
-    #[test]
-    fn residuals_of_complex_systems_are_round_off() {
-        let mut random = Random(2);
-        solves_random_systems(|| random.complex());
-    }
-
-    #[test]
-    fn known_solution_of_a_system_that_needs_pivoting() {
-        let mut lu = Lu::new(3);
-        #[rustfmt::skip]
-        lu.matrix_mut(3).as_mut_slice().copy_from_slice(&[
-            0.0,  2.0, 1.0,
-            1.0, -2.0, 0.0,
-            4.0,  1.0, 1.0,
-        ]);
-        lu.factor().unwrap();
-        let mut b = [7.0, -3.0, 9.0]; // x = (1, 2, 3)
-        lu.solve(&mut b);
-        for (x, exact) in b.iter().zip([1.0, 2.0, 3.0]) {
-            assert!((x - exact).abs() < 1e-14);
-        }
-    }
-
-    #[test]
-    fn a_complex_system_equals_its_real_double() {
-        // (A + iB)(x + iy) = c + id   ⇔   [A −B; B A] (x, y) = (c, d)
-        let mut random = Random(3);
-        let n = 6;
-        let mut complex = ComplexLu::new(n);
-        let mut real = Lu::new(2 * n);
-        let (single, double) = (complex.matrix_mut(n), real.matrix_mut(2 * n));
-        for i in 0..n {
-            for j in 0..n {
-                let a = random.complex();
-                single[(i, j)] = a;
-                double[(i, j)] = a.re;
-                double[(i, n + j)] = -a.im;
-                double[(n + i, j)] = a.im;
-                double[(n + i, n + j)] = a.re;
-            }
-        }
-        complex.factor().unwrap();
-        real.factor().unwrap();
-        let mut x: Vec<Complex> = (0..n).map(|_| random.complex()).collect();
-        let mut xy: Vec<f64> = x.iter().map(|x| x.re).chain(x.iter().map(|x| x.im)).collect();
-        complex.solve(&mut x);
-        real.solve(&mut xy);
-        for i in 0..n {
-            assert!((x[i] - Complex::new(xy[i], xy[n + i])).magnitude() < 1e-12);
-        }
-    }
-
-    #[test]
-    fn exactly_singular_matrices_name_their_column() {
-        let mut lu = Lu::new(9);
-        lu.matrix_mut(9).clear();
-        assert_eq!(lu.factor(), Err(Singular { column: 0 }));
-
-        // the third row is the sum of the others, in integers: exact elimination leaves a zero pivot
-        #[rustfmt::skip]
-        lu.matrix_mut(3).as_mut_slice().copy_from_slice(&[
-            1.0, 2.0, 4.0,
-            2.0, 4.0, 2.0,
-            3.0, 6.0, 6.0,
-        ]);
-        assert_eq!(lu.factor(), Err(Singular { column: 1 }));
-
-        let mut complex = ComplexLu::new(2);
-        let i = Complex::new(0.0, 1.0);
-        let one = Complex::new(1.0, 0.0);
-        complex.matrix_mut(2).as_mut_slice().copy_from_slice(&[one, i, i, -one]);
-        assert_eq!(complex.factor(), Err(Singular { column: 1 }));
-    }
-
-    #[test]
-    fn not_a_number_is_not_a_pivot() {
-        let mut lu = Lu::new(2);
-        lu.matrix_mut(2).as_mut_slice().copy_from_slice(&[1.0, 0.0, f64::NAN, 1.0]);
-        assert!(lu.factor().is_err());
-        lu.matrix_mut(2).as_mut_slice().copy_from_slice(&[f64::NAN, 0.0, 0.0, 1.0]);
-        assert_eq!(lu.factor(), Err(Singular { column: 0 }));
-    }
-
-    #[test]
-    fn tiny_and_huge_entries_are_not_singular() {
-        let mut lu = Lu::new(2);
-        lu.matrix_mut(2).as_mut_slice().copy_from_slice(&[1e-200, 0.0, 0.0, 1e200]);
-        lu.factor().unwrap();
-        let mut b = [1e-200, 1e200];
-        lu.solve(&mut b);
-        assert!((b[0] - 1.0).abs() < 1e-15 && (b[1] - 1.0).abs() < 1e-15);
-
-        let mut complex = ComplexLu::new(1);
-        complex.matrix_mut(1)[(0, 0)] = Complex::new(1e200, 1e200);
-        complex.factor().unwrap();
-        let mut b = [Complex::new(1e200, 1e200)];
-        complex.solve(&mut b);
-        assert!((b[0] - Complex::new(1.0, 0.0)).magnitude() < 1e-15);
-    }
-}
+mod tests;

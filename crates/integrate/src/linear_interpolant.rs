@@ -1,4 +1,4 @@
-//! A step as a straight line: what the methods of order one remember of it.
+//! A step as a straight line, for the methods of order one.
 //!
 //! ```text
 //!     y(t + θh) = y₀ + θ (y₁ − y₀),     Q(t + θh) = Q₀ + θ ΔQ
@@ -97,17 +97,7 @@ macro_rules! order_one {
             None
         }
 
-        fn y_new(&self) -> &[f64] {
-            self.chord.end()
-        }
-
-        fn interpolate(&self, theta: f64, y: &mut [f64]) {
-            self.chord.interpolate(theta, y);
-        }
-
-        fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
-            self.chord.interpolate_quadratures(theta, quad);
-        }
+        crate::hermite::interpolated_by!(chord);
     };
 }
 pub(crate) use order_one;

@@ -5,15 +5,15 @@
 //!     y₁ = y + Δ
 //! ```
 //!
-//! Order 1 and L-stable for linear equations: one Jacobian, one factorisation and one solution a step, always. What it makes of equations whose Jacobian
-//! changes within a step, such as those of a bristle that begins to slide, is another matter: nothing is iterated and nothing noticed.
-//! Linear interpolant. For comparison only.
+//! Order 1, and L-stable for linear equations, with one Jacobian, one factorisation and one solution in every step.
+//! Where the Jacobian changes within a step the error is unbounded, since nothing is iterated or estimated. Linear
+//! interpolant. For comparison only.
 
-use crate::linear::{Lu, Shortage};
+use crate::linear::Lu;
 use crate::linear_interpolant::{LinearInterpolant, order_one};
-use crate::newton::Linearised;
+use crate::newton::{Linearised, matrices};
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// One Newton step of backward Euler. See the [module](self).
 #[derive(Clone, Debug)]
@@ -21,12 +21,12 @@ pub struct LinearlyImplicitEuler {
     chord: LinearInterpolant,
     /// f, then Δ, then the slope.
     f: Vec<f64>,
-    is_set_up: bool,
     linear: Linearised,
     lu: Lu,
 }
 
-crate::archive::archived!(LinearlyImplicitEuler { chord, f, is_set_up, linear, lu }; fits |it| !it.is_set_up || it.linear.is_for(it.chord.n()));
+crate::archive::archived!(LinearlyImplicitEuler { chord, f, linear, lu };
+    fits |it| it.linear.fits(it.chord.n()));
 
 impl LinearlyImplicitEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
@@ -34,7 +34,6 @@ impl LinearlyImplicitEuler {
         LinearlyImplicitEuler {
             chord: LinearInterpolant::new(n_max, n_quad),
             f: vec![0.0; n_max],
-            is_set_up: false,
             linear: Linearised::new(n_max),
             lu: Lu::new(n_max),
         }
@@ -43,35 +42,17 @@ impl LinearlyImplicitEuler {
 
 impl Stepper for LinearlyImplicitEuler {
     order_one!();
-
-    fn matrix_bytes(&self) -> u64 {
-        [self.linear.bytes(), self.lu.bytes()].into_iter().fold(0, u64::saturating_add)
-    }
-
-    fn reserve(&mut self) -> Result<(), Shortage> {
-        self.linear.reserve()?;
-        self.lu.reserve()
-    }
+    matrices!(linear, lu);
 
     fn restart(&mut self, n: usize) {
         self.chord.restart(n);
-        self.is_set_up = false;
+        self.linear.restart();
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        _tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.chord.n();
-        if !self.is_set_up {
-            self.linear.restart(system, n);
-            self.is_set_up = true;
-        }
+        self.linear.set_up(system, n);
         self.chord.begin(t, h, y);
         stats.n_rhs += 1;
         system.rhs(t + h, y, &mut self.f[..n])?;

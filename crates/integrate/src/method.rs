@@ -3,20 +3,20 @@
 use crate::control::Rule;
 use crate::{
     Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, LinearlyImplicitEuler, MixedEuler, Radau3, Radau5, Rk4, Stats,
-    Stepper, System, SystemStep, Tolerance, Trapezoidal,
+    Step, Stepper, System, SystemStep, Trapezoidal,
 };
 
-/// Which stepper.
+/// The choice of a stepper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub enum Method {
-    /// Classical Runge–Kutta, order 4, fixed or rule-driven steps.
+    /// Classical Runge–Kutta, order 4, prescribed steps.
     Rk4,
     /// Dormand–Prince, order 5(4), dense output.
     Dopri5,
-    /// Trapezoidal rule, fixed or rule-driven steps.
+    /// Trapezoidal rule, prescribed steps.
     Trapezoidal,
-    /// Radau IIA with two stages, order 3, fixed or rule-driven steps.
+    /// Radau IIA with two stages, order 3, prescribed steps.
     Radau3,
     /// Radau IIA with three stages, order 5, dense output.
     Radau5,
@@ -26,13 +26,13 @@ pub enum Method {
         #[cfg_attr(feature = "serde", serde(default = "spectral_radius"))]
         spectral_radius: f64,
     },
-    /// The system's own fixed step, [`System::system_step`].
+    /// The one-step map of the system itself, [`System::system_step`]; prescribed steps.
     RealTime,
-    /// Explicit Euler, fixed or rule-driven steps, for comparison.
+    /// Explicit Euler, prescribed steps, for comparison.
     Euler,
-    /// Bristles implicit, the rest explicit; fixed or rule-driven steps, for comparison.
+    /// Mixed Euler: [`System::implicit_part`] implicit, the rest explicit; prescribed steps, for comparison.
     MixedEuler,
-    /// One Newton step of backward Euler, fixed or rule-driven steps, for comparison.
+    /// One Newton step of backward Euler, prescribed steps, for comparison.
     LinearlyImplicitEuler,
 }
 
@@ -158,20 +158,16 @@ impl Stepper for AnyStepper {
         whichever!(self, stepper => stepper.restart(n))
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
-        whichever!(self, stepper => stepper.step(system, t, h, y, tolerance, stats))
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        whichever!(self, stepper => stepper.step(system, step, stats))
     }
 
     fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
         whichever!(self, stepper => stepper.finish(system, stats))
+    }
+
+    fn has_dense_output(&self) -> bool {
+        whichever!(self, stepper => stepper.has_dense_output())
     }
 
     fn stiff_component(&self) -> Option<usize> {

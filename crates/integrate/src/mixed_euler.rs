@@ -1,5 +1,5 @@
-//! Mixed Euler: bristles implicit, the rest explicit (the mixed-mode integration of Dymola, Elmqvist et al. 1995, as used for LuGre
-//! friction by Aberger & Otter 2002).
+//! Mixed Euler: some unknowns implicit, the others explicit (the mixed-mode integration of Dymola, Elmqvist et al.
+//! 1995; Aberger & Otter 2002).
 //!
 //! With y = (x, z), z the [`System::implicit_part`],
 //!
@@ -8,27 +8,27 @@
 //!     z₁ = z + h f_z(t₁, x₁, z₁)          Newton in z alone, x₁ known
 //! ```
 //!
-//! Order 1; stable however stiff z is by itself, but not where stiffness comes from x and z together. Linear interpolant. For
-//! comparison only.
+//! Order 1; stable however stiff z is by itself, but not where stiffness comes from x and z together. Linear
+//! interpolant. For comparison only.
 
-use crate::linear::{Lu, Shortage};
+use crate::linear::Lu;
 use crate::linear_interpolant::{LinearInterpolant, order_one};
-use crate::newton::{Iteration, Linearised};
+use crate::newton::{Iteration, Linearised, matrices};
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
-/// Bristles implicit, the rest explicit. See the [module](self).
+/// Explicit for x, implicit for z. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct MixedEuler {
     chord: LinearInterpolant,
     f: Vec<f64>,
     correction: Vec<f64>,
-    is_set_up: bool,
     linear: Linearised,
     lu: Lu,
 }
 
-crate::archive::archived!(MixedEuler { chord, f, correction, is_set_up, linear, lu }; fits |it| !it.is_set_up || it.linear.is_for(it.chord.n()));
+crate::archive::archived!(MixedEuler { chord, f, correction, linear, lu };
+    fits |it| it.linear.fits(it.chord.n()));
 
 impl MixedEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
@@ -37,7 +37,6 @@ impl MixedEuler {
             chord: LinearInterpolant::new(n_max, n_quad),
             f: vec![0.0; n_max],
             correction: vec![0.0; n_max],
-            is_set_up: false,
             linear: Linearised::new(n_max),
             lu: Lu::new(n_max),
         }
@@ -46,41 +45,23 @@ impl MixedEuler {
 
 impl Stepper for MixedEuler {
     order_one!();
-
-    fn matrix_bytes(&self) -> u64 {
-        [self.linear.bytes(), self.lu.bytes()].into_iter().fold(0, u64::saturating_add)
-    }
-
-    fn reserve(&mut self) -> Result<(), Shortage> {
-        self.linear.reserve()?;
-        self.lu.reserve()
-    }
+    matrices!(linear, lu);
 
     fn restart(&mut self, n: usize) {
         self.chord.restart(n);
-        self.is_set_up = false;
+        self.linear.restart();
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, tolerance } = step;
         let n = self.chord.n();
-        if !self.is_set_up {
-            self.linear.restart(system, n);
-            self.is_set_up = true;
-        }
+        self.linear.set_up(system, n);
         self.chord.begin(t, h, y);
         let y1 = &mut self.chord.y1;
         let part = system.implicit_part();
         let (start, m) = (part.start.min(n), part.end.min(n).saturating_sub(part.start.min(n)));
 
-        // explicit for x, z held
+        // explicit for x, with z fixed
         stats.n_rhs += 1;
         system.rhs(t, y, &mut self.f[..n])?;
         for i in 0..n {
@@ -93,7 +74,7 @@ impl Stepper for MixedEuler {
         let mut iteration = Iteration::default();
         let mut is_done = m == 0;
         while !is_done {
-            if iteration.is_first() || iteration.is_slow() {
+            if iteration.n() == 0 || iteration.is_slow() {
                 self.linear.update(system, t + h, &y1[..n], &self.f[..n], stats)?;
                 stats.n_factor += 1;
                 let matrix = self.lu.matrix_mut(m);

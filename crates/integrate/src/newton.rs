@@ -1,4 +1,4 @@
-//! What the implicit steppers share: the defect, its Jacobian and the Newton matrix.
+//! The defect of an implicit stage, its Jacobian and the Newton matrix, for all implicit steppers.
 //!
 //! Every stage of an implicit method solves R(t, Y, Ẏ) = 0 for Y with Ẏ affine in Y, where the defect is
 //!
@@ -8,16 +8,16 @@
 //!     R = −F(t, Y, Ẏ)         Form::Residual          J = −∂F/∂y,   M = ∂F/∂y'
 //! ```
 //!
-//! and a Newton correction solves (c M − J) Δ = R with a real or complex c ~ 1/h. With y = (q, v, z) and q̇ = v the first rows are
-//! c Δq − Δv = R_q; eliminating Δq = (Δv + R_q)/c leaves
+//! and a Newton correction solves (c M − J) Δ = R with a real or complex c ~ 1/h. With y = (q, v, z) and q̇ = v the
+//! first rows are c Δq − Δv = R_q; eliminating Δq = (Δv + R_q)/c leaves
 //!
 //! ```text
 //!     | (c M − J)_vv − J_vq/c    (c M − J)_vz |  | Δv |     | R_v + J_vq R_q/c |
 //!     | (c M − J)_zv − J_zq/c    (c M − J)_zz |  | Δz |  =  | R_z + J_zq R_q/c |
 //! ```
 //!
-//! Finite differences use the increment √(ε max(10⁻⁵, |yⱼ|)) of Hairer's codes, one evaluation per group of columns that share no row
-//! (Curtis, Powell & Reid 1974).
+//! Finite differences use the increment √(ε max(10⁻⁵, |yⱼ|)) of Hairer's codes, one evaluation per group of columns
+//! that share no row (Curtis, Powell & Reid 1974).
 
 use crate::linear::{Complex, Lu, Matrix, Scalar, Shortage, Singular};
 use crate::stepper::check_finite;
@@ -33,6 +33,8 @@ pub(crate) struct Linearised {
     /// n₂: leading pairs (q, v) with q̇ = v.
     n2: usize,
     form: Form,
+    /// Dimension, form and column groups are those of the system.
+    is_set_up: bool,
     /// J.
     pub jac: Matrix,
     /// M; meaningless in the explicit form.
@@ -48,7 +50,9 @@ pub(crate) struct Linearised {
     defect: Vec<f64>,
 }
 
-crate::archive::archived!(Linearised { n, n2, form, jac, mass, group, n_groups, shifted, base, moved, delta, defect }; fits |it| {
+crate::archive::archived!(Linearised {
+    n, n2, form, is_set_up, jac, mass, group, n_groups, shifted, base, moved, delta, defect
+}; fits |it| {
     let n_max = it.moved.len();
     it.n <= n_max && it.n2 <= it.n / 2 && it.n_groups <= n_max && it.group.iter().all(|&group| group <= n_max)
 });
@@ -59,9 +63,19 @@ impl Linearised {
         self.n.saturating_sub(self.n2)
     }
 
-    /// Whether it was made for `n` unknowns.
-    pub fn is_for(&self, n: usize) -> bool {
-        self.n == n && self.jac.n() == n && self.mass.n() == n
+    /// n₂ of the system.
+    pub fn second_order(&self) -> usize {
+        self.n2
+    }
+
+    /// Whether it is set up.
+    pub fn is_set_up(&self) -> bool {
+        self.is_set_up
+    }
+
+    /// Whether it may be that of `n` unknowns: after reading an archive.
+    pub fn fits(&self, n: usize) -> bool {
+        !self.is_set_up || self.n == n && self.jac.n() == n && self.mass.n() == n
     }
 
     pub fn new(n_max: usize) -> Self {
@@ -70,6 +84,7 @@ impl Linearised {
             n: n_max,
             n2: 0,
             form: Form::Explicit,
+            is_set_up: false,
             jac: Matrix::on_demand(n_max),
             mass: Matrix::on_demand(n_max),
             group: vec![0; n_max],
@@ -93,8 +108,16 @@ impl Linearised {
         self.mass.reserve()
     }
 
-    /// Prepares for a dimension and form: M of the mass form, groups of columns.
-    pub fn restart<S: System>(&mut self, system: &mut S, n: usize) {
+    /// The system has changed: it is set up anew before the next step.
+    pub fn restart(&mut self) {
+        self.is_set_up = false;
+    }
+
+    /// Prepares for the dimension and form of a system, where that is due: M of the mass form, groups of columns.
+    pub fn set_up<S: System>(&mut self, system: &mut S, n: usize) {
+        if std::mem::replace(&mut self.is_set_up, true) {
+            return;
+        }
         self.n = n;
         self.form = system.form();
         self.n2 = system.second_order().min(n / 2);
@@ -289,8 +312,9 @@ impl Linearised {
         q.iter_mut().zip(rest.iter()).for_each(|(q, &v)| *q = *q + v * inverse);
     }
 
-    /// y' that satisfies the equations at (t, y): f itself, M⁻¹f, or the root of F(t, y, ·) by Newton from zero. An equation without rates
-    /// is a constraint and an unknown without rate its multiplier; that rate is set to zero. Voids J in the residual form.
+    /// y' that satisfies the equations at (t, y): f itself, M⁻¹f, or the root of F(t, y, ·) by Newton from zero. An
+    /// equation without rates is a constraint and an unknown without rate its multiplier; that rate is set to zero.
+    /// Voids J in the residual form.
     pub fn initial_rates<S: System>(
         &mut self,
         system: &mut S,
@@ -376,6 +400,21 @@ impl Linearised {
     }
 }
 
+/// The part of [`Stepper`](crate::Stepper) about its matrices, in these fields.
+macro_rules! matrices {
+    ($($field:ident),+) => {
+        fn matrix_bytes(&self) -> u64 {
+            [$(self.$field.bytes()),+].into_iter().fold(0, u64::saturating_add)
+        }
+
+        fn reserve(&mut self) -> Result<(), $crate::linear::Shortage> {
+            $(self.$field.reserve()?;)+
+            Ok(())
+        }
+    };
+}
+pub(crate) use matrices;
+
 /// A matrix with an entry that is not finite cannot be used; the column is reported.
 fn check_rows(matrix: &Matrix) -> Result<(), Failure> {
     (0..matrix.n()).try_for_each(|i| check_finite(matrix.row(i)))
@@ -413,11 +452,12 @@ pub(crate) struct Iteration {
 impl Iteration {
     /// Corrections below this fraction of the tolerance are convergence.
     const KAPPA: f64 = 1e-2;
-    /// Enough for a kink to be crossed by damping-free Newton; beyond it the step is hopeless.
+    /// Enough for undamped Newton to cross a kink.
     const MAX: usize = 30;
 
-    pub fn is_first(&self) -> bool {
-        self.n == 0
+    /// Iterations so far.
+    pub fn n(&self) -> usize {
+        self.n
     }
 
     /// Takes the norm of a correction; is the iteration at its end?

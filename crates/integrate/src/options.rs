@@ -1,4 +1,4 @@
-//! Settings of a run, and what is refused before it starts.
+//! Settings of a run, and their validation.
 
 use crate::control::{ATOL, Control, is_valid_atol};
 use crate::method::AnyStepper;
@@ -11,7 +11,8 @@ pub struct Options {
     pub method: Method,
     /// How large the steps are.
     pub control: Control,
-    /// Absolute tolerance of each unknown under error control, instead of those that the system derives from the control's.
+    /// Absolute tolerance of each unknown under error control, instead of those that the system derives from the
+    /// control's.
     pub atol: Option<Vec<f64>>,
     /// First step under error control; estimated if `None`.
     pub first_step: Option<f64>,
@@ -23,7 +24,7 @@ pub struct Options {
     pub newton_rtol: f64,
     /// Absolute tolerance of Newton's iteration where the steps are not error-controlled.
     pub newton_atol: f64,
-    /// Points per step at which event functions are looked at, the end included.
+    /// Points per step at which event functions are evaluated, the end included.
     pub event_samples: usize,
     /// Instants with events in every step that are allowed in as long a time as the run has lasted so far; events with
     /// steps between them cost nothing.
@@ -66,36 +67,14 @@ pub(crate) fn check_state<S: System>(system: &S, t: f64, y: &[f64]) -> Result<()
     }
 }
 
-/// A parameter of [`Control`] by its name alone.
-fn parameter_name(parameter: &str) -> &'static str {
-    const NAMES: [&str; 13] = [
-        "rtol",
-        "atol",
-        "step",
-        "min",
-        "max",
-        "v_min",
-        "t_s",
-        "alpha",
-        "inside",
-        "outside",
-        "range",
-        "fraction",
-        "threshold",
-    ];
-    NAMES.into_iter().find(|name| parameter.starts_with(name)).unwrap_or("control")
-}
-
-/// Refuses what a run could not be started with.
+/// Refuses settings with which a run cannot start.
 pub(crate) fn check_options<S: System>(system: &S, t: f64, y: &[f64], options: &Options) -> Result<(), Error> {
     let refuse = |what, value, reason| Err(Error::Input { what, value, reason });
     check_state(system, t, y)?;
     if let Method::GeneralizedAlpha { spectral_radius } = options.method {
         GeneralizedAlpha::check(spectral_radius)?;
     }
-    if let Err(invalid) = options.control.validate() {
-        return refuse(parameter_name(&invalid.parameter), invalid.value, invalid.range);
-    }
+    options.control.validate()?;
     if let Some((rtol, _)) = options.control.tolerances() {
         if AnyStepper::new(options.method, 0, 0, false).error_exponent().is_none() {
             return refuse(

@@ -1,8 +1,9 @@
-//! Where a run's results go: a [`Sink`] is shown samples, steps and events as they happen.
+//! Output: a [`Sink`] receives samples, steps and events as they happen.
 
 use crate::{FiredEvent, System};
 
-/// Receives output. Every method may use the system, which still has the modes of the step it shows.
+/// Receives output, a few calls in each step. Every method may use the system, which still has the discrete state of
+/// that step.
 pub trait Sink<S: System> {
     /// The next time at which a sample is wanted; must grow with every call of `sample`.
     fn next_sample(&self) -> f64 {

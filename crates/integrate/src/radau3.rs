@@ -5,27 +5,26 @@
 //!         | 3/4    1/4  |            | −9/2   5/2 |
 //! ```
 //!
-//! With λ = 2 + i√2 an eigenvalue of A⁻¹ and l = (1, (3/2 − λ)/(9/2)) its left eigenvector, the two real stage increments z₁, z₂ are one
-//! complex unknown u = l·z, and a Newton correction is one complex system of the size of y:
+//! With λ = 2 + i√2 an eigenvalue of A⁻¹ and l = (1, (3/2 − λ)/(9/2)) its left eigenvector, the two real stage
+//! increments z₁, z₂ are one complex unknown u = l·z, and a Newton correction is one complex system of the size of y:
 //!
 //! ```text
 //!     (λ/h M − J) Δu = l·R,        z₂ = Im u / Im l₂,     z₁ = Re u − Re l₂ z₂
 //! ```
 //!
-//! L-stable, stiffly accurate. Newton with J at the start of the step, to convergence; where that fails (a break-away within one step
-//! changes J from stage to stage) with the J of each stage, in a real system of twice the size:
-//!
-//! ```text
-//!     |  3/2 M₁/h − J₁      1/2 M₁/h      |  | Δz₁ |     | R₁ |
-//!     | −9/2 M₂/h           5/2 M₂/h − J₂ |  | Δz₂ |  =  | R₂ |
-//! ```
-//!
-//! The interpolant is the collocation parabola. For fixed or rule-driven steps; under error control [`crate::Radau5`] is better in every respect.
+//! L-stable, stiffly accurate. Newton with J at the start of the step, to convergence; where that fails, because J
+//! changes from stage to stage, with the J of each stage in one system of twice the size (`coupled_stages`). The
+//! interpolant is the collocation parabola. For prescribed steps; under error control [`crate::Radau5`] is better in
+//! every respect.
 
-use crate::linear::{Complex, ComplexLu, Lu, Shortage};
-use crate::newton::{Iteration, Linearised};
-use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
+use crate::coupled_stages::CoupledStages;
+use crate::linear::{Complex, ComplexLu};
+use crate::newton::{Iteration, Linearised, matrices};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System, Tolerance};
 
+const C: [f64; 2] = [1.0 / 3.0, 1.0];
+/// A⁻¹.
+const AI: [[f64; 2]; 2] = [[1.5, 0.5], [-4.5, 2.5]];
 const LAMBDA: Complex = Complex::new(2.0, std::f64::consts::SQRT_2);
 /// l₂.
 const L2: Complex = Complex::new((1.5 - LAMBDA.re) / 4.5, -LAMBDA.im / 4.5);
@@ -41,7 +40,6 @@ pub struct Radau3 {
     /// y' at the start: predictor and, in the residual form, the point of linearisation.
     d0: Vec<f64>,
     fresh: bool,
-    is_set_up: bool,
     /// Stage increments.
     z: [Vec<f64>; 2],
     r: [Vec<f64>; 2],
@@ -50,33 +48,13 @@ pub struct Radau3 {
     complex: Vec<Complex>,
     linear: Linearised,
     lu: ComplexLu,
-    /// The real system of both stages.
-    lu_both: Lu,
-    both: Vec<f64>,
+    coupled: CoupledStages<2>,
     /// Quadrature rates at the stages.
     quad: [Vec<f64>; 2],
 }
 
-crate::archive::archived!(Radau3 {
-    n,
-    t,
-    h,
-    y0,
-    y1,
-    d0,
-    fresh,
-    is_set_up,
-    z,
-    r,
-    stage,
-    rate,
-    complex,
-    linear,
-    lu,
-    lu_both,
-    both,
-    quad
-}; fits |it| it.n <= it.y0.len() && (!it.is_set_up || it.linear.is_for(it.n)));
+crate::archive::archived!(Radau3 { n, t, h, y0, y1, d0, fresh, z, r, stage, rate, complex, linear, lu, quad }
+    without coupled; fits |it| it.n <= it.y0.len() && it.linear.fits(it.n));
 
 impl Radau3 {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
@@ -90,7 +68,6 @@ impl Radau3 {
             y1: zeros(),
             d0: zeros(),
             fresh: false,
-            is_set_up: false,
             z: [zeros(), zeros()],
             r: [zeros(), zeros()],
             stage: zeros(),
@@ -98,8 +75,7 @@ impl Radau3 {
             complex: vec![Complex::default(); n_max],
             linear: Linearised::new(n_max),
             lu: ComplexLu::new(n_max),
-            lu_both: Lu::new(2 * n_max),
-            both: vec![0.0; 2 * n_max],
+            coupled: CoupledStages::new(n_max, C, AI),
             quad: [vec![0.0; n_quad], vec![0.0; n_quad]],
         }
     }
@@ -123,11 +99,10 @@ impl Radau3 {
     fn simplified_newton<S: System>(
         &mut self,
         system: &mut S,
-        y: &[f64],
-        tolerance: &Tolerance,
+        step: Step<'_>,
         stats: &mut Stats,
     ) -> Result<(), Failure> {
-        let (n, t, h) = (self.n, self.t, self.h);
+        let (n, Step { t, h, y, tolerance }) = (self.n, step);
         let c = LAMBDA * (1.0 / h);
         self.linear.update(system, t, y, &self.d0[..n], stats)?;
         stats.n_factor += 1;
@@ -164,44 +139,11 @@ impl Radau3 {
     }
 
     /// Newton with the Jacobians of both stages, new in every iteration.
-    fn full_newton<S: System>(
-        &mut self,
-        system: &mut S,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<(), Failure> {
-        let (n, t, h) = (self.n, self.t, self.h);
-        let is_explicit = self.linear.form() == Form::Explicit;
+    fn full_newton<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<(), Failure> {
         self.predict();
-        let mut iteration = Iteration::default();
-        loop {
-            for s in 0..2 {
-                self.set_stage(s);
-                let (stage, rate) = (&self.stage[..n], &self.rate[..n]);
-                self.linear.update(system, t + C[s] * h, stage, rate, stats)?;
-                self.linear.defect(system, t + C[s] * h, stage, rate, &mut self.both[s * n..(s + 1) * n], stats)?;
-                // block row s: (A⁻¹)ₛₖ M/h, and −J on the diagonal
-                let matrix = self.lu_both.matrix_mut(2 * n);
-                for i in 0..n {
-                    for j in 0..n {
-                        let mass = if is_explicit { f64::from(u8::from(i == j)) } else { self.linear.mass[(i, j)] };
-                        matrix[(s * n + i, j)] = AI[s][0] / h * mass;
-                        matrix[(s * n + i, n + j)] = AI[s][1] / h * mass;
-                        matrix[(s * n + i, s * n + j)] -= self.linear.jac[(i, j)];
-                    }
-                }
-            }
-            stats.n_factor += 1;
-            self.lu_both.factor()?;
-            self.lu_both.solve(&mut self.both[..2 * n]);
-            for s in 0..2 {
-                self.r[s][..n].copy_from_slice(&self.both[s * n..(s + 1) * n]);
-            }
-            if iteration.is_done(self.correct(y, tolerance, stats))? {
-                return Ok(());
-            }
-        }
+        self.coupled.solve(system, &mut self.linear, step, &mut self.z, stats)?;
+        (0..self.n).for_each(|i| self.y1[i] = step.y[i] + self.z[1][i]);
+        Ok(())
     }
 
     /// Adds the corrections in `r` to z; their norm.
@@ -219,10 +161,9 @@ impl Radau3 {
     }
 }
 
-const C: [f64; 2] = [1.0 / 3.0, 1.0];
-const AI: [[f64; 2]; 2] = [[1.5, 0.5], [-4.5, 2.5]];
-
 impl Stepper for Radau3 {
+    matrices!(linear, lu, coupled);
+
     fn order(&self) -> usize {
         3
     }
@@ -231,45 +172,25 @@ impl Stepper for Radau3 {
         None
     }
 
-    fn matrix_bytes(&self) -> u64 {
-        [self.linear.bytes(), self.lu.bytes(), self.lu_both.bytes()].into_iter().fold(0, u64::saturating_add)
-    }
-
-    fn reserve(&mut self) -> Result<(), Shortage> {
-        self.linear.reserve()?;
-        self.lu.reserve()?;
-        self.lu_both.reserve()
-    }
-
     fn restart(&mut self, n: usize) {
         self.n = n;
         self.fresh = false;
-        self.is_set_up = false;
+        self.linear.restart();
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.n;
         (self.t, self.h) = (t, h);
         self.y0[..n].copy_from_slice(y);
-        if !self.is_set_up {
-            self.linear.restart(system, n);
-            self.is_set_up = true;
-        }
+        self.linear.set_up(system, n);
         if !self.fresh {
-            self.linear.initial_rates(system, t, y, &mut self.d0[..n], &mut self.lu_both, stats)?;
+            self.linear.initial_rates(system, t, y, &mut self.d0[..n], &mut self.coupled.lu, stats)?;
             self.fresh = true;
         }
 
-        match self.simplified_newton(system, y, tolerance, stats) {
-            Err(Failure::Newton { .. }) => self.full_newton(system, y, tolerance, stats)?,
+        match self.simplified_newton(system, step, stats) {
+            Err(Failure::Newton { .. }) => self.full_newton(system, step, stats)?,
             other => other?,
         }
         Ok(Attempt::explicit(0.0))

@@ -1,69 +1,40 @@
 //! Radau IIA with three stages, order 5, after Hairer & Wanner (*Solving ODEs II*, section IV.8; their code `radau5`).
 //!
-//! The stages Yᵢ = y + zᵢ at t + cᵢh, c = ((4−√6)/10, (4+√6)/10, 1), satisfy collocation, R(t + cᵢh, Yᵢ, Ẏᵢ) = 0 with
-//! Ẏ = A⁻¹z/h and the defect R of the `newton` module. With T⁻¹A⁻¹T = diag(γ̂, α̂ ± iβ̂) and z = T w a simplified Newton iteration
-//! falls apart into one real and one complex system of the size of y:
+//! The stages Yᵢ = y + zᵢ at t + cᵢh, c = ((4−√6)/10, (4+√6)/10, 1), satisfy collocation, R(t + cᵢh, Yᵢ, Ẏᵢ) = 0 with Ẏ
+//! = A⁻¹z/h and the defect R of the `newton` module. With T⁻¹A⁻¹T = diag(γ̂, α̂ ± iβ̂) and z = T w a simplified Newton
+//! iteration falls apart into one real and one complex system of the size of y:
 //!
 //! ```text
 //!     (γ̂/h M − J) Δw₁ = (T⁻¹R)₁            ((α̂ + iβ̂)/h M − J)(Δw₂ + iΔw₃) = (T⁻¹R)₂ + i(T⁻¹R)₃
 //! ```
 //!
-//! - Newton stops when θ/(1−θ) ‖Δw‖ ≤ κ, θ the observed rate; it is given up as soon as the rate says so. J is kept while θ ≤ 5·10⁻³,
-//!   the factors while h is kept (h⁺/h in 0.87 … 1.25 counts as kept). A step that fails with an old J is tried again with a new one.
-//! - Error. The embedded formula of `radau5`, v = (γ̂/h M − J)⁻¹ R(t, y, −Σ eᵢzᵢ/h), is O(h⁴), filtered once more in the first step and
-//!   after a rejection: sound for stiff components, two orders too large for the others. What a step really leaves behind is the
-//!   error of the stages, O(h⁴), which enters through (hJ)² and saturates where hJ is large, and the error of the Radau quadrature:
-//!
-//!   ```text
-//!       Q² v,   Q = (γ̂/h M − J)⁻¹ J            h⁶/600 · y'[t₋+c₁h₋, t₋+c₂h₋, t, t+c₁h, t+c₂h, t+h]
-//!   ```
-//!
-//!   On y' = λy the second is a tenth of the true error (hλ)⁶/7200. The estimate is the smaller of ‖v‖ and eight times ‖Q²v‖ + 10 ‖quadrature‖;
-//!   eight makes rtol = atol = 10⁻¹⁰ give seven digits on the whole open integrator set. It costs two real substitutions, no evaluation, and
-//!   saves up to two fifths of the steps.
-//! - Interpolant: the collocation polynomial, error O(h⁴). Extended beyond the step, it starts the next Newton iteration.
+//! - Newton stops when θ/(1−θ) ‖Δw‖ ≤ κ, θ the observed rate; it is abandoned as soon as the rate forbids convergence.
+//!   J is kept while θ ≤ 5·10⁻³, the factors while h is kept (h⁺/h in 0.87 … 1.25 counts as kept). A step that fails
+//!   with an old J is tried again with a new one.
+//! - Error: see `error_estimate`.
+//! - Interpolant: the collocation polynomial, error O(h⁴). Extended beyond the step, it starts the next Newton
+//!   iteration.
 //! - Differential-algebraic systems: errors in unknowns of index 2 and 3 are weighed with h and h².
 //!
-//! L-stable, stiffly accurate. The method to choose for bristles, for stiff drives and for unsolved (residual) equations.
+//! L-stable, stiffly accurate. The method to choose for stiff equations and for unsolved (residual)
+//! equations.
 
-mod all_stages;
+mod error_estimate;
+mod newton;
+mod tableau;
 
+use crate::coupled_stages::CoupledStages;
 use crate::linear::{Complex, ComplexLu, Lu, Shortage};
 use crate::newton::Linearised;
-use crate::{Attempt, Failure, Form, Stats, Stepper, System, Tolerance};
-use all_stages::AllStages;
+use crate::{Attempt, Failure, Form, Stats, Step, Stepper, System, Tolerance};
+use newton::MAX_NEWTON;
+use tableau::{AI, ALPHA, BETA, C, GAMMA, TI, rate, start_rate};
 
-const SQRT6: f64 = 2.449489742783178;
-/// Nodes.
-const C: [f64; 3] = [(4.0 - SQRT6) / 10.0, (4.0 + SQRT6) / 10.0, 1.0];
-/// Weights of the embedded error formula.
-const DD: [f64; 3] = [-(13.0 + 7.0 * SQRT6) / 3.0, (-13.0 + 7.0 * SQRT6) / 3.0, -1.0 / 3.0];
-/// γ̂ = 1/γ₀, the real eigenvalue of A⁻¹, γ₀ = (6 + ∛81 − ∛9)/30.
-const GAMMA: f64 = 3.637834252744496;
-/// α̂, β̂: the complex pair α̂ ± iβ̂.
-const ALPHA: f64 = 2.6810828736277523;
-const BETA: f64 = 3.050430199247411;
-/// T; its last row is (T₃₁, 1, 0).
-const T: [[f64; 3]; 3] = [
-    [0.09123239487089295, -0.1412552950209542, -0.030029194105147424],
-    [0.241717932707107, 0.20412935229379994, 0.3829421127572619],
-    [0.966048182615093, 1.0, 0.0],
-];
-/// T⁻¹.
-const TI: [[f64; 3]; 3] = [
-    [4.325579890063155, 0.33919925181580984, 0.5417705399358749],
-    [-4.178718591551905, -0.32768282076106237, 0.47662355450055044],
-    [-0.5028726349457868, 2.571926949855605, -0.5960392048282249],
-];
-/// Newton iterations allowed.
-const MAX_NEWTON: usize = 7;
-/// J is computed anew if Newton converges more slowly than this, and needed more than two iterations.
-const THETA_JACOBIAN: f64 = 5e-3;
 /// Steps that differ by less than this use the same factors.
 const SAME_STEP: f64 = 1e-9;
 
-/// A next step in this range of the present one is replaced by it, which saves factors: `radau5` keeps 1 … 1.2; this range costs no
-/// steps and less than half the factorisations on van der Pol.
+/// A next step in this range of the present one is replaced by it, which saves factors: `radau5` keeps 1 … 1.2; this
+/// range costs no steps and less than half the factorisations on van der Pol.
 const SETTLE: std::ops::RangeInclusive<f64> = 0.87..=1.25;
 
 /// Where a step comes from.
@@ -82,12 +53,6 @@ impl crate::archive::Archived for Last {
         archive.choice(self, &[Last::Accepted, Last::Computed, Last::Rejected]);
     }
 }
-
-const AI: [[f64; 3]; 3] = [
-    [2.0 + SQRT6 / 2.0, -1.2 + 29.0 / 30.0 * SQRT6, 0.4 - 4.0 / 15.0 * SQRT6],
-    [-1.2 - 29.0 / 30.0 * SQRT6, 2.0 - SQRT6 / 2.0, 0.4 + 4.0 / 15.0 * SQRT6],
-    [-1.0 + 8.0 / 3.0 * SQRT6, -1.0 - 8.0 / 3.0 * SQRT6, 5.0],
-];
 
 /// Three-stage Radau IIA. See the [module](self).
 #[derive(Clone, Debug)]
@@ -113,7 +78,6 @@ pub struct Radau5 {
     /// 1/tolerance of each unknown.
     weight: Vec<f64>,
     linear: Linearised,
-    is_set_up: bool,
     lu_real: Lu,
     lu_complex: ComplexLu,
     /// The step the factors were made for; 0 if there are none.
@@ -137,47 +101,17 @@ pub struct Radau5 {
     quad: [Vec<f64>; 3],
     /// Quadrature rates at the start of the step; `n_quad`.
     quad0: Vec<f64>,
-    /// For steps that are prescribed.
-    all: Option<Box<AllStages>>,
+    /// For prescribed steps: the iteration that is tried where the simplified one fails.
+    coupled: Option<Box<CoupledStages<3>>>,
 }
 
 crate::archive::archived!(Radau5 {
-    n,
-    t,
-    h,
-    y0,
-    y1,
-    f0,
-    has_f0,
-    z,
-    w,
-    r,
-    stage,
-    rate,
-    complex,
-    error,
-    weight,
-    linear,
-    is_set_up,
-    lu_real,
-    lu_complex,
-    lu_h,
-    has_jacobian,
-    is_jacobian_current,
-    is_slow,
-    eta,
-    last,
-    is_first,
-    poly,
-    poly_h,
-    trial,
-    trial_h,
-    quad,
-    quad0
-} without all; fits |it| {
+    n, t, h, y0, y1, f0, has_f0, z, w, r, stage, rate, complex, error, weight, linear, lu_real, lu_complex, lu_h,
+    has_jacobian, is_jacobian_current, is_slow, eta, last, is_first, poly, poly_h, trial, trial_h, quad, quad0
+} without coupled; fits |it| {
     let m = it.linear.m();
-    let is_factored = it.lu_h == 0.0 || it.is_set_up && it.lu_real.is_for(m) && it.lu_complex.is_for(m);
-    it.n <= it.y0.len() && (!it.is_set_up || it.linear.is_for(it.n)) && is_factored
+    let is_factored = it.lu_h == 0.0 || it.linear.is_set_up() && it.lu_real.is_for(m) && it.lu_complex.is_for(m);
+    it.n <= it.y0.len() && it.linear.fits(it.n) && is_factored
 });
 
 impl Radau5 {
@@ -202,7 +136,6 @@ impl Radau5 {
             error: zeros(),
             weight: zeros(),
             linear: Linearised::new(n_max),
-            is_set_up: false,
             lu_real: Lu::new(n_max),
             lu_complex: ComplexLu::new(n_max),
             lu_h: 0.0,
@@ -218,13 +151,13 @@ impl Radau5 {
             trial_h: 0.0,
             quad: std::array::from_fn(|_| vec![0.0; n_quad]),
             quad0: vec![0.0; n_quad],
-            all: None,
+            coupled: None,
         }
     }
 
-    /// The same for steps that are prescribed: where the usual iteration fails, a dearer one is tried.
+    /// The same for prescribed steps: where the simplified Newton iteration fails, the coupled one is tried.
     pub fn prescribed(n_max: usize, n_quad: usize) -> Self {
-        Radau5 { all: Some(Box::new(AllStages::new(n_max))), ..Radau5::new(n_max, n_quad) }
+        Radau5 { coupled: Some(Box::new(CoupledStages::new(n_max, C, AI))), ..Radau5::new(n_max, n_quad) }
     }
 
     /// Weights of the error norm, and κ of the Newton iteration.
@@ -242,7 +175,7 @@ impl Radau5 {
             }
         }
         // the tolerance of a prescribed step is Newton's own, and near round-off already
-        if self.all.is_some() {
+        if self.coupled.is_some() {
             return 1e-2;
         }
         let rtol = if tolerance.rtol > 0.0 { tolerance.rtol } else { tolerance.atol[0] };
@@ -286,195 +219,6 @@ impl Radau5 {
         }
     }
 
-    /// T⁻¹R at the present stages: the real part into `r[0]`, the others into `complex`.
-    fn transformed_defect<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
-        let (n, t, h) = (self.n, self.t, self.h);
-        let is_residual = self.linear.form() == Form::Residual;
-        for s in 0..3 {
-            let stage = &mut self.stage[..n];
-            for ((stage, y), z) in stage.iter_mut().zip(&self.y0).zip(&self.z[s]) {
-                *stage = y + z;
-            }
-            if is_residual {
-                for i in 0..n {
-                    self.rate[i] = rate(s, h, self.z[0][i], self.z[1][i], self.z[2][i]);
-                }
-                self.linear.defect(system, t + C[s] * h, stage, &self.rate[..n], &mut self.r[s][..n], stats)?;
-            } else {
-                stats.n_rhs += 1;
-                system.rhs(t + C[s] * h, stage, &mut self.r[s][..n])?;
-            }
-        }
-        let (gamma, alpha, beta) = (GAMMA / h, ALPHA / h, BETA / h);
-        let [r1, r2, r3] = &mut self.r;
-        let (r1, r2, r3) = (&mut r1[..n], &mut r2[..n], &mut r3[..n]);
-        for i in 0..n {
-            let r = [r1[i], r2[i], r3[i]];
-            let transformed = |k: usize| TI[k][0] * r[0] + TI[k][1] * r[1] + TI[k][2] * r[2];
-            (r1[i], r2[i], r3[i]) = (transformed(0), transformed(1), transformed(2));
-        }
-        // f − M A⁻¹z/h: in transformed variables M diag(…) w
-        let [w1, w2, w3] = &self.w;
-        match self.linear.form() {
-            Form::Residual => {}
-            Form::Explicit => {
-                for i in 0..n {
-                    r1[i] -= gamma * w1[i];
-                    r2[i] -= alpha * w2[i] - beta * w3[i];
-                    r3[i] -= alpha * w3[i] + beta * w2[i];
-                }
-            }
-            Form::Mass => {
-                let rate = &mut self.rate[..n];
-                (0..n).for_each(|i| rate[i] = gamma * w1[i]);
-                self.linear.subtract_mass_times(rate, r1);
-                (0..n).for_each(|i| rate[i] = alpha * w2[i] - beta * w3[i]);
-                self.linear.subtract_mass_times(rate, r2);
-                (0..n).for_each(|i| rate[i] = alpha * w3[i] + beta * w2[i]);
-                self.linear.subtract_mass_times(rate, r3);
-            }
-        }
-        for i in 0..n {
-            self.complex[i] = Complex::new(r2[i], r3[i]);
-        }
-        Ok(())
-    }
-
-    /// Simplified Newton; the number of iterations.
-    fn newton<S: System>(&mut self, system: &mut S, kappa: f64, stats: &mut Stats) -> Result<usize, Failure> {
-        let (n, h) = (self.n, self.h);
-        self.eta = self.eta.max(f64::EPSILON).powf(0.8);
-        let mut theta = THETA_JACOBIAN;
-        let mut norm_old = 0.0;
-        let mut rate_old = 0.0;
-        for iteration in 1..=MAX_NEWTON {
-            self.transformed_defect(system, stats)?;
-            self.linear.solve(GAMMA / h, &self.lu_real, &mut self.r[0][..n]);
-            self.linear.solve(Complex::new(ALPHA / h, BETA / h), &self.lu_complex, &mut self.complex[..n]);
-            stats.n_solve += 1;
-            stats.n_newton += 1;
-
-            // norm of the correction, over all three stages
-            let mut sum = 0.0;
-            for i in 0..n {
-                let (d1, d) = (self.r[0][i], self.complex[i]);
-                sum += (d1 * d1 + d.re * d.re + d.im * d.im) * (self.weight[i] * self.weight[i]);
-            }
-            let norm = (sum / (3 * n) as f64).sqrt();
-            if !norm.is_finite() {
-                let bad = (0..n).find(|&i| !(self.r[0][i] + self.complex[i].re + self.complex[i].im).is_finite());
-                return Err(Failure::NonFinite { component: bad.unwrap_or(0) });
-            }
-
-            // rate of convergence: give up as soon as the remaining iterations cannot do it
-            if iteration > 1 && iteration < MAX_NEWTON {
-                let rate = norm / norm_old;
-                theta = if iteration == 2 { rate } else { (rate * rate_old).sqrt() };
-                rate_old = rate;
-                if theta >= 0.99 {
-                    return Err(Failure::Newton { factor: 0.5 });
-                }
-                self.eta = theta / (1.0 - theta);
-                let left = (MAX_NEWTON - 1 - iteration) as i32;
-                let expected = self.eta * norm * theta.powi(left) / kappa;
-                if expected >= 1.0 {
-                    let factor = 0.8 * expected.clamp(1e-4, 20.0).powf(-1.0 / f64::from(4 + left));
-                    return Err(Failure::Newton { factor });
-                }
-            }
-            norm_old = norm.max(f64::EPSILON);
-
-            // w ← w + Δw, z ← T w
-            for i in 0..n {
-                let w1 = self.w[0][i] + self.r[0][i];
-                let w2 = self.w[1][i] + self.complex[i].re;
-                let w3 = self.w[2][i] + self.complex[i].im;
-                (self.w[0][i], self.w[1][i], self.w[2][i]) = (w1, w2, w3);
-                self.z[0][i] = T[0][0] * w1 + T[0][1] * w2 + T[0][2] * w3;
-                self.z[1][i] = T[1][0] * w1 + T[1][1] * w2 + T[1][2] * w3;
-                self.z[2][i] = T[2][0] * w1 + w2;
-            }
-            if self.eta * norm <= kappa {
-                self.is_slow = iteration > 2 && theta > THETA_JACOBIAN;
-                return Ok(iteration);
-            }
-        }
-        Err(Failure::Newton { factor: 0.5 })
-    }
-
-    /// Filtered error estimate in units of the tolerance.
-    fn estimate<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<f64, Failure> {
-        let (n, t, h) = (self.n, self.t, self.h);
-        let is_residual = self.linear.form() == Form::Residual;
-        // −Σ eᵢzᵢ/h, the embedded formula's y'(t)
-        for i in 0..n {
-            self.rate[i] = -(DD[0] * self.z[0][i] + DD[1] * self.z[1][i] + DD[2] * self.z[2][i]) / h;
-        }
-        if is_residual {
-            self.linear.defect(system, t, &self.y0[..n], &self.rate[..n], &mut self.error[..n], stats)?;
-        } else {
-            self.error[..n].copy_from_slice(&self.f0[..n]);
-            self.linear.subtract_mass_times(&self.rate[..n], &mut self.error[..n]);
-        }
-        self.linear.solve(GAMMA / h, &self.lu_real, &mut self.error[..n]);
-        let mut error = self.error_norm();
-
-        // once more at y + error, where stiff components of the estimate die out
-        if error >= 1.0 && (self.is_first || self.last == Last::Rejected) {
-            for i in 0..n {
-                self.stage[i] = self.y0[i] + self.error[i];
-            }
-            self.linear.defect(system, t, &self.stage[..n], &self.rate[..n], &mut self.error[..n], stats)?;
-            self.linear.solve(GAMMA / h, &self.lu_real, &mut self.error[..n]);
-            error = self.error_norm();
-        }
-        Ok(if self.poly_h != 0.0 { error.min(self.sharp_error()) } else { error })
-    }
-
-    /// 5 (‖Q²v‖ + 10‖quadrature error‖) with v in `error`; the step before must have left its polynomial.
-    fn sharp_error(&mut self) -> f64 {
-        let (n, h, h_old) = (self.n, self.h, self.poly_h);
-        // Q v = (γ̂/h M − J)⁻¹ J v = (γ̂/h M − J)⁻¹ (γ̂/h M v) − v, twice
-        for _ in 0..2 {
-            for i in 0..n {
-                self.stage[i] = self.error[i];
-                self.rate[i] = -GAMMA / h * self.error[i];
-                self.error[i] = 0.0;
-            }
-            self.linear.subtract_mass_times(&self.rate[..n], &mut self.error[..n]);
-            self.linear.solve(GAMMA / h, &self.lu_real, &mut self.error[..n]);
-            (0..n).for_each(|i| self.error[i] -= self.stage[i]);
-        }
-        let stages = self.error_norm();
-
-        // h⁶/600 times the fifth divided difference of y' at c₁, c₂, 1 of the old step and of this
-        let (c1, c2) = (C[0] - 1.0, C[1] - 1.0);
-        let x = [c1 * h_old, c2 * h_old, 0.0, C[0] * h, C[1] * h, h];
-        let [p1, p2, p3] = &self.poly;
-        for i in 0..n {
-            let slope = |s: f64| {
-                let inner = p2[i] + (s - c1) * p3[i];
-                (p1[i] + (2.0 * s - c2) * inner + s * (s - c2) * p3[i]) / h_old
-            };
-            let (z1, z2, z3) = (self.z[0][i], self.z[1][i], self.z[2][i]);
-            let new = [0, 1, 2].map(|s| rate(s, h, z1, z2, z3));
-            let mut d = [slope(c1), slope(c2), slope(0.0), new[0], new[1], new[2]];
-            for k in 1..6 {
-                for j in (k..6).rev() {
-                    d[j] = (d[j] - d[j - 1]) / (x[j] - x[j - k]);
-                }
-            }
-            self.error[i] = h.powi(6) / 600.0 * d[5];
-        }
-        8.0 * (stages + 10.0 * self.error_norm())
-    }
-
-    fn error_norm(&self) -> f64 {
-        let n = self.n;
-        let sum: f64 = self.error[..n].iter().zip(&self.weight).map(|(e, w)| (e * w) * (e * w)).sum();
-        (sum / n.max(1) as f64).sqrt().max(1e-10)
-    }
-
     /// J at the start of the step; the factors are void.
     fn refresh<S: System>(&mut self, system: &mut S, y: &[f64], stats: &mut Stats) -> Result<(), Failure> {
         self.lu_h = 0.0;
@@ -493,14 +237,8 @@ impl Radau5 {
         Ok(())
     }
 
-    fn attempt<S: System>(
-        &mut self,
-        system: &mut S,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
-        let (n, t, h) = (self.n, self.t, self.h);
+    fn attempt<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let (n, Step { t, h, y, tolerance }) = (self.n, step);
         let kappa = self.set_weights(system, h, y, tolerance);
         if !self.has_f0 {
             if self.linear.form() == Form::Residual {
@@ -526,7 +264,7 @@ impl Radau5 {
             self.factor(stats)?;
         }
 
-        // an old J may be all that is wrong: once more with a new one before the step is given up
+        // the old J may be the reason: try once more with a new one before the step is abandoned
         let mut result = self.newton(system, kappa, stats);
         if matches!(result, Err(Failure::Newton { .. })) && !self.is_jacobian_current {
             self.refresh(system, y, stats)?;
@@ -535,7 +273,7 @@ impl Radau5 {
             result = self.newton(system, kappa, stats);
         }
         if matches!(result, Err(Failure::Newton { .. } | Failure::NonFinite { .. }))
-            && let Some(found) = self.newton_of_all_stages(system, tolerance, stats)
+            && let Some(found) = self.coupled_newton(system, step, stats)
         {
             // a prescribed step has no error to be judged by
             found?;
@@ -564,26 +302,21 @@ impl Stepper for Radau5 {
     }
 
     fn matrix_bytes(&self) -> u64 {
-        [
-            self.linear.bytes(),
-            self.lu_real.bytes(),
-            self.lu_complex.bytes(),
-            self.all.as_ref().map_or(0, |all| all.lu.bytes()),
-        ]
-        .into_iter()
-        .fold(0, u64::saturating_add)
+        let coupled = self.coupled.as_ref().map_or(0, |coupled| coupled.bytes());
+        let all = [self.linear.bytes(), self.lu_real.bytes(), self.lu_complex.bytes(), coupled];
+        all.into_iter().fold(0, u64::saturating_add)
     }
 
     fn reserve(&mut self) -> Result<(), Shortage> {
         self.linear.reserve()?;
         self.lu_real.reserve()?;
         self.lu_complex.reserve()?;
-        self.all.as_mut().map_or(Ok(()), |all| all.lu.reserve())
+        self.coupled.as_mut().map_or(Ok(()), |coupled| coupled.reserve())
     }
 
     fn restart(&mut self, n: usize) {
         self.n = n;
-        self.is_set_up = false;
+        self.linear.restart();
         self.has_f0 = false;
         self.has_jacobian = false;
         self.lu_h = 0.0;
@@ -593,26 +326,16 @@ impl Stepper for Radau5 {
         self.poly_h = 0.0;
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         if self.n == 0 {
             (self.t, self.h) = (t, h);
             return Ok(Attempt { error: 0.0, safety: 0.9 });
         }
-        if !self.is_set_up {
-            self.linear.restart(system, self.n);
-            self.is_set_up = true;
-        }
+        self.linear.set_up(system, self.n);
         (self.t, self.h) = (t, h);
         self.y0[..self.n].copy_from_slice(y);
-        let attempt = self.attempt(system, y, tolerance, stats);
+        let attempt = self.attempt(system, step, stats);
         self.last = match attempt {
             Ok(Attempt { error, .. }) if error < 1.0 => Last::Computed,
             _ => Last::Rejected,
@@ -668,8 +391,8 @@ impl Stepper for Radau5 {
     }
 
     fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
-        // the integral of the cubic through the rates at c₁, c₂, 1 and 0; the last term is orthogonal to 1 on the whole step, so that
-        // the end is that of the Radau quadrature
+        // the integral of the cubic through the rates at c₁, c₂, 1 and 0; the last term is orthogonal to 1 on the whole
+        // step, so that the end is that of the Radau quadrature
         let [r1, r2, r3] = &self.quad;
         let (s1, s2, s3) = (theta * theta / 2.0, theta.powi(3) / 3.0, theta.powi(4) / 4.0);
         let (sum, product) = (C[0] + C[1], C[0] * C[1]);
@@ -704,19 +427,4 @@ impl Stepper for Radau5 {
         let is_kept = !self.is_slow && SETTLE.contains(&(h_new / h));
         if is_kept { h } else { h_new }
     }
-}
-
-/// The derivative of the collocation polynomial at the start of the step, by Lagrange's formula on 0, c₁, c₂, 1.
-fn start_rate(h: f64, z1: f64, z2: f64, z3: f64) -> f64 {
-    let [c1, c2, _] = C;
-    let l1 = c2 / (c1 * (c1 - c2) * (c1 - 1.0));
-    let l2 = c1 / (c2 * (c2 - c1) * (c2 - 1.0));
-    let l3 = c1 * c2 / ((1.0 - c1) * (1.0 - c2));
-    (l1 * z1 + l2 * z2 + l3 * z3) / h
-}
-
-/// (A⁻¹z)ₛ/h, the derivative of the collocation polynomial at cₛ; A of *Solving ODEs II*, table IV.5.6.
-#[inline(always)]
-fn rate(s: usize, h: f64, z1: f64, z2: f64, z3: f64) -> f64 {
-    (AI[s][0] * z1 + AI[s][1] * z2 + AI[s][2] * z3) / h
 }

@@ -1,4 +1,5 @@
-//! The classical Runge–Kutta method of order four (Kutta 1901; Hairer, Nørsett & Wanner, *Solving ODEs I*, table II.1.2).
+//! The classical Runge–Kutta method of order four (Kutta 1901; Hairer, Nørsett & Wanner, *Solving ODEs I*, table
+//! II.1.2).
 //!
 //! ```text
 //!     k₁ = f(t, y)          k₂ = f(t + h/2, y + h/2 k₁)
@@ -6,12 +7,13 @@
 //!     y₁ = y + h/6 (k₁ + 2k₂ + 2k₃ + k₄)
 //! ```
 //!
-//! Fixed step, no error estimate, stable for hλ in (−2.785, 0) and ±2.83i. The interpolant is the cubic Hermite polynomial
-//! through both ends; its fourth order matches the method, and the derivative it needs at the end is the next k₁.
-//! Choose it to reproduce published fixed-step runs; [`crate::Dopri5`] costs less at any accuracy.
+//! Fixed step, no error estimate, stable for hλ in (−2.785, 0) and ±2.83i. The interpolant is the cubic Hermite
+//! polynomial through both ends; its fourth order matches the method, and the derivative it needs at the end is the
+//! next k₁. Choose it to reproduce published fixed-step runs; [`crate::Dopri5`] costs less at any accuracy.
 
+use crate::hermite::hermite;
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// Classical Runge–Kutta, order 4. See the [module](self).
 #[derive(Clone, Debug)]
@@ -82,15 +84,8 @@ impl Stepper for Rk4 {
         self.fresh = false;
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        _tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.n;
         (self.t, self.h) = (t, h);
         self.y0[..n].copy_from_slice(y);
@@ -142,10 +137,4 @@ impl Stepper for Rk4 {
         self.r.swap(0, 4);
         self.fresh = true;
     }
-}
-
-/// Cubic on [0, 1] from 0 to `rise` with slopes `d0`, `d1` at the ends (*Solving ODEs I*, eq. II.6.7).
-pub(crate) fn hermite(theta: f64, rise: f64, d0: f64, d1: f64) -> f64 {
-    let eta = 1.0 - theta;
-    theta * (rise + eta * (eta * (d0 - rise) - theta * (d1 - rise)))
 }

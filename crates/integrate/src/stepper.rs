@@ -1,4 +1,4 @@
-//! What every stepper offers the driver: one step with error estimate, acceptance and interpolant.
+//! The interface of a stepper: one step with error estimate, acceptance and interpolant.
 //!
 //! The order of calls is
 //!
@@ -39,8 +39,9 @@ impl Tolerance {
         Tolerance { rtol, atol, bound }
     }
 
-    /// Bounds at `y` for a stepper that [estimates its own error](Stepper::estimates_itself), O(h³) in a step: an eighth
-    /// of each halves the steps and leaves a quarter of what adds up. None is finer than the finest `rtol`, in units of y.
+    /// Bounds at `y` for a stepper that [estimates its own error](Stepper::estimates_itself), O(h³) in a step: an
+    /// eighth of each halves the steps and leaves a quarter of the accumulated error. None is finer than the finest
+    /// `rtol`, in units of y.
     pub(crate) fn halve_steps(&mut self, y: &[f64]) {
         for (bound, y) in self.bound.iter_mut().zip(y) {
             *bound = bound.min((0.125 * *bound).max(FINEST_RTOL * y.abs()));
@@ -70,12 +71,25 @@ impl Tolerance {
     }
 }
 
-/// A step that was computed; whether it is good enough is for the controller to say.
+/// A step to be computed.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Its start.
+    pub t: f64,
+    /// Its length.
+    pub h: f64,
+    /// The state at its start; active dimension.
+    pub y: &'a [f64],
+    /// Tolerances of its error, or of Newton's iteration where the step is prescribed.
+    pub tolerance: &'a Tolerance,
+}
+
+/// A step that was computed; step control accepts or rejects it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Attempt {
     /// Estimated local error in units of the tolerance; 0 for a method without estimate.
     pub error: f64,
-    /// Safety factor for the next step: 0.9, less if Newton had to work.
+    /// Safety factor for the next step: 0.9, less after many Newton iterations.
     pub safety: f64,
 }
 
@@ -104,7 +118,7 @@ pub enum Failure {
         /// The component.
         component: usize,
     },
-    /// The system said so.
+    /// The system could not be evaluated.
     System(EvalError),
 }
 
@@ -128,14 +142,14 @@ pub trait Stepper {
     /// The estimate behaves like h^k with this k; `None` if there is no estimate.
     fn error_exponent(&self) -> Option<f64>;
 
-    /// Whether the estimate is the error of the solution itself, k = p + 1. Others estimate a solution of lower order than
-    /// the one they go on with, which is closer. With this one a step makes the error that is allowed, and where the
-    /// motion repeats itself (a bristle that rings) all errors have one sign and add up.
+    /// Whether the estimate is the error of the solution itself, k = p + 1. Others estimate the error of a solution
+    /// of lower order than the one they advance, which is closer. With this one a step makes the error that is allowed,
+    /// and in periodic motion, where all errors have one sign, they accumulate.
     fn estimates_itself(&self) -> bool {
         self.error_exponent().is_some_and(|k| k > self.order() as f64)
     }
 
-    /// Sets the active dimension and forgets whatever was remembered of earlier steps.
+    /// Sets the active dimension and discards the memory of earlier steps.
     fn restart(&mut self, n: usize);
 
     /// Bytes of the matrices it needs before its first step.
@@ -148,16 +162,8 @@ pub trait Stepper {
         Ok(())
     }
 
-    /// One step from (t, y) of size h. May be called again from the same point with another h.
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        tolerance: &Tolerance,
-        stats: &mut Stats,
-    ) -> Result<Attempt, Failure>;
+    /// Computes a step. May be called again from the same point with another length.
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure>;
 
     /// Prepares the interpolant and the quadratures of the last step.
     fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure>;
@@ -171,15 +177,22 @@ pub trait Stepper {
     /// Increments of the quadratures from t to t + θh; at θ = 1 with the method's weights.
     fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]);
 
-    /// The stiffest unknown, where the last accepted step was held down by stability rather than by accuracy, as far as the method can tell.
+    /// Whether states within a step are as meaningful as those at its end.
+    fn has_dense_output(&self) -> bool {
+        true
+    }
+
+    /// The stiffest unknown, where stability and not accuracy limited the last accepted step, as far as the method can
+    /// tell.
     fn stiff_component(&self) -> Option<usize> {
         None
     }
 
-    /// The last step stands: remember what helps the next.
+    /// The last step is accepted: keeps its data for the next.
     fn accept(&mut self);
 
-    /// The controller proposes `h_new` after an accepted step of size `h`: a stepper that holds factors for `h` may prefer to keep it.
+    /// The controller proposes `h_new` after an accepted step of size `h`: a stepper that holds factors for `h` may
+    /// prefer to keep it.
     fn settle(&self, _h: f64, h_new: f64) -> f64 {
         h_new
     }
@@ -199,7 +212,7 @@ mod tests {
     use crate::{Dopri5, GeneralizedAlpha, Radau5};
 
     #[test]
-    fn only_an_estimate_of_the_solution_itself_halves_steps() {
+    fn estimates_of_the_solution_itself_halve_steps() {
         assert!(GeneralizedAlpha::new(1, 0, 0.8).estimates_itself());
         assert!(!Dopri5::new(1, 0).estimates_itself());
         assert!(!Radau5::new(1, 0).estimates_itself());

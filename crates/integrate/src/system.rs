@@ -1,4 +1,4 @@
-//! What a stepper may ask of a system of equations.
+//! The interface of a system of equations.
 //!
 //! ```text
 //!     y' = f(t, y)            Form::Explicit    `rhs`
@@ -6,18 +6,23 @@
 //!     F(t, y, y') = 0         Form::Residual    `residual`
 //! ```
 //!
-//! Only [`System::dim`] and [`System::rhs`] have no default; a test problem is a dozen lines. Everything else is for mechanics:
+//! Only [`System::dim`] and [`System::rhs`] have no default; a test problem is a dozen lines. The rest is
+//! optional:
 //!
-//! - **Second order.** With n₂ = [`System::second_order`] > 0 the state is y = (q, v, z), q and v of length n₂, and the first n₂ equations
-//!   are q̇ = v. In the residual form rows n₂ … 2n₂ are r(t, q, v, a, z) = 0, with a and ż read from y'. Implicit steppers eliminate q.
-//! - **Quadratures** (energy ledger) ride along with the method's own weights, outside Newton and outside error control.
-//! - **Events** are sign changes of functions of (t, y), or times known in advance. While one is being located nothing switches:
-//!   every evaluation up to [`System::switch`] must use the modes, signal pieces and charts that held at the start of the step.
+//! - **Second order.** With n₂ = [`System::second_order`] > 0 the state is y = (q, v, z), q and v of length n₂, and the
+//!   first n₂ equations are q̇ = v. In the residual form rows n₂ … 2n₂ are r(t, q, v, a, z) = 0, with a and ż read from
+//!   y'. Implicit steppers eliminate q.
+//! - **Quadratures** Q̇ = r(t, y, ẏ), an energy balance for one, are integrated with the weights of the method, outside
+//!   Newton and outside error control.
+//! - **Events** are sign changes of functions of (t, y), or times known in advance. While one is being located the
+//!   equations are frozen: every evaluation up to [`System::switch`] must use the discrete state (modes, pieces,
+//!   charts) of the start of the step.
 //! - The number of unknowns may change in `switch`, up to [`System::max_dim`].
 //!
 //! Matrices are dense and row-major ([`Matrix`]), `jac[(i, j)]` = ∂fᵢ/∂yⱼ.
 
 use crate::linear::Matrix;
+use crate::step_rules::{NoStepRules, StepRules};
 
 /// How the equations are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +41,7 @@ impl crate::archive::Archived for Form {
     }
 }
 
-/// Why a system could not be evaluated. Details (a joint, a margin) stay with the system, which the caller owns.
+/// The reason why a system could not be evaluated. Details stay with the system, which the caller owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvalError {
     /// Not here, but a smaller step may do: the attempt is rejected.
@@ -89,8 +94,8 @@ pub struct Restart {
     pub fresh: bool,
     /// End the run here, successfully.
     pub terminate: bool,
-    /// First step to try afterwards; `None` keeps the step planned before the event if `dim` is unchanged and estimates a new one
-    /// otherwise.
+    /// First step to try afterwards; `None` keeps the step planned before the event if `dim` is unchanged and estimates
+    /// a new one otherwise.
     pub step: Option<f64>,
 }
 
@@ -109,17 +114,6 @@ impl Restart {
     pub fn terminate(dim: usize) -> Self {
         Restart { dim, fresh: true, terminate: true, step: None }
     }
-}
-
-/// What a friction-driven step rule may know of one sliding contact.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Slip {
-    /// |V|/v_s: slip speed over the Stribeck velocity, 1.
-    pub speed: f64,
-    /// Ω = σ₀ v_s/μ_k, 1/s; infinite for a rigid law.
-    pub rate: f64,
-    /// Relaxation time T_c of the bristle, s; infinite where there is none.
-    pub time_constant: f64,
 }
 
 /// Where a Jacobian may differ from zero, for finite differences by groups of columns.
@@ -158,7 +152,8 @@ pub trait System {
     /// Active unknowns.
     fn dim(&self) -> usize;
 
-    /// Right-hand side f(t, y) into `dy`; both have the active dimension. Implicit steppers do not call it in [`Form::Residual`].
+    /// Right-hand side f(t, y) into `dy`; both have the active dimension. Implicit steppers do not call it in
+    /// [`Form::Residual`].
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError>;
 
     /// Largest number of active unknowns that `switch` may ask for.
@@ -184,7 +179,8 @@ pub trait System {
         }
     }
 
-    /// Differentiation index of unknown i in a differential-algebraic system: 1 (also for differential unknowns), 2 or 3.
+    /// Differentiation index of unknown i in a differential-algebraic system: 1 (also for differential unknowns), 2 or
+    /// 3.
     fn index(&self, _i: usize) -> u8 {
         1
     }
@@ -216,7 +212,7 @@ pub trait System {
         None
     }
 
-    /// Unknowns that [`crate::MixedEuler`] treats implicitly: bristles, by default all after q and v.
+    /// Unknowns that [`crate::MixedEuler`] treats implicitly: by default z, all after q and v.
     fn implicit_part(&self) -> std::ops::Range<usize> {
         2 * self.second_order()..self.dim()
     }
@@ -226,24 +222,9 @@ pub trait System {
         each.fill(atol);
     }
 
-    /// Bounds on the tolerance of each unknown in a step of length `h` from (t, y) under error control, however loose the
-    /// one asked for: the scale over which friction falls with speed, for one. Infinite by default.
-    fn resolution(&mut self, _t: f64, _h: f64, _y: &[f64], _each: &mut [f64]) {}
-
-    /// Called before an attempt at a step of length `h` from `t`, not before the shorter ones that land on its events.
-    fn attempt(&mut self, _t: f64, _h: f64) {}
-
-    /// By how much a step of length `h` from `y0` goes where the solution cannot, 1 at the limit: bounds that the
-    /// equations keep and a stepper need not, equations that the interpolant `y` with its rate `dy` does not satisfy at
-    /// `t`, within the step or at its end. Under error control a step with more than 1 is rejected, whatever its error
-    /// estimate says. 0 by default.
-    fn misfit(&mut self, _t: f64, _h: f64, _y0: &[f64], _y: &[f64], _dy: &[f64]) -> f64 {
-        0.0
-    }
-
-    /// Whether [`System::misfit`] is ever more than 0; constant.
-    fn has_misfit(&self) -> bool {
-        false
+    /// Bounds on steps beside the error estimate, and a projection after each: [`StepRules`]. None by default.
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        None::<&mut NoStepRules>
     }
 
     /// Number of quadratures; constant.
@@ -251,8 +232,9 @@ pub trait System {
         0
     }
 
-    /// Rates of the quadratures at (t, y) with y' = `dy`. Explicit steppers call it right after `rhs` at the same point; implicit ones at
-    /// the stages of an accepted step, with the stage derivatives of the method, so that accelerations need not be solved for.
+    /// Rates of the quadratures at (t, y) with y' = `dy`. Explicit steppers call it right after `rhs` at the same
+    /// point; implicit ones at the stages of an accepted step, with the stage derivatives of the method, so that
+    /// accelerations need not be solved for.
     fn quadratures(&mut self, _t: f64, _y: &[f64], _dy: &[f64], _rate: &mut [f64]) -> Result<(), EvalError> {
         Ok(())
     }
@@ -282,18 +264,13 @@ pub trait System {
         None
     }
 
-    /// No error-controlled step is longer than this. For events that the motion itself does not show to the error estimate: the
-    /// break-away of a joint held by friction while others turn at constant speed.
-    fn longest_step(&self, _t: f64, _y: &[f64]) -> f64 {
-        f64::INFINITY
-    }
-
-    /// Called just past located events. `y` has length `max_dim`, the active unknowns first; y and the quadratures may be changed.
+    /// Called just past located events. `y` has length `max_dim`, the active unknowns first; y and the quadratures may
+    /// be changed.
     ///
-    /// *Just past* means that the event function already has its new sign, by a few ulps. Where the motion turns back (a ball that bounces)
-    /// put the state on the root exactly (`y[0] = 0.0`): a function that starts at zero is neither fired at once nor missed when it
-    /// returns. Left below the ground, the ball crosses it upwards first, an event with [`Direction::Any`], and bounces lower than its
-    /// depth are no events at all.
+    /// *Just past* means that the event function already has its new sign, by a few ulps. Where the motion turns back
+    /// (a ball that bounces) put the state on the root exactly (`y[0] = 0.0`): a function that starts at zero is
+    /// neither fired at once nor missed when it returns. Left below the ground, the ball crosses it upwards first, an
+    /// event with [`Direction::Any`], and bounces lower than its depth are no events at all.
     fn switch(
         &mut self,
         _t: f64,
@@ -304,23 +281,7 @@ pub trait System {
         Ok(Restart::unchanged(self.dim()))
     }
 
-    /// Called after every accepted step, before the next. May change `y` (a new chart, a projection): `true` says so.
-    fn accepted(&mut self, _t: f64, _y: &mut [f64]) -> Result<bool, EvalError> {
-        Ok(false)
-    }
-
-    /// Called after an accepted step to `t` of length `h` that stability held down, not accuracy: unknown `component` is the stiffest.
-    fn note_stiff(&mut self, _t: f64, _h: f64, _component: usize) {}
-
-    /// Number of slipping contacts a step rule may look at; constant.
-    fn n_slips(&self) -> usize {
-        0
-    }
-
-    /// Slip speeds and time constants at (t, y).
-    fn slips(&mut self, _t: f64, _y: &[f64], _slips: &mut [Slip]) {}
-
-    /// One step of the system's own fixed-step method, for [`crate::Method::RealTime`].
+    /// The one-step map of the system, (y₁, ΔQ) = Φ(t, h, y), for [`crate::Method::RealTime`].
     fn system_step(
         &mut self,
         _t: f64,

@@ -1,11 +1,15 @@
-//! The system's own fixed-step method, so that it can use the driver's loop, events and output.
+//! A one-step map that the system supplies, with the driver's clock, output, statistics and budgets.
 //!
-//! [`System::system_step`] makes the step; the interpolant is a straight line. An event is located on that line and landed on by a
-//! shorter step, as with any other stepper.
+//! ```text
+//!     (y₁, ΔQ) = Φ(t, h, y)          [`System::system_step`]
+//! ```
+//!
+//! The interpolant is a straight line. An event is located on that line and
+//! landed on by a shorter step, as with any other stepper.
 
 use crate::linear_interpolant::{LinearInterpolant, order_one};
 use crate::stepper::check_finite;
-use crate::{Attempt, Failure, Stats, Stepper, System, Tolerance};
+use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 
 /// A step made by the system itself. See the [module](self).
 #[derive(Clone, Debug)]
@@ -25,19 +29,16 @@ impl SystemStep {
 impl Stepper for SystemStep {
     order_one!();
 
+    fn has_dense_output(&self) -> bool {
+        false
+    }
+
     fn restart(&mut self, n: usize) {
         self.chord.restart(n);
     }
 
-    fn step<S: System>(
-        &mut self,
-        system: &mut S,
-        t: f64,
-        h: f64,
-        y: &[f64],
-        _tolerance: &Tolerance,
-        _stats: &mut Stats,
-    ) -> Result<Attempt, Failure> {
+    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, _stats: &mut Stats) -> Result<Attempt, Failure> {
+        let Step { t, h, y, .. } = step;
         let n = self.chord.n();
         self.chord.begin(t, h, y);
         self.chord.quad.fill(0.0);

@@ -1,6 +1,6 @@
 //! Forward dynamics: the articulated-body algorithm (RBDA table 7.1), with any joints locked.
 //!
-//! The bias is taken out first: `acc` and `f` are the accelerations and forces at q̈ = 0, and what remains is linear,
+//! The bias is taken out first: `acc` and `f` are the accelerations and forces at q̈ = 0, and the rest is linear,
 //! M q̈ = τ − c. In this form the backward sweep needs no velocity terms, and the same two sweeps serve `aba`, `jerk`
 //! and the columns of the derivatives:
 //!
@@ -31,7 +31,7 @@ pub fn aba<'w>(model: &Model, work: &'w mut Work, q: &[f64], v: &[f64], tau: &[f
     forward_dynamics(model, work, q, v, tau)
 }
 
-/// The same with the joints marked in `locked` (`n_bodies` entries, the world's is ignored) held at q̈ = 0: whatever
+/// The same with the joints marked in `locked` (`n_bodies` entries, the world's is ignored) at q̈ = 0: whatever
 /// their velocity is, it stays. Their entries of `tau` have no effect.
 pub fn aba_hybrid<'w>(
     model: &Model,
@@ -65,7 +65,7 @@ fn forward_dynamics<'w>(
     Ok(&work.a)
 }
 
-/// Factorises the mass matrix at `q` with the joints of `locked` held: M⁻¹ is then applied by [`solve`].
+/// Factorises the mass matrix at `q` with the joints of `locked` at rest: M⁻¹ is then applied by [`solve`].
 pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Result<(), Error> {
     work.check(model, q, [])?;
     check_length("locked", locked.len(), model.n_bodies())?;
@@ -76,8 +76,8 @@ pub fn factor(model: &Model, work: &mut Work, q: &[f64], locked: &[bool]) -> Res
     factor_at(model, work)
 }
 
-/// The same for M + diag(armature − the model's own): every velocity has the armature given for it, `n_v`, in place of its own. Those of free
-/// joints have none.
+/// The same for M + diag(armature − the model's own): every velocity has the armature given for it, `n_v`, in place of
+/// its own. Those of free joints have none.
 pub fn factor_with_armature(
     model: &Model,
     work: &mut Work,
@@ -111,23 +111,23 @@ pub fn solve<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'w [f6
     Ok(&work.a)
 }
 
-/// Reading what the recursion left. Panics, like a slice, where there is no body `i`.
+/// Results of the recursion. Panics, like a slice, where there is no body `i`.
 impl Work {
-    /// D_i = S_iᵀ IA_i S_i + armature and D_i⁻¹ u_i after [`aba`], [`aba_hybrid`] or [`solve`]: the inertia that joint `i` has with the
-    /// joints beyond it free to follow, and the acceleration that it would have if its parent did not accelerate. Infinite and 0 for
-    /// joints that cannot move; for one-degree joints only.
+    /// D_i = S_iᵀ IA_i S_i + armature and D_i⁻¹ u_i after [`aba`], [`aba_hybrid`] or [`solve`]: the inertia that joint
+    /// `i` has with the joints beyond it free to follow, and the acceleration that it would have if its parent did not
+    /// accelerate. Infinite and 0 for joints that cannot move; for one-degree joints only.
     pub fn articulated(&self, model: &Model, i: usize) -> (f64, f64) {
         let D_inv = self.pivot[i].D_inv;
         (1.0 / D_inv, D_inv * self.u[model.v_index[i]])
     }
 }
 
-/// One step of the backward sweep for inertias: pivot of joint `i`, and what is left of its body felt by the parent.
+/// One step of the backward sweep for inertias: pivot of joint `i`, and the inertia it propagates to the parent.
 #[inline(always)]
 fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Result<(), Error> {
     let node = &model.node[i];
     let (above, below) = work.IA.split_at_mut(i);
-    // a leaf is felt alone; the first child to be felt finds its parent alone
+    // a leaf has no children; the first visited child initialises its parent
     let IA = if node.leaf { &node.IA } else { &below[0] };
     let (X, pivot) = (&work.link[i].X, &mut work.pivot[i]);
     *pivot = Pivot { U: Force::ZERO, D_inv: 0.0 };
@@ -135,8 +135,8 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Resu
         Kernel::Fixed => *IA,
         _ if work.locked[i] => *IA,
         Kernel::Free => {
-            // nothing is left for the parent, but it must be there to be felt
-            if node.first_felt {
+            // nothing is propagated, but the parent must be initialised
+            if node.first_visited {
                 above[node.parent] = model.node[node.parent].IA;
             }
             work.free_pivot[i] = None;
@@ -155,7 +155,7 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, armature: &[f64]) -> Resu
         }
     };
     if node.parent != 0 {
-        let felt = if node.first_felt { &model.node[node.parent].IA } else { &above[node.parent] };
+        let felt = if node.first_visited { &model.node[node.parent].IA } else { &above[node.parent] };
         above[node.parent] = *felt + left.back(X);
     }
     Ok(())

@@ -1,10 +1,10 @@
-//! Inertia along a joint: that of its own body, and what is added to it.
+//! Inertia along a joint: that of its own body, and armature added to it.
 //!
 //! ```text
 //! D_i = S_iᵀ IA_i S_i + armature_i ≥ S_iᵀ I_i S_i + armature_i
 //! ```
 //!
-//! for a joint whose parent stands still: what lies beyond it only adds.
+//! for a joint whose parent is at rest: bodies beyond it only add.
 
 use crate::{Model, axis_row};
 
@@ -14,8 +14,8 @@ impl Model {
         &self.armature
     }
 
-    /// Sᵀ I S + armature of the body that velocity `k` of a joint of one degree moves, kg·m² or kg: without what lies beyond it. 0 for
-    /// a free joint.
+    /// Sᵀ I S + armature of the body that velocity `k` of a joint of one degree moves, kg·m² or kg, without the
+    /// bodies beyond it. 0 for a free joint.
     pub fn own_inertia(&self, k: usize) -> f64 {
         let i = self.joint_of_velocity(k);
         if self.v_range(i).len() != 1 {
@@ -25,8 +25,8 @@ impl Model {
         axis.dot(&self.node[i].I.times(&axis)) + self.armature[k]
     }
 
-    /// Adds to the armature of velocity `k`, also what is negative: for callers whose couplings make what two joints feel of it together
-    /// what it was. Scratch has to be made after.
+    /// Adds to the armature of velocity `k`, also a negative value: for an armature transfer between coupled joints
+    /// that keeps their total inertia. [`Work`](crate::Work) has to be made afterwards.
     pub fn shift_armature(&mut self, k: usize, by: f64) {
         self.armature[k] += by;
     }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Here a lane is a column of a matrix and a spatial vector is six registers: nothing is shuffled, nothing is padded.
-//! M_P⁻¹ (see [`crate::factor_rows`]) differs by what is read off a force, P for S, and off a motion, W for U.
+//! M_P⁻¹ (see [`crate::factor_rows`]) differs in the component of a force, P for S, and of a motion, W for U.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
@@ -45,7 +45,7 @@ trait Factored {
     fn read(&self, i: usize, kernel: Kernel, pA: &Six) -> Four;
     /// U and D⁻¹.
     fn column(&self, i: usize) -> (&Force, f64);
-    /// What is read off the motion felt: U, or W.
+    /// The component of the parent's motion: U, or W.
     fn row(&self, i: usize) -> &Force;
     /// Whether a free joint may move.
     fn moves(&self, i: usize) -> bool;
@@ -199,7 +199,7 @@ fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factor
     }
 }
 
-/// `u` into `b`, and what the parent feels.
+/// `u` into `b`, and the force propagated to the parent.
 #[inline(always)]
 fn reduce(node: &Node, i: usize, factor: &impl Factored, pA: Six, b: &mut [Four]) -> Six {
     match node.kernel {

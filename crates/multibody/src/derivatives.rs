@@ -6,16 +6,18 @@
 //! Ψ̇_j = X v_p × S_j        Ψ̈_j = X a_p × S_j + X v_p × Ψ̇_j        Ṡ_j = v_j × S_j
 //! ```
 //!
-//! With the composite inertia I^C, force f^C, and B^C = Σ of the bodies' ½(v×*I − I v× + (Iv)×̄*) over a subtree, the force f_i
-//! through joint i, in link coordinates, changes as
+//! With the composite inertia I^C, force f^C, and B^C = Σ of the bodies' ½(v×*I − I v× + (Iv)×̄*) over a subtree, the
+//! force f_i through joint i, in link coordinates, changes as
 //!
 //! ```text
-//! j = i or above i:   ∂f_i/∂q_j = 2B^C_i Ψ̇_j + I^C_i Ψ̈_j                       ∂f_i/∂q̇_j = 2B^C_i S_j + I^C_i (Ψ̇_j + Ṡ_j)
-//! j beyond i:         ∂f_i/∂q_j = 2B^C_j Ψ̇_j + I^C_j Ψ̈_j + S_j ×* f^C_j        ∂f_i/∂q̇_j = 2B^C_j S_j + I^C_j (Ψ̇_j + Ṡ_j)
+//! j = i or above i:   ∂f_i/∂q_j = 2B^C_i Ψ̇_j + I^C_i Ψ̈_j
+//!                     ∂f_i/∂q̇_j = 2B^C_i S_j + I^C_i (Ψ̇_j + Ṡ_j)
+//! j beyond i:         ∂f_i/∂q_j = 2B^C_j Ψ̇_j + I^C_j Ψ̈_j + S_j ×* f^C_j
+//!                     ∂f_i/∂q̇_j = 2B^C_j S_j + I^C_j (Ψ̇_j + Ṡ_j)
 //! ```
 //!
-//! and the derivative of any scalar `P·f_i` with P fixed in link i follows: `P = S_i` gives the efforts, the direction of a
-//! pin load gives the load. For a rigid body 2B needs twelve numbers and acts on the angular part only:
+//! and the derivative of any scalar `P·f_i` with P fixed in link i follows: `P = S_i` gives the efforts, the direction
+//! of a pin load gives the load. For a rigid body 2B needs twelve numbers and acts on the angular part only:
 //!
 //! ```text
 //! 2B = | ω×I + (ω×I)ᵀ − (v×h× + h×v×) − n×   0 |        (n, p) = I v,  h = m c
@@ -23,7 +25,8 @@
 //! ```
 //!
 //! Forward dynamics: ∂q̈/∂x = −M⁻¹ ∂τ/∂x at the accelerations found, column by column with the articulated
-//! factorisation. Everything is O(n · depth) or O(n²). For a free joint "∂/∂q" means along the chart of [`crate::chart_point`].
+//! factorisation. Everything is O(n · depth) or O(n²). For a free joint "∂/∂q" means along the chart of
+//! [`crate::chart_point`].
 
 #![expect(non_snake_case, reason = "symbols follow Singh, Russell & Wensing 2022")]
 
@@ -94,7 +97,7 @@ impl Gyro {
     }
 }
 
-/// What the derivatives keep per velocity and per body.
+/// Scratch of the derivatives per velocity and per body.
 #[derive(Debug, Clone)]
 pub(crate) struct Scratch {
     gyro: Vec<Gyro>,
@@ -210,7 +213,7 @@ pub(crate) fn index_rows(model: &Model, rows: &[Row], start: &mut [usize]) -> Re
     }
 }
 
-/// Fills `dq` and `dv` with the derivatives of what the rows read.
+/// Fills `dq` and `dv` with the derivatives of the row values.
 pub(crate) fn contract(
     model: &Model,
     work: &mut Work,
@@ -275,7 +278,7 @@ fn axes_in_motion(model: &Model, work: &mut Work) {
     }
 }
 
-/// How degree `dof` of body `i` changes what the joints above it transmit.
+/// Change of the forces through the joints above body `i` with its degree `dof`.
 #[inline(always)]
 fn column(
     model: &Model,
@@ -331,7 +334,8 @@ fn row_of(
     }
 }
 
-/// Fills ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ = M⁻¹ (each `n_v` × `n_v`) of [`crate::aba_hybrid`]; rows of locked joints are zero.
+/// Fills ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ = M⁻¹ (each `n_v` × `n_v`) of [`crate::aba_hybrid`]; rows of locked joints are
+/// zero.
 pub fn aba_derivatives(
     model: &Model,
     work: &mut Work,

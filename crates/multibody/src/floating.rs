@@ -1,12 +1,12 @@
-//! Floating trees: what hangs on a free joint, down to the next free joints. A free joint transmits no force but the
-//! caller's effort, so the momentum of a floating tree changes by external forces alone.
+//! Floating trees: the bodies beyond a free joint, down to the next free joints. A free joint transmits no force but
+//! the caller's effort, so the momentum of a floating tree changes by external forces alone.
 //!
 //! Seen from its root link (axes of the root, R to world axes; root at x, turning with ω), with C = x + R c the centre
 //! of mass,
 //!
 //! ```text
-//! p   = m Ċ                      Ċ = ẋ + R (ω × c + ċ)            ċ: by the joints, the root at rest
-//! L_C = R (I_C ω + l)                                            l: angular momentum of the joints about C, the root at rest
+//! p   = m Ċ                 Ċ = ẋ + R (ω × c + ċ)       ċ: by the joints, the root at rest
+//! L_C = R (I_C ω + l)       l: angular momentum of the joints about C, the root at rest
 //! ```
 //!
 //! Composite inertia and momentum come from the tips as in `momentum`; `I_C` and `l` follow by the parallel-axis
@@ -112,7 +112,7 @@ pub fn floating_wrench(model: &Model, work: &mut Work, root: usize, tau: &[f64])
     let own = |i: usize| Force::from_slice(&tau[model.v_range(i)]);
     work.link[root].f = work.outside.wrench[root] + own(root);
     for i in root + 1..end {
-        // beyond another free joint nothing is felt but its effort
+        // beyond another free joint only its effort is transmitted
         work.link[i].f = match floats_on(model, root, i) {
             Some(first) if first == i => -own(i),
             Some(_) => Force::ZERO,

@@ -56,7 +56,7 @@ pub fn point_velocity(
 }
 
 /// Angular acceleration of link `i` and acceleration of its `point` (user's link axes), world axes, without gravity:
-/// what an observer in the world measures. Reads what [`crate::accelerations`] and [`crate::poses`] left.
+/// as an observer in the world measures them. Reads what [`crate::accelerations`] and [`crate::poses`] left.
 pub fn point_acceleration(
     model: &Model,
     work: &Work,

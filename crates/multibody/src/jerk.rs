@@ -48,7 +48,7 @@ pub fn rnea_rate<'w>(
     Ok(&work.tau)
 }
 
-/// Jerks q⃛ at `q`, `v`, `a` under the effort rates `tau_rate`, with the joints of `locked` held. One sweep, no
+/// Jerks q⃛ at `q`, `v`, `a` under the effort rates `tau_rate`, with the joints of `locked` at rest. One sweep, no
 /// iteration.
 pub fn jerk<'w>(
     model: &Model,
@@ -75,7 +75,7 @@ pub fn jerk<'w>(
     Ok(&work.a)
 }
 
-/// Reactions at `q`, `v`, `a` and their rates at q⃛ = 0, with the rates in `work.outside`: what [`jerk_rows`] starts
+/// Reactions at `q`, `v`, `a` and their rates at q⃛ = 0, with the rates in `work.outside`: the start of [`jerk_rows`]
 /// from. Both can be read off `work`, by [`Work::reaction`] and [`Work::reaction_rate`].
 pub fn jerk_begin(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) -> Result<(), Error> {
     rnea(model, work, q, v, a)?;
@@ -85,12 +85,12 @@ pub fn jerk_begin(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64
 }
 
 /// Jerks q⃛ of joints that read their reaction along `rows` (see [`crate::factor_rows`]) under the effort rates
-/// `tau_rate`, with the joints of `locked` held; at the state of the last [`jerk_begin`], which may serve several calls
-/// as long as no function with another `q` comes between. One factorisation, no iteration. The rates of the joint
+/// `tau_rate`, with the joints of `locked` at rest; at the state of the last [`jerk_begin`], which may serve several
+/// calls as long as no function with another `q` comes between. One factorisation, no iteration. The rates of the joint
 /// forces can then be read by [`Work::reaction_rate`].
 ///
-/// After [`rnea_rate`] in place of [`jerk_begin`] the result is what comes on top of the jerks given there: so joints
-/// whose jerk is prescribed are given it, and held. (Joints with armature that are not held are to be given 0.)
+/// After [`rnea_rate`] in place of [`jerk_begin`] the result is added to the jerks given there: joints
+/// whose jerk is prescribed are given it, and locked. (Joints with armature that are not locked are to be given 0.)
 pub fn jerk_rows<'w>(
     model: &Model,
     work: &'w mut Work,

@@ -28,14 +28,15 @@
 //! latter (angular, then linear, in child axes).
 //!
 //! Inside the recursions every link carries a *canonical* frame: its origin is the user's, its axes are turned at
-//! compile time so that the joint axis is z. Spatial vectors have the angular part first. What leaves the crate
-//! through [`Poses`] and [`Reaction`] is in the user's link axes; what is called "canonical" in the docs is not.
+//! compile time so that the joint axis is z. Spatial vectors have the angular part first. [`Poses`] and
+//! [`Reaction`] are in the user's link axes; "canonical" quantities are not.
 //!
-//! # Joints that feel their own load
+//! # Reaction-loaded joints
 //!
-//! Friction that scales with a joint's reaction stays outside this crate: it comes in as *rows*, one [`spatial::Motion`]
-//! P_i for each joint, read off its reaction in place of its axis. One Newton step for `P(f)ᵀ f = τ` is a call of
-//! [`factor_rows`] and one of [`solve_rows`], O(n), and brings the change of every reaction along:
+//! Friction that scales with a joint's reaction stays outside this crate: it comes in as *rows*, one
+//! [`spatial::Motion`] P_i for each joint, read off its reaction in place of its axis. One Newton step for
+//! `P(f)ᵀ f = τ` is a call of [`factor_rows`] and one of [`solve_rows`], O(n), and brings the change of every reaction
+//! along:
 //!
 //! ```
 //! # use bristle_multibody::{spatial::Motion, *};
@@ -57,17 +58,17 @@
 //!     a[0] += solve_rows(&model, &mut work, &[-row.dot(&f)])?[0];
 //!     work.add_force_changes();
 //! }
-//! // N from the motion: the pin holds what gravity and the centripetal force leave it
+//! // N from the motion: the pin carries gravity and the centripetal force
 //! let load = 2.0 * (9.81 + 0.5 * a[0]).hypot(0.5 * 3.0 * 3.0);
 //! assert!((2.0 * 0.5 * (9.81 + 0.5 * a[0]) + r_mu * load).abs() < 1e-12);
 //! # Ok::<(), bristle_multibody::Error>(())
 //! ```
 //!
 //! The functions: [`factor_rows`] and [`solve_rows`]; [`jerk_begin`] and [`jerk_rows`]; [`mass_rows`],
-//! [`rnea_inertia_rows`] and [`rnea_derivatives_rows`] for Newton matrices of one's own; [`rows_derivatives`]. A joint whose
-//! load outgrows its inertia is an [`Error::Jam`].
+//! [`rnea_inertia_rows`] and [`rnea_derivatives_rows`] for Newton matrices of one's own; [`rows_derivatives`]. A joint
+//! whose load outgrows its inertia is an [`Error::Jam`].
 //!
-//! # What costs what
+//! # Cost
 //!
 //! Every function is O(n) except those that fill a matrix (`crba`, derivatives: O(n · depth)). Nothing allocates after
 //! [`Work::new`]; matrices are the caller's.

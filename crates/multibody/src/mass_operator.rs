@@ -42,7 +42,7 @@ struct Body {
     kernel: Kernel,
     /// See the fields of the same names of the model's nodes.
     leaf: bool,
-    first_felt: bool,
+    first_visited: bool,
 }
 
 /// Pivot of a joint of one degree.
@@ -169,7 +169,7 @@ impl MassOperator {
             v: node.v,
             kernel: node.kernel,
             leaf: node.leaf,
-            first_felt: node.first_felt,
+            first_visited: node.first_visited,
         });
         let has_free = model.node.iter().any(|node| node.kernel == Kernel::Free);
         Self {
@@ -404,7 +404,7 @@ impl MassOperator {
                 }
             };
             if body.parent != 0 {
-                let felt = if body.first_felt { bodies[body.parent].I.articulated() } else { above[body.parent] };
+                let felt = if body.first_visited { bodies[body.parent].I.articulated() } else { above[body.parent] };
                 above[body.parent] = felt + left.shifted(body.r);
             }
         }

@@ -1,4 +1,4 @@
-//! How what rows read off the joint forces changes with the accelerations, and with the state when the accelerations
+//! Derivatives of row values of the joint forces by the accelerations, and by the state when the accelerations
 //! follow from it.
 //!
 //! With the composite inertia I^C of the bodies beyond a joint, link coordinates,
@@ -88,7 +88,7 @@ pub fn rnea_inertia_rows(
 }
 
 /// Fills ∂q̈/∂q, ∂q̈/∂q̇ and ∂q̈/∂τ = M_P⁻¹ (each `n_v` × `n_v`) of joints that read their forces along `rows`, with P
-/// fixed and the joints of `locked` held, at `q`, `v` and the accelerations `a` that solve their equations. Rows of
+/// fixed and the joints of `locked` at rest, at `q`, `v` and the accelerations `a` that solve their equations. Rows of
 /// locked joints are zero, and so are their columns of ∂q̈/∂τ. For a free joint "∂/∂q" means along the chart of
 /// [`crate::chart_point`].
 pub fn rows_derivatives(
@@ -104,7 +104,7 @@ pub fn rows_derivatives(
     work.check(model, q, [("v", v), ("a", a)])?;
     check_length("rows of dtau", dtau.nrows(), model.n_v)?;
     check_length("columns of dtau", dtau.ncols(), model.n_v)?;
-    // what a locked joint's numbers would reach may not be looked at
+    // entries of locked joints must not be read
     check_finite("rows_derivatives", v)?;
     check_finite("rows_derivatives", a)?;
     factor_rows(model, work, q, rows, locked)?;
@@ -136,7 +136,7 @@ fn inertias(
     // tips to base: I^C of body i is complete when it is reached
     work.IC.iter_mut().zip(&model.node).for_each(|(IC, node)| *IC = node.I);
     for (i, node) in model.node.iter().enumerate().skip(1).rev() {
-        // how the degrees of body i change what the joints above it transmit
+        // change of the forces through the joints above body i with its degrees
         for (k, dof) in model.v_range(i).enumerate() {
             let mut F = work.IC[i].times(&node.kernel.axis(k));
             let mut j = i;
@@ -148,7 +148,7 @@ fn inertias(
                 }
             }
         }
-        // how its own degrees and those above it change what its joint transmits
+        // change of the force through its joint with its own degrees and those above
         for row in rows.of_body(i) {
             let mut PI = work.IC[i].times(&rows.projector(i, row));
             let mut j = i;

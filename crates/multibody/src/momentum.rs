@@ -1,6 +1,6 @@
 //! Centre of mass, momentum and energy of the whole machine.
 //!
-//! Momenta and composite inertias are passed from the tips to the base like forces; what arrives at body 0 is the whole
+//! Momenta and composite inertias are passed from the tips to the base like forces; the sum at body 0 is the whole
 //! machine's, about the world origin.
 
 use crate::error::{Error, check_finite};

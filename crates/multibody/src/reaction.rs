@@ -1,7 +1,7 @@
 //! Joint reactions: the wrench that the parent link exerts on the child link through the joint.
 //!
 //! The whole of it, effort along the joint axis included, at the joint's origin (which is the child's), in the user's
-//! child axes; and resolved along and across the joint axis, which is what bearings feel and load-dependent friction
+//! child axes; and resolved along and across the joint axis, which bearings carry and load-dependent friction
 //! reads. Armature acts inside the joint and is not part of it.
 
 use crate::error::{Error, check_length};
@@ -21,7 +21,7 @@ pub struct Reaction {
     pub radial_force: f64,
     /// Moment about the joint axis, N·m, signed. Effort of a hinge.
     pub axial_moment: f64,
-    /// Magnitude of the moment across the joint axis, N·m: what tilts a bearing.
+    /// Magnitude of the moment across the joint axis, N·m, which tilts a bearing.
     pub bending_moment: f64,
 }
 

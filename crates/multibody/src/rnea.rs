@@ -13,7 +13,7 @@ use crate::kinematics::{follow, start, transforms};
 use crate::model::Model;
 use crate::work::Work;
 
-/// Motion of every link, and the force that moves it on its own, without what its children pass on. Transforms first:
+/// Motion of every link, and the force that moves it alone, without the forces of its children. Transforms first:
 /// they wait for no parent, so that the sines of several joints are under way at once.
 #[inline(always)]
 pub(crate) fn body_forces<const A: bool>(model: &Model, work: &mut Work, q: &[f64], v: &[f64], a: &[f64]) {

@@ -114,7 +114,7 @@ pub fn unloaded_rows(model: &Model, rows: &mut [Motion]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Factorises M_P at `q` with the rows P of the joints and the joints of `locked` held: M_P⁻¹ is then applied by
+/// Factorises M_P at `q` with the rows P of the joints and those of `locked` at rest: M_P⁻¹ is then applied by
 /// [`solve_rows`].
 ///
 /// `rows` and `locked` have `n_bodies` entries. A row is in canonical axes (z along the joint axis), angular part
@@ -153,8 +153,8 @@ pub fn solve_rows<'w>(model: &Model, work: &'w mut Work, b: &[f64]) -> Result<&'
     Ok(&work.a)
 }
 
-/// M_P x into `out` (`n_v`), at the configuration of the last function that took a `q`, whatever is locked: O(n), without a matrix. Scratch is
-/// that of [`solve_rows`] but for the force changes, which stay.
+/// M_P x into `out` (`n_v`), at the configuration of the last function that took a `q`, whatever is locked: O(n),
+/// without a matrix. Scratch is that of [`solve_rows`] but for the force changes, which stay.
 pub fn multiply_rows(model: &Model, work: &mut Work, rows: &[Motion], x: &[f64], out: &mut [f64]) -> Result<(), Error> {
     check_length("work (made for another model?)", work.link.len(), model.n_bodies())?;
     check_length("rows", rows.len(), model.n_bodies())?;
@@ -182,7 +182,7 @@ pub fn multiply_rows(model: &Model, work: &mut Work, rows: &[Motion], x: &[f64],
     check_finite("multiply_rows", out)
 }
 
-/// Reading what [`factor_rows`] and [`solve_rows`] left. Functions of an index panic, like a slice, where there is no
+/// Results of [`factor_rows`] and [`solve_rows`]. Functions of an index panic, like a slice, where there is no
 /// body `i`.
 impl Work {
     /// D_i = P_iᵀ IA_i S_i + armature of the last [`factor_rows`]; 0 for locked, fixed and free joints.
@@ -191,7 +191,7 @@ impl Work {
         self.rows.pivot[i].D
     }
 
-    /// S_iᵀ IA_i S_i + armature of the last [`factor_rows`]: what D_i would be if this joint alone were unloaded; 0 for
+    /// S_iᵀ IA_i S_i + armature of the last [`factor_rows`]: D_i if this joint alone were unloaded; 0 for
     /// locked, fixed and free joints.
     #[inline(always)]
     pub fn pivot_unloaded(&self, i: usize) -> f64 {
@@ -219,13 +219,13 @@ impl Work {
     }
 }
 
-/// One step of the backward sweep for inertias: pivot of joint `i`, and what is left of its body felt by the parent.
+/// One step of the backward sweep for inertias: pivot of joint `i`, and the inertia it propagates to the parent.
 #[inline(always)]
 fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool) -> Result<(), Error> {
     let node = &model.node[i];
     let Scratch { IA, pivot, free, .. } = &mut work.rows;
     let (above, below) = IA.split_at_mut(i);
-    // a leaf is felt alone; the first child to be felt finds its parent alone
+    // a leaf has no children; the first visited child initialises its parent
     let IA = if node.leaf { UnsymmetricInertia::of_body(&node.IA) } else { below[0] };
     pivot[i] = RowPivot::NONE;
     let left = match node.kernel {
@@ -235,8 +235,8 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool)
             if locked {
                 IA
             } else {
-                // nothing is left for the parent, but it must be there to be felt
-                if node.first_felt {
+                // nothing is propagated, but the parent must be initialised
+                if node.first_visited {
                     above[node.parent] = UnsymmetricInertia::of_body(&model.node[node.parent].IA);
                 }
                 free[i] = Some(free_pivot(model, i, &IA)?);
@@ -261,8 +261,11 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool)
     };
     if node.parent != 0 {
         let felt = left.back(&work.link[i].X);
-        above[node.parent] =
-            if node.first_felt { felt.with_body(&model.node[node.parent].IA) } else { felt.plus(&above[node.parent]) };
+        above[node.parent] = if node.first_visited {
+            felt.with_body(&model.node[node.parent].IA)
+        } else {
+            felt.plus(&above[node.parent])
+        };
     }
     Ok(())
 }
@@ -331,7 +334,7 @@ fn substitute(model: &Model, work: &mut Work, b: &[f64]) {
         let delta = node.kernel.add_motion(&felt, &work.a, node.v);
         below[0] = delta;
         let IA_delta = if node.leaf { node.I.times(&delta) } else { work.rows.IA[i].times(&delta) };
-        // a free joint transmits what it is told to
+        // a free joint transmits its given effort
         work.rows.f[i] = whole.unwrap_or(IA_delta + work.rows.f[i]);
     }
 }

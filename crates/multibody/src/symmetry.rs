@@ -1,6 +1,6 @@
 //! Joints whose position the rest of the machine does not feel.
 //!
-//! The equations of motion depend on the position of a joint i through the inertia of what lies beyond it, seen from
+//! The equations of motion depend on the position of a joint i through the inertia of the bodies beyond it, seen from
 //! its parent, and through the direction of gravity, seen from its child. Neither changes with the position
 //!
 //! - of a **balanced rotor**: a revolute joint beyond which every rigid piece is symmetric about its axis, h = (0, 0,
@@ -22,17 +22,17 @@ use nalgebra::{Matrix3, Vector3};
 /// another.
 const ROUNDING: f64 = 1e-13;
 
-/// Why the position of a joint is not felt; wrenches from outside, which turn with their links, are.
+/// The reason why the equations do not depend on a position; external wrenches, which turn with their links, may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unfelt {
-    /// What lies beyond it is symmetric about its axis. Wrenches on links beyond it are felt.
+    /// The bodies beyond it are symmetric about its axis. Wrenches on them matter.
     Balanced,
-    /// It carries a whole branch, gravity being the same from everywhere. Wrenches on its links turn with it and are
-    /// not felt.
+    /// It carries a whole branch, gravity being the same from everywhere. Wrenches on its links turn with it and do
+    /// not matter.
     Whole,
 }
 
-/// Why the position of joint `i` is not felt by others, if it is not.
+/// The reason why the equations do not depend on the position of joint `i`, if they do not.
 pub fn unfelt(model: &Model, i: usize) -> Option<Unfelt> {
     let kernel = model.node.get(i)?.kernel;
     if is_first(model, i) && (kernel == Kernel::Free || kernel == Kernel::Revolute && is_upright(model, i)) {
@@ -83,7 +83,7 @@ fn is_symmetric(model: &Model, i: usize) -> bool {
     h.x.abs().max(h.y.abs()) <= ROUNDING * size && off.iter().all(|off| off.abs() <= ROUNDING * trace)
 }
 
-/// Adds to `piece` what is fixed to body `b`, which is turned by `R` and displaced by `r` against the piece's frame.
+/// Adds to `piece` the bodies fixed to body `b`, which is turned by `R` and displaced by `r` against the piece's frame.
 /// Whether every joint on it is coaxial with z of that frame and carries something symmetric.
 fn gather(model: &Model, b: usize, R: &Matrix3<f64>, r: &Vector3<f64>, piece: &mut RigidInertia) -> bool {
     (b + 1..model.n_bodies()).filter(|&c| model.parent[c] == b).all(|c| {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn efforts_do_not_depend_on_positions_that_are_not_felt() {
+    fn efforts_depend_on_marked_positions_only() {
         for (weight, expected) in [(0.0, Some(Unfelt::Balanced)), (0.01, None)] {
             let model = machine(weight);
             let [spin, shoulder, turn] = ["spin", "shoulder", "turn"].map(|name| model.joint(name).unwrap());

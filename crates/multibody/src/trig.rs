@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_the_standard_library_within_one_ulp() {
+    fn within_one_ulp_of_std() {
         let mut x = -40.0;
         while x < 40.0 {
             let (s, c) = sin_cos(x);

@@ -80,16 +80,16 @@ impl Link {
     const REST: Self = Self { X: Transform::IDENTITY, vel: Motion::ZERO, acc: Motion::ZERO, f: Force::ZERO };
 }
 
-/// A link's frame in world axes, with what climbing the tree reads.
+/// A link's frame in world axes, with the data read on the way to the base.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame {
     /// Canonical link axes to world axes.
     pub R: M3,
     /// From the parent's origin to the link's.
     pub r: V3,
-    /// What the joint reads off a force: its axis against the moment (revolute) or against the force (prismatic).
+    /// The component of a force along the joint: its axis against the moment (revolute) or the force (prismatic).
     pub axis: Motion,
-    /// The link and, on the way from the tips to the base, what lies beyond it.
+    /// The link and, on the way from the tips to the base, the bodies beyond it.
     pub IC: RigidInertia,
     pub parent: usize,
     /// First velocity.
@@ -146,7 +146,7 @@ pub struct Work {
     /// Results per velocity; `n_v` each.
     pub(crate) a: Vec<f64>,
     pub(crate) tau: Vec<f64>,
-    /// Which joints `factor` held; `n_bodies`.
+    /// The joints that `factor` locked; `n_bodies`.
     pub(crate) locked: Vec<bool>,
     pub(crate) derivative: crate::derivatives::Scratch,
     pub(crate) columns: crate::columns::Scratch,

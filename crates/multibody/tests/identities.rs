@@ -1,4 +1,5 @@
-//! Identities that hold on every tree, tried on random ones: 1–100 joints, mixed types, oblique axes, mass ratios to 1e6.
+//! Identities that hold on every tree, tried on random ones: 1–100 joints, mixed types, oblique axes, mass ratios to
+//! 1e6.
 //!
 //! 500 trees by default; `BRISTLE_TREES=20000 cargo test -p bristle-multibody --release` for more.
 
@@ -69,7 +70,7 @@ fn aba_inverts_rnea_and_back() {
 }
 
 #[test]
-fn mass_matrix_is_symmetric_positive_and_made_of_columns_of_rnea() {
+fn mass_matrix_columns_are_rnea() {
     on_random_trees(100, Mix::Everything, |_, model, work, q, v| {
         let M = mass_matrix(model, work, q);
         assert_eq!(M, M.transpose());
@@ -101,7 +102,7 @@ fn factorised_mass_matrix_solves() {
 }
 
 #[test]
-fn locked_joints_do_not_accelerate_and_the_rest_obeys_the_reduced_equations() {
+fn locked_joints_obey_reduced_equations() {
     on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let locked: Vec<bool> = (0..model.n_bodies()).map(|_| random.below(2) == 0).collect();
         let tau = random.reals(model.n_v, 5.0);
@@ -175,7 +176,7 @@ fn spin_rate(model: &Model, work: &Work, pose: &Poses, b: usize) -> Vector3<f64>
 }
 
 #[test]
-fn derivatives_of_inverse_dynamics_match_differences() {
+fn inverse_dynamics_derivatives() {
     on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let i = 1 + random.below(model.n_joints());
         work.outside.set_wrench(model, i, random_wrench(random, 5.0)).unwrap();
@@ -225,7 +226,7 @@ fn derivatives_of_inverse_dynamics_match_differences() {
 }
 
 #[test]
-fn derivatives_of_forward_dynamics_match_differences() {
+fn forward_dynamics_derivatives() {
     on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let locked: Vec<bool> = (0..model.n_bodies()).map(|_| random.below(5) == 0).collect();
         let tau = random.reals(model.n_v, 5.0);
@@ -259,7 +260,7 @@ fn derivatives_of_forward_dynamics_match_differences() {
 }
 
 #[test]
-fn jerk_matches_differences_of_the_acceleration_along_the_motion() {
+fn jerk_is_the_rate_of_acceleration() {
     on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let i = 1 + random.below(model.n_joints());
         let (wrench, wrench_rate) = (random_wrench(random, 5.0), random_wrench(random, 5.0));
@@ -373,7 +374,7 @@ fn momentum_stays_over_a_tumbling_flight() {
 }
 
 #[test]
-fn power_of_wrenches_and_efforts_is_the_rate_of_energy() {
+fn power_is_the_rate_of_energy() {
     on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         let i = 1 + random.below(model.n_joints());
         let wrench = random_wrench(random, 10.0);
@@ -408,7 +409,7 @@ fn power_of_wrenches_and_efforts_is_the_rate_of_energy() {
 }
 
 #[test]
-fn jacobians_and_centre_of_mass_match_velocities_of_points() {
+fn jacobians_match_point_velocities() {
     on_random_trees(100, Mix::Everything, |random, model, work, q, v| {
         kinematics(model, work, q, v).unwrap();
         let mut pose = Poses::new(model);
@@ -452,7 +453,7 @@ fn jacobians_and_centre_of_mass_match_velocities_of_points() {
 }
 
 #[test]
-fn free_joint_chart_is_consistent_with_its_exponential() {
+fn chart_rate_matches_exponential() {
     for seed in 0..trees() {
         let mut random = Random::new(seed);
         let model = random_tree(&mut random, 1, Mix::Floating);

@@ -191,7 +191,7 @@ fn every_function(
 const OF_POSITION: [&str; 6] = ["factor", "factor_rows", "mass_rows", "crba", "potential_energy", "center_of_mass"];
 
 #[test]
-fn nan_in_a_state_is_an_error_from_the_function_that_meets_it() {
+fn nan_in_a_state_is_an_error() {
     let mut random = Random::new(3);
     for _ in 0..20 {
         let n = 2 + random.below(10);
@@ -222,7 +222,7 @@ fn nan_in_a_state_is_an_error_from_the_function_that_meets_it() {
 }
 
 #[test]
-fn nan_on_a_floating_base_is_not_called_a_lack_of_inertia() {
+fn nan_on_a_floating_base_is_non_finite() {
     let mut builder = two_links();
     builder.link("base", LinkInertia::diagonal(1.0, Vector3::zeros(), 0.1, 0.1, 0.1));
     builder.joint(JointSpec::new("float", "world", "base", JointKind::Free));
@@ -298,7 +298,7 @@ fn a_joint_that_moves_nothing_is_named() {
 }
 
 #[test]
-fn a_thin_rod_about_its_own_axis_is_named_whatever_its_direction() {
+fn thin_rod_about_its_axis_is_singular() {
     let mut random = Random::new(11);
     for k in 0..200 {
         let (mut along, beside) = (random.vector(1.0), random.vector(1.0));
@@ -365,7 +365,7 @@ fn evaluating_does_not_allocate() {
 }
 
 #[test]
-fn a_chain_of_ten_thousand_links_takes_little_memory() {
+fn long_chain_takes_little_memory() {
     let n = 10_000;
     let start = BYTES.get();
     let mut builder = ModelBuilder::new();
@@ -389,7 +389,7 @@ fn a_chain_of_ten_thousand_links_takes_little_memory() {
 }
 
 #[test]
-fn own_inertia_is_what_a_joint_feels_of_its_body_alone() {
+fn own_inertia_is_that_of_one_body() {
     let mut random = Random::new(23);
     for k in 0..50 {
         let (axis, inertia) = (random.vector(1.0), random.inertia(1.3));

@@ -1,5 +1,5 @@
-//! Joints that read their reaction along rows of the caller's, on random trees of 20 joints: revolute, prismatic, fixed and
-//! free, some locked, rows a little off the axes. The dense matrix beside it comes from inverse dynamics, a unit of
+//! Joints that read their reaction along rows of the caller's, on random trees of 20 joints: revolute, prismatic, fixed
+//! and free, some locked, rows a little off the axes. The dense matrix beside it comes from inverse dynamics, a unit of
 //! acceleration at a time.
 //!
 //! 100 trees by default; `BRISTLE_TREES=5000 cargo test -p bristle-multibody --release` for more.
@@ -127,7 +127,7 @@ fn loaded_recursion_solves_the_dense_equations() {
 }
 
 #[test]
-fn force_changes_are_differences_of_inverse_dynamics() {
+fn force_changes_match_inverse_dynamics() {
     on_random_trees(0.03, |random, case| {
         if !factored(case) {
             return;
@@ -150,7 +150,7 @@ fn force_changes_are_differences_of_inverse_dynamics() {
 }
 
 #[test]
-fn newton_step_of_the_loaded_recursion_satisfies_every_joint() {
+fn loaded_recursion_satisfies_every_joint() {
     on_random_trees(0.03, |random, case| {
         let armature = armature(case);
         if !factored(case) {
@@ -216,7 +216,7 @@ fn condition(M: &DMatrix<f64>) -> f64 {
 }
 
 #[test]
-fn jerk_along_constant_rows_matches_differences_of_the_acceleration() {
+fn jerk_rows_match_acceleration_rate() {
     on_random_trees(0.03, |random, case| {
         let cond = condition(&dense(case));
         if !factored(case) {
@@ -371,7 +371,7 @@ fn derivatives_along_rows_match_differences() {
 }
 
 #[test]
-fn prescribed_jerks_of_held_joints_come_before_the_rows() {
+fn prescribed_jerks_of_locked_joints() {
     on_random_trees(0.03, |random, case| {
         let (armature, M) = (armature(case), dense(case));
         if !factored(case) {
@@ -415,7 +415,7 @@ fn products_are_those_of_the_dense_matrix() {
 }
 
 #[test]
-fn other_armatures_are_added_to_the_diagonal_of_the_mass_matrix() {
+fn armatures_add_to_the_diagonal() {
     on_random_trees(0.0, |random, case| {
         case.locked.fill(false);
         let mut M = dense(case);

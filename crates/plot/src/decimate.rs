@@ -1,8 +1,8 @@
 //! Fewer points, the same picture.
 //!
-//! A curve of a million rows on a strip of n columns: of each column only four points can be seen, the first, the lowest,
-//! the highest and the last (Jugel et al. 2014, "M4"). Between them the drawn line covers the same pixels as the whole
-//! curve would, and no peak is lost however narrow it is.
+//! A curve of a million rows on a strip of n columns: of each column only four points can be seen, the first, the
+//! lowest, the highest and the last (Jugel et al. 2014, "M4"). Between them the drawn line covers the same pixels as
+//! the whole curve would, and no peak is lost however narrow it is.
 
 /// Which rows to draw on `n` columns over the times `from..=to`, as runs without gaps: the curve is broken where values
 /// are not finite. `t` does not run backwards. The rows next to the window on either side come with it.

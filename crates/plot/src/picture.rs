@@ -1,5 +1,5 @@
-//! A picture before it is written: a list of shapes, later ones over earlier ones, each with the class that says how it looks
-//! ([`super::style`]).
+//! A picture before it is written: a list of shapes, later ones over earlier ones, each with the class that says how it
+//! looks ([`super::style`]).
 
 use std::fmt;
 

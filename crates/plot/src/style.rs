@@ -1,7 +1,8 @@
 //! How pictures look: one table of rules, written as CSS into SVG and looked up when pixels are painted.
 //!
-//! A rule is for an element (`path`), for a class (`.grid`), for a class against others (`.event.event`) or for curves, whose classes
-//! begin with a c. As in CSS the more particular rule goes before the other, and then the later one. Pixels are painted on light ground.
+//! A rule is for an element (`path`), for a class (`.grid`), for a class against others (`.event.event`) or for curves,
+//! whose classes begin with a c. As in CSS the more particular rule goes before the other, and then the later one.
+//! Pixels are painted on light ground.
 
 use super::palette::{DARK, DASHES, LIGHT};
 use std::fmt::Write;

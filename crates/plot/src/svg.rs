@@ -10,7 +10,8 @@ use std::fmt::Write;
 pub fn svg(picture: &Picture) -> String {
     let Picture { name, width, height, shapes } = picture;
     let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height:.0}\" width=\"{width}\" height=\"{height:.0}\" role=\"img\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height:.0}\" width=\"{width}\" \
+        height=\"{height:.0}\" role=\"img\">\n\
          <title>{}</title>\n<style>{}</style>\n<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n",
         escape(name),
         style::css()

@@ -1,6 +1,7 @@
 //! Round numbers along an axis.
 //!
-//! The step is 1, 2 or 5 times a power of ten, the smallest that gives no more than the wanted number of ticks (Heckbert 1990).
+//! The step is 1, 2 or 5 times a power of ten, the smallest that gives no more than the wanted number of ticks
+//! (Heckbert 1990).
 
 /// Numbers below are drawn as zero: powers of ten end at 1e-308.
 const TINY: f64 = 1e-300;

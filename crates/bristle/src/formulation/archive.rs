@@ -31,6 +31,7 @@ impl Archived for Machine {
             motion_phase: _,
             motion_angle: _,
             is_controlled: _,
+            step_control: _,
             kinks: _,
             kink: _,
             kink_inertia: _,

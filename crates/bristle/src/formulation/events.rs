@@ -3,7 +3,7 @@
 use super::kinks::KinkEvent;
 use super::machine::{Failure, Machine, ModeChange};
 use super::transition::ContactEvent;
-use crate::scene::Kinks;
+use crate::scene::{Control, Kinks};
 use crate::signal::{Piece, Sample};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{EvalError, FiredEvent, Restart};
@@ -128,6 +128,11 @@ impl Machine {
             return rate;
         }
         contact.law.rates(contact.arm * rate, self.state[c])[0] / contact.law.sigma0()
+    }
+
+    /// Sets the rule of prescribed steps.
+    pub(crate) fn set_step_control(&mut self, control: Control) {
+        self.step_control = control;
     }
 
     /// Selects which kinks of bristle laws are events, if any are.

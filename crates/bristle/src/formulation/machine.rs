@@ -58,7 +58,7 @@ use crate::formulation::transition::{ContactEvent, Rest};
 use crate::formulation::turning::Turning;
 use crate::modes::ModeError;
 use crate::real_time::RealTime;
-use crate::scene::{Formulation, Kinks};
+use crate::scene::{Control, Formulation, Kinks};
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_multibody::spatial::{Force, Motion};
@@ -290,6 +290,8 @@ pub struct Machine {
     pub(super) kink_speed: Vec<f64>,
     /// Whether an error estimate controls the steps.
     pub(super) is_controlled: bool,
+    /// The rule of prescribed steps, if the control is one.
+    pub(super) step_control: Control,
     /// θ of the event functions of kinks; `None` where kinks are no events.
     pub(super) kinks: Option<f64>,
     /// Which kinks are events.
@@ -420,6 +422,7 @@ impl Machine {
             heading: vec![1.0; n_contacts],
             kink_speed: vec![f64::MAX; n_contacts],
             is_controlled: tolerances.is_some(),
+            step_control: Control::default(),
             kinks: tolerances.map(|(_, absolute)| absolute),
             kink: Kinks::Velocity,
             armed: vec![false; n_contacts],

@@ -14,7 +14,7 @@
 //! |∂τ/∂s| |ṡ − σ₀ż(v, s)| / (1/h + |∂(σ₀ż)/∂s|) ≤ ϕ g_max                              (5)
 //! ```
 //!
-//! (1), (2) and (3) bound the tolerances, whatever they are ([`System::resolution`]), and hold for each unknown: the
+//! (1), (2) and (3) bound the tolerances, whatever they are ([`StepRules::bound_tolerances`]), and hold for each unknown: the
 //! norm of errors is a mean over all of them. While a joint slides ∂τ/∂s = 1 − σ₁|v|/g is a hundred and more: what is
 //! right to the fourth digit in s is wrong in the second of friction.
 //!
@@ -42,12 +42,12 @@
 //!
 //! Frozen bristles (`open: Frozen`, no load) obey another equation, ṡ = 0, and ask for nothing.
 //!
-//! (4) and (5) are looked at within each step and at its end ([`System::misfit`]). Under `Elementary`, the textbook rule,
+//! (4) and (5) are looked at within each step and at its end ([`StepRules::violation`]). Under `Elementary`, the textbook rule,
 //! tolerances are taken as they are and none of this applies. Steps of a prescribed length are never rejected: there the
 //! first that breaks (4) is remembered, for a warning.
 //!
-//! [`System::resolution`]: bristle_integrate::System::resolution
-//! [`System::misfit`]: bristle_integrate::System::misfit
+//! [`StepRules::bound_tolerances`]: bristle_integrate::StepRules::bound_tolerances
+//! [`StepRules::violation`]: bristle_integrate::StepRules::violation
 
 use super::machine::Machine;
 use bristle_friction::FrictionLaw;
@@ -84,7 +84,7 @@ impl Machine {
     }
 
     /// (1), (2) and (3) for a step of length `h` from (t, y) into `each`, infinite where they say nothing.
-    pub(super) fn bound_tolerances(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
+    pub(super) fn bound_bristle_tolerances(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
         each.fill(f64::INFINITY);
         if !self.has_bristles() {
             return;
@@ -127,7 +127,7 @@ impl Machine {
 
     /// How far (4) and (5) are from their limits, 1 at the limit, on an interpolant that passes through `y` at `t` with
     /// rate `dy`, in a step of length `h` from `y0`.
-    pub(super) fn bristle_misfit(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
+    pub(super) fn bristle_violation(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
         self.scatter(t, y);
         let mut next = self.per_velocity() * self.active.len();
         let mut most = 0.0_f64;

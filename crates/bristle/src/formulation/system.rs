@@ -1,10 +1,10 @@
 //! The machine as the system of a stepper.
 
 use super::machine::{Machine, Stiff};
-use crate::scene::Formulation;
+use crate::scene::{Formulation, Slip};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{Direction, EvalError, FiredEvent, Form, Restart, Slip, System};
+use bristle_integrate::{Direction, EvalError, FiredEvent, Form, Restart, StepRules, System};
 use bristle_multibody::{chart_point, chart_rate};
 
 /// Rotation from the centre of the chart at which the centre moves, rad: far from the singularity at 2π, and rare
@@ -66,20 +66,8 @@ impl System for Machine {
         self.fill_residual_jacobian(t, y, dy, df_dy, df_ddy)
     }
 
-    fn attempt(&mut self, _t: f64, h: f64) {
-        self.set_kink_step(h);
-    }
-
-    fn resolution(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
-        self.bound_tolerances(t, h, y, each);
-    }
-
-    fn misfit(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
-        self.bristle_misfit(t, h, y0, y, dy)
-    }
-
-    fn has_misfit(&self) -> bool {
-        self.has_bristles()
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        Some(self)
     }
 
     fn n_quadratures(&self) -> usize {
@@ -106,10 +94,6 @@ impl System for Machine {
         self.next_corner.filter(|&corner| corner > t && !self.is_real_time())
     }
 
-    fn longest_step(&self, _t: f64, y: &[f64]) -> f64 {
-        self.longest(y)
-    }
-
     fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[FiredEvent]) -> Result<Restart, EvalError> {
         self.checkpoint();
         self.pass_events(t, y, quad, fired).map_err(|failure| {
@@ -118,6 +102,49 @@ impl System for Machine {
             self.failure = Some(failure);
             EvalError::Fatal { code: 0 }
         })
+    }
+
+    fn system_step(&mut self, t: f64, h: f64, y: &[f64], y_new: &mut [f64], quad: &mut [f64]) -> Result<(), EvalError> {
+        self.real_time_step(t, h, y, y_new, quad)
+    }
+}
+
+impl StepRules for Machine {
+    fn max_step(&self, _t: f64, y: &[f64]) -> f64 {
+        self.longest(y)
+    }
+
+    fn bound_tolerances(&mut self, t: f64, h: f64, y: &[f64], each: &mut [f64]) {
+        self.bound_bristle_tolerances(t, h, y, each);
+    }
+
+    fn attempt(&mut self, _t: f64, h: f64) {
+        self.set_kink_step(h);
+    }
+
+    fn violation(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
+        self.bristle_violation(t, h, y0, y, dy)
+    }
+
+    fn has_violation(&self) -> bool {
+        self.has_bristles()
+    }
+
+    fn prescribed_step(&mut self, t: f64, y: &[f64]) -> f64 {
+        self.scatter(t, y);
+        let slips = self.compiled.contacts.iter().map(|contact| {
+            let (v, law) = (contact.arm * contact.rate(&self.v), &contact.law);
+            let v_s = law.stribeck_velocity();
+            Slip {
+                speed: v_s.map_or(f64::INFINITY, |v_s| v.abs() / v_s),
+                rate: match v_s {
+                    Some(v_s) if law.n_states() > 0 => law.sigma0() * v_s / law.coulomb_level(),
+                    _ => f64::INFINITY,
+                },
+                time_constant: law.time_constant(v),
+            }
+        });
+        self.step_control.rule_step(slips)
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, EvalError> {
@@ -149,40 +176,12 @@ impl System for Machine {
         Ok(moved)
     }
 
-    fn note_stiff(&mut self, t: f64, h: f64, component: usize) {
+    fn stability_limited(&mut self, t: f64, h: f64, component: usize) {
         if self.stiff.is_none() {
             let (joint, contact) = self.owner(component);
             let contact = contact.or_else(|| self.steepest(component));
             self.stiff = Some(Stiff { t, h, joint, contact });
         }
-    }
-
-    fn n_slips(&self) -> usize {
-        self.compiled.contacts.len()
-    }
-
-    fn slips(&mut self, t: f64, y: &[f64], slips: &mut [Slip]) {
-        if self.is_real_time() {
-            // the step is fixed
-            return;
-        }
-        self.scatter(t, y);
-        for (slip, contact) in slips.iter_mut().zip(&self.compiled.contacts) {
-            let (v, law) = (contact.arm * contact.rate(&self.v), &contact.law);
-            let v_s = law.stribeck_velocity();
-            *slip = Slip {
-                speed: v_s.map_or(f64::INFINITY, |v_s| v.abs() / v_s),
-                rate: match v_s {
-                    Some(v_s) if law.n_states() > 0 => law.sigma0() * v_s / law.coulomb_level(),
-                    _ => f64::INFINITY,
-                },
-                time_constant: law.time_constant(v),
-            };
-        }
-    }
-
-    fn system_step(&mut self, t: f64, h: f64, y: &[f64], y_new: &mut [f64], quad: &mut [f64]) -> Result<(), EvalError> {
-        self.real_time_step(t, h, y, y_new, quad)
     }
 }
 

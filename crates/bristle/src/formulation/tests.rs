@@ -8,7 +8,7 @@ use crate::scene::Formulation;
 use crate::signal::Signal;
 use bristle_friction::{Coulomb, LuGre, LuGre2};
 use bristle_integrate::linear::Matrix;
-use bristle_integrate::{EvalError, System};
+use bristle_integrate::{EvalError, StepRules, System};
 use bristle_multibody::{LinkInertia, rnea};
 use hecs::World;
 

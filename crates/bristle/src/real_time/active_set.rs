@@ -16,7 +16,9 @@
 //! beginning, with its line search and its interior-point method; both have the same solution. It does not apply where
 //! dry contacts connect joints, share a joint or act on a dependent one: there the load distribution needs penalties.
 
-use super::convex_solver::{Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, Problem, ROUNDED, SOLVED, SolverError};
+use super::convex_solver::{
+    Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, Problem, ROUNDED, SOLVED, SolverError,
+};
 use super::impulse_law::{ContactState, ImpulseLaw};
 use super::reduced_coordinates::ReducedCoordinates;
 use super::step_matrix::restrict;

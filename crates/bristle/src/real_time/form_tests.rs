@@ -51,7 +51,7 @@ fn machine(seed: u64, n: usize, is_coupled: bool, has_pins: bool) -> (Compiled, 
         let inertia = LinkInertia::diagonal(mass, triple(&mut rng, 0.2).into(), x, y, z);
         links.push(world.spawn_link(&format!("l{k}"), inertia));
         let name = format!("j{k:02}");
-        if k == 0 && seed % 3 == 0 {
+        if k == 0 && seed.is_multiple_of(3) {
             let twist = (triple(&mut rng, 2.0), triple(&mut rng, 1.0));
             world.spawn_joint(free(&name).to(links[0]).twist(twist.0, twist.1));
             continue;

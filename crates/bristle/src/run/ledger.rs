@@ -66,7 +66,7 @@ impl Past {
 
     /// A ledger that begins here: what was booked is not finite, drowns all that follows, or led to what is not finite.
     fn begin_again(&mut self, driver: &mut Driver, stored: &Energies) {
-        driver.forget_quadratures();
+        driver.reset_quadratures();
         self.quad.fill(0.0);
         (self.initial, self.reaction_loaded, self.heat) = (stored.stored(), stored.reaction_loaded, 0.0);
     }

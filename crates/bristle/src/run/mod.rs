@@ -131,15 +131,15 @@ impl Run {
     }
 
     /// Advances by `dt`, in at most `max_steps` internal steps.
-    fn step<K: Sink<Machine>>(&mut self, dt: f64, sink: &mut K) -> Result<()> {
-        self.driver.set_most_steps(self.max_steps);
+    fn step(&mut self, dt: f64, sink: &mut dyn Sink<Machine>) -> Result<()> {
+        self.driver.set_max_steps(self.max_steps);
         let result = self.advance(Until::After(dt), sink);
-        self.driver.set_most_steps(usize::MAX);
+        self.driver.set_max_steps(usize::MAX);
         result
     }
 
     /// Advances the driver. [`Run::look`] shows where it got to, also where it failed half-way.
-    fn advance<K: Sink<Machine>>(&mut self, until: Until, sink: &mut K) -> Result<()> {
+    fn advance(&mut self, until: Until, sink: &mut dyn Sink<Machine>) -> Result<()> {
         use bristle_integrate::Error::{Input, Memory};
         self.resolve()?;
         let advanced = match until {

@@ -51,6 +51,7 @@ impl Default for Settings {
 #[derive(Debug, Clone)]
 pub(super) struct Solver {
     pub options: Options,
+    pub control: scene::Control,
     pub formulation: scene::Formulation,
     pub kinks: scene::Kinks,
 }
@@ -62,8 +63,10 @@ impl Solver {
             return Err(Error::number("output", "interval", settings.interval, "positive and finite"));
         }
         refuse_settings(settings)?;
-        let options = Options::new(settings.method, settings.control);
-        Ok(Self { options, formulation: settings.formulation, kinks: settings.kinks })
+        settings.control.check_rule()?;
+        let options = Options::new(settings.method, settings.control.into());
+        let Settings { control, formulation, kinks, .. } = *settings;
+        Ok(Self { options, control, formulation, kinks })
     }
 
     /// The equations of a machine, to be solved so.
@@ -71,6 +74,7 @@ impl Solver {
         // kinks of bristle laws matter under error control, down to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);
+        system.set_step_control(self.control);
         // other controls have been refused
         if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
             let what = "the matrices of `RealTime` for this machine (`Dopri5` and `Rk4` need none)";

@@ -328,7 +328,7 @@ impl Simulation {
     }
 
     /// Advances the run and puts the result into the world, also where it failed half-way.
-    fn advance<K: Sink<Machine>>(&mut self, until: Until, sink: &mut K) -> Result<()> {
+    fn advance(&mut self, until: Until, sink: &mut dyn Sink<Machine>) -> Result<()> {
         self.resolve()?;
         let result = self.run.advance(until, sink);
         result.and(self.write_back())

@@ -166,10 +166,10 @@ pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let contacts = compiled.contacts.iter().map(shape).collect::<Vec<_>>();
     let heated = (&compiled.heated, &compiled.heated_elements);
     let coupled = (&compiled.coupled.constraints, &compiled.coupled.springs);
-    let Solver { options, formulation, kinks } = solver;
+    let Solver { options, control, formulation, kinks } = solver;
+    let settings = (options, control, formulation, kinks);
     // writing into a sum does not fail
-    let _ =
-        write!(sum, "{:?} {contacts:?} {heated:?} {coupled:?} {options:?} {formulation:?} {kinks:?}", compiled.model);
+    let _ = write!(sum, "{:?} {contacts:?} {heated:?} {coupled:?} {settings:?}", compiled.model);
     sum.0
 }
 

@@ -14,6 +14,7 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+mod control;
 mod coupling;
 pub(crate) mod error;
 mod joint;
@@ -36,12 +37,14 @@ use serde::Serialize;
 
 pub use crate::component::Open;
 pub use crate::signal::Signal;
+pub use control::Control;
+pub(crate) use control::Slip;
 pub use coupling::Coupling;
 pub use error::{Advice, Help, Level, Problem, SceneError, printable};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;
-pub use solver::{Control, Formulation, Kinks, Method, Output, Solver};
+pub use solver::{Formulation, Kinks, Method, Output, Solver};
 pub use span::Position;
 
 /// A machine, its initial state, and how to simulate it.

@@ -1,6 +1,7 @@
 //! Settings of the solution: formulation, method, step control, output.
 
-pub use bristle_integrate::{Control, Method};
+use super::control::Control;
+pub use bristle_integrate::Method;
 use serde::{Deserialize, Serialize};
 
 /// Treatment of loads that depend on acceleration.
@@ -68,22 +69,5 @@ fn interval() -> f64 {
 impl Default for Output {
     fn default() -> Self {
         Self { interval: interval(), steps: false }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn step_rules_after_dymore_have_the_defaults_of_its_manual() {
-        let coulomb = Control::DymoreCoulomb { min: 1e-4, max: 1e-3, v_min: 5.0, t_s: 1.0 };
-        let lugre = Control::DymoreLuGre { min: 0.02, v_min: 5.0, alpha: 1.2, t_s: 5.0 };
-        assert_eq!(ron::from_str::<Control>("DymoreCoulomb()").unwrap(), coulomb);
-        assert_eq!(ron::from_str::<Control>("DymoreLuGre()").unwrap(), lugre);
-        assert_eq!(
-            ron::from_str::<Control>("DymoreCoulomb(max: 0.01)").unwrap(),
-            Control::DymoreCoulomb { min: 1e-4, max: 0.01, v_min: 5.0, t_s: 1.0 }
-        );
     }
 }

@@ -6,8 +6,8 @@ use bristle_plot::chart::{self, Row, stack};
 use bristle_plot::picture::Picture;
 use std::borrow::Cow;
 
-/// Joints whose stick phases are shaded over the whole height of a panel. With more of them nothing could be told apart: then
-/// each curve is shaded along itself.
+/// Joints whose stick phases are shaded over the whole height of a panel. With more of them nothing could be told
+/// apart: then each curve is shaded along itself.
 const MAX_SHADED: usize = 3;
 
 /// The times and values that the panels draw from.

@@ -1,4 +1,5 @@
-//! Changes of mode from a file: a header `t,joint,from,to`, then one change in each line, as `bristle run --events` writes it.
+//! Changes of mode from a file: a header `t,joint,from,to`, then one change in each line, as `bristle run --events`
+//! writes it.
 
 use crate::results::ResultEvent;
 use anyhow::{Context, Result, bail};
@@ -15,7 +16,8 @@ fn parse(input: impl Read) -> Result<Vec<ResultEvent>> {
     let mut reader = csv::Reader::from_reader(input);
     if reader.headers()?.iter().ne(["t", "joint", "from", "to"]) {
         bail!(
-            "this is not a file of events, which `bristle run --events FILE.csv` writes: its first line must be `t,joint,from,to`"
+            "this is not a file of events, which `bristle run --events FILE.csv` writes: its first line must be \
+            `t,joint,from,to`"
         );
     }
     let mut events: Vec<ResultEvent> = Vec::new();

@@ -1,7 +1,8 @@
 //! When joints were stuck.
 //!
-//! Events have the instants themselves; where there are none, the mode channel has them to a row. A bristle has no modes and never
-//! quite stops: it counts as stuck while it slips more slowly than a hundredth of its Stribeck velocity.
+//! Events have the instants themselves; where there are none, the mode channel has them to a row. A bristle has no
+//! modes and never quite stops: it counts as stuck while it slips more slowly than a hundredth of its Stribeck
+//! velocity.
 
 use crate::results::Results;
 use bristle::Scene;
@@ -14,7 +15,7 @@ const SLOW: f64 = 1e-2;
 /// The same, of the largest velocity of a run, where a law has no Stribeck velocity.
 const SLOW_OF_FASTEST: f64 = 1e-4;
 
-/// What became of one joint with stick-slip friction.
+/// Phases of one joint with stick-slip friction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phases {
     /// Name of the joint.
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn bristles_are_stuck_while_they_hardly_slip_under_load() {
+    fn slow_bristles_count_as_stuck() {
         let text = r#"Scene(links: [Link(name: "a", mass: 1.0)], joints: [Joint(name: "j", parent: "world", child: "a",
             kind: Revolute(axis: (0, 0, 1)), load: Pin(radius: 0.1),
             friction: LuGre(sigma0: 1e5, sigma1: 300, coulomb: 1, stiction: 1.5, stribeck_velocity: 0.01))])"#;

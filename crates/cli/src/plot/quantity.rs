@@ -3,7 +3,7 @@
 use bristle::scene::{Coupling, Kind, Scene};
 use std::collections::HashMap;
 
-/// What the coordinate of a joint is.
+/// The kind of a joint's coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Motion {
     /// An angle: rad, N·m.
@@ -42,7 +42,7 @@ impl Motions {
     }
 }
 
-/// What a panel shows. The order is the order of the panels.
+/// The quantity of a panel. The order is that of the panels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Quantity {
     /// Of a joint, or of a free joint's origin.
@@ -73,7 +73,7 @@ pub enum Quantity {
     Heat,
     /// Stores and flows of energy.
     Energy,
-    /// What the ledger is off by.
+    /// Error of the energy balance.
     Balance,
     /// Anything else.
     Other,
@@ -84,14 +84,14 @@ pub enum Quantity {
 pub struct Channel<'a> {
     /// Joint or coupling; `energy` for energies; empty where the name has no dot.
     pub owner: &'a str,
-    /// What it measures.
+    /// The quantity it measures.
     pub quantity: Quantity,
     /// Its unit; empty for pure numbers.
     pub unit: &'static str,
 }
 
 impl<'a> Channel<'a> {
-    /// What the name of a channel says.
+    /// Reads the name of a channel.
     pub fn of(name: &'a str, motions: &Motions) -> Self {
         use Quantity::{
             Acceleration, AngularAcceleration, AngularVelocity, Balance, Bristle, Effort, Energy, Friction, Heat, Load,

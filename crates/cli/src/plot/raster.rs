@@ -30,7 +30,8 @@ pub fn raster(picture: &Picture) -> Result<Raster> {
     let Some(scale) = SCALES.into_iter().find(is_possible) else {
         let (width, height) = size(1);
         bail!(
-            "the picture would be {width:.0} × {height:.0} pixels, too many for a .png; choose fewer channels, or write it as .svg"
+            "the picture would be {width:.0} × {height:.0} pixels, too many for a .png; choose fewer channels, or \
+            write it as .svg"
         );
     };
     let (width, height) = size(scale);
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lonely_point_is_a_dot_and_a_broken_line_has_gaps() {
+    fn single_points_and_gaps() {
         let dot = painted(vec![Shape::path("c0 d0", "M50 30h0")]);
         assert_eq!((dot.at(50.0, 30.0), dot.at(52.0, 30.0)), (BLUE, WHITE));
         // 7 px of line with round ends, 3 px of gap
@@ -242,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn large_pictures_are_painted_coarsely_and_larger_ones_refused() {
+    fn picture_size_is_limited() {
         let sized = |height: f64| raster(&Picture { name: String::new(), width: 920.0, height, shapes: Vec::new() });
         assert_eq!(sized(1000.0).unwrap().scale, 2);
         let coarse = sized(20_000.0).unwrap();

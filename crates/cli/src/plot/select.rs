@@ -11,7 +11,7 @@ use bristle_plot::decimate::is_drawable;
 /// Curves of one panel unless more are asked for: beyond a dozen, colours and legend tell nothing apart.
 pub const MAX_CURVES: usize = 12;
 
-/// What to show of a table of results.
+/// Selection from a table of results.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
     /// Names and patterns; the usual channels where there are none.
@@ -31,7 +31,7 @@ pub struct Selection {
 /// Curves that share an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// What they show.
+    /// Their quantity.
     pub title: String,
     /// Their unit; empty for pure numbers.
     pub unit: &'static str,
@@ -107,7 +107,8 @@ pub fn panels(results: &Results, selection: &Selection) -> Result<Vec<Panel>> {
 /// A quantity with its unit, and the channels that measure it.
 type Group<'a> = ((Quantity, &'static str), Vec<(usize, Channel<'a>)>);
 
-/// Positions, velocities, friction, loads and energies; energies that stay zero and loads that stay the same tell nothing.
+/// Positions, velocities, friction, loads and energies; energies that stay zero and loads that stay the same tell
+/// nothing.
 fn usual(results: &Results) -> Vec<usize> {
     let motions = Motions::default();
     let is_shown = |&k: &usize| {
@@ -149,7 +150,7 @@ fn chosen(results: &Results, patterns: &[String]) -> Result<Vec<usize>> {
     if unknown.is_empty() { Ok(columns) } else { bail!("{}", unknown.join("\n")) }
 }
 
-/// What to write in place of a pattern that matches nothing.
+/// Advice for a pattern that matches nothing.
 fn explain(pattern: &str, names: &[String]) -> String {
     let mut near: Vec<(usize, &String)> =
         names.iter().filter(|name| *name != "t").map(|name| (distance(pattern, name), name)).collect();
@@ -311,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_matches_nothing_is_refused_with_what_there_is() {
+    fn unmatched_selection_lists_channels() {
         let arm = arm();
         let message = |patterns: &[&str]| panels(&arm, &select(patterns)).unwrap_err().to_string();
         assert_eq!(message(&["elbow.velocty"]), "there is no channel `elbow.velocty`; did you mean `elbow.velocity`?");
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_chain_is_cut_and_says_so_unless_asked_for() {
+    fn long_selection_is_cut_with_a_note() {
         let names: Vec<String> = (0..40).map(|k| format!("pin{k}.position")).collect();
         let chain = table(&names.iter().map(String::as_str).collect::<Vec<_>>());
         let cut = panels(&chain, &Selection::default()).unwrap();

@@ -135,7 +135,7 @@ fn pixels(png: &[u8]) -> (usize, Vec<[u8; 3]>) {
 
 /// Both files show one picture: on every point of every curve in the SVG, the PNG has the colour of the curve.
 #[test]
-fn curves_have_their_pixels_where_svg_has_its_paths() {
+fn pixels_match_svg_paths() {
     let selection = Selection { title: "摩擦 🦀".into(), ..Selection::default() };
     let (svg, png) =
         (svg(&pendulum(500), &selection).unwrap(), drawn(&pendulum(500), &selection, Format::Png).unwrap());

@@ -78,7 +78,8 @@ pub fn phases(phases: &[Phases], t: &[f64]) -> Value {
     )
 }
 
-/// As many spans as a page can hold. Of too many, one in each of [`FEW_PHASES`] equal parts of the time, as long as those in it together.
+/// As many spans as a page can hold. Of too many, one in each of [`FEW_PHASES`] equal parts of the time, as long as
+/// those in it together.
 fn thinned(spans: &[(f64, f64)], start: f64, end: f64) -> Vec<(f64, f64)> {
     let wide = (end - start) / FEW_PHASES as f64;
     if spans.len() <= MAX_PHASES || wide <= 0.0 {

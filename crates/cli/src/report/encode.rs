@@ -2,8 +2,8 @@
 //!
 //!     x ≈ low + (high − low) n / 65535,    n = 0 … 65535
 //!
-//! Sixteen bits are fine enough for any screen, some thousand pixels high. Values are read by people as well: a velocity
-//! that is zero must say so.
+//! Sixteen bits are fine enough for any screen, some thousand pixels high. Values are read by people as well: a
+//! velocity that is zero must say so.
 
 use bristle_plot::base64;
 

@@ -1,4 +1,4 @@
-//! The machine in motion: poses of the links at instants spread over the run, and what to draw of each link.
+//! Animation of the machine: poses of the links at instants spread over the run, and the shape of each link.
 //!
 //! Poses come from the recorded positions through the same kinematics that the simulation uses; the page only applies
 //! them. A link is drawn as a bone from its joint to the joints it carries, and as the uniform box of the same mass and
@@ -6,8 +6,8 @@
 //!
 //!     s₁² = 6 (I₂ + I₃ − I₁) / m    and so on round.
 //!
-//! A thin rod is its own box. What turns about an axis through its centre of mass and carries nothing is a wheel or the end of a
-//! shaft: with I about its axis it is drawn as the uniform disc of radius √(2 I/m).
+//! A thin rod is its own box. A body that turns about an axis through its centre of mass and carries nothing is a wheel
+//! or the end of a shaft: with I about its axis it is drawn as the uniform disc of radius √(2 I/m).
 
 use super::encode::{extent, quantize, shorts};
 use crate::results::Results;
@@ -68,7 +68,7 @@ impl Animation {
         })
     }
 
-    /// What to draw of each link, in its own axes.
+    /// The shape of each link, in its own axes.
     pub fn links(&self, model: &Model, results: &Results) -> Value {
         let Some(first) = self.poses.first() else { return json!([]) };
         let link = |i: usize| {

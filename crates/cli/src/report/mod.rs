@@ -7,8 +7,8 @@
 //! Stats, warnings, scene ──tables────┘
 //! ```
 //!
-//! The page draws; it computes no mechanics. Poses and curves have a share of the file each, so that a report stays below
-//! a megabyte however long the run was.
+//! The page draws; it computes no mechanics. Poses and curves have a share of the file each, so that a report stays
+//! below a megabyte however long the run was.
 
 mod curves;
 mod encode;
@@ -34,20 +34,20 @@ const STYLE: &str = include_str!("assets/report.css");
 const SCRIPT: [&str; 3] =
     [include_str!("assets/stage.js"), include_str!("assets/curves.js"), include_str!("assets/player.js")];
 
-/// What there is to tell of a run.
+/// Data of a run for its report.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The scene that was run.
     pub scene: &'a Scene,
     /// Its machine, compiled.
     pub model: &'a Model,
-    /// What was recorded.
+    /// The recorded results.
     pub results: &'a Results,
     /// Counts of the solver.
     pub stats: &'a Stats,
     /// How long it took.
     pub wall: Duration,
-    /// What may not be meant.
+    /// Warnings.
     pub warnings: &'a [String],
     /// Values given in place of the scene's, by their paths.
     pub overrides: &'a [(String, String)],
@@ -102,7 +102,7 @@ pub fn check_name(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What the script draws.
+/// The data that the script draws.
 fn data(facts: &Facts<'_>, t: &[f64]) -> Result<Value> {
     let (model, results) = (facts.model, facts.results);
     let selection = select::Selection { motions: Motions::of(facts.scene), ..select::Selection::default() };
@@ -117,19 +117,20 @@ fn data(facts: &Facts<'_>, t: &[f64]) -> Result<Value> {
         let axis = Axis::exact(window.0, window.1, most);
         axis.ticks.iter().map(|&tick| json!([tick, axis.label(tick)])).collect::<Vec<_>>()
     };
+    let lengths = |dash: &str| dash.split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<f64>>();
     Ok(json!({
         "start": start, "end": end, "window": [window.0, window.1],
         "factor": Axis::exact(window.0, window.1, 8).factor(),
         "ticks": ticks(8), "fewTicks": ticks(4),
         "light": palette::LIGHT, "dark": palette::DARK,
-        "dashes": palette::DASHES.map(|dash| dash.split_whitespace().filter_map(|n| n.parse().ok()).collect::<Vec<f64>>()),
+        "dashes": palette::DASHES.map(lengths),
         "links": animation.links(model, results), "frames": animation.frames(t), "view": animation.view(model),
         "phases": curves::phases(&stuck, t), "couplings": couplings(facts),
         "panels": curves::curves(&panels, results, t),
     }))
 }
 
-/// What ties joints together, by the places of their links.
+/// Couplings of joints, by the places of their links.
 fn couplings(facts: &Facts<'_>) -> Value {
     let model = facts.model;
     let of = |coupling: &Coupling| {

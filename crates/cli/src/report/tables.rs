@@ -14,7 +14,7 @@ const MAX_ROWS: usize = 40;
 /// Between thousands: a narrow space that does not break.
 const APART: char = '\u{202f}';
 
-/// Where the energy was at the start and at the end, what it was at worst off by, and the heat of each joint.
+/// Energies at the start and at the end, the largest error of their balance, and the heat of each joint.
 pub fn ledger(scene: &Scene, results: &Results) -> String {
     let mut rows = String::new();
     let row = |rows: &mut String, name: &str, what: &str, values: &[f64]| {
@@ -103,7 +103,7 @@ pub fn statistics(facts: &Facts<'_>, span: f64) -> String {
     format!("<div class=\"scroll\"><table><tbody>\n{rows}</tbody></table></div>")
 }
 
-/// What went wrong, and what may not be meant; nothing if nothing did.
+/// Failure and warnings; empty without any.
 pub fn warnings(facts: &Facts<'_>) -> String {
     let mut out = String::new();
     if let Some(failure) = facts.failure {

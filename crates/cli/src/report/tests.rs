@@ -173,15 +173,19 @@ fn browser() -> Option<String> {
     })
 }
 
-/// Loads the report, presses play, turns the machine, points at a curve and jumps to an event; what happened is sent to the test.
+/// Loads the report, presses play, turns the machine, points at a curve and jumps to an event; what happened is sent to
+/// the test.
 const VISITOR: &str = r#"<script>
 window.seen = { errors: [] };
 window.addEventListener("error", (e) => window.seen.errors.push(String(e.message)));
 for (const level of ["error", "warn"]) console[level] = (...words) => window.seen.errors.push(words.join(" "));
 window.addEventListener("load", () => {
-  const cursor = () => document.querySelector(".cursor").style.transform, clock = () => document.getElementById("clock").textContent;
-  const picture = () => [...document.getElementById("scene").toDataURL()].reduce((sum, c) => (31 * sum + c.charCodeAt(0)) | 0, 0);
-  const seen = window.seen, done = () => fetch("http://127.0.0.1:PORT/", { method: "POST", mode: "no-cors", body: JSON.stringify(seen) });
+  const cursor = () => document.querySelector(".cursor").style.transform;
+  const clock = () => document.getElementById("clock").textContent;
+  const hash = (sum, c) => (31 * sum + c.charCodeAt(0)) | 0;
+  const picture = () => [...document.getElementById("scene").toDataURL()].reduce(hash, 0);
+  const seen = window.seen, url = "http://127.0.0.1:PORT/";
+  const done = () => fetch(url, { method: "POST", mode: "no-cors", body: JSON.stringify(seen) });
   const wait = (ms) => new Promise((resume) => setTimeout(resume, ms));
   (async () => {
     await wait(100);
@@ -201,7 +205,8 @@ window.addEventListener("load", () => {
     document.getElementById("home").click();
     seen.home = picture();
     const plot = document.querySelector(".plot"), box = plot.getBoundingClientRect();
-    const at = { clientX: box.left + 0.7 * box.width, clientY: box.top + 20, bubbles: true, pointerType: "mouse", pointerId: 1 };
+    const place = { clientX: box.left + 0.7 * box.width, clientY: box.top + 20 };
+    const at = { ...place, bubbles: true, pointerType: "mouse", pointerId: 1 };
     plot.dispatchEvent(new PointerEvent("pointermove", at));
     seen.pointed = [cursor(), clock(), document.getElementById("scrub").value];
     document.getElementById("after").click();
@@ -241,7 +246,7 @@ fn received(listener: &TcpListener, patience: Duration) -> Option<String> {
 }
 
 #[test]
-fn in_a_browser_the_cursor_moves_with_the_machine() {
+fn cursor_follows_the_animation() {
     let Some(browser) = browser() else {
         println!("skipped: no browser on this machine; name one in BRISTLE_BROWSER");
         return;

@@ -1,7 +1,7 @@
 //! Columns of a table that grew row by row in a file, without holding it in memory.
 //!
-//! A table of rows is turned over once, block by block, into a file beside it: the first rows of every column, then the next
-//! rows of every column, and so on. A column is then read piece by piece.
+//! A table of rows is turned over once, block by block, into a file beside it: the first rows of every column, then the
+//! next rows of every column, and so on. A column is then read piece by piece.
 
 use super::{ResultEvent, Table};
 use anyhow::{Context, Result, ensure};
@@ -115,7 +115,7 @@ mod tests {
 
     /// More rows than a block, and not a multiple of it.
     #[test]
-    fn a_table_turned_over_on_disk_is_the_one_in_memory() {
+    fn transposed_table_on_disk_equals_memory() {
         let n = 2 * BLOCK + 17;
         let t = (0..n).map(|k| k as f64 * 0.01).collect();
         let x: Vec<f64> = (0..n).map(|k| (k as f64).sin() / 3.0).collect();

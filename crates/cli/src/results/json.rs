@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Channels {
     }
 }
 
-/// Writes the table. JSON has no word for what is not finite: such a table is refused.
+/// Writes the table. JSON cannot express values that are not finite: such a table is refused.
 pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     out.write_all(b"{\"channels\":{")?;
     for (k, name) in table.names().iter().enumerate() {

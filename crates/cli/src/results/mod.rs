@@ -58,7 +58,7 @@ pub struct Results {
     pub events: Vec<ResultEvent>,
 }
 
-/// What can be written as a file: columns that come piece by piece.
+/// A table that can be written as a file: columns that come in pieces.
 pub trait Table {
     /// Names of the channels.
     fn names(&self) -> &[String];

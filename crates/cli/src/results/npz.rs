@@ -4,8 +4,9 @@
 //! An `.npy` file is a magic number, a version, the length of a header, the header (a Python dictionary, padded so that
 //! the data start at a multiple of 64 bytes) and the data, little-endian here (NumPy Enhancement Proposal 1).
 //!
-//! Entries may be compressed, and a few bytes may claim to be many: of each entry no more is read than the shape in its header says, and of
-//! all of them together no more than [`MAX_BYTES`], nor than [`MAX_RATIO`] times the file and [`FREE_BYTES`].
+//! Entries may be compressed, and a few bytes may claim to be many: of each entry no more is read than the shape in its
+//! header says, and of all of them together no more than [`MAX_BYTES`], nor than [`MAX_RATIO`] times the file and
+//! [`FREE_BYTES`].
 
 use super::{MAX_KEPT, ResultEvent, Results, Table};
 use anyhow::{Context, Result, bail};
@@ -19,8 +20,8 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 const PIECE: usize = 8192;
 /// Bytes of all arrays at most: as many numbers as a picture takes.
 const MAX_BYTES: u64 = 8 * MAX_KEPT as u64;
-/// Bytes that each byte of the file may become, where they are more than these: a channel that never changes becomes a thousandth, a table of
-/// them all does not.
+/// Bytes that each byte of the file may become, where they are more than these: a channel that never changes becomes a
+/// thousandth, a table of them all does not.
 const MAX_RATIO: u64 = 100;
 const FREE_BYTES: u64 = 1 << 28;
 /// Bytes of a header at most: those of results take 128.
@@ -31,7 +32,8 @@ const EVENTS: [&str; 4] = ["events.t", "events.joint", "events.from", "events.to
 /// Writes the table, uncompressed as `numpy.savez` does.
 pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     let mut zip = ZipWriter::new_stream(&mut out);
-    // sizes beyond 4 GB where they may be needed; the date is that of the format, so that equal results give equal files
+    // sizes beyond 4 GB where they may be needed; the date is that of the format, so that equal results give equal
+    // files
     let large = table.n_rows() > (1 << 28);
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(large);
     let options = options.last_modified_time(zip::DateTime::default());
@@ -69,7 +71,7 @@ pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// What stands before the data of a one-dimensional array.
+/// Header of a one-dimensional array.
 fn header(kind: &str, n: usize) -> Result<Vec<u8>> {
     let mut text = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({n},), }}");
     // version, length and end of line

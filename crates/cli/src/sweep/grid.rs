@@ -2,9 +2,10 @@
 //!
 //!     x_k = from + (to − from) k / (n − 1),   k = 0 … n − 1
 //!
-//! Both ends are what was typed. Between them, a value that is a short decimal but for round-off is that decimal: with s the larger
-//! of |from| and |to|, x_k is rounded to 15 digits counted from the first one of s, and if the last three of them are zero, that
-//! is taken. So 0.1:0.3:5 has 0.15 and 0.25, not 0.15000000000000002, and 0:1:4 has thirds to the last bit.
+//! Both ends are as typed. Between them, a value that is a short decimal but for round-off is that decimal: with
+//! s the larger of |from| and |to|, x_k is rounded to 15 digits counted from the first one of s, and if the last three
+//! of them are zero, that is taken. So 0.1:0.3:5 has 0.15 and 0.25, not 0.15000000000000002, and 0:1:4 has thirds to
+//! the last bit.
 
 use crate::settings::split_outside_brackets;
 
@@ -93,7 +94,8 @@ impl Grid {
     /// Of ranges with paths of their own, at least one.
     pub fn new(ranges: Vec<Range>) -> Result<Self, String> {
         if ranges.is_empty() {
-            return Err("there is nothing to sweep: no --set gives a range FROM:TO:N, such as --set joints.elbow.damping=0:1:5; \
+            return Err("there is nothing to sweep: no --set gives a range FROM:TO:N, such as --set \
+                joints.elbow.damping=0:1:5; \
                         `bristle run` runs a scene once"
                 .into());
         }
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_no_short_decimals_keep_every_bit() {
+    fn long_values_keep_every_bit() {
         assert_eq!(values("0:1:4"), [0.0, 1.0 / 3.0, 2.0 / 3.0, 1.0]);
         assert_eq!(values("-1:1:4")[1], -1.0 + 2.0 * 1.0 / 3.0);
         assert_eq!(values("0.1234567890123456:1:1"), [0.1234567890123456]);

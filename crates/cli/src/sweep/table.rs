@@ -1,9 +1,9 @@
 //! The table of a sweep, which a killed sweep finds again.
 //!
-//! Rows stand in the order of the points, so that the file is the same for any number of threads. A row that is done before one that
-//! comes earlier waits for it in a second file, `NAME.ahead.EXT`, so that no point that is done is lost with the program; when all
-//! rows are in their places, that file is gone. Its first line says that it is such a file: one of that name without that line is somebody
-//! else's, and the sweep is refused.
+//! Rows stand in the order of the points, so that the file is the same for any number of threads. A row that is done
+//! before one that comes earlier waits for it in a second file, `NAME.ahead.EXT`, so that no point that is done is lost
+//! with the program; when all rows are in their places, that file is gone. Its first line says that it is such a file:
+//! one of that name without that line is somebody else's, and the sweep is refused.
 
 use super::grid::Points;
 use bristle::atomic_file::{PartialFile, check_regular};
@@ -26,13 +26,13 @@ pub struct Table {
     n_failed: usize,
 }
 
-/// What a table is to hold.
+/// Contents of a table.
 pub struct Contents<'a> {
     /// The line of names.
     pub header: &'a str,
     /// The points of its rows.
     pub points: Points,
-    /// What row `i` begins with: number and values of its point.
+    /// First fields of row `i`: number and values of its point.
     pub start: &'a dyn Fn(usize) -> String,
     /// Row `i`, computed.
     pub row: &'a dyn Fn(usize) -> String,
@@ -44,15 +44,16 @@ pub fn is_failure(row: &str) -> bool {
 }
 
 impl Table {
-    /// Opens a file and takes what is in it of the same table; a line without its end is dropped. The last whole row is computed
-    /// again and must come out the same: else the file is refused and stays as it is.
+    /// Opens a file and takes what is in it of the same table; a line without its end is dropped. The last whole row is
+    /// computed again and must come out the same: else the file is refused and stays as it is.
     pub fn open(path: &Path, wanted: &Contents) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
         let (ahead_path, mark) = (ahead_name(path), mark(path));
         Ahead::left(&ahead_path, &mark)?;
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(said)?;
-        // a sweep that was killed a moment ago may still be on its way out; where files cannot be locked, nobody is kept out
+        // a sweep that was killed a moment ago may still be on its way out; where files cannot be locked, nobody is
+        // kept out
         let mut tries = 20;
         while let Err(TryLockError::WouldBlock) = file.try_lock() {
             if tries == 0 {
@@ -151,7 +152,8 @@ impl Table {
     }
 }
 
-/// Whole rows of the second file that are not in the first, by their place. They count only with the names of this table.
+/// Whole rows of the second file that are not in the first, by their place. They count only with the names of this
+/// table.
 fn waiting_in(text: &str, wanted: &Contents, n_written: usize) -> BTreeMap<usize, String> {
     let rows = text.strip_prefix(wanted.header).unwrap_or("").split_inclusive('\n');
     rows.filter(|row| row.ends_with('\n'))
@@ -178,7 +180,7 @@ fn mark(path: &Path) -> String {
 /// The second file: there while rows wait.
 struct Ahead {
     path: PathBuf,
-    /// What it begins with.
+    /// Its first line.
     header: String,
     file: Option<PartialFile>,
 }
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_done_in_any_order_survive_a_kill_at_any_time() {
+    fn rows_survive_a_kill_at_any_time() {
         let folder = Folder::new("kill");
         let (path, ahead) = (folder.0.join("sweep.csv"), folder.0.join("sweep.ahead.csv"));
         let whole: String = HEADER.to_owned() + &(0..6).map(row).collect::<String>();

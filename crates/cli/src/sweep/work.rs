@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 
 /// Rows that may wait for one that comes before them.
 const MAX_AHEAD: usize = 4096;
-/// Between two looks at what the user wants, and of the user.
+/// Time between two checks for an interrupt, and between two lines of progress.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Computes the rows that the table lacks, each thread the first that nobody has begun, and puts each into the table when it is done.
+/// Computes the rows that the table lacks, each thread the first that nobody has begun, and puts each into the table
+/// when it is done.
 pub fn fill(
     table: &mut Table,
     n_rows: usize,

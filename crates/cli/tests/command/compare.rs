@@ -37,7 +37,7 @@ fn values_in_a_csv_are_the_simulated_ones() {
 }
 
 #[test]
-fn two_ways_to_solve_a_scene_differ_by_their_tolerances() {
+fn two_methods_differ_by_their_tolerances() {
     let scene = "scenes/single_pendulum.ron";
     let differs = |more: &[&str]| bristle(&[&["compare", scene], more].concat()).status.code();
     let tight = ["--with", "method=Radau5,rtol=1e-11,atol=1e-12", "--until", "2"];
@@ -54,7 +54,7 @@ fn two_ways_to_solve_a_scene_differ_by_their_tolerances() {
 }
 
 #[test]
-fn grids_that_differ_are_interpolated_and_that_is_said() {
+fn different_grids_are_interpolated() {
     let scene = "scenes/single_pendulum.ron";
     let (fine, odd) = (Temporary::new("fine.csv"), Temporary::new("odd.csv"));
     run(scene, &fine, &["--until", "2"]);
@@ -95,7 +95,7 @@ fn what_cannot_be_compared_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_comparison_says_where_it_stood_and_leaves_with_one() {
+fn interrupted_comparison_exits_with_one() {
     use std::process::{Command, Stdio};
     let folder = Temporary::folder("compared");
     let scene = super::root().join("scenes/double_pendulum_coulomb.ron");
@@ -124,7 +124,7 @@ fn an_interrupted_comparison_says_where_it_stood_and_leaves_with_one() {
 }
 
 #[test]
-fn a_table_that_lacks_time_or_channels_is_not_within_any_tolerance() {
+fn missing_channels_exceed_any_tolerance() {
     let folder = Temporary::folder("compare-lacking");
     let path = |name: &str| folder.0.join(name).to_str().unwrap().to_owned();
     let whole = path("whole.csv");

@@ -87,7 +87,10 @@ fn a_pendulum_does_what_the_formula_says() {
         json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5}}),
         json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "acceleration": {"hinge": -3.0}}),
         json!({}),
-        json!({"position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5}, "acceleration": {"hinge": -3.0}}),
+        json!({
+            "position": {"hinge": 0.7}, "velocity": {"hinge": 2.0}, "effort": {"hinge": 1.5},
+            "acceleration": {"hinge": -3.0},
+        }),
         json!({"position": {"hinge": 0.02}}),
         json!({"position": {"hinge": 0.7}}),
     ];
@@ -170,11 +173,15 @@ fn a_floating_robot_falls_and_turns() {
 
 /// A gripper: two fingers on slides, the second does what the first does, at half the pace.
 const GRIPPER: &str = r#"<robot name="gripper"><link name="palm"/>
-<link name="one"><inertial><mass value="0.2"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
-<link name="two"><inertial><mass value="0.4"/><inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
-<joint name="leader" type="prismatic"><parent link="palm"/><child link="one"/><axis xyz="0 0 1"/><dynamics damping="3" friction="0.5"/>
+<link name="one"><inertial><mass value="0.2"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<link name="two"><inertial><mass value="0.4"/>
+<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/></inertial></link>
+<joint name="leader" type="prismatic"><parent link="palm"/><child link="one"/><axis xyz="0 0 1"/>
+<dynamics damping="3" friction="0.5"/>
 <limit lower="0" upper="1" effort="9" velocity="1"/></joint>
-<joint name="finger" type="prismatic"><parent link="palm"/><child link="two"/><axis xyz="0 0 1"/><mimic joint="leader" multiplier="0.5"/>
+<joint name="finger" type="prismatic"><parent link="palm"/><child link="two"/><axis xyz="0 0 1"/>
+<mimic joint="leader" multiplier="0.5"/>
 <limit lower="0" upper="1" effort="9" velocity="1"/></joint></robot>"#;
 
 #[test]
@@ -256,7 +263,7 @@ fn refusals_name_the_line_and_the_joint() {
 }
 
 #[test]
-fn states_that_cannot_be_evaluated_leave_with_one_and_hold_up_no_others() {
+fn bad_states_do_not_stop_others() {
     let scene = Temporary::with("dynamics-far.ron", PENDULUM);
     let far = r#"{"velocity": {"hinge": 1e200}}"#;
     let states = Temporary::with("dynamics-far.jsonl", &format!("{far}\n\n{{}}\n{far}\n{{}}\n"));
@@ -278,7 +285,7 @@ fn states_that_cannot_be_evaluated_leave_with_one_and_hold_up_no_others() {
 }
 
 #[test]
-fn friction_is_off_unless_asked_for_and_may_come_from_a_file() {
+fn friction_is_optional() {
     // the same hinge without friction of its own, which a file gives it
     let smooth = PENDULUM.replace("friction: Coulomb(coulomb: 0.4, stiction: 0.6), ", "");
     let smooth = Temporary::with("dynamics-smooth.ron", &smooth);

@@ -5,8 +5,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A mass that nothing acts on: one step spans all of its rows.
-const FREE: &str = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"a\", \
-    kind: Prismatic(axis: (1, 0, 0)), velocity: 1.0)], gravity: (0, 0, 0), duration: 1e5, output: Output(interval: 1e-3))";
+const FREE: &str = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", \
+    child: \"a\", \
+    kind: Prismatic(axis: (1, 0, 0)), velocity: 1.0)], gravity: (0, 0, 0), duration: 1e5, output: Output(interval: \
+    1e-3))";
 
 #[test]
 fn dithers_late_in_a_run_come_to_their_end() {

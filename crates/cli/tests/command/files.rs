@@ -17,7 +17,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 
 /// Rows are locked until the columns made of them have their name.
 #[test]
-fn columns_are_made_of_all_rows_whatever_other_runs_do() {
+fn columns_have_all_rows() {
     let folder = Temporary::folder("columns-race");
     let start = |until: &str| {
         let arguments = ["run", PENDULUM, "--out", "o.npz", "-q", "--json", "--until", until];
@@ -45,7 +45,7 @@ fn columns_are_made_of_all_rows_whatever_other_runs_do() {
 }
 
 #[test]
-fn import_and_check_do_not_replace_what_they_read() {
+fn inputs_are_not_replaced() {
     let folder = Temporary::folder("own-input");
     std::fs::copy(ROBOT, folder.0.join("self.urdf")).unwrap();
     std::fs::copy(ROBOT, folder.0.join("o.partial.ron")).unwrap();
@@ -72,7 +72,7 @@ fn import_and_check_do_not_replace_what_they_read() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn an_import_that_does_not_fit_leaves_the_old_scene() {
+fn failed_import_keeps_the_old_scene() {
     let folder = Temporary::folder("import-full");
     std::fs::write(folder.0.join("old.ron"), "OLD").unwrap();
     let output = super::lost::bristle_on_a_full_disk(&folder.0, 1, &["import", ROBOT, "--out", "old.ron", "-q"]);
@@ -83,7 +83,7 @@ fn an_import_that_does_not_fit_leaves_the_old_scene() {
 }
 
 #[test]
-fn a_sweep_leaves_files_alone_that_it_has_not_made() {
+fn sweep_keeps_foreign_files() {
     let folder = Temporary::folder("foreign-ahead");
     let sweep = |out: &str| {
         let values = "joints.hinge.damping=0:1:3";
@@ -105,7 +105,7 @@ fn a_sweep_leaves_files_alone_that_it_has_not_made() {
 /// Every output, and every file on its way.
 #[cfg(unix)]
 #[test]
-fn links_and_pipes_in_the_way_are_neither_followed_nor_waited_for() {
+fn links_and_pipes_are_refused() {
     let folder = Temporary::folder("links");
     let victim = folder.0.join("victim.txt");
     std::fs::write(&victim, "VICTIM").unwrap();

@@ -93,7 +93,7 @@ fn a_robot_runs_with_friction_from_a_file() {
 }
 
 #[test]
-fn strict_refuses_limits_which_nothing_keeps_and_a_run_without_it_says_so() {
+fn strict_refuses_limits() {
     let robot = "crates/bristle/examples/robot.urdf";
     let table = Temporary::new("strict-sweep.csv");
     let set = "joints.shoulder.damping=0:1:2";

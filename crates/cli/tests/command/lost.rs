@@ -5,12 +5,14 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// Steps far beyond what the method can bear.
-const DIVERGING: &str = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"a\", kind: \
-         Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: Euler, \
+const DIVERGING: &str = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", \
+    parent: \"world\", child: \"a\", kind: \
+         Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: \
+         Euler, \
          control: Constant(step: 0.1)), duration: 1000.0, output: Output(interval: 0.1))";
 
 #[test]
-fn a_failed_run_leaves_with_one_and_keeps_what_it_had() {
+fn failed_run_exits_with_one_and_keeps_rows() {
     let scene = Temporary::with("stiff.ron", DIVERGING);
     let (out, partial) = (Temporary::new("failed.csv"), Temporary::new("failed.partial.csv"));
     let output = bristle(&["run", scene.path(), "--out", out.path()]);
@@ -23,12 +25,18 @@ fn a_failed_run_leaves_with_one_and_keeps_what_it_had() {
 
 #[test]
 fn a_failed_run_tells_of_one_instant() {
-    // steps of 0.1 s, rows every 0.7 s: it fails between two rows, and what lies between joints is of the same instant as the joints
-    let text = "Scene(links: [Link(name: \"a\", mass: 1.0), Link(name: \"b\", mass: 1.0)], joints: [Joint(name: \"p\", parent: \"world\", child: \"a\", \
-         kind: Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6)), Joint(name: \"q\", parent: \"world\", child: \"b\", \
-         kind: Prismatic(axis: (1.0, 0.0, 0.0)))], couplings: [SpringDamper(name: \"s\", joints: (\"p\", \"q\"), stiffness: 1.0, damping: 0.1), \
-         Brake(name: \"k\", joint: \"q\", friction: Tanh(coulomb: 0.1, stribeck_velocity: 1.0)), Clutch(name: \"c\", joints: (\"q\", \"p\"), friction: \
-         Tanh(coulomb: 0.1, stribeck_velocity: 1.0))], solver: Solver(method: Euler, control: Constant(step: 0.1)), duration: 1000.0, \
+    // steps of 0.1 s, rows every 0.7 s: it fails between two rows, and what lies between joints is of the same instant
+    // as the joints
+    let text = "Scene(links: [Link(name: \"a\", mass: 1.0), Link(name: \"b\", mass: 1.0)], joints: \
+        [Joint(name: \"p\", parent: \"world\", child: \"a\", \
+         kind: Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6)), Joint(name: \"q\", \
+         parent: \"world\", child: \"b\", \
+         kind: Prismatic(axis: (1.0, 0.0, 0.0)))], couplings: [SpringDamper(name: \"s\", joints: (\"p\", \"q\"), \
+         stiffness: 1.0, damping: 0.1), \
+         Brake(name: \"k\", joint: \"q\", friction: Tanh(coulomb: 0.1, stribeck_velocity: 1.0)), Clutch(name: \"c\", \
+         joints: (\"q\", \"p\"), friction: \
+         Tanh(coulomb: 0.1, stribeck_velocity: 1.0))], solver: Solver(method: Euler, control: Constant(step: 0.1)), \
+         duration: 1000.0, \
          output: Output(interval: 0.7))";
     let (scene, out) = (Temporary::with("instant.ron", text), Temporary::new("instant.csv"));
     let output = bristle(&["run", scene.path(), "--out", out.path(), "--json"]);
@@ -46,7 +54,7 @@ fn a_failed_run_tells_of_one_instant() {
 }
 
 #[test]
-fn results_that_cannot_be_written_are_refused_before_the_run() {
+fn unwritable_results_are_refused_first() {
     let directory = std::env::temp_dir();
     for out in ["/nowhere/at/all.csv", directory.to_str().unwrap()] {
         let output = bristle(&["run", "scenes/single_pendulum.ron", "--until", "0.1", "--out", out]);
@@ -102,7 +110,7 @@ fn assert_whole_rows(path: &std::path::Path) {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_run_keeps_its_rows_and_leaves_with_one() {
+fn interrupted_run_keeps_its_rows() {
     for signal in ["-INT", "-TERM"] {
         let out = Temporary::new(&format!("interrupted{signal}.csv"));
         let partial = Temporary::new(&format!("interrupted{signal}.partial.csv"));
@@ -145,7 +153,7 @@ pub fn bristle_on_a_full_disk(folder: &std::path::Path, blocks: usize, arguments
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_an_error_and_leaves_the_old_results_alone() {
+fn full_disk_keeps_old_results() {
     let folder = Temporary::folder("full-disk");
     for out in ["full.csv", "full.npz", "full.json"] {
         let path = folder.0.join(out);
@@ -159,7 +167,7 @@ fn a_full_disk_is_an_error_and_leaves_the_old_results_alone() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_disk_that_fills_up_on_the_way_keeps_whole_rows() {
+fn disk_full_during_run_keeps_whole_rows() {
     for extension in ["csv", "npz"] {
         let (out, partial) = (Temporary::new(&format!("fills.{extension}")), Temporary::new("fills.partial.csv"));
         let arguments = ["run", "scenes/double_pendulum_coulomb.ron", "--until", "1000", "--out", out.path()];
@@ -175,7 +183,7 @@ fn a_disk_that_fills_up_on_the_way_keeps_whole_rows() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_who_closes_the_pipe_ends_the_run_quietly() {
+fn closed_pipe_ends_the_run() {
     let mut child = endless("-");
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
@@ -183,7 +191,7 @@ fn a_reader_who_closes_the_pipe_ends_the_run_quietly() {
 }
 
 #[test]
-fn scenes_devices_and_targets_of_links_are_not_replaced() {
+fn inputs_devices_and_link_targets_are_kept() {
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/single_pendulum.ron")).unwrap();
     let scene = Temporary::with("own.ron", &text);
@@ -263,7 +271,7 @@ fn nobody_has_to_read_messages() {
 const PENDULUM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum_coulomb.ron");
 
 #[test]
-fn outputs_that_are_one_file_in_other_spellings_are_refused() {
+fn outputs_of_one_file_are_refused() {
     let folder = Temporary::folder("spellings");
     let full = folder.0.join("k.csv");
     let said = |arguments: &[&str]| {
@@ -296,7 +304,7 @@ fn outputs_that_are_one_file_in_other_spellings_are_refused() {
 }
 
 #[test]
-fn columns_and_events_of_one_name_do_not_meet_on_their_way() {
+fn columns_and_events_have_separate_files() {
     let folder = Temporary::folder("meet");
     let run = |more: &[&str]| {
         let names = ["--out", "x.npz", "--events", "x.csv"];
@@ -350,7 +358,7 @@ fn what_one_output_cannot_do_keeps_back_no_other() {
 }
 
 #[test]
-fn rows_that_an_earlier_run_has_left_are_not_replaced_without_a_word() {
+fn replaced_partial_rows_are_reported() {
     let folder = Temporary::folder("earlier");
     let run = |out: &str| {
         std::fs::write(folder.0.join("k.partial.csv"), "t,x\n0.0,1.0\n").unwrap();

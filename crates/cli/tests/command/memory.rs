@@ -12,9 +12,8 @@ fn within(megabytes: usize, arguments: &[&str]) -> Output {
 
 /// A chain of n hinges about y, each with this friction; `more` beside links and joints.
 fn chain(n: usize, friction: &str, more: &str) -> String {
-    let links = (0..n).map(|i| {
-        format!("Link(name:\"l{i}\",mass:1,center_of_mass:(0.1,0,0),inertia:Diagonal(0.01,0.01,0.01)),")
-    });
+    let links = (0..n)
+        .map(|i| format!("Link(name:\"l{i}\",mass:1,center_of_mass:(0.1,0,0),inertia:Diagonal(0.01,0.01,0.01)),"));
     let joints = (0..n).map(|i| {
         let parent = if i == 0 { "world".to_owned() } else { format!("l{}", i - 1) };
         format!(
@@ -50,9 +49,8 @@ fn ten_thousand_joints_load_and_step_in_one_gigabyte() {
 #[test]
 fn many_couplings_are_refused_with_the_size_of_their_matrices() {
     let n = 12_000;
-    let spring = |i: usize| {
-        format!("SpringDamper(name:\"s{i}\",joints:(\"j{i}\",\"j{}\"),stiffness:1.0,damping:0.1),", i + 1)
-    };
+    let spring =
+        |i: usize| format!("SpringDamper(name:\"s{i}\",joints:(\"j{i}\",\"j{}\"),stiffness:1.0,damping:0.1),", i + 1);
     let springs: String = (0..n - 1).map(spring).collect();
     let scene = chain(n, COULOMB, &format!("couplings:[{springs}],duration:0.001"));
     let scene = Temporary::with("springs.ron", &scene);

@@ -48,11 +48,13 @@ fn options_change_method_and_tolerance() {
 }
 
 #[test]
-fn refusals_leave_with_two_and_point_at_the_place() {
+fn refusals_exit_with_two_and_a_place() {
     let friction = Temporary::with(
         "friction.ron",
-        "Scene(\n links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],\n joints: [Joint(name: \"j\", parent: \
-         \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)),\n  drive: Motion(Steps([(0.0, 0.0), (1.0, 1.0)])))],\n)",
+        "Scene(\n links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],\n joints: \
+        [Joint(name: \"j\", parent: \
+         \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)),\n  drive: Motion(Steps([(0.0, 0.0), (1.0, \
+         1.0)])))],\n)",
     );
     let place = format!("{}:4:10", friction.path());
     for (arguments, expected) in [
@@ -113,7 +115,7 @@ fn changes_of_mode_go_into_a_file_of_their_own() {
 }
 
 #[test]
-fn without_out_results_have_a_name_of_their_own_and_the_summary_says_it() {
+fn default_output_names() {
     let folder = Temporary::folder("default");
     let scene = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/double_pendulum.ron");
     let output = bristle_in(&folder.0, &["run", scene, "--until", "0.2"]);
@@ -191,7 +193,7 @@ fn every_command_has_examples() {
 }
 
 #[test]
-fn a_report_is_one_page_and_says_what_was_changed() {
+fn report_is_one_page_with_overrides() {
     let folder = Temporary::folder("report");
     let (out, report) = (folder.0.join("out.csv"), folder.0.join("report.html"));
     let (out, report) = (out.to_str().unwrap(), report.to_str().unwrap());
@@ -209,7 +211,7 @@ fn a_report_is_one_page_and_says_what_was_changed() {
 }
 
 #[test]
-fn files_that_are_no_scenes_are_refused_whatever_their_size() {
+fn non_scenes_of_any_size_are_refused() {
     let large = Temporary::with("large.ron", &"Link(name: \"a\"),\n".repeat(3_300_000));
     let deep = Temporary::with("deep.ron", &format!("Scene(links: {}", "[(".repeat(2_000_000)));
     let empty = Temporary::with("empty.ron", "");

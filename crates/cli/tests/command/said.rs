@@ -62,7 +62,7 @@ fn lists_without_scenes_are_lists_all_the_same() {
 }
 
 #[test]
-fn errors_of_options_name_the_option_and_answer_with_options() {
+fn option_errors_name_the_option() {
     let said = |arguments: &[&str]| {
         let output = bristle(&[&["run", PENDULUM, "--out", "never.csv"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
@@ -86,10 +86,11 @@ fn errors_of_options_name_the_option_and_answer_with_options() {
 }
 
 #[test]
-fn what_keeps_a_scene_from_starting_has_its_place() {
+fn start_errors_have_a_place() {
     let joint = |more: &str| {
         format!(
-            "Scene(\n    links: [Link(name: \"a\", mass: 1.0, center_of_mass: (0.0, 1.0, 0.0))],\n    joints: [Joint(name: \"j\", \
+            "Scene(\n    links: [Link(name: \"a\", mass: 1.0, center_of_mass: (0.0, 1.0, 0.0))],\n    joints: \
+            [Joint(name: \"j\", \
              parent: \"world\", child: \"a\", kind: Prismatic(axis: (1.0, 0.0, 0.0)),\n        {more})],\n)"
         )
     };
@@ -135,7 +136,7 @@ fn wheels(shafts: [&str; 2], couplings: &str) -> String {
 }
 
 #[test]
-fn contradictions_at_the_start_have_the_place_of_a_joint_or_coupling() {
+fn coupling_errors_have_a_place() {
     let gear = "Gear(name: \"g\", joints: (\"one\", \"two\"), ratio: 3.0),";
     let two = format!("{gear}\n        Gear(name: \"h\", joints: (\"one\", \"two\"), ratio: 2.0),");
     let sum = "Linear(name: \"l\", terms: [(\"one\", 1.0), (\"two\", -2.0)]),";
@@ -181,7 +182,7 @@ fn contradictions_at_the_start_have_the_place_of_a_joint_or_coupling() {
 }
 
 #[test]
-fn a_scene_is_saved_as_it_was_read_with_other_values_in_place() {
+fn saved_scene_has_overrides() {
     let saved = Temporary::new("saved.ron");
     let arguments =
         ["check", "scenes/double_pendulum_lugre.ron", "--set", "joints.elbow.damping=0.25", "--rtol", "1e-9"];
@@ -204,9 +205,11 @@ fn a_scene_is_saved_as_it_was_read_with_other_values_in_place() {
 }
 
 #[test]
-fn numbers_of_a_failed_run_have_a_name_that_says_so() {
-    let scene = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"a\", kind: \
-                 Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: Solver(method: Euler, \
+fn failed_run_leaves_partial_names() {
+    let scene = "Scene(links: [Link(name: \"a\", mass: 1.0)], joints: [Joint(name: \"slide\", parent: \"world\", \
+        child: \"a\", kind: \
+                 Prismatic(axis: (1.0, 0.0, 0.0)), position: 1.0, spring: Spring(stiffness: 1.0e6))], solver: \
+                 Solver(method: Euler, \
                  control: Constant(step: 0.1)), duration: 1000.0, output: Output(interval: 0.1))";
     let folder = Temporary::folder("failed-stats");
     std::fs::write(folder.0.join("stiff.ron"), scene).unwrap();

@@ -27,7 +27,7 @@ fn fields(path: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn a_killed_sweep_goes_on_to_the_same_table_on_any_number_of_threads() {
+fn killed_sweep_continues_to_the_same_table() {
     let whole = Temporary::new("sweep.csv");
     let done = sweep(whole.path(), &["--threads", "1"]);
     assert!(done.status.success(), "{}", stderr(&done));
@@ -64,7 +64,7 @@ fn a_killed_sweep_goes_on_to_the_same_table_on_any_number_of_threads() {
 }
 
 #[test]
-fn every_row_is_in_the_file_as_soon_as_it_is_done() {
+fn rows_are_written_at_once() {
     let folder = Temporary::folder("sweep-killed");
     let out = folder.0.join("sweep.csv");
     let out = out.to_str().unwrap();
@@ -89,8 +89,9 @@ fn every_row_is_in_the_file_as_soon_as_it_is_done() {
 
 #[cfg(unix)]
 #[test]
-fn an_interrupted_sweep_keeps_what_is_done_and_says_so() {
-    // one point is over at once, the other would take for ever; done before its turn, the short one waits beside the table
+fn interrupted_sweep_keeps_its_rows() {
+    // one point is over at once, the other would take for ever; done before its turn, the short one waits beside the
+    // table
     for (name, set, file) in
         [("after", "duration=0.1:1e7:2", "sweep.csv"), ("before", "duration=1e7:0.1:2", "sweep.ahead.csv")]
     {
@@ -163,7 +164,7 @@ fn a_failed_point_is_a_row_like_any_other() {
 }
 
 #[test]
-fn channels_that_some_points_lack_are_empty_there() {
+fn missing_channels_are_empty() {
     // no damping, no heat: first in one range, last in the other
     let table = Temporary::new("sweep-heat.csv");
     let sets = ["--set", "joints.shoulder.damping=0:2:3", "--set", "joints.elbow.damping=1:0:3"];
@@ -183,7 +184,7 @@ fn channels_that_some_points_lack_are_empty_there() {
 }
 
 #[test]
-fn reasons_of_their_own_make_a_table_and_one_for_all_a_refusal() {
+fn common_reason_refuses_the_sweep() {
     // too large on one side, below 0 on the other
     let table = Temporary::new("sweep-reasons.csv");
     let output = sweep_elbow(table.path(), "-0.5:0.5:2", &[]);
@@ -215,7 +216,7 @@ fn reasons_of_their_own_make_a_table_and_one_for_all_a_refusal() {
 }
 
 #[test]
-fn a_sweep_says_how_it_went_unless_it_is_to_be_quiet() {
+fn quiet_sweep_has_no_summary() {
     let table = Temporary::new("sweep-said.csv");
     let said = stderr(&sweep_elbow(table.path(), "0.1:0.3:5", &[]));
     assert!(said.starts_with(&format!("{}: 5 points, none failed, ", table.path())), "{said}");

@@ -2,7 +2,7 @@
 
 use bristle_integrate::linear::Matrix;
 use bristle_integrate::{
-    Control, Driver, EvalError, FiredEvent, Method, Options, Restart, Sink, Sparsity, Stats, System, Trace,
+    Control, Driver, EvalError, FiredEvent, Method, Options, Restart, Sink, Sparsity, Stats, StepRules, System, Trace,
 };
 
 /// A pendulum, q from hanging, energy relative to the top; ∫ v dt as a quadrature.
@@ -42,6 +42,12 @@ impl System for Pendulum {
         Ok(())
     }
 
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        Some(self)
+    }
+}
+
+impl StepRules for Pendulum {
     fn accepted(&mut self, _t: f64, y: &mut [f64]) -> Result<bool, EvalError> {
         let turn = std::f64::consts::TAU;
         if !self.rewinds || y[0].abs() < turn {
@@ -58,7 +64,7 @@ fn tight(method: Method) -> Options {
 }
 
 #[test]
-fn thousands_of_small_advances_equal_one_long_run() {
+fn small_advances_equal_one_run() {
     for method in [Method::Dopri5, Method::Radau5] {
         let mut pendulum = Pendulum::default();
         let options = Options::new(method, Control::error(1e-9, 1e-9));
@@ -79,7 +85,7 @@ fn thousands_of_small_advances_equal_one_long_run() {
 }
 
 #[test]
-fn samples_come_at_uniform_times_whatever_the_steps() {
+fn samples_are_uniform() {
     for method in [Method::Dopri5, Method::Radau5] {
         let mut pendulum = Pendulum::default();
         let mut trace = Trace::uniform(0.0, 0.1);
@@ -100,7 +106,7 @@ fn samples_come_at_uniform_times_whatever_the_steps() {
 }
 
 #[test]
-fn a_new_chart_in_accepted_changes_nothing_but_the_chart() {
+fn change_of_chart_keeps_the_solution() {
     // fast enough to whirl: 20 turns and more
     for method in [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.9 }] {
         let control = if method == Method::Dopri5 { 1e-11 } else { 1e-9 };
@@ -200,7 +206,7 @@ fn tolerances_are_per_component() {
 }
 
 #[test]
-fn purely_relative_tolerances_bear_a_component_that_stays_zero() {
+fn relative_tolerance_with_a_zero_component() {
     for method in [Method::Dopri5, Method::Radau5] {
         let mut pendulum = Pendulum::default();
         let options = Options::new(method, Control::error(1e-8, 0.0));
@@ -268,7 +274,7 @@ impl System for OwnStepper {
 }
 
 #[test]
-fn a_system_may_bring_its_own_fixed_step_and_still_use_events_and_quadratures() {
+fn system_step_has_events_and_quadratures() {
     let mut system = OwnStepper { bounces: 0 };
     let options = Options::new(Method::RealTime, Control::Constant { step: 0.3 });
     let mut driver = Driver::new(&mut system, 0.0, &[0.0, 1.0], options).unwrap();
@@ -297,7 +303,7 @@ impl Sink<OwnStepper> for Calls {
 }
 
 #[test]
-fn a_sink_sees_the_state_before_and_after_a_switch() {
+fn sink_sees_states_before_and_after_switch() {
     let mut system = OwnStepper { bounces: 0 };
     let mut calls = Calls::default();
     let options = Options::new(Method::Rk4, Control::Constant { step: 0.3 });
@@ -324,7 +330,7 @@ impl Sink<Pendulum> for Stubborn {
 }
 
 #[test]
-fn a_sink_that_never_asks_for_a_later_time_does_not_hang_the_run() {
+fn sink_with_constant_sample_time_does_not_hang() {
     let mut pendulum = Pendulum::default();
     let mut sink = Stubborn(0);
     let mut driver = Driver::new(&mut pendulum, 0.0, &[1.0, 0.0], tight(Method::Dopri5)).unwrap();
@@ -333,7 +339,7 @@ fn a_sink_that_never_asks_for_a_later_time_does_not_hang_the_run() {
 }
 
 #[test]
-fn a_state_set_from_outside_is_where_the_run_goes_on() {
+fn run_continues_from_a_set_state() {
     let mut pendulum = Pendulum::default();
     let mut driver = Driver::new(&mut pendulum, 0.0, &[1.0, 0.0], tight(Method::Dopri5)).unwrap();
     driver.advance(&mut pendulum, 1.0, &mut ()).unwrap();
@@ -348,7 +354,7 @@ fn a_state_set_from_outside_is_where_the_run_goes_on() {
 /// y' = −y, that may not fall by more than a tenth of its start in a step, or be wrong by more than `bound`.
 struct Decay {
     bound: f64,
-    has_misfit: bool,
+    has_violation: bool,
     /// Largest difference between the rate of the interpolant and the equation's.
     defect: f64,
 }
@@ -363,31 +369,37 @@ impl System for Decay {
         Ok(())
     }
 
-    fn resolution(&mut self, _t: f64, _h: f64, _y: &[f64], each: &mut [f64]) {
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        Some(self)
+    }
+}
+
+impl StepRules for Decay {
+    fn bound_tolerances(&mut self, _t: f64, _h: f64, _y: &[f64], each: &mut [f64]) {
         each.fill(self.bound);
     }
 
-    fn has_misfit(&self) -> bool {
-        self.has_misfit
+    fn has_violation(&self) -> bool {
+        self.has_violation
     }
 
-    fn misfit(&mut self, _t: f64, _h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
-        let misfit = (y0[0] - y[0]).abs() / (0.1 * y0[0]);
-        if misfit <= 1.0 {
+    fn violation(&mut self, _t: f64, _h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
+        let violation = (y0[0] - y[0]).abs() / (0.1 * y0[0]);
+        if violation <= 1.0 {
             self.defect = self.defect.max((dy[0] + y[0]).abs());
         }
-        misfit
+        violation
     }
 }
 
 const ESTIMATING: [Method; 3] = [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.8 }];
 
 #[test]
-fn no_step_is_further_off_than_the_system_bears() {
+fn step_rules_reject_violations() {
     for method in ESTIMATING {
         let options = Options::new(method, Control::error(0.5, 0.5));
-        let run = |has_misfit: bool| {
-            let mut decay = Decay { bound: f64::INFINITY, has_misfit, defect: 0.0 };
+        let run = |has_violation: bool| {
+            let mut decay = Decay { bound: f64::INFINITY, has_violation, defect: 0.0 };
             let mut driver = Driver::new(&mut decay, 0.0, &[1.0], options.clone()).unwrap();
             let mut trace = Trace::steps();
             driver.advance(&mut decay, 3.0, &mut trace).unwrap();
@@ -403,11 +415,11 @@ fn no_step_is_further_off_than_the_system_bears() {
 }
 
 #[test]
-fn a_tolerance_is_no_looser_than_the_system_resolves() {
+fn step_rules_bound_tolerances() {
     for method in ESTIMATING {
         let mut steps = [0, 0];
         for (bound, steps) in [1e-8, f64::INFINITY].into_iter().zip(&mut steps) {
-            let mut decay = Decay { bound, has_misfit: false, defect: 0.0 };
+            let mut decay = Decay { bound, has_violation: false, defect: 0.0 };
             let options = Options::new(method, Control::error(0.1, 0.1));
             let mut driver = Driver::new(&mut decay, 0.0, &[1.0], options).unwrap();
             driver.advance(&mut decay, 1.0, &mut ()).unwrap();

@@ -35,7 +35,7 @@ fn fail<S: System>(mut system: S, y: &[f64], options: Options, t_end: f64) -> (E
 }
 
 #[test]
-fn a_solution_that_blows_up_ends_in_a_step_too_small() {
+fn blow_up_ends_in_step_too_small() {
     // y' = y², y = 1/(1 − t)
     for method in [Method::Dopri5, Method::Radau5, ALPHA] {
         let (error, t, y) = fail(Scalar(|_, y| Ok(y * y)), &[1.0], adaptive(method), 2.0);
@@ -46,7 +46,7 @@ fn a_solution_that_blows_up_ends_in_a_step_too_small() {
 }
 
 #[test]
-fn values_that_are_not_finite_are_named_and_the_state_before_them_kept() {
+fn non_finite_values_keep_the_last_state() {
     let wall = |t: f64, y: f64| Ok(if t > 0.5 { f64::NAN } else { -y });
     for method in [Method::Dopri5, Method::Radau5] {
         let (error, t, y) = fail(Scalar(wall), &[1.0], adaptive(method), 1.0);
@@ -71,7 +71,7 @@ fn values_that_are_not_finite_are_named_and_the_state_before_them_kept() {
 }
 
 #[test]
-fn a_system_may_ask_for_smaller_steps_or_for_the_end() {
+fn retry_and_fatal_errors() {
     let retry = |t: f64, y: f64| if t > 0.5 { Err(EvalError::Retry) } else { Ok(-y) };
     let stop = |t: f64, y: f64| if t > 0.5 { Err(EvalError::Fatal { code: 42 }) } else { Ok(-y) };
     for method in [Method::Dopri5, Method::Radau5] {
@@ -119,7 +119,7 @@ fn a_singular_newton_matrix_is_named() {
 }
 
 #[test]
-fn newton_that_does_not_converge_is_an_error_at_a_fixed_step() {
+fn newton_failure_at_fixed_step_is_an_error() {
     // backward steps of y' = 10 + y² with h = 1 have no real solution
     for method in [Method::Trapezoidal, Method::Radau3, Method::Radau5] {
         let options = Options::new(method, Control::Constant { step: 1.0 });
@@ -167,7 +167,7 @@ fn what_cannot_be_used_is_refused_by_name() {
 }
 
 #[test]
-fn after_an_error_a_run_may_go_on_from_the_last_accepted_state() {
+fn run_continues_after_an_error() {
     let mut is_open = false;
     let mut gate = Scalar(|t: f64, y: f64| if t > 0.5 && !is_open { Err(EvalError::Retry) } else { Ok(-y) });
     let mut driver = Driver::new(&mut gate, 0.0, &[1.0], adaptive(Method::Dopri5)).unwrap();

@@ -51,7 +51,7 @@ fn energy_stays_bounded_without_dissipation() {
 }
 
 #[test]
-fn dissipation_grows_as_the_spectral_radius_falls() {
+fn smaller_spectral_radius_dissipates_more() {
     let loss = |rho: f64| {
         let mut pendulum = Pendulum::new(Form::Residual);
         let (_, trace) = run(&mut pendulum, rho, Control::Constant { step: 0.02 }, 200.0);
@@ -70,7 +70,7 @@ fn ideal_pivot_does_no_work() {
 }
 
 #[test]
-fn crossings_are_located_at_fixed_and_at_variable_steps() {
+fn crossings_at_fixed_and_variable_steps() {
     // through the lowest point at ¼, ¾, … of the period
     for (control, tolerance) in [
         (Control::Constant { step: 1e-3 }, 2e-5), // 10 s at order 2: phase error 1e-5
@@ -145,7 +145,8 @@ fn fixed_steps_get_through_break_away() {
     }
 }
 
-/// F05: a rotor with eccentricity on a pin whose friction follows the load, which follows the acceleration: J a + µ r |R| = 0,
+/// F05: a rotor with eccentricity on a pin whose friction follows the load, which follows the acceleration: J a + µ r
+/// |R| = 0,
 /// |R| = m e √(ω⁴ + a²). With c = µ r m e/J < 1 the acceleration is a = −κ ω², κ = c/√(1 − c²). Never solved for a.
 struct Rotor {
     c: f64,

@@ -13,7 +13,8 @@ fn run<P: Problem>(mut problem: P, method: Method, tolerance: f64) -> (f64, Stat
     let error = problem.error(driver.y());
     let Stats { n_accepted, n_rejected, n_rhs, n_jacobian, n_factor, n_newton, .. } = *driver.stats();
     println!(
-        "{:12} {method:?} {tolerance:e}: error {error:.1e}, {n_accepted}+{n_rejected} steps, {n_rhs} rhs, {n_jacobian} jac, {n_factor} lu, {n_newton} newton",
+        "{:12} {method:?} {tolerance:e}: error {error:.1e}, {n_accepted}+{n_rejected} steps, {n_rhs} rhs, \
+        {n_jacobian} jac, {n_factor} lu, {n_newton} newton",
         P::NAME
     );
     (error, *driver.stats())
@@ -26,7 +27,7 @@ fn van_der_pol_has_seven_digits() {
 
 /// y₂, which never exceeds 4e-5, with an absolute tolerance of its own, 10⁻¹⁶.
 #[test]
-fn robertson_has_seven_digits_in_components_far_below_the_tolerance() {
+fn robertson_with_small_components() {
     assert!(run(Robertson, Method::Radau5, 1e-10).0 < 1e-7);
 }
 
@@ -37,7 +38,7 @@ fn uniform(rtol: f64, atol: f64) -> Options {
 
 /// The same with atol = 10⁻¹⁰ for all three: y₁ = 2e-8 and y₂ = 8e-14 end far below it.
 #[test]
-fn robertson_has_seven_digits_with_one_tolerance_for_all() {
+fn robertson_with_one_tolerance() {
     let (t, y) = Robertson.start();
     let mut driver = Driver::new(&mut Robertson, t, &y, uniform(1e-10, 1e-10)).unwrap();
     driver.advance(&mut Robertson, Robertson.t_end(), &mut ()).unwrap();
@@ -49,10 +50,10 @@ fn robertson_has_seven_digits_with_one_tolerance_for_all() {
     assert!(Robertson.error(driver.y()) < 1e-7);
 }
 
-/// A known property of the problem (Hairer & Wanner, section IV.10): once concentrations are negative the equations themselves carry them
-/// further, and an absolute tolerance of 1e-4 forbids nothing of it. scipy's Radau does the same.
+/// A known property of the problem (Hairer & Wanner, section IV.10): once concentrations are negative the equations
+/// themselves carry them further, and an absolute tolerance of 1e-4 forbids nothing of it. scipy's Radau does the same.
 #[test]
-fn robertson_runs_away_where_the_absolute_tolerance_permits_negative_concentrations() {
+fn robertson_diverges_at_loose_tolerance() {
     let end = |rtol, atol: f64| {
         let (t, y) = Robertson.start();
         let mut driver = Driver::new(&mut Robertson, t, &y, uniform(rtol, atol)).unwrap();
@@ -79,7 +80,7 @@ fn car_axis_has_seven_digits_in_its_positions() {
 }
 
 #[test]
-fn jacobians_by_differences_lose_nothing_and_are_counted() {
+fn jacobians_by_differences_are_as_good() {
     let (error, stats) = run(VanDerPol { analytic: false, ..VanDerPol::default() }, Method::Radau5, 1e-8);
     let (_, analytic) = run(VanDerPol::default(), Method::Radau5, 1e-8);
     assert!(error < 1e-8);

@@ -1,10 +1,12 @@
-//! The LuGre slider of Do, Ferri & Bauchau (2007), kinks at v = 0 located: friction-force error at Radau5's own step points against steps.
+//! The LuGre slider of Do, Ferri & Bauchau (2007), kinks at v = 0 located: friction-force error at Radau5's own step
+//! points against steps.
 //!
-//! The reference is another method, Dormand–Prince at 10⁻¹² with the same events, advanced to each of the step points. scipy's Radau with
-//! the same event restarts: 573 steps for 1.9e-5, 911 for 1.1e-6, 2,584 for 3.1e-9.
+//! The reference is another method, Dormand–Prince at 10⁻¹² with the same events, advanced to each of the step points.
+//! scipy's Radau with the same event restarts: 573 steps for 1.9e-5, 911 for 1.1e-6, 2,584 for 3.1e-9.
 //!
-//! At loose tolerances a run is off by 0.15 now and then: coming to a stop from y₂ ≈ 11 a step ends on the kink with no stage inside
-//! the Stribeck range |y₂| < 3. No error estimate can see what no stage has seen; an event at the edge of that range would.
+//! At loose tolerances a run is off by 0.15 now and then: coming to a stop from y₂ ≈ 11 a step ends on the kink with no
+//! stage inside the Stribeck range |y₂| < 3. No error estimate can see what no stage has seen; an event at the edge of
+//! that range would.
 
 use crate::problems::Slider;
 use bristle_integrate::{Control, Driver, Method, Options, Trace};
@@ -46,8 +48,9 @@ fn errors(runs: &[Run]) -> Vec<f64> {
 }
 
 #[test]
-fn lugre_slider_reaches_its_accuracy_within_the_steps_promised() {
-    // quarter decades, two ratios: the curve is ragged, since break-away amplifies local errors some hundredfold and they may cancel
+fn lugre_slider_accuracy_and_steps() {
+    // quarter decades, two ratios: the curve is ragged, since break-away amplifies local errors some hundredfold and
+    // they may cancel
     let atols = (0..17).map(|k| 10f64.powf(-5.0 - 0.25 * f64::from(k)));
     let runs: Vec<Run> = atols.flat_map(|atol| [radau5(atol, atol), radau5(0.1 * atol, atol)]).collect();
     let errors = errors(&runs);

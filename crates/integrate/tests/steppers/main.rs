@@ -1,4 +1,5 @@
-//! Steppers, step control, events and the driver, in one program: linking a dozen of them takes longer than running them.
+//! Steppers, step control, events and the driver, in one program: linking a dozen of them takes longer than running
+//! them.
 
 mod driver;
 mod events;
@@ -12,4 +13,6 @@ mod problems;
 mod robust;
 mod slopes;
 mod step_rules;
+mod switching;
+mod vocabulary;
 mod witness;

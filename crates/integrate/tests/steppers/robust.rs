@@ -1,7 +1,8 @@
-//! Whatever a system does, a run ends with a result or an error, never with a panic or a hang, and the state it leaves is finite.
+//! Whatever a system does, a run ends with a result or an error, never with a panic or a hang, and the state it leaves
+//! is finite.
 
 use bristle_integrate::{
-    Control, Direction, Driver, EvalError, FiredEvent, Form, Method, Options, Restart, Slip, System, Trace,
+    Control, Direction, Driver, EvalError, FiredEvent, Form, Method, Options, Restart, StepRules, System, Trace,
 };
 
 /// Marsaglia's xorshift64.
@@ -140,17 +141,19 @@ impl System for Hostile {
         Ok(Restart { step, ..Restart::fresh(self.n) })
     }
 
+    fn step_rules(&mut self) -> Option<&mut impl StepRules> {
+        Some(self)
+    }
+}
+
+impl StepRules for Hostile {
+    fn prescribed_step(&mut self, _t: f64, _y: &[f64]) -> f64 {
+        [0.0, 0.01, 0.1, f64::NAN, f64::INFINITY][self.random.below(5)]
+    }
+
     fn accepted(&mut self, _t: f64, _y: &mut [f64]) -> Result<bool, EvalError> {
         self.trouble()?;
         Ok(self.random.chance(10))
-    }
-
-    fn n_slips(&self) -> usize {
-        1
-    }
-
-    fn slips(&mut self, _t: f64, _y: &[f64], slips: &mut [Slip]) {
-        slips[0].speed = [0.0, 1.0, f64::NAN, f64::INFINITY][self.random.below(4)];
     }
 }
 
@@ -174,10 +177,7 @@ fn nothing_panics_and_nothing_hangs() {
         Control::error(1e-6, 1e-8),
         Control::error(1e-4, 1e-3), // with a tolerance of each unknown, below
         Control::error(1e-3, 0.0),
-        Control::DYMORE_LUGRE,
-        Control::DYMORE_COULOMB,
-        Control::Velocity { inside: 0.01, outside: 0.1, range: (0.1, 5.0) },
-        Control::TimeConstant { max: 0.1, fraction: 0.3 },
+        Control::Prescribed,
     ];
     let (mut n_done, mut n_refused, mut n_failed) = (0, 0, 0);
     for _ in 0..20_000 {

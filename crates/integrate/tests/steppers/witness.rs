@@ -75,7 +75,7 @@ fn compare<P: Problem>(problem: P, witnesses: &[Witness]) {
 }
 
 #[test]
-fn van_der_pol_costs_radau5_no_more_than_the_witness() {
+fn van_der_pol_costs_no_more_than_scipy() {
     compare(VanDerPol::default(), &VAN_DER_POL);
 }
 

@@ -48,7 +48,7 @@ impl ArticulatedInertia {
         }
     }
 
-    /// `Xᵀ IA X`: the same inertia felt at the parent's origin, in the parent's axes.
+    /// `Xᵀ IA X`: the same inertia at the parent's origin, in the parent's axes.
     #[inline(always)]
     pub fn back(&self, X: &Transform) -> Self {
         let turned = |A: &M3| X.Et.matrix(&A.matrix(&X.E));

@@ -8,6 +8,7 @@ mod articulated;
 mod force;
 mod lane;
 mod motion;
+mod register;
 mod rigid;
 mod six;
 mod symmetric;
@@ -21,5 +22,6 @@ pub use rigid::RigidInertia;
 pub use symmetric::Symmetric3;
 pub use transform::Transform;
 
-pub(crate) use lane::{Four, M3, V3, fma};
+pub(crate) use lane::{Four, M3, V3};
+pub(crate) use register::fma;
 pub(crate) use unsymmetric::UnsymmetricInertia;

@@ -5,7 +5,7 @@
 //!      | G   M |            M' = M     H' = H + r× M     G' = G − M r×     I' = I − H r× + r× G'
 //! ```
 //!
-//! The body it starts from is rigid, with H = −G = h×; what the joints beyond it take away is U Wᵀ/D with U = IA S
+//! The body it starts from is rigid, with H = −G = h×; the joints beyond it subtract U Wᵀ/D with U = IA S
 //! and Wᵀ = Pᵀ IA.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
@@ -75,7 +75,7 @@ impl UnsymmetricInertia {
         }
     }
 
-    /// `Xᵀ IA X`: the same inertia felt at the parent's origin, in the parent's axes.
+    /// `Xᵀ IA X`: the same inertia at the parent's origin, in the parent's axes.
     #[inline(always)]
     pub fn back(&self, X: &Transform) -> Self {
         let turned = |A: &M3| X.Et.matrix(&A.matrix(&X.E));

@@ -1,7 +1,7 @@
 //! Panels of curves as a picture: one above the other over one x axis, or in a grid with axes of their own.
 //!
-//! Axes are linear or logarithmic. A curve whose x runs forwards is cut down to the points that its columns of pixels can show
-//! ([`super::decimate`]); loops, scatter and spectra are drawn point by point.
+//! Axes are linear or logarithmic. A curve whose x runs forwards is cut down to the points that its columns of pixels
+//! can show ([`super::decimate`]); loops, scatter and spectra are drawn point by point.
 
 mod curve;
 mod names;

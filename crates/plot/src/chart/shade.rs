@@ -11,8 +11,8 @@ use std::fmt::Write;
 const FINE_GAPS: usize = 20;
 const LEVELS: usize = 8;
 
-/// Spans as bars of the height of the frame. Spans that pixels can part are drawn as they are; where they are finer, columns of pixels are
-/// as dense as the spans in them.
+/// Spans as bars of the height of the frame. Spans that pixels can part are drawn as they are; where they are finer,
+/// columns of pixels are as dense as the spans in them.
 pub fn bars(class: &str, spans: &[(f64, f64)], x: &Scale, frame: &Frame) -> Vec<Shape> {
     let place = |value: f64| frame.left + frame.width * x.place(value).clamp(0.0, 1.0);
     let is_seen = |span: &&(f64, f64)| x.place(span.1) >= 0.0 && x.place(span.0) <= 1.0;

@@ -105,7 +105,8 @@ fn a_curve_is_shaded_along_its_spans() {
     assert!(along.starts_with(&format!("M{LEFT} 10l")) && along.matches('M').count() == 2, "{along}");
 }
 
-/// Phases finer than pixels are as dense as they are long: a joint that is stuck half of the time is not shown as stuck.
+/// Phases finer than pixels are as dense as they are long: a joint that is stuck half of the time is not shown as
+/// stuck.
 #[test]
 fn spans_finer_than_pixels_show_their_share() {
     let x = scale(0.0, 1000.0);

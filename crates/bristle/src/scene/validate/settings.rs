@@ -1,6 +1,7 @@
 //! Settings: duration, output, method, step control and formulation, and whether they fit together.
 
 use super::{At, Check, Must};
+use crate::scene::control::Parameter;
 use crate::scene::error::Help;
 use crate::scene::{Control, Formulation, Kinks, Method, Output, has_bristle};
 use bristle_friction::Law;
@@ -95,18 +96,17 @@ impl Check<'_> {
         let joints = scene.joints.iter().filter_map(|joint| joint.friction.as_ref());
         let laws: Vec<&Law> = joints.chain(scene.couplings.iter().filter_map(|c| c.friction().map(|f| f.0))).collect();
         let has_speed = |law: &&Law| law.stribeck_velocity().is_some();
-        let (name, is_watching, what) = match scene.control() {
+        let (is_watching, what) = match scene.control() {
             Control::Constant { .. } | Control::Error { .. } | Control::Elementary { .. } => return,
-            Control::DymoreCoulomb { .. } => ("DymoreCoulomb", laws.iter().any(has_speed), "slip speeds"),
-            Control::Velocity { .. } => ("Velocity", laws.iter().any(has_speed), "slip speeds"),
+            Control::DymoreCoulomb { .. } | Control::Velocity { .. } => (laws.iter().any(has_speed), "slip speeds"),
             Control::DymoreLuGre { .. } => {
-                ("DymoreLuGre", laws.iter().any(|law| has_bristle(law) && has_speed(law)), "bristles and slip speeds")
+                (laws.iter().any(|law| has_bristle(law) && has_speed(law)), "bristles and slip speeds")
             }
-            Control::TimeConstant { .. } => ("TimeConstant", laws.iter().any(|law| has_bristle(law)), "bristles"),
-            Control::TimeConstantSwitch { .. } => {
-                ("TimeConstantSwitch", laws.iter().any(|law| has_bristle(law)), "bristles")
+            Control::TimeConstant { .. } | Control::TimeConstantSwitch { .. } => {
+                (laws.iter().any(|law| has_bristle(law)), "bristles")
             }
         };
+        let name = scene.control().name();
         if is_watching || !self.unreadable.is_empty() {
             return;
         }
@@ -121,51 +121,15 @@ impl Check<'_> {
     }
 
     fn control(&mut self, at: At, control: Control) {
-        let mut positive = |key: &str, value: f64| self.number(at.key(key), value, Must::BePositive);
-        match control {
-            Control::Constant { step } => _ = positive("step", step),
-            Control::Error { rtol, atol } | Control::Elementary { rtol, atol } => {
-                self.number(at.key("rtol"), rtol, Must::NotBeNegative);
-                self.number(at.key("atol"), atol, Must::NotBeNegative);
-                if rtol == 0.0 && atol == 0.0 {
-                    self.report_alone(at, "`rtol` and `atol` are both 0", "write `Error(rtol: 1e-8, atol: 1e-10)`");
-                }
+        for Parameter { key, index, value, is_valid, range } in control.parameters() {
+            let field = at.key(key);
+            let at = index.map_or(field, |i| field.index(i));
+            if self.number(at, value, Must::BeFinite) && !is_valid {
+                self.report_alone(at, format!("`{}` is {value:?}; it must be {range}", at.name()), "");
             }
-            Control::DymoreCoulomb { min, max, v_min, t_s } => {
-                positive("v_min", v_min);
-                positive("t_s", t_s);
-                if positive("min", min) && positive("max", max) && min > max {
-                    self.report_alone(at.key("min"), format!("`min` is {min}, more than `max`, {max}"), "");
-                }
-            }
-            Control::DymoreLuGre { min, v_min, alpha, t_s } => {
-                positive("min", min);
-                positive("v_min", v_min);
-                positive("t_s", t_s);
-                self.number(at.key("alpha"), alpha, Must::NotBeNegative);
-            }
-            Control::Velocity { inside, outside, range: (from, to) } => {
-                positive("inside", inside);
-                positive("outside", outside);
-                let range = at.key("range");
-                self.number(range.index(0), from, Must::NotBeNegative);
-                if self.number(range.index(1), to, Must::BePositive) && from >= to {
-                    self.report_alone(
-                        range,
-                        format!("the range from {from} to {to} is empty"),
-                        "write it as (from, to)",
-                    );
-                }
-            }
-            Control::TimeConstant { max, fraction } => {
-                positive("max", max);
-                positive("fraction", fraction);
-            }
-            Control::TimeConstantSwitch { threshold, below, above } => {
-                positive("threshold", threshold);
-                positive("below", below);
-                positive("above", above);
-            }
+        }
+        if let Control::Error { rtol: 0.0, atol: 0.0 } | Control::Elementary { rtol: 0.0, atol: 0.0 } = control {
+            self.report_alone(at, "`rtol` and `atol` are both 0", "write `Error(rtol: 1e-8, atol: 1e-10)`");
         }
     }
 }

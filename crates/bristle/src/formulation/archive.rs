@@ -1,180 +1,49 @@
-//! State of a machine between steps as bytes: modes, charts, inputs, start values of Newton.
+//! State of a machine between steps as bytes, and its checkpoints.
 //!
-//! This module names every field of [`Machine`]. A field that a step reads from the step before belongs to the archive;
-//! a field that each evaluation computes does not. The bytes restore a machine compiled from the same description.
+//! A field that a step reads from the step before belongs to [`State`], [`Point`], [`Coordinates`] or [`Diagnostics`],
+//! and these are archived whole. The bytes restore a machine compiled from the same description.
 
 // sizes and indices come from files of unknown origin
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+use super::coordinates::Coordinates;
+use super::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use super::kinks::Kink;
-use super::machine::{Counters, Machine, ModeChange, NearJam, PrescribedJoint, Stiff, UnconvergedLoad};
+use super::machine::{Machine, PrescribedJoint};
+use super::point::Point;
+use super::state::State;
 use super::transition::ContactEvent;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_integrate::archive::{Archive, Archived, MOST};
-use bristle_multibody::spatial::{Force, Motion};
+use bristle_multibody::spatial::Force;
 
 const MODES: [Mode; 3] = [Mode::Stuck, Mode::Forward, Mode::Backward];
 
+/// Copies all fields of a struct from another one of the same lengths, without allocation. The list of fields is
+/// complete, or it does not compile.
+macro_rules! copy_fields {
+    ($to:expr, $from:expr, { $($field:ident),* $(,)? }) => {
+        let Self { $($field),* } = $to;
+        $($field.clone_from(&$from.$field);)*
+    };
+}
+pub(super) use copy_fields;
+
 impl Archived for Machine {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self {
-            // settings, and data that follow from the description
-            compiled: _,
-            formulation: _,
-            free: _,
-            joint_of: _,
-            turning: _,
-            motion_step: _,
-            motion_phase: _,
-            motion_angle: _,
-            is_controlled: _,
-            kinks: _,
-            kink: _,
-            kink_inertia: _,
-            reaction_loaded: _,
-            coupling_constraints: _,
-            accuracy: _,
-            // scratch of one evaluation
-            work: _,
-            hand: _,
-            row_list: _,
-            poses: _,
-            reactions: _,
-            derivatives: _,
-            branch: _,
-            still: _,
-            jump_start: _,
-            is_impulsive: _,
-            reduction: _,
-            failure: _,
-            saved: _,
-            checkpoint_bytes: _,
-            // state
-            leaving,
-            armed,
-            is_any_unarmed,
-            q_ref,
-            active,
-            constraints,
-            constraint_force,
-            prescribed_contacts,
-            backward,
-            x,
-            locked,
-            is_stuck,
-            prescribed,
-            mode,
-            slack,
-            heading,
-            kink_speed,
-            load_kinks,
-            piece,
-            next_corner,
-            xi,
-            v,
-            tau,
-            a,
-            q,
-            state,
-            rate,
-            frozen,
-            friction,
-            load,
-            integral,
-            kappa,
-            force,
-            rows,
-            b,
-            predictor,
-            known,
-            counters,
-            near_jams,
-            stiff,
-            bent,
-            overdeflected,
-            unconverged_loads,
-            rest,
-            before,
-            changes,
-            real_time,
-        } = self;
-        for list in
-            [q_ref, constraint_force, slack, heading, kink_speed, xi, v, tau, a, q, friction, load, integral, kappa]
-        {
-            list.archive(archive);
-        }
-        for list in [b, x, bent] {
-            list.archive(archive);
-        }
-        for Kink { way, size, position, parts, at, noise, is_near, segment } in load_kinks {
-            way.iter_mut().chain(parts).for_each(|part| part.archive(archive));
-            size.archive(archive);
-            position.archive(archive);
-            at.archive(archive);
-            noise.archive(archive);
-            is_near.archive(archive);
-            segment.archive(archive);
-        }
-        leaving.archive(archive);
-        armed.archive(archive);
-        is_any_unarmed.archive(archive);
-        archive.list(active);
-        constraints.archive(archive);
-        locked.archive(archive);
-        prescribed_contacts.archive(archive);
-        backward.archive(archive);
-        is_stuck.archive(archive);
-        for PrescribedJoint { joint: _, v: _, drive: _, effort, jerk, jump: _ } in prescribed {
+        self.state.archive(archive);
+        self.point.archive(archive);
+        self.coordinates.archive(archive);
+        self.diagnostics.archive(archive);
+        self.constraints.archive(archive);
+        for PrescribedJoint { joint: _, v: _, drive: _, effort, jerk, jump: _ } in &mut self.prescribed {
             effort.archive(archive);
             jerk.archive(archive);
         }
-        mode.iter_mut().chain(before).for_each(|mode| archive.choice(mode, &MODES));
-        let mut is_after = matches!(piece, Piece::After(_));
-        let (Piece::Before(t) | Piece::After(t)) = piece;
-        is_after.archive(archive);
-        t.archive(archive);
-        *piece = if is_after { Piece::After(*t) } else { Piece::Before(*t) };
-        next_corner.archive(archive);
-        state.archive(archive);
-        rate.archive(archive);
-        frozen.archive(archive);
-        for force in force {
-            let mut parts = force.to_array();
-            parts.archive(archive);
-            *force = Force::from_array(parts);
-        }
-        for row in rows {
-            let mut parts = row.to_array();
-            parts.archive(archive);
-            *row = Motion::from_array(parts);
-        }
-        predictor.archive(archive);
-        known.archive(archive);
-        counters.archive(archive);
-        archive.list(near_jams);
-        let mut is_stiff = stiff.is_some();
-        is_stiff.archive(archive);
-        *stiff = is_stiff.then_some(stiff.unwrap_or_default());
-        if let Some(Stiff { t, h, joint, contact }) = stiff {
-            t.archive(archive);
-            h.archive(archive);
-            joint.archive(archive);
-            let mut number = contact.map_or(0, |c| c.saturating_add(1));
-            number.archive(archive);
-            *contact = number.checked_sub(1);
-        }
-        overdeflected.archive(archive);
-        archive.list(unconverged_loads);
-        for contact_event in &mut rest.contact_event {
-            archive.choice(contact_event, &[ContactEvent::No, ContactEvent::ComesToRest, ContactEvent::BreaksAway]);
-        }
-        rest.open.archive(archive);
-        rest.was_open.archive(archive);
-        archive.list(changes);
-        if let Some(real_time) = real_time {
+        if let Some(real_time) = &mut self.real_time {
             real_time.archive(archive);
         }
         if archive.is_reading() && !self.fits() {
@@ -183,23 +52,138 @@ impl Archived for Machine {
     }
 }
 
-impl Machine {
-    /// Whether all indices of velocities, joints and contacts are in range.
-    fn fits(&self) -> bool {
-        let (n_v, n_contacts) = (self.v.len(), self.mode.len());
-        let near_jams = self.near_jams.iter().map(|at| at.contact);
-        let contacts = near_jams.chain(self.unconverged_loads.iter().map(|at| at.contact));
-        let contacts = contacts.chain(self.overdeflected.iter().map(|at| at.1));
-        let mut contacts = contacts.chain(self.changes.iter().map(|at| at.contact));
-        self.active.windows(2).all(|pair| pair[0] < pair[1])
-            && self.active.last().is_none_or(|&last| last < n_v)
-            && contacts.all(|c| c < n_contacts)
-            && self.stiff.is_none_or(|at| at.joint < self.locked.len() && at.contact.is_none_or(|c| c < n_contacts))
-            && self.constraints.fits(&self.active)
+impl Archived for State {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self {
+            q_ref,
+            mode,
+            backward,
+            slack,
+            heading,
+            kink_speed,
+            load_kinks,
+            leaving,
+            armed,
+            is_any_unarmed,
+            contact_event,
+            open,
+            was_open,
+            piece,
+            next_corner,
+            predictor,
+            bent,
+        } = self;
+        [q_ref, slack, heading, kink_speed, bent].into_iter().for_each(|list| list.archive(archive));
+        [backward, armed, open, was_open].into_iter().for_each(|list| list.archive(archive));
+        mode.iter_mut().for_each(|mode| archive.choice(mode, &MODES));
+        for event in contact_event {
+            archive.choice(event, &[ContactEvent::No, ContactEvent::ComesToRest, ContactEvent::BreaksAway]);
+        }
+        load_kinks.archive(archive);
+        leaving.archive(archive);
+        is_any_unarmed.archive(archive);
+        let mut is_after = matches!(piece, Piece::After(_));
+        let (Piece::Before(t) | Piece::After(t)) = piece;
+        is_after.archive(archive);
+        t.archive(archive);
+        *piece = if is_after { Piece::After(*t) } else { Piece::Before(*t) };
+        next_corner.archive(archive);
+        predictor.archive(archive);
+    }
+}
+
+impl Archived for Kink {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { way, size, position, parts, at, noise, is_near, segment } = self;
+        way.iter_mut().chain(parts).chain([size, position, segment]).for_each(|pair| pair.archive(archive));
+        at.archive(archive);
+        noise.archive(archive);
+        is_near.archive(archive);
+    }
+}
+
+impl Archived for Point {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self {
+            xi,
+            v,
+            tau,
+            a,
+            q,
+            bristles,
+            rate,
+            frozen,
+            friction,
+            load,
+            kappa,
+            force,
+            constraint_force,
+            integral,
+            known,
+        } = self;
+        for list in [xi, v, tau, a, q, friction, load, kappa, constraint_force, integral] {
+            list.archive(archive);
+        }
+        bristles.archive(archive);
+        rate.archive(archive);
+        frozen.archive(archive);
+        for force in force {
+            let mut parts = force.to_array();
+            parts.archive(archive);
+            *force = Force::from_array(parts);
+        }
+        known.archive(archive);
+    }
+}
+
+impl Archived for Coordinates {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { active, locked, is_stuck, prescribed_contacts } = self;
+        archive.list(active);
+        locked.archive(archive);
+        is_stuck.archive(archive);
+        prescribed_contacts.archive(archive);
+    }
+}
+
+impl Archived for Diagnostics {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { counters, near_jams, stiff, overdeflected, unconverged_loads, changes, failure: _ } = self;
+        counters.archive(archive);
+        archive.list(near_jams);
+        stiff.archive(archive);
+        overdeflected.archive(archive);
+        archive.list(unconverged_loads);
+        archive.list(changes);
+    }
+}
+
+impl Archived for Stiff {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { t, h, joint, contact } = self;
+        t.archive(archive);
+        h.archive(archive);
+        joint.archive(archive);
+        contact.archive(archive);
     }
 }
 
 impl Machine {
+    /// Whether all indices of velocities, joints and contacts are in range.
+    fn fits(&self) -> bool {
+        let Self { coordinates: Coordinates { active, locked, .. }, diagnostics, constraints, .. } = self;
+        let Diagnostics { near_jams, stiff, overdeflected, unconverged_loads, changes, .. } = diagnostics;
+        let (n_v, n_contacts) = (self.point.v.len(), self.state.mode.len());
+        let contacts = near_jams.iter().map(|at| at.contact).chain(unconverged_loads.iter().map(|at| at.contact));
+        let mut contacts =
+            contacts.chain(overdeflected.iter().map(|at| at.1)).chain(changes.iter().map(|at| at.contact));
+        active.windows(2).all(|pair| pair[0] < pair[1])
+            && active.last().is_none_or(|&last| last < n_v)
+            && contacts.all(|c| c < n_contacts)
+            && stiff.is_none_or(|at| at.joint < locked.len() && at.contact.is_none_or(|c| c < n_contacts))
+            && constraints.fits(active)
+    }
+
     /// Saves the state for [`Machine::rollback`].
     pub(crate) fn checkpoint(&mut self) {
         let mut bytes = std::mem::take(&mut self.checkpoint_bytes);

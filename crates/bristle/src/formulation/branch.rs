@@ -30,7 +30,9 @@
 //! base need not jam on a movable one. There, and where couplings matter, J is factored as a dense matrix with
 //! pivoting: O(n³), and nowhere else.
 
-use super::machine::{Failure, Machine, TIGHT};
+use super::diagnostics::{Diagnostics, Failure};
+use super::machine::{Machine, TIGHT};
+use super::point::Point;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{axis_row, mass_rows, rnea, rnea_rate};
@@ -132,7 +134,7 @@ impl Branch {
 impl Machine {
     /// Dense Newton from the accelerations in `a`; if it does not end where det J > 0, the branch from zero friction.
     pub(super) fn solve_densely(&mut self, accuracy: f64) -> Result<(), Failure> {
-        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
         let is_near = matches!(self.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
         let found = if is_near { Ok(()) } else { self.walk(&mut at, accuracy) };
         self.branch = Some(at);
@@ -148,7 +150,7 @@ impl Machine {
 
     /// The branch from zero friction.
     pub(super) fn follow_branch(&mut self, accuracy: f64) -> Result<(), Failure> {
-        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
         let found = self.walk(&mut at, accuracy);
         self.branch = Some(at);
         found
@@ -159,10 +161,11 @@ impl Machine {
     fn linearise(&mut self, at: &mut Branch, s: f64) -> Result<f64, Failure> {
         self.imbalance(at, s)?;
         self.factor_densely(at, s)?;
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         at.scale[..n].fill(0.0);
-        for i in 0..self.v.len() {
-            let size = (0..self.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.a[j]).abs());
+        for i in 0..self.point.v.len() {
+            let size =
+                (0..self.point.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.point.a[j]).abs());
             self.constraints.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
         }
         let relative = |(g, size): (&f64, &f64)| if *g == 0.0 { 0.0 } else { g.abs() / size };
@@ -177,8 +180,17 @@ impl Machine {
 
     /// G and F, and the magnitudes of the terms of (1), at the accelerations in `a`. Leaves reactions and loads.
     fn imbalance(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
-        let n = self.active.len();
-        let Self { compiled, work, q, v, still, is_impulsive, a, b, x, tau, force, load, kappa, .. } = self;
+        let n = self.coordinates.active.len();
+        let Self {
+            compiled,
+            work,
+            still,
+            is_impulsive,
+            b,
+            x,
+            point: Point { q, v, a, tau, force, load, kappa, .. },
+            ..
+        } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
         let v = if *is_impulsive { still } else { v };
         let required = rnea(model, work, q, v, a)?;
@@ -209,9 +221,17 @@ impl Machine {
 
     /// M_P and the factors of J for the reactions found last.
     fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         self.load_rows(s);
-        let Self { compiled, work, q, rows, counters, constraints, .. } = self;
+        let Self {
+            compiled,
+            work,
+            rows,
+            constraints,
+            point: Point { q, .. },
+            diagnostics: Diagnostics { counters, .. },
+            ..
+        } = self;
         mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
         counters.n_sweeps += 1;
         let matrix = at.lu.matrix_mut(n);
@@ -235,8 +255,8 @@ impl Machine {
 
     /// Newton from `a` with s κ in place of κ; whether it converges.
     fn newton_densely(&mut self, at: &mut Branch, s: f64, accuracy: f64) -> Result<bool, Failure> {
-        let n = self.active.len();
-        self.counters.n_acceleration_solves += 1;
+        let n = self.coordinates.active.len();
+        self.diagnostics.counters.n_acceleration_solves += 1;
         let mut before = f64::INFINITY;
         for k in 0..MAX_CORRECTIONS {
             let left = self.linearise(at, s)?;
@@ -249,9 +269,9 @@ impl Machine {
             }
             before = left;
             at.lu.solve(&mut at.g[..n]);
-            self.counters.n_substitutions += 1;
-            self.active.iter().zip(&at.g).for_each(|(&i, x)| self.a[i] += x);
-            self.constraints.rates(&mut self.a);
+            self.diagnostics.counters.n_substitutions += 1;
+            self.coordinates.active.iter().zip(&at.g).for_each(|(&i, x)| self.point.a[i] += x);
+            self.constraints.rates(&mut self.point.a);
         }
         Ok(false)
     }
@@ -260,17 +280,17 @@ impl Machine {
     /// curve ends.
     fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
         // the start is arbitrary: at s = 0 the equations are linear
-        self.active.iter().for_each(|&i| self.a[i] = 0.0);
-        self.constraints.rates(&mut self.a);
+        self.coordinates.active.iter().for_each(|&i| self.point.a[i] = 0.0);
+        self.constraints.rates(&mut self.point.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
-            let joint = self.active.first().map_or(0, |&i| self.joint_of[i]);
+            let joint = self.coordinates.active.first().map_or(0, |&i| self.joint_of[i]);
             let joint = self.compiled.model.joint_names[joint].clone();
             return Err(bristle_multibody::Error::Singular { joint, inertia: 0.0 }.into());
         }
-        self.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.a[i]);
+        self.coordinates.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.point.a[i]);
         if let Some(jam) = self.walk_on(at, accuracy)? {
-            self.active.iter().zip(&at.start).for_each(|(&i, start)| self.a[i] = *start);
-            self.constraints.rates(&mut self.a);
+            self.coordinates.active.iter().zip(&at.start).for_each(|(&i, start)| self.point.a[i] = *start);
+            self.constraints.rates(&mut self.point.a);
             // loads for the next selection, if this was a trial
             self.imbalance(at, 0.0)?;
             return Err(Failure::Jam(jam));
@@ -280,11 +300,11 @@ impl Machine {
 
     /// The continuation itself, from the solution at s = 0; the jam, if the branch ends before s = 1.
     fn walk_on(&mut self, at: &mut Branch, accuracy: f64) -> Result<Option<Jam>, Failure> {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         // the first point, its tangent (−J⁻¹ F, 1), and the scale of accelerations
         at.lu.solve(&mut at.f[..n]);
         let largest = |list: &[f64]| list.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-        let accelerations = self.active.iter().map(|&i| self.a[i].abs()).fold(0.0, f64::max);
+        let accelerations = self.coordinates.active.iter().map(|&i| self.point.a[i].abs()).fold(0.0, f64::max);
         let scale = accelerations.max(largest(&at.f[..n]));
         if scale == 0.0 {
             // without accelerations there are no loads
@@ -292,8 +312,8 @@ impl Machine {
             let is_found = self.newton_densely(at, 1.0, accuracy)?;
             return if is_found { Ok(None) } else { self.jam(at, 1.0).map(Some) };
         }
-        for (k, &i) in self.active.iter().enumerate() {
-            (at.y[k], at.t[k]) = (self.a[i] / scale, -at.f[k] / scale);
+        for (k, &i) in self.coordinates.active.iter().enumerate() {
+            (at.y[k], at.t[k]) = (self.point.a[i] / scale, -at.f[k] / scale);
         }
         (at.y[n], at.t[n]) = (0.0, 1.0);
         normalise(&mut at.t[..=n]);
@@ -313,10 +333,10 @@ impl Machine {
             // s = 1: the solution, or another one
             if at.y_next[n] >= 1.0 {
                 let along = (1.0 - s) / (at.y_next[n] - s);
-                for (k, &i) in self.active.iter().enumerate() {
-                    self.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
+                for (k, &i) in self.coordinates.active.iter().enumerate() {
+                    self.point.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
                 }
-                self.constraints.rates(&mut self.a);
+                self.constraints.rates(&mut self.point.a);
                 let is_solution = self.newton_densely(at, 1.0, accuracy)?;
                 if let Some(jam) = &mut fold {
                     jam.has_others = is_solution && at.sign != 0.0;
@@ -364,14 +384,14 @@ impl Machine {
     /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is acceptable. The smallest step
     /// is acceptable if it ends on the curve.
     fn try_step(&mut self, at: &mut Branch, scale: f64, h: f64, is_least: bool) -> Result<bool, Failure> {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         for k in 0..=n {
             at.y_next[k] = at.y[k] + h * at.t[k];
         }
         let (mut moved, mut is_on_curve) = (0.0, false);
         for _ in 0..MAX_NEAR {
-            self.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.a[i] = scale * y);
-            self.constraints.rates(&mut self.a);
+            self.coordinates.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.point.a[i] = scale * y);
+            self.constraints.rates(&mut self.point.a);
             let s = at.y_next[n];
             is_on_curve = self.linearise(at, s)? <= ROUGH;
             self.border(at, scale);
@@ -409,7 +429,7 @@ impl Machine {
 
     /// The bordered matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
     fn border(&self, at: &mut Branch, scale: f64) {
-        let (n, n_v) = (self.active.len(), at.mass.nrows());
+        let (n, n_v) = (self.coordinates.active.len(), at.mass.nrows());
         let matrix = at.bordered.matrix_mut(n + 1);
         matrix.clear();
         for i in 0..n_v {
@@ -431,14 +451,14 @@ impl Machine {
     /// The jam at the end of the branch, for the reactions found last: u is the acceleration part of `t_next`.
     fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
         self.x.fill(0.0);
-        self.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
+        self.coordinates.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
         for prescribed in &self.prescribed {
             self.x[prescribed.v] = 0.0;
         }
         self.constraints.rates(&mut self.x);
         // M_P u − M u: the contribution of friction
         self.load_rows(share);
-        let Self { compiled, work, q, rows, x, .. } = self;
+        let Self { compiled, work, rows, x, point: Point { q, .. }, .. } = self;
         mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
         for i in 0..x.len() {
             at.g[i] = (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum();
@@ -453,7 +473,7 @@ impl Machine {
         }
         let g = &at.g;
         let term = |c: usize| g[compiled.contacts[c].v];
-        let is_loaded = |c: &usize| self.kappa[*c] != 0.0;
+        let is_loaded = |c: &usize| self.point.kappa[*c] != 0.0;
         let most = self.reaction_loaded.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
         let mut contacts: Vec<usize> =
             self.reaction_loaded.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
@@ -463,15 +483,15 @@ impl Machine {
 
     /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the given jerks).
     pub(super) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
-        let n = self.active.len();
-        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        let n = self.coordinates.active.len();
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
         self.x.fill(0.0);
         for prescribed in &self.prescribed {
             self.x[prescribed.v] = prescribed.jerk;
         }
         self.constraints.rates(&mut self.x);
         self.effort_rates(t);
-        let Self { compiled, work, q, v, a, b, x, force, kappa, constraints, .. } = self;
+        let Self { compiled, work, b, x, constraints, point: Point { q, v, a, force, kappa, .. }, .. } = self;
         let required = rnea_rate(&compiled.model, work, q, v, a, x)?;
         b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
         for &c in &self.reaction_loaded {
@@ -486,7 +506,7 @@ impl Machine {
         self.factor_densely(&mut at, 1.0)?;
         let result = if at.sign > 0.0 {
             at.lu.solve(&mut at.g[..n]);
-            self.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
+            self.coordinates.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
             self.constraints.rates(&mut self.x);
             Ok(())
         } else {

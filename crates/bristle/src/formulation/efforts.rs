@@ -5,7 +5,10 @@
 //! ṡ = 0 where N = 0 in an element with `open: Frozen`
 //! ```
 
-use super::machine::{Failure, Machine};
+use super::diagnostics::Failure;
+use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
 use crate::component::Drive;
 use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Mode};
@@ -14,21 +17,21 @@ use bristle_multibody::rnea;
 impl Machine {
     /// Right-hand side of (1) without the friction of stuck and of reaction-loaded contacts; κ and ṡ of all contacts.
     pub(super) fn efforts(&mut self, t: f64) {
-        let Self { compiled, tau, q, v, piece, .. } = self;
+        let Self { compiled, point: Point { tau, q, v, .. }, state: State { piece, .. }, .. } = self;
         if self.is_impulsive {
             // finite efforts have no impulse; only the friction of impulses remains
             tau.fill(0.0);
             for &c in &self.reaction_loaded {
                 let contact = &compiled.contacts[c];
                 let slip = contact.arm * contact.rate(v);
-                let law = contact.law.event_driven().map(|law| law.sliding(self.mode[c], slip).0);
-                let per_load = law.unwrap_or_else(|| contact.law.evaluate(slip, self.state[c]).effort);
-                self.kappa[c] = contact.arm * per_load;
+                let law = contact.law.event_driven().map(|law| law.sliding(self.state.mode[c], slip).0);
+                let per_load = law.unwrap_or_else(|| contact.law.evaluate(slip, self.point.bristles[c]).effort);
+                self.point.kappa[c] = contact.arm * per_load;
             }
             return;
         }
         tau.copy_from_slice(&compiled.effort);
-        let mut integrals = self.integral.iter();
+        let mut integrals = self.point.integral.iter();
         for drive in &compiled.drives {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };
             let signal = drive.signal().sample(t, *piece);
@@ -41,31 +44,31 @@ impl Machine {
             tau[s.v] -= s.stiffness * (q[s.q] - s.rest);
         }
         for spring in &compiled.coupled.springs {
-            let effort = spring.effort(&self.xi, v);
+            let effort = spring.effort(&self.point.xi, v);
             tau[spring.a] -= effort;
             tau[spring.b] += effort;
         }
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(v);
             let per_load = match contact.law.event_driven() {
-                Some(law) => law.sliding(self.mode[c], slip).0,
+                Some(law) => law.sliding(self.state.mode[c], slip).0,
                 None => {
-                    let now = contact.law.evaluate(slip, self.state[c]);
-                    self.rate[c] = now.rate;
+                    let now = contact.law.evaluate(slip, self.point.bristles[c]);
+                    self.point.rate[c] = now.rate;
                     now.effort
                 }
             };
-            self.kappa[c] = contact.arm * per_load;
+            self.point.kappa[c] = contact.arm * per_load;
             if contact.bearing.is_none() {
-                let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
+                let is_backward = contact.acts_backward(self.state.mode[c], self.state.backward[c]);
                 let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
-                self.frozen[c] = contact.is_frozen(n, n_rate);
-                if self.frozen[c] {
-                    self.rate[c] = [0.0; 2];
+                self.point.frozen[c] = contact.is_frozen(n, n_rate);
+                if self.point.frozen[c] {
+                    self.point.rate[c] = [0.0; 2];
                 }
-                self.load[c] = n;
-                self.friction[c] = self.kappa[c] * n;
-                contact.take(tau, self.friction[c]);
+                self.point.load[c] = n;
+                self.point.friction[c] = self.point.kappa[c] * n;
+                contact.take(tau, self.point.friction[c]);
             }
         }
     }
@@ -73,7 +76,7 @@ impl Machine {
     /// Rates along the motion of the right-hand side of (1), and of κ N at constant reactions, into `b`. `a` and the
     /// loads belong to the point of evaluation.
     pub(super) fn effort_rates(&mut self, t: f64) {
-        let Self { compiled, b, q, v, a, piece, load, .. } = self;
+        let Self { compiled, b, point: Point { q, v, a, load, .. }, state: State { piece, .. }, .. } = self;
         b.fill(0.0);
         for drive in &compiled.drives {
             let signal = drive.signal().sample(t, *piece);
@@ -100,21 +103,23 @@ impl Machine {
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let (arm, slip) = (contact.arm, contact.arm * contact.rate(v));
             let per_load_rate = match contact.law.event_driven() {
-                Some(law) => law.sliding(self.mode[c], slip).1 * arm * contact.rate(a),
+                Some(law) => law.sliding(self.state.mode[c], slip).1 * arm * contact.rate(a),
                 None => {
                     // |v| has a kink: up to its event, a little beyond v = 0, the slopes are those before it
-                    let is_beyond = self.kinks.is_some() && contact.law.n_states() > 0 && self.heading[c] * slip <= 0.0;
-                    let slip = if is_beyond { self.heading[c] * f64::MIN_POSITIVE } else { slip };
-                    let now = contact.law.evaluate(slip, self.state[c]);
+                    let is_beyond = self.scheme.kink_tolerance.is_some()
+                        && contact.law.n_states() > 0
+                        && self.state.heading[c] * slip <= 0.0;
+                    let slip = if is_beyond { self.state.heading[c] * f64::MIN_POSITIVE } else { slip };
+                    let now = contact.law.evaluate(slip, self.point.bristles[c]);
                     let along: f64 = now.effort_state.iter().zip(&now.rate).map(|(slope, rate)| slope * rate).sum();
                     now.effort_v * arm * contact.rate(a) + along
                 }
             };
             contact.take(b, arm * per_load_rate * load[c]);
             if contact.bearing.is_none() {
-                let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
+                let is_backward = contact.acts_backward(self.state.mode[c], self.state.backward[c]);
                 let (_, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
-                contact.take(b, self.kappa[c] * n_rate);
+                contact.take(b, self.point.kappa[c] * n_rate);
             }
         }
     }
@@ -122,9 +127,10 @@ impl Machine {
     /// Sets the recorded load of a one-way clutch that sticks backward to its backward load.
     pub(super) fn show_locked_loads(&mut self) {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let holds_back = contact.is_event_driven() && self.mode[c] == Mode::Stuck && self.friction[c] < 0.0;
+            let holds_back =
+                contact.is_event_driven() && self.state.mode[c] == Mode::Stuck && self.point.friction[c] < 0.0;
             if holds_back && contact.reverse.is_some() {
-                self.load[c] = contact.normal_towards(true, &Sample::default()).0;
+                self.point.load[c] = contact.normal_towards(true, &Sample::default()).0;
             }
         }
     }
@@ -133,23 +139,23 @@ impl Machine {
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
         let is_coupled = self.constraints.is_coupled();
-        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.is_stuck && !is_coupled {
+        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.coordinates.is_stuck && !is_coupled {
             return Ok(());
         }
-        let Self { compiled, work, q, v, tau, a, b, .. } = self;
+        let Self { compiled, work, b, point: Point { q, v, tau, a, .. }, .. } = self;
         let v = if self.is_impulsive { &self.still } else { v };
         b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
         for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            self.force[c] = work.reaction(contact.joint);
-            self.load[c] = bearing.normal_load(&self.force[c]).0;
-            self.friction[c] = self.kappa[c] * self.load[c];
+            self.point.force[c] = work.reaction(contact.joint);
+            self.point.load[c] = bearing.normal_load(&self.point.force[c]).0;
+            self.point.friction[c] = self.point.kappa[c] * self.point.load[c];
         }
         if is_coupled {
             b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
             for &c in &self.reaction_loaded {
-                b[compiled.contacts[c].v] += self.friction[c];
+                b[compiled.contacts[c].v] += self.point.friction[c];
             }
             self.distribute_efforts();
             return Ok(());
@@ -159,13 +165,13 @@ impl Machine {
                 .reaction_loaded
                 .iter()
                 .filter(|&&c| compiled.contacts[c].v == prescribed.v)
-                .map(|&c| self.friction[c]);
+                .map(|&c| self.point.friction[c]);
             prescribed.effort = b[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
         }
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             if self.sticks(c) {
                 let k = self.compiled.contacts[c].v;
-                self.friction[c] = self.tau[k] - self.b[k];
+                self.point.friction[c] = self.point.tau[k] - self.b[k];
             }
         }
         Ok(())

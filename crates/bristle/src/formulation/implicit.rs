@@ -19,7 +19,10 @@
 //! whose recursion has a pivot that is not positive may be regular all the same, and a dense factorisation replaces
 //! the recursion there. The machine jams where the branch ends.
 
-use super::machine::{Failure, Machine, NearJam, TIGHT};
+use super::coordinates::Coordinates;
+use super::diagnostics::{Diagnostics, Failure, NearJam};
+use super::machine::{Machine, TIGHT};
+use super::point::Point;
 use crate::error::Error;
 use crate::scene::Formulation;
 use bristle_multibody::spatial::Motion;
@@ -41,20 +44,20 @@ const EVENT_ACCURACY: f64 = 1e-8;
 impl Machine {
     /// Accelerations of the joints that can move, with those of the others given. Needs `efforts`.
     pub(super) fn accelerate(&mut self, t: f64, accuracy: f64) -> Result<(), Failure> {
-        if self.formulation == Formulation::Jerk {
+        if self.scheme.formulation == Formulation::Jerk {
             // accelerations are unknowns
             return Ok(());
         }
         if !(self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled()) {
-            self.predictor.predict(t, &self.active, &mut self.a);
-            self.constraints.rates(&mut self.a);
+            self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
+            self.constraints.rates(&mut self.point.a);
         }
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
             Err(failure) if self.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
             Err(_) => {
-                self.predictor.predict(t, &self.active, &mut self.a);
-                self.constraints.rates(&mut self.a);
+                self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
+                self.constraints.rates(&mut self.point.a);
                 self.solve_densely(accuracy)
             }
         }
@@ -73,7 +76,9 @@ impl Machine {
     /// Newton, or one sweep where no load is a reaction.
     fn newton_or_sweep(&mut self, accuracy: f64) -> Result<(), Failure> {
         if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
-            let Self { compiled, work, q, v, tau, locked, a, .. } = self;
+            let Self {
+                compiled, work, point: Point { q, v, tau, a, .. }, coordinates: Coordinates { locked, .. }, ..
+            } = self;
             a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, locked)?);
             return Ok(());
         }
@@ -90,7 +95,7 @@ impl Machine {
         } else {
             self.solve_accelerations(TIGHT)?;
         }
-        self.predictor.forget(&self.a);
+        self.state.predictor.forget(&self.point.a);
         Ok(())
     }
 
@@ -99,23 +104,16 @@ impl Machine {
         let Self {
             compiled,
             work,
-            q,
-            v,
-            tau,
-            locked,
-            a,
             b,
-            force,
-            kappa,
-            load,
             rows,
-            counters,
             constraints,
             joint_of,
             x,
-            is_stuck,
             is_impulsive,
             still,
+            point: Point { q, v, tau, a, force, kappa, load, .. },
+            coordinates: Coordinates { locked, is_stuck, .. },
+            diagnostics: Diagnostics { counters, .. },
             ..
         } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
@@ -193,17 +191,17 @@ impl Machine {
 
     /// Accelerations, loads and the friction of stuck joints, for their event functions. Needs `efforts`.
     pub(super) fn evaluate_stuck(&mut self, t: f64) -> Result<(), Failure> {
-        self.accelerate(t, self.accuracy.min(EVENT_ACCURACY))?;
+        self.accelerate(t, self.scheme.accuracy.min(EVENT_ACCURACY))?;
         let is_plain = self.prescribed.is_empty() && !self.constraints.is_coupled();
-        if self.formulation == Formulation::Jerk || self.reaction_loaded.is_empty() || !is_plain {
+        if self.scheme.formulation == Formulation::Jerk || self.reaction_loaded.is_empty() || !is_plain {
             return self.read_reactions();
         }
         // the reactions are those of Newton's solution
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             if self.sticks(c) {
                 let contact = &self.compiled.contacts[c];
                 let axis = axis_row(&self.compiled.model, contact.joint);
-                self.friction[c] = self.tau[contact.v] - axis.dot(&self.work.reaction(contact.joint));
+                self.point.friction[c] = self.point.tau[contact.v] - axis.dot(&self.work.reaction(contact.joint));
             }
         }
         Ok(())
@@ -215,7 +213,7 @@ impl Machine {
         for &c in &self.reaction_loaded {
             let joint = self.compiled.contacts[c].joint;
             let inertia = self.work.pivot_value(joint);
-            if !self.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
+            if !self.coordinates.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
                 let joint = self.compiled.model.joint_names[joint].clone();
                 return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
             }
@@ -230,9 +228,11 @@ impl Machine {
     /// is unique.
     pub(super) fn margin(&self, c: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
-        let Some(bearing) = contact.bearing.filter(|_| !self.locked[contact.joint]) else { return f64::INFINITY };
+        let Some(bearing) = contact.bearing.filter(|_| !self.coordinates.locked[contact.joint]) else {
+            return f64::INFINITY;
+        };
         let force = self.work.pivot_force(contact.joint);
-        self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.normal_load(&force).0
+        self.work.pivot_unloaded(contact.joint) - self.point.kappa[c].abs() * bearing.normal_load(&force).0
     }
 
     /// The jam at or near (t, y), if any: among several possible accelerations, the joint with the smallest pivot.
@@ -258,8 +258,8 @@ impl Machine {
         for k in 0..self.reaction_loaded.len() {
             let contact = self.reaction_loaded[k];
             let margin = self.margin(contact);
-            if margin <= 0.0 && self.near_jams.iter().all(|near_jam| near_jam.contact != contact) {
-                self.near_jams.push(NearJam { contact, t, margin });
+            if margin <= 0.0 && self.diagnostics.near_jams.iter().all(|near_jam| near_jam.contact != contact) {
+                self.diagnostics.near_jams.push(NearJam { contact, t, margin });
             }
         }
     }

@@ -20,7 +20,9 @@
 //! The ledger: work of the drives ∫ P_p v_p dλ, P_p being the impulse that the jump requires of them, and heat ∫ κ N
 //! v dλ. Over one part both are exactly products with the mean velocity.
 
-use super::machine::{Failure, Machine};
+use super::diagnostics::Failure;
+use super::machine::Machine;
+use super::point::Point;
 use super::transition::ContactEvent;
 use bristle_friction::{FrictionLaw, Mode};
 
@@ -39,23 +41,23 @@ impl Machine {
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
         // Δ, in `b`
         for prescribed in &self.prescribed {
-            self.b[prescribed.v] = -self.v[prescribed.v];
+            self.b[prescribed.v] = -self.point.v[prescribed.v];
         }
         self.place()?;
         self.prescribe(t);
         let mut is_jump = false;
         for prescribed in &mut self.prescribed {
             let before = -self.b[prescribed.v];
-            self.b[prescribed.v] += self.v[prescribed.v];
+            self.b[prescribed.v] += self.point.v[prescribed.v];
             prescribed.jump = self.b[prescribed.v];
-            is_jump |= prescribed.jump.abs() > 1e-12 * (1.0 + self.v[prescribed.v].abs());
-            self.v[prescribed.v] = before;
+            is_jump |= prescribed.jump.abs() > 1e-12 * (1.0 + self.point.v[prescribed.v].abs());
+            self.point.v[prescribed.v] = before;
         }
         if !is_jump {
             self.prescribe(t);
             return Ok(false);
         }
-        self.before.copy_from_slice(&self.mode);
+        self.transition.modes_before.copy_from_slice(&self.state.mode);
         let gravity = std::mem::take(&mut self.work.outside.gravity);
         self.work.outside.clear_wrenches();
         self.is_impulsive = true;
@@ -65,8 +67,8 @@ impl Machine {
         self.apply_wrenches();
         taken?;
         // contacts that move now are not at rest, whatever their event was
-        for (contact, contact_event) in self.compiled.contacts.iter().zip(&mut self.rest.contact_event) {
-            if contact.rate(&self.v) != 0.0 {
+        for (contact, contact_event) in self.compiled.contacts.iter().zip(&mut self.state.contact_event) {
+            if contact.rate(&self.point.v) != 0.0 {
                 *contact_event = ContactEvent::No;
             }
         }
@@ -77,33 +79,33 @@ impl Machine {
     /// The jump, part by part.
     fn jump(&mut self, t: f64, quad: &mut [f64]) -> Result<(), Failure> {
         let mut left = 1.0_f64;
-        self.rest.contact_event.fill(ContactEvent::No);
+        self.state.contact_event.fill(ContactEvent::No);
         for _ in 0..MAX_PARTS {
             self.prescribe_jump();
             self.resolve_modes(t)?;
-            let largest = self.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
-            self.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
+            let largest = self.point.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
+            self.point.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
 
             // up to the next contact that comes to rest
             let is_curved = self.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
             let (mut part, mut stops) = (if is_curved { left.min(1.0 / PIECES) } else { left }, None);
             for &c in &self.reaction_loaded {
                 let contact = &self.compiled.contacts[c];
-                let (rate, slope) = (contact.rate(&self.v), contact.rate(&self.a));
+                let (rate, slope) = (contact.rate(&self.point.v), contact.rate(&self.point.a));
                 let at = -rate / slope;
                 if contact.is_event_driven() && rate * slope < 0.0 && at <= part {
                     (part, stops) = (at, Some(c));
                 }
             }
-            self.jump_start.copy_from_slice(&self.v);
+            self.jump_start.copy_from_slice(&self.point.v);
             if is_curved {
                 // κ at the middle
-                self.v.iter_mut().zip(&self.a).for_each(|(v, a)| *v += 0.5 * part * a);
+                self.point.v.iter_mut().zip(&self.point.a).for_each(|(v, a)| *v += 0.5 * part * a);
                 self.efforts(t);
                 self.solve_accelerations(super::machine::TIGHT)?;
                 self.read_reactions()?;
             }
-            let Self { compiled, v, a, jump_start, .. } = self;
+            let Self { compiled, jump_start, point: Point { v, a, .. }, .. } = self;
             v.iter_mut().zip(&*jump_start).zip(&*a).for_each(|((v, start), a)| *v = start + part * a);
             let mean = |k: usize| part * (jump_start[k] + 0.5 * part * a[k]);
             for prescribed in &self.prescribed {
@@ -111,13 +113,13 @@ impl Machine {
             }
             for &c in &self.reaction_loaded {
                 let contact = &compiled.contacts[c];
-                quad[2 + compiled.heat_of(contact)] += self.kappa[c] * self.load[c] * mean(contact.v);
+                quad[2 + compiled.heat_of(contact)] += self.point.kappa[c] * self.point.load[c] * mean(contact.v);
             }
             left -= part;
-            self.rest.contact_event.fill(ContactEvent::No);
+            self.state.contact_event.fill(ContactEvent::No);
             if let Some(c) = stops {
-                self.rest.contact_event[c] = ContactEvent::ComesToRest;
-                self.v[self.compiled.contacts[c].v] = 0.0;
+                self.state.contact_event[c] = ContactEvent::ComesToRest;
+                self.point.v[self.compiled.contacts[c].v] = 0.0;
             }
             if left <= f64::EPSILON {
                 return Ok(());
@@ -129,20 +131,23 @@ impl Machine {
     /// dv/dλ of the joints whose motion is prescribed.
     fn prescribe_jump(&mut self) {
         for prescribed in &self.prescribed {
-            self.a[prescribed.v] = prescribed.jump;
+            self.point.a[prescribed.v] = prescribed.jump;
         }
     }
 
     /// Whether κ of a sliding bearing depends on its slip speed.
     fn depends_on_speed(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
-        let slip = contact.arm * contact.rate(&self.v);
+        let slip = contact.arm * contact.rate(&self.point.v);
         match contact.law.event_driven() {
             Some(law) => {
-                let levels = [slip, slip + contact.arm * contact.rate(&self.a)].map(|v| law.kinetic_level(v.abs()).0);
-                self.mode[c] != Mode::Stuck && levels[0] != levels[1]
+                let levels =
+                    [slip, slip + contact.arm * contact.rate(&self.point.a)].map(|v| law.kinetic_level(v.abs()).0);
+                self.state.mode[c] != Mode::Stuck && levels[0] != levels[1]
             }
-            None => contact.rate(&self.a) != 0.0 && contact.law.evaluate(slip, self.state[c]).effort_v != 0.0,
+            None => {
+                contact.rate(&self.point.a) != 0.0 && contact.law.evaluate(slip, self.point.bristles[c]).effort_v != 0.0
+            }
         }
     }
 }

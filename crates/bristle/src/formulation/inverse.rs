@@ -14,6 +14,7 @@
 
 use super::constraints::Constraints;
 use super::machine::{Machine, Snapshot};
+use super::point::Point;
 use crate::compile::Compiled;
 use crate::component::Drive;
 use crate::error::{Error, Result};
@@ -55,19 +56,19 @@ impl SavedEvaluation {
     }
 
     fn keep(&mut self, machine: &Machine) {
-        let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
+        let Machine { point: Point { v, a, xi, tau, kappa, load, friction, .. }, .. } = machine;
         let now = [v, a, xi, tau, kappa, load, friction];
         self.lists.iter_mut().zip(now).for_each(|(list, now)| list.clone_from(now));
-        self.modes.clone_from(&machine.mode);
-        self.rates.clone_from(&machine.rate);
+        self.modes.clone_from(&machine.state.mode);
+        self.rates.clone_from(&machine.point.rate);
     }
 
     fn rollback(&self, machine: &mut Machine) {
-        let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
+        let Machine { point: Point { v, a, xi, tau, kappa, load, friction, .. }, .. } = machine;
         let now = [v, a, xi, tau, kappa, load, friction];
         self.lists.iter().zip(now).for_each(|(list, now)| now.clone_from(list));
-        machine.mode.clone_from(&self.modes);
-        machine.rate.clone_from(&self.rates);
+        machine.state.mode.clone_from(&self.modes);
+        machine.point.rate.clone_from(&self.rates);
     }
 }
 
@@ -76,13 +77,13 @@ impl Machine {
     pub(crate) fn independent(&self) -> Vec<usize> {
         let is_dependent =
             |v: &usize| self.coupling_constraints.as_ref().is_some_and(|constraints| constraints.dependent.contains(v));
-        (0..self.v.len()).filter(|v| !is_dependent(v)).collect()
+        (0..self.point.v.len()).filter(|v| !is_dependent(v)).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
     pub(crate) fn reduce_mass(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
         let Some(constraints) = &self.coupling_constraints else { return mass.clone() };
-        let (n_v, n) = (self.v.len(), self.v.len() - constraints.dependent.len());
+        let (n_v, n) = (self.point.v.len(), self.point.v.len() - constraints.dependent.len());
         let mut t = DMatrix::zeros(n_v, n);
         for v in 0..n_v {
             constraints.made_of(v).for_each(|(place, c)| t[(v, place)] += c);
@@ -98,16 +99,16 @@ impl Machine {
         // stuck joints keep position, velocity and mode; `RealTime` keeps the results of its step
         let mut saved = std::mem::take(&mut self.saved);
         saved.keep(self);
-        self.known = None;
-        self.q.copy_from_slice(q);
-        self.v.copy_from_slice(v);
-        self.a.copy_from_slice(a);
+        self.point.known = None;
+        self.point.q.copy_from_slice(q);
+        self.point.v.copy_from_slice(v);
+        self.point.a.copy_from_slice(a);
         for (k, &i) in self.joint_of.iter().enumerate() {
             if let [q] = q[self.compiled.model.q_range(i)] {
-                self.xi[k] = q;
+                self.point.xi[k] = q;
             }
         }
-        for (mode, contact) in self.mode.iter_mut().zip(&self.compiled.contacts) {
+        for (mode, contact) in self.state.mode.iter_mut().zip(&self.compiled.contacts) {
             let (v, a) = (contact.rate(v), contact.rate(a));
             *mode = Mode::of_sign(if v == 0.0 { a } else { v });
         }
@@ -115,12 +116,12 @@ impl Machine {
         let required =
             rnea(&self.compiled.model, &mut self.work, q, v, a).map(|required| tau.copy_from_slice(required));
         for (k, tau) in tau.iter_mut().enumerate() {
-            *tau -= self.tau[k] - self.compiled.effort[k];
+            *tau -= self.point.tau[k] - self.compiled.effort[k];
         }
         for &c in &self.reaction_loaded {
             let contact = &self.compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            tau[contact.v] += self.kappa[c] * bearing.normal_load(&self.work.reaction(contact.joint)).0;
+            tau[contact.v] += self.point.kappa[c] * bearing.normal_load(&self.work.reaction(contact.joint)).0;
         }
         if let Some(constraints) = &self.coupling_constraints {
             constraints.gather_efforts(tau);
@@ -185,28 +186,28 @@ impl Machine {
         let model = &self.compiled.model;
         let State { t, q, v } = &from.mechanics;
         for i in 1..model.n_bodies() {
-            let (q, xi) = (&q[model.q_range(i)], &mut self.xi[model.v_range(i)]);
+            let (q, xi) = (&q[model.q_range(i)], &mut self.point.xi[model.v_range(i)]);
             if let [q] = q {
                 xi[0] = *q;
             } else {
-                self.q_ref[model.q_range(i)].copy_from_slice(q);
+                self.state.q_ref[model.q_range(i)].copy_from_slice(q);
                 xi.fill(0.0);
             }
         }
-        self.v.copy_from_slice(v);
-        self.integral.copy_from_slice(&from.integrals);
+        self.point.v.copy_from_slice(v);
+        self.point.integral.copy_from_slice(&from.integrals);
         self.enter_piece(*t);
         self.prescribe(*t);
         self.begin_constraints()?;
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let v = contact.rate(&self.v);
-            self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
-            self.bent[c] = self.state[c][0].abs();
-            self.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
-            self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
-            let is_moving = contact.is_event_driven() && !contact.is_rounding(&self.v);
-            self.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
-            self.armed[c] = false;
+            let v = contact.rate(&self.point.v);
+            self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
+            self.state.bent[c] = self.point.bristles[c][0].abs();
+            self.state.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
+            self.state.backward[c] = self.point.bristles[c][0] < 0.0 || (self.point.bristles[c][0] == 0.0 && v < 0.0);
+            let is_moving = contact.is_event_driven() && !contact.is_rounding(&self.point.v);
+            self.state.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
+            self.state.armed[c] = false;
         }
         Ok(())
     }
@@ -215,9 +216,9 @@ impl Machine {
     pub(crate) fn store_joints(&self, q: &mut [f64], v: &mut [f64]) {
         for (k, &i) in self.joint_of.iter().enumerate() {
             if let [q] = &mut q[self.compiled.model.q_range(i)] {
-                *q = self.xi[k];
+                *q = self.point.xi[k];
             }
         }
-        v.copy_from_slice(&self.v);
+        v.copy_from_slice(&self.point.v);
     }
 }

@@ -20,7 +20,11 @@
 //! Stuck and prescribed joints have no rows and columns. Finite differences replace these derivatives for free joints
 //! away from the centre of their charts, and for the differentiated equations.
 
-use super::machine::{Failure, Machine};
+use super::coordinates::Coordinates;
+use super::diagnostics::Failure;
+use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
@@ -64,7 +68,7 @@ enum Slope {
 impl Machine {
     /// ∂f/∂y at (t, y), or `false` where no analytic one is available.
     pub(super) fn fill_jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
-        if !self.free.is_empty() || self.formulation == Formulation::Jerk {
+        if !self.free.is_empty() || self.scheme.formulation == Formulation::Jerk {
             return Ok(false);
         }
         self.fill_jacobian_at_centre(t, y, jac)?;
@@ -90,7 +94,7 @@ impl Machine {
     }
 
     pub(super) fn take_matrices(&mut self) -> Box<[DMatrix<f64>; 3]> {
-        let n_v = self.v.len();
+        let n_v = self.point.v.len();
         self.derivatives.take().unwrap_or_else(|| Box::new(std::array::from_fn(|_| DMatrix::zeros(n_v, n_v))))
     }
 
@@ -98,10 +102,12 @@ impl Machine {
     fn derive(&mut self, t: f64, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
             let [dq, dv, dtau] = matrices;
-            let Self { compiled, work, q, v, tau, locked, .. } = self;
+            let Self {
+                compiled, work, point: Point { q, v, tau, .. }, coordinates: Coordinates { locked, .. }, ..
+            } = self;
             return Ok(aba_derivatives(&compiled.model, work, q, v, tau, locked, [dq, dv, dtau])?);
         }
-        let accuracy = self.accuracy;
+        let accuracy = self.scheme.accuracy;
         self.accelerate(t, accuracy)?;
         if !self.constraints.dependent.is_empty() {
             self.derive_residual(matrices)?;
@@ -110,7 +116,9 @@ impl Machine {
         self.read_reactions()?;
         self.load_rows(1.0);
         let [dq, dv, dtau] = &mut *matrices;
-        let Self { compiled, work, q, v, a, rows, locked, .. } = self;
+        let Self {
+            compiled, work, rows, point: Point { q, v, a, .. }, coordinates: Coordinates { locked, .. }, ..
+        } = self;
         match rows_derivatives(&compiled.model, work, q, v, a, rows, locked, [dq, dv, dtau]) {
             // a pivot of the recursion is not positive, which need not concern the determinant: see `branch`
             Err(bristle_multibody::Error::Jam { .. }) => {
@@ -123,7 +131,7 @@ impl Machine {
 
     /// From Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, reduced by T.
     fn reduce(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        let (n, n_v) = (self.active.len(), self.v.len());
+        let (n, n_v) = (self.coordinates.active.len(), self.point.v.len());
         let mut scratch = self.reduction.take().unwrap_or_else(|| Box::new(Reduction::new(n_v)));
         let Reduction { lu, column, product } = &mut *scratch;
         let (constraints, column) = (&self.constraints, &mut column[..n]);
@@ -164,13 +172,13 @@ impl Machine {
             let contact = &self.compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             let axis = axis_row(&self.compiled.model, contact.joint);
-            self.rows[contact.joint] = axis + bearing.normal_load(&self.force[c]).1 * (s * self.kappa[c]);
+            self.rows[contact.joint] = axis + bearing.normal_load(&self.point.force[c]).1 * (s * self.point.kappa[c]);
         }
     }
 
     /// The columns of the unknowns on which a variable depends, with their coefficients.
     fn columns(&self, of: In, mut visit: impl FnMut(usize, f64)) {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         match of {
             In::Position(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(place, c)),
             In::Velocity(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(n + place, c)),
@@ -180,7 +188,7 @@ impl Machine {
 
     /// Assembles the blocks of the module header.
     fn assemble(&self, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
-        let active = &self.active;
+        let active = &self.coordinates.active;
         let n = active.len();
         jac.clear();
         for (r, &i) in active.iter().enumerate() {
@@ -190,7 +198,7 @@ impl Machine {
         for &k in &self.free {
             let Some(first) = self.constraints.place(k) else { continue };
             for (of, share) in [(0, 0.5), (3, 1.0)] {
-                let x: [f64; 3] = std::array::from_fn(|l| share * self.v[k + of + l]);
+                let x: [f64; 3] = std::array::from_fn(|l| share * self.point.v[k + of + l]);
                 // e_j × x
                 for (j, l) in [(0, 1), (1, 2), (2, 0)] {
                     let m = 3 - j - l;
@@ -211,14 +219,14 @@ impl Machine {
 
     /// From derivatives in all positions and velocities, by velocity index, to columns of the unknowns.
     fn fill_row(&self, of: impl Fn(usize) -> (f64, f64), row: &mut [f64]) {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         if self.constraints.dependent.is_empty() {
-            for (c, &j) in self.active.iter().enumerate() {
+            for (c, &j) in self.coordinates.active.iter().enumerate() {
                 (row[c], row[n + c]) = of(j);
             }
             return;
         }
-        for j in 0..self.v.len() {
+        for j in 0..self.point.v.len() {
             let (in_q, in_v) = of(j);
             for (place, c) in self.constraints.made_of(j) {
                 row[place] += in_q * c;
@@ -234,7 +242,7 @@ impl Machine {
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
     ) {
-        let active = &self.active;
+        let active = &self.coordinates.active;
         let (n, constraints) = (active.len(), &self.constraints);
         df_dy.clear();
         df_ddy.clear();
@@ -248,10 +256,10 @@ impl Machine {
                 active.iter().enumerate().for_each(|(c, &j)| df_ddy[(n + r, n + c)] = mass[(i, j)]);
             }
         } else {
-            for i in 0..self.v.len() {
+            for i in 0..self.point.v.len() {
                 for (r, t_r) in constraints.made_of(i) {
                     self.fill_row(|j| (t_r * dq[(i, j)], t_r * dv[(i, j)]), df_dy.row_mut(n + r));
-                    for j in 0..self.v.len() {
+                    for j in 0..self.point.v.len() {
                         constraints.made_of(j).for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
                     }
                 }
@@ -272,7 +280,8 @@ impl Machine {
 
     /// All derivatives of efforts and rates, at constant reactions.
     fn slopes(&self, mut visit: impl FnMut(Slope)) {
-        let Self { compiled, v, state, mode, load, frozen, .. } = self;
+        let Self { compiled, point: Point { v, bristles: state, load, frozen, .. }, state: State { mode, .. }, .. } =
+            self;
         // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite effort on b
         let between = |slope: f64, is_rate: bool, (a, b): (usize, Option<usize>), visit: &mut dyn FnMut(Slope)| {
             for (of, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
@@ -293,7 +302,7 @@ impl Machine {
             between(-s.stiffness, false, (s.a, Some(s.b)), &mut visit);
             between(-s.damping, true, (s.a, Some(s.b)), &mut visit);
         }
-        let mut next = 2 * self.active.len();
+        let mut next = 2 * self.coordinates.active.len();
         for (k, contact) in compiled.contacts.iter().enumerate() {
             let (arm, ends) = (contact.arm, (contact.v, contact.b));
             let slip = arm * contact.rate(v);

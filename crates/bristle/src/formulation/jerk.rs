@@ -9,7 +9,10 @@
 //! removes it where it exceeds half of the relative tolerance (1e-6 without error control). Efforts set by a caller
 //! are constant between calls.
 
-use super::machine::{Failure, Machine, TIGHT};
+use super::coordinates::Coordinates;
+use super::diagnostics::Failure;
+use super::machine::{Machine, TIGHT};
+use super::point::Point;
 use bristle_integrate::EvalError;
 use bristle_multibody::{axis_row, jerk_rows, rnea_rate};
 
@@ -20,7 +23,7 @@ impl Machine {
     /// q⃛ of the joints that can move, at (q, v, a), into `dy`. Needs `efforts`.
     pub(super) fn fill_jerks(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
         self.jerks(t).map_err(|failure| self.trouble(failure))?;
-        for (dy, &i) in dy.iter_mut().zip(&self.active) {
+        for (dy, &i) in dy.iter_mut().zip(&self.coordinates.active) {
             *dy = self.b[i];
         }
         Ok(())
@@ -28,26 +31,27 @@ impl Machine {
 
     /// q⃛ into `b`.
     fn jerks(&mut self, t: f64) -> Result<(), Failure> {
-        self.counters.n_jerks += 1;
+        self.diagnostics.counters.n_jerks += 1;
         self.b.fill(0.0);
         for prescribed in &self.prescribed {
             self.b[prescribed.v] = prescribed.jerk;
         }
-        let Self { compiled, work, q, v, a, b, .. } = self;
+        let Self { compiled, work, b, point: Point { q, v, a, .. }, .. } = self;
         let model = &compiled.model;
         // reactions, and their rates with the given jerks
         rnea_rate(model, work, q, v, a, b)?;
         for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            self.force[c] = work.reaction(contact.joint);
-            let (n, n_hat) = bearing.normal_load(&self.force[c]);
-            self.load[c] = n;
-            self.friction[c] = self.kappa[c] * n;
-            self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.kappa[c];
+            self.point.force[c] = work.reaction(contact.joint);
+            let (n, n_hat) = bearing.normal_load(&self.point.force[c]);
+            self.point.load[c] = n;
+            self.point.friction[c] = self.point.kappa[c] * n;
+            self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.point.kappa[c];
         }
         self.effort_rates(t);
-        let Self { compiled, work, b, rows, locked, constraints, joint_of, x, .. } = self;
+        let Self { compiled, work, b, rows, constraints, joint_of, x, coordinates: Coordinates { locked, .. }, .. } =
+            self;
         let is_jam = match jerk_rows(&compiled.model, work, b, rows, locked) {
             Ok(jerks) => {
                 x.copy_from_slice(jerks);
@@ -80,24 +84,24 @@ impl Machine {
         self.read_reactions()?;
         if self.reaction_loaded.is_empty()
             && self.prescribed.is_empty()
-            && !self.is_stuck
+            && !self.coordinates.is_stuck
             && !self.constraints.is_coupled()
         {
-            let Self { compiled, work, q, v, a, b, .. } = self;
+            let Self { compiled, work, b, point: Point { q, v, a, .. }, .. } = self;
             b.copy_from_slice(bristle_multibody::rnea(&compiled.model, work, q, v, a)?);
         }
         // reaction-loaded friction, which `tau` does not contain
         for &c in &self.reaction_loaded {
             let contact = &self.compiled.contacts[c];
-            self.tau[contact.v] -= self.kappa[c] * self.load[c];
+            self.point.tau[contact.v] -= self.point.kappa[c] * self.point.load[c];
         }
         let (mut worst, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
-        for &i in &self.active {
-            worst = worst.max((self.tau[i] - self.b[i]).abs());
-            scale = scale.max(self.tau[i].abs()).max(self.b[i].abs());
+        for &i in &self.coordinates.active {
+            worst = worst.max((self.point.tau[i] - self.b[i]).abs());
+            scale = scale.max(self.point.tau[i].abs()).max(self.b[i].abs());
         }
         for &c in &self.reaction_loaded {
-            scale = scale.max(self.friction[c].abs());
+            scale = scale.max(self.point.friction[c].abs());
         }
         Ok(worst / scale)
     }
@@ -105,14 +109,14 @@ impl Machine {
     /// Checks the drift after a step to (t, y), and projects where it is too large; whether it did.
     pub(super) fn correct_drift(&mut self, t: f64) -> Result<bool, Failure> {
         let drift = self.drift(t)?;
-        self.counters.drift = self.counters.drift.max(drift);
-        let most = if self.is_controlled { DRIFT * 100.0 * self.accuracy } else { 1e-6 };
+        self.diagnostics.counters.drift = self.diagnostics.counters.drift.max(drift);
+        let most = if self.scheme.is_controlled { DRIFT * 100.0 * self.scheme.accuracy } else { 1e-6 };
         if drift <= most {
             return Ok(false);
         }
         self.efforts(t);
         self.solve_accelerations(TIGHT)?;
-        self.counters.n_projections += 1;
+        self.diagnostics.counters.n_projections += 1;
         Ok(true)
     }
 }

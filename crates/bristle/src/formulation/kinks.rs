@@ -32,7 +32,9 @@
 //! g = min(|v| − v_lo, v_hi − |v|) + θ      θ = atol
 //! ```
 
-use super::machine::{Failure, Machine};
+use super::diagnostics::Failure;
+use super::machine::Machine;
+use super::point::Point;
 use bristle_friction::{Law, Mode};
 use bristle_multibody::{aba, neutral};
 
@@ -70,7 +72,7 @@ pub(super) enum KinkEvent {
 impl Machine {
     /// Inertia of each contact's joint at the neutral configuration, with the joints beyond it free, for θ.
     pub(super) fn set_kink_inertias(&mut self) {
-        let Self { compiled, work, kink_inertia, reaction_loaded, tau, .. } = self;
+        let Self { compiled, work, kink_inertia, reaction_loaded, point: Point { tau, .. }, .. } = self;
         // at rest, without efforts
         tau.fill(0.0);
         if !reaction_loaded.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
@@ -82,7 +84,7 @@ impl Machine {
 
     /// The kinks that are events, in order.
     fn kink_events(&self) -> impl Iterator<Item = KinkEvent> + '_ {
-        let contacts = if self.kinks.is_some() { self.compiled.contacts.len() } else { 0 };
+        let contacts = if self.scheme.kink_tolerance.is_some() { self.compiled.contacts.len() } else { 0 };
         (0..contacts).flat_map(|contact| {
             let of = &self.compiled.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
@@ -103,27 +105,27 @@ impl Machine {
 
     /// Whether the event functions need reactions.
     pub(super) fn watches_loads(&self) -> bool {
-        self.kinks.is_some() && self.reaction_loaded.iter().any(|&c| self.load_kinks[c].is_near)
+        self.scheme.kink_tolerance.is_some() && self.reaction_loaded.iter().any(|&c| self.state.load_kinks[c].is_near)
     }
 
     /// θ of the load of a contact; infinite without friction.
     fn load_noise(&self, c: usize) -> f64 {
-        let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.force[c]));
-        let inertia = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
-        self.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
+        let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.point.force[c]));
+        let inertia = self.scheme.kink_tolerance.unwrap_or(0.0) * self.kink_inertia[c] / self.point.kappa[c].abs();
+        self.scheme.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
     }
 
     /// Component of a part of the load along its direction, for the reaction found last.
     fn along(&self, c: usize, part: usize) -> f64 {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return 0.0 };
-        let (kink, [x, y]) = (&self.load_kinks[c], bearing.parts(&self.force[c])[part]);
+        let (kink, [x, y]) = (&self.state.load_kinks[c], bearing.parts(&self.point.force[c])[part]);
         let [u_x, u_y] = kink.way[part];
         let plain = u_x * x + u_y * y;
         if u_y == 0.0 && y == 0.0 || !self.compiled.model.turns(contact.v) || self.is_axial(c) {
             return plain;
         }
-        let (sin, cos) = (self.xi[contact.v] - kink.position[part]).sin_cos();
+        let (sin, cos) = (self.point.xi[contact.v] - kink.position[part]).sin_cos();
         plain.max(u_x * (cos * x - sin * y) + u_y * (sin * x + cos * y))
     }
 
@@ -134,20 +136,21 @@ impl Machine {
     /// Examines the loads of a stage.
     #[inline]
     pub(super) fn watch_loads(&mut self) {
-        if self.kinks.is_none() {
+        if self.scheme.kink_tolerance.is_none() {
             return;
         }
         for k in 0..self.reaction_loaded.len() {
             let c = self.reaction_loaded[k];
             self.note_load(c);
-            if self.load_kinks[c].is_near || self.locked[self.compiled.contacts[c].joint] {
+            if self.state.load_kinks[c].is_near || self.coordinates.locked[self.compiled.contacts[c].joint] {
                 continue;
             }
             let n = self.compiled.contacts[c].bearing.map_or(0, |bearing| bearing.n_parts());
             let is_near = |part: usize| {
-                self.load_kinks[c].way[part] != [0.0; 2] && self.along(c, part) <= FAR * self.load_kinks[c].size[part]
+                self.state.load_kinks[c].way[part] != [0.0; 2]
+                    && self.along(c, part) <= FAR * self.state.load_kinks[c].size[part]
             };
-            self.load_kinks[c].is_near = (0..n).any(is_near);
+            self.state.load_kinks[c].is_near = (0..n).any(is_near);
         }
     }
 
@@ -156,22 +159,22 @@ impl Machine {
         for (g, event) in g.zip(self.kink_events()) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
-                    let is_locked = self.locked[self.compiled.contacts[c].joint];
+                    let is_locked = self.coordinates.locked[self.compiled.contacts[c].joint];
                     let noise = self.load_noise(c);
-                    if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
+                    if is_locked || !noise.is_finite() || self.state.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
-                    } else if !self.load_kinks[c].is_near {
-                        self.load_kinks[c].size[part] + noise
+                    } else if !self.state.load_kinks[c].is_near {
+                        self.state.load_kinks[c].size[part] + noise
                     } else {
                         self.along(c, part) + noise
                     }
                 }
                 KinkEvent::Corner { contact: c } => {
                     let contact = &self.compiled.contacts[c];
-                    let [low, high] = self.load_kinks[c].segment;
-                    let speed = self.mode[c].direction() * contact.arm * contact.rate(&self.v);
-                    let inside = (speed - low).min(high - speed) + self.kinks.unwrap_or(0.0);
-                    if self.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
+                    let [low, high] = self.state.load_kinks[c].segment;
+                    let speed = self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v);
+                    let inside = (speed - low).min(high - speed) + self.scheme.kink_tolerance.unwrap_or(0.0);
+                    if self.state.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
                 }
             };
         }
@@ -180,8 +183,8 @@ impl Machine {
     /// Performs the event of a kink.
     pub(super) fn pass_kink(&mut self, event: KinkEvent) {
         if let KinkEvent::Load { contact, part } = event {
-            let [x, y] = self.load_kinks[contact].way[part];
-            self.load_kinks[contact].way[part] = [-x, -y];
+            let [x, y] = self.state.load_kinks[contact].way[part];
+            self.state.load_kinks[contact].way[part] = [-x, -y];
         }
     }
 
@@ -189,8 +192,8 @@ impl Machine {
     pub(super) fn place_segments(&mut self) {
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             if let Law::Table(table) = &contact.law {
-                self.load_kinks[c].segment =
-                    table.segment(self.mode[c].direction() * contact.arm * contact.rate(&self.v));
+                self.state.load_kinks[c].segment =
+                    table.segment(self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v));
             }
         }
     }
@@ -201,8 +204,8 @@ impl Machine {
         let contact = &self.compiled.contacts[c];
         let Some(bearing) = contact.bearing else { return };
         let noise = self.load_noise(c);
-        let kink = &mut self.load_kinks[c];
-        (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
+        let kink = &mut self.state.load_kinks[c];
+        (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.point.force[c]), self.point.xi[contact.v], noise);
     }
 
     /// Sets the directions of the loads recorded last.
@@ -210,7 +213,7 @@ impl Machine {
         for k in 0..self.reaction_loaded.len() {
             let c = self.reaction_loaded[k];
             let Some(bearing) = self.compiled.contacts[c].bearing else { continue };
-            let kink = &mut self.load_kinks[c];
+            let kink = &mut self.state.load_kinks[c];
             kink.is_near = false;
             for part in 0..bearing.n_parts() {
                 let [x, y] = kink.parts[part];
@@ -234,7 +237,7 @@ impl Machine {
             self.evaluate_stuck(t)?;
             (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
         }
-        if self.kinks.is_some() {
+        if self.scheme.kink_tolerance.is_some() {
             self.point_loads();
         }
         Ok(())
@@ -242,10 +245,10 @@ impl Machine {
 
     /// Clears directions and corners for a start.
     pub(super) fn begin_kinks(&mut self) {
-        for kink in &mut self.load_kinks {
+        for kink in &mut self.state.load_kinks {
             (kink.way, kink.size) = ([[0.0; 2]; 2], [0.0; 2]);
         }
-        if self.kinks.is_some() {
+        if self.scheme.kink_tolerance.is_some() {
             (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
             self.point_loads();
         }

@@ -15,6 +15,8 @@
 
 use super::efforts::load_signal;
 use super::machine::{Machine, Snapshot};
+use super::point::Point;
+use super::state::State;
 use crate::error::{Error, Result};
 use crate::scene::Formulation;
 use crate::signal::Piece;
@@ -55,8 +57,8 @@ fn diverged(model: &Model, t: f64, v: &[f64], is_controlled: bool) -> Error {
 impl Machine {
     /// Stored energies at a snapshot. Reaction loads are those found last: evaluate there first.
     pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
-        let is_controlled = self.is_controlled;
-        let Self { compiled, work, piece, load, .. } = self;
+        let is_controlled = self.scheme.is_controlled;
+        let Self { compiled, work, state: State { piece, .. }, point: Point { load, .. }, .. } = self;
         let state = &at.mechanics;
         let failed = |source| match source {
             bristle_multibody::Error::NonFinite { .. } => diverged(&compiled.model, state.t, &state.v, is_controlled),
@@ -107,7 +109,7 @@ impl Machine {
                 self.place().map_err(|e| self.trouble(e.into()))?;
             }
             if needs_reactions {
-                if self.formulation != Formulation::Jerk {
+                if self.scheme.formulation != Formulation::Jerk {
                     self.take_accelerations(dy);
                 }
                 self.efforts(t);
@@ -116,7 +118,7 @@ impl Machine {
         }
         rate.fill(0.0);
         rate[0] = self.power(t).map_err(|e| self.trouble(e.into()))?;
-        let Self { compiled, v, state, mode, piece, .. } = self;
+        let Self { compiled, point: Point { v, bristles: state, .. }, state: State { mode, piece, .. }, .. } = self;
         for spring in &compiled.coupled.springs {
             let rate_of = v[spring.a] - v[spring.b];
             rate[2 + compiled.heat_of_element(spring.element)] += spring.damping * rate_of * rate_of;
@@ -127,13 +129,13 @@ impl Machine {
         for (c, contact) in compiled.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(v);
             let n = if contact.bearing.is_some() {
-                let n = self.load[c];
+                let n = self.point.load[c];
                 if contact.law.n_states() > 0 {
                     rate[1] -= n * state[c][0] * contact.law.rates(slip, state[c])[0] / contact.law.sigma0();
                 }
                 n
             } else {
-                let is_backward = contact.acts_backward(mode[c], self.backward[c]);
+                let is_backward = contact.acts_backward(mode[c], self.state.backward[c]);
                 let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 rate[1] += n_rate * contact.law.stored_energy(state[c]);
                 n
@@ -148,16 +150,24 @@ impl Machine {
 
     /// Energy that a jump of the loads at `t` puts into bristles; `before` is the piece that ends there.
     pub(super) fn load_jump(&self, t: f64, before: Piece) -> f64 {
-        let jumps = self.compiled.contacts.iter().zip(&self.state).map(|(contact, state)| {
+        let jumps = self.compiled.contacts.iter().zip(&self.point.bristles).map(|(contact, state)| {
             let normal = |piece| contact.normal_towards(state[0] < 0.0, &load_signal(contact.signal(), t, piece)).0;
-            (normal(self.piece) - normal(before)) * contact.law.stored_energy(*state)
+            (normal(self.state.piece) - normal(before)) * contact.law.stored_energy(*state)
         });
         jumps.sum()
     }
 
     /// Power of drives and of the inputs of callers.
     fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
-        let Self { compiled, work, q, v, poses: places, piece, integral, prescribed, .. } = self;
+        let Self {
+            compiled,
+            work,
+            poses: places,
+            prescribed,
+            point: Point { q, v, integral, .. },
+            state: State { piece, .. },
+            ..
+        } = self;
         let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
         power += prescribed.iter().map(|prescribed| prescribed.effort * v[prescribed.v]).sum::<f64>();
         let mut integrals = integral.iter();

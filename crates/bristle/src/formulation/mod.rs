@@ -24,6 +24,8 @@
 
 mod archive;
 mod branch;
+mod coordinates;
+mod diagnostics;
 mod efforts;
 mod enumerate;
 mod events;
@@ -41,9 +43,11 @@ mod linearize;
 mod machine;
 
 mod constraints;
+mod point;
 mod predictor;
 mod residual;
 mod resolution;
+mod state;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -51,5 +55,6 @@ mod transition;
 mod turning;
 mod unknowns;
 
+pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
-pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff, UnconvergedLoad};
+pub use machine::{Machine, Snapshot};

@@ -6,7 +6,9 @@
 //!
 //! This takes inverse dynamics only: no evaluation solves for accelerations.
 
-use super::machine::{Failure, Machine};
+use super::diagnostics::Failure;
+use super::machine::Machine;
+use super::point::Point;
 use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
 use bristle_multibody::spatial::Motion;
@@ -16,7 +18,7 @@ use nalgebra::DMatrix;
 impl Machine {
     /// F(t, y, y') into `r`.
     pub(super) fn fill_residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         self.scatter(t, y);
         self.take_accelerations(dy);
         self.place().map_err(|e| self.trouble(e.into()))?;
@@ -24,11 +26,11 @@ impl Machine {
         self.unbalanced().map_err(|e| self.trouble(e))?;
         self.watch_loads();
         if self.constraints.dependent.is_empty() {
-            self.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.b[i]);
+            self.coordinates.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.b[i]);
         } else {
             // Tᵀ F
             r[n..2 * n].fill(0.0);
-            for v in 0..self.v.len() {
+            for v in 0..self.point.v.len() {
                 self.constraints.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
             }
         }
@@ -47,16 +49,16 @@ impl Machine {
 
     /// Residual of (1) at the accelerations in `a`, into `b`.
     fn unbalanced(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, q, v, a, b, tau, .. } = self;
+        let Self { compiled, work, b, point: Point { q, v, a, tau, .. }, .. } = self;
         b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
         b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
         for &c in &self.reaction_loaded {
             let contact = &compiled.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            self.force[c] = work.reaction(contact.joint);
-            self.load[c] = bearing.normal_load(&self.force[c]).0;
-            self.friction[c] = self.kappa[c] * self.load[c];
-            b[contact.v] += self.friction[c];
+            self.point.force[c] = work.reaction(contact.joint);
+            self.point.load[c] = bearing.normal_load(&self.point.force[c]).0;
+            self.point.friction[c] = self.point.kappa[c] * self.point.load[c];
+            b[contact.v] += self.point.friction[c];
         }
         Ok(())
     }
@@ -91,7 +93,7 @@ impl Machine {
     pub(super) fn derive_residual(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         self.unbalanced()?;
         self.load_rows(1.0);
-        let Self { compiled, work, q, v, a, rows, joint_of, row_list, .. } = self;
+        let Self { compiled, work, rows, joint_of, row_list, point: Point { q, v, a, .. }, .. } = self;
         let model = &compiled.model;
         row_list.clear();
         row_list.extend(joint_of.iter().enumerate().map(|(k, &body)| {

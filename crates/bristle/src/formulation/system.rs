@@ -1,6 +1,7 @@
 //! The machine as the system of a stepper.
 
-use super::machine::{Machine, Stiff};
+use super::diagnostics::Stiff;
+use super::machine::Machine;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
@@ -13,37 +14,41 @@ const CHART_RADIUS: f64 = 0.5;
 
 impl System for Machine {
     fn dim(&self) -> usize {
-        self.n_unknowns(self.active.len())
+        self.n_unknowns(self.coordinates.active.len())
     }
 
     fn max_dim(&self) -> usize {
-        self.n_unknowns(self.v.len())
+        self.n_unknowns(self.point.v.len())
     }
 
     fn form(&self) -> Form {
-        if self.formulation == Formulation::Residual { Form::Residual } else { Form::Explicit }
+        if self.scheme.formulation == Formulation::Residual { Form::Residual } else { Form::Explicit }
     }
 
     fn second_order(&self) -> usize {
         // in the chart of a free joint ξ̇ is not v; in the jerk form there are three unknowns per velocity
-        if self.free.is_empty() && self.formulation != Formulation::Jerk { self.active.len() } else { 0 }
+        if self.free.is_empty() && self.scheme.formulation != Formulation::Jerk {
+            self.coordinates.active.len()
+        } else {
+            0
+        }
     }
 
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
         self.place().map_err(|e| self.trouble(e.into()))?;
         self.efforts(t);
-        let accuracy = self.accuracy;
+        let accuracy = self.scheme.accuracy;
         self.accelerate(t, accuracy).map_err(|e| self.trouble(e))?;
-        let n = self.active.len();
-        if self.formulation == Formulation::Jerk {
+        let n = self.coordinates.active.len();
+        if self.scheme.formulation == Formulation::Jerk {
             self.fill_jerks(t, &mut dy[2 * n..3 * n])?;
         } else {
-            self.predictor.record(t, &self.a);
+            self.state.predictor.record(t, &self.point.a);
         }
         self.watch_loads();
         self.fill_rates(t, dy)?;
-        self.known = Some(t);
+        self.point.known = Some(t);
         Ok(())
     }
 
@@ -99,7 +104,7 @@ impl System for Machine {
     }
 
     fn next_time_event(&self, t: f64) -> Option<f64> {
-        self.next_corner.filter(|&corner| corner > t && !self.is_real_time())
+        self.state.next_corner.filter(|&corner| corner > t && !self.is_real_time())
     }
 
     fn longest_step(&self, _t: f64, y: &[f64]) -> f64 {
@@ -111,7 +116,7 @@ impl System for Machine {
         self.pass_events(t, y, quad, fired).map_err(|failure| {
             // the driver expects the former number of unknowns
             self.rollback();
-            self.failure = Some(failure);
+            self.diagnostics.failure = Some(failure);
             EvalError::Fatal { code: 0 }
         })
     }
@@ -120,16 +125,16 @@ impl System for Machine {
         if self.is_real_time() {
             return self.accept_real_time(y);
         }
-        if !self.is_controlled {
+        if !self.scheme.is_controlled {
             self.note_overdeflected(t, y);
         }
-        let is_jerk = self.formulation == Formulation::Jerk;
-        if self.free.is_empty() && self.reaction_loaded.is_empty() && !is_jerk && !self.is_any_unarmed {
+        let is_jerk = self.scheme.formulation == Formulation::Jerk;
+        if self.free.is_empty() && self.reaction_loaded.is_empty() && !is_jerk && !self.state.is_any_unarmed {
             return Ok(false);
         }
         self.scatter(t, y);
-        if self.is_any_unarmed {
-            self.is_any_unarmed = self.arm_events();
+        if self.state.is_any_unarmed {
+            self.state.is_any_unarmed = self.arm_events();
         }
         let mut moved = self.move_charts().map_err(|_| EvalError::Retry)?;
         if is_jerk {
@@ -146,10 +151,10 @@ impl System for Machine {
     }
 
     fn note_stiff(&mut self, t: f64, h: f64, component: usize) {
-        if self.stiff.is_none() {
+        if self.diagnostics.stiff.is_none() {
             let (joint, contact) = self.owner(component);
             let contact = contact.or_else(|| self.steepest(component));
-            self.stiff = Some(Stiff { t, h, joint, contact });
+            self.diagnostics.stiff = Some(Stiff { t, h, joint, contact });
         }
     }
 
@@ -164,7 +169,7 @@ impl System for Machine {
         }
         self.scatter(t, y);
         for (slip, contact) in slips.iter_mut().zip(&self.compiled.contacts) {
-            let (v, law) = (contact.arm * contact.rate(&self.v), &contact.law);
+            let (v, law) = (contact.arm * contact.rate(&self.point.v), &contact.law);
             let v_s = law.stribeck_velocity();
             *slip = Slip {
                 speed: v_s.map_or(f64::INFINITY, |v_s| v.abs() / v_s),
@@ -186,21 +191,22 @@ impl Machine {
     /// (2), (3) and (4) into `dy`, with known accelerations.
     pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
         // ξ̇ into τ, which is not needed any more
-        chart_rate(&self.compiled.model, &self.xi, &self.v, &mut self.tau).map_err(|e| self.trouble(e.into()))?;
-        let n = self.active.len();
-        for (k, &i) in self.active.iter().enumerate() {
-            dy[k] = self.tau[i];
-            dy[n + k] = self.a[i];
+        chart_rate(&self.compiled.model, &self.point.xi, &self.point.v, &mut self.point.tau)
+            .map_err(|e| self.trouble(e.into()))?;
+        let n = self.coordinates.active.len();
+        for (k, &i) in self.coordinates.active.iter().enumerate() {
+            dy[k] = self.point.tau[i];
+            dy[n + k] = self.point.a[i];
         }
         let mut next = self.per_velocity() * n;
-        for (rate, contact) in self.rate.iter().zip(&self.compiled.contacts) {
+        for (rate, contact) in self.point.rate.iter().zip(&self.compiled.contacts) {
             for rate in &rate[..contact.law.n_states()] {
                 dy[next] = *rate;
                 next += 1;
             }
         }
         for drive in self.compiled.drives.iter().filter(|drive| drive.has_integral()) {
-            dy[next] = drive.signal().sample(t, self.piece).value - self.q[drive.q];
+            dy[next] = drive.signal().sample(t, self.state.piece).value - self.point.q[drive.q];
             next += 1;
         }
         Ok(())
@@ -211,15 +217,15 @@ impl Machine {
         let mut moved = false;
         let model = &self.compiled.model;
         for &k in &self.free {
-            let [tx, ty, tz] = [self.xi[k], self.xi[k + 1], self.xi[k + 2]];
+            let [tx, ty, tz] = [self.point.xi[k], self.point.xi[k + 1], self.point.xi[k + 2]];
             if tx * tx + ty * ty + tz * tz > CHART_RADIUS * CHART_RADIUS {
                 if !moved {
-                    chart_point(model, &self.q_ref, &self.xi, &mut self.q)?;
+                    chart_point(model, &self.state.q_ref, &self.point.xi, &mut self.point.q)?;
                 }
                 moved = true;
                 let range = model.q_range(self.joint_of[k]);
-                self.q_ref[range.clone()].copy_from_slice(&self.q[range]);
-                self.xi[k..k + 6].fill(0.0);
+                self.state.q_ref[range.clone()].copy_from_slice(&self.point.q[range]);
+                self.point.xi[k..k + 6].fill(0.0);
             }
         }
         Ok(moved)

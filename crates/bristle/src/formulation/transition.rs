@@ -7,8 +7,12 @@
 //!
 //! Where limits depend on reactions, modes and reactions depend on each other: see `Machine::resolve_modes`.
 
+use super::coordinates::Coordinates;
+use super::diagnostics::Failure;
 use super::efforts::load_signal;
-use super::machine::{Failure, Machine};
+use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
 use crate::modes::{AtRest, Hold, Levelled, Levels, MAX_EAGER, ModeError, ModeWork, Response, select, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
@@ -63,13 +67,9 @@ pub(super) enum ContactEvent {
 
 /// Scratch of a mode transition: the data of [`AtRest`].
 #[derive(Debug, Clone)]
-pub(super) struct Rest {
-    /// Effect of the event on each contact.
-    pub contact_event: Vec<ContactEvent>,
-    /// Whether each contact is open: it has no load up to the next corner of its signal, and cannot stick.
-    pub open: Vec<bool>,
-    /// The same before this event: a contact at rest that was open has not broken away.
-    pub was_open: Vec<bool>,
+pub(super) struct TransitionWork {
+    /// Modes before the last mode transition.
+    pub modes_before: Vec<Mode>,
     /// Direction in which each contact breaks away.
     pub leaving: Vec<Mode>,
     /// Contacts at zero velocity that cannot stick: open, or without dry friction.
@@ -210,12 +210,10 @@ impl Hold for Tree<'_> {
     }
 }
 
-impl Rest {
+impl TransitionWork {
     pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
         Self {
-            contact_event: vec![ContactEvent::No; n_contacts],
-            open: vec![false; n_contacts],
-            was_open: vec![false; n_contacts],
+            modes_before: vec![Mode::Stuck; n_contacts],
             leaving: vec![Mode::Stuck; n_contacts],
             standing: Vec::with_capacity(n_contacts),
             contacts: Vec::with_capacity(n_contacts),
@@ -245,7 +243,7 @@ impl Rest {
 }
 
 #[cfg(test)]
-impl Rest {
+impl TransitionWork {
     /// Sweeps, or factorisations, of the last selection.
     pub fn n_sweeps(&self) -> usize {
         self.work.selection().n_factor
@@ -257,7 +255,7 @@ impl Rest {
     }
 }
 
-impl Rest {
+impl TransitionWork {
     /// Selects the modes from the arrays.
     fn select(&mut self) -> Result<(), ModeError> {
         let at_rest = AtRest {
@@ -275,7 +273,7 @@ impl Rest {
     /// Selects the modes of redundant contacts. Each keeps its static level while it does not move. A compliance
     /// in inverse proportion to its strength regularises the problem, so that the solution is unique; a proximal point
     /// iteration removes its effect.
-    fn select_shared(&mut self) -> Result<(), ModeError> {
+    fn select_shared(&mut self, contact_event: &[ContactEvent]) -> Result<(), ModeError> {
         let n = self.contacts.len();
         let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
         // the constraints alone immobilise all of them
@@ -315,7 +313,7 @@ impl Rest {
                 let terms = self.delassus[k * n..(k + 1) * n].iter().zip(&found.friction);
                 let size = terms.fold(self.a0[k].abs(), |size, (w, f)| size + (w * f).abs());
                 let c = self.contacts[k];
-                let has_direction = self.contact_event[c] == ContactEvent::BreaksAway && self.leaving[c] != Mode::Stuck;
+                let has_direction = contact_event[c] == ContactEvent::BreaksAway && self.leaving[c] != Mode::Stuck;
                 let way = if has_direction { self.leaving[c] } else { Mode::of_sign(f) };
                 let limit = self.limit[k][usize::from(way == Mode::Backward)];
                 let moves = a.abs() > MOVING * size;
@@ -354,19 +352,19 @@ impl Machine {
     pub(super) fn resolve_modes(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest(t);
         self.resolve_at_rest(t)?;
-        for c in 0..self.mode.len() {
-            let is_onward = self.mode[c].direction() * self.compiled.contacts[c].rate(&self.v) > 0.0;
-            self.armed[c] &= is_onward && self.mode[c] == self.rest.mode_before[c];
+        for c in 0..self.state.mode.len() {
+            let is_onward = self.state.mode[c].direction() * self.compiled.contacts[c].rate(&self.point.v) > 0.0;
+            self.state.armed[c] &= is_onward && self.state.mode[c] == self.transition.mode_before[c];
         }
-        self.is_any_unarmed = self.arm_events();
+        self.state.is_any_unarmed = self.arm_events();
         // contacts that cannot stick follow their acceleration
-        for k in 0..self.rest.standing.len() {
-            let c = self.rest.standing[k];
+        for k in 0..self.transition.standing.len() {
+            let c = self.transition.standing[k];
             let contact = &self.compiled.contacts[c];
-            let a = contact.rate(&self.a);
-            let size = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
+            let a = contact.rate(&self.point.a);
+            let size = self.point.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.point.a[b].abs());
             if a.abs() > NEAR * size {
-                self.mode[c] = Mode::of_sign(a);
+                self.state.mode[c] = Mode::of_sign(a);
             }
         }
         self.begin_kinks();
@@ -375,14 +373,14 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
-        if self.rest.contacts.is_empty() || self.reaction_loaded.is_empty() {
+        if self.transition.contacts.is_empty() || self.reaction_loaded.is_empty() {
             self.set_levels(t);
-            if !self.rest.contacts.is_empty() && !self.all_hold(t)? {
+            if !self.transition.contacts.is_empty() && !self.all_hold(t)? {
                 self.select_modes(t)?;
             }
             self.apply_modes(t)?;
             // release groups whose overload the selection could not distinguish from rounding
-            for _ in 0..self.rest.contacts.len() {
+            for _ in 0..self.transition.contacts.len() {
                 if !self.break_overloaded() {
                     break;
                 }
@@ -393,23 +391,28 @@ impl Machine {
             return Ok(());
         }
         // first estimate: all contacts at rest locked
-        for k in 0..self.rest.contacts.len() {
-            self.mode[self.rest.contacts[k]] = Mode::Stuck;
+        for k in 0..self.transition.contacts.len() {
+            self.state.mode[self.transition.contacts[k]] = Mode::Stuck;
         }
         self.estimate(t, 0.0)?;
         for _ in 0..MAX_ROUNDS {
-            self.rest.tried.clear();
-            self.rest.tried.extend(self.rest.contacts.iter().map(|&c| self.mode[c]));
+            self.transition.tried.clear();
+            self.transition.tried.extend(self.transition.contacts.iter().map(|&c| self.state.mode[c]));
             self.set_levels(t);
             self.select_modes(t)?;
-            let is_same = self.rest.contacts.iter().zip(&self.rest.tried).all(|(&c, &tried)| self.mode[c] == tried);
-            if is_same && self.rest.is_resolved {
+            let is_same = self
+                .transition
+                .contacts
+                .iter()
+                .zip(&self.transition.tried)
+                .all(|(&c, &tried)| self.state.mode[c] == tried);
+            if is_same && self.transition.is_resolved {
                 return self.apply_modes(t);
             }
-            self.rest.is_resolved = true;
-            for k in 0..self.rest.contacts.len() {
-                let c = self.rest.contacts[k];
-                self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
+            self.transition.is_resolved = true;
+            for k in 0..self.transition.contacts.len() {
+                let c = self.transition.contacts[k];
+                self.transition.dropped[c] |= self.state.mode[c] != Mode::Stuck;
             }
             self.estimate(t, IMPENDING)?;
         }
@@ -420,36 +423,35 @@ impl Machine {
     /// `Stuck`.
     fn all_hold(&mut self, t: f64) -> Result<bool, Failure> {
         // an open contact carries nothing: it stays at rest only if couplings and other contacts immobilise it
-        let is_open = self.rest.stiction.iter().any(|levels| levels.contains(&0.0));
-        if !self.rest.breaking.is_empty() || is_open && !self.constraints.is_coupled() {
+        let is_open = self.transition.stiction.iter().any(|levels| levels.contains(&0.0));
+        if !self.transition.breaking.is_empty() || is_open && !self.constraints.is_coupled() {
             return Ok(false);
         }
         self.apply_modes(t)?;
         let holds = |&c: &usize| {
             // a prescribed motion may separate two locked joints
             let contact = &self.compiled.contacts[c];
-            let a = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
-            let is_together = contact.rate(&self.a).abs() <= NEAR * a;
-            is_together && self.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING)
+            let a = self.point.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.point.a[b].abs());
+            let is_together = contact.rate(&self.point.a).abs() <= NEAR * a;
+            is_together && self.point.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING)
         };
-        Ok(self.rest.contacts.iter().all(holds))
+        Ok(self.transition.contacts.iter().all(holds))
     }
 
     /// Releases overloaded groups of redundant contacts; whether a contact of them did not break away before.
     fn break_overloaded(&mut self) -> bool {
         let mut is_any = false;
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             let is_beyond =
                 self.constraints.margin(c).is_some_and(|(margin, leader)| leader == c && margin < -OVERLOADED);
             if !is_beyond || !self.sticks(c) {
                 continue;
             }
-            let n_breaking = |rest: &Rest| {
-                rest.contact_event.iter().filter(|contact_event| **contact_event == ContactEvent::BreaksAway).count()
-            };
-            let before = n_breaking(&self.rest);
+            let n_breaking =
+                |state: &State| state.contact_event.iter().filter(|event| **event == ContactEvent::BreaksAway).count();
+            let before = n_breaking(&self.state);
             self.break_away(c);
-            is_any |= n_breaking(&self.rest) > before;
+            is_any |= n_breaking(&self.state) > before;
         }
         is_any
     }
@@ -472,8 +474,8 @@ impl Machine {
     pub(super) fn apply_modes_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
         let is_plain = self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled();
-        let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
-        if self.is_stuck || !is_plain || is_wanted {
+        let is_wanted = self.scheme.formulation == Formulation::Jerk || !self.transition.standing.is_empty();
+        if self.coordinates.is_stuck || !is_plain || is_wanted {
             self.place()?;
             self.efforts(t);
             if reduction > 0.0 {
@@ -488,9 +490,9 @@ impl Machine {
 
     /// Reduces the friction of the contacts that break away by the fraction `reduction`.
     fn reduce_breaking(&mut self, reduction: f64) {
-        let Self { compiled, rest, tau, kappa, friction, .. } = self;
+        let Self { compiled, state: State { contact_event, .. }, point: Point { tau, kappa, friction, .. }, .. } = self;
         for (c, contact) in compiled.contacts.iter().enumerate() {
-            if rest.contact_event[c] != ContactEvent::BreaksAway {
+            if contact_event[c] != ContactEvent::BreaksAway {
                 continue;
             }
             kappa[c] *= 1.0 - reduction;
@@ -503,55 +505,55 @@ impl Machine {
 
     /// Finds the contacts at rest.
     ///
-    /// Rest is structure, not a threshold. The event names the contacts that come to rest. Their rows join those of
+    /// TransitionWork is structure, not a threshold. The event names the contacts that come to rest. Their rows join those of
     /// the stuck contacts and of the couplings, and a projection of the velocities onto all rows makes every velocity
     /// of a rigid group that stops exactly 0.0. A contact is at rest if these rows imply its own, or if it has not
     /// moved since it left rest at this instant.
     fn find_at_rest(&mut self, t: f64) {
         if self.constraints.is_coupled() {
             // relative velocities are differences: rounding must not return a contact that has just left rest
-            let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-            self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
+            let fastest = self.point.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+            self.state.leaving = self.state.leaving.max(64.0 * f64::EPSILON * fastest);
         }
-        self.rest.contacts.clear();
-        self.rest.standing.clear();
-        self.rest.is_resolved = false;
-        self.rest.dropped.fill(false);
-        self.rest.mode_before.copy_from_slice(&self.mode);
-        for c in 0..self.mode.len() {
+        self.transition.contacts.clear();
+        self.transition.standing.clear();
+        self.transition.is_resolved = false;
+        self.transition.dropped.fill(false);
+        self.transition.mode_before.copy_from_slice(&self.state.mode);
+        for c in 0..self.state.mode.len() {
             let contact = &self.compiled.contacts[c];
             if !contact.is_event_driven() || self.is_impulsive && contact.bearing.is_none() {
                 continue;
             }
-            let rate = contact.rate(&self.v);
+            let rate = contact.rate(&self.point.v);
             let is_open = contact.is_open(t);
-            self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
+            self.state.was_open[c] = std::mem::replace(&mut self.state.open[c], is_open);
             // a contact of prescribed motion follows its signal, or stands still with it
             if self.is_prescribed(c) {
-                let a = contact.rate(&self.a);
+                let a = contact.rate(&self.point.a);
                 let is_moving = a == 0.0 || rate.abs() > 1e-12 * a.abs().sqrt();
-                self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
+                self.state.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
                 continue;
             }
             // a contact without load or without dry friction does not stick
             if !self.may_stick(c) {
                 if rate == 0.0 {
-                    self.rest.standing.push(c);
+                    self.transition.standing.push(c);
                 }
-                if rate != 0.0 || self.mode[c] == Mode::Stuck {
-                    self.mode[c] = if rate < 0.0 { Mode::Backward } else { Mode::Forward };
+                if rate != 0.0 || self.state.mode[c] == Mode::Stuck {
+                    self.state.mode[c] = if rate < 0.0 { Mode::Backward } else { Mode::Forward };
                 }
                 continue;
             }
             // a contact that has just left rest reverses by less than the threshold of its event function
-            if !self.armed[c] && self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving {
-                self.rest.contact_event[c] = ContactEvent::ComesToRest;
+            if !self.state.armed[c] && self.state.mode[c].direction() * rate < 0.0 && rate.abs() <= self.state.leaving {
+                self.state.contact_event[c] = ContactEvent::ComesToRest;
             }
-            if self.rest.contact_event[c] == ContactEvent::ComesToRest {
-                self.mode[c] = Mode::Stuck;
-            } else if rate != 0.0 && (self.mode[c] != Mode::Stuck || !contact.is_rounding(&self.v)) {
+            if self.state.contact_event[c] == ContactEvent::ComesToRest {
+                self.state.mode[c] = Mode::Stuck;
+            } else if rate != 0.0 && (self.state.mode[c] != Mode::Stuck || !contact.is_rounding(&self.point.v)) {
                 // the contact slides, or an impulse has moved it
-                self.mode[c] = Mode::of_sign(rate);
+                self.state.mode[c] = Mode::of_sign(rate);
             }
         }
         // project the velocities onto the rows of the contacts at rest; a contact whose sign this reverses comes to
@@ -559,11 +561,11 @@ impl Machine {
         loop {
             self.lock();
             let mut is_any = false;
-            for c in 0..self.mode.len() {
-                let rate = self.compiled.contacts[c].rate(&self.v);
-                if self.may_stick(c) && self.mode[c].direction() * rate < 0.0 {
-                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
-                    self.mode[c] = Mode::Stuck;
+            for c in 0..self.state.mode.len() {
+                let rate = self.compiled.contacts[c].rate(&self.point.v);
+                if self.may_stick(c) && self.state.mode[c].direction() * rate < 0.0 {
+                    self.state.contact_event[c] = ContactEvent::ComesToRest;
+                    self.state.mode[c] = Mode::Stuck;
                     is_any = true;
                 }
             }
@@ -571,46 +573,47 @@ impl Machine {
                 break;
             }
         }
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             if !self.may_stick(c) {
                 continue;
             }
             let contact = &self.compiled.contacts[c];
             let is_implied = self.constraints.is_coupled() && self.is_immobile(contact.v, contact.b);
-            if self.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.v) == 0.0 {
-                self.rest.contacts.push(c);
-                if is_implied && self.mode[c] != Mode::Stuck && self.rest.contact_event[c] == ContactEvent::No {
-                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
+            if self.state.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.point.v) == 0.0 {
+                self.transition.contacts.push(c);
+                if is_implied && self.state.mode[c] != Mode::Stuck && self.state.contact_event[c] == ContactEvent::No {
+                    self.state.contact_event[c] = ContactEvent::ComesToRest;
                 }
             }
         }
-        let Rest { was, contacts, mode_before, .. } = &mut self.rest;
+        let TransitionWork { was, contacts, mode_before, .. } = &mut self.transition;
         was.clear();
         was.extend(contacts.iter().map(|&c| mode_before[c]));
     }
 
     /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.
     fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
-        let is_locked =
-            |v: usize| self.locked[self.joint_of[v]] && !self.prescribed.iter().any(|prescribed| prescribed.v == v);
+        let is_locked = |v: usize| {
+            self.coordinates.locked[self.joint_of[v]] && !self.prescribed.iter().any(|prescribed| prescribed.v == v)
+        };
         self.constraints.is_still(a, b, is_locked)
     }
 
     /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
     fn may_stick(&self, c: usize) -> bool {
         let contact = &self.compiled.contacts[c];
-        let has_load = !self.rest.open[c] && (!self.is_impulsive || contact.bearing.is_some());
+        let has_load = !self.state.open[c] && (!self.is_impulsive || contact.bearing.is_some());
         contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
     }
 
     /// Arms the event functions of sliding contacts whose velocity exceeds ε; whether any contact is not armed yet.
     pub(super) fn arm_events(&mut self) -> bool {
         let mut is_any_left = false;
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             let contact = &self.compiled.contacts[c];
-            if contact.is_event_driven() && !self.armed[c] && self.mode[c] != Mode::Stuck {
-                self.armed[c] = self.mode[c].direction() * contact.rate(&self.v) > self.leaving;
-                is_any_left |= !self.armed[c];
+            if contact.is_event_driven() && !self.state.armed[c] && self.state.mode[c] != Mode::Stuck {
+                self.state.armed[c] = self.state.mode[c].direction() * contact.rate(&self.point.v) > self.state.leaving;
+                is_any_left |= !self.state.armed[c];
             }
         }
         is_any_left
@@ -620,9 +623,16 @@ impl Machine {
     fn set_levels(&mut self, t: f64) {
         // without a further corner the load is that at t
         let soon =
-            self.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
-        let half_way = self.next_corner.map_or(t, |corner| t + 0.5 * (corner - t));
-        let Self { compiled, rest, mode, piece, load, reaction_loaded, .. } = self;
+            self.state.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
+        let half_way = self.state.next_corner.map_or(t, |corner| t + 0.5 * (corner - t));
+        let Self {
+            compiled,
+            transition: rest,
+            reaction_loaded,
+            state: State { mode, piece, contact_event, was_open, .. },
+            point: Point { load, .. },
+            ..
+        } = self;
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
@@ -647,15 +657,13 @@ impl Machine {
             };
             let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
             // a contact that left rest at this instant does not return
-            let is_leaving = rest.was[k] != Mode::Stuck
-                && rest.contact_event[c] == ContactEvent::No
-                && kinetic > 0.0
-                && !rest.was_open[c];
-            if rest.contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
+            let is_leaving =
+                rest.was[k] != Mode::Stuck && contact_event[c] == ContactEvent::No && kinetic > 0.0 && !was_open[c];
+            if contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
             rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));
-            let is_impending = rest.contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
+            let is_impending = contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
             let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
             rest.kinetic.push([n, reverse].map(|n| left * n * law.kinetic_level(0.0).0));
             mode[c] = Mode::Stuck;
@@ -668,25 +676,26 @@ impl Machine {
         self.efforts(t);
         // sliding contacts keep the friction of the present reactions
         for &c in &self.reaction_loaded {
-            self.tau[self.compiled.contacts[c].v] -= self.kappa[c] * self.load[c];
+            self.point.tau[self.compiled.contacts[c].v] -= self.point.kappa[c] * self.point.load[c];
         }
         if self.prescribed.is_empty() && !self.constraints.is_coupled() {
             return self.select_in_tree();
         }
         self.coupled_delassus()?;
         // redundant contacts, also where only rounding distinguishes their rows
-        let at_rest = std::mem::take(&mut self.rest.contacts);
+        let at_rest = std::mem::take(&mut self.transition.contacts);
         let is_shared = self.constraints.is_coupled() && self.has_redundant(&at_rest);
-        self.rest.contacts = at_rest;
-        let chosen = if is_shared { self.rest.select_shared() } else { self.rest.select() };
+        self.transition.contacts = at_rest;
+        let chosen =
+            if is_shared { self.transition.select_shared(&self.state.contact_event) } else { self.transition.select() };
         self.apply_selection(chosen)
     }
 
     /// Selects the modes in a tree.
     fn select_in_tree(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, rest, q, v, tau, reaction_loaded, .. } = self;
-        let Rest { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
-        let Rest { locked, pushed, a, armature, net, place, .. } = rest;
+        let Self { compiled, work, transition: rest, reaction_loaded, point: Point { q, v, tau, .. }, .. } = self;
+        let TransitionWork { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
+        let TransitionWork { locked, pushed, a, armature, net, place, .. } = rest;
         place.clear();
         place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
         let levels = Levelled { stiction, kinetic, breaking, are_given: reaction_loaded.is_empty() };
@@ -702,7 +711,7 @@ impl Machine {
 
     /// Sets the selected modes.
     fn apply_selection(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
-        let Self { rest, mode, .. } = self;
+        let Self { transition: rest, state: State { mode, .. }, .. } = self;
         if let Err(source) = chosen {
             let (ModeError::Unusable { joint } | ModeError::Dependent { joint }) = source;
             let contact = rest.contacts.get(joint).copied().unwrap_or(0);
@@ -720,26 +729,42 @@ impl Machine {
     /// Makes a contact stick that is at its limit but cannot move, because redundant contacts stick.
     fn lock_implied(&mut self) {
         self.lock();
-        let strongest = self.rest.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
-        for (k, &c) in self.rest.contacts.iter().enumerate() {
+        let strongest = self.transition.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
+        for (k, &c) in self.transition.contacts.iter().enumerate() {
             let contact = &self.compiled.contacts[c];
             // a contact that has just lost its load is free
-            let has_strength = self.rest.stiction[k].iter().any(|level| *level > HOLDING * strongest);
-            if self.mode[c] != Mode::Stuck && has_strength && self.is_immobile(contact.v, contact.b) {
-                self.mode[c] = Mode::Stuck;
+            let has_strength = self.transition.stiction[k].iter().any(|level| *level > HOLDING * strongest);
+            if self.state.mode[c] != Mode::Stuck && has_strength && self.is_immobile(contact.v, contact.b) {
+                self.state.mode[c] = Mode::Stuck;
             }
         }
         // an event without effect would recur: the contact keeps the selected sliding mode, at zero velocity
-        let is_same = self.rest.contacts.iter().all(|&c| self.mode[c] == Mode::Stuck);
-        if is_same && self.rest.contact_event.contains(&ContactEvent::BreaksAway) {
-            self.rest.contacts.iter().zip(&self.rest.chosen).for_each(|(&c, &chosen)| self.mode[c] = chosen);
+        let is_same = self.transition.contacts.iter().all(|&c| self.state.mode[c] == Mode::Stuck);
+        if is_same && self.state.contact_event.contains(&ContactEvent::BreaksAway) {
+            self.transition
+                .contacts
+                .iter()
+                .zip(&self.transition.chosen)
+                .for_each(|(&c, &chosen)| self.state.mode[c] = chosen);
         }
     }
 
     /// a₀ and W with dependent or prescribed coordinates: no contact sticks, all couplings act.
     fn coupled_delassus(&mut self) -> Result<(), Failure> {
         self.unlock();
-        let Self { compiled, work, rest, constraints, q, v, tau, locked, joint_of, active, a, b, x, rows, .. } = self;
+        let Self {
+            compiled,
+            work,
+            transition: rest,
+            constraints,
+            joint_of,
+            b,
+            x,
+            rows,
+            point: Point { q, v, tau, a, .. },
+            coordinates: Coordinates { locked, active, .. },
+            ..
+        } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
         for &c in &self.reaction_loaded {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);

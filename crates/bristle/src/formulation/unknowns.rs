@@ -2,7 +2,10 @@
 //! of the friction laws, integrals of the controllers.
 
 use super::constraints::Left;
+use super::coordinates::Coordinates;
 use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
 use crate::error::Error;
 use crate::scene::Formulation;
 use bristle_friction::{FrictionLaw, Mode};
@@ -11,20 +14,20 @@ use bristle_multibody::chart_point;
 impl Machine {
     /// Unknowns per velocity: 3 in the jerk form.
     pub(super) fn per_velocity(&self) -> usize {
-        if self.formulation == Formulation::Jerk { 3 } else { 2 }
+        if self.scheme.formulation == Formulation::Jerk { 3 } else { 2 }
     }
 
     /// Number of unknowns with `n` velocities among them.
     pub(super) fn n_unknowns(&self, n: usize) -> usize {
         let n_states: usize = self.compiled.contacts.iter().map(|contact| contact.law.n_states()).sum();
-        self.per_velocity() * n + n_states + self.integral.len()
+        self.per_velocity() * n + n_states + self.point.integral.len()
     }
 
     /// Name of the kind of unknown number `k`, and its joint.
     pub(crate) fn unknown(&self, k: usize) -> (&'static str, usize) {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         if k < self.per_velocity() * n {
-            return (["position", "velocity", "acceleration"][k / n], self.joint_of[self.active[k % n]]);
+            return (["position", "velocity", "acceleration"][k / n], self.joint_of[self.coordinates.active[k % n]]);
         }
         let states = self.compiled.contacts.iter().flat_map(|c| (0..c.law.n_states()).map(move |_| c.joint));
         let integrals = self.compiled.drives.iter().filter(|d| d.has_integral()).map(|d| d.joint);
@@ -34,7 +37,7 @@ impl Machine {
 
     /// The joint of unknown number `k`, and the contact if it is a friction state.
     pub(crate) fn owner(&self, k: usize) -> (usize, Option<usize>) {
-        let mut next = self.per_velocity() * self.active.len();
+        let mut next = self.per_velocity() * self.coordinates.active.len();
         for (c, contact) in self.compiled.contacts.iter().enumerate() {
             if (next..next + contact.law.n_states()).contains(&k) {
                 return (contact.joint, Some(c));
@@ -46,7 +49,7 @@ impl Machine {
 
     /// Among the smooth laws that act on the velocity of unknown `k`, the one with the steepest effort.
     pub(super) fn steepest(&self, k: usize) -> Option<usize> {
-        let place = k.checked_rem(self.active.len())?;
+        let place = k.checked_rem(self.coordinates.active.len())?;
         let rise = |c: usize| {
             let contact = &self.compiled.contacts[c];
             if contact.is_event_driven() || contact.law.n_states() > 0 {
@@ -54,9 +57,9 @@ impl Machine {
             }
             let own = |v: usize| self.constraints.made_of(v).find(|made| made.0 == place).map_or(0.0, |made| made.1);
             let share = own(contact.v) - contact.b.map_or(0.0, own);
-            let slip = contact.arm * contact.rate(&self.v);
-            let slope = contact.law.implicit_step(0.0, slip, slip, self.state[c]).effort_v;
-            share * share * contact.arm * contact.arm * self.load[c] * slope
+            let slip = contact.arm * contact.rate(&self.point.v);
+            let slope = contact.law.implicit_step(0.0, slip, slip, self.point.bristles[c]).effort_v;
+            share * share * contact.arm * contact.arm * self.point.load[c] * slope
         };
         let steepest = (0..self.compiled.contacts.len()).max_by(|&a, &b| rise(a).total_cmp(&rise(b)))?;
         (rise(steepest) > 0.0).then_some(steepest)
@@ -64,87 +67,92 @@ impl Machine {
 
     /// Copies the unknowns to the arrays. Stuck joints keep their position; prescribed joints follow their signal.
     pub(super) fn scatter(&mut self, t: f64, y: &[f64]) {
-        self.known = None;
-        let n = self.active.len();
-        for (k, &i) in self.active.iter().enumerate() {
-            self.xi[i] = y[k];
-            self.v[i] = y[n + k];
+        self.point.known = None;
+        let n = self.coordinates.active.len();
+        for (k, &i) in self.coordinates.active.iter().enumerate() {
+            self.point.xi[i] = y[k];
+            self.point.v[i] = y[n + k];
         }
-        if self.formulation == Formulation::Jerk {
-            for (k, &i) in self.active.iter().enumerate() {
-                self.a[i] = y[2 * n + k];
+        if self.scheme.formulation == Formulation::Jerk {
+            for (k, &i) in self.coordinates.active.iter().enumerate() {
+                self.point.a[i] = y[2 * n + k];
             }
         }
         let mut next = self.per_velocity() * n;
-        for (state, contact) in self.state.iter_mut().zip(&self.compiled.contacts) {
+        for (state, contact) in self.point.bristles.iter_mut().zip(&self.compiled.contacts) {
             for s in &mut state[..contact.law.n_states()] {
                 *s = y[next];
                 next += 1;
             }
         }
-        let n_integrals = self.integral.len();
-        self.integral.copy_from_slice(&y[next..next + n_integrals]);
+        let n_integrals = self.point.integral.len();
+        self.point.integral.copy_from_slice(&y[next..next + n_integrals]);
         self.prescribe(t);
-        self.constraints.positions(&mut self.xi);
-        self.constraints.rates(&mut self.v);
-        if self.formulation == Formulation::Jerk {
-            self.constraints.rates(&mut self.a);
+        self.constraints.positions(&mut self.point.xi);
+        self.constraints.rates(&mut self.point.v);
+        if self.scheme.formulation == Formulation::Jerk {
+            self.constraints.rates(&mut self.point.a);
         }
     }
 
     /// Whether the arrays hold the results of the last right-hand side, and that was at (t, y).
     pub(super) fn knows(&self, t: f64, y: &[f64]) -> bool {
-        let (n, m) = (self.active.len(), self.per_velocity());
-        let is_jerk = self.formulation == Formulation::Jerk;
-        let same = |k: usize, i: usize| self.xi[i] == y[k] && self.v[i] == y[n + k];
-        self.known == Some(t)
-            && self.active.iter().enumerate().all(|(k, &i)| same(k, i) && (!is_jerk || self.a[i] == y[2 * n + k]))
-            && (self.state.iter().zip(&self.compiled.contacts))
+        let (n, m) = (self.coordinates.active.len(), self.per_velocity());
+        let is_jerk = self.scheme.formulation == Formulation::Jerk;
+        let same = |k: usize, i: usize| self.point.xi[i] == y[k] && self.point.v[i] == y[n + k];
+        self.point.known == Some(t)
+            && self
+                .coordinates
+                .active
+                .iter()
+                .enumerate()
+                .all(|(k, &i)| same(k, i) && (!is_jerk || self.point.a[i] == y[2 * n + k]))
+            && (self.point.bristles.iter().zip(&self.compiled.contacts))
                 .flat_map(|(state, contact)| &state[..contact.law.n_states()])
-                .chain(&self.integral)
+                .chain(&self.point.integral)
                 .eq(&y[m * n..])
     }
 
     /// Copies the arrays to the unknowns.
     pub(super) fn gather(&self, y: &mut [f64]) {
-        let n = self.active.len();
-        for (k, &i) in self.active.iter().enumerate() {
-            y[k] = self.xi[i];
-            y[n + k] = self.v[i];
+        let n = self.coordinates.active.len();
+        for (k, &i) in self.coordinates.active.iter().enumerate() {
+            y[k] = self.point.xi[i];
+            y[n + k] = self.point.v[i];
         }
-        if self.formulation == Formulation::Jerk {
-            for (k, &i) in self.active.iter().enumerate() {
-                y[2 * n + k] = self.a[i];
+        if self.scheme.formulation == Formulation::Jerk {
+            for (k, &i) in self.coordinates.active.iter().enumerate() {
+                y[2 * n + k] = self.point.a[i];
             }
         }
         let mut next = self.per_velocity() * n;
-        for (state, contact) in self.state.iter().zip(&self.compiled.contacts) {
+        for (state, contact) in self.point.bristles.iter().zip(&self.compiled.contacts) {
             for s in &state[..contact.law.n_states()] {
                 y[next] = *s;
                 next += 1;
             }
         }
-        y[next..next + self.integral.len()].copy_from_slice(&self.integral);
+        y[next..next + self.point.integral.len()].copy_from_slice(&self.point.integral);
     }
 
     /// Position, velocity and acceleration of the joints whose motion is prescribed.
     pub(super) fn prescribe(&mut self, t: f64) {
         for prescribed in &mut self.prescribed {
-            let signal = self.compiled.drives[prescribed.drive].signal().sample(t, self.piece);
-            self.xi[prescribed.v] = signal.value;
-            self.v[prescribed.v] = signal.derivative;
-            self.a[prescribed.v] = signal.second_derivative;
+            let signal = self.compiled.drives[prescribed.drive].signal().sample(t, self.state.piece);
+            self.point.xi[prescribed.v] = signal.value;
+            self.point.v[prescribed.v] = signal.derivative;
+            self.point.a[prescribed.v] = signal.second_derivative;
             prescribed.jerk = signal.third_derivative;
         }
     }
 
     /// Copies the accelerations from the rates of the unknowns, `dy`.
     pub(super) fn take_accelerations(&mut self, dy: &[f64]) {
-        let n = self.active.len();
-        for (k, &i) in self.active.iter().enumerate() {
-            self.a[i] = dy[n + k];
+        let n = self.coordinates.active.len();
+        for (k, &i) in self.coordinates.active.iter().enumerate() {
+            self.point.a[i] = dy[n + k];
         }
-        self.constraints.rates(&mut self.a);
+        self.constraints.rates(&mut self.point.a);
     }
 
     /// Finds the stuck joints, the dependent coordinates, and hence the velocities that are unknowns.
@@ -159,35 +167,31 @@ impl Machine {
 
     fn lock_if(&mut self, may_stick: bool) {
         let may_couple = may_stick && !self.is_impulsive;
-        self.known = None;
-        self.locked.fill(false);
-        self.is_stuck = false;
+        self.point.known = None;
+        self.coordinates.locked.fill(false);
+        self.coordinates.is_stuck = false;
         for prescribed in &self.prescribed {
-            self.locked[prescribed.joint] = true;
+            self.coordinates.locked[prescribed.joint] = true;
         }
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             if may_stick && self.sticks(c) {
-                self.is_stuck = true;
+                self.coordinates.is_stuck = true;
                 let contact = &self.compiled.contacts[c];
                 if contact.b.is_none() {
-                    self.locked[contact.joint] = true;
-                    self.v[contact.v] = 0.0;
-                    self.a[contact.v] = 0.0;
+                    self.coordinates.locked[contact.joint] = true;
+                    self.point.v[contact.v] = 0.0;
+                    self.point.a[contact.v] = 0.0;
                 }
             }
         }
         let Self {
             compiled,
             constraints,
-            locked,
             joint_of,
             prescribed,
-            active,
-            xi,
-            v,
-            a,
-            mode,
-            prescribed_contacts,
+            coordinates: Coordinates { locked, active, prescribed_contacts, .. },
+            point: Point { xi, v, a, .. },
+            state: State { mode, .. },
             ..
         } = self;
         let is_known = |v: usize| locked[joint_of[v]];
@@ -225,7 +229,9 @@ impl Machine {
             self.unlock_for_constraints()?;
         }
         let is_prescribed = |v: usize| self.prescribed.iter().any(|prescribed| prescribed.v == v);
-        for (is_contact_prescribed, contact) in self.prescribed_contacts.iter_mut().zip(&self.compiled.contacts) {
+        for (is_contact_prescribed, contact) in
+            self.coordinates.prescribed_contacts.iter_mut().zip(&self.compiled.contacts)
+        {
             *is_contact_prescribed = if self.constraints.is_coupled() {
                 self.constraints.is_prescribed(contact.v, contact.b, is_prescribed)
             } else {
@@ -236,13 +242,14 @@ impl Machine {
             return Ok(());
         }
         let [xi_required, v_required, ..] = self.saved.lists();
-        xi_required.clone_from(&self.xi);
-        v_required.clone_from(&self.v);
+        xi_required.clone_from(&self.point.xi);
+        v_required.clone_from(&self.point.v);
         self.constraints.positions(xi_required);
         self.constraints.rates(v_required);
         for &d in &self.constraints.dependent {
-            for (given, (required, what)) in
-                [&mut self.xi, &mut self.v].into_iter().zip([(&*xi_required, "position"), (&*v_required, "velocity")])
+            for (given, (required, what)) in [&mut self.point.xi, &mut self.point.v]
+                .into_iter()
+                .zip([(&*xi_required, "position"), (&*v_required, "velocity")])
             {
                 let size = self.constraints.size(d, required, what == "position");
                 let (given, required) = (&mut given[d], required[d]);
@@ -265,7 +272,7 @@ impl Machine {
 
     /// Eliminates with the compiled couplings alone; refuses redundant and contradictory ones.
     fn unlock_for_constraints(&mut self) -> Result<(), Error> {
-        let Self { compiled, constraints, prescribed, xi, v: v_given, joint_of, .. } = self;
+        let Self { compiled, constraints, prescribed, joint_of, point: Point { xi, v: v_given, .. }, .. } = self;
         let is_prescribed = |v: usize| prescribed.iter().any(|prescribed| prescribed.v == v);
         constraints.clear();
         for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
@@ -350,17 +357,17 @@ impl Machine {
         let contact = &self.compiled.contacts[c];
         // an impulse overcomes the friction of a contact under a given, finite load
         let can_hold = !self.is_impulsive || contact.bearing.is_some();
-        contact.is_event_driven() && self.mode[c] == Mode::Stuck && !self.is_prescribed(c) && can_hold
+        contact.is_event_driven() && self.state.mode[c] == Mode::Stuck && !self.is_prescribed(c) && can_hold
     }
 
     /// Whether the motion of a contact is prescribed.
     pub(super) fn is_prescribed(&self, c: usize) -> bool {
-        self.prescribed_contacts[c]
+        self.coordinates.prescribed_contacts[c]
     }
 
     /// Positions from chart coordinates.
     pub(super) fn place(&mut self) -> Result<(), bristle_multibody::Error> {
-        chart_point(&self.compiled.model, &self.q_ref, &self.xi, &mut self.q)
+        chart_point(&self.compiled.model, &self.state.q_ref, &self.point.xi, &mut self.point.q)
     }
 }
 

@@ -74,7 +74,7 @@ impl Machine {
     pub(in crate::formulation) fn distribute_efforts(&mut self) {
         let mut contacts = std::mem::take(&mut self.constraints.distribution.contacts);
         contacts.clear();
-        contacts.extend((0..self.mode.len()).filter(|&c| self.sticks(c)));
+        contacts.extend((0..self.state.mode.len()).filter(|&c| self.sticks(c)));
         self.constraints.distribution.contacts = contacts;
         self.constraints.eliminate(&self.compiled, &self.prescribed, Some(&self.b));
         self.constraints.distribution.leader.fill(NOWHERE);
@@ -86,15 +86,15 @@ impl Machine {
         self.constraints.carry();
 
         let Distribution { carried, contacts, from, .. } = &self.constraints.distribution;
-        let n_constraints = self.constraint_force.len();
-        self.constraint_force.copy_from_slice(&carried[..n_constraints]);
+        let n_constraints = self.point.constraint_force.len();
+        self.point.constraint_force.copy_from_slice(&carried[..n_constraints]);
         for (prescribed, effort) in self.prescribed.iter_mut().zip(&carried[n_constraints..]) {
             prescribed.effort = *effort;
         }
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
-            self.friction[c] = *effort;
+            self.point.friction[c] = *effort;
         }
-        self.compiled.without_passed(&self.a, &mut self.constraint_force);
+        self.compiled.without_passed(&self.point.a, &mut self.point.constraint_force);
     }
 
     /// Margin and efforts of the group found last.

@@ -9,12 +9,14 @@
 use super::coordinates::Coordinates;
 use super::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use super::kinks::Kink;
-use super::machine::{Machine, PrescribedJoint};
+use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
 use super::transition::ContactEvent;
+use crate::compile::Compiled;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
+use crate::real_time;
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_integrate::archive::{Archive, Archived, MOST};
@@ -38,11 +40,6 @@ impl Archived for Machine {
         self.point.archive(archive);
         self.coordinates.archive(archive);
         self.diagnostics.archive(archive);
-        self.constraints.archive(archive);
-        for PrescribedJoint { joint: _, v: _, drive: _, effort, jerk, jump: _ } in &mut self.prescribed {
-            effort.archive(archive);
-            jerk.archive(archive);
-        }
         if let Some(real_time) = &mut self.real_time {
             real_time.archive(archive);
         }
@@ -56,6 +53,8 @@ impl Archived for State {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self {
             q_ref,
+            coupling_offset,
+            prescribed_contacts,
             mode,
             backward,
             slack,
@@ -73,8 +72,8 @@ impl Archived for State {
             predictor,
             bent,
         } = self;
-        [q_ref, slack, heading, kink_speed, bent].into_iter().for_each(|list| list.archive(archive));
-        [backward, armed, open, was_open].into_iter().for_each(|list| list.archive(archive));
+        [q_ref, coupling_offset, slack, heading, kink_speed, bent].into_iter().for_each(|list| list.archive(archive));
+        [prescribed_contacts, backward, armed, open, was_open].into_iter().for_each(|list| list.archive(archive));
         mode.iter_mut().for_each(|mode| archive.choice(mode, &MODES));
         for event in contact_event {
             archive.choice(event, &[ContactEvent::No, ContactEvent::ComesToRest, ContactEvent::BreaksAway]);
@@ -118,10 +117,12 @@ impl Archived for Point {
             kappa,
             force,
             constraint_force,
+            drive_effort,
+            drive_jerk,
             integral,
             known,
         } = self;
-        for list in [xi, v, tau, a, q, friction, load, kappa, constraint_force, integral] {
+        for list in [xi, v, tau, a, q, friction, load, kappa, constraint_force, drive_effort, drive_jerk, integral] {
             list.archive(archive);
         }
         bristles.archive(archive);
@@ -133,16 +134,6 @@ impl Archived for Point {
             *force = Force::from_array(parts);
         }
         known.archive(archive);
-    }
-}
-
-impl Archived for Coordinates {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { active, locked, is_stuck, prescribed_contacts } = self;
-        archive.list(active);
-        locked.archive(archive);
-        is_stuck.archive(archive);
-        prescribed_contacts.archive(archive);
     }
 }
 
@@ -171,33 +162,62 @@ impl Archived for Stiff {
 impl Machine {
     /// Whether all indices of velocities, joints and contacts are in range.
     fn fits(&self) -> bool {
-        let Self { coordinates: Coordinates { active, locked, .. }, diagnostics, constraints, .. } = self;
+        let Self { coordinates, diagnostics, .. } = self;
         let Diagnostics { near_jams, stiff, overdeflected, unconverged_loads, changes, .. } = diagnostics;
-        let (n_v, n_contacts) = (self.point.v.len(), self.state.mode.len());
+        let n_contacts = self.state.mode.len();
         let contacts = near_jams.iter().map(|at| at.contact).chain(unconverged_loads.iter().map(|at| at.contact));
         let mut contacts =
             contacts.chain(overdeflected.iter().map(|at| at.1)).chain(changes.iter().map(|at| at.contact));
-        active.windows(2).all(|pair| pair[0] < pair[1])
-            && active.last().is_none_or(|&last| last < n_v)
-            && contacts.all(|c| c < n_contacts)
-            && stiff.is_none_or(|at| at.joint < locked.len() && at.contact.is_none_or(|c| c < n_contacts))
-            && constraints.fits(active)
+        contacts.all(|c| c < n_contacts)
+            && stiff.is_none_or(|at| at.joint < coordinates.locked.len() && at.contact.is_none_or(|c| c < n_contacts))
+            && coordinates.fits()
     }
 
-    /// Saves the state for [`Machine::rollback`].
+    /// Copies the state for [`Machine::rollback`]; allocates on first use only.
     pub(crate) fn checkpoint(&mut self) {
-        let mut bytes = std::mem::take(&mut self.checkpoint_bytes);
-        bytes.clear();
-        let mut archive = Archive::writing(bytes);
-        self.archive(&mut archive);
-        self.checkpoint_bytes = archive.into_bytes();
+        let Self { compiled, state, point, coordinates, diagnostics, real_time, checkpoint, .. } = self;
+        let kept = checkpoint.get_or_insert_with(|| Box::new(Checkpoint::new(compiled)));
+        kept.state.copy_from(state);
+        kept.point.copy_from(point);
+        kept.coordinates.copy_from(coordinates);
+        kept.diagnostics.copy_from(diagnostics);
+        if let Some(real_time) = real_time {
+            real_time.save(&mut kept.real_time);
+        }
     }
 
-    /// Restores the state of the last [`Machine::checkpoint`] after an operation was refused.
+    /// Copies back the state of the last [`Machine::checkpoint`] after an operation was refused.
     pub(crate) fn rollback(&mut self) {
-        let bytes = std::mem::take(&mut self.checkpoint_bytes);
-        self.archive(&mut Archive::reading(&bytes));
-        self.checkpoint_bytes = bytes;
+        let Some(kept) = &self.checkpoint else { return };
+        self.state.copy_from(&kept.state);
+        self.point.copy_from(&kept.point);
+        self.coordinates.copy_from(&kept.coordinates);
+        self.diagnostics.copy_from(&kept.diagnostics);
+        if let Some(real_time) = &mut self.real_time {
+            real_time.restore(&kept.real_time);
+        }
+    }
+}
+
+/// The state before an operation that may be refused.
+#[derive(Debug, Clone)]
+pub(super) struct Checkpoint {
+    state: State,
+    point: Point,
+    coordinates: Coordinates,
+    diagnostics: Diagnostics,
+    real_time: real_time::State,
+}
+
+impl Checkpoint {
+    fn new(compiled: &Compiled) -> Self {
+        Self {
+            state: State::new(compiled, 0.0),
+            point: Point::new(compiled),
+            coordinates: Coordinates::new(compiled),
+            diagnostics: Diagnostics::new(compiled.contacts.len()),
+            real_time: real_time::State::default(),
+        }
     }
 }
 

@@ -166,7 +166,7 @@ impl Machine {
         for i in 0..self.point.v.len() {
             let size =
                 (0..self.point.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.point.a[j]).abs());
-            self.constraints.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
+            self.coordinates.unknowns_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
         }
         let relative = |(g, size): (&f64, &f64)| if *g == 0.0 { 0.0 } else { g.abs() / size };
         let left = at.g[..n].iter().zip(&at.scale[..n]).map(relative);
@@ -211,7 +211,7 @@ impl Machine {
         at.g[..n].fill(0.0);
         at.f[..n].fill(0.0);
         for i in 0..b.len() {
-            for (k, c) in self.constraints.made_of(i) {
+            for (k, c) in self.coordinates.unknowns_of(i) {
                 at.g[k] += c * b[i];
                 at.f[k] += c * x[i];
             }
@@ -227,7 +227,7 @@ impl Machine {
             compiled,
             work,
             rows,
-            constraints,
+            coordinates,
             point: Point { q, .. },
             diagnostics: Diagnostics { counters, .. },
             ..
@@ -238,9 +238,9 @@ impl Machine {
         matrix.clear();
         let n_v = at.mass.nrows();
         for i in 0..n_v {
-            for (r, t_r) in constraints.made_of(i) {
+            for (r, t_r) in coordinates.unknowns_of(i) {
                 for j in 0..n_v {
-                    constraints.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
+                    coordinates.unknowns_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
                 }
             }
         }
@@ -271,7 +271,7 @@ impl Machine {
             at.lu.solve(&mut at.g[..n]);
             self.diagnostics.counters.n_substitutions += 1;
             self.coordinates.active.iter().zip(&at.g).for_each(|(&i, x)| self.point.a[i] += x);
-            self.constraints.rates(&mut self.point.a);
+            self.coordinates.rates(&mut self.point.a);
         }
         Ok(false)
     }
@@ -281,7 +281,7 @@ impl Machine {
     fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
         // the start is arbitrary: at s = 0 the equations are linear
         self.coordinates.active.iter().for_each(|&i| self.point.a[i] = 0.0);
-        self.constraints.rates(&mut self.point.a);
+        self.coordinates.rates(&mut self.point.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
             let joint = self.coordinates.active.first().map_or(0, |&i| self.joint_of[i]);
             let joint = self.compiled.model.joint_names[joint].clone();
@@ -290,7 +290,7 @@ impl Machine {
         self.coordinates.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.point.a[i]);
         if let Some(jam) = self.walk_on(at, accuracy)? {
             self.coordinates.active.iter().zip(&at.start).for_each(|(&i, start)| self.point.a[i] = *start);
-            self.constraints.rates(&mut self.point.a);
+            self.coordinates.rates(&mut self.point.a);
             // loads for the next selection, if this was a trial
             self.imbalance(at, 0.0)?;
             return Err(Failure::Jam(jam));
@@ -336,7 +336,7 @@ impl Machine {
                 for (k, &i) in self.coordinates.active.iter().enumerate() {
                     self.point.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
                 }
-                self.constraints.rates(&mut self.point.a);
+                self.coordinates.rates(&mut self.point.a);
                 let is_solution = self.newton_densely(at, 1.0, accuracy)?;
                 if let Some(jam) = &mut fold {
                     jam.has_others = is_solution && at.sign != 0.0;
@@ -391,7 +391,7 @@ impl Machine {
         let (mut moved, mut is_on_curve) = (0.0, false);
         for _ in 0..MAX_NEAR {
             self.coordinates.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.point.a[i] = scale * y);
-            self.constraints.rates(&mut self.point.a);
+            self.coordinates.rates(&mut self.point.a);
             let s = at.y_next[n];
             is_on_curve = self.linearise(at, s)? <= ROUGH;
             self.border(at, scale);
@@ -433,10 +433,10 @@ impl Machine {
         let matrix = at.bordered.matrix_mut(n + 1);
         matrix.clear();
         for i in 0..n_v {
-            for (r, t_r) in self.constraints.made_of(i) {
+            for (r, t_r) in self.coordinates.unknowns_of(i) {
                 for j in 0..n_v {
-                    self.constraints
-                        .made_of(j)
+                    self.coordinates
+                        .unknowns_of(j)
                         .for_each(|(c, t_c)| matrix[(r, c)] += scale * t_r * at.mass[(i, j)] * t_c);
                 }
             }
@@ -455,7 +455,7 @@ impl Machine {
         for prescribed in &self.prescribed {
             self.x[prescribed.v] = 0.0;
         }
-        self.constraints.rates(&mut self.x);
+        self.coordinates.rates(&mut self.x);
         // M_P u − M u: the contribution of friction
         self.load_rows(share);
         let Self { compiled, work, rows, x, point: Point { q, .. }, .. } = self;
@@ -486,12 +486,12 @@ impl Machine {
         let n = self.coordinates.active.len();
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
         self.x.fill(0.0);
-        for prescribed in &self.prescribed {
-            self.x[prescribed.v] = prescribed.jerk;
+        for (prescribed, jerk) in self.prescribed.iter().zip(&self.point.drive_jerk) {
+            self.x[prescribed.v] = *jerk;
         }
-        self.constraints.rates(&mut self.x);
+        self.coordinates.rates(&mut self.x);
         self.effort_rates(t);
-        let Self { compiled, work, b, x, constraints, point: Point { q, v, a, force, kappa, .. }, .. } = self;
+        let Self { compiled, work, b, x, coordinates, point: Point { q, v, a, force, kappa, .. }, .. } = self;
         let required = rnea_rate(&compiled.model, work, q, v, a, x)?;
         b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
         for &c in &self.reaction_loaded {
@@ -501,13 +501,13 @@ impl Machine {
         }
         at.g[..n].fill(0.0);
         for (i, b) in b.iter().enumerate() {
-            constraints.made_of(i).for_each(|(k, c)| at.g[k] += c * b);
+            coordinates.unknowns_of(i).for_each(|(k, c)| at.g[k] += c * b);
         }
         self.factor_densely(&mut at, 1.0)?;
         let result = if at.sign > 0.0 {
             at.lu.solve(&mut at.g[..n]);
             self.coordinates.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
-            self.constraints.rates(&mut self.x);
+            self.coordinates.rates(&mut self.x);
             Ok(())
         } else {
             // beyond the fold: the null direction of J is not available, but the jerks are near it

@@ -160,13 +160,13 @@ impl Machine {
             self.distribute_efforts();
             return Ok(());
         }
-        for prescribed in &mut self.prescribed {
+        for (prescribed, effort) in self.prescribed.iter().zip(&mut self.point.drive_effort) {
             let friction = self
                 .reaction_loaded
                 .iter()
                 .filter(|&&c| compiled.contacts[c].v == prescribed.v)
                 .map(|&c| self.point.friction[c]);
-            prescribed.effort = b[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
+            *effort = b[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
         }
         for c in 0..self.state.mode.len() {
             if self.sticks(c) {

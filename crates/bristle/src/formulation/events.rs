@@ -211,7 +211,7 @@ impl Machine {
             let counts = |i: usize| self.turning.part_of[i] == part && is_felt(i);
             let n = self.coordinates.active.len();
             for i in (0..self.point.v.len()).filter(|&i| counts(i)) {
-                let rate = self.constraints.made_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
+                let rate = self.coordinates.unknowns_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
                 speed += rate.abs();
                 growth +=
                     if rate == 0.0 && self.coordinates.locked[self.joint_of[i]] { 0.0 } else { self.point.a[i].abs() };

@@ -133,7 +133,7 @@ impl Machine {
         self.point.friction.copy_from_slice(friction);
         self.point.load.copy_from_slice(load);
         self.point.constraint_force.copy_from_slice(constraint_force);
-        self.prescribed.iter_mut().zip(prescribed_effort).for_each(|(prescribed, effort)| prescribed.effort = *effort);
+        self.point.drive_effort.copy_from_slice(prescribed_effort);
         self.diagnostics.changes.clear();
         for (contact, (from, &to)) in self.state.mode.iter_mut().zip(modes).enumerate() {
             if *from != to {

@@ -50,14 +50,14 @@ impl Machine {
         }
         if !(self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled()) {
             self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
-            self.constraints.rates(&mut self.point.a);
+            self.coordinates.rates(&mut self.point.a);
         }
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
             Err(failure) if self.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
             Err(_) => {
                 self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
-                self.constraints.rates(&mut self.point.a);
+                self.coordinates.rates(&mut self.point.a);
                 self.solve_densely(accuracy)
             }
         }
@@ -112,11 +112,12 @@ impl Machine {
             is_impulsive,
             still,
             point: Point { q, v, tau, a, force, kappa, load, .. },
-            coordinates: Coordinates { locked, is_stuck, .. },
+            coordinates,
             diagnostics: Diagnostics { counters, .. },
             ..
         } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
+        let Coordinates { locked, is_stuck, .. } = &*coordinates;
         let v = if *is_impulsive { still } else { v };
         counters.n_acceleration_solves += 1;
         let required = rnea(model, work, q, v, a)?;
@@ -139,13 +140,13 @@ impl Machine {
                     rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
                 }
                 factor_rows_at(model, work, rows, locked)?;
-                constraints.factor(model, work, rows, locked, joint_of)?;
+                constraints.factor(coordinates, (model, work, rows), joint_of)?;
                 counters.n_sweeps += 1;
             }
             x.copy_from_slice(solve_rows(model, work, b)?);
             counters.n_substitutions += 1;
-            if !constraints.dependent.is_empty() {
-                constraints.correct((model, work, rows), locked, joint_of, x, b)?;
+            if !coordinates.dependent.is_empty() {
+                constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
                 if !self.reaction_loaded.is_empty() {
                     // one more substitution, for its effect on the reactions
                     solve_rows(model, work, b)?;
@@ -218,7 +219,7 @@ impl Machine {
                 return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
             }
         }
-        if !self.constraints.is_positive() {
+        if !self.constraints.is_positive(&self.coordinates) {
             return Err(Failure::NoAcceleration);
         }
         Ok(())

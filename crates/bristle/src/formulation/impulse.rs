@@ -24,6 +24,8 @@ use super::diagnostics::Failure;
 use super::machine::Machine;
 use super::point::Point;
 use super::transition::ContactEvent;
+use crate::compile::Compiled;
+use crate::component::Drive;
 use bristle_friction::{FrictionLaw, Mode};
 
 /// Parts of a jump where κ depends on the slip speed: the error of the midpoint rule is then 1e-4 of the change of κ.
@@ -35,23 +37,38 @@ const MAX_PARTS: usize = 4096;
 /// Jumps below this, relative to the largest, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
+/// Scratch of a jump.
+#[derive(Debug, Clone)]
+pub(super) struct JumpWork {
+    /// Δ of each prescribed motion.
+    jump: Vec<f64>,
+    /// Velocities before a part of the jump; `n_v`.
+    start: Vec<f64>,
+}
+
+impl JumpWork {
+    pub fn new(compiled: &Compiled) -> Self {
+        let n_prescribed = compiled.drives.iter().filter(|at| matches!(at.drive, Drive::Motion(_))).count();
+        Self { jump: vec![0.0; n_prescribed], start: vec![0.0; compiled.model.n_v] }
+    }
+}
+
 impl Machine {
     /// Applies the jumps of prescribed velocities at `t` to the whole machine, and adds work and heat to `quad`;
     /// whether there were any.
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
-        // Δ, in `b`
-        for prescribed in &self.prescribed {
-            self.b[prescribed.v] = -self.point.v[prescribed.v];
+        // the velocities before, then Δ
+        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.prescribed) {
+            *jump = self.point.v[joint.v];
         }
         self.place()?;
         self.prescribe(t);
         let mut is_jump = false;
-        for prescribed in &mut self.prescribed {
-            let before = -self.b[prescribed.v];
-            self.b[prescribed.v] += self.point.v[prescribed.v];
-            prescribed.jump = self.b[prescribed.v];
-            is_jump |= prescribed.jump.abs() > 1e-12 * (1.0 + self.point.v[prescribed.v].abs());
-            self.point.v[prescribed.v] = before;
+        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.prescribed) {
+            let (before, after) = (*jump, self.point.v[joint.v]);
+            *jump = after - before;
+            is_jump |= jump.abs() > 1e-12 * (1.0 + after.abs());
+            self.point.v[joint.v] = before;
         }
         if !is_jump {
             self.prescribe(t);
@@ -97,7 +114,7 @@ impl Machine {
                     (part, stops) = (at, Some(c));
                 }
             }
-            self.jump_start.copy_from_slice(&self.point.v);
+            self.jump.start.copy_from_slice(&self.point.v);
             if is_curved {
                 // κ at the middle
                 self.point.v.iter_mut().zip(&self.point.a).for_each(|(v, a)| *v += 0.5 * part * a);
@@ -105,11 +122,11 @@ impl Machine {
                 self.solve_accelerations(super::machine::TIGHT)?;
                 self.read_reactions()?;
             }
-            let Self { compiled, jump_start, point: Point { v, a, .. }, .. } = self;
+            let Self { compiled, jump: JumpWork { start: jump_start, .. }, point: Point { v, a, .. }, .. } = self;
             v.iter_mut().zip(&*jump_start).zip(&*a).for_each(|((v, start), a)| *v = start + part * a);
             let mean = |k: usize| part * (jump_start[k] + 0.5 * part * a[k]);
-            for prescribed in &self.prescribed {
-                quad[0] += prescribed.effort * mean(prescribed.v);
+            for (joint, effort) in self.prescribed.iter().zip(&self.point.drive_effort) {
+                quad[0] += effort * mean(joint.v);
             }
             for &c in &self.reaction_loaded {
                 let contact = &compiled.contacts[c];
@@ -130,8 +147,8 @@ impl Machine {
 
     /// dv/dλ of the joints whose motion is prescribed.
     fn prescribe_jump(&mut self) {
-        for prescribed in &self.prescribed {
-            self.point.a[prescribed.v] = prescribed.jump;
+        for (joint, jump) in self.prescribed.iter().zip(&self.jump.jump) {
+            self.point.a[joint.v] = *jump;
         }
     }
 

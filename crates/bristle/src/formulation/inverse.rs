@@ -12,7 +12,8 @@
 //! depends on others already. Forward dynamics recovers a from these efforts. The inertia of the independent joints
 //! is Tᵀ M T.
 
-use super::constraints::Constraints;
+use super::constraints::Elimination;
+use super::coordinates::Coordinates;
 use super::machine::{Machine, Snapshot};
 use super::point::Point;
 use crate::compile::Compiled;
@@ -26,19 +27,20 @@ use nalgebra::DMatrix;
 const MISS: f64 = 1e-9;
 
 /// Dependences by the couplings of a machine alone, without stuck contacts; `None` without couplings.
-pub(super) fn coupling_constraints(compiled: &Compiled) -> Option<Box<Constraints>> {
+pub(super) fn couplings(compiled: &Compiled) -> Option<Box<Coordinates>> {
     if compiled.coupled.constraints.is_empty() {
         return None;
     }
     let is_prescribed = |v: usize| compiled.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
-    let mut constraints = Constraints::new(compiled);
+    let (mut elimination, mut coordinates) = (Elimination::new(compiled), Coordinates::new(compiled));
     for constraint in &compiled.coupled.constraints {
         // `begin_constraints` refuses redundant couplings
-        let _ = constraints.add(&constraint.terms, 0.0, is_prescribed);
+        let _ = elimination.add(&constraint.terms, 0.0, is_prescribed);
     }
-    constraints.finish(&vec![0.0; compiled.model.n_v], |_| false);
-    constraints.fill_active(&mut Vec::new(), |_| false);
-    Some(Box::new(constraints))
+    elimination.finish(&mut coordinates, &vec![0.0; compiled.model.n_v], |_| false);
+    let joint_of: Vec<usize> = (0..compiled.model.n_v).map(|k| compiled.model.joint_of_velocity(k)).collect();
+    coordinates.fill_active(&joint_of);
+    Some(Box::new(coordinates))
 }
 
 /// Results of a machine at its present state, saved during an evaluation elsewhere.
@@ -50,11 +52,6 @@ pub(super) struct SavedEvaluation {
 }
 
 impl SavedEvaluation {
-    /// Scratch, while nothing is saved.
-    pub fn lists(&mut self) -> &mut [Vec<f64>; 7] {
-        &mut self.lists
-    }
-
     fn keep(&mut self, machine: &Machine) {
         let Machine { point: Point { v, a, xi, tau, kappa, load, friction, .. }, .. } = machine;
         let now = [v, a, xi, tau, kappa, load, friction];
@@ -75,18 +72,17 @@ impl SavedEvaluation {
 impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
-        let is_dependent =
-            |v: &usize| self.coupling_constraints.as_ref().is_some_and(|constraints| constraints.dependent.contains(v));
+        let is_dependent = |v: &usize| self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(v));
         (0..self.point.v.len()).filter(|v| !is_dependent(v)).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
     pub(crate) fn reduce_mass(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
-        let Some(constraints) = &self.coupling_constraints else { return mass.clone() };
-        let (n_v, n) = (self.point.v.len(), self.point.v.len() - constraints.dependent.len());
+        let Some(coordinates) = &self.couplings else { return mass.clone() };
+        let (n_v, n) = (self.point.v.len(), self.point.v.len() - coordinates.dependent.len());
         let mut t = DMatrix::zeros(n_v, n);
         for v in 0..n_v {
-            constraints.made_of(v).for_each(|(place, c)| t[(v, place)] += c);
+            coordinates.unknowns_of(v).for_each(|(place, c)| t[(v, place)] += c);
         }
         t.transpose() * mass * t
     }
@@ -123,8 +119,8 @@ impl Machine {
             let Some(bearing) = contact.bearing else { continue };
             tau[contact.v] += self.point.kappa[c] * bearing.normal_load(&self.work.reaction(contact.joint)).0;
         }
-        if let Some(constraints) = &self.coupling_constraints {
-            constraints.gather_efforts(tau);
+        if let Some(couplings) = &self.couplings {
+            couplings.gather_efforts(tau);
         }
         saved.rollback(self);
         self.saved = saved;
@@ -135,7 +131,7 @@ impl Machine {
     fn refuse_violation(&self, q: &[f64], v: &[f64], a: &[f64]) -> Result<()> {
         let coupled = &self.compiled.coupled;
         let q_of = |v: usize| q[self.compiled.model.q_index[self.joint_of[v]]];
-        for (constraint, &offset) in coupled.constraints.iter().zip(&self.constraints.offset) {
+        for (constraint, &offset) in coupled.constraints.iter().zip(&self.state.coupling_offset) {
             let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
                 let (sum, size) =
                     constraint.terms.iter().fold((-offset, 1.0 + offset.abs()), |(sum, size), &(v, c)| {
@@ -166,18 +162,17 @@ impl Machine {
 
     /// Sets accelerations that are 0 to the values that the couplings determine, where they do.
     pub(crate) fn complete_accelerations(&self, a: &mut [f64]) {
-        let Some(coupling_constraints) = &self.coupling_constraints else { return };
-        let mut constraints = coupling_constraints.clone();
-        constraints.clear();
+        let Some(couplings) = &self.couplings else { return };
+        let (mut coordinates, mut elimination) = (couplings.clone(), Elimination::new(&self.compiled));
         for constraint in &self.compiled.coupled.constraints {
-            let is_found = constraints.add(&constraint.terms, 0.0, |v| a[v] != 0.0).is_ok();
+            let is_found = elimination.add(&constraint.terms, 0.0, |v| a[v] != 0.0).is_ok();
             if !is_found {
-                let _ = constraints.add(&constraint.terms, 0.0, |_| false);
+                let _ = elimination.add(&constraint.terms, 0.0, |_| false);
             }
         }
-        constraints.finish(a, |_| false);
+        elimination.finish(&mut coordinates, a, |_| false);
         let mut told = a.to_vec();
-        constraints.rates(&mut told);
+        coordinates.rates(&mut told);
         a.iter_mut().zip(told).filter(|(a, _)| **a == 0.0).for_each(|(a, told)| *a = told);
     }
 

@@ -109,7 +109,7 @@ impl Machine {
         }
         let accuracy = self.scheme.accuracy;
         self.accelerate(t, accuracy)?;
-        if !self.constraints.dependent.is_empty() {
+        if !self.coordinates.dependent.is_empty() {
             self.derive_residual(matrices)?;
             return self.reduce(matrices);
         }
@@ -134,13 +134,13 @@ impl Machine {
         let (n, n_v) = (self.coordinates.active.len(), self.point.v.len());
         let mut scratch = self.reduction.take().unwrap_or_else(|| Box::new(Reduction::new(n_v)));
         let Reduction { lu, column, product } = &mut *scratch;
-        let (constraints, column) = (&self.constraints, &mut column[..n]);
+        let (coordinates, column) = (&self.coordinates, &mut column[..n]);
         let reduced = lu.matrix_mut(n);
         reduced.clear();
         for i in 0..n_v {
-            for (r, t_r) in constraints.made_of(i) {
+            for (r, t_r) in coordinates.unknowns_of(i) {
                 for j in 0..n_v {
-                    for (c, t_c) in constraints.made_of(j) {
+                    for (c, t_c) in coordinates.unknowns_of(j) {
                         reduced[(r, c)] += t_r * mass[(i, j)] * t_c;
                     }
                 }
@@ -151,10 +151,10 @@ impl Machine {
         // columns of A = T (Tᵀ M_P T)⁻¹ Tᵀ
         for j in 0..n_v {
             column.fill(0.0);
-            constraints.made_of(j).for_each(|(r, t)| column[r] += t);
+            coordinates.unknowns_of(j).for_each(|(r, t)| column[r] += t);
             lu.solve(column);
             for i in 0..n_v {
-                mass[(i, j)] = constraints.made_of(i).map(|(r, t)| t * column[r]).sum();
+                mass[(i, j)] = coordinates.unknowns_of(i).map(|(r, t)| t * column[r]).sum();
             }
         }
         for derivative in [dq, dv] {
@@ -180,8 +180,8 @@ impl Machine {
     fn columns(&self, of: In, mut visit: impl FnMut(usize, f64)) {
         let n = self.coordinates.active.len();
         match of {
-            In::Position(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(place, c)),
-            In::Velocity(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(n + place, c)),
+            In::Position(v) => self.coordinates.unknowns_of(v).for_each(|(place, c)| visit(place, c)),
+            In::Velocity(v) => self.coordinates.unknowns_of(v).for_each(|(place, c)| visit(n + place, c)),
             In::Unknown(column) => visit(column, 1.0),
         }
     }
@@ -196,7 +196,7 @@ impl Machine {
             self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), jac.row_mut(n + r));
         }
         for &k in &self.free {
-            let Some(first) = self.constraints.place(k) else { continue };
+            let Some(first) = self.coordinates.place(k) else { continue };
             for (of, share) in [(0, 0.5), (3, 1.0)] {
                 let x: [f64; 3] = std::array::from_fn(|l| share * self.point.v[k + of + l]);
                 // e_j × x
@@ -220,7 +220,7 @@ impl Machine {
     /// From derivatives in all positions and velocities, by velocity index, to columns of the unknowns.
     fn fill_row(&self, of: impl Fn(usize) -> (f64, f64), row: &mut [f64]) {
         let n = self.coordinates.active.len();
-        if self.constraints.dependent.is_empty() {
+        if self.coordinates.dependent.is_empty() {
             for (c, &j) in self.coordinates.active.iter().enumerate() {
                 (row[c], row[n + c]) = of(j);
             }
@@ -228,7 +228,7 @@ impl Machine {
         }
         for j in 0..self.point.v.len() {
             let (in_q, in_v) = of(j);
-            for (place, c) in self.constraints.made_of(j) {
+            for (place, c) in self.coordinates.unknowns_of(j) {
                 row[place] += in_q * c;
                 row[n + place] += in_v * c;
             }
@@ -243,24 +243,26 @@ impl Machine {
         df_ddy: &mut Matrix,
     ) {
         let active = &self.coordinates.active;
-        let (n, constraints) = (active.len(), &self.constraints);
+        let (n, coordinates) = (active.len(), &self.coordinates);
         df_dy.clear();
         df_ddy.clear();
         for r in 0..n {
             df_dy[(r, n + r)] = -1.0;
             df_ddy[(r, r)] = 1.0;
         }
-        if constraints.dependent.is_empty() {
+        if coordinates.dependent.is_empty() {
             for (r, &i) in active.iter().enumerate() {
                 self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), df_dy.row_mut(n + r));
                 active.iter().enumerate().for_each(|(c, &j)| df_ddy[(n + r, n + c)] = mass[(i, j)]);
             }
         } else {
             for i in 0..self.point.v.len() {
-                for (r, t_r) in constraints.made_of(i) {
+                for (r, t_r) in coordinates.unknowns_of(i) {
                     self.fill_row(|j| (t_r * dq[(i, j)], t_r * dv[(i, j)]), df_dy.row_mut(n + r));
                     for j in 0..self.point.v.len() {
-                        constraints.made_of(j).for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
+                        coordinates
+                            .unknowns_of(j)
+                            .for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
                     }
                 }
             }
@@ -270,7 +272,7 @@ impl Machine {
         }
         self.slopes(|slope| match slope {
             Slope::Effort { of, v, slope } => self.columns(of, |column, c| {
-                for (r, t_r) in constraints.made_of(v) {
+                for (r, t_r) in coordinates.unknowns_of(v) {
                     df_dy[(n + r, column)] -= slope * c * t_r;
                 }
             }),

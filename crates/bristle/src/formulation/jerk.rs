@@ -9,7 +9,6 @@
 //! removes it where it exceeds half of the relative tolerance (1e-6 without error control). Efforts set by a caller
 //! are constant between calls.
 
-use super::coordinates::Coordinates;
 use super::diagnostics::Failure;
 use super::machine::{Machine, TIGHT};
 use super::point::Point;
@@ -33,8 +32,8 @@ impl Machine {
     fn jerks(&mut self, t: f64) -> Result<(), Failure> {
         self.diagnostics.counters.n_jerks += 1;
         self.b.fill(0.0);
-        for prescribed in &self.prescribed {
-            self.b[prescribed.v] = prescribed.jerk;
+        for (prescribed, jerk) in self.prescribed.iter().zip(&self.point.drive_jerk) {
+            self.b[prescribed.v] = *jerk;
         }
         let Self { compiled, work, b, point: Point { q, v, a, .. }, .. } = self;
         let model = &compiled.model;
@@ -50,9 +49,8 @@ impl Machine {
             self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.point.kappa[c];
         }
         self.effort_rates(t);
-        let Self { compiled, work, b, rows, constraints, joint_of, x, coordinates: Coordinates { locked, .. }, .. } =
-            self;
-        let is_jam = match jerk_rows(&compiled.model, work, b, rows, locked) {
+        let Self { compiled, work, b, rows, constraints, joint_of, x, coordinates, .. } = self;
+        let is_jam = match jerk_rows(&compiled.model, work, b, rows, &coordinates.locked) {
             Ok(jerks) => {
                 x.copy_from_slice(jerks);
                 false
@@ -65,13 +63,13 @@ impl Machine {
             self.b.copy_from_slice(&self.x);
             return Ok(());
         }
-        if !constraints.dependent.is_empty() {
+        if !coordinates.dependent.is_empty() {
             // rates of the dependent accelerations due to prescribed joints alone
-            for prescribed in &self.prescribed {
-                x[prescribed.v] = prescribed.jerk;
+            for (prescribed, jerk) in self.prescribed.iter().zip(&self.point.drive_jerk) {
+                x[prescribed.v] = *jerk;
             }
-            constraints.factor_each(&compiled.model, work, locked, joint_of)?;
-            constraints.correct_each(locked, joint_of, x, b);
+            constraints.factor_each(coordinates, &compiled.model, work, joint_of)?;
+            constraints.correct_each(coordinates, joint_of, x, b);
         }
         b.copy_from_slice(x);
         Ok(())

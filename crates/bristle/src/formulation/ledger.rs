@@ -164,12 +164,12 @@ impl Machine {
             work,
             poses: places,
             prescribed,
-            point: Point { q, v, integral, .. },
+            point: Point { q, v, integral, drive_effort, .. },
             state: State { piece, .. },
             ..
         } = self;
         let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
-        power += prescribed.iter().map(|prescribed| prescribed.effort * v[prescribed.v]).sum::<f64>();
+        power += prescribed.iter().zip(&*drive_effort).map(|(joint, effort)| effort * v[joint.v]).sum::<f64>();
         let mut integrals = integral.iter();
         for drive in &compiled.drives {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };

@@ -49,10 +49,12 @@
 use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
+use crate::formulation::archive::Checkpoint;
 use crate::formulation::branch::{Branch, Jam};
 use crate::formulation::constraints::Constraints;
 use crate::formulation::coordinates::Coordinates;
 use crate::formulation::diagnostics::{Counters, Diagnostics, Failure, ModeChange, NearJam, Stiff, UnconvergedLoad};
+use crate::formulation::impulse::JumpWork;
 use crate::formulation::jacobian::Reduction;
 use crate::formulation::point::Point;
 use crate::formulation::state::State;
@@ -110,12 +112,6 @@ pub(super) struct PrescribedJoint {
     pub v: usize,
     /// Index of the drive.
     pub drive: usize,
-    /// Effort of the drive, N·m or N.
-    pub effort: f64,
-    /// Jerk of the signal.
-    pub jerk: f64,
-    /// Jump of its velocity at a corner.
-    pub jump: f64,
 }
 
 /// How the equations are solved.
@@ -173,7 +169,7 @@ pub struct Machine {
     /// Constraints, with the velocities that depend on the unknowns.
     pub(super) constraints: Constraints,
     /// The same for the compiled couplings alone; see `inverse`.
-    pub(super) coupling_constraints: Option<Box<Constraints>>,
+    pub(super) couplings: Option<Box<Coordinates>>,
     /// Joints whose rotation affects the load of a stuck contact.
     pub(super) turning: Turning,
     /// Joints whose motion is prescribed.
@@ -206,12 +202,11 @@ pub struct Machine {
     /// `n_v`.
     pub(super) is_impulsive: bool,
     pub(super) still: Vec<f64>,
-    /// Velocities before a part of a jump; `n_v`.
-    pub(super) jump_start: Vec<f64>,
+    pub(super) jump: JumpWork,
     /// Scratch of `inverse`.
     pub(super) saved: super::inverse::SavedEvaluation,
-    /// State before an operation that may be refused: see `checkpoint`.
-    pub(super) checkpoint_bytes: Vec<u8>,
+    /// State before an operation that may be refused; allocated on first use.
+    pub(super) checkpoint: Option<Box<Checkpoint>>,
     /// The fixed-step method, where the system makes its own steps.
     pub(super) real_time: Option<Box<RealTime>>,
 }
@@ -226,7 +221,7 @@ impl Machine {
         let free = (1..model.n_bodies()).filter(|&i| model.kinds[i] == JointKind::Free);
         let prescribed = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
             let Drive::Motion(_) = at.drive else { return None };
-            Some(PrescribedJoint { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0, jump: 0.0 })
+            Some(PrescribedJoint { joint: at.joint, v: at.v, drive })
         });
         let reaction_loaded = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
         let rows = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
@@ -235,13 +230,13 @@ impl Machine {
             scheme: Scheme::new(formulation, tolerances),
             state: State::new(&compiled, leaving),
             point: Point::new(&compiled),
-            coordinates: Coordinates::new(n_v, model.n_bodies(), n_contacts),
+            coordinates: Coordinates::new(&compiled),
             diagnostics: Diagnostics::new(n_contacts),
             work: Work::new(model),
             free: free.map(|i| model.v_index[i]).collect(),
             joint_of: (0..n_v).map(|k| model.joint_of_velocity(k)).collect(),
             constraints: Constraints::new(&compiled),
-            coupling_constraints: super::inverse::coupling_constraints(&compiled),
+            couplings: super::inverse::couplings(&compiled),
             turning: Turning::new(&compiled),
             prescribed: prescribed.collect(),
             kink_inertia: vec![0.0; n_contacts],
@@ -259,9 +254,9 @@ impl Machine {
             branch: None,
             is_impulsive: false,
             still: vec![0.0; n_v],
-            jump_start: vec![0.0; n_v],
+            jump: JumpWork::new(&compiled),
             saved: super::inverse::SavedEvaluation::default(),
-            checkpoint_bytes: Vec::new(),
+            checkpoint: None,
             real_time: None,
             compiled,
         };

@@ -5,6 +5,7 @@
 
 use super::archive::copy_fields;
 use crate::compile::Compiled;
+use crate::component::Drive;
 use bristle_multibody::neutral;
 use bristle_multibody::spatial::Force;
 
@@ -32,6 +33,9 @@ pub(super) struct Point {
     pub force: Vec<Force>,
     /// Constraint forces λ of the compiled couplings.
     pub constraint_force: Vec<f64>,
+    /// Effort of the drive of each prescribed motion, N·m or N, and the jerk of its signal.
+    pub drive_effort: Vec<f64>,
+    pub drive_jerk: Vec<f64>,
     /// Integrals of the controllers.
     pub integral: Vec<f64>,
     /// Time of the right-hand side evaluated here; `None` if another evaluation followed.
@@ -41,6 +45,7 @@ pub(super) struct Point {
 impl Point {
     pub fn new(compiled: &Compiled) -> Self {
         let (model, n) = (&compiled.model, compiled.contacts.len());
+        let n_prescribed = compiled.drives.iter().filter(|at| matches!(at.drive, Drive::Motion(_))).count();
         let by_velocity = || vec![0.0; model.n_v];
         Self {
             xi: by_velocity(),
@@ -56,6 +61,8 @@ impl Point {
             kappa: vec![0.0; n],
             force: vec![Force::ZERO; n],
             constraint_force: vec![0.0; compiled.coupled.constraints.len()],
+            drive_effort: vec![0.0; n_prescribed],
+            drive_jerk: vec![0.0; n_prescribed],
             integral: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
             known: None,
         }
@@ -64,7 +71,8 @@ impl Point {
     /// Copies another point of the same machine; allocates nothing.
     pub fn copy_from(&mut self, other: &Self) {
         copy_fields!(self, other, {
-            xi, v, tau, a, q, bristles, rate, frozen, friction, load, kappa, force, constraint_force, integral, known,
+            xi, v, tau, a, q, bristles, rate, frozen, friction, load, kappa, force, constraint_force, drive_effort, drive_jerk,
+            integral, known,
         });
     }
 }

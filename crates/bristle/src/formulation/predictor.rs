@@ -7,6 +7,7 @@
 //! Stages of a step are not in order of time, and some coincide: of two solutions at the same time the later one
 //! counts. Far from both, and after an event, at which accelerations jump, the last solution is the start.
 
+use super::archive::copy_fields;
 use bristle_integrate::archive::{Archive, Archived};
 
 /// Limit of the extrapolation in units of the distance between the two times: the last ninth of a Dormand–Prince step
@@ -14,7 +15,7 @@ use bristle_integrate::archive::{Archive, Archived};
 const FAR: f64 = 10.0;
 
 /// The last two solutions.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Predictor {
     /// The last solution, and the one before at another time.
     last: Vec<f64>,
@@ -22,6 +23,17 @@ pub(super) struct Predictor {
     /// Their times, s; NaN where unknown.
     t_last: f64,
     t_before: f64,
+}
+
+impl Clone for Predictor {
+    fn clone(&self) -> Self {
+        Self { last: self.last.clone(), before: self.before.clone(), ..*self }
+    }
+
+    /// Copies another one of the same length; allocates nothing.
+    fn clone_from(&mut self, other: &Self) {
+        copy_fields!(self, other, { last, before, t_last, t_before });
+    }
 }
 
 impl Predictor {

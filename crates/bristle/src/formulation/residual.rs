@@ -25,13 +25,13 @@ impl Machine {
         self.efforts(t);
         self.unbalanced().map_err(|e| self.trouble(e))?;
         self.watch_loads();
-        if self.constraints.dependent.is_empty() {
+        if self.coordinates.dependent.is_empty() {
             self.coordinates.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.b[i]);
         } else {
             // Tᵀ F
             r[n..2 * n].fill(0.0);
             for v in 0..self.point.v.len() {
-                self.constraints.made_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
+                self.coordinates.unknowns_of(v).for_each(|(k, c)| r[n + k] += c * self.b[v]);
             }
         }
         // the other rows as in the explicit form; `hand` receives those of the accelerations

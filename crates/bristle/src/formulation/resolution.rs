@@ -116,7 +116,7 @@ impl Machine {
             *kink = share * RESOLUTION * at_rest / contact.arm;
             let path = share * (CREEP * deflection).max(RESOLUTION * h * slip.abs()) / contact.arm;
             for v in std::iter::once(contact.v).chain(contact.b) {
-                for (place, coefficient) in self.constraints.made_of(v) {
+                for (place, coefficient) in self.coordinates.unknowns_of(v) {
                     let bound = &mut each[place];
                     *bound = bound.min((path / coefficient.abs()).max(ROUNDING * y[place].abs()));
                     each[n + place] = each[n + place].min(rate / coefficient.abs());

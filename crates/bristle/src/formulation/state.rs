@@ -16,6 +16,10 @@ use bristle_multibody::neutral;
 pub(super) struct State {
     /// Centre of the chart: 0 for one-degree joints; `n_q`.
     pub q_ref: Vec<f64>,
+    /// Right-hand sides of the couplings.
+    pub coupling_offset: Vec<f64>,
+    /// Contacts whose motion follows from prescribed joints.
+    pub prescribed_contacts: Vec<bool>,
     /// Mode of every contact; `Stuck` for those whose law has no modes.
     pub mode: Vec<Mode>,
     /// For a one-way clutch without modes: whether its bristle deflection, or the slip of a smooth law, is backward.
@@ -55,6 +59,8 @@ impl State {
         let (model, n) = (&compiled.model, compiled.contacts.len());
         Self {
             q_ref: neutral(model),
+            coupling_offset: vec![0.0; compiled.coupled.constraints.len()],
+            prescribed_contacts: vec![false; n],
             mode: vec![Mode::Stuck; n],
             backward: vec![false; n],
             slack: vec![0.0; n],
@@ -77,7 +83,7 @@ impl State {
     /// Copies another state of the same machine; allocates nothing.
     pub fn copy_from(&mut self, other: &Self) {
         copy_fields!(self, other, {
-            q_ref, mode, backward, slack, heading, kink_speed, load_kinks, leaving, armed, is_any_unarmed,
+            q_ref, coupling_offset, prescribed_contacts, mode, backward, slack, heading, kink_speed, load_kinks, leaving, armed, is_any_unarmed,
             contact_event, open, was_open, piece, next_corner, predictor, bent,
         });
     }

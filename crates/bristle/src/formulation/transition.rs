@@ -596,7 +596,7 @@ impl Machine {
         let is_locked = |v: usize| {
             self.coordinates.locked[self.joint_of[v]] && !self.prescribed.iter().any(|prescribed| prescribed.v == v)
         };
-        self.constraints.is_still(a, b, is_locked)
+        self.coordinates.is_still(a, b, is_locked)
     }
 
     /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
@@ -762,22 +762,23 @@ impl Machine {
             x,
             rows,
             point: Point { q, v, tau, a, .. },
-            coordinates: Coordinates { locked, active, .. },
+            coordinates,
             ..
         } = self;
         let (model, contacts) = (&compiled.model, &compiled.contacts);
+        let Coordinates { locked, active, .. } = &*coordinates;
         for &c in &self.reaction_loaded {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
         }
         active.iter().for_each(|&i| a[i] = 0.0);
-        constraints.rates(a);
+        coordinates.rates(a);
         let v = if self.is_impulsive { &self.still } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
         factor_rows_at(model, work, rows, locked)?;
-        constraints.factor(model, work, rows, locked, joint_of)?;
+        constraints.factor(coordinates, (model, work, rows), joint_of)?;
         x.copy_from_slice(solve_rows(model, work, b)?);
-        constraints.correct((model, work, rows), locked, joint_of, x, b)?;
+        constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
         a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
         rest.a0.clear();
         rest.a0.extend(rest.contacts.iter().map(|&c| contacts[c].rate(a)));
@@ -786,7 +787,7 @@ impl Machine {
             b.fill(0.0);
             contacts[c].take(b, -1.0);
             x.copy_from_slice(solve_rows(model, work, b)?);
-            constraints.correct((model, work, rows), locked, joint_of, x, b)?;
+            constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
             rest.delassus.extend(rest.contacts.iter().map(|&c| contacts[c].rate(x)));
         }
         Ok(())

@@ -1,8 +1,7 @@
 //! The unknowns in their order: positions and velocities of the active joints, accelerations in the jerk form, states
 //! of the friction laws, integrals of the controllers.
 
-use super::constraints::Left;
-use super::coordinates::Coordinates;
+use super::constraints::{Constraints, Left};
 use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
@@ -55,7 +54,8 @@ impl Machine {
             if contact.is_event_driven() || contact.law.n_states() > 0 {
                 return 0.0;
             }
-            let own = |v: usize| self.constraints.made_of(v).find(|made| made.0 == place).map_or(0.0, |made| made.1);
+            let own =
+                |v: usize| self.coordinates.unknowns_of(v).find(|made| made.0 == place).map_or(0.0, |made| made.1);
             let share = own(contact.v) - contact.b.map_or(0.0, own);
             let slip = contact.arm * contact.rate(&self.point.v);
             let slope = contact.law.implicit_step(0.0, slip, slip, self.point.bristles[c]).effort_v;
@@ -88,10 +88,10 @@ impl Machine {
         let n_integrals = self.point.integral.len();
         self.point.integral.copy_from_slice(&y[next..next + n_integrals]);
         self.prescribe(t);
-        self.constraints.positions(&mut self.point.xi);
-        self.constraints.rates(&mut self.point.v);
+        self.coordinates.positions(&mut self.point.xi);
+        self.coordinates.rates(&mut self.point.v);
         if self.scheme.formulation == Formulation::Jerk {
-            self.constraints.rates(&mut self.point.a);
+            self.coordinates.rates(&mut self.point.a);
         }
     }
 
@@ -137,12 +137,12 @@ impl Machine {
 
     /// Position, velocity and acceleration of the joints whose motion is prescribed.
     pub(super) fn prescribe(&mut self, t: f64) {
-        for prescribed in &mut self.prescribed {
+        for (prescribed, jerk) in self.prescribed.iter().zip(&mut self.point.drive_jerk) {
             let signal = self.compiled.drives[prescribed.drive].signal().sample(t, self.state.piece);
             self.point.xi[prescribed.v] = signal.value;
             self.point.v[prescribed.v] = signal.derivative;
             self.point.a[prescribed.v] = signal.second_derivative;
-            prescribed.jerk = signal.third_derivative;
+            *jerk = signal.third_derivative;
         }
     }
 
@@ -152,7 +152,7 @@ impl Machine {
         for (k, &i) in self.coordinates.active.iter().enumerate() {
             self.point.a[i] = dy[n + k];
         }
-        self.constraints.rates(&mut self.point.a);
+        self.coordinates.rates(&mut self.point.a);
     }
 
     /// Finds the stuck joints, the dependent coordinates, and hence the velocities that are unknowns.
@@ -184,42 +184,42 @@ impl Machine {
                 }
             }
         }
+        if !self.constraints.is_coupled() {
+            return self.coordinates.fill_active(&self.joint_of);
+        }
         let Self {
             compiled,
-            constraints,
+            constraints: Constraints { elimination, .. },
             joint_of,
             prescribed,
-            coordinates: Coordinates { locked, active, prescribed_contacts, .. },
+            coordinates,
             point: Point { xi, v, a, .. },
-            state: State { mode, .. },
+            state: State { mode, prescribed_contacts, coupling_offset, .. },
             ..
         } = self;
+        let locked = std::mem::take(&mut coordinates.locked);
         let is_known = |v: usize| locked[joint_of[v]];
-        if constraints.is_coupled() {
-            constraints.clear();
-            for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
-                // a redundant row adds nothing
-                let _ = constraints.add(&constraint.terms, constraints.offset[k], is_known);
-            }
-            for ((contact, mode), prescribed_contacts) in
-                compiled.contacts.iter().zip(&*mode).zip(&*prescribed_contacts)
-            {
-                let Some(b) = contact.b else { continue };
-                if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !prescribed_contacts {
-                    let added = constraints.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
-                    // a row between locked and prescribed joints alone is no constraint: the two may separate
-                    if added.map_or_else(|left| left.is_implied, |()| true) {
-                        constraints.group(contact.v, b);
-                    }
+        elimination.clear();
+        for (constraint, &offset) in compiled.coupled.constraints.iter().zip(&*coupling_offset) {
+            // a redundant row adds nothing
+            let _ = elimination.add(&constraint.terms, offset, is_known);
+        }
+        for ((contact, mode), prescribed_contacts) in compiled.contacts.iter().zip(&*mode).zip(&*prescribed_contacts) {
+            let Some(b) = contact.b else { continue };
+            if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !prescribed_contacts {
+                let added = elimination.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
+                // a row between locked and prescribed joints alone is no constraint: the two may separate
+                if added.map_or_else(|left| left.is_implied, |()| true) {
+                    elimination.group(contact.v, b);
                 }
             }
-            constraints.finish(xi, |v| is_known(v) && !prescribed.iter().any(|prescribed| prescribed.v == v));
-            constraints.fill_active(active, is_known);
-            constraints.rates(v);
-            constraints.rates(a);
-        } else {
-            constraints.fill_active(active, is_known);
         }
+        let is_constant = |v: usize| is_known(v) && !prescribed.iter().any(|prescribed| prescribed.v == v);
+        elimination.finish(coordinates, xi, is_constant);
+        coordinates.locked = locked;
+        coordinates.fill_active(joint_of);
+        coordinates.rates(v);
+        coordinates.rates(a);
     }
 
     /// Right-hand sides of the couplings. A dependent joint at 0 gets its coupled position and velocity; any other
@@ -229,29 +229,27 @@ impl Machine {
             self.unlock_for_constraints()?;
         }
         let is_prescribed = |v: usize| self.prescribed.iter().any(|prescribed| prescribed.v == v);
-        for (is_contact_prescribed, contact) in
-            self.coordinates.prescribed_contacts.iter_mut().zip(&self.compiled.contacts)
-        {
+        for (is_contact_prescribed, contact) in self.state.prescribed_contacts.iter_mut().zip(&self.compiled.contacts) {
             *is_contact_prescribed = if self.constraints.is_coupled() {
-                self.constraints.is_prescribed(contact.v, contact.b, is_prescribed)
+                self.coordinates.is_prescribed(contact.v, contact.b, is_prescribed)
             } else {
                 is_prescribed(contact.v)
             };
         }
-        if self.constraints.dependent.is_empty() {
+        if self.coordinates.dependent.is_empty() {
             return Ok(());
         }
-        let [xi_required, v_required, ..] = self.saved.lists();
+        let [xi_required, v_required] = &mut self.constraints.required;
         xi_required.clone_from(&self.point.xi);
         v_required.clone_from(&self.point.v);
-        self.constraints.positions(xi_required);
-        self.constraints.rates(v_required);
-        for &d in &self.constraints.dependent {
+        self.coordinates.positions(xi_required);
+        self.coordinates.rates(v_required);
+        for &d in &self.coordinates.dependent {
             for (given, (required, what)) in [&mut self.point.xi, &mut self.point.v]
                 .into_iter()
                 .zip([(&*xi_required, "position"), (&*v_required, "velocity")])
             {
-                let size = self.constraints.size(d, required, what == "position");
+                let size = self.coordinates.size(d, required, what == "position");
                 let (given, required) = (&mut given[d], required[d]);
                 // nine digits relative to the terms of the coupling, in any units
                 if (*given - required).abs() > 1e-9 * size && *given != 0.0 {
@@ -272,20 +270,20 @@ impl Machine {
 
     /// Eliminates with the compiled couplings alone; refuses redundant and contradictory ones.
     fn unlock_for_constraints(&mut self) -> Result<(), Error> {
-        let Self { compiled, constraints, prescribed, joint_of, point: Point { xi, v: v_given, .. }, .. } = self;
+        let Self { compiled, constraints, coordinates, prescribed, joint_of, state, point, .. } = self;
+        let Point { xi, v: v_given, .. } = point;
+        let (elimination, offset) = (&mut constraints.elimination, &mut state.coupling_offset);
         let is_prescribed = |v: usize| prescribed.iter().any(|prescribed| prescribed.v == v);
-        constraints.clear();
+        elimination.clear();
         for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
             let sum = constraint.terms.iter().map(|&(v, c)| c * xi[v]).sum();
-            constraints.offset[k] = constraint.offset.unwrap_or(sum);
+            offset[k] = constraint.offset.unwrap_or(sum);
             // joints at 0 take the position that the others determine
             let is_given = |v: usize| is_prescribed(v) || xi[v] != 0.0 || v_given[v] != 0.0;
-            if constraints.add(&constraint.terms, constraints.offset[k], is_given).is_ok() {
+            if elimination.add(&constraint.terms, offset[k], is_given).is_ok() {
                 continue;
             }
-            if let Err(Left { offset: left, .. }) =
-                constraints.add(&constraint.terms, constraints.offset[k], is_prescribed)
-            {
+            if let Err(Left { offset: left, .. }) = elimination.add(&constraint.terms, offset[k], is_prescribed) {
                 let name = compiled.coupled.elements[constraint.element].name.clone();
                 let others: Vec<&str> = compiled.coupled.constraints[..k]
                     .iter()
@@ -307,8 +305,7 @@ impl Machine {
                     return Err(Error::Coupling { name, reason });
                 }
                 let with: Vec<&str> = others.into_iter().chain(prescribed_joints).collect();
-                let size =
-                    constraint.terms.iter().map(|&(v, c)| (c * xi[v]).abs()).sum::<f64>() + constraints.offset[k].abs();
+                let size = constraint.terms.iter().map(|&(v, c)| (c * xi[v]).abs()).sum::<f64>() + offset[k].abs();
                 let is_consistent = constraint.offset.is_none() || left.abs() <= 1e-9 * size;
                 let reason = if is_consistent {
                     let imply = if with.len() == 1 { "implies" } else { "imply" };
@@ -319,15 +316,15 @@ impl Machine {
                 return Err(Error::Coupling { name, reason });
             }
         }
-        constraints.finish(xi, |_| false);
+        elimination.finish(coordinates, xi, |_| false);
         self.refuse_locked()
     }
 
     /// Refuses couplings that immobilise a joint: several that contradict one another (two gears of different ratio
     /// between the same joints), or one with that joint alone.
     fn refuse_locked(&self) -> Result<(), Error> {
-        let Self { compiled, constraints, joint_of, .. } = self;
-        let locked: Vec<usize> = constraints.immovable().collect();
+        let Self { compiled, coordinates, joint_of, .. } = self;
+        let locked: Vec<usize> = coordinates.immovable().collect();
         let touches =
             |constraint: &&crate::coupled::ConstraintRow| constraint.terms.iter().any(|term| locked.contains(&term.0));
         let mut of_them: Vec<_> = compiled.coupled.constraints.iter().filter(touches).collect();
@@ -362,7 +359,7 @@ impl Machine {
 
     /// Whether the motion of a contact is prescribed.
     pub(super) fn is_prescribed(&self, c: usize) -> bool {
-        self.coordinates.prescribed_contacts[c]
+        self.state.prescribed_contacts[c]
     }
 
     /// Positions from chart coordinates.

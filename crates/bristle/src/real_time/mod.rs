@@ -44,7 +44,7 @@ use crate::compile::Compiled;
 use crate::memory;
 use crate::signal::Piece;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
-use bristle_friction::{Mode, State};
+use bristle_friction::{Mode, State as BristleState};
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_multibody::{Poses, Work};
 use convex_solver::{Accuracy, ConvexSolver, Problem, SolverError};
@@ -89,7 +89,7 @@ pub(crate) struct Start<'a> {
     pub xi: &'a [f64],
     pub v: &'a [f64],
     /// States and mode of each contact.
-    pub bristles: &'a [State],
+    pub bristles: &'a [BristleState],
     pub modes: &'a [Mode],
     /// Normal loads at the end of the last step: where reaction loads start.
     pub loads: &'a [f64],
@@ -125,7 +125,7 @@ pub(crate) struct End {
     /// Chart coordinates and positions, states of the contacts, integrals.
     pub xi: Vec<f64>,
     q: Vec<f64>,
-    pub bristles: Vec<State>,
+    pub bristles: Vec<BristleState>,
     pub integrals: Vec<f64>,
 }
 
@@ -151,6 +151,16 @@ pub(crate) struct RealTime {
     first_step: f64,
 }
 
+/// State of the method between steps: a rollback copies it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct State {
+    last_effort: Vec<f64>,
+    last_acceleration: Vec<f64>,
+    bristle_load: Vec<f64>,
+    offsets: Vec<f64>,
+    stuck: Vec<bool>,
+}
+
 impl Archived for RealTime {
     /// The warm start of the next step, loads of bent bristles, offsets of dependent positions, stuck contacts.
     fn archive(&mut self, archive: &mut Archive<'_>) {
@@ -163,6 +173,26 @@ impl Archived for RealTime {
 }
 
 impl RealTime {
+    /// Copies the state between steps.
+    pub fn save(&self, into: &mut State) {
+        into.last_effort.clone_from(&self.solver.last_effort);
+        into.last_acceleration.clone_from(&self.last_acceleration);
+        into.bristle_load.clone_from(&self.contacts.bristle_load);
+        into.offsets.clear();
+        into.offsets.extend(self.coordinates.dependent.iter().map(|dependent| dependent.offset));
+        into.stuck.clear();
+        into.stuck.extend_from_slice(self.rigid_groups.stuck());
+    }
+
+    /// Copies it back.
+    pub fn restore(&mut self, from: &State) {
+        self.solver.last_effort.clone_from(&from.last_effort);
+        self.last_acceleration.clone_from(&from.last_acceleration);
+        self.contacts.bristle_load.clone_from(&from.bristle_load);
+        self.coordinates.dependent.iter_mut().zip(&from.offsets).for_each(|(dependent, at)| dependent.offset = *at);
+        self.rigid_groups.set_stuck(|c| from.stuck[c]);
+    }
+
     /// Bytes of A, R, L and the rows of rigid groups, which are dense; before anything of them is made.
     pub fn matrix_bytes(compiled: &Compiled) -> u64 {
         let (n, n_constraints) = (compiled.model.n_v, compiled.coupled.constraints.len());

@@ -66,6 +66,11 @@ impl RigidGroups {
         groups
     }
 
+    /// Whether each contact is stuck.
+    pub fn stuck(&self) -> &[bool] {
+        &self.stuck
+    }
+
     /// Whether contact c is locked, by itself or by others.
     pub fn is_locked(&self, c: usize) -> bool {
         self.locked[c]

@@ -108,8 +108,10 @@ impl Run {
         let n = system.dim();
         let driver = Driver::new(&mut system, state.mechanics.t, &y[..n], solver.options.clone());
         let driver = driver.map_err(|error| explain(error, &mut system))?;
-        // room for the first checkpoint: no step allocates
-        system.checkpoint();
+        if !system.is_real_time() {
+            // room for the checkpoint of the first event: no step allocates
+            system.checkpoint();
+        }
         let past = Past { quad: vec![0.0; system.n_quadratures()], ..Past::default() };
         Ok(Self { system, driver, state, past, pending: Pending::Nothing, max_steps: usize::MAX, y })
     }

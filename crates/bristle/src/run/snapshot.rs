@@ -29,7 +29,7 @@ use bristle_integrate::archive::{Archive, Archived};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 

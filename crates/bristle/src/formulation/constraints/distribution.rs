@@ -10,14 +10,14 @@
 //! limit set is empty.
 
 use super::sparse::SparseRows;
-use super::{Constraints, NOWHERE};
+use super::{ABSENT, Constraints, Elimination};
 use crate::compile::Compiled;
 use crate::formulation::constraints::limit_analysis::LimitAnalysis;
 use crate::formulation::machine::{Machine, PrescribedJoint};
 use crate::modes::MAX_EAGER;
 
 /// Coefficients smaller than this count as zero; those of contacts are 1 before the elimination.
-const NOTHING: f64 = 1e-10;
+const NEGLIGIBLE: f64 = 1e-10;
 
 /// A negative margin smaller than this counts as zero: rounding in the limit analysis.
 const WITHIN: f64 = 1e-9;
@@ -54,14 +54,14 @@ impl Distribution {
         Self {
             matrix: SparseRows::new(n_columns, n_carriers, n_columns.max(n_carriers) <= MAX_EAGER),
             is_solved: vec![false; n_columns],
-            equation: vec![NOWHERE; n_carriers],
+            equation: vec![ABSENT; n_carriers],
             carried: vec![0.0; n_carriers],
             contacts: Vec::with_capacity(n_contacts),
             from: 0,
             is_found: Vec::with_capacity(n_contacts),
             members: Vec::with_capacity(n_contacts),
             group: LimitAnalysis::new(if n_carriers > 0 { n_contacts } else { 0 }),
-            leader: vec![NOWHERE; n_contacts],
+            leader: vec![ABSENT; n_contacts],
             margin: vec![1.0; n_contacts],
             slip: vec![0.0; n_contacts],
         }
@@ -77,7 +77,7 @@ impl Machine {
         contacts.extend((0..self.state.mode.len()).filter(|&c| self.sticks(c)));
         self.constraints.distribution.contacts = contacts;
         self.constraints.eliminate(&self.compiled, &self.prescribed, Some(&self.b));
-        self.constraints.distribution.leader.fill(NOWHERE);
+        self.constraints.distribution.leader.fill(ABSENT);
         for k in 0..self.constraints.distribution.contacts.len() {
             if self.constraints.find_group(k) {
                 self.distribute_in_group();
@@ -88,9 +88,7 @@ impl Machine {
         let Distribution { carried, contacts, from, .. } = &self.constraints.distribution;
         let n_constraints = self.point.constraint_force.len();
         self.point.constraint_force.copy_from_slice(&carried[..n_constraints]);
-        for (prescribed, effort) in self.prescribed.iter_mut().zip(&carried[n_constraints..]) {
-            prescribed.effort = *effort;
-        }
+        self.point.drive_effort.copy_from_slice(&carried[n_constraints..n_constraints + self.prescribed.len()]);
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
             self.point.friction[c] = *effort;
         }
@@ -104,8 +102,8 @@ impl Machine {
             &mut distribution;
         let from = *from;
         // basic variables first
-        members.sort_by_key(|&k| equation[from + k] == NOWHERE);
-        let n_basic = members.iter().filter(|&&k| equation[from + k] != NOWHERE).count();
+        members.sort_by_key(|&k| equation[from + k] == ABSENT);
+        let n_basic = members.iter().filter(|&&k| equation[from + k] != ABSENT).count();
         group.fill(n_basic, members.iter().map(|&k| (self.limits(contacts[k]), self.strength(contacts[k]))), |i, j| {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
@@ -114,7 +112,7 @@ impl Machine {
         if largest_margin >= -WITHIN {
             group.distribute();
         }
-        let first = members.iter().map(|&k| contacts[k]).min().unwrap_or(NOWHERE);
+        let first = members.iter().map(|&k| contacts[k]).min().unwrap_or(ABSENT);
         for (x, &k) in members.iter().enumerate() {
             let c = contacts[k];
             carried[from + k] = group.value[x + 1];
@@ -132,7 +130,7 @@ impl Machine {
         distribution.contacts.extend_from_slice(contacts);
         self.constraints.eliminate(&self.compiled, &self.prescribed, None);
         let Distribution { equation, from, .. } = &self.constraints.distribution;
-        equation[*from..from + contacts.len()].contains(&NOWHERE)
+        equation[*from..from + contacts.len()].contains(&ABSENT)
     }
 }
 
@@ -141,7 +139,7 @@ impl Constraints {
     /// `None` for a determinate contact.
     pub(in crate::formulation) fn margin(&self, c: usize) -> Option<(f64, usize)> {
         let leader = *self.distribution.leader.get(c)?;
-        (leader != NOWHERE).then(|| (self.distribution.margin[c], leader))
+        (leader != ABSENT).then(|| (self.distribution.margin[c], leader))
     }
 
     /// Slip of a contact, up to a common factor, in the mechanism by which its group gives way.
@@ -151,9 +149,11 @@ impl Constraints {
 
     /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
     fn eliminate(&mut self, compiled: &Compiled, prescribed: &[PrescribedJoint], wanted: Option<&[f64]>) {
-        let is_large = self.reduced.is_some();
+        let is_large = self.elimination.is_deferred;
         let Self {
-            distribution: Distribution { matrix, is_solved, equation, contacts, .. }, columns, column_of, ..
+            distribution: Distribution { matrix, is_solved, equation, contacts, .. },
+            elimination: Elimination { columns, column_of, .. },
+            ..
         } = self;
         let n_constraints = compiled.coupled.constraints.len();
         let from = n_constraints + prescribed.len();
@@ -175,7 +175,7 @@ impl Constraints {
         if let Some(wanted) = wanted {
             columns.iter().enumerate().for_each(|(k, &v)| matrix.set_right(k, wanted[v]));
         }
-        equation.fill(NOWHERE);
+        equation.fill(ABSENT);
         is_solved.fill(false);
         for (carrier, solved_by) in equation.iter_mut().enumerate().take(count) {
             matrix.find_holders(carrier);
@@ -189,7 +189,7 @@ impl Constraints {
                 pivot = unsolved.filter(|&k| size(k) >= SOUND * best).min_by_key(|&k| matrix.row(k).len());
             }
             let Some(pivot) = pivot else { continue };
-            if size(pivot) <= NOTHING * largest.max(1.0) {
+            if size(pivot) <= NEGLIGIBLE * largest.max(1.0) {
                 continue;
             }
             *solved_by = pivot;
@@ -211,7 +211,7 @@ impl Constraints {
         // whether f_a, a basic variable, depends on the nonbasic f_b
         let depends = |a: usize, b: usize| {
             let row = equation[from + a];
-            row != NOWHERE && equation[from + b] == NOWHERE && matrix.at(row, from + b).abs() > NOTHING
+            row != ABSENT && equation[from + b] == ABSENT && matrix.at(row, from + b).abs() > NEGLIGIBLE
         };
         members.clear();
         members.push(k);
@@ -226,16 +226,16 @@ impl Constraints {
             }
             next += 1;
         }
-        members.len() > 1 || equation[from + k] == NOWHERE
+        members.len() > 1 || equation[from + k] == ABSENT
     }
 
     /// Efforts of all basic carriers from those of the nonbasic ones.
     fn carry(&mut self) {
         let Distribution { matrix, equation, from, is_found, carried, .. } = &mut self.distribution;
         let n = *from + is_found.len();
-        for k in (0..n).filter(|&k| equation[k] != NOWHERE) {
+        for k in (0..n).filter(|&k| equation[k] != ABSENT) {
             let given =
-                matrix.row(equation[k]).iter().filter(|(other, _)| *other >= *from && equation[*other] == NOWHERE);
+                matrix.row(equation[k]).iter().filter(|(other, _)| *other >= *from && equation[*other] == ABSENT);
             carried[k] = given.fold(matrix.right(equation[k]), |rest, (other, c)| rest - c * carried[*other]);
         }
     }

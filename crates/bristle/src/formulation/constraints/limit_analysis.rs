@@ -23,7 +23,7 @@ use crate::modes::{MAX_EAGER, factorise, solve_factorised};
 const W: usize = 0;
 
 /// Coefficients smaller than this, relative to the largest of their column, count as zero.
-const NOTHING: f64 = 1e-11;
+const NEGLIGIBLE: f64 = 1e-11;
 
 /// Slopes of δ in a nonbasic variable below this, times the largest strength, count as zero: δ is at its maximum.
 const SHORT: f64 = 1e-13;
@@ -252,7 +252,7 @@ impl LimitAnalysis {
             let (mut reach, mut leaves) = (self.room(x, direction), None::<usize>);
             for i in others {
                 let rate = direction * self.at(i, j);
-                if rate.abs() <= NOTHING * largest {
+                if rate.abs() <= NEGLIGIBLE * largest {
                     continue;
                 }
                 let here = self.room(self.basic[i], rate) / rate.abs();

@@ -53,6 +53,7 @@ pub mod coupled;
 pub mod error;
 pub mod formulation;
 pub mod memory;
+pub mod model;
 pub mod modes;
 mod parallel;
 pub mod record;
@@ -68,8 +69,9 @@ pub use bristle_integrate as integrate;
 pub use bristle_multibody as multibody;
 pub use hecs;
 
-pub use compile::{Compiled, compile};
+pub use compile::compile;
 pub use error::{Error, Result};
+pub use model::{Compiled, Inputs, Model};
 pub use nalgebra;
 pub use record::{Event, Record, Recording, csv, stream};
 pub use run::batch::{self, Batch};

@@ -13,9 +13,9 @@ use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
 use super::transition::ContactEvent;
-use crate::compile::Compiled;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
+use crate::model::Compiled;
 use crate::real_time;
 use crate::signal::Piece;
 use bristle_friction::Mode;
@@ -215,7 +215,7 @@ impl Checkpoint {
             state: State::new(compiled, 0.0),
             point: Point::new(compiled),
             coordinates: Coordinates::new(compiled),
-            diagnostics: Diagnostics::new(compiled.contacts.len()),
+            diagnostics: Diagnostics::new(compiled.inputs.contacts.len()),
             real_time: real_time::State::default(),
         }
     }

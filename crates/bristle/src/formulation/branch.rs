@@ -191,7 +191,7 @@ impl Machine {
             point: Point { q, v, a, tau, force, load, kappa, .. },
             ..
         } = self;
-        let (model, contacts) = (&compiled.model, &compiled.contacts);
+        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
         let v = if *is_impulsive { still } else { v };
         let required = rnea(model, work, q, v, a)?;
         x.fill(0.0);
@@ -199,7 +199,7 @@ impl Machine {
             *b = tau[i] - required[i];
             at.size[i] = tau[i].abs() + required[i].abs();
         }
-        for &c in &self.reaction_loaded {
+        for &c in &compiled.model.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
             load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
@@ -232,7 +232,7 @@ impl Machine {
             diagnostics: Diagnostics { counters, .. },
             ..
         } = self;
-        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
+        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
         counters.n_sweeps += 1;
         let matrix = at.lu.matrix_mut(n);
         matrix.clear();
@@ -283,8 +283,8 @@ impl Machine {
         self.coordinates.active.iter().for_each(|&i| self.point.a[i] = 0.0);
         self.coordinates.rates(&mut self.point.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
-            let joint = self.coordinates.active.first().map_or(0, |&i| self.joint_of[i]);
-            let joint = self.compiled.model.joint_names[joint].clone();
+            let joint = self.coordinates.active.first().map_or(0, |&i| self.compiled.model.joint_of[i]);
+            let joint = self.compiled.model.tree.joint_names[joint].clone();
             return Err(bristle_multibody::Error::Singular { joint, inertia: 0.0 }.into());
         }
         self.coordinates.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.point.a[i]);
@@ -452,31 +452,37 @@ impl Machine {
     fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
         self.x.fill(0.0);
         self.coordinates.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
-        for prescribed in &self.prescribed {
+        for prescribed in &self.compiled.model.prescribed {
             self.x[prescribed.v] = 0.0;
         }
         self.coordinates.rates(&mut self.x);
         // M_P u − M u: the contribution of friction
         self.load_rows(share);
         let Self { compiled, work, rows, x, point: Point { q, .. }, .. } = self;
-        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
+        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
         for i in 0..x.len() {
             at.g[i] = (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum();
         }
         for (i, row) in rows.iter_mut().enumerate() {
-            *row = axis_row(&compiled.model, i);
+            *row = axis_row(&compiled.model.tree, i);
         }
-        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
+        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
         for i in 0..x.len() {
             at.g[i] -= (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum::<f64>();
             at.g[i] *= x[i];
         }
         let g = &at.g;
-        let term = |c: usize| g[compiled.contacts[c].v];
+        let term = |c: usize| g[compiled.inputs.contacts[c].v];
         let is_loaded = |c: &usize| self.point.kappa[*c] != 0.0;
-        let most = self.reaction_loaded.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
-        let mut contacts: Vec<usize> =
-            self.reaction_loaded.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
+        let most =
+            compiled.model.reaction_loaded.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
+        let mut contacts: Vec<usize> = compiled
+            .model
+            .reaction_loaded
+            .iter()
+            .copied()
+            .filter(|c| is_loaded(c) && term(*c) <= NAMED * most)
+            .collect();
         contacts.sort_by(|&a, &b| term(a).total_cmp(&term(b)));
         Ok(Jam { contacts, share, has_others: false })
     }
@@ -486,16 +492,16 @@ impl Machine {
         let n = self.coordinates.active.len();
         let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
         self.x.fill(0.0);
-        for (prescribed, jerk) in self.prescribed.iter().zip(&self.point.drive_jerk) {
+        for (prescribed, jerk) in self.compiled.model.prescribed.iter().zip(&self.point.drive_jerk) {
             self.x[prescribed.v] = *jerk;
         }
         self.coordinates.rates(&mut self.x);
         self.effort_rates(t);
         let Self { compiled, work, b, x, coordinates, point: Point { q, v, a, force, kappa, .. }, .. } = self;
-        let required = rnea_rate(&compiled.model, work, q, v, a, x)?;
+        let required = rnea_rate(&compiled.model.tree, work, q, v, a, x)?;
         b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
-        for &c in &self.reaction_loaded {
-            let contact = &compiled.contacts[c];
+        for &c in &compiled.model.reaction_loaded {
+            let contact = &compiled.inputs.contacts[c];
             let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
             b[contact.v] -= kappa[c] * n_hat.dot(&work.force_rate(contact.joint));
         }

@@ -31,7 +31,7 @@ mod reduced;
 mod sparse;
 
 use super::coordinates::Coordinates;
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::modes::MAX_EAGER;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
@@ -65,12 +65,12 @@ pub(super) struct Constraints {
 
 impl Constraints {
     pub fn new(compiled: &Compiled) -> Self {
-        let (n_v, n_constraints) = (compiled.model.n_v, compiled.coupled.constraints.len());
-        let (n_contacts, elimination) = (compiled.contacts.len(), Elimination::new(compiled));
-        let n_rows = n_constraints + compiled.contacts.iter().filter(|contact| contact.b.is_some()).count();
+        let (n_v, n_constraints) = (compiled.model.tree.n_v, compiled.model.coupled.constraints.len());
+        let (n_contacts, elimination) = (compiled.inputs.contacts.len(), Elimination::new(compiled));
+        let n_rows = n_constraints + compiled.inputs.contacts.iter().filter(|contact| contact.b.is_some()).count();
         let is_coupled = !elimination.columns.is_empty();
         let n_columns = elimination.columns.len();
-        let n_carriers = if is_coupled { n_constraints + n_contacts + compiled.drives.len() } else { 0 };
+        let n_carriers = if is_coupled { n_constraints + n_contacts + compiled.inputs.drives.len() } else { 0 };
         let is_small = n_rows.max(n_columns).max(n_carriers) <= MAX_EAGER;
         Self {
             reach: Vec::with_capacity(if is_small { n_rows * n_v } else { 0 }),

@@ -11,7 +11,7 @@
 
 use super::archive::copy_fields;
 use super::constraints::{ABSENT, NEGLIGIBLE};
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::modes::MAX_EAGER;
 use bristle_integrate::archive::{Archive, Archived};
 
@@ -39,13 +39,13 @@ pub(super) struct Coordinates {
 impl Coordinates {
     /// Every velocity is an unknown.
     pub fn new(compiled: &Compiled) -> Self {
-        let (n_v, constraints) = (compiled.model.n_v, &compiled.coupled.constraints);
-        let n_rows = constraints.len() + compiled.contacts.iter().filter(|contact| contact.b.is_some()).count();
+        let (n_v, constraints) = (compiled.model.tree.n_v, &compiled.model.coupled.constraints);
+        let n_rows = constraints.len() + compiled.inputs.contacts.iter().filter(|contact| contact.b.is_some()).count();
         // small machines allocate here, so that a step allocates nothing
         let n_terms = if n_v <= MAX_EAGER { n_rows * n_v } else { 0 };
         Self {
             active: (0..n_v).collect(),
-            locked: vec![false; compiled.model.n_bodies()],
+            locked: vec![false; compiled.model.tree.n_bodies()],
             is_stuck: false,
             dependent: Vec::with_capacity(n_rows),
             place: (0..n_v).collect(),

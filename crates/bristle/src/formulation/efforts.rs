@@ -21,8 +21,8 @@ impl Machine {
         if self.is_impulsive {
             // finite efforts have no impulse; only the friction of impulses remains
             tau.fill(0.0);
-            for &c in &self.reaction_loaded {
-                let contact = &compiled.contacts[c];
+            for &c in &compiled.model.reaction_loaded {
+                let contact = &compiled.inputs.contacts[c];
                 let slip = contact.arm * contact.rate(v);
                 let law = contact.law.event_driven().map(|law| law.sliding(self.state.mode[c], slip).0);
                 let per_load = law.unwrap_or_else(|| contact.law.evaluate(slip, self.point.bristles[c]).effort);
@@ -30,25 +30,25 @@ impl Machine {
             }
             return;
         }
-        tau.copy_from_slice(&compiled.effort);
+        tau.copy_from_slice(&compiled.inputs.effort);
         let mut integrals = self.point.integral.iter();
-        for drive in &compiled.drives {
+        for drive in compiled.inputs.drives.iter() {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };
             let signal = drive.signal().sample(t, *piece);
             tau[drive.v] += drive.effort(&signal, q[drive.q], v[drive.v], integral.unwrap_or(0.0));
         }
-        for d in &compiled.dampers {
+        for d in &compiled.inputs.dampers {
             tau[d.v] -= d.damping * v[d.v];
         }
-        for s in &compiled.springs {
+        for s in &compiled.inputs.springs {
             tau[s.v] -= s.stiffness * (q[s.q] - s.rest);
         }
-        for spring in &compiled.coupled.springs {
+        for spring in &compiled.model.coupled.springs {
             let effort = spring.effort(&self.point.xi, v);
             tau[spring.a] -= effort;
             tau[spring.b] += effort;
         }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(v);
             let per_load = match contact.law.event_driven() {
                 Some(law) => law.sliding(self.state.mode[c], slip).0,
@@ -78,7 +78,7 @@ impl Machine {
     pub(super) fn effort_rates(&mut self, t: f64) {
         let Self { compiled, b, point: Point { q, v, a, load, .. }, state: State { piece, .. }, .. } = self;
         b.fill(0.0);
-        for drive in &compiled.drives {
+        for drive in compiled.inputs.drives.iter() {
             let signal = drive.signal().sample(t, *piece);
             b[drive.v] += match drive.drive {
                 Drive::Effort(_) => signal.derivative,
@@ -89,18 +89,18 @@ impl Machine {
                 Drive::Motion(_) => 0.0,
             };
         }
-        for d in &compiled.dampers {
+        for d in &compiled.inputs.dampers {
             b[d.v] -= d.damping * a[d.v];
         }
-        for s in &compiled.springs {
+        for s in &compiled.inputs.springs {
             b[s.v] -= s.stiffness * v[s.v];
         }
-        for spring in &compiled.coupled.springs {
+        for spring in &compiled.model.coupled.springs {
             let rate = spring.stiffness * (v[spring.a] - v[spring.b]) + spring.damping * (a[spring.a] - a[spring.b]);
             b[spring.a] -= rate;
             b[spring.b] += rate;
         }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let (arm, slip) = (contact.arm, contact.arm * contact.rate(v));
             let per_load_rate = match contact.law.event_driven() {
                 Some(law) => law.sliding(self.state.mode[c], slip).1 * arm * contact.rate(a),
@@ -126,7 +126,7 @@ impl Machine {
 
     /// Sets the recorded load of a one-way clutch that sticks backward to its backward load.
     pub(super) fn show_locked_loads(&mut self) {
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let holds_back =
                 contact.is_event_driven() && self.state.mode[c] == Mode::Stuck && self.point.friction[c] < 0.0;
             if holds_back && contact.reverse.is_some() {
@@ -139,14 +139,18 @@ impl Machine {
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
         let is_coupled = self.constraints.is_coupled();
-        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.coordinates.is_stuck && !is_coupled {
+        if self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.coordinates.is_stuck
+            && !is_coupled
+        {
             return Ok(());
         }
         let Self { compiled, work, b, point: Point { q, v, tau, a, .. }, .. } = self;
         let v = if self.is_impulsive { &self.still } else { v };
-        b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
-        for &c in &self.reaction_loaded {
-            let contact = &compiled.contacts[c];
+        b.copy_from_slice(rnea(&compiled.model.tree, work, q, v, a)?);
+        for &c in &compiled.model.reaction_loaded {
+            let contact = &compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             self.point.force[c] = work.reaction(contact.joint);
             self.point.load[c] = bearing.normal_load(&self.point.force[c]).0;
@@ -154,23 +158,24 @@ impl Machine {
         }
         if is_coupled {
             b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
-            for &c in &self.reaction_loaded {
-                b[compiled.contacts[c].v] += self.point.friction[c];
+            for &c in &compiled.model.reaction_loaded {
+                b[compiled.inputs.contacts[c].v] += self.point.friction[c];
             }
             self.distribute_efforts();
             return Ok(());
         }
-        for (prescribed, effort) in self.prescribed.iter().zip(&mut self.point.drive_effort) {
-            let friction = self
+        for (prescribed, effort) in compiled.model.prescribed.iter().zip(&mut self.point.drive_effort) {
+            let friction = compiled
+                .model
                 .reaction_loaded
                 .iter()
-                .filter(|&&c| compiled.contacts[c].v == prescribed.v)
+                .filter(|&&c| compiled.inputs.contacts[c].v == prescribed.v)
                 .map(|&c| self.point.friction[c]);
             *effort = b[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
         }
         for c in 0..self.state.mode.len() {
             if self.sticks(c) {
-                let k = self.compiled.contacts[c].v;
+                let k = self.compiled.inputs.contacts[c].v;
                 self.point.friction[c] = self.point.tau[k] - self.b[k];
             }
         }

@@ -84,12 +84,12 @@ impl Machine {
         }
         let mut largest = [0.0_f64; 2];
         for (k, a) in self.point.a.iter().enumerate() {
-            let largest = &mut largest[usize::from(self.compiled.model.turns(k))];
+            let largest = &mut largest[usize::from(self.compiled.model.tree.turns(k))];
             *largest = largest.max(a.abs());
         }
         let goes = |&c: &usize| {
-            let contact = &self.compiled.contacts[c];
-            let rounding = ROUNDING * largest[usize::from(self.compiled.model.turns(contact.v))];
+            let contact = &self.compiled.inputs.contacts[c];
+            let rounding = ROUNDING * largest[usize::from(self.compiled.model.tree.turns(contact.v))];
             self.state.mode[c].direction() * contact.rate(&self.point.a) >= -rounding
         };
         if !contacts.iter().all(goes) || !self.has_solution(t, 0.0)? {

@@ -29,14 +29,14 @@ impl Machine {
     /// Selects the pieces of the signals that are valid just after `t`.
     pub(crate) fn enter_piece(&mut self, t: f64) {
         self.state.piece = Piece::After(t);
-        let drives = self.compiled.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
-        let loads = self.compiled.contacts.iter().filter_map(|c| c.signal()?.next_corner_clamped(t));
+        let drives = self.compiled.inputs.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
+        let loads = self.compiled.inputs.contacts.iter().filter_map(|c| c.signal()?.next_corner_clamped(t));
         self.state.next_corner = drives.chain(loads).reduce(f64::min);
     }
 
     /// Limits of a stuck contact against forward and against backward motion, for the load found last.
     pub(super) fn limits(&self, c: usize) -> [f64; 2] {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
         let backward = match contact.reverse {
             Some(_) => contact.normal_towards(true, &Sample::default()).0,
@@ -47,7 +47,7 @@ impl Machine {
 
     /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
     pub(super) fn strength(&self, c: usize) -> f64 {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let [up, down] = self.limits(c);
         up.max(down / contact.reverse.unwrap_or(1.0))
     }
@@ -64,7 +64,7 @@ impl Machine {
         // the largest force and the largest moment
         let mut efforts = [0.0_f64; 2];
         for (k, tau) in self.point.tau.iter().enumerate() {
-            let effort = &mut efforts[usize::from(self.compiled.model.turns(k))];
+            let effort = &mut efforts[usize::from(self.compiled.model.tree.turns(k))];
             *effort = effort.max(tau.abs());
         }
         for c in 0..self.state.slack.len() {
@@ -76,10 +76,10 @@ impl Machine {
                     self.state.slack[c] = times * ((-margin).max(0.0) + ROUNDED);
                     continue;
                 }
-                let contact = &self.compiled.contacts[c];
+                let contact = &self.compiled.inputs.contacts[c];
                 let strength = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
                 let ([up, down], f) = (self.limits(c), self.point.friction[c]);
-                let effort = efforts[usize::from(self.compiled.model.turns(contact.v))];
+                let effort = efforts[usize::from(self.compiled.model.tree.turns(contact.v))];
                 let size = f.abs().max(up).max(down).max(effort).max(strength * contact.largest());
                 let beyond = (-room([up, down], f)).max(0.0);
                 self.state.slack[c] = times * (beyond + 4.0 * f64::EPSILON * size);
@@ -91,7 +91,7 @@ impl Machine {
     /// one-way clutches without modes, whose load changes where the bristle deflection, or the slip of a smooth law,
     /// changes its sign.
     fn contact_of_event(&self, index: usize) -> Option<usize> {
-        let bends = (0..self.state.mode.len()).filter(|&c| self.compiled.contacts[c].has_two_sides());
+        let bends = (0..self.state.mode.len()).filter(|&c| self.compiled.inputs.contacts[c].has_two_sides());
         (0..self.state.mode.len()).filter(|&c| self.has_event(c)).chain(bends).nth(index)
     }
 
@@ -102,7 +102,7 @@ impl Machine {
 
     /// Number of event functions before those of `kinks`.
     fn first_kink(&self) -> usize {
-        let bends = self.compiled.contacts.iter().filter(|contact| contact.has_two_sides()).count();
+        let bends = self.compiled.inputs.contacts.iter().filter(|contact| contact.has_two_sides()).count();
         (0..self.state.mode.len()).filter(|&c| self.has_event(c)).count() + bends
     }
 
@@ -118,13 +118,13 @@ impl Machine {
     }
 
     pub(super) fn has_event(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         contact.is_event_driven() || (self.scheme.kink_tolerance.is_some() && contact.law.n_states() > 0)
     }
 
     /// The quantity that changes sign at a kink of the contact's law: the slip rate, or the rate of the deflection.
     pub(super) fn kink_value(&self, c: usize, rate: f64) -> f64 {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         if self.scheme.kinks != Kinks::Deflection || contact.law.n_states() == 0 {
             return rate;
         }
@@ -149,7 +149,7 @@ impl Machine {
         }
         let mut g = g.iter_mut();
         for c in 0..self.state.mode.len() {
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             let v = contact.rate(&self.point.v);
             let value = match (self.state.mode[c], contact.is_event_driven()) {
                 // friction without load has no direction
@@ -174,7 +174,7 @@ impl Machine {
                 *g = value;
             }
         }
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             if contact.has_two_sides()
                 && let Some(g) = g.next()
             {
@@ -193,7 +193,8 @@ impl Machine {
     /// prescribed motions is accurate: no error estimate controls it while nothing else moves.
     pub(super) fn longest(&self, y: &[f64]) -> f64 {
         // a prescribed joint that rotates makes sines of its angle
-        let turning = self.prescribed.iter().filter(|prescribed| self.compiled.model.turns(prescribed.v));
+        let turning =
+            self.compiled.model.prescribed.iter().filter(|prescribed| self.compiled.model.tree.turns(prescribed.v));
         let fastest = turning.map(|prescribed| self.point.v[prescribed.v].abs()).fold(0.0, f64::max);
         let motion_step = self.scheme.motion_step.min(self.scheme.motion_angle / fastest);
         if !self.coordinates.is_stuck {
@@ -201,22 +202,27 @@ impl Machine {
         }
         // rotation in a step h: |v| h + ½ |a| h² = TURN, summed over all joints that affect a stuck contact
         let mut shortest = motion_step;
-        for part in 0..self.turning.n_parts {
-            let holds = |c: usize| self.sticks(c) && self.turning.part_of[self.compiled.contacts[c].v] == part;
+        for part in 0..self.compiled.model.turning.n_parts {
+            let holds = |c: usize| {
+                self.sticks(c) && self.compiled.model.turning.part_of[self.compiled.inputs.contacts[c].v] == part
+            };
             if !(0..self.state.mode.len()).any(holds) {
                 continue;
             }
             let (mut speed, mut growth) = (0.0, 0.0);
-            let is_felt = |i: usize| self.turning.is_felt(i, !self.compiled.wrenches.is_empty());
-            let counts = |i: usize| self.turning.part_of[i] == part && is_felt(i);
+            let is_felt = |i: usize| self.compiled.model.turning.is_felt(i, !self.compiled.inputs.wrenches.is_empty());
+            let counts = |i: usize| self.compiled.model.turning.part_of[i] == part && is_felt(i);
             let n = self.coordinates.active.len();
             for i in (0..self.point.v.len()).filter(|&i| counts(i)) {
                 let rate = self.coordinates.unknowns_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
                 speed += rate.abs();
-                growth +=
-                    if rate == 0.0 && self.coordinates.locked[self.joint_of[i]] { 0.0 } else { self.point.a[i].abs() };
+                growth += if rate == 0.0 && self.coordinates.locked[self.compiled.model.joint_of[i]] {
+                    0.0
+                } else {
+                    self.point.a[i].abs()
+                };
             }
-            for prescribed in self.prescribed.iter().filter(|prescribed| counts(prescribed.v)) {
+            for prescribed in self.compiled.model.prescribed.iter().filter(|prescribed| counts(prescribed.v)) {
                 speed += self.point.v[prescribed.v].abs();
                 growth += self.point.a[prescribed.v].abs();
             }
@@ -255,7 +261,7 @@ impl Machine {
                     // an extremum of a signal changes nothing; a corner or a jump does
                     is_fresh |= !self.is_smooth(t, before);
                     quad[1] += self.load_jump(t, before);
-                    if !self.prescribed.is_empty() {
+                    if !self.compiled.model.prescribed.is_empty() {
                         is_fresh = true;
                         is_hit |= self.take_impulse(t, quad)?;
                     }
@@ -270,7 +276,7 @@ impl Machine {
                     is_fresh = true;
                     if index >= (0..self.state.mode.len()).filter(|&c| self.has_event(c)).count() {
                         self.state.backward[c] = !self.state.backward[c];
-                    } else if self.compiled.contacts[c].is_event_driven() {
+                    } else if self.compiled.inputs.contacts[c].is_event_driven() {
                         is_touched = true;
                         if self.sticks(c) {
                             self.break_away(c);
@@ -323,7 +329,7 @@ impl Machine {
 
     /// Gives open contacts the mode of their present direction: no event function does.
     pub(super) fn point_open(&mut self) {
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let rate = contact.rate(&self.point.v);
             if self.state.open[c] && contact.is_event_driven() && rate != 0.0 {
                 self.state.mode[c] = Mode::of_sign(rate);
@@ -334,11 +340,11 @@ impl Machine {
     /// Whether no signal has a corner at `t`; `before` is the piece that ends there.
     fn is_smooth(&self, t: f64, before: Piece) -> bool {
         let after = self.state.piece;
-        let drives = self.compiled.drives.iter().map(|drive| drive.signal());
-        let mut signals = drives.chain(self.compiled.contacts.iter().filter_map(|contact| contact.signal()));
+        let drives = self.compiled.inputs.drives.iter().map(|drive| drive.signal());
+        let mut signals = drives.chain(self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()));
         // a clamped signal has corners where it reaches 0 or 1, from either side
         signals.all(|s| s.sample(t, before) == s.sample(t, after))
-            && self.compiled.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
+            && self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
                 let value = s.sample(t, after).value;
                 (1e-9..=1.0 - 1e-9).contains(&value) || s.derivative(t) == 0.0
             })

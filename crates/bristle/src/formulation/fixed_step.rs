@@ -4,7 +4,7 @@ use super::diagnostics::{Failure, ModeChange, UnconvergedLoad};
 use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::real_time::{self, End, RealTime, SignalTime, Start, StepError};
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
@@ -76,7 +76,7 @@ impl Machine {
 
     /// Centres the charts of free joints after a step.
     pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, EvalError> {
-        if self.free.is_empty() {
+        if self.compiled.model.free.is_empty() {
             return Ok(false);
         }
         self.take_unknowns(y);
@@ -93,7 +93,7 @@ impl Machine {
         self.point.xi.copy_from_slice(&y[..n]);
         self.point.v.copy_from_slice(&y[n..2 * n]);
         let mut rest = y[2 * n..].iter();
-        for (state, contact) in self.point.bristles.iter_mut().zip(&self.compiled.contacts) {
+        for (state, contact) in self.point.bristles.iter_mut().zip(self.compiled.inputs.contacts.iter()) {
             state[..contact.law.n_states()].iter_mut().zip(&mut rest).for_each(|(s, y)| *s = *y);
         }
         self.point.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
@@ -151,7 +151,7 @@ impl Machine {
         self.point.v.copy_from_slice(&rt.end.v);
         self.point.bristles.copy_from_slice(&rt.end.bristles);
         self.point.integral.copy_from_slice(&rt.end.integrals);
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             if contact.law.n_states() > 0 {
                 self.state.backward[c] = self.point.bristles[c][0] < 0.0;
             }

@@ -24,6 +24,7 @@ use super::diagnostics::{Diagnostics, Failure, NearJam};
 use super::machine::{Machine, TIGHT};
 use super::point::Point;
 use crate::error::Error;
+use crate::model::Model;
 use crate::scene::Formulation;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
@@ -48,13 +49,16 @@ impl Machine {
             // accelerations are unknowns
             return Ok(());
         }
-        if !(self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled()) {
+        if !(self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled())
+        {
             self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
             self.coordinates.rates(&mut self.point.a);
         }
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
-            Err(failure) if self.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
+            Err(failure) if self.compiled.model.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
             Err(_) => {
                 self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
                 self.coordinates.rates(&mut self.point.a);
@@ -66,7 +70,7 @@ impl Machine {
     /// The same, starting from the accelerations in `a`.
     pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
         match self.newton_or_sweep(accuracy) {
-            Err(failure) if !self.reaction_loaded.is_empty() && !failure.is_non_finite() => {
+            Err(failure) if !self.compiled.model.reaction_loaded.is_empty() && !failure.is_non_finite() => {
                 self.follow_branch(accuracy)
             }
             result => result,
@@ -75,11 +79,14 @@ impl Machine {
 
     /// Newton, or one sweep where no load is a reaction.
     fn newton_or_sweep(&mut self, accuracy: f64) -> Result<(), Failure> {
-        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
+        if self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled()
+        {
             let Self {
                 compiled, work, point: Point { q, v, tau, a, .. }, coordinates: Coordinates { locked, .. }, ..
             } = self;
-            a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, locked)?);
+            a.copy_from_slice(aba_hybrid(&compiled.model.tree, work, q, v, tau, locked)?);
             return Ok(());
         }
         self.newton(1.0, accuracy)
@@ -87,9 +94,11 @@ impl Machine {
 
     /// Accelerations without a start value: the branch that is continuous from zero friction.
     pub(super) fn accelerate_from_frictionless(&mut self) -> Result<(), Failure> {
-        if !self.reaction_loaded.is_empty() {
+        if !self.compiled.model.reaction_loaded.is_empty() {
             self.newton(0.0, TIGHT)?;
-            if self.newton(1.0, TIGHT).is_err() || self.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0) {
+            if self.newton(1.0, TIGHT).is_err()
+                || self.compiled.model.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0)
+            {
                 self.follow_branch(TIGHT)?;
             }
         } else {
@@ -107,7 +116,6 @@ impl Machine {
             b,
             rows,
             constraints,
-            joint_of,
             x,
             is_impulsive,
             still,
@@ -116,13 +124,14 @@ impl Machine {
             diagnostics: Diagnostics { counters, .. },
             ..
         } = self;
-        let (model, contacts) = (&compiled.model, &compiled.contacts);
+        let Model { joint_of, .. } = &*compiled.model;
+        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
         let Coordinates { locked, is_stuck, .. } = &*coordinates;
         let v = if *is_impulsive { still } else { v };
         counters.n_acceleration_solves += 1;
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        for &c in &self.reaction_loaded {
+        for &c in &compiled.model.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
             load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
@@ -134,7 +143,7 @@ impl Machine {
         for _ in 0..MAX_CORRECTIONS {
             // a factorisation with fast convergence is used again
             if left > GOOD_RATE * before {
-                for &c in &self.reaction_loaded {
+                for &c in &compiled.model.reaction_loaded {
                     let contact = &contacts[c];
                     let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
                     rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
@@ -147,7 +156,7 @@ impl Machine {
             counters.n_substitutions += 1;
             if !coordinates.dependent.is_empty() {
                 constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
-                if !self.reaction_loaded.is_empty() {
+                if !compiled.model.reaction_loaded.is_empty() {
                     // one more substitution, for its effect on the reactions
                     solve_rows(model, work, b)?;
                 }
@@ -160,7 +169,7 @@ impl Machine {
 
             b.fill(0.0);
             (before, left) = (left, 0.0);
-            for &c in &self.reaction_loaded {
+            for &c in &compiled.model.reaction_loaded {
                 let (contact, k) = (&contacts[c], s * kappa[c]);
                 let change = work.force_change(contact.joint);
                 force[c] += change;
@@ -193,15 +202,15 @@ impl Machine {
     /// Accelerations, loads and the friction of stuck joints, for their event functions. Needs `efforts`.
     pub(super) fn evaluate_stuck(&mut self, t: f64) -> Result<(), Failure> {
         self.accelerate(t, self.scheme.accuracy.min(EVENT_ACCURACY))?;
-        let is_plain = self.prescribed.is_empty() && !self.constraints.is_coupled();
-        if self.scheme.formulation == Formulation::Jerk || self.reaction_loaded.is_empty() || !is_plain {
+        let is_plain = self.compiled.model.prescribed.is_empty() && !self.constraints.is_coupled();
+        if self.scheme.formulation == Formulation::Jerk || self.compiled.model.reaction_loaded.is_empty() || !is_plain {
             return self.read_reactions();
         }
         // the reactions are those of Newton's solution
         for c in 0..self.state.mode.len() {
             if self.sticks(c) {
-                let contact = &self.compiled.contacts[c];
-                let axis = axis_row(&self.compiled.model, contact.joint);
+                let contact = &self.compiled.inputs.contacts[c];
+                let axis = axis_row(&self.compiled.model.tree, contact.joint);
                 self.point.friction[c] = self.point.tau[contact.v] - axis.dot(&self.work.reaction(contact.joint));
             }
         }
@@ -211,11 +220,11 @@ impl Machine {
     /// Refuses accelerations that diverge: where friction grows exactly as fast as inertia, they grow until the
     /// relative residual is small, although (1) has no solution.
     fn refuse_runaway(&self) -> Result<(), Failure> {
-        for &c in &self.reaction_loaded {
-            let joint = self.compiled.contacts[c].joint;
+        for &c in &self.compiled.model.reaction_loaded {
+            let joint = self.compiled.inputs.contacts[c].joint;
             let inertia = self.work.pivot_value(joint);
             if !self.coordinates.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
-                let joint = self.compiled.model.joint_names[joint].clone();
+                let joint = self.compiled.model.tree.joint_names[joint].clone();
                 return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
             }
         }
@@ -228,7 +237,7 @@ impl Machine {
     /// Sᵀ IA S + armature − |κ| N(IA S) of a contact, from the present factorisation: positive if the solution of (1)
     /// is unique.
     pub(super) fn margin(&self, c: usize) -> f64 {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let Some(bearing) = contact.bearing.filter(|_| !self.coordinates.locked[contact.joint]) else {
             return f64::INFINITY;
         };
@@ -238,7 +247,7 @@ impl Machine {
 
     /// The jam at or near (t, y), if any: among several possible accelerations, the joint with the smallest pivot.
     pub(crate) fn near_jam(&mut self, t: f64, y: &[f64]) -> Option<Error> {
-        if self.reaction_loaded.is_empty() {
+        if self.compiled.model.reaction_loaded.is_empty() {
             return None;
         }
         match self.evaluate_at(t, y) {
@@ -246,18 +255,23 @@ impl Machine {
             Err(jam @ (Error::Jam { .. } | Error::NoAcceleration { .. })) => return Some(jam),
             Err(_) => return None,
         }
-        let near =
-            self.reaction_loaded.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
+        let near = self
+            .compiled
+            .model
+            .reaction_loaded
+            .iter()
+            .filter(|&&c| self.margin(c) <= 0.0)
+            .map(|&c| self.compiled.inputs.contacts[c].joint);
         let share = |joint: usize| self.work.pivot_value(joint) / self.work.pivot_unloaded(joint);
         let joint = near.min_by(|&a, &b| share(a).total_cmp(&share(b)))?;
-        let joint = self.compiled.model.joint_names[joint].clone();
+        let joint = self.compiled.model.tree.joint_names[joint].clone();
         Some(Error::Jam { t, joint, with: Vec::new(), share: 1.0 })
     }
 
     /// Records bearings near jamming, each once.
     pub(super) fn note_near_jams(&mut self, t: f64) {
-        for k in 0..self.reaction_loaded.len() {
-            let contact = self.reaction_loaded[k];
+        for k in 0..self.compiled.model.reaction_loaded.len() {
+            let contact = self.compiled.model.reaction_loaded[k];
             let margin = self.margin(contact);
             if margin <= 0.0 && self.diagnostics.near_jams.iter().all(|near_jam| near_jam.contact != contact) {
                 self.diagnostics.near_jams.push(NearJam { contact, t, margin });

@@ -24,8 +24,8 @@ use super::diagnostics::Failure;
 use super::machine::Machine;
 use super::point::Point;
 use super::transition::ContactEvent;
-use crate::compile::Compiled;
 use crate::component::Drive;
+use crate::model::Compiled;
 use bristle_friction::{FrictionLaw, Mode};
 
 /// Parts of a jump where κ depends on the slip speed: the error of the midpoint rule is then 1e-4 of the change of κ.
@@ -48,8 +48,8 @@ pub(super) struct JumpWork {
 
 impl JumpWork {
     pub fn new(compiled: &Compiled) -> Self {
-        let n_prescribed = compiled.drives.iter().filter(|at| matches!(at.drive, Drive::Motion(_))).count();
-        Self { jump: vec![0.0; n_prescribed], start: vec![0.0; compiled.model.n_v] }
+        let n_prescribed = compiled.inputs.drives.iter().filter(|at| matches!(at.drive, Drive::Motion(_))).count();
+        Self { jump: vec![0.0; n_prescribed], start: vec![0.0; compiled.model.tree.n_v] }
     }
 }
 
@@ -58,13 +58,13 @@ impl Machine {
     /// whether there were any.
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
         // the velocities before, then Δ
-        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.prescribed) {
+        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.compiled.model.prescribed) {
             *jump = self.point.v[joint.v];
         }
         self.place()?;
         self.prescribe(t);
         let mut is_jump = false;
-        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.prescribed) {
+        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.compiled.model.prescribed) {
             let (before, after) = (*jump, self.point.v[joint.v]);
             *jump = after - before;
             is_jump |= jump.abs() > 1e-12 * (1.0 + after.abs());
@@ -84,7 +84,7 @@ impl Machine {
         self.apply_wrenches();
         taken?;
         // contacts that move now are not at rest, whatever their event was
-        for (contact, contact_event) in self.compiled.contacts.iter().zip(&mut self.state.contact_event) {
+        for (contact, contact_event) in self.compiled.inputs.contacts.iter().zip(&mut self.state.contact_event) {
             if contact.rate(&self.point.v) != 0.0 {
                 *contact_event = ContactEvent::No;
             }
@@ -104,10 +104,10 @@ impl Machine {
             self.point.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
 
             // up to the next contact that comes to rest
-            let is_curved = self.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
+            let is_curved = self.compiled.model.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
             let (mut part, mut stops) = (if is_curved { left.min(1.0 / PIECES) } else { left }, None);
-            for &c in &self.reaction_loaded {
-                let contact = &self.compiled.contacts[c];
+            for &c in &self.compiled.model.reaction_loaded {
+                let contact = &self.compiled.inputs.contacts[c];
                 let (rate, slope) = (contact.rate(&self.point.v), contact.rate(&self.point.a));
                 let at = -rate / slope;
                 if contact.is_event_driven() && rate * slope < 0.0 && at <= part {
@@ -125,18 +125,18 @@ impl Machine {
             let Self { compiled, jump: JumpWork { start: jump_start, .. }, point: Point { v, a, .. }, .. } = self;
             v.iter_mut().zip(&*jump_start).zip(&*a).for_each(|((v, start), a)| *v = start + part * a);
             let mean = |k: usize| part * (jump_start[k] + 0.5 * part * a[k]);
-            for (joint, effort) in self.prescribed.iter().zip(&self.point.drive_effort) {
+            for (joint, effort) in compiled.model.prescribed.iter().zip(&self.point.drive_effort) {
                 quad[0] += effort * mean(joint.v);
             }
-            for &c in &self.reaction_loaded {
-                let contact = &compiled.contacts[c];
-                quad[2 + compiled.heat_of(contact)] += self.point.kappa[c] * self.point.load[c] * mean(contact.v);
+            for &c in &compiled.model.reaction_loaded {
+                let contact = &compiled.inputs.contacts[c];
+                quad[2 + compiled.model.heat_of(contact)] += self.point.kappa[c] * self.point.load[c] * mean(contact.v);
             }
             left -= part;
             self.state.contact_event.fill(ContactEvent::No);
             if let Some(c) = stops {
                 self.state.contact_event[c] = ContactEvent::ComesToRest;
-                self.point.v[self.compiled.contacts[c].v] = 0.0;
+                self.point.v[compiled.inputs.contacts[c].v] = 0.0;
             }
             if left <= f64::EPSILON {
                 return Ok(());
@@ -147,14 +147,14 @@ impl Machine {
 
     /// dv/dλ of the joints whose motion is prescribed.
     fn prescribe_jump(&mut self) {
-        for (joint, jump) in self.prescribed.iter().zip(&self.jump.jump) {
+        for (joint, jump) in self.compiled.model.prescribed.iter().zip(&self.jump.jump) {
             self.point.a[joint.v] = *jump;
         }
     }
 
     /// Whether κ of a sliding bearing depends on its slip speed.
     fn depends_on_speed(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let slip = contact.arm * contact.rate(&self.point.v);
         match contact.law.event_driven() {
             Some(law) => {

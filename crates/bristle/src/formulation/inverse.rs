@@ -16,31 +16,32 @@ use super::constraints::Elimination;
 use super::coordinates::Coordinates;
 use super::machine::{Machine, Snapshot};
 use super::point::Point;
-use crate::compile::Compiled;
 use crate::component::Drive;
 use crate::error::{Error, Result};
+use crate::model::Compiled;
 use bristle_friction::Mode;
 use bristle_multibody::{State, rnea};
 use nalgebra::DMatrix;
+use std::sync::Arc;
 
 /// Accepted violation of a coupling by positions, velocities and accelerations, relative to its terms.
 const MISS: f64 = 1e-9;
 
 /// Dependences by the couplings of a machine alone, without stuck contacts; `None` without couplings.
-pub(super) fn couplings(compiled: &Compiled) -> Option<Box<Coordinates>> {
-    if compiled.coupled.constraints.is_empty() {
+pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
+    if compiled.model.coupled.constraints.is_empty() {
         return None;
     }
-    let is_prescribed = |v: usize| compiled.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
+    let is_prescribed =
+        |v: usize| compiled.inputs.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
     let (mut elimination, mut coordinates) = (Elimination::new(compiled), Coordinates::new(compiled));
-    for constraint in &compiled.coupled.constraints {
+    for constraint in &compiled.model.coupled.constraints {
         // `begin_constraints` refuses redundant couplings
         let _ = elimination.add(&constraint.terms, 0.0, is_prescribed);
     }
-    elimination.finish(&mut coordinates, &vec![0.0; compiled.model.n_v], |_| false);
-    let joint_of: Vec<usize> = (0..compiled.model.n_v).map(|k| compiled.model.joint_of_velocity(k)).collect();
-    coordinates.fill_active(&joint_of);
-    Some(Box::new(coordinates))
+    elimination.finish(&mut coordinates, &vec![0.0; compiled.model.tree.n_v], |_| false);
+    coordinates.fill_active(&compiled.model.joint_of);
+    Some(Arc::new(coordinates))
 }
 
 /// Results of a machine at its present state, saved during an evaluation elsewhere.
@@ -99,23 +100,23 @@ impl Machine {
         self.point.q.copy_from_slice(q);
         self.point.v.copy_from_slice(v);
         self.point.a.copy_from_slice(a);
-        for (k, &i) in self.joint_of.iter().enumerate() {
-            if let [q] = q[self.compiled.model.q_range(i)] {
+        for (k, &i) in self.compiled.model.joint_of.iter().enumerate() {
+            if let [q] = q[self.compiled.model.tree.q_range(i)] {
                 self.point.xi[k] = q;
             }
         }
-        for (mode, contact) in self.state.mode.iter_mut().zip(&self.compiled.contacts) {
+        for (mode, contact) in self.state.mode.iter_mut().zip(self.compiled.inputs.contacts.iter()) {
             let (v, a) = (contact.rate(v), contact.rate(a));
             *mode = Mode::of_sign(if v == 0.0 { a } else { v });
         }
         self.efforts(t);
         let required =
-            rnea(&self.compiled.model, &mut self.work, q, v, a).map(|required| tau.copy_from_slice(required));
+            rnea(&self.compiled.model.tree, &mut self.work, q, v, a).map(|required| tau.copy_from_slice(required));
         for (k, tau) in tau.iter_mut().enumerate() {
-            *tau -= self.point.tau[k] - self.compiled.effort[k];
+            *tau -= self.point.tau[k] - self.compiled.inputs.effort[k];
         }
-        for &c in &self.reaction_loaded {
-            let contact = &self.compiled.contacts[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            let contact = &self.compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             tau[contact.v] += self.point.kappa[c] * bearing.normal_load(&self.work.reaction(contact.joint)).0;
         }
@@ -129,8 +130,8 @@ impl Machine {
 
     /// Refuses a motion that violates the couplings, by the name of the first violated one.
     fn refuse_violation(&self, q: &[f64], v: &[f64], a: &[f64]) -> Result<()> {
-        let coupled = &self.compiled.coupled;
-        let q_of = |v: usize| q[self.compiled.model.q_index[self.joint_of[v]]];
+        let coupled = &self.compiled.model.coupled;
+        let q_of = |v: usize| q[self.compiled.model.tree.q_index[self.compiled.model.joint_of[v]]];
         for (constraint, &offset) in coupled.constraints.iter().zip(&self.state.coupling_offset) {
             let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
                 let (sum, size) =
@@ -145,15 +146,17 @@ impl Machine {
                 // false for NaN
                 let fits = miss.abs() <= MISS * size;
                 if !fits {
-                    let names =
-                        constraint.terms.iter().map(|term| &self.compiled.model.joint_names[self.joint_of[term.0]]);
+                    let names = constraint
+                        .terms
+                        .iter()
+                        .map(|term| &self.compiled.model.tree.joint_names[self.compiled.model.joint_of[term.0]]);
                     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
                     let reason = format!(
                         "it couples {}, and the requested {what} violate it by {miss:e}: \
                          request values that satisfy it",
                         names.join(", ")
                     );
-                    return Err(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason });
+                    return Err(Error::Coupling { name: coupled.names[constraint.element].clone(), reason });
                 }
             }
         }
@@ -163,8 +166,8 @@ impl Machine {
     /// Sets accelerations that are 0 to the values that the couplings determine, where they do.
     pub(crate) fn complete_accelerations(&self, a: &mut [f64]) {
         let Some(couplings) = &self.couplings else { return };
-        let (mut coordinates, mut elimination) = (couplings.clone(), Elimination::new(&self.compiled));
-        for constraint in &self.compiled.coupled.constraints {
+        let (mut coordinates, mut elimination) = (Coordinates::clone(couplings), Elimination::new(&self.compiled));
+        for constraint in &self.compiled.model.coupled.constraints {
             let is_found = elimination.add(&constraint.terms, 0.0, |v| a[v] != 0.0).is_ok();
             if !is_found {
                 let _ = elimination.add(&constraint.terms, 0.0, |_| false);
@@ -178,7 +181,7 @@ impl Machine {
 
     /// Sets the state of a snapshot without a mode selection; dependent joints at 0 get their coupled positions.
     pub(crate) fn load_state(&mut self, from: &Snapshot) -> Result<()> {
-        let model = &self.compiled.model;
+        let model = &self.compiled.model.tree;
         let State { t, q, v } = &from.mechanics;
         for i in 1..model.n_bodies() {
             let (q, xi) = (&q[model.q_range(i)], &mut self.point.xi[model.v_range(i)]);
@@ -194,7 +197,7 @@ impl Machine {
         self.enter_piece(*t);
         self.prescribe(*t);
         self.begin_constraints()?;
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let v = contact.rate(&self.point.v);
             self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
             self.state.bent[c] = self.point.bristles[c][0].abs();
@@ -209,8 +212,8 @@ impl Machine {
 
     /// Positions and velocities of the state set last, of one-degree joints.
     pub(crate) fn store_joints(&self, q: &mut [f64], v: &mut [f64]) {
-        for (k, &i) in self.joint_of.iter().enumerate() {
-            if let [q] = &mut q[self.compiled.model.q_range(i)] {
+        for (k, &i) in self.compiled.model.joint_of.iter().enumerate() {
+            if let [q] = &mut q[self.compiled.model.tree.q_range(i)] {
                 *q = self.point.xi[k];
             }
         }

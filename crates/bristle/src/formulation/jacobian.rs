@@ -68,7 +68,7 @@ enum Slope {
 impl Machine {
     /// ∂f/∂y at (t, y), or `false` where no analytic one is available.
     pub(super) fn fill_jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
-        if !self.free.is_empty() || self.scheme.formulation == Formulation::Jerk {
+        if !self.compiled.model.free.is_empty() || self.scheme.formulation == Formulation::Jerk {
             return Ok(false);
         }
         self.fill_jacobian_at_centre(t, y, jac)?;
@@ -100,12 +100,15 @@ impl Machine {
 
     /// ∂a/∂q, ∂a/∂v, ∂a/∂τ.
     fn derive(&mut self, t: f64, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
+        if self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled()
+        {
             let [dq, dv, dtau] = matrices;
             let Self {
                 compiled, work, point: Point { q, v, tau, .. }, coordinates: Coordinates { locked, .. }, ..
             } = self;
-            return Ok(aba_derivatives(&compiled.model, work, q, v, tau, locked, [dq, dv, dtau])?);
+            return Ok(aba_derivatives(&compiled.model.tree, work, q, v, tau, locked, [dq, dv, dtau])?);
         }
         let accuracy = self.scheme.accuracy;
         self.accelerate(t, accuracy)?;
@@ -119,7 +122,7 @@ impl Machine {
         let Self {
             compiled, work, rows, point: Point { q, v, a, .. }, coordinates: Coordinates { locked, .. }, ..
         } = self;
-        match rows_derivatives(&compiled.model, work, q, v, a, rows, locked, [dq, dv, dtau]) {
+        match rows_derivatives(&compiled.model.tree, work, q, v, a, rows, locked, [dq, dv, dtau]) {
             // a pivot of the recursion is not positive, which need not concern the determinant: see `branch`
             Err(bristle_multibody::Error::Jam { .. }) => {
                 self.derive_residual(matrices)?;
@@ -168,10 +171,10 @@ impl Machine {
 
     /// P = S + s κ n̂ for the reactions found last.
     pub(super) fn load_rows(&mut self, s: f64) {
-        for &c in &self.reaction_loaded {
-            let contact = &self.compiled.contacts[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            let contact = &self.compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            let axis = axis_row(&self.compiled.model, contact.joint);
+            let axis = axis_row(&self.compiled.model.tree, contact.joint);
             self.rows[contact.joint] = axis + bearing.normal_load(&self.point.force[c]).1 * (s * self.point.kappa[c]);
         }
     }
@@ -195,7 +198,7 @@ impl Machine {
             jac[(r, n + r)] = 1.0;
             self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), jac.row_mut(n + r));
         }
-        for &k in &self.free {
+        for &k in &self.compiled.model.free {
             let Some(first) = self.coordinates.place(k) else { continue };
             for (of, share) in [(0, 0.5), (3, 1.0)] {
                 let x: [f64; 3] = std::array::from_fn(|l| share * self.point.v[k + of + l]);
@@ -294,18 +297,18 @@ impl Machine {
                 }
             }
         };
-        for s in &compiled.springs {
+        for s in &compiled.inputs.springs {
             visit(Slope::Effort { of: In::Position(s.v), v: s.v, slope: -s.stiffness });
         }
-        for d in &compiled.dampers {
+        for d in &compiled.inputs.dampers {
             visit(Slope::Effort { of: In::Velocity(d.v), v: d.v, slope: -d.damping });
         }
-        for s in &compiled.coupled.springs {
+        for s in &compiled.model.coupled.springs {
             between(-s.stiffness, false, (s.a, Some(s.b)), &mut visit);
             between(-s.damping, true, (s.a, Some(s.b)), &mut visit);
         }
         let mut next = 2 * self.coordinates.active.len();
-        for (k, contact) in compiled.contacts.iter().enumerate() {
+        for (k, contact) in compiled.inputs.contacts.iter().enumerate() {
             let (arm, ends) = (contact.arm, (contact.v, contact.b));
             let slip = arm * contact.rate(v);
             let n_load = load[k];
@@ -339,7 +342,7 @@ impl Machine {
             }
             next += n_states;
         }
-        for drive in &compiled.drives {
+        for drive in compiled.inputs.drives.iter() {
             let [in_q, in_v, in_integral] = drive.slopes();
             visit(Slope::Effort { of: In::Position(drive.v), v: drive.v, slope: in_q });
             visit(Slope::Effort { of: In::Velocity(drive.v), v: drive.v, slope: in_v });

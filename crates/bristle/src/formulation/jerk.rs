@@ -12,6 +12,7 @@
 use super::diagnostics::Failure;
 use super::machine::{Machine, TIGHT};
 use super::point::Point;
+use crate::model::Model;
 use bristle_integrate::EvalError;
 use bristle_multibody::{axis_row, jerk_rows, rnea_rate};
 
@@ -32,15 +33,15 @@ impl Machine {
     fn jerks(&mut self, t: f64) -> Result<(), Failure> {
         self.diagnostics.counters.n_jerks += 1;
         self.b.fill(0.0);
-        for (prescribed, jerk) in self.prescribed.iter().zip(&self.point.drive_jerk) {
+        for (prescribed, jerk) in self.compiled.model.prescribed.iter().zip(&self.point.drive_jerk) {
             self.b[prescribed.v] = *jerk;
         }
         let Self { compiled, work, b, point: Point { q, v, a, .. }, .. } = self;
-        let model = &compiled.model;
+        let model = &compiled.model.tree;
         // reactions, and their rates with the given jerks
         rnea_rate(model, work, q, v, a, b)?;
-        for &c in &self.reaction_loaded {
-            let contact = &compiled.contacts[c];
+        for &c in &compiled.model.reaction_loaded {
+            let contact = &compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             self.point.force[c] = work.reaction(contact.joint);
             let (n, n_hat) = bearing.normal_load(&self.point.force[c]);
@@ -49,8 +50,9 @@ impl Machine {
             self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.point.kappa[c];
         }
         self.effort_rates(t);
-        let Self { compiled, work, b, rows, constraints, joint_of, x, coordinates, .. } = self;
-        let is_jam = match jerk_rows(&compiled.model, work, b, rows, &coordinates.locked) {
+        let Self { compiled, work, b, rows, constraints, x, coordinates, .. } = self;
+        let Model { joint_of, .. } = &*compiled.model;
+        let is_jam = match jerk_rows(&compiled.model.tree, work, b, rows, &coordinates.locked) {
             Ok(jerks) => {
                 x.copy_from_slice(jerks);
                 false
@@ -65,10 +67,10 @@ impl Machine {
         }
         if !coordinates.dependent.is_empty() {
             // rates of the dependent accelerations due to prescribed joints alone
-            for (prescribed, jerk) in self.prescribed.iter().zip(&self.point.drive_jerk) {
+            for (prescribed, jerk) in compiled.model.prescribed.iter().zip(&self.point.drive_jerk) {
                 x[prescribed.v] = *jerk;
             }
-            constraints.factor_each(coordinates, &compiled.model, work, joint_of)?;
+            constraints.factor_each(coordinates, &compiled.model.tree, work, joint_of)?;
             constraints.correct_each(coordinates, joint_of, x, b);
         }
         b.copy_from_slice(x);
@@ -80,17 +82,17 @@ impl Machine {
         self.place()?;
         self.efforts(t);
         self.read_reactions()?;
-        if self.reaction_loaded.is_empty()
-            && self.prescribed.is_empty()
+        if self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
             && !self.coordinates.is_stuck
             && !self.constraints.is_coupled()
         {
             let Self { compiled, work, b, point: Point { q, v, a, .. }, .. } = self;
-            b.copy_from_slice(bristle_multibody::rnea(&compiled.model, work, q, v, a)?);
+            b.copy_from_slice(bristle_multibody::rnea(&compiled.model.tree, work, q, v, a)?);
         }
         // reaction-loaded friction, which `tau` does not contain
-        for &c in &self.reaction_loaded {
-            let contact = &self.compiled.contacts[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            let contact = &self.compiled.inputs.contacts[c];
             self.point.tau[contact.v] -= self.point.kappa[c] * self.point.load[c];
         }
         let (mut worst, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
@@ -98,7 +100,7 @@ impl Machine {
             worst = worst.max((self.point.tau[i] - self.b[i]).abs());
             scale = scale.max(self.point.tau[i].abs()).max(self.b[i].abs());
         }
-        for &c in &self.reaction_loaded {
+        for &c in &self.compiled.model.reaction_loaded {
             scale = scale.max(self.point.friction[c].abs());
         }
         Ok(worst / scale)

@@ -34,9 +34,7 @@
 
 use super::diagnostics::Failure;
 use super::machine::Machine;
-use super::point::Point;
 use bristle_friction::{Law, Mode};
-use bristle_multibody::{aba, neutral};
 
 /// A load along its direction above this fraction of its value at the beginning of the step is far from zero.
 const FAR: f64 = 0.25;
@@ -70,23 +68,11 @@ pub(super) enum KinkEvent {
 }
 
 impl Machine {
-    /// Inertia of each contact's joint at the neutral configuration, with the joints beyond it free, for θ.
-    pub(super) fn set_kink_inertias(&mut self) {
-        let Self { compiled, work, kink_inertia, reaction_loaded, point: Point { tau, .. }, .. } = self;
-        // at rest, without efforts
-        tau.fill(0.0);
-        if !reaction_loaded.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
-            for &c in reaction_loaded.iter() {
-                kink_inertia[c] = work.articulated(&compiled.model, compiled.contacts[c].joint).0;
-            }
-        }
-    }
-
     /// The kinks that are events, in order.
     fn kink_events(&self) -> impl Iterator<Item = KinkEvent> + '_ {
-        let contacts = if self.scheme.kink_tolerance.is_some() { self.compiled.contacts.len() } else { 0 };
+        let contacts = if self.scheme.kink_tolerance.is_some() { self.compiled.inputs.contacts.len() } else { 0 };
         (0..contacts).flat_map(|contact| {
-            let of = &self.compiled.contacts[contact];
+            let of = &self.compiled.inputs.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
             let corner = matches!(of.law, Law::Table(_)).then_some(KinkEvent::Corner { contact });
             parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner)
@@ -105,24 +91,26 @@ impl Machine {
 
     /// Whether the event functions need reactions.
     pub(super) fn watches_loads(&self) -> bool {
-        self.scheme.kink_tolerance.is_some() && self.reaction_loaded.iter().any(|&c| self.state.load_kinks[c].is_near)
+        self.scheme.kink_tolerance.is_some()
+            && self.compiled.model.reaction_loaded.iter().any(|&c| self.state.load_kinks[c].is_near)
     }
 
     /// θ of the load of a contact; infinite without friction.
     fn load_noise(&self, c: usize) -> f64 {
-        let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.point.force[c]));
-        let inertia = self.scheme.kink_tolerance.unwrap_or(0.0) * self.kink_inertia[c] / self.point.kappa[c].abs();
+        let size = self.compiled.inputs.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.point.force[c]));
+        let inertia =
+            self.scheme.kink_tolerance.unwrap_or(0.0) * self.compiled.model.kink_inertia[c] / self.point.kappa[c].abs();
         self.scheme.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
     }
 
     /// Component of a part of the load along its direction, for the reaction found last.
     fn along(&self, c: usize, part: usize) -> f64 {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let Some(bearing) = contact.bearing else { return 0.0 };
         let (kink, [x, y]) = (&self.state.load_kinks[c], bearing.parts(&self.point.force[c])[part]);
         let [u_x, u_y] = kink.way[part];
         let plain = u_x * x + u_y * y;
-        if u_y == 0.0 && y == 0.0 || !self.compiled.model.turns(contact.v) || self.is_axial(c) {
+        if u_y == 0.0 && y == 0.0 || !self.compiled.model.tree.turns(contact.v) || self.is_axial(c) {
             return plain;
         }
         let (sin, cos) = (self.point.xi[contact.v] - kink.position[part]).sin_cos();
@@ -130,7 +118,7 @@ impl Machine {
     }
 
     fn is_axial(&self, c: usize) -> bool {
-        self.compiled.contacts[c].bearing == Some(crate::bearing::Bearing::Axial)
+        self.compiled.inputs.contacts[c].bearing == Some(crate::bearing::Bearing::Axial)
     }
 
     /// Examines the loads of a stage.
@@ -139,13 +127,13 @@ impl Machine {
         if self.scheme.kink_tolerance.is_none() {
             return;
         }
-        for k in 0..self.reaction_loaded.len() {
-            let c = self.reaction_loaded[k];
+        for k in 0..self.compiled.model.reaction_loaded.len() {
+            let c = self.compiled.model.reaction_loaded[k];
             self.note_load(c);
-            if self.state.load_kinks[c].is_near || self.coordinates.locked[self.compiled.contacts[c].joint] {
+            if self.state.load_kinks[c].is_near || self.coordinates.locked[self.compiled.inputs.contacts[c].joint] {
                 continue;
             }
-            let n = self.compiled.contacts[c].bearing.map_or(0, |bearing| bearing.n_parts());
+            let n = self.compiled.inputs.contacts[c].bearing.map_or(0, |bearing| bearing.n_parts());
             let is_near = |part: usize| {
                 self.state.load_kinks[c].way[part] != [0.0; 2]
                     && self.along(c, part) <= FAR * self.state.load_kinks[c].size[part]
@@ -159,7 +147,7 @@ impl Machine {
         for (g, event) in g.zip(self.kink_events()) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
-                    let is_locked = self.coordinates.locked[self.compiled.contacts[c].joint];
+                    let is_locked = self.coordinates.locked[self.compiled.inputs.contacts[c].joint];
                     let noise = self.load_noise(c);
                     if is_locked || !noise.is_finite() || self.state.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
@@ -170,7 +158,7 @@ impl Machine {
                     }
                 }
                 KinkEvent::Corner { contact: c } => {
-                    let contact = &self.compiled.contacts[c];
+                    let contact = &self.compiled.inputs.contacts[c];
                     let [low, high] = self.state.load_kinks[c].segment;
                     let speed = self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v);
                     let inside = (speed - low).min(high - speed) + self.scheme.kink_tolerance.unwrap_or(0.0);
@@ -190,7 +178,7 @@ impl Machine {
 
     /// Finds the table corners next to the present slip speeds.
     pub(super) fn place_segments(&mut self) {
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             if let Law::Table(table) = &contact.law {
                 self.state.load_kinks[c].segment =
                     table.segment(self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v));
@@ -201,7 +189,7 @@ impl Machine {
     /// Records the load of a contact from the present reaction. Results may be evaluated in between: a record belongs
     /// to one point.
     fn note_load(&mut self, c: usize) {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let Some(bearing) = contact.bearing else { return };
         let noise = self.load_noise(c);
         let kink = &mut self.state.load_kinks[c];
@@ -210,9 +198,9 @@ impl Machine {
 
     /// Sets the directions of the loads recorded last.
     fn point_loads(&mut self) {
-        for k in 0..self.reaction_loaded.len() {
-            let c = self.reaction_loaded[k];
-            let Some(bearing) = self.compiled.contacts[c].bearing else { continue };
+        for k in 0..self.compiled.model.reaction_loaded.len() {
+            let c = self.compiled.model.reaction_loaded[k];
+            let Some(bearing) = self.compiled.inputs.contacts[c].bearing else { continue };
             let kink = &mut self.state.load_kinks[c];
             kink.is_near = false;
             for part in 0..bearing.n_parts() {
@@ -235,7 +223,8 @@ impl Machine {
             self.place()?;
             self.efforts(t);
             self.evaluate_stuck(t)?;
-            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
+            (0..self.compiled.model.reaction_loaded.len())
+                .for_each(|k| self.note_load(self.compiled.model.reaction_loaded[k]));
         }
         if self.scheme.kink_tolerance.is_some() {
             self.point_loads();
@@ -249,7 +238,8 @@ impl Machine {
             (kink.way, kink.size) = ([[0.0; 2]; 2], [0.0; 2]);
         }
         if self.scheme.kink_tolerance.is_some() {
-            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
+            (0..self.compiled.model.reaction_loaded.len())
+                .for_each(|k| self.note_load(self.compiled.model.reaction_loaded[k]));
             self.point_loads();
         }
         self.place_segments();

@@ -54,8 +54,9 @@ fn machine(parent_of: Shape, n: usize, is_random: bool, excess: f64) -> (Machine
     let mut world = World::new();
     spawn(&scene, &mut world).unwrap();
     let compiled = compile(&world).unwrap();
-    let of_joint =
-        |c: usize| levels[compiled.model.joint_names[compiled.contacts[c].joint][1..].parse::<usize>().unwrap()];
+    let of_joint = |c: usize| {
+        levels[compiled.model.tree.joint_names[compiled.inputs.contacts[c].joint][1..].parse::<usize>().unwrap()]
+    };
     let levels = (0..n).map(of_joint).collect();
     let mut state = Snapshot::rest(&compiled);
     read_state(&world, &compiled, &mut state.mechanics).unwrap();
@@ -69,9 +70,9 @@ fn machine(parent_of: Shape, n: usize, is_random: bool, excess: f64) -> (Machine
 /// (1) and (2) of `modes` at the accelerations found.
 fn assert_consistent(what: &str, machine: &mut Machine, levels: &[f64], excess: f64) -> [usize; 2] {
     let Machine { compiled, work, point: Point { q, v, a, friction, .. }, state: State { mode, .. }, .. } = machine;
-    let required = rnea(&compiled.model, work, q, v, a).unwrap();
+    let required = rnea(&compiled.model.tree, work, q, v, a).unwrap();
     let mut count = [0; 2];
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let (f, a, level) = (friction[c], a[contact.v], levels[c]);
         let place = || format!("{what}, contact {c}: {:?}, a {a:e}, f {f}, level {level}", mode[c]);
         // rounding in a tree of thousands of bodies whose weights add up

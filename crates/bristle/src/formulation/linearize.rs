@@ -14,7 +14,7 @@
 //! linearisation.
 
 use super::machine::Machine;
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
@@ -42,8 +42,8 @@ impl Machine {
         let mut machine = self.clone();
         machine.scatter(t, y);
         machine.place()?;
-        for &k in &machine.free {
-            let range = machine.compiled.model.q_range(machine.joint_of[k]);
+        for &k in &machine.compiled.model.free {
+            let range = machine.compiled.model.tree.q_range(machine.compiled.model.joint_of[k]);
             machine.state.q_ref[range.clone()].copy_from_slice(&machine.point.q[range]);
             machine.point.xi[k..k + 6].fill(0.0);
         }
@@ -71,7 +71,7 @@ impl Machine {
         }
 
         let (mut columns, mut parameters, mut next) = (Vec::new(), Vec::new(), 2 * n);
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(&self.point.v);
             for slope in contact.law.parameter_slopes(self.state.mode[c].direction(), slip, self.point.bristles[c]) {
                 let mut column = vec![0.0; n_y];
@@ -97,10 +97,10 @@ impl Machine {
     /// Name of unknown number `k` of a machine made by [`Machine::solved_at`].
     pub(crate) fn name_unknown(&self, k: usize) -> String {
         let n = self.coordinates.active.len();
-        let names = &self.compiled.model.joint_names;
+        let names = &self.compiled.model.tree.joint_names;
         if k >= 2 * n {
             let mut next = 2 * n;
-            for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
                 let n_states = contact.law.n_states();
                 if k < next + n_states {
                     return format!("{}.{}", self.compiled.contact_name(c), ["s", "w"][k - next]);
@@ -110,9 +110,9 @@ impl Machine {
             return format!("{}.integral", names[self.unknown(k).1]);
         }
         let v = self.coordinates.active[k % n];
-        let (joint, is_velocity) = (self.joint_of[v], k >= n);
-        let part = v - self.compiled.model.v_index[joint];
-        let what = match (self.free.contains(&(v - part)), is_velocity) {
+        let (joint, is_velocity) = (self.compiled.model.joint_of[v], k >= n);
+        let part = v - self.compiled.model.tree.v_index[joint];
+        let what = match (self.compiled.model.free.contains(&(v - part)), is_velocity) {
             (false, false) => "position",
             (false, true) => "velocity",
             (true, false) => {

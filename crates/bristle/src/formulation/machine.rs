@@ -46,7 +46,6 @@
 //! velocity and acceleration, and (1) gives the effort of the drive. At a corner of the signal the velocity jumps, the
 //! reactions are impulses, and bearings whose load is the reaction have an impulse of friction: see `impulse`.
 
-use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
 use crate::formulation::archive::Checkpoint;
@@ -59,16 +58,15 @@ use crate::formulation::jacobian::Reduction;
 use crate::formulation::point::Point;
 use crate::formulation::state::State;
 use crate::formulation::transition::{ContactEvent, TransitionWork};
-use crate::formulation::turning::Turning;
+use crate::model::{Compiled, Inputs, Model};
 use crate::modes::ModeError;
 use crate::real_time::RealTime;
 use crate::scene::{Formulation, Kinks};
 use bristle_friction::Mode;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{
-    self as multibody, JointKind, Poses, Reaction, Row, Work, axis_row, kinematics, poses, reactions,
-};
+use bristle_multibody::{self as multibody, Poses, Reaction, Row, Work, axis_row, kinematics, poses, reactions};
 use nalgebra::DMatrix;
+use std::sync::Arc;
 
 /// Relative residual of (1) for accelerations where no other accuracy is given.
 pub(super) const TIGHT: f64 = 1e-13;
@@ -88,9 +86,9 @@ impl Snapshot {
     /// All positions 0, at rest, bristles undeflected.
     pub fn rest(compiled: &Compiled) -> Self {
         Self {
-            mechanics: multibody::State::rest(&compiled.model),
-            bristles: vec![BristleState::default(); compiled.contacts.len()],
-            integrals: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
+            mechanics: multibody::State::rest(&compiled.model.tree),
+            bristles: vec![BristleState::default(); compiled.inputs.contacts.len()],
+            integrals: vec![0.0; compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).count()],
         }
     }
 
@@ -103,15 +101,6 @@ impl Snapshot {
         bristles.copy_from_slice(&other.bristles);
         integrals.copy_from_slice(&other.integrals);
     }
-}
-
-/// A joint whose position is prescribed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct PrescribedJoint {
-    pub joint: usize,
-    pub v: usize,
-    /// Index of the drive.
-    pub drive: usize,
 }
 
 /// How the equations are solved.
@@ -161,23 +150,10 @@ pub struct Machine {
     pub(super) coordinates: Coordinates,
     pub(super) diagnostics: Diagnostics,
     pub(super) work: Work,
-    /// First chart coordinates of the free joints.
-    pub(super) free: Vec<usize>,
-    /// Joint of each velocity; `n_v`.
-    pub(super) joint_of: Vec<usize>,
-
     /// Constraints, with the velocities that depend on the unknowns.
     pub(super) constraints: Constraints,
-    /// The same for the compiled couplings alone; see `inverse`.
-    pub(super) couplings: Option<Box<Coordinates>>,
-    /// Joints whose rotation affects the load of a stuck contact.
-    pub(super) turning: Turning,
-    /// Joints whose motion is prescribed.
-    pub(super) prescribed: Vec<PrescribedJoint>,
-    /// Inertia of each joint, D, for the kinks of loads.
-    pub(super) kink_inertia: Vec<f64>,
-    /// Contacts whose load is the joint's reaction.
-    pub(super) reaction_loaded: Vec<usize>,
+    /// Coordinates of the couplings alone, without stuck contacts; see `inverse`.
+    pub(super) couplings: Option<Arc<Coordinates>>,
 
     /// Rows P of the friction-loaded recursion; `n_bodies`.
     pub(super) rows: Vec<Motion>,
@@ -216,14 +192,8 @@ impl Machine {
     /// kinks of bristle laws are events then, and the accuracy of accelerations is a hundredth of the relative
     /// tolerance.
     pub fn new(compiled: Compiled, formulation: Formulation, tolerances: Option<(f64, f64)>) -> Self {
-        let model = &compiled.model;
-        let (n_v, n_contacts) = (model.n_v, compiled.contacts.len());
-        let free = (1..model.n_bodies()).filter(|&i| model.kinds[i] == JointKind::Free);
-        let prescribed = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
-            let Drive::Motion(_) = at.drive else { return None };
-            Some(PrescribedJoint { joint: at.joint, v: at.v, drive })
-        });
-        let reaction_loaded = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
+        let model = &compiled.model.tree;
+        let (n_v, n_contacts) = (model.n_v, compiled.inputs.contacts.len());
         let rows = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
         let leaving = tolerances.map_or(f64::MIN_POSITIVE, |(_, absolute)| 1e-3 * absolute);
         let mut machine = Self {
@@ -233,18 +203,12 @@ impl Machine {
             coordinates: Coordinates::new(&compiled),
             diagnostics: Diagnostics::new(n_contacts),
             work: Work::new(model),
-            free: free.map(|i| model.v_index[i]).collect(),
-            joint_of: (0..n_v).map(|k| model.joint_of_velocity(k)).collect(),
             constraints: Constraints::new(&compiled),
             couplings: super::inverse::couplings(&compiled),
-            turning: Turning::new(&compiled),
-            prescribed: prescribed.collect(),
-            kink_inertia: vec![0.0; n_contacts],
-            reaction_loaded: reaction_loaded.collect(),
             rows,
             b: vec![0.0; n_v],
             x: vec![0.0; n_v],
-            hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.drives.len()),
+            hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.inputs.drives.len()),
             row_list: Vec::with_capacity(n_v),
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
@@ -262,23 +226,24 @@ impl Machine {
         };
         machine.apply_wrenches();
         machine.bound_motions();
-        machine.set_kink_inertias();
         machine
     }
 
     /// Bounds the step for the prescribed motions.
     fn bound_motions(&mut self) {
         let frequencies = self
+            .compiled
+            .model
             .prescribed
             .iter()
-            .map(|prescribed| self.compiled.drives[prescribed.drive].signal().largest_frequency());
+            .map(|prescribed| self.compiled.inputs.drives[prescribed.drive].signal().largest_frequency());
         self.scheme.motion_step =
             frequencies.map(|frequency| self.scheme.motion_phase / frequency).fold(f64::INFINITY, f64::min);
     }
 
     /// Replaces the parameters or the signal of drive number `k`; its kind stays.
     pub(crate) fn set_drive(&mut self, k: usize, drive: Drive) {
-        self.compiled.drives[k].drive = drive;
+        Arc::make_mut(&mut self.compiled.inputs.drives)[k].drive = drive;
         self.bound_motions();
     }
 
@@ -292,25 +257,18 @@ impl Machine {
         &self.compiled
     }
 
-    /// Reads efforts, dampers, springs and wrenches from the world again.
-    pub fn read_actions(&mut self, world: &hecs::World) -> Result<()> {
-        self.compiled.read_actions(world)?;
-        self.apply_wrenches();
-        Ok(())
-    }
-
     /// Sets the effort that a caller applies to velocity `k`.
     pub(crate) fn set_effort(&mut self, k: usize, effort: f64) {
-        self.compiled.effort[k] = effort;
+        self.compiled.inputs.effort[k] = effort;
     }
 
     /// Applies the wrenches of `compiled` from now on.
     pub(crate) fn apply_wrenches(&mut self) {
         let outside = &mut self.work.outside;
         outside.clear_wrenches();
-        for w in &self.compiled.wrenches {
+        for w in &self.compiled.inputs.wrenches {
             // the indices of the bodies come from the model
-            let applied = outside.set_wrench(&self.compiled.model, w.body, w.wrench);
+            let applied = outside.set_wrench(&self.compiled.model.tree, w.body, w.wrench);
             debug_assert!(applied.is_ok());
         }
     }
@@ -360,10 +318,10 @@ impl Machine {
             Ok(())
         });
         // at the centre of the chart the configuration is exactly `q_ref`
-        let model = &self.compiled.model;
-        for &k in &self.free {
+        let model = &self.compiled.model.tree;
+        for &k in &self.compiled.model.free {
             if self.point.xi[k..k + 6].iter().all(|&xi| xi == 0.0) {
-                let range = model.q_range(self.joint_of[k]);
+                let range = model.q_range(self.compiled.model.joint_of[k]);
                 self.point.q[range.clone()].copy_from_slice(&self.state.q_ref[range]);
             }
         }
@@ -377,7 +335,7 @@ impl Machine {
         into.mechanics.v.copy_from_slice(&self.point.v);
         into.integrals.copy_from_slice(&self.point.integral);
         for ((bristle, contact), state) in
-            into.bristles.iter_mut().zip(&self.compiled.contacts).zip(&self.point.bristles)
+            into.bristles.iter_mut().zip(self.compiled.inputs.contacts.iter()).zip(&self.point.bristles)
         {
             *bristle = BristleState { z: contact.law.deflection(*state), w: state[1] };
         }
@@ -405,7 +363,7 @@ impl Machine {
 
     /// Effort of spring-damper number `k` there, on its first joint towards its second.
     pub fn spring_effort(&self, k: usize) -> f64 {
-        self.compiled.coupled.springs[k].effort(&self.point.xi, &self.point.v)
+        self.compiled.model.coupled.springs[k].effort(&self.point.xi, &self.point.v)
     }
 
     /// Relative position and velocity there of the two joints of an element.
@@ -452,8 +410,8 @@ impl Machine {
     /// Link poses and joint reactions at the point evaluated last.
     pub(crate) fn poses_and_reactions(&mut self, t: f64) -> Result<(&Compiled, &Poses, &[Reaction])> {
         let Self { compiled, work, poses: places, reactions: forces, point: Point { q, v, a, .. }, .. } = self;
-        reactions(&compiled.model, work, q, v, a, forces)
-            .and_then(|()| poses(&compiled.model, work, places))
+        reactions(&compiled.model.tree, work, q, v, a, forces)
+            .and_then(|()| poses(&compiled.model.tree, work, places))
             .map_err(|source| Error::Mechanics { t, source })?;
         Ok((compiled, places, forces))
     }
@@ -466,8 +424,8 @@ impl Machine {
     ) -> std::result::Result<(&Compiled, &Poses), bristle_multibody::Error> {
         self.point.known = None;
         let Self { compiled, work, poses: places, .. } = self;
-        kinematics(&compiled.model, work, q, v)?;
-        poses(&compiled.model, work, places)?;
+        kinematics(&compiled.model.tree, work, q, v)?;
+        poses(&compiled.model.tree, work, places)?;
         Ok((compiled, places))
     }
 
@@ -476,9 +434,9 @@ impl Machine {
         &self.reactions
     }
 
-    /// The compiled machine, for parameters that may change without recompilation.
-    pub(crate) fn compiled_mut(&mut self) -> &mut Compiled {
-        &mut self.compiled
+    /// The inputs, for a caller who changes them; changed wrenches act after [`Machine::apply_wrenches`].
+    pub(crate) fn inputs_mut(&mut self) -> &mut Inputs {
+        &mut self.compiled.inputs
     }
 
     /// The error of the last failed evaluation.
@@ -488,8 +446,8 @@ impl Machine {
 
     /// The error for a joint without inertia in a coupling from which no armature transfer is possible.
     fn no_transfer(&self, joint: &str) -> Option<Error> {
-        let Compiled { model, coupled, .. } = &self.compiled;
-        let is_its = |term: &(usize, f64)| model.joint_names[self.joint_of[term.0]] == joint;
+        let Model { tree, coupled, joint_of, .. } = &*self.compiled.model;
+        let is_its = |term: &(usize, f64)| tree.joint_names[joint_of[term.0]] == joint;
         let constraint = coupled
             .constraints
             .iter()
@@ -501,7 +459,7 @@ impl Machine {
             "joint `{joint}` has no inertia of its own, and armature transfer needs a coupling of two joints: \
              give it `armature`, or use `RealTime`"
         );
-        Some(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason })
+        Some(Error::Coupling { name: coupled.names[constraint.element].clone(), reason })
     }
 
     pub(super) fn explain(&self, t: f64, failure: Failure) -> Error {
@@ -516,7 +474,13 @@ impl Machine {
                 }
             }
             Failure::NoAcceleration => {
-                let joint = self.reaction_loaded.first().map_or("", |&c| self.compiled.contact_name(c)).to_owned();
+                let joint = self
+                    .compiled
+                    .model
+                    .reaction_loaded
+                    .first()
+                    .map_or("", |&c| self.compiled.contact_name(c))
+                    .to_owned();
                 Error::NoAcceleration { t, joint, with: Vec::new(), share: 1.0 }
             }
             Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self

@@ -10,7 +10,6 @@
 //! - `events`: event functions, and the mode transition at an event;
 //! - `kinks`: loads through zero and corners of tables, events without a change of mode;
 //! - `impulse`: corners of prescribed motions;
-//! - `turning`: rotating joints that affect the load of a stuck joint;
 //! - `transition`: the contacts at rest, and the selection of their modes by [`crate::modes`];
 //! - `enumerate`: mode selection by exhaustive enumeration;
 //! - `resolution`: bounds of the step for the resolution of bristles, at any tolerance;
@@ -52,7 +51,6 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod transition;
-mod turning;
 mod unknowns;
 
 pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};

@@ -4,8 +4,8 @@
 //! results are those of the last step. A snapshot therefore holds the point, too.
 
 use super::archive::copy_fields;
-use crate::compile::Compiled;
 use crate::component::Drive;
+use crate::model::Compiled;
 use bristle_multibody::neutral;
 use bristle_multibody::spatial::Force;
 
@@ -44,8 +44,8 @@ pub(super) struct Point {
 
 impl Point {
     pub fn new(compiled: &Compiled) -> Self {
-        let (model, n) = (&compiled.model, compiled.contacts.len());
-        let n_prescribed = compiled.drives.iter().filter(|at| matches!(at.drive, Drive::Motion(_))).count();
+        let (model, n) = (&compiled.model.tree, compiled.inputs.contacts.len());
+        let n_prescribed = compiled.inputs.drives.iter().filter(|at| matches!(at.drive, Drive::Motion(_))).count();
         let by_velocity = || vec![0.0; model.n_v];
         Self {
             xi: by_velocity(),
@@ -60,10 +60,10 @@ impl Point {
             load: vec![0.0; n],
             kappa: vec![0.0; n],
             force: vec![Force::ZERO; n],
-            constraint_force: vec![0.0; compiled.coupled.constraints.len()],
+            constraint_force: vec![0.0; compiled.model.coupled.constraints.len()],
             drive_effort: vec![0.0; n_prescribed],
             drive_jerk: vec![0.0; n_prescribed],
-            integral: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
+            integral: vec![0.0; compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).count()],
             known: None,
         }
     }

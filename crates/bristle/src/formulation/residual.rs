@@ -9,6 +9,7 @@
 use super::diagnostics::Failure;
 use super::machine::Machine;
 use super::point::Point;
+use crate::model::Model;
 use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
 use bristle_multibody::spatial::Motion;
@@ -50,10 +51,10 @@ impl Machine {
     /// Residual of (1) at the accelerations in `a`, into `b`.
     fn unbalanced(&mut self) -> Result<(), Failure> {
         let Self { compiled, work, b, point: Point { q, v, a, tau, .. }, .. } = self;
-        b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
+        b.copy_from_slice(rnea(&compiled.model.tree, work, q, v, a)?);
         b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
-        for &c in &self.reaction_loaded {
-            let contact = &compiled.contacts[c];
+        for &c in &compiled.model.reaction_loaded {
+            let contact = &compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             self.point.force[c] = work.reaction(contact.joint);
             self.point.load[c] = bearing.normal_load(&self.point.force[c]).0;
@@ -72,7 +73,7 @@ impl Machine {
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
     ) -> Result<bool, EvalError> {
-        if !self.free.is_empty() {
+        if !self.compiled.model.free.is_empty() {
             return Ok(false);
         }
         self.scatter(t, y);
@@ -93,8 +94,9 @@ impl Machine {
     pub(super) fn derive_residual(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
         self.unbalanced()?;
         self.load_rows(1.0);
-        let Self { compiled, work, rows, joint_of, row_list, point: Point { q, v, a, .. }, .. } = self;
-        let model = &compiled.model;
+        let Self { compiled, work, rows, row_list, point: Point { q, v, a, .. }, .. } = self;
+        let Model { joint_of, .. } = &*compiled.model;
+        let model = &compiled.model.tree;
         row_list.clear();
         row_list.extend(joint_of.iter().enumerate().map(|(k, &body)| {
             // a free joint takes all six components of its force

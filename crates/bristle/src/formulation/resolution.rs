@@ -80,7 +80,7 @@ const KINK: f64 = 1e-2;
 impl Machine {
     /// Whether any contact has bristles.
     pub(super) fn has_bristles(&self) -> bool {
-        self.compiled.contacts.iter().any(|contact| contact.law.n_states() > 0)
+        self.compiled.inputs.contacts.iter().any(|contact| contact.law.n_states() > 0)
     }
 
     /// (1), (2) and (3) for a step of length `h` from (t, y) into `each`, infinite where they say nothing.
@@ -96,7 +96,7 @@ impl Machine {
         let mut next = self.per_velocity() * n;
         let kinks = self.state.kink_speed.iter_mut();
         let states = self.point.bristles.iter().zip(&self.point.frozen);
-        for ((contact, (state, is_frozen)), kink) in self.compiled.contacts.iter().zip(states).zip(kinks) {
+        for ((contact, (state, is_frozen)), kink) in self.compiled.inputs.contacts.iter().zip(states).zip(kinks) {
             let law = &contact.law;
             if law.n_states() == 0 || *is_frozen {
                 next += law.n_states();
@@ -132,7 +132,7 @@ impl Machine {
         let mut next = self.per_velocity() * self.coordinates.active.len();
         let mut most = 0.0_f64;
         for ((contact, state), is_frozen) in
-            self.compiled.contacts.iter().zip(&self.point.bristles).zip(&self.point.frozen)
+            self.compiled.inputs.contacts.iter().zip(&self.point.bristles).zip(&self.point.frozen)
         {
             let (i, law) = (next, &contact.law);
             next += law.n_states();
@@ -152,7 +152,7 @@ impl Machine {
 
     /// θ of the kink of contact `c` from the one that the tolerance would give.
     pub(super) fn kink_threshold(&self, c: usize, theta: f64) -> f64 {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let own = contact.law.stribeck_velocity().map_or(theta, |v_s| theta.min(KINK * v_s / contact.arm));
         own.min(self.state.kink_speed[c])
     }
@@ -160,7 +160,7 @@ impl Machine {
     /// Remembers the first step of prescribed length that breaks (4), at its end (t, y).
     pub(super) fn note_overdeflected(&mut self, t: f64, y: &[f64]) {
         let mut next = self.per_velocity() * self.coordinates.active.len();
-        for (c, (contact, bent)) in self.compiled.contacts.iter().zip(&mut self.state.bent).enumerate() {
+        for (c, (contact, bent)) in self.compiled.inputs.contacts.iter().zip(&mut self.state.bent).enumerate() {
             let (i, law) = (next, &contact.law);
             next += law.n_states();
             if law.n_states() == 0 {

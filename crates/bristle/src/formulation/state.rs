@@ -6,7 +6,7 @@ use super::archive::copy_fields;
 use super::kinks::Kink;
 use super::predictor::Predictor;
 use super::transition::ContactEvent;
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_multibody::neutral;
@@ -56,10 +56,10 @@ pub(super) struct State {
 impl State {
     /// All contacts stuck and closed; `leaving` is ε.
     pub fn new(compiled: &Compiled, leaving: f64) -> Self {
-        let (model, n) = (&compiled.model, compiled.contacts.len());
+        let (model, n) = (&compiled.model.tree, compiled.inputs.contacts.len());
         Self {
             q_ref: neutral(model),
-            coupling_offset: vec![0.0; compiled.coupled.constraints.len()],
+            coupling_offset: vec![0.0; compiled.model.coupled.constraints.len()],
             prescribed_contacts: vec![false; n],
             mode: vec![Mode::Stuck; n],
             backward: vec![false; n],

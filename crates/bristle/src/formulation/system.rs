@@ -27,7 +27,7 @@ impl System for Machine {
 
     fn second_order(&self) -> usize {
         // in the chart of a free joint ξ̇ is not v; in the jerk form there are three unknowns per velocity
-        if self.free.is_empty() && self.scheme.formulation != Formulation::Jerk {
+        if self.compiled.model.free.is_empty() && self.scheme.formulation != Formulation::Jerk {
             self.coordinates.active.len()
         } else {
             0
@@ -84,7 +84,7 @@ impl System for Machine {
     }
 
     fn n_quadratures(&self) -> usize {
-        2 + self.compiled.heated.len() + self.compiled.heated_elements.len()
+        2 + self.compiled.model.heated.len() + self.compiled.model.heated_elements.len()
     }
 
     fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
@@ -129,7 +129,11 @@ impl System for Machine {
             self.note_overdeflected(t, y);
         }
         let is_jerk = self.scheme.formulation == Formulation::Jerk;
-        if self.free.is_empty() && self.reaction_loaded.is_empty() && !is_jerk && !self.state.is_any_unarmed {
+        if self.compiled.model.free.is_empty()
+            && self.compiled.model.reaction_loaded.is_empty()
+            && !is_jerk
+            && !self.state.is_any_unarmed
+        {
             return Ok(false);
         }
         self.scatter(t, y);
@@ -140,7 +144,7 @@ impl System for Machine {
         if is_jerk {
             moved |= self.correct_drift(t).map_err(|e| self.trouble(e))?;
         }
-        if !self.reaction_loaded.is_empty() {
+        if !self.compiled.model.reaction_loaded.is_empty() {
             self.note_near_jams(t);
             self.accept_loads(t).map_err(|e| self.trouble(e))?;
         }
@@ -159,7 +163,7 @@ impl System for Machine {
     }
 
     fn n_slips(&self) -> usize {
-        self.compiled.contacts.len()
+        self.compiled.inputs.contacts.len()
     }
 
     fn slips(&mut self, t: f64, y: &[f64], slips: &mut [Slip]) {
@@ -168,7 +172,7 @@ impl System for Machine {
             return;
         }
         self.scatter(t, y);
-        for (slip, contact) in slips.iter_mut().zip(&self.compiled.contacts) {
+        for (slip, contact) in slips.iter_mut().zip(self.compiled.inputs.contacts.iter()) {
             let (v, law) = (contact.arm * contact.rate(&self.point.v), &contact.law);
             let v_s = law.stribeck_velocity();
             *slip = Slip {
@@ -191,7 +195,7 @@ impl Machine {
     /// (2), (3) and (4) into `dy`, with known accelerations.
     pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
         // ξ̇ into τ, which is not needed any more
-        chart_rate(&self.compiled.model, &self.point.xi, &self.point.v, &mut self.point.tau)
+        chart_rate(&self.compiled.model.tree, &self.point.xi, &self.point.v, &mut self.point.tau)
             .map_err(|e| self.trouble(e.into()))?;
         let n = self.coordinates.active.len();
         for (k, &i) in self.coordinates.active.iter().enumerate() {
@@ -199,13 +203,13 @@ impl Machine {
             dy[n + k] = self.point.a[i];
         }
         let mut next = self.per_velocity() * n;
-        for (rate, contact) in self.point.rate.iter().zip(&self.compiled.contacts) {
+        for (rate, contact) in self.point.rate.iter().zip(self.compiled.inputs.contacts.iter()) {
             for rate in &rate[..contact.law.n_states()] {
                 dy[next] = *rate;
                 next += 1;
             }
         }
-        for drive in self.compiled.drives.iter().filter(|drive| drive.has_integral()) {
+        for drive in self.compiled.inputs.drives.iter().filter(|drive| drive.has_integral()) {
             dy[next] = drive.signal().sample(t, self.state.piece).value - self.point.q[drive.q];
             next += 1;
         }
@@ -215,15 +219,15 @@ impl Machine {
     /// Moves the centres of the charts of free joints that have rotated far; whether there were any.
     pub(super) fn move_charts(&mut self) -> Result<bool, bristle_multibody::Error> {
         let mut moved = false;
-        let model = &self.compiled.model;
-        for &k in &self.free {
+        let model = &self.compiled.model.tree;
+        for &k in &self.compiled.model.free {
             let [tx, ty, tz] = [self.point.xi[k], self.point.xi[k + 1], self.point.xi[k + 2]];
             if tx * tx + ty * ty + tz * tz > CHART_RADIUS * CHART_RADIUS {
                 if !moved {
                     chart_point(model, &self.state.q_ref, &self.point.xi, &mut self.point.q)?;
                 }
                 moved = true;
-                let range = model.q_range(self.joint_of[k]);
+                let range = model.q_range(self.compiled.model.joint_of[k]);
                 self.state.q_ref[range.clone()].copy_from_slice(&self.point.q[range]);
                 self.point.xi[k..k + 6].fill(0.0);
             }

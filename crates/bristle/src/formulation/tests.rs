@@ -6,6 +6,7 @@ use super::{Machine, Snapshot};
 use crate::builder::{Describe, free, prismatic, revolute};
 use crate::compile::{compile, read_bristles, read_state};
 use crate::component::{Drive, ExternalWrench, Load};
+use crate::model::Model;
 use crate::scene::Formulation;
 use crate::signal::Signal;
 use bristle_friction::{Coulomb, LuGre, LuGre2};
@@ -161,7 +162,7 @@ fn stuck_friction_balances_inverse_dynamics() {
     let (mut system, _, y) = begun(&arm(false));
     system.evaluate_at(0.3, &y).unwrap();
     let Machine { compiled, work, point: Point { q, v, a, tau, friction, .. }, .. } = &mut system;
-    let required = rnea(&compiled.model, work, q, v, a).unwrap();
+    let required = rnea(&compiled.model.tree, work, q, v, a).unwrap();
     assert_eq!((v[3], a[3], q[3]), (0.0, 0.0, 0.3));
     assert!(friction[3].abs() > 1.0);
     for (k, &required) in required.iter().enumerate() {
@@ -255,17 +256,13 @@ fn tree(seed: u64) -> World {
 /// Residual of the equations of motion at accelerations `a` of the joints that can move, by inverse dynamics alone.
 fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
     let Machine {
-        compiled,
-        work,
-        reaction_loaded,
-        point: Point { q, v, tau, kappa, .. },
-        coordinates: Coordinates { active, .. },
-        ..
+        compiled, work, point: Point { q, v, tau, kappa, .. }, coordinates: Coordinates { active, .. }, ..
     } = system;
-    let required = rnea(&compiled.model, work, q, v, a).unwrap().to_vec();
+    let Model { reaction_loaded, .. } = &*compiled.model;
+    let required = rnea(&compiled.model.tree, work, q, v, a).unwrap().to_vec();
     let mut left: Vec<f64> = required.iter().zip(&*tau).map(|(r, tau)| r - tau).collect();
     for &c in &*reaction_loaded {
-        let contact = &compiled.contacts[c];
+        let contact = &compiled.inputs.contacts[c];
         left[contact.v] += kappa[c] * contact.bearing.unwrap().normal_load(&work.reaction(contact.joint)).0;
     }
     active.iter().map(|&i| left[i]).collect()
@@ -275,7 +272,7 @@ fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
 fn accelerations_of_random_trees_solve_the_full_system() {
     for seed in 0..40 {
         let (mut system, _, y) = begun(&tree(seed));
-        assert!(system.reaction_loaded.len() >= 8 && system.coordinates.is_stuck);
+        assert!(system.compiled.model.reaction_loaded.len() >= 8 && system.coordinates.is_stuck);
         system.evaluate_at(0.0, &y).unwrap();
         let found = system.point.a.clone();
         // a dense Newton of the same equations with a Jacobian by differences, from the accelerations without friction

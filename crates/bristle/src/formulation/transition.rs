@@ -13,12 +13,14 @@ use super::efforts::load_signal;
 use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
+use crate::model::Model;
 use crate::modes::{AtRest, Hold, Levelled, Levels, MAX_EAGER, ModeError, ModeWork, Response, select, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
 use bristle_multibody::{
-    Model, Work, aba_hybrid, axis_row, bias_efforts, factor_rows_at, factor_with_armature, rnea, solve, solve_rows,
+    Model as Tree, Work, aba_hybrid, axis_row, bias_efforts, factor_rows_at, factor_with_armature, rnea, solve,
+    solve_rows,
 };
 
 /// A load that starts from zero at a corner of its signal is evaluated after this fraction of the time to the next
@@ -96,7 +98,7 @@ pub(super) struct TransitionWork {
     shifted: Vec<f64>,
     /// The selected modes.
     chosen: Vec<Mode>,
-    /// For [`Tree`]: locked bodies, `n_bodies`; efforts with friction, accelerations, armatures, efforts less the
+    /// For [`TreeProblem`]: locked bodies, `n_bodies`; efforts with friction, accelerations, armatures, efforts less the
     /// bias, `n_v`.
     locked: Vec<bool>,
     pushed: Vec<f64>,
@@ -114,8 +116,8 @@ pub(super) struct TransitionWork {
 /// ```text
 /// a = M⁻¹(τ − f_B − c) with a_S = 0 (aba, S locked)        f_S = τ_S − (M a + c)_S (rnea)
 /// ```
-struct Tree<'a> {
-    model: &'a Model,
+struct TreeProblem<'a> {
+    model: &'a Tree,
     work: &'a mut Work,
     q: &'a [f64],
     v: &'a [f64],
@@ -134,7 +136,7 @@ struct Tree<'a> {
     error: Option<bristle_multibody::Error>,
 }
 
-impl Hold for Tree<'_> {
+impl Hold for TreeProblem<'_> {
     fn hold(
         &mut self,
         stuck: &[usize],
@@ -353,14 +355,14 @@ impl Machine {
         self.find_at_rest(t);
         self.resolve_at_rest(t)?;
         for c in 0..self.state.mode.len() {
-            let is_onward = self.state.mode[c].direction() * self.compiled.contacts[c].rate(&self.point.v) > 0.0;
+            let is_onward = self.state.mode[c].direction() * self.compiled.inputs.contacts[c].rate(&self.point.v) > 0.0;
             self.state.armed[c] &= is_onward && self.state.mode[c] == self.transition.mode_before[c];
         }
         self.state.is_any_unarmed = self.arm_events();
         // contacts that cannot stick follow their acceleration
         for k in 0..self.transition.standing.len() {
             let c = self.transition.standing[k];
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             let a = contact.rate(&self.point.a);
             let size = self.point.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.point.a[b].abs());
             if a.abs() > NEAR * size {
@@ -373,7 +375,7 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
-        if self.transition.contacts.is_empty() || self.reaction_loaded.is_empty() {
+        if self.transition.contacts.is_empty() || self.compiled.model.reaction_loaded.is_empty() {
             self.set_levels(t);
             if !self.transition.contacts.is_empty() && !self.all_hold(t)? {
                 self.select_modes(t)?;
@@ -430,7 +432,7 @@ impl Machine {
         self.apply_modes(t)?;
         let holds = |&c: &usize| {
             // a prescribed motion may separate two locked joints
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             let a = self.point.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.point.a[b].abs());
             let is_together = contact.rate(&self.point.a).abs() <= NEAR * a;
             is_together && self.point.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING)
@@ -473,7 +475,9 @@ impl Machine {
     /// The same with the friction of the contacts that break away reduced by the fraction `reduction`.
     pub(super) fn apply_modes_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
-        let is_plain = self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled();
+        let is_plain = self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled();
         let is_wanted = self.scheme.formulation == Formulation::Jerk || !self.transition.standing.is_empty();
         if self.coordinates.is_stuck || !is_plain || is_wanted {
             self.place()?;
@@ -491,7 +495,7 @@ impl Machine {
     /// Reduces the friction of the contacts that break away by the fraction `reduction`.
     fn reduce_breaking(&mut self, reduction: f64) {
         let Self { compiled, state: State { contact_event, .. }, point: Point { tau, kappa, friction, .. }, .. } = self;
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             if contact_event[c] != ContactEvent::BreaksAway {
                 continue;
             }
@@ -521,7 +525,7 @@ impl Machine {
         self.transition.dropped.fill(false);
         self.transition.mode_before.copy_from_slice(&self.state.mode);
         for c in 0..self.state.mode.len() {
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             if !contact.is_event_driven() || self.is_impulsive && contact.bearing.is_none() {
                 continue;
             }
@@ -562,7 +566,7 @@ impl Machine {
             self.lock();
             let mut is_any = false;
             for c in 0..self.state.mode.len() {
-                let rate = self.compiled.contacts[c].rate(&self.point.v);
+                let rate = self.compiled.inputs.contacts[c].rate(&self.point.v);
                 if self.may_stick(c) && self.state.mode[c].direction() * rate < 0.0 {
                     self.state.contact_event[c] = ContactEvent::ComesToRest;
                     self.state.mode[c] = Mode::Stuck;
@@ -577,7 +581,7 @@ impl Machine {
             if !self.may_stick(c) {
                 continue;
             }
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             let is_implied = self.constraints.is_coupled() && self.is_immobile(contact.v, contact.b);
             if self.state.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.point.v) == 0.0 {
                 self.transition.contacts.push(c);
@@ -594,14 +598,15 @@ impl Machine {
     /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.
     fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
         let is_locked = |v: usize| {
-            self.coordinates.locked[self.joint_of[v]] && !self.prescribed.iter().any(|prescribed| prescribed.v == v)
+            self.coordinates.locked[self.compiled.model.joint_of[v]]
+                && !self.compiled.model.prescribed.iter().any(|prescribed| prescribed.v == v)
         };
         self.coordinates.is_still(a, b, is_locked)
     }
 
     /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
     fn may_stick(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let has_load = !self.state.open[c] && (!self.is_impulsive || contact.bearing.is_some());
         contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
     }
@@ -610,7 +615,7 @@ impl Machine {
     pub(super) fn arm_events(&mut self) -> bool {
         let mut is_any_left = false;
         for c in 0..self.state.mode.len() {
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             if contact.is_event_driven() && !self.state.armed[c] && self.state.mode[c] != Mode::Stuck {
                 self.state.armed[c] = self.state.mode[c].direction() * contact.rate(&self.point.v) > self.state.leaving;
                 is_any_left |= !self.state.armed[c];
@@ -628,16 +633,16 @@ impl Machine {
         let Self {
             compiled,
             transition: rest,
-            reaction_loaded,
             state: State { mode, piece, contact_event, was_open, .. },
             point: Point { load, .. },
             ..
         } = self;
+        let Model { reaction_loaded, .. } = &*compiled.model;
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
         for (k, &c) in rest.contacts.iter().enumerate() {
-            let contact = &compiled.contacts[c];
+            let contact = &compiled.inputs.contacts[c];
             let Some(law) = contact.law.event_driven() else { continue };
             let n = if contact.bearing.is_some() {
                 load[c]
@@ -675,10 +680,10 @@ impl Machine {
         self.place()?;
         self.efforts(t);
         // sliding contacts keep the friction of the present reactions
-        for &c in &self.reaction_loaded {
-            self.point.tau[self.compiled.contacts[c].v] -= self.point.kappa[c] * self.point.load[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            self.point.tau[self.compiled.inputs.contacts[c].v] -= self.point.kappa[c] * self.point.load[c];
         }
-        if self.prescribed.is_empty() && !self.constraints.is_coupled() {
+        if self.compiled.model.prescribed.is_empty() && !self.constraints.is_coupled() {
             return self.select_in_tree();
         }
         self.coupled_delassus()?;
@@ -693,15 +698,16 @@ impl Machine {
 
     /// Selects the modes in a tree.
     fn select_in_tree(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, transition: rest, reaction_loaded, point: Point { q, v, tau, .. }, .. } = self;
+        let Self { compiled, work, transition: rest, point: Point { q, v, tau, .. }, .. } = self;
+        let Model { reaction_loaded, .. } = &*compiled.model;
         let TransitionWork { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
         let TransitionWork { locked, pushed, a, armature, net, place, .. } = rest;
         place.clear();
-        place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
+        place.extend(contacts.iter().map(|&c| (compiled.inputs.contacts[c].joint, compiled.inputs.contacts[c].v)));
         let levels = Levelled { stiction, kinetic, breaking, are_given: reaction_loaded.is_empty() };
-        let model = &compiled.model;
+        let model = &compiled.model.tree;
         let (has_net, error) = (false, None);
-        let mut tree = Tree { model, work, q, v, tau, place, locked, pushed, a, armature, net, has_net, error };
+        let mut tree = TreeProblem { model, work, q, v, tau, place, locked, pushed, a, armature, net, has_net, error };
         let found = select_with(&levels, modes, &mut tree).map(|found| chosen.clone_from(&found.mode));
         if let (Err(_), Some(error)) = (&found, tree.error) {
             return Err(Failure::Mechanics(error));
@@ -731,7 +737,7 @@ impl Machine {
         self.lock();
         let strongest = self.transition.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
         for (k, &c) in self.transition.contacts.iter().enumerate() {
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             // a contact that has just lost its load is free
             let has_strength = self.transition.stiction[k].iter().any(|level| *level > HOLDING * strongest);
             if self.state.mode[c] != Mode::Stuck && has_strength && self.is_immobile(contact.v, contact.b) {
@@ -757,7 +763,6 @@ impl Machine {
             work,
             transition: rest,
             constraints,
-            joint_of,
             b,
             x,
             rows,
@@ -765,9 +770,10 @@ impl Machine {
             coordinates,
             ..
         } = self;
-        let (model, contacts) = (&compiled.model, &compiled.contacts);
+        let Model { joint_of, .. } = &*compiled.model;
+        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
         let Coordinates { locked, active, .. } = &*coordinates;
-        for &c in &self.reaction_loaded {
+        for &c in &compiled.model.reaction_loaded {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
         }
         active.iter().for_each(|&i| a[i] = 0.0);

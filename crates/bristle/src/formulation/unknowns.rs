@@ -6,6 +6,7 @@ use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
 use crate::error::Error;
+use crate::model::Model;
 use crate::scene::Formulation;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::chart_point;
@@ -18,7 +19,7 @@ impl Machine {
 
     /// Number of unknowns with `n` velocities among them.
     pub(super) fn n_unknowns(&self, n: usize) -> usize {
-        let n_states: usize = self.compiled.contacts.iter().map(|contact| contact.law.n_states()).sum();
+        let n_states: usize = self.compiled.inputs.contacts.iter().map(|contact| contact.law.n_states()).sum();
         self.per_velocity() * n + n_states + self.point.integral.len()
     }
 
@@ -26,10 +27,13 @@ impl Machine {
     pub(crate) fn unknown(&self, k: usize) -> (&'static str, usize) {
         let n = self.coordinates.active.len();
         if k < self.per_velocity() * n {
-            return (["position", "velocity", "acceleration"][k / n], self.joint_of[self.coordinates.active[k % n]]);
+            return (
+                ["position", "velocity", "acceleration"][k / n],
+                self.compiled.model.joint_of[self.coordinates.active[k % n]],
+            );
         }
-        let states = self.compiled.contacts.iter().flat_map(|c| (0..c.law.n_states()).map(move |_| c.joint));
-        let integrals = self.compiled.drives.iter().filter(|d| d.has_integral()).map(|d| d.joint);
+        let states = self.compiled.inputs.contacts.iter().flat_map(|c| (0..c.law.n_states()).map(move |_| c.joint));
+        let integrals = self.compiled.inputs.drives.iter().filter(|d| d.has_integral()).map(|d| d.joint);
         let mut joints = states.map(|j| ("bristle state", j)).chain(integrals.map(|j| ("integral", j)));
         joints.nth(k - self.per_velocity() * n).unwrap_or(("unknown", 0))
     }
@@ -37,7 +41,7 @@ impl Machine {
     /// The joint of unknown number `k`, and the contact if it is a friction state.
     pub(crate) fn owner(&self, k: usize) -> (usize, Option<usize>) {
         let mut next = self.per_velocity() * self.coordinates.active.len();
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             if (next..next + contact.law.n_states()).contains(&k) {
                 return (contact.joint, Some(c));
             }
@@ -50,7 +54,7 @@ impl Machine {
     pub(super) fn steepest(&self, k: usize) -> Option<usize> {
         let place = k.checked_rem(self.coordinates.active.len())?;
         let rise = |c: usize| {
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             if contact.is_event_driven() || contact.law.n_states() > 0 {
                 return 0.0;
             }
@@ -61,7 +65,7 @@ impl Machine {
             let slope = contact.law.implicit_step(0.0, slip, slip, self.point.bristles[c]).effort_v;
             share * share * contact.arm * contact.arm * self.point.load[c] * slope
         };
-        let steepest = (0..self.compiled.contacts.len()).max_by(|&a, &b| rise(a).total_cmp(&rise(b)))?;
+        let steepest = (0..self.compiled.inputs.contacts.len()).max_by(|&a, &b| rise(a).total_cmp(&rise(b)))?;
         (rise(steepest) > 0.0).then_some(steepest)
     }
 
@@ -79,7 +83,7 @@ impl Machine {
             }
         }
         let mut next = self.per_velocity() * n;
-        for (state, contact) in self.point.bristles.iter_mut().zip(&self.compiled.contacts) {
+        for (state, contact) in self.point.bristles.iter_mut().zip(self.compiled.inputs.contacts.iter()) {
             for s in &mut state[..contact.law.n_states()] {
                 *s = y[next];
                 next += 1;
@@ -107,7 +111,7 @@ impl Machine {
                 .iter()
                 .enumerate()
                 .all(|(k, &i)| same(k, i) && (!is_jerk || self.point.a[i] == y[2 * n + k]))
-            && (self.point.bristles.iter().zip(&self.compiled.contacts))
+            && (self.point.bristles.iter().zip(self.compiled.inputs.contacts.iter()))
                 .flat_map(|(state, contact)| &state[..contact.law.n_states()])
                 .chain(&self.point.integral)
                 .eq(&y[m * n..])
@@ -126,7 +130,7 @@ impl Machine {
             }
         }
         let mut next = self.per_velocity() * n;
-        for (state, contact) in self.point.bristles.iter().zip(&self.compiled.contacts) {
+        for (state, contact) in self.point.bristles.iter().zip(self.compiled.inputs.contacts.iter()) {
             for s in &state[..contact.law.n_states()] {
                 y[next] = *s;
                 next += 1;
@@ -137,8 +141,8 @@ impl Machine {
 
     /// Position, velocity and acceleration of the joints whose motion is prescribed.
     pub(super) fn prescribe(&mut self, t: f64) {
-        for (prescribed, jerk) in self.prescribed.iter().zip(&mut self.point.drive_jerk) {
-            let signal = self.compiled.drives[prescribed.drive].signal().sample(t, self.state.piece);
+        for (prescribed, jerk) in self.compiled.model.prescribed.iter().zip(&mut self.point.drive_jerk) {
+            let signal = self.compiled.inputs.drives[prescribed.drive].signal().sample(t, self.state.piece);
             self.point.xi[prescribed.v] = signal.value;
             self.point.v[prescribed.v] = signal.derivative;
             self.point.a[prescribed.v] = signal.second_derivative;
@@ -170,13 +174,13 @@ impl Machine {
         self.point.known = None;
         self.coordinates.locked.fill(false);
         self.coordinates.is_stuck = false;
-        for prescribed in &self.prescribed {
+        for prescribed in &self.compiled.model.prescribed {
             self.coordinates.locked[prescribed.joint] = true;
         }
         for c in 0..self.state.mode.len() {
             if may_stick && self.sticks(c) {
                 self.coordinates.is_stuck = true;
-                let contact = &self.compiled.contacts[c];
+                let contact = &self.compiled.inputs.contacts[c];
                 if contact.b.is_none() {
                     self.coordinates.locked[contact.joint] = true;
                     self.point.v[contact.v] = 0.0;
@@ -185,26 +189,27 @@ impl Machine {
             }
         }
         if !self.constraints.is_coupled() {
-            return self.coordinates.fill_active(&self.joint_of);
+            return self.coordinates.fill_active(&self.compiled.model.joint_of);
         }
         let Self {
             compiled,
             constraints: Constraints { elimination, .. },
-            joint_of,
-            prescribed,
             coordinates,
             point: Point { xi, v, a, .. },
             state: State { mode, prescribed_contacts, coupling_offset, .. },
             ..
         } = self;
+        let Model { joint_of, prescribed, .. } = &*compiled.model;
         let locked = std::mem::take(&mut coordinates.locked);
         let is_known = |v: usize| locked[joint_of[v]];
         elimination.clear();
-        for (constraint, &offset) in compiled.coupled.constraints.iter().zip(&*coupling_offset) {
+        for (constraint, &offset) in compiled.model.coupled.constraints.iter().zip(&*coupling_offset) {
             // a redundant row adds nothing
             let _ = elimination.add(&constraint.terms, offset, is_known);
         }
-        for ((contact, mode), prescribed_contacts) in compiled.contacts.iter().zip(&*mode).zip(&*prescribed_contacts) {
+        for ((contact, mode), prescribed_contacts) in
+            compiled.inputs.contacts.iter().zip(&*mode).zip(&*prescribed_contacts)
+        {
             let Some(b) = contact.b else { continue };
             if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !prescribed_contacts {
                 let added = elimination.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
@@ -228,8 +233,10 @@ impl Machine {
         if self.constraints.is_coupled() {
             self.unlock_for_constraints()?;
         }
-        let is_prescribed = |v: usize| self.prescribed.iter().any(|prescribed| prescribed.v == v);
-        for (is_contact_prescribed, contact) in self.state.prescribed_contacts.iter_mut().zip(&self.compiled.contacts) {
+        let is_prescribed = |v: usize| self.compiled.model.prescribed.iter().any(|prescribed| prescribed.v == v);
+        for (is_contact_prescribed, contact) in
+            self.state.prescribed_contacts.iter_mut().zip(self.compiled.inputs.contacts.iter())
+        {
             *is_contact_prescribed = if self.constraints.is_coupled() {
                 self.coordinates.is_prescribed(contact.v, contact.b, is_prescribed)
             } else {
@@ -253,12 +260,11 @@ impl Machine {
                 let (given, required) = (&mut given[d], required[d]);
                 // nine digits relative to the terms of the coupling, in any units
                 if (*given - required).abs() > 1e-9 * size && *given != 0.0 {
-                    let coupled = &self.compiled.coupled;
+                    let coupled = &self.compiled.model.coupled;
                     let its =
                         coupled.constraints.iter().filter(|constraint| constraint.terms.iter().any(|term| term.0 == d));
-                    let its: Vec<&str> =
-                        its.map(|constraint| coupled.elements[constraint.element].name.as_str()).collect();
-                    let joint = self.compiled.model.joint_names[self.joint_of[d]].clone();
+                    let its: Vec<&str> = its.map(|constraint| coupled.names[constraint.element].as_str()).collect();
+                    let joint = self.compiled.model.tree.joint_names[self.compiled.model.joint_of[d]].clone();
                     let couplings = list(&its);
                     return Err(Error::NotCoupled { joint, what, given: *given, required, couplings });
                 }
@@ -270,12 +276,13 @@ impl Machine {
 
     /// Eliminates with the compiled couplings alone; refuses redundant and contradictory ones.
     fn unlock_for_constraints(&mut self) -> Result<(), Error> {
-        let Self { compiled, constraints, coordinates, prescribed, joint_of, state, point, .. } = self;
+        let Self { compiled, constraints, coordinates, state, point, .. } = self;
+        let Model { prescribed, joint_of, .. } = &*compiled.model;
         let Point { xi, v: v_given, .. } = point;
         let (elimination, offset) = (&mut constraints.elimination, &mut state.coupling_offset);
         let is_prescribed = |v: usize| prescribed.iter().any(|prescribed| prescribed.v == v);
         elimination.clear();
-        for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
+        for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
             let sum = constraint.terms.iter().map(|&(v, c)| c * xi[v]).sum();
             offset[k] = constraint.offset.unwrap_or(sum);
             // joints at 0 take the position that the others determine
@@ -284,17 +291,17 @@ impl Machine {
                 continue;
             }
             if let Err(Left { offset: left, .. }) = elimination.add(&constraint.terms, offset[k], is_prescribed) {
-                let name = compiled.coupled.elements[constraint.element].name.clone();
-                let others: Vec<&str> = compiled.coupled.constraints[..k]
+                let name = compiled.model.coupled.names[constraint.element].clone();
+                let others: Vec<&str> = compiled.model.coupled.constraints[..k]
                     .iter()
                     .filter(|other| other.terms.iter().any(|a| constraint.terms.iter().any(|b| a.0 == b.0)))
-                    .map(|other| compiled.coupled.elements[other.element].name.as_str())
+                    .map(|other| compiled.model.coupled.names[other.element].as_str())
                     .collect();
                 let prescribed_joints = constraint
                     .terms
                     .iter()
                     .filter(|term| is_prescribed(term.0))
-                    .map(|term| compiled.model.joint_names[joint_of[term.0]].as_str());
+                    .map(|term| compiled.model.tree.joint_names[joint_of[term.0]].as_str());
                 let prescribed_joints: Vec<&str> = prescribed_joints.collect();
                 if prescribed_joints.len() == constraint.terms.len() {
                     let have = if prescribed_joints.len() == 1 { "has" } else { "have" };
@@ -323,24 +330,27 @@ impl Machine {
     /// Refuses couplings that immobilise a joint: several that contradict one another (two gears of different ratio
     /// between the same joints), or one with that joint alone.
     fn refuse_locked(&self) -> Result<(), Error> {
-        let Self { compiled, coordinates, joint_of, .. } = self;
+        let Self { compiled, coordinates, .. } = self;
+        let Model { joint_of, .. } = &*compiled.model;
         let locked: Vec<usize> = coordinates.immovable().collect();
         let touches =
             |constraint: &&crate::coupled::ConstraintRow| constraint.terms.iter().any(|term| locked.contains(&term.0));
-        let mut of_them: Vec<_> = compiled.coupled.constraints.iter().filter(touches).collect();
+        let mut of_them: Vec<_> = compiled.model.coupled.constraints.iter().filter(touches).collect();
         let name =
-            |constraint: &crate::coupled::ConstraintRow| compiled.coupled.elements[constraint.element].name.as_str();
+            |constraint: &crate::coupled::ConstraintRow| compiled.model.coupled.names[constraint.element].as_str();
         if let Some((constraint, v)) = of_them
             .iter()
             .find_map(|constraint| if let [(v, _)] = constraint.terms[..] { Some((constraint, v)) } else { None })
         {
-            let reason =
-                format!("it leaves `{}` no motion: make the joint `Fixed`", compiled.model.joint_names[joint_of[v]]);
+            let reason = format!(
+                "it leaves `{}` no motion: make the joint `Fixed`",
+                compiled.model.tree.joint_names[joint_of[v]]
+            );
             return Err(Error::Coupling { name: name(constraint).to_owned(), reason });
         }
         let Some(last) = of_them.pop() else { return Ok(()) };
         let others: Vec<&str> = of_them.into_iter().map(name).collect();
-        let joints: Vec<&str> = locked.iter().map(|&v| compiled.model.joint_names[joint_of[v]].as_str()).collect();
+        let joints: Vec<&str> = locked.iter().map(|&v| compiled.model.tree.joint_names[joint_of[v]].as_str()).collect();
         let reason = if others.is_empty() {
             format!("its coefficients are of such different magnitude that rounding locks {}", list(&joints))
         } else {
@@ -351,7 +361,7 @@ impl Machine {
 
     /// Whether a contact is stuck: locked by its own friction.
     pub(super) fn sticks(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         // an impulse overcomes the friction of a contact under a given, finite load
         let can_hold = !self.is_impulsive || contact.bearing.is_some();
         contact.is_event_driven() && self.state.mode[c] == Mode::Stuck && !self.is_prescribed(c) && can_hold
@@ -364,7 +374,7 @@ impl Machine {
 
     /// Positions from chart coordinates.
     pub(super) fn place(&mut self) -> Result<(), bristle_multibody::Error> {
-        chart_point(&self.compiled.model, &self.state.q_ref, &self.point.xi, &mut self.point.q)
+        chart_point(&self.compiled.model.tree, &self.state.q_ref, &self.point.xi, &mut self.point.q)
     }
 }
 

@@ -11,8 +11,8 @@
 
 use super::reduced_coordinates::{ReducedCoordinates, dot};
 use super::{SignalTime, Start};
-use crate::compile::Compiled;
 use crate::component::Drive;
+use crate::model::Compiled;
 use crate::signal::Sample;
 use bristle_multibody::{Error, Work, bias_efforts, crba};
 use nalgebra::DMatrix;
@@ -38,14 +38,14 @@ pub(super) struct StepEquations {
 impl StepEquations {
     /// For n independent velocities.
     pub fn new(compiled: &Compiled, n: usize) -> Self {
-        let n_v = compiled.model.n_v;
+        let n_v = compiled.model.tree.n_v;
         Self {
             A: DMatrix::zeros(n_v, n_v),
             r: vec![0.0; n_v],
             bias: vec![0.0; n_v],
             v_mean: vec![0.0; n_v],
             u_prescribed: vec![0.0; n_v],
-            samples: vec![Sample::default(); compiled.drives.len()],
+            samples: vec![Sample::default(); compiled.inputs.drives.len()],
             R: vec![0.0; n * n],
             b: vec![0.0; n],
         }
@@ -64,19 +64,19 @@ pub(super) fn assemble(
     let Start { q, xi, v, .. } = start;
     let StepEquations { A, r, bias, u_prescribed, samples, .. } = equations;
     // inertia, bias, efforts set by the caller
-    crba(&compiled.model, work, q, A)?;
-    bias.copy_from_slice(bias_efforts(&compiled.model, work, q, v)?);
-    r.iter_mut().zip(&compiled.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
+    crba(&compiled.model.tree, work, q, A)?;
+    bias.copy_from_slice(bias_efforts(&compiled.model.tree, work, q, v)?);
+    r.iter_mut().zip(&compiled.inputs.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
     // dampers and springs
-    for d in &compiled.dampers {
+    for d in &compiled.inputs.dampers {
         r[d.v] -= d.damping * v[d.v];
         A[(d.v, d.v)] += h * d.damping;
     }
-    for s in &compiled.springs {
+    for s in &compiled.inputs.springs {
         r[s.v] -= s.stiffness * (q[s.q] + h * v[s.v] - s.rest);
         A[(s.v, s.v)] += h * h * s.stiffness;
     }
-    for s in &compiled.coupled.springs {
+    for s in &compiled.model.coupled.springs {
         let rate = v[s.a] - v[s.b];
         let effort = s.stiffness * (xi[s.a] - xi[s.b] + h * rate - s.rest) + s.damping * rate;
         r[s.a] -= effort;
@@ -90,7 +90,7 @@ pub(super) fn assemble(
     // drives
     u_prescribed.fill(0.0);
     let mut integrals = start.integrals.iter();
-    for (drive, sample) in compiled.drives.iter().zip(samples) {
+    for (drive, sample) in compiled.inputs.drives.iter().zip(samples) {
         let signal = drive.signal().sample(at.t, at.piece);
         *sample = signal;
         let (k, ahead) = (drive.v, q[drive.q] + h * v[drive.v]);
@@ -121,7 +121,7 @@ pub(super) fn correct_bias(
     let StepEquations { r, bias, v_mean, .. } = equations;
     v_mean.iter_mut().zip(start.v).zip(v1).for_each(|((mean, v), v1)| *mean = 0.5 * (v + v1));
     let mut differs = false;
-    for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(bias_efforts(&compiled.model, work, start.q, v_mean)?) {
+    for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(bias_efforts(&compiled.model.tree, work, start.q, v_mean)?) {
         *r += *bias - mean;
         differs |= (*bias - mean).abs() > 1e-14 * (bias.abs() + mean.abs());
         *bias = mean;

@@ -34,7 +34,7 @@ use super::impulse_law::{ContactState, ImpulseLaw};
 use super::interior_point::InteriorPoint;
 use super::max_by_unit;
 use super::reduced_coordinates::{ReducedCoordinates, Sparse, dot};
-use crate::compile::Contact;
+use crate::model::Contact;
 
 /// Evaluations of (1) in a solution at most. Three or four are usual.
 const MAX_ROUNDS: usize = 200;

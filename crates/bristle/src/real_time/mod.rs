@@ -40,8 +40,8 @@ mod rigid_groups;
 #[cfg(test)]
 mod tests;
 
-use crate::compile::Compiled;
 use crate::memory;
+use crate::model::Compiled;
 use crate::signal::Piece;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
 use bristle_friction::{Mode, State as BristleState};
@@ -195,16 +195,16 @@ impl RealTime {
 
     /// Bytes of A, R, L and the rows of rigid groups, which are dense; before anything of them is made.
     pub fn matrix_bytes(compiled: &Compiled) -> u64 {
-        let (n, n_constraints) = (compiled.model.n_v, compiled.coupled.constraints.len());
+        let (n, n_constraints) = (compiled.model.tree.n_v, compiled.model.coupled.constraints.len());
         memory::bytes::<f64>(&[n, n]).saturating_mul(3).saturating_add(memory::bytes::<f64>(&[n, n_constraints]))
     }
 
     /// Method for steps of length `step`, s.
     pub fn new(compiled: &Compiled, step: f64) -> Self {
-        let (n_v, n_q, n_contacts) = (compiled.model.n_v, compiled.model.n_q, compiled.contacts.len());
+        let (n_v, n_q, n_contacts) = (compiled.model.tree.n_v, compiled.model.tree.n_q, compiled.inputs.contacts.len());
         let coordinates = ReducedCoordinates::new(compiled);
         let n = coordinates.independent.len();
-        let n_integrals = compiled.drives.iter().filter(|drive| drive.has_integral()).count();
+        let n_integrals = compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).count();
         Self {
             equations: StepEquations::new(compiled, n),
             contacts: Contacts {
@@ -224,7 +224,7 @@ impl RealTime {
                 friction: vec![0.0; n_contacts],
                 load: vec![0.0; n_contacts],
                 modes: vec![Mode::Stuck; n_contacts],
-                constraint_force: vec![0.0; compiled.coupled.constraints.len()],
+                constraint_force: vec![0.0; compiled.model.coupled.constraints.len()],
                 prescribed_effort: vec![0.0; coordinates.prescribed.len()],
                 unconverged: Vec::with_capacity(n_contacts),
                 xi: vec![0.0; n_v],
@@ -234,9 +234,9 @@ impl RealTime {
             },
             last_acceleration: vec![0.0; n],
             impulse_residual: vec![0.0; n_v],
-            is_angular: (0..n_v).map(|k| compiled.model.turns(k)).collect(),
-            free: free_joints(&compiled.model),
-            poses: Poses::new(&compiled.model),
+            is_angular: (0..n_v).map(|k| compiled.model.tree.turns(k)).collect(),
+            free: free_joints(&compiled.model.tree),
+            poses: Poses::new(&compiled.model.tree),
             first_step: FIRST_STEP * step,
             coordinates,
         }
@@ -248,7 +248,7 @@ impl RealTime {
         self.coordinates.set_offsets(start.xi);
         self.solver.last_effort.fill(0.0);
         self.last_acceleration.fill(0.0);
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let signal = load_signal(contact.signal(), at);
             self.contacts.bristle_load[c] = contact.normal_towards(start.bristles[c][0] < 0.0, &signal).0;
         }
@@ -274,7 +274,7 @@ impl RealTime {
         compiled: &'a Compiled,
     ) -> Problem<'a> {
         let StepEquations { R, b, .. } = equations;
-        Problem { R, b, coordinates, contacts: &compiled.contacts, laws, is_angular }
+        Problem { R, b, coordinates, contacts: &compiled.inputs.contacts, laws, is_angular }
     }
 }
 
@@ -329,12 +329,12 @@ fn solve(
 ) -> Result<(), StepError> {
     prepare(rt, compiled, work, start, h, at)?;
     // the first solution only corrects the bias and may be coarse, unless loads or sides are read from it
-    let has_bearings = compiled.contacts.iter().any(|contact| contact.bearing.is_some());
-    let is_load_known = !has_bearings && !compiled.contacts.iter().any(|contact| contact.bends_two_ways());
+    let has_bearings = compiled.inputs.contacts.iter().any(|contact| contact.bearing.is_some());
+    let is_load_known = !has_bearings && !compiled.inputs.contacts.iter().any(|contact| contact.bends_two_ways());
     for iteration in 1..=MAX_LOAD_ITERATIONS {
-        for c in 0..compiled.contacts.len() {
+        for c in 0..compiled.inputs.contacts.len() {
             if rt.contacts.normal[c] != rt.contacts.normal_in_law[c] {
-                rt.contacts.set_law(c, &compiled.contacts[c], start, h);
+                rt.contacts.set_law(c, &compiled.inputs.contacts[c], start, h);
             }
         }
         if iteration == 1 && is_load_known {
@@ -382,16 +382,17 @@ fn complete(
         end.xi[joint.v] = equations.samples[joint.drive].value;
     }
     coordinates.set_positions(&mut end.xi);
-    float(end, free, &compiled.model, work, start, &compiled.effort, h)?;
+    float(end, free, &compiled.model.tree, work, start, &compiled.inputs.effort, h)?;
     end.a.iter_mut().zip(&end.change).for_each(|(a, change)| *a = change / h);
     // bristles, energies, integrals
-    for c in 0..compiled.contacts.len() {
-        end.bristles[c] = contacts.state_after(c, &compiled.contacts[c], solver.states[c].omega, start.bristles[c]);
+    for c in 0..compiled.inputs.contacts.len() {
+        end.bristles[c] =
+            contacts.state_after(c, &compiled.inputs.contacts[c], solver.states[c].omega, start.bristles[c]);
     }
     add_energies(rt, compiled, work, start, h, at, quad)?;
     let RealTime { coordinates, equations, solver, end, last_acceleration, .. } = rt;
     end.integrals.copy_from_slice(start.integrals);
-    let pids = compiled.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
+    let pids = compiled.inputs.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
     for (integral, (drive, signal)) in end.integrals.iter_mut().zip(pids) {
         *integral += h * (signal.value - end.xi[drive.v]);
     }
@@ -419,7 +420,7 @@ fn prepare(
     reduce_matrix(equations, coordinates);
     reduce_efforts(equations, coordinates, h);
     contacts.has_changed_side.fill(false);
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         contacts.normal[c] = normal_loads(contact, start.loads[c], start.bristles[c][0] < 0.0, at);
         contacts.set_law(c, contact, start, h);
         solver.omega0[c] = contact.rate(start.v) + dot(&coordinates.contacts_prescribed[c], &equations.u_prescribed);
@@ -436,7 +437,7 @@ fn solve_velocities(rt: &mut RealTime, compiled: &Compiled, accuracy: Accuracy) 
     solver.solve(&problem, interior_point, accuracy).map_err(|error| match error {
         SolverError::NotConverged { contact } => StepError::NotConverged { contact },
         SolverError::Singular { row, pivot } => {
-            let model = &compiled.model;
+            let model = &compiled.model.tree;
             let joint = model.joint_names[model.joint_of_velocity(coordinates.independent[row])].clone();
             StepError::Mechanics(bristle_multibody::Error::Singular { joint, inertia: pivot })
         }
@@ -470,7 +471,7 @@ fn end_velocities(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f
     a.iter_mut().zip(&*change).for_each(|(a, change)| *a = change / h);
     for (c, state) in solver.states.iter_mut().enumerate() {
         // contacts at their limit that others lock, and what the penalty has left of slip
-        let is_dry = compiled.contacts[c].is_event_driven();
+        let is_dry = compiled.inputs.contacts[c].is_event_driven();
         if is_dry && (rigid_groups.is_locked(c) || state.lambda * state.omega < 0.0) {
             state.omega = 0.0;
         }
@@ -482,7 +483,7 @@ fn read_contacts(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f6
     let RealTime { contacts, solver, end, is_angular, .. } = rt;
     let max_speed = max_by_unit(end.v.iter().map(|v| v.abs()).enumerate(), is_angular);
     for (c, state) in solver.states.iter().enumerate() {
-        let contact = &compiled.contacts[c];
+        let contact = &compiled.inputs.contacts[c];
         end.friction[c] = state.lambda / h;
         let is_backward = state.omega < 0.0 || (state.omega == 0.0 && state.lambda < 0.0);
         end.load[c] = contacts.normal[c][usize::from(is_backward)];

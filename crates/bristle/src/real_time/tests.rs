@@ -65,10 +65,10 @@ impl Run {
         // joints of one degree: chart coordinates are positions
         rt.end.xi.copy_from_slice(&state.mechanics.q);
         rt.end.v.copy_from_slice(&state.mechanics.v);
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             rt.end.bristles[c] = contact.law.state_of(state.bristles[c].z, state.bristles[c].w);
         }
-        let (work, q_ref) = (Work::new(&compiled.model), neutral(&compiled.model));
+        let (work, q_ref) = (Work::new(&compiled.model.tree), neutral(&compiled.model.tree));
         Self { work, q_ref, q: state.mechanics.q.clone(), rt, compiled }
     }
 
@@ -108,7 +108,7 @@ fn momentum_balances_and_dry_contacts_obey_their_limits() {
                     (0..n).map(|j| equations.A[(i, j)] * (end.v[j] - start.v[j])).sum::<f64>() - h * equations.r[i]
                 })
                 .collect();
-            for (contact, state) in compiled.contacts.iter().zip(&solver.states) {
+            for (contact, state) in compiled.inputs.contacts.iter().zip(&solver.states) {
                 contact.take(&mut residual, -state.lambda);
             }
             // along every independent motion, a column of T
@@ -121,7 +121,7 @@ fn momentum_balances_and_dry_contacts_obey_their_limits() {
             }
             for (c, law) in contacts.laws.iter().enumerate() {
                 let (ImpulseLaw::Dry { forward, backward }, state) = (law, solver.states[c]) else { continue };
-                let rate = compiled.contacts[c].rate(&end.v);
+                let rate = compiled.inputs.contacts[c].rate(&end.v);
                 let limits = (-backward[0] - 1e-12 * h, forward[0] + 1e-12 * h);
                 if state.is_stuck {
                     n_stuck += 1;
@@ -132,7 +132,7 @@ fn momentum_balances_and_dry_contacts_obey_their_limits() {
                     assert!((state.lambda - expected).abs() < 1e-12 * h, "{state:?} {expected}");
                 }
             }
-            let mut quad = vec![0.0; 2 + compiled.heated.len() + compiled.heated_elements.len()];
+            let mut quad = vec![0.0; 2 + compiled.model.heated.len() + compiled.model.heated_elements.len()];
             complete(rt, compiled, work, start, h, at, &mut quad).unwrap();
         });
     }

@@ -26,10 +26,10 @@ mod write_back;
 
 pub use write_back::WriteBack;
 
-use crate::compile::Compiled;
 use crate::error::{Error, Result};
 use crate::formulation::{Energies, Machine, Snapshot};
 use crate::memory;
+use crate::model::Compiled;
 use crate::real_time::RealTime;
 use bristle_integrate::{Driver, Outcome, Sink, System};
 use explain::explain;
@@ -120,7 +120,7 @@ impl Run {
     fn bytes(&self) -> u64 {
         let compiled = self.compiled();
         let real_time = if self.system.is_real_time() { RealTime::matrix_bytes(compiled) } else { 0 };
-        let others = memory::bytes::<[u8; 1024]>(&[compiled.model.n_v]).saturating_add(size_of::<Self>() as u64);
+        let others = memory::bytes::<[u8; 1024]>(&[compiled.model.tree.n_v]).saturating_add(size_of::<Self>() as u64);
         self.driver.matrix_bytes().saturating_add(real_time).saturating_add(others)
     }
 

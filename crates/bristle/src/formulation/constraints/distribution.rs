@@ -11,9 +11,9 @@
 
 use super::sparse::SparseRows;
 use super::{ABSENT, Constraints, Elimination};
-use crate::compile::Compiled;
 use crate::formulation::constraints::limit_analysis::LimitAnalysis;
-use crate::formulation::machine::{Machine, PrescribedJoint};
+use crate::formulation::machine::Machine;
+use crate::model::Compiled;
 use crate::modes::MAX_EAGER;
 
 /// Coefficients smaller than this count as zero; those of contacts are 1 before the elimination.
@@ -76,7 +76,7 @@ impl Machine {
         contacts.clear();
         contacts.extend((0..self.state.mode.len()).filter(|&c| self.sticks(c)));
         self.constraints.distribution.contacts = contacts;
-        self.constraints.eliminate(&self.compiled, &self.prescribed, Some(&self.b));
+        self.constraints.eliminate(&self.compiled, Some(&self.b));
         self.constraints.distribution.leader.fill(ABSENT);
         for k in 0..self.constraints.distribution.contacts.len() {
             if self.constraints.find_group(k) {
@@ -88,11 +88,13 @@ impl Machine {
         let Distribution { carried, contacts, from, .. } = &self.constraints.distribution;
         let n_constraints = self.point.constraint_force.len();
         self.point.constraint_force.copy_from_slice(&carried[..n_constraints]);
-        self.point.drive_effort.copy_from_slice(&carried[n_constraints..n_constraints + self.prescribed.len()]);
+        self.point
+            .drive_effort
+            .copy_from_slice(&carried[n_constraints..n_constraints + self.compiled.model.prescribed.len()]);
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
             self.point.friction[c] = *effort;
         }
-        self.compiled.without_passed(&self.point.a, &mut self.point.constraint_force);
+        self.compiled.model.remove_transferred_force(&self.point.a, &mut self.point.constraint_force);
     }
 
     /// Margin and efforts of the group found last.
@@ -128,7 +130,7 @@ impl Machine {
         let distribution = &mut self.constraints.distribution;
         distribution.contacts.clear();
         distribution.contacts.extend_from_slice(contacts);
-        self.constraints.eliminate(&self.compiled, &self.prescribed, None);
+        self.constraints.eliminate(&self.compiled, None);
         let Distribution { equation, from, .. } = &self.constraints.distribution;
         equation[*from..from + contacts.len()].contains(&ABSENT)
     }
@@ -148,25 +150,25 @@ impl Constraints {
     }
 
     /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
-    fn eliminate(&mut self, compiled: &Compiled, prescribed: &[PrescribedJoint], wanted: Option<&[f64]>) {
+    fn eliminate(&mut self, compiled: &Compiled, wanted: Option<&[f64]>) {
         let is_large = self.elimination.is_deferred;
         let Self {
             distribution: Distribution { matrix, is_solved, equation, contacts, .. },
             elimination: Elimination { columns, column_of, .. },
             ..
         } = self;
-        let n_constraints = compiled.coupled.constraints.len();
+        let (n_constraints, prescribed) = (compiled.model.coupled.constraints.len(), &compiled.model.prescribed);
         let from = n_constraints + prescribed.len();
         let count = from + contacts.len();
         matrix.clear();
-        for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
+        for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
             constraint.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
         for (k, prescribed) in prescribed.iter().enumerate() {
             matrix.add(column_of[prescribed.v], n_constraints + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
-            let contact = &compiled.contacts[c];
+            let contact = &compiled.inputs.contacts[c];
             matrix.add(column_of[contact.v], from + k, -1.0);
             if let Some(b) = contact.b {
                 matrix.add(column_of[b], from + k, 1.0);

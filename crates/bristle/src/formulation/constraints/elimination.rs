@@ -6,8 +6,8 @@
 use super::reduced::FEW;
 use super::sparse::SparseRows;
 use super::{ABSENT, NEGLIGIBLE};
-use crate::compile::Compiled;
 use crate::formulation::coordinates::Coordinates;
+use crate::model::Compiled;
 use crate::modes::MAX_EAGER;
 
 /// Scratch of the elimination. See the [module](self).
@@ -38,13 +38,14 @@ pub(in crate::formulation) struct Left {
 
 impl Elimination {
     pub fn new(compiled: &Compiled) -> Self {
-        let (n_v, constraints, contacts) = (compiled.model.n_v, &compiled.coupled.constraints, &compiled.contacts);
+        let (n_v, constraints, contacts) =
+            (compiled.model.tree.n_v, &compiled.model.coupled.constraints, &compiled.inputs.contacts);
         // carriers of effort: all contacts and all prescribed joints, provided that the machine has couplings
         let mut columns: Vec<usize> =
             constraints.iter().flat_map(|constraint| constraint.terms.iter().map(|term| term.0)).collect();
         if !constraints.is_empty() || contacts.iter().any(|contact| contact.element.is_some()) {
             columns.extend(contacts.iter().flat_map(|contact| [contact.v, contact.b.unwrap_or(contact.v)]));
-            columns.extend(compiled.drives.iter().map(|drive| drive.v));
+            columns.extend(compiled.inputs.drives.iter().map(|drive| drive.v));
         }
         columns.sort_unstable();
         columns.dedup();

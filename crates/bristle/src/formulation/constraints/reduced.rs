@@ -12,9 +12,8 @@
 //! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone.
 
 use super::ABSENT;
-use crate::compile::Compiled;
 use crate::formulation::coordinates::Coordinates;
-use crate::formulation::turning::Turning;
+use crate::model::Compiled;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{Error, Model, Work, multiply_rows};
@@ -39,13 +38,13 @@ pub(super) struct Reduced {
 
 impl Reduced {
     pub fn new(compiled: &Compiled) -> Self {
-        let turning = Turning::new(compiled);
-        let n_v = compiled.model.n_v;
+        let turning = &compiled.model.turning;
+        let n_v = compiled.model.tree.n_v;
         Self {
             is_used: false,
             members: vec![Vec::new(); turning.n_parts],
             blocks: (0..turning.n_parts).map(|_| Lu::new(0)).collect(),
-            part_of: turning.part_of,
+            part_of: turning.part_of.clone(),
             x: vec![0.0; n_v],
             product: vec![0.0; n_v],
             y: Vec::new(),

@@ -8,12 +8,13 @@
 //! - the dynamics **depend** on it: they do not on the angle of a balanced rotor, nor on that of a joint which carries
 //!   a whole branch and leaves the direction of gravity unchanged ([`bristle_multibody::unfelt`]).
 
-use crate::compile::Compiled;
-use bristle_multibody::{Unfelt, branches, unfelt};
+use super::Contact;
+use crate::coupled::Coupled;
+use bristle_multibody::{Model as Tree, Unfelt, branches, unfelt};
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
-pub(super) struct Turning {
+pub(crate) struct Turning {
     /// Number of parts, and the part of each velocity.
     pub n_parts: usize,
     pub part_of: Vec<usize>,
@@ -22,25 +23,25 @@ pub(super) struct Turning {
 }
 
 impl Turning {
-    pub fn new(compiled: &Compiled) -> Self {
-        let (model, branch) = (&compiled.model, branches(&compiled.model));
-        let body = |v: usize| model.joint_of_velocity(v);
+    pub fn new(tree: &Tree, coupled: &Coupled, contacts: &[Contact]) -> Self {
+        let branch = branches(tree);
+        let body = |v: usize| tree.joint_of_velocity(v);
         // branches joined by couplings, represented by the first of them
         let mut first = branch.clone();
         let mut join = |a: usize, b: usize| {
             let (a, b) = (first[body(a)], first[body(b)]);
             first.iter_mut().filter(|first| **first == a.max(b)).for_each(|first| *first = a.min(b));
         };
-        for constraint in &compiled.coupled.constraints {
+        for constraint in &coupled.constraints {
             constraint.terms.windows(2).for_each(|pair| join(pair[0].0, pair[1].0));
         }
-        compiled.coupled.springs.iter().for_each(|spring| join(spring.a, spring.b));
-        compiled.contacts.iter().filter_map(|contact| Some((contact.v, contact.b?))).for_each(|(a, b)| join(a, b));
-        let mut parts: Vec<usize> = (0..model.n_v).map(|v| first[body(v)]).collect();
+        coupled.springs.iter().for_each(|spring| join(spring.a, spring.b));
+        contacts.iter().filter_map(|contact| Some((contact.v, contact.b?))).for_each(|(a, b)| join(a, b));
+        let mut parts: Vec<usize> = (0..tree.n_v).map(|v| first[body(v)]).collect();
         parts.sort_unstable();
         parts.dedup();
-        let part_of = (0..model.n_v).map(|v| parts.binary_search(&first[body(v)]).unwrap_or(0));
-        let turns = (0..model.n_v).map(|v| (model.turns(v), unfelt(model, body(v))));
+        let part_of = (0..tree.n_v).map(|v| parts.binary_search(&first[body(v)]).unwrap_or(0));
+        let turns = (0..tree.n_v).map(|v| (tree.turns(v), unfelt(tree, body(v))));
         Self { n_parts: parts.len(), part_of: part_of.collect(), turns: turns.collect() }
     }
 

@@ -30,12 +30,15 @@
 //! base need not jam on a movable one. There, and where couplings matter, J is factored as a dense matrix with
 //! pivoting: O(n³), and nowhere else.
 
-use super::diagnostics::{Diagnostics, Failure};
+mod jam;
+
+use super::diagnostics::Diagnostics;
+use super::failure::Failure;
+use super::implicit::NewtonWork;
 use super::machine::{Machine, TIGHT};
 use super::point::Point;
 use bristle_integrate::linear::Lu;
-use bristle_multibody::spatial::Motion;
-use bristle_multibody::{axis_row, mass_rows, rnea, rnea_rate};
+use bristle_multibody::{mass_rows, rnea};
 use nalgebra::DMatrix;
 
 /// Limit of the corrections: of Newton at given s, and of the corrector, which starts near the curve.
@@ -103,6 +106,10 @@ pub(super) struct Branch {
     t: Vec<f64>,
     y_next: Vec<f64>,
     t_next: Vec<f64>,
+    /// Residual of (1), its friction at s = 1, and the direction u in which a branch ends; `n_v`.
+    residual: Vec<f64>,
+    friction: Vec<f64>,
+    u: Vec<f64>,
     /// Magnitudes of the terms of (1), and of those of G; `n_v` + 1.
     size: Vec<f64>,
     scale: Vec<f64>,
@@ -125,6 +132,9 @@ impl Branch {
             t: list(),
             y_next: list(),
             t_next: list(),
+            residual: vec![0.0; n_v],
+            friction: vec![0.0; n_v],
+            u: vec![0.0; n_v],
             size: list(),
             scale: list(),
         }
@@ -184,19 +194,17 @@ impl Machine {
         let Self {
             compiled,
             work,
-            still,
-            is_impulsive,
-            b,
-            x,
+            newton: NewtonWork { zero, .. },
+            scheme,
             point: Point { q, v, a, tau, force, load, kappa, .. },
             ..
         } = self;
         let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
-        let v = if *is_impulsive { still } else { v };
+        let v = if scheme.is_impulsive { zero } else { v };
         let required = rnea(model, work, q, v, a)?;
-        x.fill(0.0);
-        for (i, b) in b.iter_mut().enumerate() {
-            *b = tau[i] - required[i];
+        at.friction.fill(0.0);
+        for (i, residual) in at.residual.iter_mut().enumerate() {
+            *residual = tau[i] - required[i];
             at.size[i] = tau[i].abs() + required[i].abs();
         }
         for &c in &compiled.model.reaction_loaded {
@@ -204,16 +212,16 @@ impl Machine {
             force[c] = work.reaction(contact.joint);
             load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
             let friction = kappa[c] * load[c];
-            x[contact.v] += friction;
-            b[contact.v] -= s * friction;
+            at.friction[contact.v] += friction;
+            at.residual[contact.v] -= s * friction;
             at.size[contact.v] += s * friction.abs();
         }
         at.g[..n].fill(0.0);
         at.f[..n].fill(0.0);
-        for i in 0..b.len() {
+        for i in 0..at.residual.len() {
             for (k, c) in self.coordinates.unknowns_of(i) {
-                at.g[k] += c * b[i];
-                at.f[k] += c * x[i];
+                at.g[k] += c * at.residual[i];
+                at.f[k] += c * at.friction[i];
             }
         }
         Ok(())
@@ -226,7 +234,7 @@ impl Machine {
         let Self {
             compiled,
             work,
-            rows,
+            newton: NewtonWork { rows, .. },
             coordinates,
             point: Point { q, .. },
             diagnostics: Diagnostics { counters, .. },
@@ -446,85 +454,6 @@ impl Machine {
             matrix[(n, k)] = at.t[k];
         }
         matrix[(n, n)] = at.t[n];
-    }
-
-    /// The jam at the end of the branch, for the reactions found last: u is the acceleration part of `t_next`.
-    fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
-        self.x.fill(0.0);
-        self.coordinates.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
-        for prescribed in &self.compiled.model.prescribed {
-            self.x[prescribed.v] = 0.0;
-        }
-        self.coordinates.rates(&mut self.x);
-        // M_P u − M u: the contribution of friction
-        self.load_rows(share);
-        let Self { compiled, work, rows, x, point: Point { q, .. }, .. } = self;
-        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
-        for i in 0..x.len() {
-            at.g[i] = (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum();
-        }
-        for (i, row) in rows.iter_mut().enumerate() {
-            *row = axis_row(&compiled.model.tree, i);
-        }
-        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
-        for i in 0..x.len() {
-            at.g[i] -= (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum::<f64>();
-            at.g[i] *= x[i];
-        }
-        let g = &at.g;
-        let term = |c: usize| g[compiled.inputs.contacts[c].v];
-        let is_loaded = |c: &usize| self.point.kappa[*c] != 0.0;
-        let most =
-            compiled.model.reaction_loaded.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
-        let mut contacts: Vec<usize> = compiled
-            .model
-            .reaction_loaded
-            .iter()
-            .copied()
-            .filter(|c| is_loaded(c) && term(*c) <= NAMED * most)
-            .collect();
-        contacts.sort_by(|&a, &b| term(a).total_cmp(&term(b)));
-        Ok(Jam { contacts, share, has_others: false })
-    }
-
-    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the given jerks).
-    pub(super) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
-        let n = self.coordinates.active.len();
-        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
-        self.x.fill(0.0);
-        for (prescribed, jerk) in self.compiled.model.prescribed.iter().zip(&self.point.drive_jerk) {
-            self.x[prescribed.v] = *jerk;
-        }
-        self.coordinates.rates(&mut self.x);
-        self.effort_rates(t);
-        let Self { compiled, work, b, x, coordinates, point: Point { q, v, a, force, kappa, .. }, .. } = self;
-        let required = rnea_rate(&compiled.model.tree, work, q, v, a, x)?;
-        b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
-        for &c in &compiled.model.reaction_loaded {
-            let contact = &compiled.inputs.contacts[c];
-            let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
-            b[contact.v] -= kappa[c] * n_hat.dot(&work.force_rate(contact.joint));
-        }
-        at.g[..n].fill(0.0);
-        for (i, b) in b.iter().enumerate() {
-            coordinates.unknowns_of(i).for_each(|(k, c)| at.g[k] += c * b);
-        }
-        self.factor_densely(&mut at, 1.0)?;
-        let result = if at.sign > 0.0 {
-            at.lu.solve(&mut at.g[..n]);
-            self.coordinates.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
-            self.coordinates.rates(&mut self.x);
-            Ok(())
-        } else {
-            // beyond the fold: the null direction of J is not available, but the jerks are near it
-            at.t_next[..n].copy_from_slice(&at.g[..n]);
-            if at.is_regular {
-                at.lu.solve(&mut at.t_next[..n]);
-            }
-            self.jam(&mut at, 1.0).and_then(|jam| Err(Failure::Jam(jam)))
-        };
-        self.branch = Some(at);
-        result
     }
 }
 

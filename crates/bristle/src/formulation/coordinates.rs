@@ -6,13 +6,17 @@
 //! ```
 //!
 //! with i among the unknowns and the joints of prescribed motion; locked joints enter the offset. All of it follows from
-//! the modes, and [`super::Machine::lock`] is the one function that finds it; a rollback copies it back nevertheless,
+//! the modes, and [`lock`] is the one function that finds it; a rollback copies it back nevertheless,
 //! since offsets found anew would differ by rounding.
 
 use super::archive::copy_fields;
-use super::constraints::{ABSENT, NEGLIGIBLE};
-use crate::model::Compiled;
+use super::constraints::{ABSENT, Elimination, NEGLIGIBLE};
+use super::machine::Scheme;
+use super::point::Point;
+use super::state::State;
+use crate::model::{Compiled, Model};
 use crate::modes::MAX_EAGER;
+use bristle_friction::Mode;
 use bristle_integrate::archive::{Archive, Archived};
 
 /// See the [module](self).
@@ -178,6 +182,69 @@ impl Coordinates {
             x[v] = moving.fold(0.0, |sum, &(i, c)| sum + c * x[i]);
         }
     }
+}
+
+/// Whether a contact is stuck: locked by its own friction.
+pub(super) fn sticks((compiled, scheme): (&Compiled, &Scheme), state: &State, c: usize) -> bool {
+    let contact = &compiled.inputs.contacts[c];
+    // an impulse overcomes the friction of a contact under a given, finite load
+    let can_hold = !scheme.is_impulsive || contact.bearing.is_some();
+    contact.is_event_driven() && state.mode[c] == Mode::Stuck && !state.prescribed_contacts[c] && can_hold
+}
+
+/// Finds the coordinates of the modes in `state`: the locked joints, the dependent coordinates, and hence the velocities
+/// that are unknowns. No contact sticks unless `may_stick`. Velocities and accelerations of `point` satisfy them then.
+pub(super) fn lock(
+    (compiled, scheme): (&Compiled, &Scheme),
+    state: &State,
+    point: &mut Point,
+    coordinates: &mut Coordinates,
+    elimination: &mut Elimination,
+    may_stick: bool,
+) {
+    let (Model { coupled, joint_of, prescribed, .. }, contacts) = (&*compiled.model, &compiled.inputs.contacts);
+    let Point { xi, v, a, known, .. } = point;
+    *known = None;
+    coordinates.locked.fill(false);
+    coordinates.is_stuck = false;
+    prescribed.iter().for_each(|prescribed| coordinates.locked[prescribed.joint] = true);
+    for (c, contact) in contacts.iter().enumerate() {
+        if may_stick && sticks((compiled, scheme), state, c) {
+            coordinates.is_stuck = true;
+            if contact.b.is_none() {
+                coordinates.locked[contact.joint] = true;
+                v[contact.v] = 0.0;
+                a[contact.v] = 0.0;
+            }
+        }
+    }
+    if elimination.columns.is_empty() {
+        return coordinates.fill_active(joint_of);
+    }
+    let locked = std::mem::take(&mut coordinates.locked);
+    let is_known = |v: usize| locked[joint_of[v]];
+    elimination.clear();
+    for (constraint, &offset) in coupled.constraints.iter().zip(&state.coupling_offset) {
+        // a redundant row adds nothing
+        let _ = elimination.add(&constraint.terms, offset, is_known);
+    }
+    let may_couple = may_stick && !scheme.is_impulsive;
+    for ((contact, mode), is_prescribed) in contacts.iter().zip(&state.mode).zip(&state.prescribed_contacts) {
+        let Some(b) = contact.b else { continue };
+        if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !is_prescribed {
+            let added = elimination.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
+            // a row between locked and prescribed joints alone is no constraint: the two may separate
+            if added.map_or_else(|left| left.is_implied, |()| true) {
+                elimination.group(contact.v, b);
+            }
+        }
+    }
+    let is_constant = |v: usize| is_known(v) && !compiled.model.is_prescribed(v);
+    elimination.finish(coordinates, xi, is_constant);
+    coordinates.locked = locked;
+    coordinates.fill_active(joint_of);
+    coordinates.rates(v);
+    coordinates.rates(a);
 }
 
 impl Archived for Coordinates {

@@ -1,8 +1,7 @@
 //! Observations during a run: work counters, warnings, and the cause of a failed evaluation.
 
 use super::archive::copy_fields;
-use super::branch::Jam;
-use crate::modes::ModeError;
+use super::failure::Failure;
 use bristle_friction::Mode;
 
 /// Observations of a machine so far.
@@ -126,40 +125,4 @@ pub struct UnconvergedLoad {
     pub t: f64,
     /// Largest relative change of the load in the last iteration of any step.
     pub largest: f64,
-}
-
-/// Cause of a failed evaluation, for the error message.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Failure {
-    Mechanics(bristle_multibody::Error),
-    Modes {
-        contact: usize,
-        source: ModeError,
-    },
-    /// Newton has not converged to accelerations.
-    NoAcceleration,
-    /// No accelerations exist, or none on the branch that is continuous from zero friction.
-    Jam(Jam),
-    /// No modes of these contacts are consistent with their reactions, as far as tried; whether all were tried.
-    Inconsistent {
-        contacts: Vec<usize>,
-        is_exhaustive: bool,
-    },
-    /// The convex solver of a `RealTime` step has not converged.
-    Unbalanced {
-        contact: usize,
-    },
-}
-
-impl Failure {
-    /// Whether the failure is a number that is not finite.
-    pub(super) fn is_non_finite(&self) -> bool {
-        matches!(self, Self::Mechanics(bristle_multibody::Error::NonFinite { .. }))
-    }
-}
-
-impl From<bristle_multibody::Error> for Failure {
-    fn from(error: bristle_multibody::Error) -> Self {
-        Self::Mechanics(error)
-    }
 }

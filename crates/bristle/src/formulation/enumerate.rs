@@ -15,7 +15,7 @@
 //! then fewer slipping contacts before more, then by index. The first consistent one is applied. If there is none,
 //! the state has no solution with finite forces, which is a Painlevé paradox, and the error says so.
 
-use super::diagnostics::Failure;
+use super::failure::Failure;
 use super::machine::Machine;
 use super::transition::{ContactEvent, IMPENDING, OVERLOADED};
 use bristle_friction::Mode;

@@ -1,6 +1,7 @@
 //! State events: the event functions, whose zero crossings the locator finds, and the mode transition at an event.
 
-use super::diagnostics::{Failure, ModeChange};
+use super::diagnostics::ModeChange;
+use super::failure::Failure;
 use super::kinks::KinkEvent;
 use super::machine::Machine;
 use super::transition::ContactEvent;
@@ -142,10 +143,10 @@ impl Machine {
     /// Event functions at (t, y).
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        if self.coordinates.is_stuck || self.watches_loads() {
-            self.place().map_err(|e| self.trouble(e.into()))?;
+        if self.coordinates.is_stuck || self.needs_reactions() {
+            self.place().map_err(|e| self.record_failure(e.into()))?;
             self.efforts(t);
-            self.evaluate_stuck(t).map_err(|e| self.trouble(e))?;
+            self.evaluate_stuck(t).map_err(|e| self.record_failure(e))?;
         }
         let mut g = g.iter_mut();
         for c in 0..self.state.mode.len() {
@@ -216,11 +217,8 @@ impl Machine {
             for i in (0..self.point.v.len()).filter(|&i| counts(i)) {
                 let rate = self.coordinates.unknowns_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
                 speed += rate.abs();
-                growth += if rate == 0.0 && self.coordinates.locked[self.compiled.model.joint_of[i]] {
-                    0.0
-                } else {
-                    self.point.a[i].abs()
-                };
+                let is_locked = self.coordinates.locked[self.compiled.model.joint_of[i]];
+                growth += if rate == 0.0 && is_locked { 0.0 } else { self.point.a[i].abs() };
             }
             for prescribed in self.compiled.model.prescribed.iter().filter(|prescribed| counts(prescribed.v)) {
                 speed += self.point.v[prescribed.v].abs();
@@ -351,7 +349,7 @@ impl Machine {
     }
 
     /// Stores the failure. A shorter step may avoid some failures; the others are final.
-    pub(super) fn trouble(&mut self, failure: Failure) -> EvalError {
+    pub(super) fn record_failure(&mut self, failure: Failure) -> EvalError {
         use bristle_multibody::Error::{Jam, NonFinite};
         let may_go_away = matches!(
             failure,

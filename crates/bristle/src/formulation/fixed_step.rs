@@ -1,6 +1,7 @@
 //! `RealTime` steps of a machine: passes the state to [`crate::real_time`] and copies the results.
 
-use super::diagnostics::{Failure, ModeChange, UnconvergedLoad};
+use super::diagnostics::{ModeChange, UnconvergedLoad};
+use super::failure::Failure;
 use super::machine::Machine;
 use super::point::Point;
 use super::state::State;

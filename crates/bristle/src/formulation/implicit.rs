@@ -20,14 +20,15 @@
 //! the recursion there. The machine jams where the branch ends.
 
 use super::coordinates::Coordinates;
-use super::diagnostics::{Diagnostics, Failure, NearJam};
+use super::diagnostics::{Diagnostics, NearJam};
+use super::failure::Failure;
 use super::machine::{Machine, TIGHT};
 use super::point::Point;
 use crate::error::Error;
 use crate::model::Model;
 use crate::scene::Formulation;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
+use bristle_multibody::{Model as Tree, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
 
 /// Limit of the corrections; quadratic convergence takes five without a predictor.
 const MAX_CORRECTIONS: usize = 40;
@@ -41,6 +42,26 @@ const MIN_PIVOT: f64 = 1e-6;
 /// Relative residual of (1) in event functions, for any tolerance: a hundredth of the accuracy that mode selection
 /// expects of event location (`modes::LOCATED`).
 const EVENT_ACCURACY: f64 = 1e-8;
+
+/// Scratch of Newton's iteration for accelerations.
+#[derive(Debug, Clone)]
+pub(super) struct NewtonWork {
+    /// Rows P of the friction-loaded recursion; `n_bodies`.
+    pub rows: Vec<Motion>,
+    /// Residual g of (1), and a correction x; `n_v`.
+    pub residual: Vec<f64>,
+    pub correction: Vec<f64>,
+    /// Velocities in the equation of impulses: zero; `n_v`.
+    pub zero: Vec<f64>,
+}
+
+impl NewtonWork {
+    pub fn new(tree: &Tree) -> Self {
+        let zero = vec![0.0; tree.n_v];
+        let rows = (0..tree.n_bodies()).map(|i| axis_row(tree, i)).collect();
+        Self { rows, residual: zero.clone(), correction: zero.clone(), zero }
+    }
+}
 
 impl Machine {
     /// Accelerations of the joints that can move, with those of the others given. Needs `efforts`.
@@ -113,12 +134,9 @@ impl Machine {
         let Self {
             compiled,
             work,
-            b,
-            rows,
+            newton: NewtonWork { rows, residual: b, correction: x, zero },
             constraints,
-            x,
-            is_impulsive,
-            still,
+            scheme,
             point: Point { q, v, tau, a, force, kappa, load, .. },
             coordinates,
             diagnostics: Diagnostics { counters, .. },
@@ -127,7 +145,7 @@ impl Machine {
         let Model { joint_of, .. } = &*compiled.model;
         let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
         let Coordinates { locked, is_stuck, .. } = &*coordinates;
-        let v = if *is_impulsive { still } else { v };
+        let v = if scheme.is_impulsive { zero } else { v };
         counters.n_acceleration_solves += 1;
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);

@@ -20,7 +20,7 @@
 //! The ledger: work of the drives ∫ P_p v_p dλ, P_p being the impulse that the jump requires of them, and heat ∫ κ N
 //! v dλ. Over one part both are exactly products with the mean velocity.
 
-use super::diagnostics::Failure;
+use super::failure::Failure;
 use super::machine::Machine;
 use super::point::Point;
 use super::transition::ContactEvent;
@@ -77,9 +77,9 @@ impl Machine {
         self.transition.modes_before.copy_from_slice(&self.state.mode);
         let gravity = std::mem::take(&mut self.work.outside.gravity);
         self.work.outside.clear_wrenches();
-        self.is_impulsive = true;
+        self.scheme.is_impulsive = true;
         let taken = self.jump(t, quad);
-        self.is_impulsive = false;
+        self.scheme.is_impulsive = false;
         self.work.outside.gravity = gravity;
         self.apply_wrenches();
         taken?;

@@ -14,6 +14,7 @@
 
 use super::constraints::Elimination;
 use super::coordinates::Coordinates;
+use super::coupling_start::start_couplings;
 use super::machine::{Machine, Snapshot};
 use super::point::Point;
 use crate::component::Drive;
@@ -36,7 +37,7 @@ pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
         |v: usize| compiled.inputs.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
     let (mut elimination, mut coordinates) = (Elimination::new(compiled), Coordinates::new(compiled));
     for constraint in &compiled.model.coupled.constraints {
-        // `begin_constraints` refuses redundant couplings
+        // `start_couplings` refuses redundant couplings
         let _ = elimination.add(&constraint.terms, 0.0, is_prescribed);
     }
     elimination.finish(&mut coordinates, &vec![0.0; compiled.model.tree.n_v], |_| false);
@@ -196,7 +197,8 @@ impl Machine {
         self.point.integral.copy_from_slice(&from.integrals);
         self.enter_piece(*t);
         self.prescribe(*t);
-        self.begin_constraints()?;
+        let Self { compiled, state, point, coordinates, constraints, .. } = self;
+        start_couplings(compiled, state, point, coordinates, constraints)?;
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let v = contact.rate(&self.point.v);
             self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);

@@ -21,7 +21,8 @@
 //! away from the centre of their charts, and for the differentiated equations.
 
 use super::coordinates::Coordinates;
-use super::diagnostics::Failure;
+use super::failure::Failure;
+use super::implicit::NewtonWork;
 use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
@@ -82,7 +83,7 @@ impl Machine {
     /// ```
     pub(super) fn fill_jacobian_at_centre(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<(), EvalError> {
         self.scatter(t, y);
-        self.place().map_err(|e| self.trouble(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e.into()))?;
         self.efforts(t);
         let mut derivatives = self.take_matrices();
         let result = self.derive(t, &mut derivatives);
@@ -90,7 +91,7 @@ impl Machine {
             self.assemble(&derivatives, jac);
         }
         self.derivatives = Some(derivatives);
-        result.map_err(|e| self.trouble(e))
+        result.map_err(|e| self.record_failure(e))
     }
 
     pub(super) fn take_matrices(&mut self) -> Box<[DMatrix<f64>; 3]> {
@@ -120,7 +121,12 @@ impl Machine {
         self.load_rows(1.0);
         let [dq, dv, dtau] = &mut *matrices;
         let Self {
-            compiled, work, rows, point: Point { q, v, a, .. }, coordinates: Coordinates { locked, .. }, ..
+            compiled,
+            work,
+            newton: NewtonWork { rows, .. },
+            point: Point { q, v, a, .. },
+            coordinates: Coordinates { locked, .. },
+            ..
         } = self;
         match rows_derivatives(&compiled.model.tree, work, q, v, a, rows, locked, [dq, dv, dtau]) {
             // a pivot of the recursion is not positive, which need not concern the determinant: see `branch`
@@ -175,7 +181,8 @@ impl Machine {
             let contact = &self.compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
             let axis = axis_row(&self.compiled.model.tree, contact.joint);
-            self.rows[contact.joint] = axis + bearing.normal_load(&self.point.force[c]).1 * (s * self.point.kappa[c]);
+            self.newton.rows[contact.joint] =
+                axis + bearing.normal_load(&self.point.force[c]).1 * (s * self.point.kappa[c]);
         }
     }
 

@@ -9,7 +9,8 @@
 //! removes it where it exceeds half of the relative tolerance (1e-6 without error control). Efforts set by a caller
 //! are constant between calls.
 
-use super::diagnostics::Failure;
+use super::efforts::effort_rates;
+use super::failure::Failure;
 use super::machine::{Machine, TIGHT};
 use super::point::Point;
 use crate::model::Model;
@@ -19,61 +20,60 @@ use bristle_multibody::{axis_row, jerk_rows, rnea_rate};
 /// Accepted drift, in units of the relative tolerance.
 const DRIFT: f64 = 0.5;
 
+/// Scratch of the differentiated equations.
+#[derive(Debug, Clone)]
+pub(super) struct JerkWork {
+    /// q⃛, and the rates of the efforts; `n_v`.
+    pub jerk: Vec<f64>,
+    pub effort_rate: Vec<f64>,
+}
+
+impl JerkWork {
+    pub fn new(n_v: usize) -> Self {
+        Self { jerk: vec![0.0; n_v], effort_rate: vec![0.0; n_v] }
+    }
+}
+
 impl Machine {
     /// q⃛ of the joints that can move, at (q, v, a), into `dy`. Needs `efforts`.
     pub(super) fn fill_jerks(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
-        self.jerks(t).map_err(|failure| self.trouble(failure))?;
+        self.jerks(t).map_err(|failure| self.record_failure(failure))?;
         for (dy, &i) in dy.iter_mut().zip(&self.coordinates.active) {
-            *dy = self.b[i];
+            *dy = self.jerk.jerk[i];
         }
         Ok(())
     }
 
-    /// q⃛ into `b`.
+    /// q⃛ of all joints.
     fn jerks(&mut self, t: f64) -> Result<(), Failure> {
         self.diagnostics.counters.n_jerks += 1;
-        self.b.fill(0.0);
-        for (prescribed, jerk) in self.compiled.model.prescribed.iter().zip(&self.point.drive_jerk) {
-            self.b[prescribed.v] = *jerk;
-        }
-        let Self { compiled, work, b, point: Point { q, v, a, .. }, .. } = self;
-        let model = &compiled.model.tree;
+        let Self { compiled, scheme, state, point, work, newton, jerk: JerkWork { jerk, effort_rate }, .. } = self;
+        let Model { tree, prescribed, reaction_loaded, joint_of, .. } = &*compiled.model;
+        jerk.fill(0.0);
+        prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
         // reactions, and their rates with the given jerks
-        rnea_rate(model, work, q, v, a, b)?;
-        for &c in &compiled.model.reaction_loaded {
+        rnea_rate(tree, work, &point.q, &point.v, &point.a, jerk)?;
+        for &c in reaction_loaded {
             let contact = &compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            self.point.force[c] = work.reaction(contact.joint);
-            let (n, n_hat) = bearing.normal_load(&self.point.force[c]);
-            self.point.load[c] = n;
-            self.point.friction[c] = self.point.kappa[c] * n;
-            self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.point.kappa[c];
+            point.force[c] = work.reaction(contact.joint);
+            let (n, n_hat) = bearing.normal_load(&point.force[c]);
+            point.load[c] = n;
+            point.friction[c] = point.kappa[c] * n;
+            newton.rows[contact.joint] = axis_row(tree, contact.joint) + n_hat * point.kappa[c];
         }
-        self.effort_rates(t);
-        let Self { compiled, work, b, rows, constraints, x, coordinates, .. } = self;
-        let Model { joint_of, .. } = &*compiled.model;
-        let is_jam = match jerk_rows(&compiled.model.tree, work, b, rows, &coordinates.locked) {
-            Ok(jerks) => {
-                x.copy_from_slice(jerks);
-                false
-            }
-            Err(bristle_multibody::Error::Jam { .. }) => true,
+        effort_rates(compiled, scheme, state, point, t, effort_rate);
+        match jerk_rows(tree, work, effort_rate, &newton.rows, &self.coordinates.locked) {
+            Ok(jerks) => jerk.copy_from_slice(jerks),
+            Err(bristle_multibody::Error::Jam { .. }) => return self.jerk_densely(t),
             Err(error) => return Err(error.into()),
-        };
-        if is_jam {
-            self.jerk_densely(t)?;
-            self.b.copy_from_slice(&self.x);
-            return Ok(());
         }
-        if !coordinates.dependent.is_empty() {
+        if !self.coordinates.dependent.is_empty() {
             // rates of the dependent accelerations due to prescribed joints alone
-            for (prescribed, jerk) in compiled.model.prescribed.iter().zip(&self.point.drive_jerk) {
-                x[prescribed.v] = *jerk;
-            }
-            constraints.factor_each(coordinates, &compiled.model.tree, work, joint_of)?;
-            constraints.correct_each(coordinates, joint_of, x, b);
+            prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
+            self.constraints.factor_each(&self.coordinates, tree, work, joint_of)?;
+            self.constraints.correct_each(&self.coordinates, joint_of, jerk, effort_rate);
         }
-        b.copy_from_slice(x);
         Ok(())
     }
 
@@ -87,8 +87,8 @@ impl Machine {
             && !self.coordinates.is_stuck
             && !self.constraints.is_coupled()
         {
-            let Self { compiled, work, b, point: Point { q, v, a, .. }, .. } = self;
-            b.copy_from_slice(bristle_multibody::rnea(&compiled.model.tree, work, q, v, a)?);
+            let Self { compiled, work, required, point: Point { q, v, a, .. }, .. } = self;
+            required.copy_from_slice(bristle_multibody::rnea(&compiled.model.tree, work, q, v, a)?);
         }
         // reaction-loaded friction, which `tau` does not contain
         for &c in &self.compiled.model.reaction_loaded {
@@ -97,8 +97,8 @@ impl Machine {
         }
         let (mut worst, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
         for &i in &self.coordinates.active {
-            worst = worst.max((self.point.tau[i] - self.b[i]).abs());
-            scale = scale.max(self.point.tau[i].abs()).max(self.b[i].abs());
+            worst = worst.max((self.point.tau[i] - self.required[i]).abs());
+            scale = scale.max(self.point.tau[i].abs()).max(self.required[i].abs());
         }
         for &c in &self.compiled.model.reaction_loaded {
             scale = scale.max(self.point.friction[c].abs());

@@ -32,7 +32,7 @@
 //! g = min(|v| − v_lo, v_hi − |v|) + θ      θ = atol
 //! ```
 
-use super::diagnostics::Failure;
+use super::failure::Failure;
 use super::machine::Machine;
 use bristle_friction::{Law, Mode};
 
@@ -90,7 +90,7 @@ impl Machine {
     }
 
     /// Whether the event functions need reactions.
-    pub(super) fn watches_loads(&self) -> bool {
+    pub(super) fn needs_reactions(&self) -> bool {
         self.scheme.kink_tolerance.is_some()
             && self.compiled.model.reaction_loaded.iter().any(|&c| self.state.load_kinks[c].is_near)
     }
@@ -123,7 +123,7 @@ impl Machine {
 
     /// Examines the loads of a stage.
     #[inline]
-    pub(super) fn watch_loads(&mut self) {
+    pub(super) fn check_loads(&mut self) {
         if self.scheme.kink_tolerance.is_none() {
             return;
         }
@@ -219,7 +219,7 @@ impl Machine {
     /// The same after a step to (t, y), which is in the arrays already. Where a kink was near, the reactions are
     /// computed there.
     pub(super) fn accept_loads(&mut self, t: f64) -> Result<(), Failure> {
-        if self.watches_loads() {
+        if self.needs_reactions() {
             self.place()?;
             self.efforts(t);
             self.evaluate_stuck(t)?;

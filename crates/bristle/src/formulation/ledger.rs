@@ -112,18 +112,18 @@ impl Machine {
                 !(self.compiled.model.reaction_loaded.is_empty() && self.compiled.model.prescribed.is_empty());
             if needs_reactions || !(self.compiled.inputs.wrenches.is_empty() && self.compiled.inputs.drives.is_empty())
             {
-                self.place().map_err(|e| self.trouble(e.into()))?;
+                self.place().map_err(|e| self.record_failure(e.into()))?;
             }
             if needs_reactions {
                 if self.scheme.formulation != Formulation::Jerk {
                     self.take_accelerations(dy);
                 }
                 self.efforts(t);
-                self.read_reactions().map_err(|e| self.trouble(e))?;
+                self.read_reactions().map_err(|e| self.record_failure(e))?;
             }
         }
         rate.fill(0.0);
-        rate[0] = self.power(t).map_err(|e| self.trouble(e.into()))?;
+        rate[0] = self.power(t).map_err(|e| self.record_failure(e.into()))?;
         let Self { compiled, point: Point { v, bristles: state, .. }, state: State { mode, piece, .. }, .. } = self;
         for spring in &compiled.model.coupled.springs {
             let rate_of = v[spring.a] - v[spring.b];

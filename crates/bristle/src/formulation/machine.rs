@@ -49,22 +49,25 @@
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
 use crate::formulation::archive::Checkpoint;
-use crate::formulation::branch::{Branch, Jam};
+use crate::formulation::branch::Branch;
 use crate::formulation::constraints::Constraints;
 use crate::formulation::coordinates::Coordinates;
-use crate::formulation::diagnostics::{Counters, Diagnostics, Failure, ModeChange, NearJam, Stiff, UnconvergedLoad};
+use crate::formulation::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
+use crate::formulation::efforts::show_locked_loads;
+use crate::formulation::failure::Failure;
+use crate::formulation::implicit::NewtonWork;
 use crate::formulation::impulse::JumpWork;
 use crate::formulation::jacobian::Reduction;
+use crate::formulation::jerk::JerkWork;
 use crate::formulation::point::Point;
+use crate::formulation::residual::ResidualWork;
 use crate::formulation::state::State;
 use crate::formulation::transition::{ContactEvent, TransitionWork};
-use crate::model::{Compiled, Inputs, Model};
-use crate::modes::ModeError;
+use crate::model::{Compiled, Inputs};
 use crate::real_time::RealTime;
 use crate::scene::{Formulation, Kinks};
 use bristle_friction::Mode;
-use bristle_multibody::spatial::Motion;
-use bristle_multibody::{self as multibody, Poses, Reaction, Row, Work, axis_row, kinematics, poses, reactions};
+use bristle_multibody::{self as multibody, Poses, Reaction, Work, kinematics, poses, reactions};
 use nalgebra::DMatrix;
 use std::sync::Arc;
 
@@ -121,6 +124,8 @@ pub(super) struct Scheme {
     pub motion_phase: f64,
     /// The same as a step, s, for the quadrature of the work of prescribed motions.
     pub motion_step: f64,
+    /// Whether (1) is the equation of impulses, without velocities, gravity and finite efforts: see `impulse`.
+    pub is_impulsive: bool,
 }
 
 impl Scheme {
@@ -136,6 +141,7 @@ impl Scheme {
             motion_angle: relative.map_or(f64::INFINITY, |relative| 2.0 * relative.powf(0.2)),
             motion_phase: 2.0 * relative.unwrap_or(1.0).powf(0.2),
             motion_step: f64::INFINITY,
+            is_impulsive: false,
         }
     }
 }
@@ -155,15 +161,14 @@ pub struct Machine {
     /// Coordinates of the couplings alone, without stuck contacts; see `inverse`.
     pub(super) couplings: Option<Arc<Coordinates>>,
 
-    /// Rows P of the friction-loaded recursion; `n_bodies`.
-    pub(super) rows: Vec<Motion>,
-    /// Residual of (1), or rates of effort; `n_v`.
-    pub(super) b: Vec<f64>,
-    /// A correction; `n_v`.
-    pub(super) x: Vec<f64>,
-    /// Scratch of the residual form: rates of the unknowns; rows by velocity.
-    pub(super) hand: Vec<f64>,
-    pub(super) row_list: Vec<Row>,
+    /// Scratch of each stage.
+    pub(super) newton: NewtonWork,
+    pub(super) jerk: JerkWork,
+    pub(super) residual: ResidualWork,
+    /// Efforts that inverse dynamics requires, with couplings those beyond the given ones; `n_v`.
+    pub(super) required: Vec<f64>,
+    /// Rates of the chart coordinates; `n_v`.
+    pub(super) xi_rate: Vec<f64>,
 
     pub(super) poses: Poses,
     pub(super) reactions: Vec<Reaction>,
@@ -174,10 +179,6 @@ pub struct Machine {
     pub(super) reduction: Option<Box<Reduction>>,
     /// Scratch of the continuation; allocated on first use.
     pub(super) branch: Option<Box<Branch>>,
-    /// Whether (1) is the equation of impulses, without velocities, gravity and finite efforts; its velocities, 0,
-    /// `n_v`.
-    pub(super) is_impulsive: bool,
-    pub(super) still: Vec<f64>,
     pub(super) jump: JumpWork,
     /// Scratch of `inverse`.
     pub(super) saved: super::inverse::SavedEvaluation,
@@ -194,7 +195,6 @@ impl Machine {
     pub fn new(compiled: Compiled, formulation: Formulation, tolerances: Option<(f64, f64)>) -> Self {
         let model = &compiled.model.tree;
         let (n_v, n_contacts) = (model.n_v, compiled.inputs.contacts.len());
-        let rows = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
         let leaving = tolerances.map_or(f64::MIN_POSITIVE, |(_, absolute)| 1e-3 * absolute);
         let mut machine = Self {
             scheme: Scheme::new(formulation, tolerances),
@@ -205,19 +205,17 @@ impl Machine {
             work: Work::new(model),
             constraints: Constraints::new(&compiled),
             couplings: super::inverse::couplings(&compiled),
-            rows,
-            b: vec![0.0; n_v],
-            x: vec![0.0; n_v],
-            hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.inputs.drives.len()),
-            row_list: Vec::with_capacity(n_v),
+            newton: NewtonWork::new(model),
+            jerk: JerkWork::new(n_v),
+            residual: ResidualWork::new(&compiled),
+            required: vec![0.0; n_v],
+            xi_rate: vec![0.0; n_v],
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
             transition: TransitionWork::new(n_contacts, n_v, model.n_bodies()),
             derivatives: None,
             reduction: None,
             branch: None,
-            is_impulsive: false,
-            still: vec![0.0; n_v],
             jump: JumpWork::new(&compiled),
             saved: super::inverse::SavedEvaluation::default(),
             checkpoint: None,
@@ -314,7 +312,7 @@ impl Machine {
             self.efforts(t);
             self.accelerate(t, TIGHT)?;
             self.read_reactions()?;
-            self.show_locked_loads();
+            show_locked_loads(&self.compiled, &self.state, &mut self.point);
             Ok(())
         });
         // at the centre of the chart the configuration is exactly `q_ref`
@@ -442,81 +440,5 @@ impl Machine {
     /// The error of the last failed evaluation.
     pub(crate) fn take_failure(&mut self, t: f64) -> Option<Error> {
         self.diagnostics.failure.take().map(|failure| self.explain(t, failure))
-    }
-
-    /// The error for a joint without inertia in a coupling from which no armature transfer is possible.
-    fn no_transfer(&self, joint: &str) -> Option<Error> {
-        let Model { tree, coupled, joint_of, .. } = &*self.compiled.model;
-        let is_its = |term: &(usize, f64)| tree.joint_names[joint_of[term.0]] == joint;
-        let constraint = coupled
-            .constraints
-            .iter()
-            .find(|constraint| constraint.terms.len() > 2 && constraint.terms.iter().any(is_its))?;
-        if self.is_real_time() {
-            return None;
-        }
-        let reason = format!(
-            "joint `{joint}` has no inertia of its own, and armature transfer needs a coupling of two joints: \
-             give it `armature`, or use `RealTime`"
-        );
-        Some(Error::Coupling { name: coupled.names[constraint.element].clone(), reason })
-    }
-
-    pub(super) fn explain(&self, t: f64, failure: Failure) -> Error {
-        match failure {
-            Failure::Jam(Jam { contacts, share, has_others }) => {
-                let mut names = contacts.iter().map(|&c| self.compiled.contact_name(c).to_owned());
-                let joint = names.next().unwrap_or_default();
-                if has_others {
-                    Error::Jam { t, joint, with: names.collect(), share }
-                } else {
-                    Error::NoAcceleration { t, joint, with: names.collect(), share }
-                }
-            }
-            Failure::NoAcceleration => {
-                let joint = self
-                    .compiled
-                    .model
-                    .reaction_loaded
-                    .first()
-                    .map_or("", |&c| self.compiled.contact_name(c))
-                    .to_owned();
-                Error::NoAcceleration { t, joint, with: Vec::new(), share: 1.0 }
-            }
-            Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
-                .no_transfer(&joint)
-                .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
-            Failure::Mechanics(source) => Error::Mechanics { t, source },
-            Failure::Modes { contact, source } => {
-                let reason = match source {
-                    ModeError::Unusable { .. } => "its inertia, load or limit is not a usable number",
-                    ModeError::Dependent { .. } => "its constraint is redundant with those of other contacts at rest",
-                };
-                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
-            }
-            Failure::Unbalanced { contact } => {
-                Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
-            }
-            Failure::Inconsistent { contacts, is_exhaustive } => {
-                let names: Vec<String> =
-                    contacts.iter().map(|&c| format!("`{}`", self.compiled.contact_name(c))).collect();
-                let (joint, names) = (contacts.first().copied().unwrap_or(0), names.join(", "));
-                let reason = if is_exhaustive {
-                    format!(
-                        "no modes are consistent with their own reactions (Painlevé paradox): each of the {} \
-                         combinations of stick and slip of {names} contradicts the friction limits or accelerations \
-                         that follow from it",
-                        3_usize.pow(contacts.len() as u32)
-                    )
-                } else {
-                    format!(
-                        "friction limits and loads do not converge: modes of {names} that are consistent with their \
-                         own reactions were not found, and {} contacts at rest are too many to try all combinations",
-                        contacts.len()
-                    )
-                };
-                Error::Modes { t, joint: self.compiled.contact_name(joint).into(), reason }
-            }
-        }
     }
 }

@@ -24,10 +24,12 @@
 mod archive;
 mod branch;
 mod coordinates;
+mod coupling_start;
 mod diagnostics;
 mod efforts;
 mod enumerate;
 mod events;
+mod failure;
 mod fixed_step;
 mod implicit;
 mod impulse;

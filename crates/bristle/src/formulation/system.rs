@@ -36,17 +36,17 @@ impl System for Machine {
 
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        self.place().map_err(|e| self.trouble(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e.into()))?;
         self.efforts(t);
         let accuracy = self.scheme.accuracy;
-        self.accelerate(t, accuracy).map_err(|e| self.trouble(e))?;
+        self.accelerate(t, accuracy).map_err(|e| self.record_failure(e))?;
         let n = self.coordinates.active.len();
         if self.scheme.formulation == Formulation::Jerk {
             self.fill_jerks(t, &mut dy[2 * n..3 * n])?;
         } else {
             self.state.predictor.record(t, &self.point.a);
         }
-        self.watch_loads();
+        self.check_loads();
         self.fill_rates(t, dy)?;
         self.point.known = Some(t);
         Ok(())
@@ -142,11 +142,11 @@ impl System for Machine {
         }
         let mut moved = self.move_charts().map_err(|_| EvalError::Retry)?;
         if is_jerk {
-            moved |= self.correct_drift(t).map_err(|e| self.trouble(e))?;
+            moved |= self.correct_drift(t).map_err(|e| self.record_failure(e))?;
         }
         if !self.compiled.model.reaction_loaded.is_empty() {
             self.note_near_jams(t);
-            self.accept_loads(t).map_err(|e| self.trouble(e))?;
+            self.accept_loads(t).map_err(|e| self.record_failure(e))?;
         }
         if moved {
             self.gather(y);
@@ -194,12 +194,11 @@ impl System for Machine {
 impl Machine {
     /// (2), (3) and (4) into `dy`, with known accelerations.
     pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
-        // ξ̇ into τ, which is not needed any more
-        chart_rate(&self.compiled.model.tree, &self.point.xi, &self.point.v, &mut self.point.tau)
-            .map_err(|e| self.trouble(e.into()))?;
+        chart_rate(&self.compiled.model.tree, &self.point.xi, &self.point.v, &mut self.xi_rate)
+            .map_err(|e| self.record_failure(e.into()))?;
         let n = self.coordinates.active.len();
         for (k, &i) in self.coordinates.active.iter().enumerate() {
-            dy[k] = self.point.tau[i];
+            dy[k] = self.xi_rate[i];
             dy[n + k] = self.point.a[i];
         }
         let mut next = self.per_velocity() * n;

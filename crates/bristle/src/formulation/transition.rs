@@ -8,20 +8,23 @@
 //! Where limits depend on reactions, modes and reactions depend on each other: see `Machine::resolve_modes`.
 
 use super::coordinates::Coordinates;
-use super::diagnostics::Failure;
+use super::failure::Failure;
+mod tree_problem;
+mod work;
+
 use super::efforts::load_signal;
+use super::implicit::NewtonWork;
 use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
 use crate::model::Model;
-use crate::modes::{AtRest, Hold, Levelled, Levels, MAX_EAGER, ModeError, ModeWork, Response, select, select_with};
+use crate::modes::{Levelled, ModeError, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
-use bristle_multibody::{
-    Model as Tree, Work, aba_hybrid, axis_row, bias_efforts, factor_rows_at, factor_with_armature, rnea, solve,
-    solve_rows,
-};
+use bristle_multibody::{axis_row, factor_rows_at, rnea, solve_rows};
+use tree_problem::TreeProblem;
+pub(super) use work::TransitionWork;
 
 /// A load that starts from zero at a corner of its signal is evaluated after this fraction of the time to the next
 /// corner: large enough to decide which contacts stick, too small to carry a load.
@@ -39,16 +42,6 @@ pub(super) const OVERLOADED: f64 = 1e-8;
 /// An effort below the limit by less than this, relative to the limit, has reached it: accuracy of event location.
 const AT_LIMIT: f64 = 1e-6;
 
-/// Compliance of redundant contacts, relative to the largest diagonal entry of W: the regularisation makes the
-/// distribution unique, and is too small to cause motion.
-const COMPLIANCE: f64 = 1e-9;
-
-/// Corrections of the regularisation (proximal point iterations): each reduces its error by the factor above.
-const N_CORRECTIONS: usize = 2;
-
-/// Accelerations above this, relative to the terms of their difference, are not rounding errors.
-const MOVING: f64 = 1e-9;
-
 /// Relative reduction of the sliding level of a contact that breaks away, where loads are reactions: see
 /// [`Machine::resolve_modes`]. Well above [`MOVING`] and rounding, well below [`AT_LIMIT`].
 pub(super) const IMPENDING: f64 = 1e-7;
@@ -65,277 +58,6 @@ pub(super) enum ContactEvent {
     ComesToRest,
     /// Its effort has reached the limit.
     BreaksAway,
-}
-
-/// Scratch of a mode transition: the data of [`AtRest`].
-#[derive(Debug, Clone)]
-pub(super) struct TransitionWork {
-    /// Modes before the last mode transition.
-    pub modes_before: Vec<Mode>,
-    /// Direction in which each contact breaks away.
-    pub leaving: Vec<Mode>,
-    /// Contacts at zero velocity that cannot stick: open, or without dry friction.
-    standing: Vec<usize>,
-    /// Contacts at rest, in order.
-    pub contacts: Vec<usize>,
-    /// Modes of all contacts before this event; of the contacts at rest; the modes tried last.
-    mode_before: Vec<Mode>,
-    was: Vec<Mode>,
-    tried: Vec<Mode>,
-    /// Whether modes have been selected.
-    is_resolved: bool,
-    /// Contacts that slipped in an earlier selection of this event: they keep the sliding level.
-    dropped: Vec<bool>,
-    /// The contacts that break away, as indices into `contacts`.
-    breaking: Vec<usize>,
-    delassus: Vec<f64>,
-    a0: Vec<f64>,
-    stiction: Vec<Levels>,
-    kinetic: Vec<Levels>,
-    /// For redundant contacts: the levels in force; the compliances; a₀ shifted by the proximal point iteration.
-    limit: Vec<Levels>,
-    compliance: Vec<f64>,
-    shifted: Vec<f64>,
-    /// The selected modes.
-    chosen: Vec<Mode>,
-    /// For [`TreeProblem`]: locked bodies, `n_bodies`; efforts with friction, accelerations, armatures, efforts less the
-    /// bias, `n_v`.
-    locked: Vec<bool>,
-    pushed: Vec<f64>,
-    a: Vec<f64>,
-    armature: Vec<f64>,
-    net: Vec<f64>,
-    /// Joint and velocity index of each contact at rest.
-    place: Vec<(usize, usize)>,
-    work: ModeWork,
-}
-
-/// The convex problem of a tree without a Delassus matrix, in O(n): aba locks the stuck joints S, rnea gives their
-/// efforts,
-///
-/// ```text
-/// a = M⁻¹(τ − f_B − c) with a_S = 0 (aba, S locked)        f_S = τ_S − (M a + c)_S (rnea)
-/// ```
-struct TreeProblem<'a> {
-    model: &'a Tree,
-    work: &'a mut Work,
-    q: &'a [f64],
-    v: &'a [f64],
-    /// Efforts without the friction of the contacts at rest.
-    tau: &'a [f64],
-    /// Joint and velocity index of each contact at rest.
-    place: &'a [(usize, usize)],
-    locked: &'a mut [bool],
-    pushed: &'a mut [f64],
-    a: &'a mut [f64],
-    /// Armatures including Θ; efforts less the bias, τ − c, computed on first use.
-    armature: &'a mut [f64],
-    net: &'a mut [f64],
-    has_net: bool,
-    /// Error of the dynamics, if any.
-    error: Option<bristle_multibody::Error>,
-}
-
-impl Hold for TreeProblem<'_> {
-    fn hold(
-        &mut self,
-        stuck: &[usize],
-        f: &[f64],
-        step: &mut [f64],
-        response: &mut [Response],
-    ) -> Result<(), ModeError> {
-        let Self { model, work, q, v, tau, place, locked, pushed, a, error, .. } = self;
-        locked.fill(false);
-        pushed.copy_from_slice(tau);
-        for (&(_, k), f) in place.iter().zip(f) {
-            pushed[k] -= f;
-        }
-        stuck.iter().for_each(|&i| locked[place[i].0] = true);
-        let mut failed = |source| {
-            *error = Some(source);
-            ModeError::Unusable { joint: stuck.first().copied().unwrap_or(0) }
-        };
-        a.copy_from_slice(aba_hybrid(model, work, q, v, pushed, locked).map_err(&mut failed)?);
-        for (response, &(joint, k)) in response.iter_mut().zip(*place) {
-            // a = D⁻¹ u − (share of the parent's acceleration)
-            let (inertia, alone) = work.articulated(model, joint);
-            *response = Response { acceleration: a[k], size: a[k].abs() + 2.0 * alone.abs(), inertia };
-        }
-        let required = rnea(model, work, q, v, a).map_err(&mut failed)?;
-        for (step, &i) in step.iter_mut().zip(stuck) {
-            let k = place[i].1;
-            *step = tau[k] - required[k] - f[i];
-        }
-        Ok(())
-    }
-
-    /// (M + Θ) a⁺ = τ − c − f + Θ g: other armatures, where Θ is finite.
-    fn newton(
-        &mut self,
-        theta: &[f64],
-        f: &[f64],
-        g: &[f64],
-        step: &mut [f64],
-        a_next: &mut [f64],
-        is_new: bool,
-    ) -> Result<(), ModeError> {
-        let Self { model, work, q, v, tau, place, locked, pushed, armature, net, has_net, error, .. } = self;
-        let mut failed = |source| {
-            *error = Some(source);
-            ModeError::Unusable { joint: 0 }
-        };
-        if !*has_net {
-            let bias = bias_efforts(model, work, q, v).map_err(&mut failed)?;
-            net.iter_mut().zip(*tau).zip(bias).for_each(|((net, tau), bias)| *net = tau - bias);
-            *has_net = true;
-        }
-        pushed.copy_from_slice(net);
-        for (i, &(_, k)) in place.iter().enumerate().filter(|(i, _)| theta[*i].is_finite()) {
-            pushed[k] += theta[i] * g[i] - f[i];
-        }
-        if is_new {
-            locked.fill(false);
-            armature.copy_from_slice(model.armature());
-            for (&(joint, k), &theta) in place.iter().zip(theta) {
-                locked[joint] = theta.is_infinite();
-                armature[k] += if theta.is_finite() { theta } else { 0.0 };
-            }
-            factor_with_armature(model, work, q, locked, armature).map_err(&mut failed)?;
-        }
-        let a = solve(model, work, pushed).map_err(&mut failed)?;
-        for (i, &(_, k)) in place.iter().enumerate() {
-            a_next[i] = a[k];
-            // the efforts of locked joints follow after the last iteration
-            step[i] = if theta[i].is_finite() { theta[i] * (a[k] - g[i]) } else { 0.0 };
-        }
-        Ok(())
-    }
-}
-
-impl TransitionWork {
-    pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
-        Self {
-            modes_before: vec![Mode::Stuck; n_contacts],
-            leaving: vec![Mode::Stuck; n_contacts],
-            standing: Vec::with_capacity(n_contacts),
-            contacts: Vec::with_capacity(n_contacts),
-            mode_before: vec![Mode::Stuck; n_contacts],
-            was: Vec::with_capacity(n_contacts),
-            tried: Vec::with_capacity(n_contacts),
-            is_resolved: false,
-            dropped: vec![false; n_contacts],
-            breaking: Vec::with_capacity(n_contacts),
-            delassus: if n_contacts <= MAX_EAGER { Vec::with_capacity(n_contacts * n_contacts) } else { Vec::new() },
-            a0: Vec::with_capacity(n_contacts),
-            stiction: Vec::with_capacity(n_contacts),
-            kinetic: Vec::with_capacity(n_contacts),
-            limit: Vec::with_capacity(n_contacts),
-            compliance: Vec::with_capacity(n_contacts),
-            shifted: Vec::with_capacity(n_contacts),
-            chosen: Vec::with_capacity(n_contacts),
-            locked: vec![false; n_bodies],
-            pushed: vec![0.0; n_v],
-            a: vec![0.0; n_v],
-            armature: vec![0.0; n_v],
-            net: vec![0.0; n_v],
-            place: Vec::with_capacity(n_contacts),
-            work: ModeWork::new(n_contacts),
-        }
-    }
-}
-
-#[cfg(test)]
-impl TransitionWork {
-    /// Sweeps, or factorisations, of the last selection.
-    pub fn n_sweeps(&self) -> usize {
-        self.work.selection().n_factor
-    }
-
-    /// Convex problems of the last selection.
-    pub fn n_problems(&self) -> usize {
-        self.work.selection().n_problems
-    }
-}
-
-impl TransitionWork {
-    /// Selects the modes from the arrays.
-    fn select(&mut self) -> Result<(), ModeError> {
-        let at_rest = AtRest {
-            delassus: &self.delassus,
-            free_acceleration: &self.a0,
-            stiction: &self.stiction,
-            kinetic: &self.kinetic,
-            breaking: &self.breaking,
-        };
-        let found = select(&at_rest, &mut self.work)?;
-        self.chosen.clone_from(&found.mode);
-        Ok(())
-    }
-
-    /// Selects the modes of redundant contacts. Each keeps its static level while it does not move. A compliance
-    /// in inverse proportion to its strength regularises the problem, so that the solution is unique; a proximal point
-    /// iteration removes its effect.
-    fn select_shared(&mut self, contact_event: &[ContactEvent]) -> Result<(), ModeError> {
-        let n = self.contacts.len();
-        let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
-        // the constraints alone immobilise all of them
-        let largest = if largest > 0.0 { largest } else { 1.0 };
-        let strongest = self.stiction.iter().flatten().fold(f64::MIN_POSITIVE, |most, s| most.max(*s));
-        self.compliance.clear();
-        for k in 0..n {
-            let strength = self.stiction[k][0].max(self.stiction[k][1]).max(1e-6 * strongest);
-            self.compliance.push(COMPLIANCE * largest * strongest / strength);
-            self.delassus[k * n + k] += self.compliance[k];
-        }
-        self.limit.clear();
-        self.limit.extend_from_slice(&self.stiction);
-        for &k in &self.breaking {
-            self.limit[k] = self.kinetic[k];
-        }
-        for _ in 0..=n {
-            self.shifted.clone_from(&self.a0);
-            for _ in 0..=N_CORRECTIONS {
-                let at_rest = AtRest {
-                    delassus: &self.delassus,
-                    free_acceleration: &self.shifted,
-                    stiction: &self.limit,
-                    kinetic: &self.limit,
-                    breaking: &[],
-                };
-                let found = select(&at_rest, &mut self.work)?;
-                for k in 0..n {
-                    self.shifted[k] = self.a0[k] + self.compliance[k] * found.friction[k];
-                }
-            }
-            let found = self.work.selection();
-            let mut is_resolved = true;
-            self.chosen.clear();
-            for k in 0..n {
-                let (f, a) = (found.friction[k], found.acceleration[k]);
-                let terms = self.delassus[k * n..(k + 1) * n].iter().zip(&found.friction);
-                let size = terms.fold(self.a0[k].abs(), |size, (w, f)| size + (w * f).abs());
-                let c = self.contacts[k];
-                let has_direction = contact_event[c] == ContactEvent::BreaksAway && self.leaving[c] != Mode::Stuck;
-                let way = if has_direction { self.leaving[c] } else { Mode::of_sign(f) };
-                let limit = self.limit[k][usize::from(way == Mode::Backward)];
-                let moves = a.abs() > MOVING * size;
-                if moves && self.limit[k] != self.kinetic[k] {
-                    self.limit[k] = self.kinetic[k];
-                    is_resolved = false;
-                }
-                let is_at_limit = way.direction() * f >= (1.0 - AT_LIMIT) * limit - HOLDING * strongest;
-                self.chosen.push(match () {
-                    () if moves || self.limit[k] == [0.0; 2] => found.mode[k],
-                    () if is_at_limit && self.breaking.contains(&k) => way,
-                    () => Mode::Stuck,
-                });
-            }
-            if is_resolved {
-                break;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Machine {
@@ -526,7 +248,7 @@ impl Machine {
         self.transition.mode_before.copy_from_slice(&self.state.mode);
         for c in 0..self.state.mode.len() {
             let contact = &self.compiled.inputs.contacts[c];
-            if !contact.is_event_driven() || self.is_impulsive && contact.bearing.is_none() {
+            if !contact.is_event_driven() || self.scheme.is_impulsive && contact.bearing.is_none() {
                 continue;
             }
             let rate = contact.rate(&self.point.v);
@@ -597,17 +319,15 @@ impl Machine {
 
     /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.
     fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
-        let is_locked = |v: usize| {
-            self.coordinates.locked[self.compiled.model.joint_of[v]]
-                && !self.compiled.model.prescribed.iter().any(|prescribed| prescribed.v == v)
-        };
+        let model = &self.compiled.model;
+        let is_locked = |v: usize| self.coordinates.locked[model.joint_of[v]] && !model.is_prescribed(v);
         self.coordinates.is_still(a, b, is_locked)
     }
 
     /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
     fn may_stick(&self, c: usize) -> bool {
         let contact = &self.compiled.inputs.contacts[c];
-        let has_load = !self.state.open[c] && (!self.is_impulsive || contact.bearing.is_some());
+        let has_load = !self.state.open[c] && (!self.scheme.is_impulsive || contact.bearing.is_some());
         contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
     }
 
@@ -763,9 +483,8 @@ impl Machine {
             work,
             transition: rest,
             constraints,
-            b,
-            x,
-            rows,
+            newton: NewtonWork { rows, residual: b, correction: x, zero },
+            scheme,
             point: Point { q, v, tau, a, .. },
             coordinates,
             ..
@@ -778,7 +497,7 @@ impl Machine {
         }
         active.iter().for_each(|&i| a[i] = 0.0);
         coordinates.rates(a);
-        let v = if self.is_impulsive { &self.still } else { v };
+        let v = if scheme.is_impulsive { zero } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
         factor_rows_at(model, work, rows, locked)?;

@@ -1,14 +1,10 @@
 //! The unknowns in their order: positions and velocities of the active joints, accelerations in the jerk form, states
 //! of the friction laws, integrals of the controllers.
 
-use super::constraints::{Constraints, Left};
+use super::coordinates::{lock, sticks};
 use super::machine::Machine;
-use super::point::Point;
-use super::state::State;
-use crate::error::Error;
-use crate::model::Model;
 use crate::scene::Formulation;
-use bristle_friction::{FrictionLaw, Mode};
+use bristle_friction::FrictionLaw;
 use bristle_multibody::chart_point;
 
 impl Machine {
@@ -159,7 +155,7 @@ impl Machine {
         self.coordinates.rates(&mut self.point.a);
     }
 
-    /// Finds the stuck joints, the dependent coordinates, and hence the velocities that are unknowns.
+    /// Finds the coordinates of the present modes: see [`lock`].
     pub(super) fn lock(&mut self) {
         self.lock_if(true);
     }
@@ -170,201 +166,13 @@ impl Machine {
     }
 
     fn lock_if(&mut self, may_stick: bool) {
-        let may_couple = may_stick && !self.is_impulsive;
-        self.point.known = None;
-        self.coordinates.locked.fill(false);
-        self.coordinates.is_stuck = false;
-        for prescribed in &self.compiled.model.prescribed {
-            self.coordinates.locked[prescribed.joint] = true;
-        }
-        for c in 0..self.state.mode.len() {
-            if may_stick && self.sticks(c) {
-                self.coordinates.is_stuck = true;
-                let contact = &self.compiled.inputs.contacts[c];
-                if contact.b.is_none() {
-                    self.coordinates.locked[contact.joint] = true;
-                    self.point.v[contact.v] = 0.0;
-                    self.point.a[contact.v] = 0.0;
-                }
-            }
-        }
-        if !self.constraints.is_coupled() {
-            return self.coordinates.fill_active(&self.compiled.model.joint_of);
-        }
-        let Self {
-            compiled,
-            constraints: Constraints { elimination, .. },
-            coordinates,
-            point: Point { xi, v, a, .. },
-            state: State { mode, prescribed_contacts, coupling_offset, .. },
-            ..
-        } = self;
-        let Model { joint_of, prescribed, .. } = &*compiled.model;
-        let locked = std::mem::take(&mut coordinates.locked);
-        let is_known = |v: usize| locked[joint_of[v]];
-        elimination.clear();
-        for (constraint, &offset) in compiled.model.coupled.constraints.iter().zip(&*coupling_offset) {
-            // a redundant row adds nothing
-            let _ = elimination.add(&constraint.terms, offset, is_known);
-        }
-        for ((contact, mode), prescribed_contacts) in
-            compiled.inputs.contacts.iter().zip(&*mode).zip(&*prescribed_contacts)
-        {
-            let Some(b) = contact.b else { continue };
-            if may_couple && contact.is_event_driven() && *mode == Mode::Stuck && !prescribed_contacts {
-                let added = elimination.add(&[(contact.v, 1.0), (b, -1.0)], xi[contact.v] - xi[b], is_known);
-                // a row between locked and prescribed joints alone is no constraint: the two may separate
-                if added.map_or_else(|left| left.is_implied, |()| true) {
-                    elimination.group(contact.v, b);
-                }
-            }
-        }
-        let is_constant = |v: usize| is_known(v) && !prescribed.iter().any(|prescribed| prescribed.v == v);
-        elimination.finish(coordinates, xi, is_constant);
-        coordinates.locked = locked;
-        coordinates.fill_active(joint_of);
-        coordinates.rates(v);
-        coordinates.rates(a);
+        let Self { compiled, scheme, state, point, coordinates, constraints, .. } = self;
+        lock((compiled, scheme), state, point, coordinates, &mut constraints.elimination, may_stick);
     }
 
-    /// Right-hand sides of the couplings. A dependent joint at 0 gets its coupled position and velocity; any other
-    /// must have them.
-    pub(super) fn begin_constraints(&mut self) -> Result<(), Error> {
-        if self.constraints.is_coupled() {
-            self.unlock_for_constraints()?;
-        }
-        let is_prescribed = |v: usize| self.compiled.model.prescribed.iter().any(|prescribed| prescribed.v == v);
-        for (is_contact_prescribed, contact) in
-            self.state.prescribed_contacts.iter_mut().zip(self.compiled.inputs.contacts.iter())
-        {
-            *is_contact_prescribed = if self.constraints.is_coupled() {
-                self.coordinates.is_prescribed(contact.v, contact.b, is_prescribed)
-            } else {
-                is_prescribed(contact.v)
-            };
-        }
-        if self.coordinates.dependent.is_empty() {
-            return Ok(());
-        }
-        let [xi_required, v_required] = &mut self.constraints.required;
-        xi_required.clone_from(&self.point.xi);
-        v_required.clone_from(&self.point.v);
-        self.coordinates.positions(xi_required);
-        self.coordinates.rates(v_required);
-        for &d in &self.coordinates.dependent {
-            for (given, (required, what)) in [&mut self.point.xi, &mut self.point.v]
-                .into_iter()
-                .zip([(&*xi_required, "position"), (&*v_required, "velocity")])
-            {
-                let size = self.coordinates.size(d, required, what == "position");
-                let (given, required) = (&mut given[d], required[d]);
-                // nine digits relative to the terms of the coupling, in any units
-                if (*given - required).abs() > 1e-9 * size && *given != 0.0 {
-                    let coupled = &self.compiled.model.coupled;
-                    let its =
-                        coupled.constraints.iter().filter(|constraint| constraint.terms.iter().any(|term| term.0 == d));
-                    let its: Vec<&str> = its.map(|constraint| coupled.names[constraint.element].as_str()).collect();
-                    let joint = self.compiled.model.tree.joint_names[self.compiled.model.joint_of[d]].clone();
-                    let couplings = list(&its);
-                    return Err(Error::NotCoupled { joint, what, given: *given, required, couplings });
-                }
-                *given = required;
-            }
-        }
-        Ok(())
-    }
-
-    /// Eliminates with the compiled couplings alone; refuses redundant and contradictory ones.
-    fn unlock_for_constraints(&mut self) -> Result<(), Error> {
-        let Self { compiled, constraints, coordinates, state, point, .. } = self;
-        let Model { prescribed, joint_of, .. } = &*compiled.model;
-        let Point { xi, v: v_given, .. } = point;
-        let (elimination, offset) = (&mut constraints.elimination, &mut state.coupling_offset);
-        let is_prescribed = |v: usize| prescribed.iter().any(|prescribed| prescribed.v == v);
-        elimination.clear();
-        for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
-            let sum = constraint.terms.iter().map(|&(v, c)| c * xi[v]).sum();
-            offset[k] = constraint.offset.unwrap_or(sum);
-            // joints at 0 take the position that the others determine
-            let is_given = |v: usize| is_prescribed(v) || xi[v] != 0.0 || v_given[v] != 0.0;
-            if elimination.add(&constraint.terms, offset[k], is_given).is_ok() {
-                continue;
-            }
-            if let Err(Left { offset: left, .. }) = elimination.add(&constraint.terms, offset[k], is_prescribed) {
-                let name = compiled.model.coupled.names[constraint.element].clone();
-                let others: Vec<&str> = compiled.model.coupled.constraints[..k]
-                    .iter()
-                    .filter(|other| other.terms.iter().any(|a| constraint.terms.iter().any(|b| a.0 == b.0)))
-                    .map(|other| compiled.model.coupled.names[other.element].as_str())
-                    .collect();
-                let prescribed_joints = constraint
-                    .terms
-                    .iter()
-                    .filter(|term| is_prescribed(term.0))
-                    .map(|term| compiled.model.tree.joint_names[joint_of[term.0]].as_str());
-                let prescribed_joints: Vec<&str> = prescribed_joints.collect();
-                if prescribed_joints.len() == constraint.terms.len() {
-                    let have = if prescribed_joints.len() == 1 { "has" } else { "have" };
-                    let reason = format!(
-                        "{} {have} a `Motion` already, which leaves it nothing to move",
-                        list(&prescribed_joints)
-                    );
-                    return Err(Error::Coupling { name, reason });
-                }
-                let with: Vec<&str> = others.into_iter().chain(prescribed_joints).collect();
-                let size = constraint.terms.iter().map(|&(v, c)| (c * xi[v]).abs()).sum::<f64>() + offset[k].abs();
-                let is_consistent = constraint.offset.is_none() || left.abs() <= 1e-9 * size;
-                let reason = if is_consistent {
-                    let imply = if with.len() == 1 { "implies" } else { "imply" };
-                    format!("it is redundant: {} {imply} it already; take one of them out", list(&with))
-                } else {
-                    format!("it contradicts {}: no positions satisfy them together", list(&with))
-                };
-                return Err(Error::Coupling { name, reason });
-            }
-        }
-        elimination.finish(coordinates, xi, |_| false);
-        self.refuse_locked()
-    }
-
-    /// Refuses couplings that immobilise a joint: several that contradict one another (two gears of different ratio
-    /// between the same joints), or one with that joint alone.
-    fn refuse_locked(&self) -> Result<(), Error> {
-        let Self { compiled, coordinates, .. } = self;
-        let Model { joint_of, .. } = &*compiled.model;
-        let locked: Vec<usize> = coordinates.immovable().collect();
-        let touches =
-            |constraint: &&crate::coupled::ConstraintRow| constraint.terms.iter().any(|term| locked.contains(&term.0));
-        let mut of_them: Vec<_> = compiled.model.coupled.constraints.iter().filter(touches).collect();
-        let name =
-            |constraint: &crate::coupled::ConstraintRow| compiled.model.coupled.names[constraint.element].as_str();
-        if let Some((constraint, v)) = of_them
-            .iter()
-            .find_map(|constraint| if let [(v, _)] = constraint.terms[..] { Some((constraint, v)) } else { None })
-        {
-            let reason = format!(
-                "it leaves `{}` no motion: make the joint `Fixed`",
-                compiled.model.tree.joint_names[joint_of[v]]
-            );
-            return Err(Error::Coupling { name: name(constraint).to_owned(), reason });
-        }
-        let Some(last) = of_them.pop() else { return Ok(()) };
-        let others: Vec<&str> = of_them.into_iter().map(name).collect();
-        let joints: Vec<&str> = locked.iter().map(|&v| compiled.model.tree.joint_names[joint_of[v]].as_str()).collect();
-        let reason = if others.is_empty() {
-            format!("its coefficients are of such different magnitude that rounding locks {}", list(&joints))
-        } else {
-            format!("it contradicts {}: together they lock {}", list(&others), list(&joints))
-        };
-        Err(Error::Coupling { name: name(last).to_owned(), reason })
-    }
-
-    /// Whether a contact is stuck: locked by its own friction.
+    /// Whether a contact is stuck: see [`sticks`].
     pub(super) fn sticks(&self, c: usize) -> bool {
-        let contact = &self.compiled.inputs.contacts[c];
-        // an impulse overcomes the friction of a contact under a given, finite load
-        let can_hold = !self.is_impulsive || contact.bearing.is_some();
-        contact.is_event_driven() && self.state.mode[c] == Mode::Stuck && !self.is_prescribed(c) && can_hold
+        sticks((&self.compiled, &self.scheme), &self.state, c)
     }
 
     /// Whether the motion of a contact is prescribed.
@@ -376,10 +184,4 @@ impl Machine {
     pub(super) fn place(&mut self) -> Result<(), bristle_multibody::Error> {
         chart_point(&self.compiled.model.tree, &self.state.q_ref, &self.point.xi, &mut self.point.q)
     }
-}
-
-/// The quoted names as part of a sentence.
-fn list(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    quoted.join(" and ")
 }

@@ -198,6 +198,11 @@ impl Model {
         model
     }
 
+    /// Whether the motion of velocity `v` is prescribed.
+    pub(crate) fn is_prescribed(&self, v: usize) -> bool {
+        self.prescribed.iter().any(|prescribed| prescribed.v == v)
+    }
+
     /// Inertias by one articulated-body sweep, at rest and without efforts.
     fn set_kink_inertias(&mut self, contacts: &[Contact]) {
         let Self { tree, reaction_loaded, kink_inertia, .. } = self;

@@ -69,14 +69,14 @@ impl Distribution {
 }
 
 impl Machine {
-    /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations in `a`. `b` holds the
-    /// efforts that inverse dynamics requires beyond the given ones.
+    /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations in `a`. `required`
+    /// holds the efforts that inverse dynamics requires beyond the given ones.
     pub(in crate::formulation) fn distribute_efforts(&mut self) {
         let mut contacts = std::mem::take(&mut self.constraints.distribution.contacts);
         contacts.clear();
         contacts.extend((0..self.state.mode.len()).filter(|&c| self.sticks(c)));
         self.constraints.distribution.contacts = contacts;
-        self.constraints.eliminate(&self.compiled, Some(&self.b));
+        self.constraints.eliminate(&self.compiled, Some(&self.required));
         self.constraints.distribution.leader.fill(ABSENT);
         for k in 0..self.constraints.distribution.contacts.len() {
             if self.constraints.find_group(k) {

@@ -1,7 +1,7 @@
 //! Multibody dynamics in which joint friction is a first-class citizen.
 //!
 //! ```text
-//! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Model + Laws + Index   (immutable from here on)
+//! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Arc<Model> + Inputs    (the model is immutable)
 //!                                        ▲                      │
 //!                                    write back            formulation
 //!                                        │                      ▼

@@ -124,7 +124,7 @@ pub use momentum::{Momentum, center_of_mass, kinetic_energy, momentum, potential
 pub use reaction::{Reaction, reactions};
 pub use rnea::{bias_efforts, rnea};
 pub use rows::{axis_row, factor_rows, factor_rows_at, multiply_rows, solve_rows, unloaded_rows};
-pub use symmetry::{Unfelt, branches, unfelt};
+pub use symmetry::{Ignorable, branches, ignorable};
 pub use trig::sin_cos;
 pub use work::{Outside, State, Work};
 

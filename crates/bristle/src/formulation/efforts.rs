@@ -5,12 +5,13 @@
 //! ṡ = 0 where N = 0 in an element with `open: Frozen`
 //! ```
 
+use super::coordinates::sticks;
 use super::failure::Failure;
 use super::machine::{Machine, Scheme};
 use super::point::Point;
 use super::state::State;
 use crate::component::Drive;
-use crate::model::Compiled;
+use crate::model::{Compiled, Model};
 use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::rnea;
@@ -149,46 +150,36 @@ impl Machine {
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
-        let is_coupled = self.constraints.is_coupled();
-        if self.compiled.model.reaction_loaded.is_empty()
-            && self.compiled.model.prescribed.is_empty()
-            && !self.coordinates.is_stuck
-            && !is_coupled
-        {
+        let Self { compiled, scheme, state, point, coordinates, constraints, work, required, newton, .. } = self;
+        let (Model { tree, reaction_loaded, prescribed, .. }, contacts) = (&*compiled.model, &compiled.inputs.contacts);
+        let is_coupled = constraints.is_coupled();
+        if reaction_loaded.is_empty() && prescribed.is_empty() && !coordinates.is_stuck && !is_coupled {
             return Ok(());
         }
-        let Self { compiled, work, required, point: Point { q, v, tau, a, .. }, .. } = self;
-        let v = if self.scheme.is_impulsive { &self.newton.zero } else { v };
-        required.copy_from_slice(rnea(&compiled.model.tree, work, q, v, a)?);
-        for &c in &compiled.model.reaction_loaded {
-            let contact = &compiled.inputs.contacts[c];
-            let Some(bearing) = contact.bearing else { continue };
-            self.point.force[c] = work.reaction(contact.joint);
-            self.point.load[c] = bearing.normal_load(&self.point.force[c]).0;
-            self.point.friction[c] = self.point.kappa[c] * self.point.load[c];
+        let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
+        required.copy_from_slice(rnea(tree, work, &point.q, v, &point.a)?);
+        for &c in reaction_loaded {
+            let Some(bearing) = contacts[c].bearing else { continue };
+            point.force[c] = work.reaction(contacts[c].joint);
+            point.load[c] = bearing.normal_load(&point.force[c]).0;
+            point.friction[c] = point.kappa[c] * point.load[c];
         }
         if is_coupled {
-            required.iter_mut().zip(&*tau).for_each(|(required, tau)| *required -= tau);
-            for &c in &compiled.model.reaction_loaded {
-                required[compiled.inputs.contacts[c].v] += self.point.friction[c];
+            required.iter_mut().zip(&point.tau).for_each(|(required, tau)| *required -= tau);
+            for &c in reaction_loaded {
+                required[contacts[c].v] += point.friction[c];
             }
-            self.distribute_efforts();
+            constraints.distribute((compiled, scheme), state, point, required);
             return Ok(());
         }
-        for (prescribed, effort) in compiled.model.prescribed.iter().zip(&mut self.point.drive_effort) {
-            let friction = compiled
-                .model
-                .reaction_loaded
-                .iter()
-                .filter(|&&c| compiled.inputs.contacts[c].v == prescribed.v)
-                .map(|&c| self.point.friction[c]);
+        let Point { tau, friction, drive_effort, .. } = point;
+        for (prescribed, effort) in prescribed.iter().zip(drive_effort) {
+            let friction = reaction_loaded.iter().filter(|&&c| contacts[c].v == prescribed.v).map(|&c| friction[c]);
             *effort = required[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
         }
-        for c in 0..self.state.mode.len() {
-            if self.sticks(c) {
-                let k = self.compiled.inputs.contacts[c].v;
-                self.point.friction[c] = self.point.tau[k] - self.required[k];
-            }
+        for c in (0..contacts.len()).filter(|&c| sticks((compiled, scheme), state, c)) {
+            let k = contacts[c].v;
+            friction[c] = tau[k] - required[k];
         }
         Ok(())
     }

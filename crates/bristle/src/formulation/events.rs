@@ -6,7 +6,7 @@ use super::kinks::KinkEvent;
 use super::machine::Machine;
 use super::transition::ContactEvent;
 use crate::scene::Kinks;
-use crate::signal::{Piece, Sample};
+use crate::signal::Piece;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{EvalError, FiredEvent, Restart};
 
@@ -35,22 +35,9 @@ impl Machine {
         self.state.next_corner = drives.chain(loads).reduce(f64::min);
     }
 
-    /// Limits of a stuck contact against forward and against backward motion, for the load found last.
+    /// Limits of a stuck contact for the load found last: see [`Contact::limits`](crate::model::Contact::limits).
     pub(super) fn limits(&self, c: usize) -> [f64; 2] {
-        let contact = &self.compiled.inputs.contacts[c];
-        let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
-        let backward = match contact.reverse {
-            Some(_) => contact.normal_towards(true, &Sample::default()).0,
-            None => self.point.load[c],
-        };
-        [level * self.point.load[c], level * backward]
-    }
-
-    /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
-    pub(super) fn strength(&self, c: usize) -> f64 {
-        let contact = &self.compiled.inputs.contacts[c];
-        let [up, down] = self.limits(c);
-        up.max(down / contact.reverse.unwrap_or(1.0))
+        self.compiled.inputs.contacts[c].limits(self.point.load[c])
     }
 
     /// The limit in the direction of its friction.
@@ -211,8 +198,9 @@ impl Machine {
                 continue;
             }
             let (mut speed, mut growth) = (0.0, 0.0);
-            let is_felt = |i: usize| self.compiled.model.turning.is_felt(i, !self.compiled.inputs.wrenches.is_empty());
-            let counts = |i: usize| self.compiled.model.turning.part_of[i] == part && is_felt(i);
+            let affects_dynamics =
+                |i: usize| self.compiled.model.turning.affects_dynamics(i, !self.compiled.inputs.wrenches.is_empty());
+            let counts = |i: usize| self.compiled.model.turning.part_of[i] == part && affects_dynamics(i);
             let n = self.coordinates.active.len();
             for i in (0..self.point.v.len()).filter(|&i| counts(i)) {
                 let rate = self.coordinates.unknowns_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();

@@ -16,7 +16,6 @@ use super::constraints::Elimination;
 use super::coordinates::Coordinates;
 use super::coupling_start::start_couplings;
 use super::machine::{Machine, Snapshot};
-use super::point::Point;
 use crate::component::Drive;
 use crate::error::{Error, Result};
 use crate::model::Compiled;
@@ -45,32 +44,6 @@ pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
     Some(Arc::new(coordinates))
 }
 
-/// Results of a machine at its present state, saved during an evaluation elsewhere.
-#[derive(Debug, Clone, Default)]
-pub(super) struct SavedEvaluation {
-    lists: [Vec<f64>; 7],
-    modes: Vec<Mode>,
-    rates: Vec<bristle_friction::State>,
-}
-
-impl SavedEvaluation {
-    fn keep(&mut self, machine: &Machine) {
-        let Machine { point: Point { v, a, xi, tau, kappa, load, friction, .. }, .. } = machine;
-        let now = [v, a, xi, tau, kappa, load, friction];
-        self.lists.iter_mut().zip(now).for_each(|(list, now)| list.clone_from(now));
-        self.modes.clone_from(&machine.state.mode);
-        self.rates.clone_from(&machine.point.rate);
-    }
-
-    fn rollback(&self, machine: &mut Machine) {
-        let Machine { point: Point { v, a, xi, tau, kappa, load, friction, .. }, .. } = machine;
-        let now = [v, a, xi, tau, kappa, load, friction];
-        self.lists.iter().zip(now).for_each(|(list, now)| now.clone_from(list));
-        machine.state.mode.clone_from(&self.modes);
-        machine.point.rate.clone_from(&self.rates);
-    }
-}
-
 impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
@@ -90,14 +63,11 @@ impl Machine {
     }
 
     /// Efforts that callers would have to apply for `a` at (q, v), into `tau`; contacts with modes slide in the
-    /// direction of their velocity, or of their acceleration at rest. Leaves `q` and `work` at this point and restores
-    /// all other arrays.
+    /// direction of their velocity, or of their acceleration at rest. Leaves `work` at this point and restores the state.
     pub(crate) fn required(&mut self, t: f64, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refuse_violation(q, v, a)?;
         // stuck joints keep position, velocity and mode; `RealTime` keeps the results of its step
-        let mut saved = std::mem::take(&mut self.saved);
-        saved.keep(self);
-        self.point.known = None;
+        self.checkpoint();
         self.point.q.copy_from_slice(q);
         self.point.v.copy_from_slice(v);
         self.point.a.copy_from_slice(a);
@@ -124,8 +94,8 @@ impl Machine {
         if let Some(couplings) = &self.couplings {
             couplings.gather_efforts(tau);
         }
-        saved.rollback(self);
-        self.saved = saved;
+        self.rollback();
+        self.point.known = None;
         required.map_err(|source| Error::Mechanics { t, source })
     }
 

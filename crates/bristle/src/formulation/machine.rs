@@ -180,8 +180,6 @@ pub struct Machine {
     /// Scratch of the continuation; allocated on first use.
     pub(super) branch: Option<Box<Branch>>,
     pub(super) jump: JumpWork,
-    /// Scratch of `inverse`.
-    pub(super) saved: super::inverse::SavedEvaluation,
     /// State before an operation that may be refused; allocated on first use.
     pub(super) checkpoint: Option<Box<Checkpoint>>,
     /// The fixed-step method, where the system makes its own steps.
@@ -217,7 +215,6 @@ impl Machine {
             reduction: None,
             branch: None,
             jump: JumpWork::new(&compiled),
-            saved: super::inverse::SavedEvaluation::default(),
             checkpoint: None,
             real_time: None,
             compiled,

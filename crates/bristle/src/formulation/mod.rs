@@ -1,8 +1,11 @@
 //! The equations of motion as an integrator sees them: arrays only, no entities, no names.
 //!
 //! - `machine`: the equations, their data, their start;
+//! - `state`, `point`, `diagnostics`, `failure`: the data of a run, apart from the model and its inputs ([`crate::model`]);
 //! - `unknowns`: the unknowns and their order;
-//! - `constraints`: dependent coordinates, constraint forces, redundant contacts;
+//! - `coordinates`: unknowns, locked joints and dependent coordinates, found from the modes;
+//! - `constraints`: elimination, constraint forces, redundant contacts;
+//! - `coupling_start`: couplings at the start of a run;
 //! - `efforts`: efforts in the joints;
 //! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
@@ -18,7 +21,7 @@
 //! - `inverse`: inverse dynamics;
 //! - `linearize`: linearisation, friction parameters included;
 //! - `ledger`: energy ledger;
-//! - `archive`: the state between steps as bytes;
+//! - `archive`: the state between steps as bytes, and checkpoints;
 //! - `system`: the interface to the steppers.
 
 mod archive;

@@ -261,7 +261,7 @@ fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
     let Model { reaction_loaded, .. } = &*compiled.model;
     let required = rnea(&compiled.model.tree, work, q, v, a).unwrap().to_vec();
     let mut left: Vec<f64> = required.iter().zip(&*tau).map(|(r, tau)| r - tau).collect();
-    for &c in &*reaction_loaded {
+    for &c in reaction_loaded {
         let contact = &compiled.inputs.contacts[c];
         left[contact.v] += kappa[c] * contact.bearing.unwrap().normal_load(&work.reaction(contact.joint)).0;
     }

@@ -59,6 +59,19 @@ impl Contact {
         }
     }
 
+    /// Limits of the effort while it is stuck, against forward and against backward motion, under the load `n`.
+    pub(crate) fn limits(&self, n: f64) -> [f64; 2] {
+        let level = self.arm * self.law.event_driven().map_or(0.0, |law| law.stiction_level());
+        let backward = if self.reverse.is_some() { self.normal_towards(true, &Sample::default()).0 } else { n };
+        [level * n, level * backward]
+    }
+
+    /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
+    pub(crate) fn strength(&self, n: f64) -> f64 {
+        let [up, down] = self.limits(n);
+        up.max(down / self.reverse.unwrap_or(1.0))
+    }
+
     /// Whether its load is 0 just after `t`, in both directions, and up to the next corner of its signal.
     pub fn is_open(&self, t: f64) -> bool {
         if self.bearing.is_some() || self.reverse.is_some() && self.largest() > 0.0 {

@@ -6,11 +6,11 @@
 //! - it belongs to the same **part** of the machine: branches of the tree meet in the world, which does not move, so
 //!   that they do not affect each other unless a coupling joins them; and
 //! - the dynamics **depend** on it: they do not on the angle of a balanced rotor, nor on that of a joint which carries
-//!   a whole branch and leaves the direction of gravity unchanged ([`bristle_multibody::unfelt`]).
+//!   a whole branch and leaves the direction of gravity unchanged ([`bristle_multibody::ignorable`]).
 
 use super::Contact;
 use crate::coupled::Coupled;
-use bristle_multibody::{Model as Tree, Unfelt, branches, unfelt};
+use bristle_multibody::{Ignorable, Model as Tree, branches, ignorable};
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub(crate) struct Turning {
     pub n_parts: usize,
     pub part_of: Vec<usize>,
     /// Whether each velocity is angular, and the reason why the dynamics do not depend on its position, if they do not.
-    turns: Vec<(bool, Option<Unfelt>)>,
+    turns: Vec<(bool, Option<Ignorable>)>,
 }
 
 impl Turning {
@@ -41,16 +41,16 @@ impl Turning {
         parts.sort_unstable();
         parts.dedup();
         let part_of = (0..tree.n_v).map(|v| parts.binary_search(&first[body(v)]).unwrap_or(0));
-        let turns = (0..tree.n_v).map(|v| (tree.turns(v), unfelt(tree, body(v))));
+        let turns = (0..tree.n_v).map(|v| (tree.turns(v), ignorable(tree, body(v))));
         Self { n_parts: parts.len(), part_of: part_of.collect(), turns: turns.collect() }
     }
 
     /// Whether the dynamics of its part depend on the angle of velocity `v`, with or without external wrenches.
-    pub fn is_felt(&self, v: usize, has_wrenches: bool) -> bool {
+    pub fn affects_dynamics(&self, v: usize, has_wrenches: bool) -> bool {
         match self.turns[v] {
             (turns, None) => turns,
-            (turns, Some(Unfelt::Balanced)) => turns && has_wrenches,
-            (_, Some(Unfelt::Whole)) => false,
+            (turns, Some(Ignorable::Balanced)) => turns && has_wrenches,
+            (_, Some(Ignorable::Whole)) => false,
         }
     }
 }

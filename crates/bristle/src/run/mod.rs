@@ -291,4 +291,44 @@ mod tests {
             assert!(may || !text.lines().any(uses), "{} uses `Machine`", room.display());
         }
     }
+
+    /// Files that may know the world: its description, its compilation, and what users hold. All others are numerical.
+    const OF_THE_WORLD: [&str; 9] = [
+        "builder.rs",
+        "compile",
+        "component.rs",
+        "error.rs",
+        "lib.rs",
+        "run/mechanics.rs",
+        "run/simulation",
+        "run/write_back.rs",
+        "spawn.rs",
+    ];
+
+    #[test]
+    fn nothing_numerical_queries_the_world() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut files = Vec::new();
+        sources(&root, &mut files);
+        let mut n_numerical = 0;
+        for path in files {
+            let room = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            let is_test = room.ends_with("tests.rs");
+            if is_test || OF_THE_WORLD.iter().any(|world| room.starts_with(world)) {
+                continue;
+            }
+            n_numerical += 1;
+            let text = std::fs::read_to_string(&path).unwrap();
+            // unit tests below the code may build worlds
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                let mut words = line.split(|c: char| !c.is_alphanumeric());
+                assert!(
+                    !words.any(|word| ["hecs", "World", "Entity"].contains(&word)),
+                    "{room} queries the world: {line}"
+                );
+            }
+        }
+        assert!(n_numerical > 60, "{n_numerical}");
+    }
 }

@@ -12,8 +12,11 @@
 use super::sparse::SparseRows;
 use super::{ABSENT, Constraints, Elimination};
 use crate::formulation::constraints::limit_analysis::LimitAnalysis;
-use crate::formulation::machine::Machine;
-use crate::model::Compiled;
+use crate::formulation::coordinates::sticks;
+use crate::formulation::machine::Scheme;
+use crate::formulation::point::Point;
+use crate::formulation::state::State;
+use crate::model::{Compiled, Contact};
 use crate::modes::MAX_EAGER;
 
 /// Coefficients smaller than this count as zero; those of contacts are 1 before the elimination.
@@ -68,45 +71,61 @@ impl Distribution {
     }
 }
 
-impl Machine {
-    /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations in `a`. `required`
-    /// holds the efforts that inverse dynamics requires beyond the given ones.
-    pub(in crate::formulation) fn distribute_efforts(&mut self) {
-        let mut contacts = std::mem::take(&mut self.constraints.distribution.contacts);
+impl Constraints {
+    /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations of `point`. `required` are
+    /// the efforts that inverse dynamics requires beyond the given ones.
+    pub(in crate::formulation) fn distribute(
+        &mut self,
+        (compiled, scheme): (&Compiled, &Scheme),
+        state: &State,
+        point: &mut Point,
+        required: &[f64],
+    ) {
+        let Distribution { contacts, leader, .. } = &mut self.distribution;
         contacts.clear();
-        contacts.extend((0..self.state.mode.len()).filter(|&c| self.sticks(c)));
-        self.constraints.distribution.contacts = contacts;
-        self.constraints.eliminate(&self.compiled, Some(&self.required));
-        self.constraints.distribution.leader.fill(ABSENT);
-        for k in 0..self.constraints.distribution.contacts.len() {
-            if self.constraints.find_group(k) {
-                self.distribute_in_group();
+        contacts.extend((0..state.mode.len()).filter(|&c| sticks((compiled, scheme), state, c)));
+        leader.fill(ABSENT);
+        self.eliminate(compiled, Some(required));
+        for k in 0..self.distribution.contacts.len() {
+            if self.find_group(k) {
+                self.distribution.distribute_in_group(&compiled.inputs.contacts, &point.load);
             }
         }
-        self.constraints.carry();
+        self.carry();
 
-        let Distribution { carried, contacts, from, .. } = &self.constraints.distribution;
-        let n_constraints = self.point.constraint_force.len();
-        self.point.constraint_force.copy_from_slice(&carried[..n_constraints]);
-        self.point
-            .drive_effort
-            .copy_from_slice(&carried[n_constraints..n_constraints + self.compiled.model.prescribed.len()]);
+        let Distribution { carried, contacts, from, .. } = &self.distribution;
+        let n_constraints = point.constraint_force.len();
+        point.constraint_force.copy_from_slice(&carried[..n_constraints]);
+        point.drive_effort.copy_from_slice(&carried[n_constraints..*from]);
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
-            self.point.friction[c] = *effort;
+            point.friction[c] = *effort;
         }
-        self.compiled.model.remove_transferred_force(&self.point.a, &mut self.point.constraint_force);
+        compiled.model.remove_transferred_force(&point.a, &mut point.constraint_force);
     }
 
-    /// Margin and efforts of the group found last.
-    fn distribute_in_group(&mut self) {
-        let mut distribution = std::mem::replace(&mut self.constraints.distribution, Distribution::new(0, 0, 0));
-        let Distribution { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } =
-            &mut distribution;
+    /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
+    pub(in crate::formulation) fn has_redundant(&mut self, compiled: &Compiled, contacts: &[usize]) -> bool {
+        self.distribution.contacts.clear();
+        self.distribution.contacts.extend_from_slice(contacts);
+        self.eliminate(compiled, None);
+        let Distribution { equation, from, .. } = &self.distribution;
+        equation[*from..from + contacts.len()].contains(&ABSENT)
+    }
+}
+
+impl Distribution {
+    /// Margin and efforts of the group found last, under these loads.
+    fn distribute_in_group(&mut self, of: &[Contact], load: &[f64]) {
+        let Self { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } = self;
         let from = *from;
         // basic variables first
         members.sort_by_key(|&k| equation[from + k] == ABSENT);
         let n_basic = members.iter().filter(|&&k| equation[from + k] != ABSENT).count();
-        group.fill(n_basic, members.iter().map(|&k| (self.limits(contacts[k]), self.strength(contacts[k]))), |i, j| {
+        let limits = members.iter().map(|&k| {
+            let c = contacts[k];
+            (of[c].limits(load[c]), of[c].strength(load[c]))
+        });
+        group.fill(n_basic, limits, |i, j| {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
@@ -122,17 +141,6 @@ impl Machine {
             slip[c] = group.slip[x + 1];
             margin[c] = largest_margin;
         }
-        self.constraints.distribution = distribution;
-    }
-
-    /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
-    pub(in crate::formulation) fn has_redundant(&mut self, contacts: &[usize]) -> bool {
-        let distribution = &mut self.constraints.distribution;
-        distribution.contacts.clear();
-        distribution.contacts.extend_from_slice(contacts);
-        self.constraints.eliminate(&self.compiled, None);
-        let Distribution { equation, from, .. } = &self.constraints.distribution;
-        equation[*from..from + contacts.len()].contains(&ABSENT)
     }
 }
 

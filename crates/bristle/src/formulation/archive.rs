@@ -22,17 +22,54 @@ use bristle_friction::Mode;
 use bristle_integrate::archive::{Archive, Archived, MOST};
 use bristle_multibody::spatial::Force;
 
-const MODES: [Mode; 3] = [Mode::Stuck, Mode::Forward, Mode::Backward];
-
-/// Copies all fields of a struct from another one of the same lengths, without allocation. The list of fields is
-/// complete, or it does not compile.
-macro_rules! copy_fields {
-    ($to:expr, $from:expr, { $($field:ident),* $(,)? }) => {
-        let Self { $($field),* } = $to;
-        $($field.clone_from(&$from.$field);)*
+/// A struct as bytes, by all of its fields, or it does not compile: those that are archived themselves, lists of any
+/// length, lists by a function for each entry, and fields left out.
+macro_rules! archived {
+    ($name:ty { $($field:ident),* $(,)? }
+        $(lists { $($list:ident),* })? $(each { $($of:ident: $archive:path),* })? $(without { $($out:ident),* })?) => {
+        impl bristle_integrate::archive::Archived for $name {
+            fn archive(&mut self, archive: &mut bristle_integrate::archive::Archive<'_>) {
+                let Self { $($field,)* $($($list,)*)? $($($of,)*)? $($($out: _,)*)? } = self;
+                $($field.archive(archive);)*
+                $($(archive.list($list);)*)?
+                $($($of.iter_mut().for_each(|one| $archive(one, archive));)*)?
+            }
+        }
     };
 }
-pub(super) use copy_fields;
+pub(super) use archived;
+
+/// The same for a part of the state, with `copy_from`, which allocates nothing where the lengths agree.
+macro_rules! saved {
+    ($name:ty { $($field:ident),* $(,)? }
+        $(lists { $($list:ident),* })? $(each { $($of:ident: $archive:path),* })? $(without { $($out:ident),* })?) => {
+        $crate::formulation::archive::archived!($name { $($field),* }
+            $(lists { $($list),* })? $(each { $($of: $archive),* })? $(without { $($out),* })?);
+
+        impl $name {
+            /// Copies all fields of another one of the same machine.
+            pub fn copy_from(&mut self, other: &Self) {
+                $(self.$field.clone_from(&other.$field);)*
+                $($(self.$list.clone_from(&other.$list);)*)?
+                $($(self.$of.clone_from(&other.$of);)*)?
+                $($(self.$out.clone_from(&other.$out);)*)?
+            }
+        }
+    };
+}
+pub(super) use saved;
+
+/// A mode, by its number.
+pub(super) fn archive_mode(mode: &mut Mode, archive: &mut Archive<'_>) {
+    archive.choice(mode, &[Mode::Stuck, Mode::Forward, Mode::Backward]);
+}
+
+/// A force, by its components.
+pub(super) fn archive_force(force: &mut Force, archive: &mut Archive<'_>) {
+    let mut parts = force.to_array();
+    parts.archive(archive);
+    *force = Force::from_array(parts);
+}
 
 impl Archived for Machine {
     fn archive(&mut self, archive: &mut Archive<'_>) {
@@ -46,116 +83,6 @@ impl Archived for Machine {
         if archive.is_reading() && !self.fits() {
             archive.refuse();
         }
-    }
-}
-
-impl Archived for State {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self {
-            q_ref,
-            coupling_offset,
-            prescribed_contacts,
-            mode,
-            backward,
-            slack,
-            heading,
-            kink_speed,
-            load_kinks,
-            leaving,
-            armed,
-            is_any_unarmed,
-            contact_event,
-            open,
-            was_open,
-            piece,
-            next_corner,
-            predictor,
-            bent,
-        } = self;
-        [q_ref, coupling_offset, slack, heading, kink_speed, bent].into_iter().for_each(|list| list.archive(archive));
-        [prescribed_contacts, backward, armed, open, was_open].into_iter().for_each(|list| list.archive(archive));
-        mode.iter_mut().for_each(|mode| archive.choice(mode, &MODES));
-        for event in contact_event {
-            archive.choice(event, &[ContactEvent::No, ContactEvent::ComesToRest, ContactEvent::BreaksAway]);
-        }
-        load_kinks.archive(archive);
-        leaving.archive(archive);
-        is_any_unarmed.archive(archive);
-        let mut is_after = matches!(piece, Piece::After(_));
-        let (Piece::Before(t) | Piece::After(t)) = piece;
-        is_after.archive(archive);
-        t.archive(archive);
-        *piece = if is_after { Piece::After(*t) } else { Piece::Before(*t) };
-        next_corner.archive(archive);
-        predictor.archive(archive);
-    }
-}
-
-impl Archived for Kink {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { way, size, position, parts, at, noise, is_near, segment } = self;
-        way.iter_mut().chain(parts).chain([size, position, segment]).for_each(|pair| pair.archive(archive));
-        at.archive(archive);
-        noise.archive(archive);
-        is_near.archive(archive);
-    }
-}
-
-impl Archived for Point {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self {
-            xi,
-            v,
-            tau,
-            a,
-            q,
-            bristles,
-            rate,
-            frozen,
-            friction,
-            load,
-            kappa,
-            force,
-            constraint_force,
-            drive_effort,
-            drive_jerk,
-            integral,
-            known,
-        } = self;
-        for list in [xi, v, tau, a, q, friction, load, kappa, constraint_force, drive_effort, drive_jerk, integral] {
-            list.archive(archive);
-        }
-        bristles.archive(archive);
-        rate.archive(archive);
-        frozen.archive(archive);
-        for force in force {
-            let mut parts = force.to_array();
-            parts.archive(archive);
-            *force = Force::from_array(parts);
-        }
-        known.archive(archive);
-    }
-}
-
-impl Archived for Diagnostics {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { counters, near_jams, stiff, overdeflected, unconverged_loads, changes, failure: _ } = self;
-        counters.archive(archive);
-        archive.list(near_jams);
-        stiff.archive(archive);
-        overdeflected.archive(archive);
-        archive.list(unconverged_loads);
-        archive.list(changes);
-    }
-}
-
-impl Archived for Stiff {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { t, h, joint, contact } = self;
-        t.archive(archive);
-        h.archive(archive);
-        joint.archive(archive);
-        contact.archive(archive);
     }
 }
 
@@ -253,30 +180,33 @@ impl Archived for Counters {
     }
 }
 
-impl Archived for NearJam {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { contact, t, margin } = self;
-        contact.archive(archive);
-        t.archive(archive);
-        margin.archive(archive);
-    }
-}
-
-impl Archived for UnconvergedLoad {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { contact, t, largest } = self;
-        contact.archive(archive);
-        t.archive(archive);
-        largest.archive(archive);
-    }
-}
+archived!(NearJam { contact, t, margin });
+archived!(UnconvergedLoad { contact, t, largest });
+archived!(Stiff { t, h, joint, contact });
+archived!(Kink { way, size, position, parts, at, noise, is_near, segment });
 
 impl Archived for ModeChange {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { contact, from, to } = self;
         contact.archive(archive);
-        archive.choice(from, &MODES);
-        archive.choice(to, &MODES);
+        archive_mode(from, archive);
+        archive_mode(to, archive);
+    }
+}
+
+impl Archived for ContactEvent {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        archive.choice(self, &[Self::No, Self::ComesToRest, Self::BreaksAway]);
+    }
+}
+
+impl Archived for Piece {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let mut is_after = matches!(self, Self::After(_));
+        let (Self::Before(t) | Self::After(t)) = self;
+        is_after.archive(archive);
+        t.archive(archive);
+        *self = if is_after { Self::After(*t) } else { Self::Before(*t) };
     }
 }
 

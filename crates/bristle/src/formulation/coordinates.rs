@@ -9,7 +9,7 @@
 //! the modes, and [`lock`] is the one function that finds it; a rollback copies it back nevertheless,
 //! since offsets found anew would differ by rounding.
 
-use super::archive::copy_fields;
+use super::archive::saved;
 use super::constraints::{ABSENT, Elimination, NEGLIGIBLE};
 use super::machine::Scheme;
 use super::point::Point;
@@ -17,7 +17,6 @@ use super::state::State;
 use crate::model::{Compiled, Model};
 use crate::modes::MAX_EAGER;
 use bristle_friction::Mode;
-use bristle_integrate::archive::{Archive, Archived};
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
@@ -58,11 +57,6 @@ impl Coordinates {
             terms: Vec::with_capacity(n_terms),
             number: vec![ABSENT; n_v],
         }
-    }
-
-    /// Copies those of the same machine; allocates nothing in small machines.
-    pub fn copy_from(&mut self, other: &Self) {
-        copy_fields!(self, other, { active, locked, is_stuck, dependent, place, start, constant, terms, number });
     }
 
     /// Index of a velocity among the unknowns.
@@ -247,17 +241,4 @@ pub(super) fn lock(
     coordinates.rates(a);
 }
 
-impl Archived for Coordinates {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { active, locked, is_stuck, dependent, place, start, constant, terms, number } = self;
-        archive.list(active);
-        locked.archive(archive);
-        is_stuck.archive(archive);
-        archive.list(dependent);
-        place.archive(archive);
-        archive.list(start);
-        archive.list(constant);
-        archive.list(terms);
-        number.archive(archive);
-    }
-}
+saved!(Coordinates { locked, is_stuck, place, number } lists { active, dependent, start, constant, terms });

@@ -1,6 +1,6 @@
 //! Observations during a run: work counters, warnings, and the cause of a failed evaluation.
 
-use super::archive::copy_fields;
+use super::archive::saved;
 use super::failure::Failure;
 use bristle_friction::Mode;
 
@@ -32,14 +32,9 @@ impl Diagnostics {
             ..Self::default()
         }
     }
-
-    /// Copies the observations of the same machine; allocates nothing.
-    pub fn copy_from(&mut self, other: &Self) {
-        copy_fields!(self, other, {
-            counters, near_jams, stiff, overdeflected, unconverged_loads, changes, failure,
-        });
-    }
 }
+
+saved!(Diagnostics { counters, stiff, overdeflected } lists { near_jams, unconverged_loads, changes } without { failure });
 
 /// A contact that stuck, slipped or reversed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

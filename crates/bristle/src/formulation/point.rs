@@ -3,7 +3,7 @@
 //! Locked joints are no unknowns: they keep their position here from one evaluation to the next. In `RealTime` the
 //! results are those of the last step. A snapshot therefore holds the point, too.
 
-use super::archive::copy_fields;
+use super::archive::{archive_force, saved};
 use crate::component::Drive;
 use crate::model::Compiled;
 use bristle_multibody::neutral;
@@ -67,12 +67,23 @@ impl Point {
             known: None,
         }
     }
-
-    /// Copies another point of the same machine; allocates nothing.
-    pub fn copy_from(&mut self, other: &Self) {
-        copy_fields!(self, other, {
-            xi, v, tau, a, q, bristles, rate, frozen, friction, load, kappa, force, constraint_force, drive_effort, drive_jerk,
-            integral, known,
-        });
-    }
 }
+
+saved!(Point {
+    xi,
+    v,
+    tau,
+    a,
+    q,
+    bristles,
+    rate,
+    frozen,
+    friction,
+    load,
+    kappa,
+    constraint_force,
+    drive_effort,
+    drive_jerk,
+    integral,
+    known,
+} each { force: archive_force });

@@ -2,7 +2,7 @@
 //!
 //! A snapshot holds it and a rollback copies it back. A step reads it from the step before.
 
-use super::archive::copy_fields;
+use super::archive::{archive_mode, saved};
 use super::kinks::Kink;
 use super::predictor::Predictor;
 use super::transition::ContactEvent;
@@ -79,12 +79,25 @@ impl State {
             bent: vec![0.0; n],
         }
     }
-
-    /// Copies another state of the same machine; allocates nothing.
-    pub fn copy_from(&mut self, other: &Self) {
-        copy_fields!(self, other, {
-            q_ref, coupling_offset, prescribed_contacts, mode, backward, slack, heading, kink_speed, load_kinks, leaving, armed, is_any_unarmed,
-            contact_event, open, was_open, piece, next_corner, predictor, bent,
-        });
-    }
 }
+
+saved!(State {
+    q_ref,
+    coupling_offset,
+    prescribed_contacts,
+    backward,
+    slack,
+    heading,
+    kink_speed,
+    load_kinks,
+    leaving,
+    armed,
+    is_any_unarmed,
+    contact_event,
+    open,
+    was_open,
+    piece,
+    next_corner,
+    predictor,
+    bent,
+} each { mode: archive_mode });

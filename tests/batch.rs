@@ -337,7 +337,7 @@ fn copies_have_a_budget_of_steps_and_of_memory() {
 #[test]
 fn efforts_on_free_joints_are_refused_in_batches_as_in_simulations() {
     let mut sim = MACHINES[0]();
-    let model = &sim.compiled().model;
+    let model = &sim.compiled().model.tree;
     let (k, n_v) = (model.v_index[model.joint("throw").unwrap()] + 5, model.n_v);
     let mut efforts = vec![0.0; n_v];
     efforts[k] = 10.0;

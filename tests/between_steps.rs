@@ -103,7 +103,7 @@ fn a_joint_that_is_put_somewhere_is_there_at_once() {
     // a whole state, free joints included
     let (mut q, v) = (sim.positions().to_vec(), vec![0.1; sim.velocities().len()]);
     q[0] += 0.1;
-    let first = sim.compiled().model.joint("throw").map(|i| sim.compiled().model.q_index[i]).unwrap();
+    let first = sim.compiled().model.tree.joint("throw").map(|i| sim.compiled().model.tree.q_index[i]).unwrap();
     q[first..first + 7].copy_from_slice(&[1.0, 2.0, 3.0, 0.6, 0.0, 0.8, 0.0]);
     sim.set_state(&q, &v).unwrap();
     assert_eq!((sim.positions(), sim.velocities()), (&q[..], &v[..]));

@@ -136,11 +136,11 @@ fn inverse_dynamics_with_friction_returns_the_efforts_applied() {
         for _ in 0..5 {
             sim.step(0.3).unwrap();
             let compiled = sim.compiled();
-            let model = &compiled.model;
+            let model = &compiled.model.tree;
             let mut work = bristle::multibody::Work::new(model);
             let (q, v, a) = (sim.positions(), sim.velocities(), sim.accelerations());
             let required = bristle::multibody::rnea(model, &mut work, q, v, a).unwrap();
-            for (i, entity) in compiled.index.joints() {
+            for (i, entity) in compiled.model.index.joints() {
                 let k = model.v_index[i];
                 let world = sim.world();
                 let drive = world.get::<&Drive>(entity).map_or(0.0, |drive| match &*drive {

@@ -155,7 +155,7 @@ fn accelerations_moved(is_geared: bool, name: &str, h: f64) -> Vec<f64> {
         let mut moved = state;
         if let Some(k) = part.iter().position(|part| *part == what) {
             // a displacement of the free joint alone: its velocities come first
-            let model = sim.compiled().model.clone();
+            let model = sim.compiled().model.tree.clone();
             let (mut d, mut q) = (vec![0.0; model.n_v], vec![0.0; model.n_q]);
             let at = model.v_index[model.joint("throw").unwrap()];
             d[at + k] = h;
@@ -184,7 +184,7 @@ fn accelerations_moved(is_geared: bool, name: &str, h: f64) -> Vec<f64> {
 
 /// The rows of v̇ in a linearisation, by velocity.
 fn rows(sim: &Simulation, linear: &Linearization) -> Vec<(usize, usize)> {
-    let model = &sim.compiled().model;
+    let model = &sim.compiled().model.tree;
     let mut found = Vec::new();
     for (row, name) in linear.unknowns.iter().enumerate() {
         let Some((joint, what)) = name.split_once(".velocity") else { continue };
@@ -216,7 +216,7 @@ fn floating_machines_are_linearised_as_differences_say() {
             }
         }
         // rates of the chart about the present configuration
-        let model = sim.compiled().model.clone();
+        let model = sim.compiled().model.tree.clone();
         let at = model.v_index[model.joint("throw").unwrap()];
         let place = |name: &str| linear.unknowns.iter().position(|other| other == name).unwrap();
         let (first, first_rate) = (place("throw.rotation.x"), place("throw.velocity.wx"));

@@ -108,7 +108,7 @@ fn scene(seed: u64, n: usize, is_chain: bool, state: [&[f64]; 2], friction: &[f6
 /// M, c and the place of each joint among the velocities, of the tree without couplings and friction.
 fn open(seed: u64, n: usize, is_chain: bool, q: &[f64], v: &[f64]) -> (DMatrix<f64>, DVector<f64>) {
     let mut open = scene(seed, n, is_chain, [q, v], &[], "");
-    let names: Vec<&str> = open.compiled().model.joint_names[1..].iter().map(String::as_str).collect();
+    let names: Vec<&str> = open.compiled().model.tree.joint_names[1..].iter().map(String::as_str).collect();
     assert!(names.iter().enumerate().all(|(k, name)| *name == format!("j{k:03}")), "{names:?}");
     let mut bias = vec![0.0; n];
     open.inverse_dynamics(q, v, &vec![0.0; n], &mut bias).unwrap();

@@ -231,7 +231,7 @@ fn run(seed: u64, kit: Kit, s: Scale, method: Method, control: &dyn Fn(Scale) ->
         Settings { method, control: control(s), interval: s.time / 16.0, max_steps: 1_000_000, ..Settings::default() };
     let mut sim = Simulation::with_settings(machine(seed, kit, s), settings)?;
     let recording = sim.run_until(0.5 * s.time)?;
-    let model = &sim.compiled().model;
+    let model = &sim.compiled().model.tree;
     let (mut positions, mut velocities) = (Vec::new(), Vec::new());
     for (k, v) in sim.velocities().iter().enumerate() {
         velocities.push(v * s.time / if model.turns(k) { 1.0 } else { s.length });

@@ -174,7 +174,7 @@ fn an_arm_holds_itself_up_until_it_is_pushed() {
     // what friction holds is the weight: the moment of all that hangs from the joint, by inverse dynamics
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/robot_arm_6dof.ron");
     let sim = Simulation::new(&Scene::load(path).unwrap()).unwrap();
-    let model = &sim.compiled().model;
+    let model = &sim.compiled().model.tree;
     let mut work = bristle::multibody::Work::new(model);
     let v = vec![0.0; model.n_v];
     let weight = bristle::multibody::bias_efforts(model, &mut work, sim.positions(), &v).unwrap().to_vec();

@@ -371,9 +371,9 @@ fn an_arm_holds_for_a_million_seconds_without_one_bit_of_motion() {
         bristle::spawn(&scene, &mut world).unwrap();
         world.set_gravity([0.0, 0.0, -gravity]);
         let compiled = bristle::compile(&world).unwrap();
-        assert_eq!(compiled.model.n_v, 6);
-        for (i, joint) in compiled.index.joints() {
-            let k = compiled.model.v_index[i];
+        assert_eq!(compiled.model.tree.n_v, 6);
+        for (i, joint) in compiled.model.index.joints() {
+            let k = compiled.model.tree.v_index[i];
             // the arm alone, without its springs and drives
             let _ = world.remove_one::<Drive>(joint);
             let _ = world.remove_one::<Spring>(joint);
@@ -390,8 +390,9 @@ fn an_arm_holds_for_a_million_seconds_without_one_bit_of_motion() {
     };
     // what gravity asks of each joint, by inverse dynamics
     let (_, compiled) = described(9.81, None, None);
-    let mut work = bristle::multibody::Work::new(&compiled.model);
-    let load = bristle::multibody::bias_efforts(&compiled.model, &mut work, &position, &[0.0; 6]).unwrap().to_vec();
+    let mut work = bristle::multibody::Work::new(&compiled.model.tree);
+    let load =
+        bristle::multibody::bias_efforts(&compiled.model.tree, &mut work, &position, &[0.0; 6]).unwrap().to_vec();
     assert!(load.iter().filter(|load| load.abs() > 0.01).count() >= 3, "{load:?}");
     let pushed: Vec<f64> = load.iter().map(|load| -load).collect();
     for (margin, is_held) in [(1.05, true), (0.95, false)] {

@@ -74,7 +74,7 @@ fn any_spawn_order_and_archetype_gives_the_same_trajectory() {
     let run = |world: World| {
         let mut sim = Simulation::from_world(world).unwrap();
         let recording = sim.run_until(1.0).unwrap();
-        (sim.compiled().model.clone(), recording)
+        (sim.compiled().model.tree.clone(), recording)
     };
     let (model, recording) = run(shuffled(0));
     assert_eq!(model.n_joints(), 8);
@@ -94,20 +94,20 @@ fn any_spawn_order_and_archetype_gives_the_same_trajectory() {
 fn index_goes_both_ways() {
     let world = shuffled(3);
     let compiled = compile(&world).unwrap();
-    assert_eq!(compiled.index.joints().len(), 8);
-    for (i, entity) in compiled.index.joints() {
-        assert_eq!(compiled.index.joint(entity), Some(i));
-        assert_eq!(compiled.index.joint_entity(i), Some(entity));
-        assert_eq!(world.get::<&Name>(entity).unwrap().0, compiled.model.joint_names[i]);
+    assert_eq!(compiled.model.index.joints().len(), 8);
+    for (i, entity) in compiled.model.index.joints() {
+        assert_eq!(compiled.model.index.joint(entity), Some(i));
+        assert_eq!(compiled.model.index.joint_entity(i), Some(entity));
+        assert_eq!(world.get::<&Name>(entity).unwrap().0, compiled.model.tree.joint_names[i]);
     }
-    for (i, entity) in compiled.index.links() {
-        assert_eq!(compiled.index.link(entity), Some(i));
-        assert_eq!(world.get::<&Name>(entity).unwrap().0, compiled.model.link_names[i]);
+    for (i, entity) in compiled.model.index.links() {
+        assert_eq!(compiled.model.index.link(entity), Some(i));
+        assert_eq!(world.get::<&Name>(entity).unwrap().0, compiled.model.tree.link_names[i]);
         // a link has the number of the joint that carries it
-        let joint = compiled.index.joint_entity(i).unwrap();
+        let joint = compiled.model.index.joint_entity(i).unwrap();
         assert_eq!(world.get::<&Joint>(joint).unwrap().child, entity);
     }
-    assert_eq!((compiled.index.joint_entity(0), compiled.index.joint_entity(9)), (None, None));
+    assert_eq!((compiled.model.index.joint_entity(0), compiled.model.index.joint_entity(9)), (None, None));
 }
 
 /// Names of the links and joints of a chain.
@@ -138,7 +138,7 @@ fn recompiling_after_edits_keeps_the_states_of_what_remains() {
     // another mass
     sim.world_mut().get::<&mut Link>(links[1]).unwrap().mass = 5.0;
     sim.step(0.0).unwrap();
-    assert_eq!(sim.compiled().model.mass_and_center(2).0, 5.0);
+    assert_eq!(sim.compiled().model.tree.mass_and_center(2).0, 5.0);
     assert_eq!((0..4).map(|k| state(&sim, k)).collect::<Vec<_>>(), before);
     assert_eq!(sim.time(), 0.7);
 
@@ -148,7 +148,7 @@ fn recompiling_after_edits_keeps_the_states_of_what_remains() {
     assert!(error.contains("joint `joint 3`") && error.contains("child"), "{error}");
     sim.world_mut().despawn(joints[3]).unwrap();
     sim.step(0.0).unwrap();
-    assert_eq!(sim.compiled().model.n_joints(), 3);
+    assert_eq!(sim.compiled().model.tree.n_joints(), 3);
     assert_eq!((0..3).map(|k| state(&sim, k)).collect::<Vec<_>>(), before[..3]);
     // its heat is not lost
     assert!((sim.energy().unwrap().dissipated - heat).abs() < 1e-14 * heat);
@@ -158,7 +158,7 @@ fn recompiling_after_edits_keeps_the_states_of_what_remains() {
     let extra = world.spawn_link("extra", inertia(2));
     let new = world.spawn_joint(prismatic("a new joint", [1.0, 0.0, 0.0]).to(extra).position(0.25).velocity(-1.0));
     sim.step(0.0).unwrap();
-    assert_eq!(sim.compiled().index.joint(new), Some(1));
+    assert_eq!(sim.compiled().model.index.joint(new), Some(1));
     assert_eq!((0..3).map(|k| state(&sim, k)).collect::<Vec<_>>(), before[..3]);
     assert_eq!(*sim.world().get::<&JointState>(new).unwrap(), JointState { position: 0.25, velocity: -1.0 });
 
@@ -243,19 +243,19 @@ fn results_are_on_the_entities() {
     let mut sim = Simulation::from_world(world).unwrap();
     sim.step(0.25).unwrap();
     let compiled = sim.compiled();
-    let mut state = State::rest(&compiled.model);
+    let mut state = State::rest(&compiled.model.tree);
     read_state(sim.world(), compiled, &mut state).unwrap();
     // what was written reads back bit for bit
     assert_eq!(state.q, sim.positions());
     assert_eq!(state.v, sim.velocities());
     let (mut n_one, mut n_free) = (0, 0);
-    for (i, entity) in compiled.index.joints() {
+    for (i, entity) in compiled.model.index.joints() {
         if let Ok(a) = sim.world().get::<&Acceleration>(entity) {
-            assert_eq!(a.0, sim.accelerations()[compiled.model.v_index[i]]);
+            assert_eq!(a.0, sim.accelerations()[compiled.model.tree.v_index[i]]);
             n_one += 1;
         }
         if let Ok(a) = sim.world().get::<&FreeAcceleration>(entity) {
-            assert_eq!(a.0.angular.as_slice(), &sim.accelerations()[compiled.model.v_range(i)][..3]);
+            assert_eq!(a.0.angular.as_slice(), &sim.accelerations()[compiled.model.tree.v_range(i)][..3]);
             n_free += 1;
         }
         assert!(sim.world().satisfies::<&Reaction>(entity));
@@ -263,11 +263,11 @@ fn results_are_on_the_entities() {
     assert_eq!((n_one, n_free), (6, 1));
 
     // poses: each link is where its parent and its joint put it
-    for (i, entity) in compiled.index.links() {
-        let joint = compiled.index.joint_entity(i).unwrap();
+    for (i, entity) in compiled.model.index.links() {
+        let joint = compiled.model.index.joint_entity(i).unwrap();
         let joint = *sim.world().get::<&Joint>(joint).unwrap();
         let parent = joint.parent.map_or(Placement::identity(), |p| sim.world().get::<&Pose>(p).unwrap().0);
-        let q = &state.q[compiled.model.q_range(i)];
+        let q = &state.q[compiled.model.tree.q_range(i)];
         let mut moved = Placement::identity();
         match joint.kind {
             JointKind::Fixed => {}
@@ -276,7 +276,7 @@ fn results_are_on_the_entities() {
             }
             JointKind::Prismatic { axis } => moved.translation.vector = axis.normalize() * q[0],
             JointKind::Free => {
-                moved = sim.world().get::<&FreeState>(compiled.index.joint_entity(i).unwrap()).unwrap().position;
+                moved = sim.world().get::<&FreeState>(compiled.model.index.joint_entity(i).unwrap()).unwrap().position;
                 assert_eq!(moved.translation.vector.as_slice(), &q[..3]);
             }
         }
@@ -479,7 +479,7 @@ fn ten_thousand_links_compile_and_move() {
         parent = Some(link);
     }
     let mut sim = Simulation::from_world(world).unwrap();
-    assert_eq!(sim.compiled().model.n_v, 10_000);
+    assert_eq!(sim.compiled().model.tree.n_v, 10_000);
     sim.step(1e-6).unwrap();
     // each joint adds a milliradian: the last one sits at the sum of the links before it
     let z: f64 = (1..10_000).map(|k| -0.1 * (1e-3 * f64::from(k)).cos()).sum();

@@ -18,7 +18,7 @@
 //! towards the base: enough for a, and little for b or a light parent. Couplings of three and more joints permit no
 //! transfer: v_a² would contain products of the other velocities.
 
-use crate::compile::Compiled;
+use crate::model::Model;
 use nalgebra::DMatrix;
 
 /// Fraction of an inertia that is transferred.
@@ -40,7 +40,7 @@ pub struct ArmatureTransfer {
     pub from: (usize, f64),
 }
 
-impl Compiled {
+impl Model {
     /// Transfers armature to joints without inertia from joints coupled to them in pairs.
     pub(crate) fn transfer_armature(&mut self) {
         loop {
@@ -50,8 +50,8 @@ impl Compiled {
                 return;
             };
             let ArmatureTransfer { to, from, .. } = armature_transfers;
-            self.model.shift_armature(to.0, to.1);
-            self.model.shift_armature(from.0, -from.1);
+            self.tree.shift_armature(to.0, to.1);
+            self.tree.shift_armature(from.0, -from.1);
             self.armature_transfers.push(armature_transfers);
         }
     }
@@ -63,7 +63,7 @@ impl Compiled {
         }
         [(first, second), (second, first)].into_iter().find_map(|((a, c_a), (b, c_b))| {
             let r = -c_b / c_a;
-            let (own, other) = (self.model.own_inertia(a), self.model.own_inertia(b));
+            let (own, other) = (self.tree.own_inertia(a), self.tree.own_inertia(b));
             if other <= 0.0 || own * r * r > NONE * other {
                 return None;
             }
@@ -76,15 +76,15 @@ impl Compiled {
 
     /// The least nonzero inertia along velocity `v` and the joints towards the base.
     fn least_inertia(&self, v: usize) -> f64 {
-        let model = &self.model;
-        let mut least = model.own_inertia(v);
-        let mut i = model.parent[model.joint_of_velocity(v)];
+        let tree = &self.tree;
+        let mut least = tree.own_inertia(v);
+        let mut i = tree.parent[tree.joint_of_velocity(v)];
         while i != 0 {
-            if model.v_range(i).len() == 1 {
-                let own = model.own_inertia(model.v_index[i]);
+            if tree.v_range(i).len() == 1 {
+                let own = tree.own_inertia(tree.v_index[i]);
                 least = if own > 0.0 { least.min(own) } else { least };
             }
-            i = model.parent[i];
+            i = tree.parent[i];
         }
         least
     }
@@ -98,7 +98,7 @@ impl Compiled {
     }
 
     /// Removes the transfers from the constraint forces at accelerations `a`: (2).
-    pub(crate) fn without_passed(&self, a: &[f64], constraint_force: &mut [f64]) {
+    pub(crate) fn remove_transferred_force(&self, a: &[f64], constraint_force: &mut [f64]) {
         for ArmatureTransfer { constraint, coefficient, to, .. } in &self.armature_transfers {
             constraint_force[*constraint] -= to.1 * a[to.0] / coefficient;
         }

@@ -1,7 +1,7 @@
 //! Multibody dynamics in which joint friction is a first-class citizen.
 //!
 //! ```text
-//! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Model + Laws + Index   (immutable from here on)
+//! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Arc<Model> + Inputs    (the model is immutable)
 //!                                        ▲                      │
 //!                                    write back            formulation
 //!                                        │                      ▼
@@ -53,6 +53,7 @@ pub mod coupled;
 pub mod error;
 pub mod formulation;
 pub mod memory;
+pub mod model;
 pub mod modes;
 mod parallel;
 pub mod record;
@@ -69,8 +70,9 @@ pub use bristle_integrate as integrate;
 pub use bristle_multibody as multibody;
 pub use hecs;
 
-pub use compile::{Compiled, compile};
+pub use compile::compile;
 pub use error::{Error, Result};
+pub use model::{Compiled, Inputs, Model};
 pub use nalgebra;
 pub use record::{Event, Record, Recording, csv, stream};
 pub use run::batch::{self, Batch};

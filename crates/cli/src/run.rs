@@ -336,7 +336,7 @@ impl Run {
             let shown = report.as_deref().map_or(Ok(()), |path| {
                 let page = crate::report::html(&Facts {
                     scene: &scene,
-                    model: &sim.compiled().model,
+                    model: &sim.compiled().model.tree,
                     results,
                     stats: &sim.stats(),
                     wall,

@@ -221,17 +221,18 @@ impl Summary {
     /// velocities, then what lies between two of them.
     pub fn take_state(&mut self, sim: &Simulation) {
         let compiled = sim.compiled();
-        let model = &compiled.model;
+        let model = &compiled.model.tree;
         let values = (1..model.n_bodies()).flat_map(|i| {
             let (q, v) = (&sim.positions()[model.q_range(i)], &sim.velocities()[model.v_range(i)]);
             q.iter().chain(v).copied()
         });
         self.final_state.0.iter_mut().zip(values).for_each(|((_, old), new)| *old = new);
-        let contacts = compiled.contacts.iter().filter_map(|contact| Some((contact.element?, contact.v, contact.b)));
-        let springs = compiled.coupled.springs.iter().map(|spring| (spring.element, spring.a, Some(spring.b)));
+        let contacts =
+            compiled.inputs.contacts.iter().filter_map(|contact| Some((contact.element?, contact.v, contact.b)));
+        let springs = compiled.model.coupled.springs.iter().map(|spring| (spring.element, spring.a, Some(spring.b)));
         let at = |v: usize| sim.positions()[model.q_range(model.joint_of_velocity(v)).start];
         for (element, a, b) in contacts.chain(springs) {
-            let name = &compiled.coupled.elements[element].name;
+            let name = &compiled.model.coupled.names[element];
             let position = at(a) - b.map_or(0.0, at);
             let velocity = sim.velocities()[a] - b.map_or(0.0, |b| sim.velocities()[b]);
             for (channel, value) in [(format!("{name}.position"), position), (format!("{name}.velocity"), velocity)] {

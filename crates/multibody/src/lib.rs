@@ -129,7 +129,7 @@ pub use principal_moments::{MomentDefect, moment_defect, nearest_moments, princi
 pub use reaction::{Reaction, reactions};
 pub use rnea::{bias_efforts, rnea};
 pub use rows::{axis_row, factor_rows, factor_rows_at, multiply_rows, solve_rows, unloaded_rows};
-pub use symmetry::{Unfelt, branches, unfelt};
+pub use symmetry::{Ignorable, branches, ignorable};
 pub use trig::sin_cos;
 pub use work::{Outside, State, Work};
 

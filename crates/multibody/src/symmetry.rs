@@ -24,7 +24,7 @@ const ROUNDING: f64 = 1e-13;
 
 /// The reason why the equations do not depend on a position; external wrenches, which turn with their links, may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfelt {
+pub enum Ignorable {
     /// The bodies beyond it are symmetric about its axis. Wrenches on them matter.
     Balanced,
     /// It carries a whole branch, gravity being the same from everywhere. Wrenches on its links turn with it and do
@@ -33,12 +33,12 @@ pub enum Unfelt {
 }
 
 /// The reason why the equations do not depend on the position of joint `i`, if they do not.
-pub fn unfelt(model: &Model, i: usize) -> Option<Unfelt> {
+pub fn ignorable(model: &Model, i: usize) -> Option<Ignorable> {
     let kernel = model.node.get(i)?.kernel;
     if is_first(model, i) && (kernel == Kernel::Free || kernel == Kernel::Revolute && is_upright(model, i)) {
-        return Some(Unfelt::Whole);
+        return Some(Ignorable::Whole);
     }
-    (kernel == Kernel::Revolute && is_symmetric(model, i)).then_some(Unfelt::Balanced)
+    (kernel == Kernel::Revolute && is_symmetric(model, i)).then_some(Ignorable::Balanced)
 }
 
 /// The body of each body's branch that hangs on the world itself; the world's own is 0.
@@ -133,11 +133,11 @@ mod tests {
 
     #[test]
     fn efforts_depend_on_marked_positions_only() {
-        for (weight, expected) in [(0.0, Some(Unfelt::Balanced)), (0.01, None)] {
+        for (weight, expected) in [(0.0, Some(Ignorable::Balanced)), (0.01, None)] {
             let model = machine(weight);
             let [spin, shoulder, turn] = ["spin", "shoulder", "turn"].map(|name| model.joint(name).unwrap());
-            assert_eq!((unfelt(&model, spin), unfelt(&model, shoulder)), (expected, None));
-            assert_eq!(unfelt(&model, turn), Some(Unfelt::Balanced));
+            assert_eq!((ignorable(&model, spin), ignorable(&model, shoulder)), (expected, None));
+            assert_eq!(ignorable(&model, turn), Some(Ignorable::Balanced));
             // by inverse dynamics, at any velocities and accelerations
             let (mut work, v, a) = (Work::new(&model), [0.7, -2.0, 3.0, 0.4], [1.0, 0.5, -0.3, 2.0]);
             let mut efforts = |angle: f64| {
@@ -161,7 +161,7 @@ mod tests {
         builder.joint(JointSpec::revolute("on", "a", "b", Vector3::z()));
         builder.joint(JointSpec::new("free", "world", "c", crate::JointKind::Free));
         let model = builder.build().unwrap();
-        let why = |name: &str| unfelt(&model, model.joint(name).unwrap());
-        assert_eq!([why("up"), why("on"), why("free")], [Some(Unfelt::Whole), None, Some(Unfelt::Whole)]);
+        let why = |name: &str| ignorable(&model, model.joint(name).unwrap());
+        assert_eq!([why("up"), why("on"), why("free")], [Some(Ignorable::Whole), None, Some(Ignorable::Whole)]);
     }
 }

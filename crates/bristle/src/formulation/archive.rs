@@ -1,184 +1,83 @@
-//! State of a machine between steps as bytes: modes, charts, inputs, start values of Newton.
+//! State of a machine between steps as bytes, and its checkpoints.
 //!
-//! This module names every field of [`Machine`]. A field that a step reads from the step before belongs to the archive;
-//! a field that each evaluation computes does not. The bytes restore a machine compiled from the same description.
+//! A field that a step reads from the step before belongs to [`State`], [`Point`], [`Coordinates`] or [`Diagnostics`],
+//! and these are archived whole. The bytes restore a machine compiled from the same description.
 
 // sizes and indices come from files of unknown origin
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+use super::coordinates::Coordinates;
+use super::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use super::kinks::Kink;
-use super::machine::{Counters, Machine, ModeChange, NearJam, PrescribedJoint, Stiff, UnconvergedLoad};
+use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
 use super::transition::ContactEvent;
 use crate::component::BristleState;
 use crate::formulation::Snapshot;
+use crate::model::Compiled;
+use crate::real_time;
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_integrate::archive::{Archive, Archived, MOST};
-use bristle_multibody::spatial::{Force, Motion};
+use bristle_multibody::spatial::Force;
 
-const MODES: [Mode; 3] = [Mode::Stuck, Mode::Forward, Mode::Backward];
+/// A struct as bytes, by all of its fields, or it does not compile: those that are archived themselves, lists of any
+/// length, lists by a function for each entry, and fields left out.
+macro_rules! archived {
+    ($name:ty { $($field:ident),* $(,)? }
+        $(lists { $($list:ident),* })? $(each { $($of:ident: $archive:path),* })? $(without { $($out:ident),* })?) => {
+        impl bristle_integrate::archive::Archived for $name {
+            fn archive(&mut self, archive: &mut bristle_integrate::archive::Archive<'_>) {
+                let Self { $($field,)* $($($list,)*)? $($($of,)*)? $($($out: _,)*)? } = self;
+                $($field.archive(archive);)*
+                $($(archive.list($list);)*)?
+                $($($of.iter_mut().for_each(|one| $archive(one, archive));)*)?
+            }
+        }
+    };
+}
+pub(super) use archived;
+
+/// The same for a part of the state, with `copy_from`, which allocates nothing where the lengths agree.
+macro_rules! saved {
+    ($name:ty { $($field:ident),* $(,)? }
+        $(lists { $($list:ident),* })? $(each { $($of:ident: $archive:path),* })? $(without { $($out:ident),* })?) => {
+        $crate::formulation::archive::archived!($name { $($field),* }
+            $(lists { $($list),* })? $(each { $($of: $archive),* })? $(without { $($out),* })?);
+
+        impl $name {
+            /// Copies all fields of another one of the same machine.
+            pub fn copy_from(&mut self, other: &Self) {
+                $(self.$field.clone_from(&other.$field);)*
+                $($(self.$list.clone_from(&other.$list);)*)?
+                $($(self.$of.clone_from(&other.$of);)*)?
+                $($(self.$out.clone_from(&other.$out);)*)?
+            }
+        }
+    };
+}
+pub(super) use saved;
+
+/// A mode, by its number.
+pub(super) fn archive_mode(mode: &mut Mode, archive: &mut Archive<'_>) {
+    archive.choice(mode, &[Mode::Stuck, Mode::Forward, Mode::Backward]);
+}
+
+/// A force, by its components.
+pub(super) fn archive_force(force: &mut Force, archive: &mut Archive<'_>) {
+    let mut parts = force.to_array();
+    parts.archive(archive);
+    *force = Force::from_array(parts);
+}
 
 impl Archived for Machine {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self {
-            // settings, and data that follow from the description
-            compiled: _,
-            formulation: _,
-            free: _,
-            joint_of: _,
-            turning: _,
-            motion_step: _,
-            motion_phase: _,
-            motion_angle: _,
-            is_controlled: _,
-            step_control: _,
-            kinks: _,
-            kink: _,
-            kink_inertia: _,
-            reaction_loaded: _,
-            coupling_constraints: _,
-            accuracy: _,
-            // scratch of one evaluation
-            work: _,
-            hand: _,
-            row_list: _,
-            poses: _,
-            reactions: _,
-            derivatives: _,
-            branch: _,
-            still: _,
-            jump_start: _,
-            is_impulsive: _,
-            reduction: _,
-            failure: _,
-            saved: _,
-            checkpoint_bytes: _,
-            // state
-            leaving,
-            armed,
-            is_any_unarmed,
-            q_ref,
-            active,
-            constraints,
-            constraint_force,
-            prescribed_contacts,
-            backward,
-            x,
-            locked,
-            is_stuck,
-            prescribed,
-            mode,
-            slack,
-            heading,
-            kink_speed,
-            load_kinks,
-            piece,
-            next_corner,
-            xi,
-            v,
-            tau,
-            a,
-            q,
-            state,
-            rate,
-            frozen,
-            friction,
-            load,
-            integral,
-            kappa,
-            force,
-            rows,
-            b,
-            predictor,
-            known,
-            counters,
-            near_jams,
-            stiff,
-            bent,
-            overdeflected,
-            unconverged_loads,
-            rest,
-            before,
-            changes,
-            real_time,
-        } = self;
-        for list in
-            [q_ref, constraint_force, slack, heading, kink_speed, xi, v, tau, a, q, friction, load, integral, kappa]
-        {
-            list.archive(archive);
-        }
-        for list in [b, x, bent] {
-            list.archive(archive);
-        }
-        for Kink { way, size, position, parts, at, noise, h, time, is_recent, is_near, segment } in load_kinks {
-            way.iter_mut().chain(parts).for_each(|part| part.archive(archive));
-            size.archive(archive);
-            position.archive(archive);
-            at.archive(archive);
-            noise.archive(archive);
-            h.archive(archive);
-            time.archive(archive);
-            is_recent.archive(archive);
-            is_near.archive(archive);
-            segment.archive(archive);
-        }
-        leaving.archive(archive);
-        armed.archive(archive);
-        is_any_unarmed.archive(archive);
-        archive.list(active);
-        constraints.archive(archive);
-        locked.archive(archive);
-        prescribed_contacts.archive(archive);
-        backward.archive(archive);
-        is_stuck.archive(archive);
-        for PrescribedJoint { joint: _, v: _, drive: _, effort, jerk, jump: _ } in prescribed {
-            effort.archive(archive);
-            jerk.archive(archive);
-        }
-        mode.iter_mut().chain(before).for_each(|mode| archive.choice(mode, &MODES));
-        let mut is_after = matches!(piece, Piece::After(_));
-        let (Piece::Before(t) | Piece::After(t)) = piece;
-        is_after.archive(archive);
-        t.archive(archive);
-        *piece = if is_after { Piece::After(*t) } else { Piece::Before(*t) };
-        next_corner.archive(archive);
-        state.archive(archive);
-        rate.archive(archive);
-        frozen.archive(archive);
-        for force in force {
-            let mut parts = force.to_array();
-            parts.archive(archive);
-            *force = Force::from_array(parts);
-        }
-        for row in rows {
-            let mut parts = row.to_array();
-            parts.archive(archive);
-            *row = Motion::from_array(parts);
-        }
-        predictor.archive(archive);
-        known.archive(archive);
-        counters.archive(archive);
-        archive.list(near_jams);
-        let mut is_stiff = stiff.is_some();
-        is_stiff.archive(archive);
-        *stiff = is_stiff.then_some(stiff.unwrap_or_default());
-        if let Some(Stiff { t, h, joint, contact }) = stiff {
-            t.archive(archive);
-            h.archive(archive);
-            joint.archive(archive);
-            let mut number = contact.map_or(0, |c| c.saturating_add(1));
-            number.archive(archive);
-            *contact = number.checked_sub(1);
-        }
-        overdeflected.archive(archive);
-        archive.list(unconverged_loads);
-        for contact_event in &mut rest.contact_event {
-            archive.choice(contact_event, &[ContactEvent::No, ContactEvent::ComesToRest, ContactEvent::BreaksAway]);
-        }
-        rest.open.archive(archive);
-        rest.was_open.archive(archive);
-        archive.list(changes);
-        if let Some(real_time) = real_time {
+        self.state.archive(archive);
+        self.point.archive(archive);
+        self.coordinates.archive(archive);
+        self.diagnostics.archive(archive);
+        if let Some(real_time) = &mut self.real_time {
             real_time.archive(archive);
         }
         if archive.is_reading() && !self.fits() {
@@ -190,34 +89,62 @@ impl Archived for Machine {
 impl Machine {
     /// Whether all indices of velocities, joints and contacts are in range.
     fn fits(&self) -> bool {
-        let (n_v, n_contacts) = (self.v.len(), self.mode.len());
-        let near_jams = self.near_jams.iter().map(|at| at.contact);
-        let contacts = near_jams.chain(self.unconverged_loads.iter().map(|at| at.contact));
-        let contacts = contacts.chain(self.overdeflected.iter().map(|at| at.1));
-        let mut contacts = contacts.chain(self.changes.iter().map(|at| at.contact));
-        self.active.windows(2).all(|pair| pair[0] < pair[1])
-            && self.active.last().is_none_or(|&last| last < n_v)
-            && contacts.all(|c| c < n_contacts)
-            && self.stiff.is_none_or(|at| at.joint < self.locked.len() && at.contact.is_none_or(|c| c < n_contacts))
-            && self.constraints.fits(&self.active)
+        let Self { coordinates, diagnostics, .. } = self;
+        let Diagnostics { near_jams, stiff, overdeflected, unconverged_loads, changes, .. } = diagnostics;
+        let n_contacts = self.state.mode.len();
+        let contacts = near_jams.iter().map(|at| at.contact).chain(unconverged_loads.iter().map(|at| at.contact));
+        let mut contacts =
+            contacts.chain(overdeflected.iter().map(|at| at.1)).chain(changes.iter().map(|at| at.contact));
+        contacts.all(|c| c < n_contacts)
+            && stiff.is_none_or(|at| at.joint < coordinates.locked.len() && at.contact.is_none_or(|c| c < n_contacts))
+            && coordinates.fits()
+    }
+
+    /// Copies the state for [`Machine::rollback`]; allocates on first use only.
+    pub(crate) fn checkpoint(&mut self) {
+        let Self { compiled, state, point, coordinates, diagnostics, real_time, checkpoint, .. } = self;
+        let kept = checkpoint.get_or_insert_with(|| Box::new(Checkpoint::new(compiled)));
+        kept.state.copy_from(state);
+        kept.point.copy_from(point);
+        kept.coordinates.copy_from(coordinates);
+        kept.diagnostics.copy_from(diagnostics);
+        if let Some(real_time) = real_time {
+            real_time.save(&mut kept.real_time);
+        }
+    }
+
+    /// Copies back the state of the last [`Machine::checkpoint`] after an operation was refused.
+    pub(crate) fn rollback(&mut self) {
+        let Some(kept) = &self.checkpoint else { return };
+        self.state.copy_from(&kept.state);
+        self.point.copy_from(&kept.point);
+        self.coordinates.copy_from(&kept.coordinates);
+        self.diagnostics.copy_from(&kept.diagnostics);
+        if let Some(real_time) = &mut self.real_time {
+            real_time.restore(&kept.real_time);
+        }
     }
 }
 
-impl Machine {
-    /// Saves the state for [`Machine::rollback`].
-    pub(crate) fn checkpoint(&mut self) {
-        let mut bytes = std::mem::take(&mut self.checkpoint_bytes);
-        bytes.clear();
-        let mut archive = Archive::writing(bytes);
-        self.archive(&mut archive);
-        self.checkpoint_bytes = archive.into_bytes();
-    }
+/// The state before an operation that may be refused.
+#[derive(Debug, Clone)]
+pub(super) struct Checkpoint {
+    state: State,
+    point: Point,
+    coordinates: Coordinates,
+    diagnostics: Diagnostics,
+    real_time: real_time::State,
+}
 
-    /// Restores the state of the last [`Machine::checkpoint`] after an operation was refused.
-    pub(crate) fn rollback(&mut self) {
-        let bytes = std::mem::take(&mut self.checkpoint_bytes);
-        self.archive(&mut Archive::reading(&bytes));
-        self.checkpoint_bytes = bytes;
+impl Checkpoint {
+    fn new(compiled: &Compiled) -> Self {
+        Self {
+            state: State::new(compiled, 0.0),
+            point: Point::new(compiled),
+            coordinates: Coordinates::new(compiled),
+            diagnostics: Diagnostics::new(compiled.inputs.contacts.len()),
+            real_time: real_time::State::default(),
+        }
     }
 }
 
@@ -253,30 +180,33 @@ impl Archived for Counters {
     }
 }
 
-impl Archived for NearJam {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { contact, t, margin } = self;
-        contact.archive(archive);
-        t.archive(archive);
-        margin.archive(archive);
-    }
-}
-
-impl Archived for UnconvergedLoad {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { contact, t, largest } = self;
-        contact.archive(archive);
-        t.archive(archive);
-        largest.archive(archive);
-    }
-}
+archived!(NearJam { contact, t, margin });
+archived!(UnconvergedLoad { contact, t, largest });
+archived!(Stiff { t, h, joint, contact });
+archived!(Kink { way, size, position, parts, at, noise, h, time, is_recent, is_near, segment });
 
 impl Archived for ModeChange {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { contact, from, to } = self;
         contact.archive(archive);
-        archive.choice(from, &MODES);
-        archive.choice(to, &MODES);
+        archive_mode(from, archive);
+        archive_mode(to, archive);
+    }
+}
+
+impl Archived for ContactEvent {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        archive.choice(self, &[Self::No, Self::ComesToRest, Self::BreaksAway]);
+    }
+}
+
+impl Archived for Piece {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let mut is_after = matches!(self, Self::After(_));
+        let (Self::Before(t) | Self::After(t)) = self;
+        is_after.archive(archive);
+        t.archive(archive);
+        *self = if is_after { Self::After(*t) } else { Self::Before(*t) };
     }
 }
 

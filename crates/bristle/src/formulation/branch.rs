@@ -30,10 +30,15 @@
 //! base need not jam on a movable one. There, and where couplings matter, J is factored as a dense matrix with
 //! pivoting: O(n³), and nowhere else.
 
-use super::machine::{Failure, Machine, TIGHT};
+mod jam;
+
+use super::diagnostics::Diagnostics;
+use super::failure::Failure;
+use super::implicit::NewtonWork;
+use super::machine::{Machine, TIGHT};
+use super::point::Point;
 use bristle_integrate::linear::Lu;
-use bristle_multibody::spatial::Motion;
-use bristle_multibody::{axis_row, mass_rows, rnea, rnea_rate};
+use bristle_multibody::{mass_rows, rnea};
 use nalgebra::DMatrix;
 
 /// Limit of the corrections: of Newton at given s, and of the corrector, which starts near the curve.
@@ -101,6 +106,10 @@ pub(super) struct Branch {
     t: Vec<f64>,
     y_next: Vec<f64>,
     t_next: Vec<f64>,
+    /// Residual of (1), its friction at s = 1, and the direction u in which a branch ends; `n_v`.
+    residual: Vec<f64>,
+    friction: Vec<f64>,
+    u: Vec<f64>,
     /// Magnitudes of the terms of (1), and of those of G; `n_v` + 1.
     size: Vec<f64>,
     scale: Vec<f64>,
@@ -123,6 +132,9 @@ impl Branch {
             t: list(),
             y_next: list(),
             t_next: list(),
+            residual: vec![0.0; n_v],
+            friction: vec![0.0; n_v],
+            u: vec![0.0; n_v],
             size: list(),
             scale: list(),
         }
@@ -132,7 +144,7 @@ impl Branch {
 impl Machine {
     /// Dense Newton from the accelerations in `a`; if it does not end where det J > 0, the branch from zero friction.
     pub(super) fn solve_densely(&mut self, accuracy: f64) -> Result<(), Failure> {
-        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
         let is_near = matches!(self.newton_near(&mut at, accuracy), Ok(true)) && at.sign > 0.0;
         let found = if is_near { Ok(()) } else { self.walk(&mut at, accuracy) };
         self.branch = Some(at);
@@ -148,7 +160,7 @@ impl Machine {
 
     /// The branch from zero friction.
     pub(super) fn follow_branch(&mut self, accuracy: f64) -> Result<(), Failure> {
-        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
+        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.point.v.len())));
         let found = self.walk(&mut at, accuracy);
         self.branch = Some(at);
         found
@@ -159,11 +171,12 @@ impl Machine {
     fn linearise(&mut self, at: &mut Branch, s: f64) -> Result<f64, Failure> {
         self.imbalance(at, s)?;
         self.factor_densely(at, s)?;
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         at.scale[..n].fill(0.0);
-        for i in 0..self.v.len() {
-            let size = (0..self.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.a[j]).abs());
-            self.constraints.made_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
+        for i in 0..self.point.v.len() {
+            let size =
+                (0..self.point.v.len()).fold(at.size[i], |size, j| size + (at.mass[(i, j)] * self.point.a[j]).abs());
+            self.coordinates.unknowns_of(i).for_each(|(k, c)| at.scale[k] += c.abs() * size);
         }
         let relative = |(g, size): (&f64, &f64)| if *g == 0.0 { 0.0 } else { g.abs() / size };
         let left = at.g[..n].iter().zip(&at.scale[..n]).map(relative);
@@ -177,31 +190,38 @@ impl Machine {
 
     /// G and F, and the magnitudes of the terms of (1), at the accelerations in `a`. Leaves reactions and loads.
     fn imbalance(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
-        let n = self.active.len();
-        let Self { compiled, work, q, v, still, is_impulsive, a, b, x, tau, force, load, kappa, .. } = self;
-        let (model, contacts) = (&compiled.model, &compiled.contacts);
-        let v = if *is_impulsive { still } else { v };
+        let n = self.coordinates.active.len();
+        let Self {
+            compiled,
+            work,
+            newton: NewtonWork { zero, .. },
+            scheme,
+            point: Point { q, v, a, tau, force, load, kappa, .. },
+            ..
+        } = self;
+        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
+        let v = if scheme.is_impulsive { zero } else { v };
         let required = rnea(model, work, q, v, a)?;
-        x.fill(0.0);
-        for (i, b) in b.iter_mut().enumerate() {
-            *b = tau[i] - required[i];
+        at.friction.fill(0.0);
+        for (i, residual) in at.residual.iter_mut().enumerate() {
+            *residual = tau[i] - required[i];
             at.size[i] = tau[i].abs() + required[i].abs();
         }
-        for &c in &self.reaction_loaded {
+        for &c in &compiled.model.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
             load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
             let friction = kappa[c] * load[c];
-            x[contact.v] += friction;
-            b[contact.v] -= s * friction;
+            at.friction[contact.v] += friction;
+            at.residual[contact.v] -= s * friction;
             at.size[contact.v] += s * friction.abs();
         }
         at.g[..n].fill(0.0);
         at.f[..n].fill(0.0);
-        for i in 0..b.len() {
-            for (k, c) in self.constraints.made_of(i) {
-                at.g[k] += c * b[i];
-                at.f[k] += c * x[i];
+        for i in 0..at.residual.len() {
+            for (k, c) in self.coordinates.unknowns_of(i) {
+                at.g[k] += c * at.residual[i];
+                at.f[k] += c * at.friction[i];
             }
         }
         Ok(())
@@ -209,18 +229,26 @@ impl Machine {
 
     /// M_P and the factors of J for the reactions found last.
     fn factor_densely(&mut self, at: &mut Branch, s: f64) -> Result<(), Failure> {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         self.load_rows(s);
-        let Self { compiled, work, q, rows, counters, constraints, .. } = self;
-        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
+        let Self {
+            compiled,
+            work,
+            newton: NewtonWork { rows, .. },
+            coordinates,
+            point: Point { q, .. },
+            diagnostics: Diagnostics { counters, .. },
+            ..
+        } = self;
+        mass_rows(&compiled.model.tree, work, q, rows, &mut at.mass)?;
         counters.n_sweeps += 1;
         let matrix = at.lu.matrix_mut(n);
         matrix.clear();
         let n_v = at.mass.nrows();
         for i in 0..n_v {
-            for (r, t_r) in constraints.made_of(i) {
+            for (r, t_r) in coordinates.unknowns_of(i) {
                 for j in 0..n_v {
-                    constraints.made_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
+                    coordinates.unknowns_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * at.mass[(i, j)] * t_c);
                 }
             }
         }
@@ -235,8 +263,8 @@ impl Machine {
 
     /// Newton from `a` with s κ in place of κ; whether it converges.
     fn newton_densely(&mut self, at: &mut Branch, s: f64, accuracy: f64) -> Result<bool, Failure> {
-        let n = self.active.len();
-        self.counters.n_acceleration_solves += 1;
+        let n = self.coordinates.active.len();
+        self.diagnostics.counters.n_acceleration_solves += 1;
         let mut before = f64::INFINITY;
         for k in 0..MAX_CORRECTIONS {
             let left = self.linearise(at, s)?;
@@ -249,9 +277,9 @@ impl Machine {
             }
             before = left;
             at.lu.solve(&mut at.g[..n]);
-            self.counters.n_substitutions += 1;
-            self.active.iter().zip(&at.g).for_each(|(&i, x)| self.a[i] += x);
-            self.constraints.rates(&mut self.a);
+            self.diagnostics.counters.n_substitutions += 1;
+            self.coordinates.active.iter().zip(&at.g).for_each(|(&i, x)| self.point.a[i] += x);
+            self.coordinates.rates(&mut self.point.a);
         }
         Ok(false)
     }
@@ -260,17 +288,17 @@ impl Machine {
     /// curve ends.
     fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
         // the start is arbitrary: at s = 0 the equations are linear
-        self.active.iter().for_each(|&i| self.a[i] = 0.0);
-        self.constraints.rates(&mut self.a);
+        self.coordinates.active.iter().for_each(|&i| self.point.a[i] = 0.0);
+        self.coordinates.rates(&mut self.point.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
-            let joint = self.active.first().map_or(0, |&i| self.joint_of[i]);
-            let joint = self.compiled.model.joint_names[joint].clone();
+            let joint = self.coordinates.active.first().map_or(0, |&i| self.compiled.model.joint_of[i]);
+            let joint = self.compiled.model.tree.joint_names[joint].clone();
             return Err(bristle_multibody::Error::Singular { joint, inertia: 0.0 }.into());
         }
-        self.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.a[i]);
+        self.coordinates.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.point.a[i]);
         if let Some(jam) = self.walk_on(at, accuracy)? {
-            self.active.iter().zip(&at.start).for_each(|(&i, start)| self.a[i] = *start);
-            self.constraints.rates(&mut self.a);
+            self.coordinates.active.iter().zip(&at.start).for_each(|(&i, start)| self.point.a[i] = *start);
+            self.coordinates.rates(&mut self.point.a);
             // loads for the next selection, if this was a trial
             self.imbalance(at, 0.0)?;
             return Err(Failure::Jam(jam));
@@ -280,11 +308,11 @@ impl Machine {
 
     /// The continuation itself, from the solution at s = 0; the jam, if the branch ends before s = 1.
     fn walk_on(&mut self, at: &mut Branch, accuracy: f64) -> Result<Option<Jam>, Failure> {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         // the first point, its tangent (−J⁻¹ F, 1), and the scale of accelerations
         at.lu.solve(&mut at.f[..n]);
         let largest = |list: &[f64]| list.iter().fold(0.0_f64, |most, x| most.max(x.abs()));
-        let accelerations = self.active.iter().map(|&i| self.a[i].abs()).fold(0.0, f64::max);
+        let accelerations = self.coordinates.active.iter().map(|&i| self.point.a[i].abs()).fold(0.0, f64::max);
         let scale = accelerations.max(largest(&at.f[..n]));
         if scale == 0.0 {
             // without accelerations there are no loads
@@ -292,8 +320,8 @@ impl Machine {
             let is_found = self.newton_densely(at, 1.0, accuracy)?;
             return if is_found { Ok(None) } else { self.jam(at, 1.0).map(Some) };
         }
-        for (k, &i) in self.active.iter().enumerate() {
-            (at.y[k], at.t[k]) = (self.a[i] / scale, -at.f[k] / scale);
+        for (k, &i) in self.coordinates.active.iter().enumerate() {
+            (at.y[k], at.t[k]) = (self.point.a[i] / scale, -at.f[k] / scale);
         }
         (at.y[n], at.t[n]) = (0.0, 1.0);
         normalise(&mut at.t[..=n]);
@@ -313,10 +341,10 @@ impl Machine {
             // s = 1: the solution, or another one
             if at.y_next[n] >= 1.0 {
                 let along = (1.0 - s) / (at.y_next[n] - s);
-                for (k, &i) in self.active.iter().enumerate() {
-                    self.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
+                for (k, &i) in self.coordinates.active.iter().enumerate() {
+                    self.point.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
                 }
-                self.constraints.rates(&mut self.a);
+                self.coordinates.rates(&mut self.point.a);
                 let is_solution = self.newton_densely(at, 1.0, accuracy)?;
                 if let Some(jam) = &mut fold {
                     jam.has_others = is_solution && at.sign != 0.0;
@@ -364,14 +392,14 @@ impl Machine {
     /// One step of length `h` along the curve into `y_next` and `t_next`; whether it is acceptable. The smallest step
     /// is acceptable if it ends on the curve.
     fn try_step(&mut self, at: &mut Branch, scale: f64, h: f64, is_least: bool) -> Result<bool, Failure> {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         for k in 0..=n {
             at.y_next[k] = at.y[k] + h * at.t[k];
         }
         let (mut moved, mut is_on_curve) = (0.0, false);
         for _ in 0..MAX_NEAR {
-            self.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.a[i] = scale * y);
-            self.constraints.rates(&mut self.a);
+            self.coordinates.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.point.a[i] = scale * y);
+            self.coordinates.rates(&mut self.point.a);
             let s = at.y_next[n];
             is_on_curve = self.linearise(at, s)? <= ROUGH;
             self.border(at, scale);
@@ -409,14 +437,14 @@ impl Machine {
 
     /// The bordered matrix of the corrector, from M_P, F and the tangent at the beginning of the step.
     fn border(&self, at: &mut Branch, scale: f64) {
-        let (n, n_v) = (self.active.len(), at.mass.nrows());
+        let (n, n_v) = (self.coordinates.active.len(), at.mass.nrows());
         let matrix = at.bordered.matrix_mut(n + 1);
         matrix.clear();
         for i in 0..n_v {
-            for (r, t_r) in self.constraints.made_of(i) {
+            for (r, t_r) in self.coordinates.unknowns_of(i) {
                 for j in 0..n_v {
-                    self.constraints
-                        .made_of(j)
+                    self.coordinates
+                        .unknowns_of(j)
                         .for_each(|(c, t_c)| matrix[(r, c)] += scale * t_r * at.mass[(i, j)] * t_c);
                 }
             }
@@ -426,79 +454,6 @@ impl Machine {
             matrix[(n, k)] = at.t[k];
         }
         matrix[(n, n)] = at.t[n];
-    }
-
-    /// The jam at the end of the branch, for the reactions found last: u is the acceleration part of `t_next`.
-    fn jam(&mut self, at: &mut Branch, share: f64) -> Result<Jam, Failure> {
-        self.x.fill(0.0);
-        self.active.iter().zip(&at.t_next).for_each(|(&i, t)| self.x[i] = *t);
-        for prescribed in &self.prescribed {
-            self.x[prescribed.v] = 0.0;
-        }
-        self.constraints.rates(&mut self.x);
-        // M_P u − M u: the contribution of friction
-        self.load_rows(share);
-        let Self { compiled, work, q, rows, x, .. } = self;
-        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
-        for i in 0..x.len() {
-            at.g[i] = (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum();
-        }
-        for (i, row) in rows.iter_mut().enumerate() {
-            *row = axis_row(&compiled.model, i);
-        }
-        mass_rows(&compiled.model, work, q, rows, &mut at.mass)?;
-        for i in 0..x.len() {
-            at.g[i] -= (0..x.len()).map(|j| at.mass[(i, j)] * x[j]).sum::<f64>();
-            at.g[i] *= x[i];
-        }
-        let g = &at.g;
-        let term = |c: usize| g[compiled.contacts[c].v];
-        let is_loaded = |c: &usize| self.kappa[*c] != 0.0;
-        let most = self.reaction_loaded.iter().filter(|&c| is_loaded(c)).map(|&c| term(c)).fold(0.0, f64::min);
-        let mut contacts: Vec<usize> =
-            self.reaction_loaded.iter().copied().filter(|c| is_loaded(c) && term(*c) <= NAMED * most).collect();
-        contacts.sort_by(|&a, &b| term(a).total_cmp(&term(b)));
-        Ok(Jam { contacts, share, has_others: false })
-    }
-
-    /// q⃛ into `x` where a pivot of the recursion is not positive: J q⃛_u = Tᵀ (τ̇ − κ̇ N − Pᵀ ḟ at the given jerks).
-    pub(super) fn jerk_densely(&mut self, t: f64) -> Result<(), Failure> {
-        let n = self.active.len();
-        let mut at = self.branch.take().unwrap_or_else(|| Box::new(Branch::new(self.v.len())));
-        self.x.fill(0.0);
-        for prescribed in &self.prescribed {
-            self.x[prescribed.v] = prescribed.jerk;
-        }
-        self.constraints.rates(&mut self.x);
-        self.effort_rates(t);
-        let Self { compiled, work, q, v, a, b, x, force, kappa, constraints, .. } = self;
-        let required = rnea_rate(&compiled.model, work, q, v, a, x)?;
-        b.iter_mut().zip(required).for_each(|(b, required)| *b -= required);
-        for &c in &self.reaction_loaded {
-            let contact = &compiled.contacts[c];
-            let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
-            b[contact.v] -= kappa[c] * n_hat.dot(&work.force_rate(contact.joint));
-        }
-        at.g[..n].fill(0.0);
-        for (i, b) in b.iter().enumerate() {
-            constraints.made_of(i).for_each(|(k, c)| at.g[k] += c * b);
-        }
-        self.factor_densely(&mut at, 1.0)?;
-        let result = if at.sign > 0.0 {
-            at.lu.solve(&mut at.g[..n]);
-            self.active.iter().zip(&at.g).for_each(|(&i, jerk)| self.x[i] = *jerk);
-            self.constraints.rates(&mut self.x);
-            Ok(())
-        } else {
-            // beyond the fold: the null direction of J is not available, but the jerks are near it
-            at.t_next[..n].copy_from_slice(&at.g[..n]);
-            if at.is_regular {
-                at.lu.solve(&mut at.t_next[..n]);
-            }
-            self.jam(&mut at, 1.0).and_then(|jam| Err(Failure::Jam(jam)))
-        };
-        self.branch = Some(at);
-        result
     }
 }
 

@@ -5,168 +5,181 @@
 //! ṡ = 0 where N = 0 in an element with `open: Frozen`
 //! ```
 
-use super::machine::{Failure, Machine};
+use super::coordinates::sticks;
+use super::failure::Failure;
+use super::machine::{Machine, Scheme};
+use super::point::Point;
+use super::state::State;
 use crate::component::Drive;
+use crate::model::{Compiled, Model};
 use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_multibody::rnea;
 
-impl Machine {
-    /// Right-hand side of (1) without the friction of stuck and of reaction-loaded contacts; κ and ṡ of all contacts.
-    pub(super) fn efforts(&mut self, t: f64) {
-        let Self { compiled, tau, q, v, piece, .. } = self;
-        if self.is_impulsive {
-            // finite efforts have no impulse; only the friction of impulses remains
-            tau.fill(0.0);
-            for &c in &self.reaction_loaded {
-                let contact = &compiled.contacts[c];
-                let slip = contact.arm * contact.rate(v);
-                let law = contact.law.event_driven().map(|law| law.sliding(self.mode[c], slip).0);
-                let per_load = law.unwrap_or_else(|| contact.law.evaluate(slip, self.state[c]).effort);
-                self.kappa[c] = contact.arm * per_load;
-            }
-            return;
-        }
-        tau.copy_from_slice(&compiled.effort);
-        let mut integrals = self.integral.iter();
-        for drive in &compiled.drives {
-            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
-            let signal = drive.signal().sample(t, *piece);
-            tau[drive.v] += drive.effort(&signal, q[drive.q], v[drive.v], integral.unwrap_or(0.0));
-        }
-        for d in &compiled.dampers {
-            tau[d.v] -= d.damping * v[d.v];
-        }
-        for s in &compiled.springs {
-            tau[s.v] -= s.stiffness * (q[s.q] - s.rest);
-        }
-        for spring in &compiled.coupled.springs {
-            let effort = spring.effort(&self.xi, v);
-            tau[spring.a] -= effort;
-            tau[spring.b] += effort;
-        }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+/// Right-hand side of (1) without the friction of stuck and of reaction-loaded contacts; κ and ṡ of all contacts.
+pub(super) fn efforts(compiled: &Compiled, scheme: &Scheme, state: &State, point: &mut Point, t: f64) {
+    let Point { tau, q, v, xi, kappa, bristles, rate, frozen, load, friction, integral, .. } = point;
+    if scheme.is_impulsive {
+        // finite efforts have no impulse; only the friction of impulses remains
+        tau.fill(0.0);
+        for &c in &compiled.model.reaction_loaded {
+            let contact = &compiled.inputs.contacts[c];
             let slip = contact.arm * contact.rate(v);
-            let per_load = match contact.law.event_driven() {
-                Some(law) => law.sliding(self.mode[c], slip).0,
-                None => {
-                    let now = contact.law.evaluate(slip, self.state[c]);
-                    self.rate[c] = now.rate;
-                    now.effort
-                }
-            };
-            self.kappa[c] = contact.arm * per_load;
-            if contact.bearing.is_none() {
-                let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
-                let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
-                self.frozen[c] = contact.is_frozen(n, n_rate);
-                if self.frozen[c] {
-                    self.rate[c] = [0.0; 2];
-                }
-                self.load[c] = n;
-                self.friction[c] = self.kappa[c] * n;
-                contact.take(tau, self.friction[c]);
+            let law = contact.law.event_driven().map(|law| law.sliding(state.mode[c], slip).0);
+            let per_load = law.unwrap_or_else(|| contact.law.evaluate(slip, bristles[c]).effort);
+            kappa[c] = contact.arm * per_load;
+        }
+        return;
+    }
+    tau.copy_from_slice(&compiled.inputs.effort);
+    let mut integrals = integral.iter();
+    for drive in compiled.inputs.drives.iter() {
+        let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+        let signal = drive.signal().sample(t, state.piece);
+        tau[drive.v] += drive.effort(&signal, q[drive.q], v[drive.v], integral.unwrap_or(0.0));
+    }
+    for d in &compiled.inputs.dampers {
+        tau[d.v] -= d.damping * v[d.v];
+    }
+    for s in &compiled.inputs.springs {
+        tau[s.v] -= s.stiffness * (q[s.q] - s.rest);
+    }
+    for spring in &compiled.model.coupled.springs {
+        let effort = spring.effort(xi, v);
+        tau[spring.a] -= effort;
+        tau[spring.b] += effort;
+    }
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+        let slip = contact.arm * contact.rate(v);
+        let per_load = match contact.law.event_driven() {
+            Some(law) => law.sliding(state.mode[c], slip).0,
+            None => {
+                let now = contact.law.evaluate(slip, bristles[c]);
+                rate[c] = now.rate;
+                now.effort
             }
+        };
+        kappa[c] = contact.arm * per_load;
+        if contact.bearing.is_none() {
+            let is_backward = contact.acts_backward(state.mode[c], state.backward[c]);
+            let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, state.piece));
+            frozen[c] = contact.is_frozen(n, n_rate);
+            if frozen[c] {
+                rate[c] = [0.0; 2];
+            }
+            load[c] = n;
+            friction[c] = kappa[c] * n;
+            contact.take(tau, friction[c]);
         }
     }
+}
 
-    /// Rates along the motion of the right-hand side of (1), and of κ N at constant reactions, into `b`. `a` and the
-    /// loads belong to the point of evaluation.
-    pub(super) fn effort_rates(&mut self, t: f64) {
-        let Self { compiled, b, q, v, a, piece, load, .. } = self;
-        b.fill(0.0);
-        for drive in &compiled.drives {
-            let signal = drive.signal().sample(t, *piece);
-            b[drive.v] += match drive.drive {
-                Drive::Effort(_) => signal.derivative,
-                Drive::Pull { stiffness, .. } => stiffness * (signal.derivative - v[drive.v]),
-                Drive::Pid { kp, ki, kd, .. } => {
-                    kp * (signal.derivative - v[drive.v]) + ki * (signal.value - q[drive.q]) - kd * a[drive.v]
-                }
-                Drive::Motion(_) => 0.0,
-            };
-        }
-        for d in &compiled.dampers {
-            b[d.v] -= d.damping * a[d.v];
-        }
-        for s in &compiled.springs {
-            b[s.v] -= s.stiffness * v[s.v];
-        }
-        for spring in &compiled.coupled.springs {
-            let rate = spring.stiffness * (v[spring.a] - v[spring.b]) + spring.damping * (a[spring.a] - a[spring.b]);
-            b[spring.a] -= rate;
-            b[spring.b] += rate;
-        }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
-            let (arm, slip) = (contact.arm, contact.arm * contact.rate(v));
-            let per_load_rate = match contact.law.event_driven() {
-                Some(law) => law.sliding(self.mode[c], slip).1 * arm * contact.rate(a),
-                None => {
-                    // |v| has a kink: up to its event, a little beyond v = 0, the slopes are those before it
-                    let is_beyond = self.kinks.is_some() && contact.law.n_states() > 0 && self.heading[c] * slip <= 0.0;
-                    let slip = if is_beyond { self.heading[c] * f64::MIN_POSITIVE } else { slip };
-                    let now = contact.law.evaluate(slip, self.state[c]);
-                    let along: f64 = now.effort_state.iter().zip(&now.rate).map(|(slope, rate)| slope * rate).sum();
-                    now.effort_v * arm * contact.rate(a) + along
-                }
-            };
-            contact.take(b, arm * per_load_rate * load[c]);
-            if contact.bearing.is_none() {
-                let is_backward = contact.acts_backward(self.mode[c], self.backward[c]);
-                let (_, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
-                contact.take(b, self.kappa[c] * n_rate);
+/// Rates along the motion of the right-hand side of (1), and of κ N at constant reactions, into `rates`. `a` and the
+/// loads belong to the point of evaluation.
+pub(super) fn effort_rates(
+    compiled: &Compiled,
+    scheme: &Scheme,
+    state: &State,
+    point: &Point,
+    t: f64,
+    rates: &mut [f64],
+) {
+    let Point { q, v, a, load, bristles, kappa, .. } = point;
+    rates.fill(0.0);
+    for drive in compiled.inputs.drives.iter() {
+        let signal = drive.signal().sample(t, state.piece);
+        rates[drive.v] += match drive.drive {
+            Drive::Effort(_) => signal.derivative,
+            Drive::Pull { stiffness, .. } => stiffness * (signal.derivative - v[drive.v]),
+            Drive::Pid { kp, ki, kd, .. } => {
+                kp * (signal.derivative - v[drive.v]) + ki * (signal.value - q[drive.q]) - kd * a[drive.v]
             }
+            Drive::Motion(_) => 0.0,
+        };
+    }
+    for d in &compiled.inputs.dampers {
+        rates[d.v] -= d.damping * a[d.v];
+    }
+    for s in &compiled.inputs.springs {
+        rates[s.v] -= s.stiffness * v[s.v];
+    }
+    for spring in &compiled.model.coupled.springs {
+        let rate = spring.stiffness * (v[spring.a] - v[spring.b]) + spring.damping * (a[spring.a] - a[spring.b]);
+        rates[spring.a] -= rate;
+        rates[spring.b] += rate;
+    }
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+        let (arm, slip) = (contact.arm, contact.arm * contact.rate(v));
+        let per_load_rate = match contact.law.event_driven() {
+            Some(law) => law.sliding(state.mode[c], slip).1 * arm * contact.rate(a),
+            None => {
+                // |v| has a kink: up to its event, a little beyond v = 0, the slopes are those before it
+                let is_beyond =
+                    scheme.kink_tolerance.is_some() && contact.law.n_states() > 0 && state.heading[c] * slip <= 0.0;
+                let slip = if is_beyond { state.heading[c] * f64::MIN_POSITIVE } else { slip };
+                let now = contact.law.evaluate(slip, bristles[c]);
+                let along: f64 = now.effort_state.iter().zip(&now.rate).map(|(slope, rate)| slope * rate).sum();
+                now.effort_v * arm * contact.rate(a) + along
+            }
+        };
+        contact.take(rates, arm * per_load_rate * load[c]);
+        if contact.bearing.is_none() {
+            let is_backward = contact.acts_backward(state.mode[c], state.backward[c]);
+            let (_, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, state.piece));
+            contact.take(rates, kappa[c] * n_rate);
         }
     }
+}
 
-    /// Sets the recorded load of a one-way clutch that sticks backward to its backward load.
-    pub(super) fn show_locked_loads(&mut self) {
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let holds_back = contact.is_event_driven() && self.mode[c] == Mode::Stuck && self.friction[c] < 0.0;
-            if holds_back && contact.reverse.is_some() {
-                self.load[c] = contact.normal_towards(true, &Sample::default()).0;
-            }
+/// Sets the recorded load of a one-way clutch that sticks backward to its backward load.
+pub(super) fn show_locked_loads(compiled: &Compiled, state: &State, point: &mut Point) {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+        let holds_back = contact.is_event_driven() && state.mode[c] == Mode::Stuck && point.friction[c] < 0.0;
+        if holds_back && contact.reverse.is_some() {
+            point.load[c] = contact.normal_towards(true, &Sample::default()).0;
         }
+    }
+}
+
+impl Machine {
+    /// See [`efforts`].
+    pub(super) fn efforts(&mut self, t: f64) {
+        efforts(&self.compiled, &self.scheme, &self.state, &mut self.point, t);
     }
 
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
-        let is_coupled = self.constraints.is_coupled();
-        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.is_stuck && !is_coupled {
+        let Self { compiled, scheme, state, point, coordinates, constraints, work, required, newton, .. } = self;
+        let (Model { tree, reaction_loaded, prescribed, .. }, contacts) = (&*compiled.model, &compiled.inputs.contacts);
+        let is_coupled = constraints.is_coupled();
+        if reaction_loaded.is_empty() && prescribed.is_empty() && !coordinates.is_stuck && !is_coupled {
             return Ok(());
         }
-        let Self { compiled, work, q, v, tau, a, b, .. } = self;
-        let v = if self.is_impulsive { &self.still } else { v };
-        b.copy_from_slice(rnea(&compiled.model, work, q, v, a)?);
-        for &c in &self.reaction_loaded {
-            let contact = &compiled.contacts[c];
-            let Some(bearing) = contact.bearing else { continue };
-            self.force[c] = work.reaction(contact.joint);
-            self.load[c] = bearing.normal_load(&self.force[c]).0;
-            self.friction[c] = self.kappa[c] * self.load[c];
+        let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
+        required.copy_from_slice(rnea(tree, work, &point.q, v, &point.a)?);
+        for &c in reaction_loaded {
+            let Some(bearing) = contacts[c].bearing else { continue };
+            point.force[c] = work.reaction(contacts[c].joint);
+            point.load[c] = bearing.normal_load(&point.force[c]).0;
+            point.friction[c] = point.kappa[c] * point.load[c];
         }
         if is_coupled {
-            b.iter_mut().zip(&*tau).for_each(|(b, tau)| *b -= tau);
-            for &c in &self.reaction_loaded {
-                b[compiled.contacts[c].v] += self.friction[c];
+            required.iter_mut().zip(&point.tau).for_each(|(required, tau)| *required -= tau);
+            for &c in reaction_loaded {
+                required[contacts[c].v] += point.friction[c];
             }
-            self.distribute_efforts();
+            constraints.distribute((compiled, scheme), state, point, required);
             return Ok(());
         }
-        for prescribed in &mut self.prescribed {
-            let friction = self
-                .reaction_loaded
-                .iter()
-                .filter(|&&c| compiled.contacts[c].v == prescribed.v)
-                .map(|&c| self.friction[c]);
-            prescribed.effort = b[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
+        let Point { tau, friction, drive_effort, .. } = point;
+        for (prescribed, effort) in prescribed.iter().zip(drive_effort) {
+            let friction = reaction_loaded.iter().filter(|&&c| contacts[c].v == prescribed.v).map(|&c| friction[c]);
+            *effort = required[prescribed.v] - tau[prescribed.v] + friction.sum::<f64>();
         }
-        for c in 0..self.mode.len() {
-            if self.sticks(c) {
-                let k = self.compiled.contacts[c].v;
-                self.friction[c] = self.tau[k] - self.b[k];
-            }
+        for c in (0..contacts.len()).filter(|&c| sticks((compiled, scheme), state, c)) {
+            let k = contacts[c].v;
+            friction[c] = tau[k] - required[k];
         }
         Ok(())
     }

@@ -15,7 +15,8 @@
 //! then fewer slipping contacts before more, then by index. The first consistent one is applied. If there is none,
 //! the state has no solution with finite forces, which is a Painlevé paradox, and the error says so.
 
-use super::machine::{Failure, Machine};
+use super::failure::Failure;
+use super::machine::Machine;
 use super::transition::{ContactEvent, IMPENDING, OVERLOADED};
 use bristle_friction::Mode;
 
@@ -38,12 +39,12 @@ fn mode_of(combination: usize, k: u32) -> Mode {
 impl Machine {
     /// Tries all combinations of modes of the contacts at rest, and applies the first that is consistent.
     pub(super) fn enumerate_modes(&mut self, t: f64) -> Result<(), Failure> {
-        let contacts = std::mem::take(&mut self.rest.contacts);
+        let contacts = std::mem::take(&mut self.transition.contacts);
         let found = self.enumerate_modes_of(t, &contacts);
         let failure =
             || Failure::Inconsistent { contacts: contacts.clone(), is_exhaustive: contacts.len() <= MAX_ENUMERATED };
         let result = found.and_then(|found| if found { Ok(()) } else { Err(failure()) });
-        self.rest.contacts = contacts;
+        self.transition.contacts = contacts;
         result
     }
 
@@ -53,7 +54,7 @@ impl Machine {
         }
         let n = contacts.len() as u32;
         let breaks =
-            |machine: &Self, k: u32| machine.rest.contact_event[contacts[k as usize]] == ContactEvent::BreaksAway;
+            |machine: &Self, k: u32| machine.state.contact_event[contacts[k as usize]] == ContactEvent::BreaksAway;
         for keeps_event in [true, false] {
             for n_slipping in 0..=contacts.len() {
                 for combination in 0..3_usize.pow(n) {
@@ -63,7 +64,7 @@ impl Machine {
                         continue;
                     }
                     for (&c, mode) in contacts.iter().zip(modes()) {
-                        self.mode[c] = mode;
+                        self.state.mode[c] = mode;
                     }
                     if self.is_consistent(t, contacts)? {
                         return Ok(true);
@@ -82,24 +83,24 @@ impl Machine {
             return Ok(false);
         }
         let mut largest = [0.0_f64; 2];
-        for (k, a) in self.a.iter().enumerate() {
-            let largest = &mut largest[usize::from(self.compiled.model.turns(k))];
+        for (k, a) in self.point.a.iter().enumerate() {
+            let largest = &mut largest[usize::from(self.compiled.model.tree.turns(k))];
             *largest = largest.max(a.abs());
         }
         let goes = |&c: &usize| {
-            let contact = &self.compiled.contacts[c];
-            let rounding = ROUNDING * largest[usize::from(self.compiled.model.turns(contact.v))];
-            self.mode[c].direction() * contact.rate(&self.a) >= -rounding
+            let contact = &self.compiled.inputs.contacts[c];
+            let rounding = ROUNDING * largest[usize::from(self.compiled.model.tree.turns(contact.v))];
+            self.state.mode[c].direction() * contact.rate(&self.point.a) >= -rounding
         };
         if !contacts.iter().all(goes) || !self.has_solution(t, 0.0)? {
             return Ok(false);
         }
         let holds = |&c: &usize| match self.constraints.margin(c) {
-            _ if self.mode[c] != Mode::Stuck => true,
+            _ if self.state.mode[c] != Mode::Stuck => true,
             Some((margin, _)) => margin >= -OVERLOADED,
             None => {
                 let [up, down] = self.limits(c);
-                let f = self.friction[c];
+                let f = self.point.friction[c];
                 f <= up * (1.0 + OVERLOADED) && -f <= down * (1.0 + OVERLOADED)
             }
         };

@@ -1,10 +1,12 @@
 //! State events: the event functions, whose zero crossings the locator finds, and the mode transition at an event.
 
+use super::diagnostics::ModeChange;
+use super::failure::Failure;
 use super::kinks::KinkEvent;
-use super::machine::{Failure, Machine, ModeChange};
+use super::machine::Machine;
 use super::transition::ContactEvent;
 use crate::scene::{Control, Kinks};
-use crate::signal::{Piece, Sample};
+use crate::signal::Piece;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{EvalError, FiredEvent, Restart};
 
@@ -27,61 +29,48 @@ fn room([up, down]: [f64; 2], f: f64) -> f64 {
 impl Machine {
     /// Selects the pieces of the signals that are valid just after `t`.
     pub(crate) fn enter_piece(&mut self, t: f64) {
-        self.piece = Piece::After(t);
-        let drives = self.compiled.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
-        let loads = self.compiled.contacts.iter().filter_map(|c| c.signal()?.next_corner_clamped(t));
-        self.next_corner = drives.chain(loads).reduce(f64::min);
+        self.state.piece = Piece::After(t);
+        let drives = self.compiled.inputs.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
+        let loads = self.compiled.inputs.contacts.iter().filter_map(|c| c.signal()?.next_corner_clamped(t));
+        self.state.next_corner = drives.chain(loads).reduce(f64::min);
     }
 
-    /// Limits of a stuck contact against forward and against backward motion, for the load found last.
+    /// Limits of a stuck contact for the load found last: see [`Contact::limits`](crate::model::Contact::limits).
     pub(super) fn limits(&self, c: usize) -> [f64; 2] {
-        let contact = &self.compiled.contacts[c];
-        let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
-        let backward = match contact.reverse {
-            Some(_) => contact.normal_towards(true, &Sample::default()).0,
-            None => self.load[c],
-        };
-        [level * self.load[c], level * backward]
-    }
-
-    /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
-    pub(super) fn strength(&self, c: usize) -> f64 {
-        let contact = &self.compiled.contacts[c];
-        let [up, down] = self.limits(c);
-        up.max(down / contact.reverse.unwrap_or(1.0))
+        self.compiled.inputs.contacts[c].limits(self.point.load[c])
     }
 
     /// The limit in the direction of its friction.
     pub(super) fn limit(&self, c: usize) -> f64 {
-        self.limits(c)[usize::from(self.friction[c] < 0.0)]
+        self.limits(c)[usize::from(self.point.friction[c] < 0.0)]
     }
 
     /// Shifts the event functions of stuck contacts, so that none starts at zero: rounding does not matter, nor do a
     /// limit and an effort that both start from zero. Accelerations and reactions are those of the modes in force.
     pub(super) fn set_slack(&mut self) {
-        self.slack.fill(0.0);
+        self.state.slack.fill(0.0);
         // the largest force and the largest moment
         let mut efforts = [0.0_f64; 2];
-        for (k, tau) in self.tau.iter().enumerate() {
-            let effort = &mut efforts[usize::from(self.compiled.model.turns(k))];
+        for (k, tau) in self.point.tau.iter().enumerate() {
+            let effort = &mut efforts[usize::from(self.compiled.model.tree.turns(k))];
             *effort = effort.max(tau.abs());
         }
-        for c in 0..self.slack.len() {
+        for c in 0..self.state.slack.len() {
             if self.sticks(c) {
                 // a contact of a redundant group exceeds its limit by so little that the group still sticks: the next
                 // event comes when the excess has grown, not at every rounding error
-                let times = if self.rest.contact_event[c] == ContactEvent::BreaksAway { 8.0 } else { 1.0 };
+                let times = if self.state.contact_event[c] == ContactEvent::BreaksAway { 8.0 } else { 1.0 };
                 if let Some((margin, _)) = self.constraints.margin(c) {
-                    self.slack[c] = times * ((-margin).max(0.0) + ROUNDED);
+                    self.state.slack[c] = times * ((-margin).max(0.0) + ROUNDED);
                     continue;
                 }
-                let contact = &self.compiled.contacts[c];
+                let contact = &self.compiled.inputs.contacts[c];
                 let strength = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
-                let ([up, down], f) = (self.limits(c), self.friction[c]);
-                let effort = efforts[usize::from(self.compiled.model.turns(contact.v))];
+                let ([up, down], f) = (self.limits(c), self.point.friction[c]);
+                let effort = efforts[usize::from(self.compiled.model.tree.turns(contact.v))];
                 let size = f.abs().max(up).max(down).max(effort).max(strength * contact.largest());
                 let beyond = (-room([up, down], f)).max(0.0);
-                self.slack[c] = times * (beyond + 4.0 * f64::EPSILON * size);
+                self.state.slack[c] = times * (beyond + 4.0 * f64::EPSILON * size);
             }
         }
     }
@@ -90,8 +79,8 @@ impl Machine {
     /// one-way clutches without modes, whose load changes where the bristle deflection, or the slip of a smooth law,
     /// changes its sign.
     fn contact_of_event(&self, index: usize) -> Option<usize> {
-        let bends = (0..self.mode.len()).filter(|&c| self.compiled.contacts[c].has_two_sides());
-        (0..self.mode.len()).filter(|&c| self.has_event(c)).chain(bends).nth(index)
+        let bends = (0..self.state.mode.len()).filter(|&c| self.compiled.inputs.contacts[c].has_two_sides());
+        (0..self.state.mode.len()).filter(|&c| self.has_event(c)).chain(bends).nth(index)
     }
 
     /// Number of event functions.
@@ -101,8 +90,8 @@ impl Machine {
 
     /// Number of event functions before those of `kinks`.
     fn first_kink(&self) -> usize {
-        let bends = self.compiled.contacts.iter().filter(|contact| contact.has_two_sides()).count();
-        (0..self.mode.len()).filter(|&c| self.has_event(c)).count() + bends
+        let bends = self.compiled.inputs.contacts.iter().filter(|contact| contact.has_two_sides()).count();
+        (0..self.state.mode.len()).filter(|&c| self.has_event(c)).count() + bends
     }
 
     /// The kink of an event function, if it belongs to one.
@@ -117,61 +106,61 @@ impl Machine {
     }
 
     pub(super) fn has_event(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
-        contact.is_event_driven() || (self.kinks.is_some() && contact.law.n_states() > 0)
+        let contact = &self.compiled.inputs.contacts[c];
+        contact.is_event_driven() || (self.scheme.kink_tolerance.is_some() && contact.law.n_states() > 0)
     }
 
     /// The quantity that changes sign at a kink of the contact's law: the slip rate, or the rate of the deflection.
     pub(super) fn kink_value(&self, c: usize, rate: f64) -> f64 {
-        let contact = &self.compiled.contacts[c];
-        if self.kink != Kinks::Deflection || contact.law.n_states() == 0 {
+        let contact = &self.compiled.inputs.contacts[c];
+        if self.scheme.kinks != Kinks::Deflection || contact.law.n_states() == 0 {
             return rate;
         }
-        contact.law.rates(contact.arm * rate, self.state[c])[0] / contact.law.sigma0()
+        contact.law.rates(contact.arm * rate, self.point.bristles[c])[0] / contact.law.sigma0()
     }
 
     /// Sets the rule of prescribed steps.
     pub(crate) fn set_step_control(&mut self, control: Control) {
-        self.step_control = control;
+        self.scheme.step_control = control;
     }
 
     /// Selects which kinks of bristle laws are events, if any are.
     pub(crate) fn set_kinks(&mut self, kink: Kinks) {
-        self.kink = kink;
+        self.scheme.kinks = kink;
         if kink == Kinks::Off {
-            self.kinks = None;
+            self.scheme.kink_tolerance = None;
         }
     }
 
     /// Event functions at (t, y).
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        if self.is_stuck || self.watches_loads() {
-            self.place().map_err(|e| self.trouble(e.into()))?;
+        if self.coordinates.is_stuck || self.needs_reactions() {
+            self.place().map_err(|e| self.record_failure(e.into()))?;
             self.efforts(t);
-            self.evaluate_stuck(t).map_err(|e| self.trouble(e))?;
+            self.evaluate_stuck(t).map_err(|e| self.record_failure(e))?;
         }
         let mut g = g.iter_mut();
-        for c in 0..self.mode.len() {
-            let contact = &self.compiled.contacts[c];
-            let v = contact.rate(&self.v);
-            let value = match (self.mode[c], contact.is_event_driven()) {
+        for c in 0..self.state.mode.len() {
+            let contact = &self.compiled.inputs.contacts[c];
+            let v = contact.rate(&self.point.v);
+            let value = match (self.state.mode[c], contact.is_event_driven()) {
                 // friction without load has no direction
-                (_, true) if self.rest.open[c] => 1.0,
+                (_, true) if self.state.open[c] => 1.0,
                 // two prescribed joints stick to each other while their relative velocity is zero
-                (Mode::Stuck, true) if self.is_prescribed(c) => self.leaving - v.abs(),
+                (Mode::Stuck, true) if self.is_prescribed(c) => self.state.leaving - v.abs(),
                 (Mode::Stuck, true) => match self.constraints.margin(c) {
                     // the first contact of a redundant group represents it
-                    Some((margin, leader)) if leader == c => margin + self.slack[c],
+                    Some((margin, leader)) if leader == c => margin + self.state.slack[c],
                     Some(_) => 1.0,
                     // the other limit has an event of its own: see `kinks`
-                    None if self.has_two_limits(c) => self.limits(c)[0] - self.friction[c] + self.slack[c],
-                    None => room(self.limits(c), self.friction[c]) + self.slack[c],
+                    None if self.has_two_limits(c) => self.limits(c)[0] - self.point.friction[c] + self.state.slack[c],
+                    None => room(self.limits(c), self.point.friction[c]) + self.state.slack[c],
                 },
-                (sliding, true) => sliding.direction() * v + if self.armed[c] { 0.0 } else { self.leaving },
-                (_, false) => match self.kinks {
+                (sliding, true) => sliding.direction() * v + if self.state.armed[c] { 0.0 } else { self.state.leaving },
+                (_, false) => match self.scheme.kink_tolerance {
                     Some(theta) if contact.law.n_states() > 0 => {
-                        self.heading[c] * self.kink_value(c, v) + self.kink_threshold(c, theta)
+                        self.state.heading[c] * self.kink_value(c, v) + self.kink_threshold(c, theta)
                     }
                     _ => continue,
                 },
@@ -180,15 +169,15 @@ impl Machine {
                 *g = value;
             }
         }
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             if contact.has_two_sides()
                 && let Some(g) = g.next()
             {
                 let has_bristles = contact.law.n_states() > 0;
-                let effort = || contact.law.effort(contact.arm * contact.rate(&self.v), self.state[c]);
-                let side = if has_bristles { self.state[c][0] } else { effort() };
+                let effort = || contact.law.effort(contact.arm * contact.rate(&self.point.v), self.point.bristles[c]);
+                let side = if has_bristles { self.point.bristles[c][0] } else { effort() };
                 let least = (MIN_BEND * contact.law.coulomb_level()).max(f64::MIN_POSITIVE);
-                *g = if self.backward[c] { -side } else { side } + least;
+                *g = if self.state.backward[c] { -side } else { side } + least;
             }
         }
         self.fill_kinks(g);
@@ -199,31 +188,36 @@ impl Machine {
     /// prescribed motions is accurate: no error estimate controls it while nothing else moves.
     pub(super) fn longest(&self, y: &[f64]) -> f64 {
         // a prescribed joint that rotates makes sines of its angle
-        let turning = self.prescribed.iter().filter(|prescribed| self.compiled.model.turns(prescribed.v));
-        let fastest = turning.map(|prescribed| self.v[prescribed.v].abs()).fold(0.0, f64::max);
-        let motion_step = self.motion_step.min(self.motion_angle / fastest);
-        if !self.is_stuck {
+        let turning =
+            self.compiled.model.prescribed.iter().filter(|prescribed| self.compiled.model.tree.turns(prescribed.v));
+        let fastest = turning.map(|prescribed| self.point.v[prescribed.v].abs()).fold(0.0, f64::max);
+        let motion_step = self.scheme.motion_step.min(self.scheme.motion_angle / fastest);
+        if !self.coordinates.is_stuck {
             return motion_step;
         }
         // rotation in a step h: |v| h + ½ |a| h² = TURN, summed over all joints that affect a stuck contact
         let mut shortest = motion_step;
-        for part in 0..self.turning.n_parts {
-            let holds = |c: usize| self.sticks(c) && self.turning.part_of[self.compiled.contacts[c].v] == part;
-            if !(0..self.mode.len()).any(holds) {
+        for part in 0..self.compiled.model.turning.n_parts {
+            let holds = |c: usize| {
+                self.sticks(c) && self.compiled.model.turning.part_of[self.compiled.inputs.contacts[c].v] == part
+            };
+            if !(0..self.state.mode.len()).any(holds) {
                 continue;
             }
             let (mut speed, mut growth) = (0.0, 0.0);
-            let is_felt = |i: usize| self.turning.is_felt(i, !self.compiled.wrenches.is_empty());
-            let counts = |i: usize| self.turning.part_of[i] == part && is_felt(i);
-            let n = self.active.len();
-            for i in (0..self.v.len()).filter(|&i| counts(i)) {
-                let rate = self.constraints.made_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
+            let affects_dynamics =
+                |i: usize| self.compiled.model.turning.affects_dynamics(i, !self.compiled.inputs.wrenches.is_empty());
+            let counts = |i: usize| self.compiled.model.turning.part_of[i] == part && affects_dynamics(i);
+            let n = self.coordinates.active.len();
+            for i in (0..self.point.v.len()).filter(|&i| counts(i)) {
+                let rate = self.coordinates.unknowns_of(i).map(|(k, coefficient)| coefficient * y[n + k]).sum::<f64>();
                 speed += rate.abs();
-                growth += if rate == 0.0 && self.locked[self.joint_of[i]] { 0.0 } else { self.a[i].abs() };
+                let is_locked = self.coordinates.locked[self.compiled.model.joint_of[i]];
+                growth += if rate == 0.0 && is_locked { 0.0 } else { self.point.a[i].abs() };
             }
-            for prescribed in self.prescribed.iter().filter(|prescribed| counts(prescribed.v)) {
-                speed += self.v[prescribed.v].abs();
-                growth += self.a[prescribed.v].abs();
+            for prescribed in self.compiled.model.prescribed.iter().filter(|prescribed| counts(prescribed.v)) {
+                speed += self.point.v[prescribed.v].abs();
+                growth += self.point.a[prescribed.v].abs();
             }
             shortest = shortest.min(2.0 * TURN / (speed + (speed * speed + 2.0 * growth * TURN).sqrt()));
         }
@@ -239,8 +233,8 @@ impl Machine {
         fired: &[FiredEvent],
     ) -> Result<Restart, Failure> {
         self.scatter(t, y);
-        self.changes.clear();
-        self.rest.contact_event.fill(ContactEvent::No);
+        self.diagnostics.changes.clear();
+        self.state.contact_event.fill(ContactEvent::No);
         let breaks = |fired: &FiredEvent| match *fired {
             FiredEvent::Root { index, .. } => match self.kink_of(index) {
                 Some(KinkEvent::Backward { .. }) => true,
@@ -259,12 +253,12 @@ impl Machine {
         for fired in fired {
             match *fired {
                 FiredEvent::Time => {
-                    let before = self.piece;
+                    let before = self.state.piece;
                     self.enter_piece(t);
                     // an extremum of a signal changes nothing; a corner or a jump does
                     is_fresh |= !self.is_smooth(t, before);
                     quad[1] += self.load_jump(t, before);
-                    if !self.prescribed.is_empty() {
+                    if !self.compiled.model.prescribed.is_empty() {
                         is_fresh = true;
                         is_hit |= self.take_impulse(t, quad)?;
                     }
@@ -281,90 +275,90 @@ impl Machine {
                     }
                     let Some(c) = self.contact_of_event(index) else { continue };
                     is_fresh = true;
-                    if index >= (0..self.mode.len()).filter(|&c| self.has_event(c)).count() {
-                        self.backward[c] = !self.backward[c];
-                    } else if self.compiled.contacts[c].is_event_driven() {
+                    if index >= (0..self.state.mode.len()).filter(|&c| self.has_event(c)).count() {
+                        self.state.backward[c] = !self.state.backward[c];
+                    } else if self.compiled.inputs.contacts[c].is_event_driven() {
                         is_touched = true;
                         if self.sticks(c) {
                             self.break_away(c);
                         } else {
-                            self.rest.contact_event[c] = ContactEvent::ComesToRest;
+                            self.state.contact_event[c] = ContactEvent::ComesToRest;
                         }
                     } else {
-                        self.heading[c] = -self.heading[c];
+                        self.state.heading[c] = -self.state.heading[c];
                     }
                 }
             }
         }
         if !is_fresh {
-            return Ok(Restart::unchanged(self.n_unknowns(self.active.len())));
+            return Ok(Restart::unchanged(self.n_unknowns(self.coordinates.active.len())));
         }
         if is_touched || fired.contains(&FiredEvent::Time) {
             self.point_open();
             if !is_hit {
-                self.before.copy_from_slice(&self.mode);
+                self.transition.modes_before.copy_from_slice(&self.state.mode);
             }
             self.resolve_modes(t)?;
-            for (contact, (&from, &to)) in self.before.iter().zip(&self.mode).enumerate() {
-                let is_open = self.rest.open[contact] && self.rest.was_open[contact];
+            for (contact, (&from, &to)) in self.transition.modes_before.iter().zip(&self.state.mode).enumerate() {
+                let is_open = self.state.open[contact] && self.state.was_open[contact];
                 if from != to && !is_open {
-                    self.changes.push(ModeChange { contact, from, to });
+                    self.diagnostics.changes.push(ModeChange { contact, from, to });
                 }
             }
             self.gather(y);
         }
         self.place_segments();
-        Ok(Restart::fresh(self.n_unknowns(self.active.len())))
+        Ok(Restart::fresh(self.n_unknowns(self.coordinates.active.len())))
     }
 
     /// Stuck contact `c` breaks away, together with the contacts that slip in the mechanism of its redundant group.
     pub(super) fn break_away(&mut self, c: usize) {
         let Some((_, leader)) = self.constraints.margin(c) else {
-            self.rest.contact_event[c] = ContactEvent::BreaksAway;
-            self.rest.leaving[c] = Mode::of_sign(self.friction[c]);
+            self.state.contact_event[c] = ContactEvent::BreaksAway;
+            self.transition.leaving[c] = Mode::of_sign(self.point.friction[c]);
             return;
         };
-        for other in 0..self.mode.len() {
+        for other in 0..self.state.mode.len() {
             let is_one = self.constraints.margin(other).is_some_and(|(_, of)| of == leader);
             let slip = Mode::of_sign(self.constraints.slip(other));
             if is_one && slip != Mode::Stuck {
-                self.rest.contact_event[other] = ContactEvent::BreaksAway;
-                self.rest.leaving[other] = slip;
+                self.state.contact_event[other] = ContactEvent::BreaksAway;
+                self.transition.leaving[other] = slip;
             }
         }
     }
 
     /// Gives open contacts the mode of their present direction: no event function does.
     pub(super) fn point_open(&mut self) {
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let rate = contact.rate(&self.v);
-            if self.rest.open[c] && contact.is_event_driven() && rate != 0.0 {
-                self.mode[c] = Mode::of_sign(rate);
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
+            let rate = contact.rate(&self.point.v);
+            if self.state.open[c] && contact.is_event_driven() && rate != 0.0 {
+                self.state.mode[c] = Mode::of_sign(rate);
             }
         }
     }
 
     /// Whether no signal has a corner at `t`; `before` is the piece that ends there.
     fn is_smooth(&self, t: f64, before: Piece) -> bool {
-        let after = self.piece;
-        let drives = self.compiled.drives.iter().map(|drive| drive.signal());
-        let mut signals = drives.chain(self.compiled.contacts.iter().filter_map(|contact| contact.signal()));
+        let after = self.state.piece;
+        let drives = self.compiled.inputs.drives.iter().map(|drive| drive.signal());
+        let mut signals = drives.chain(self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()));
         // a clamped signal has corners where it reaches 0 or 1, from either side
         signals.all(|s| s.sample(t, before) == s.sample(t, after))
-            && self.compiled.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
+            && self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
                 let value = s.sample(t, after).value;
                 (1e-9..=1.0 - 1e-9).contains(&value) || s.derivative(t) == 0.0
             })
     }
 
     /// Stores the failure. A shorter step may avoid some failures; the others are final.
-    pub(super) fn trouble(&mut self, failure: Failure) -> EvalError {
+    pub(super) fn record_failure(&mut self, failure: Failure) -> EvalError {
         use bristle_multibody::Error::{Jam, NonFinite};
         let may_go_away = matches!(
             failure,
             Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration | Failure::Jam(_)
         );
-        self.failure = Some(failure);
+        self.diagnostics.failure = Some(failure);
         if may_go_away { EvalError::Retry } else { EvalError::Fatal { code: 0 } }
     }
 }

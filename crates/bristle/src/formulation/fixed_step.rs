@@ -1,7 +1,11 @@
 //! `RealTime` steps of a machine: passes the state to [`crate::real_time`] and copies the results.
 
-use super::machine::{Failure, Machine, ModeChange, UnconvergedLoad};
-use crate::compile::Compiled;
+use super::diagnostics::{ModeChange, UnconvergedLoad};
+use super::failure::Failure;
+use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
+use crate::model::Compiled;
 use crate::real_time::{self, End, RealTime, SignalTime, Start, StepError};
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
@@ -31,17 +35,17 @@ impl Machine {
 
     /// Starts a run: all velocities are unknowns; a very short step gives accelerations, loads and friction.
     pub(super) fn begin_real_time(&mut self, t: f64, y: &mut [f64]) -> Result<(), Failure> {
-        self.active.clear();
-        self.active.extend(0..self.v.len());
-        self.changes.clear();
+        self.coordinates.active.clear();
+        self.coordinates.active.extend(0..self.point.v.len());
+        self.diagnostics.changes.clear();
         let initialize = |rt: &mut RealTime, compiled: &Compiled, work: &mut Work, start: Start<'_>| {
             real_time::initialize(rt, compiled, work, start, t)
         };
         let mut begun = self.call_real_time(t, initialize);
         // a contact that breaks away at once slides from the first row on
-        if begun.is_ok() && !self.changes.is_empty() {
+        if begun.is_ok() && !self.diagnostics.changes.is_empty() {
             begun = self.call_real_time(t, initialize);
-            self.changes.clear();
+            self.diagnostics.changes.clear();
         }
         self.gather(y);
         begun
@@ -59,12 +63,12 @@ impl Machine {
         self.take_unknowns(y);
         let t1 = t + h;
         // the sum of the steps differs from the time of a corner by rounding
-        self.piece = Piece::Before(t1 - 1e-6 * h);
-        let at = SignalTime { t: t1, piece: self.piece, is_first: false };
+        self.state.piece = Piece::Before(t1 - 1e-6 * h);
+        let at = SignalTime { t: t1, piece: self.state.piece, is_first: false };
         let stepped = self
             .call_real_time(t1, |rt, compiled, work, start| real_time::step(rt, compiled, work, start, at, h, quad));
         if let Err(failure) = stepped {
-            self.failure = Some(failure);
+            self.diagnostics.failure = Some(failure);
             return Err(EvalError::Fatal { code: 0 });
         }
         self.take_state();
@@ -74,7 +78,7 @@ impl Machine {
 
     /// Centres the charts of free joints after a step.
     pub(super) fn accept_real_time(&mut self, y: &mut [f64]) -> Result<bool, EvalError> {
-        if self.free.is_empty() {
+        if self.compiled.model.free.is_empty() {
             return Ok(false);
         }
         self.take_unknowns(y);
@@ -87,14 +91,14 @@ impl Machine {
 
     /// Copies the unknowns to the arrays, prescribed velocities included.
     fn take_unknowns(&mut self, y: &[f64]) {
-        let n = self.v.len();
-        self.xi.copy_from_slice(&y[..n]);
-        self.v.copy_from_slice(&y[n..2 * n]);
+        let n = self.point.v.len();
+        self.point.xi.copy_from_slice(&y[..n]);
+        self.point.v.copy_from_slice(&y[n..2 * n]);
         let mut rest = y[2 * n..].iter();
-        for (state, contact) in self.state.iter_mut().zip(&self.compiled.contacts) {
+        for (state, contact) in self.point.bristles.iter_mut().zip(self.compiled.inputs.contacts.iter()) {
             state[..contact.law.n_states()].iter_mut().zip(&mut rest).for_each(|(s, y)| *s = *y);
         }
-        self.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
+        self.point.integral.iter_mut().zip(rest).for_each(|(integral, y)| *integral = *y);
     }
 
     /// Calls the method from the present state and copies its results; the step ends at `t`.
@@ -103,32 +107,39 @@ impl Machine {
         F: FnOnce(&mut RealTime, &Compiled, &mut Work, Start<'_>) -> Result<(), StepError>,
     {
         self.place()?;
-        let Self { compiled, work, q_ref, q, xi, v, state, mode, load, integral, real_time, .. } = self;
+        let Self {
+            compiled,
+            work,
+            real_time,
+            state: State { q_ref, mode, .. },
+            point: Point { q, xi, v, bristles: state, load, integral, .. },
+            ..
+        } = self;
         let Some(rt) = real_time else { return Ok(()) };
         let start = Start { q_ref, q, xi, v, bristles: state, modes: mode, loads: load, integrals: integral };
         let called = call(rt, compiled, work, start);
         let (n_rounds, max_rounds) = rt.rounds();
-        self.counters.n_rounds += n_rounds;
-        self.counters.max_rounds = self.counters.max_rounds.max(max_rounds);
-        self.counters.n_unconverged_loads += usize::from(!rt.end.unconverged.is_empty());
+        self.diagnostics.counters.n_rounds += n_rounds;
+        self.diagnostics.counters.max_rounds = self.diagnostics.counters.max_rounds.max(max_rounds);
+        self.diagnostics.counters.n_unconverged_loads += usize::from(!rt.end.unconverged.is_empty());
         for &(contact, change) in &rt.end.unconverged {
-            match self.unconverged_loads.iter_mut().find(|load| load.contact == contact) {
+            match self.diagnostics.unconverged_loads.iter_mut().find(|load| load.contact == contact) {
                 Some(load) => load.largest = load.largest.max(change),
-                None => self.unconverged_loads.push(UnconvergedLoad { contact, t, largest: change }),
+                None => self.diagnostics.unconverged_loads.push(UnconvergedLoad { contact, t, largest: change }),
             }
         }
         called?;
         // results
         let End { a, friction, load, modes, constraint_force, prescribed_effort, .. } = &rt.end;
-        self.a.copy_from_slice(a);
-        self.friction.copy_from_slice(friction);
-        self.load.copy_from_slice(load);
-        self.constraint_force.copy_from_slice(constraint_force);
-        self.prescribed.iter_mut().zip(prescribed_effort).for_each(|(prescribed, effort)| prescribed.effort = *effort);
-        self.changes.clear();
-        for (contact, (from, &to)) in self.mode.iter_mut().zip(modes).enumerate() {
+        self.point.a.copy_from_slice(a);
+        self.point.friction.copy_from_slice(friction);
+        self.point.load.copy_from_slice(load);
+        self.point.constraint_force.copy_from_slice(constraint_force);
+        self.point.drive_effort.copy_from_slice(prescribed_effort);
+        self.diagnostics.changes.clear();
+        for (contact, (from, &to)) in self.state.mode.iter_mut().zip(modes).enumerate() {
             if *from != to {
-                self.changes.push(ModeChange { contact, from: *from, to });
+                self.diagnostics.changes.push(ModeChange { contact, from: *from, to });
                 *from = to;
             }
         }
@@ -138,13 +149,13 @@ impl Machine {
     /// Copies the state at the end of a step.
     fn take_state(&mut self) {
         let Some(rt) = &self.real_time else { return };
-        self.xi.copy_from_slice(&rt.end.xi);
-        self.v.copy_from_slice(&rt.end.v);
-        self.state.copy_from_slice(&rt.end.bristles);
-        self.integral.copy_from_slice(&rt.end.integrals);
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        self.point.xi.copy_from_slice(&rt.end.xi);
+        self.point.v.copy_from_slice(&rt.end.v);
+        self.point.bristles.copy_from_slice(&rt.end.bristles);
+        self.point.integral.copy_from_slice(&rt.end.integrals);
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             if contact.law.n_states() > 0 {
-                self.backward[c] = self.state[c][0] < 0.0;
+                self.state.backward[c] = self.point.bristles[c][0] < 0.0;
             }
         }
     }

@@ -19,11 +19,16 @@
 //! whose recursion has a pivot that is not positive may be regular all the same, and a dense factorisation replaces
 //! the recursion there. The machine jams where the branch ends.
 
-use super::machine::{Failure, Machine, NearJam, TIGHT};
+use super::coordinates::Coordinates;
+use super::diagnostics::{Diagnostics, NearJam};
+use super::failure::Failure;
+use super::machine::{Machine, TIGHT};
+use super::point::Point;
 use crate::error::Error;
+use crate::model::Model;
 use crate::scene::Formulation;
 use bristle_multibody::spatial::Motion;
-use bristle_multibody::{aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
+use bristle_multibody::{Model as Tree, aba_hybrid, axis_row, factor_rows_at, rnea, solve_rows};
 
 /// Limit of the corrections; quadratic convergence takes five without a predictor.
 const MAX_CORRECTIONS: usize = 40;
@@ -38,23 +43,46 @@ const MIN_PIVOT: f64 = 1e-6;
 /// expects of event location (`modes::LOCATED`).
 const EVENT_ACCURACY: f64 = 1e-8;
 
+/// Scratch of Newton's iteration for accelerations.
+#[derive(Debug, Clone)]
+pub(super) struct NewtonWork {
+    /// Rows P of the friction-loaded recursion; `n_bodies`.
+    pub rows: Vec<Motion>,
+    /// Residual g of (1), and a correction x; `n_v`.
+    pub residual: Vec<f64>,
+    pub correction: Vec<f64>,
+    /// Velocities in the equation of impulses: zero; `n_v`.
+    pub zero: Vec<f64>,
+}
+
+impl NewtonWork {
+    pub fn new(tree: &Tree) -> Self {
+        let zero = vec![0.0; tree.n_v];
+        let rows = (0..tree.n_bodies()).map(|i| axis_row(tree, i)).collect();
+        Self { rows, residual: zero.clone(), correction: zero.clone(), zero }
+    }
+}
+
 impl Machine {
     /// Accelerations of the joints that can move, with those of the others given. Needs `efforts`.
     pub(super) fn accelerate(&mut self, t: f64, accuracy: f64) -> Result<(), Failure> {
-        if self.formulation == Formulation::Jerk {
+        if self.scheme.formulation == Formulation::Jerk {
             // accelerations are unknowns
             return Ok(());
         }
-        if !(self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled()) {
-            self.predictor.predict(t, &self.active, &mut self.a);
-            self.constraints.rates(&mut self.a);
+        if !(self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled())
+        {
+            self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
+            self.coordinates.rates(&mut self.point.a);
         }
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
-            Err(failure) if self.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
+            Err(failure) if self.compiled.model.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
             Err(_) => {
-                self.predictor.predict(t, &self.active, &mut self.a);
-                self.constraints.rates(&mut self.a);
+                self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
+                self.coordinates.rates(&mut self.point.a);
                 self.solve_densely(accuracy)
             }
         }
@@ -63,7 +91,7 @@ impl Machine {
     /// The same, starting from the accelerations in `a`.
     pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
         match self.newton_or_sweep(accuracy) {
-            Err(failure) if !self.reaction_loaded.is_empty() && !failure.is_non_finite() => {
+            Err(failure) if !self.compiled.model.reaction_loaded.is_empty() && !failure.is_non_finite() => {
                 self.follow_branch(accuracy)
             }
             result => result,
@@ -72,9 +100,14 @@ impl Machine {
 
     /// Newton, or one sweep where no load is a reaction.
     fn newton_or_sweep(&mut self, accuracy: f64) -> Result<(), Failure> {
-        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
-            let Self { compiled, work, q, v, tau, locked, a, .. } = self;
-            a.copy_from_slice(aba_hybrid(&compiled.model, work, q, v, tau, locked)?);
+        if self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled()
+        {
+            let Self {
+                compiled, work, point: Point { q, v, tau, a, .. }, coordinates: Coordinates { locked, .. }, ..
+            } = self;
+            a.copy_from_slice(aba_hybrid(&compiled.model.tree, work, q, v, tau, locked)?);
             return Ok(());
         }
         self.newton(1.0, accuracy)
@@ -82,15 +115,17 @@ impl Machine {
 
     /// Accelerations without a start value: the branch that is continuous from zero friction.
     pub(super) fn accelerate_from_frictionless(&mut self) -> Result<(), Failure> {
-        if !self.reaction_loaded.is_empty() {
+        if !self.compiled.model.reaction_loaded.is_empty() {
             self.newton(0.0, TIGHT)?;
-            if self.newton(1.0, TIGHT).is_err() || self.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0) {
+            if self.newton(1.0, TIGHT).is_err()
+                || self.compiled.model.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0)
+            {
                 self.follow_branch(TIGHT)?;
             }
         } else {
             self.solve_accelerations(TIGHT)?;
         }
-        self.predictor.forget(&self.a);
+        self.state.predictor.forget(&self.point.a);
         Ok(())
     }
 
@@ -99,31 +134,22 @@ impl Machine {
         let Self {
             compiled,
             work,
-            q,
-            v,
-            tau,
-            locked,
-            a,
-            b,
-            force,
-            kappa,
-            load,
-            rows,
-            counters,
+            newton: NewtonWork { rows, residual: b, correction: x, zero },
             constraints,
-            joint_of,
-            x,
-            is_stuck,
-            is_impulsive,
-            still,
+            scheme,
+            point: Point { q, v, tau, a, force, kappa, load, .. },
+            coordinates,
+            diagnostics: Diagnostics { counters, .. },
             ..
         } = self;
-        let (model, contacts) = (&compiled.model, &compiled.contacts);
-        let v = if *is_impulsive { still } else { v };
+        let Model { joint_of, .. } = &*compiled.model;
+        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
+        let Coordinates { locked, is_stuck, .. } = &*coordinates;
+        let v = if scheme.is_impulsive { zero } else { v };
         counters.n_acceleration_solves += 1;
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
-        for &c in &self.reaction_loaded {
+        for &c in &compiled.model.reaction_loaded {
             let contact = &contacts[c];
             force[c] = work.reaction(contact.joint);
             load[c] = contact.bearing.map_or(0.0, |bearing| bearing.normal_load(&force[c]).0);
@@ -135,20 +161,20 @@ impl Machine {
         for _ in 0..MAX_CORRECTIONS {
             // a factorisation with fast convergence is used again
             if left > GOOD_RATE * before {
-                for &c in &self.reaction_loaded {
+                for &c in &compiled.model.reaction_loaded {
                     let contact = &contacts[c];
                     let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c]).1);
                     rows[contact.joint] = axis_row(model, contact.joint) + n_hat * (s * kappa[c]);
                 }
                 factor_rows_at(model, work, rows, locked)?;
-                constraints.factor(model, work, rows, locked, joint_of)?;
+                constraints.factor(coordinates, (model, work, rows), joint_of)?;
                 counters.n_sweeps += 1;
             }
             x.copy_from_slice(solve_rows(model, work, b)?);
             counters.n_substitutions += 1;
-            if !constraints.dependent.is_empty() {
-                constraints.correct((model, work, rows), locked, joint_of, x, b)?;
-                if !self.reaction_loaded.is_empty() {
+            if !coordinates.dependent.is_empty() {
+                constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
+                if !compiled.model.reaction_loaded.is_empty() {
                     // one more substitution, for its effect on the reactions
                     solve_rows(model, work, b)?;
                 }
@@ -161,7 +187,7 @@ impl Machine {
 
             b.fill(0.0);
             (before, left) = (left, 0.0);
-            for &c in &self.reaction_loaded {
+            for &c in &compiled.model.reaction_loaded {
                 let (contact, k) = (&contacts[c], s * kappa[c]);
                 let change = work.force_change(contact.joint);
                 force[c] += change;
@@ -193,17 +219,17 @@ impl Machine {
 
     /// Accelerations, loads and the friction of stuck joints, for their event functions. Needs `efforts`.
     pub(super) fn evaluate_stuck(&mut self, t: f64) -> Result<(), Failure> {
-        self.accelerate(t, self.accuracy.min(EVENT_ACCURACY))?;
-        let is_plain = self.prescribed.is_empty() && !self.constraints.is_coupled();
-        if self.formulation == Formulation::Jerk || self.reaction_loaded.is_empty() || !is_plain {
+        self.accelerate(t, self.scheme.accuracy.min(EVENT_ACCURACY))?;
+        let is_plain = self.compiled.model.prescribed.is_empty() && !self.constraints.is_coupled();
+        if self.scheme.formulation == Formulation::Jerk || self.compiled.model.reaction_loaded.is_empty() || !is_plain {
             return self.read_reactions();
         }
         // the reactions are those of Newton's solution
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             if self.sticks(c) {
-                let contact = &self.compiled.contacts[c];
-                let axis = axis_row(&self.compiled.model, contact.joint);
-                self.friction[c] = self.tau[contact.v] - axis.dot(&self.work.reaction(contact.joint));
+                let contact = &self.compiled.inputs.contacts[c];
+                let axis = axis_row(&self.compiled.model.tree, contact.joint);
+                self.point.friction[c] = self.point.tau[contact.v] - axis.dot(&self.work.reaction(contact.joint));
             }
         }
         Ok(())
@@ -212,15 +238,15 @@ impl Machine {
     /// Refuses accelerations that diverge: where friction grows exactly as fast as inertia, they grow until the
     /// relative residual is small, although (1) has no solution.
     fn refuse_runaway(&self) -> Result<(), Failure> {
-        for &c in &self.reaction_loaded {
-            let joint = self.compiled.contacts[c].joint;
+        for &c in &self.compiled.model.reaction_loaded {
+            let joint = self.compiled.inputs.contacts[c].joint;
             let inertia = self.work.pivot_value(joint);
-            if !self.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
-                let joint = self.compiled.model.joint_names[joint].clone();
+            if !self.coordinates.locked[joint] && inertia < MIN_PIVOT * self.work.pivot_unloaded(joint) {
+                let joint = self.compiled.model.tree.joint_names[joint].clone();
                 return Err(bristle_multibody::Error::Jam { joint, inertia }.into());
             }
         }
-        if !self.constraints.is_positive() {
+        if !self.constraints.is_positive(&self.coordinates) {
             return Err(Failure::NoAcceleration);
         }
         Ok(())
@@ -229,15 +255,17 @@ impl Machine {
     /// Sᵀ IA S + armature − |κ| N(IA S) of a contact, from the present factorisation: positive if the solution of (1)
     /// is unique.
     pub(super) fn margin(&self, c: usize) -> f64 {
-        let contact = &self.compiled.contacts[c];
-        let Some(bearing) = contact.bearing.filter(|_| !self.locked[contact.joint]) else { return f64::INFINITY };
+        let contact = &self.compiled.inputs.contacts[c];
+        let Some(bearing) = contact.bearing.filter(|_| !self.coordinates.locked[contact.joint]) else {
+            return f64::INFINITY;
+        };
         let force = self.work.pivot_force(contact.joint);
-        self.work.pivot_unloaded(contact.joint) - self.kappa[c].abs() * bearing.normal_load(&force).0
+        self.work.pivot_unloaded(contact.joint) - self.point.kappa[c].abs() * bearing.normal_load(&force).0
     }
 
     /// The jam at or near (t, y), if any: among several possible accelerations, the joint with the smallest pivot.
     pub(crate) fn near_jam(&mut self, t: f64, y: &[f64]) -> Option<Error> {
-        if self.reaction_loaded.is_empty() {
+        if self.compiled.model.reaction_loaded.is_empty() {
             return None;
         }
         match self.evaluate_at(t, y) {
@@ -245,21 +273,26 @@ impl Machine {
             Err(jam @ (Error::Jam { .. } | Error::NoAcceleration { .. })) => return Some(jam),
             Err(_) => return None,
         }
-        let near =
-            self.reaction_loaded.iter().filter(|&&c| self.margin(c) <= 0.0).map(|&c| self.compiled.contacts[c].joint);
+        let near = self
+            .compiled
+            .model
+            .reaction_loaded
+            .iter()
+            .filter(|&&c| self.margin(c) <= 0.0)
+            .map(|&c| self.compiled.inputs.contacts[c].joint);
         let share = |joint: usize| self.work.pivot_value(joint) / self.work.pivot_unloaded(joint);
         let joint = near.min_by(|&a, &b| share(a).total_cmp(&share(b)))?;
-        let joint = self.compiled.model.joint_names[joint].clone();
+        let joint = self.compiled.model.tree.joint_names[joint].clone();
         Some(Error::Jam { t, joint, with: Vec::new(), share: 1.0 })
     }
 
     /// Records bearings near jamming, each once.
     pub(super) fn note_near_jams(&mut self, t: f64) {
-        for k in 0..self.reaction_loaded.len() {
-            let contact = self.reaction_loaded[k];
+        for k in 0..self.compiled.model.reaction_loaded.len() {
+            let contact = self.compiled.model.reaction_loaded[k];
             let margin = self.margin(contact);
-            if margin <= 0.0 && self.near_jams.iter().all(|near_jam| near_jam.contact != contact) {
-                self.near_jams.push(NearJam { contact, t, margin });
+            if margin <= 0.0 && self.diagnostics.near_jams.iter().all(|near_jam| near_jam.contact != contact) {
+                self.diagnostics.near_jams.push(NearJam { contact, t, margin });
             }
         }
     }

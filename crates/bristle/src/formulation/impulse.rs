@@ -20,8 +20,12 @@
 //! The ledger: work of the drives ∫ P_p v_p dλ, P_p being the impulse that the jump requires of them, and heat ∫ κ N
 //! v dλ. Over one part both are exactly products with the mean velocity.
 
-use super::machine::{Failure, Machine};
+use super::failure::Failure;
+use super::machine::Machine;
+use super::point::Point;
 use super::transition::ContactEvent;
+use crate::component::Drive;
+use crate::model::Compiled;
 use bristle_friction::{FrictionLaw, Mode};
 
 /// Parts of a jump where κ depends on the slip speed: the error of the midpoint rule is then 1e-4 of the change of κ.
@@ -33,43 +37,58 @@ const MAX_PARTS: usize = 4096;
 /// Jumps below this, relative to the largest, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
+/// Scratch of a jump.
+#[derive(Debug, Clone)]
+pub(super) struct JumpWork {
+    /// Δ of each prescribed motion.
+    jump: Vec<f64>,
+    /// Velocities before a part of the jump; `n_v`.
+    start: Vec<f64>,
+}
+
+impl JumpWork {
+    pub fn new(compiled: &Compiled) -> Self {
+        let n_prescribed = compiled.inputs.drives.iter().filter(|at| matches!(at.drive, Drive::Motion(_))).count();
+        Self { jump: vec![0.0; n_prescribed], start: vec![0.0; compiled.model.tree.n_v] }
+    }
+}
+
 impl Machine {
     /// Applies the jumps of prescribed velocities at `t` to the whole machine, and adds work and heat to `quad`;
     /// whether there were any.
     pub(super) fn take_impulse(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
-        // Δ, in `b`
-        for prescribed in &self.prescribed {
-            self.b[prescribed.v] = -self.v[prescribed.v];
+        // the velocities before, then Δ
+        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.compiled.model.prescribed) {
+            *jump = self.point.v[joint.v];
         }
         self.place()?;
         self.prescribe(t);
         let mut is_jump = false;
-        for prescribed in &mut self.prescribed {
-            let before = -self.b[prescribed.v];
-            self.b[prescribed.v] += self.v[prescribed.v];
-            prescribed.jump = self.b[prescribed.v];
-            is_jump |= prescribed.jump.abs() > self.compiled.drives[prescribed.drive].signal().slope_rounding(t);
-            self.v[prescribed.v] = before;
+        for (jump, joint) in self.jump.jump.iter_mut().zip(&self.compiled.model.prescribed) {
+            let (before, after) = (*jump, self.point.v[joint.v]);
+            *jump = after - before;
+            is_jump |= jump.abs() > self.compiled.inputs.drives[joint.drive].signal().slope_rounding(t);
+            self.point.v[joint.v] = before;
         }
         if !is_jump {
             self.prescribe(t);
             return Ok(false);
         }
-        self.before.copy_from_slice(&self.mode);
+        self.transition.modes_before.copy_from_slice(&self.state.mode);
         let gravity = std::mem::take(&mut self.work.outside.gravity);
         self.work.outside.clear_wrenches();
-        self.is_impulsive = true;
+        self.scheme.is_impulsive = true;
         // a is dv/dλ in between: neither is a start value for the other
-        self.a.fill(0.0);
+        self.point.a.fill(0.0);
         let taken = self.jump(t, quad);
-        self.a.fill(0.0);
-        self.is_impulsive = false;
+        self.point.a.fill(0.0);
+        self.scheme.is_impulsive = false;
         self.work.outside.gravity = gravity;
         self.apply_wrenches();
         taken?;
         // contacts that move now are not at rest, whatever their event was
-        for (contact, contact_event) in self.compiled.contacts.iter().zip(&mut self.rest.contact_event) {
-            if contact.rate(&self.v) != 0.0 {
+        for (contact, contact_event) in self.compiled.inputs.contacts.iter().zip(&mut self.state.contact_event) {
+            if contact.rate(&self.point.v) != 0.0 {
                 *contact_event = ContactEvent::No;
             }
         }
@@ -80,47 +99,47 @@ impl Machine {
     /// The jump, part by part.
     fn jump(&mut self, t: f64, quad: &mut [f64]) -> Result<(), Failure> {
         let mut left = 1.0_f64;
-        self.rest.contact_event.fill(ContactEvent::No);
+        self.state.contact_event.fill(ContactEvent::No);
         for _ in 0..MAX_PARTS {
             self.prescribe_jump();
             self.resolve_modes(t)?;
-            let largest = self.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
-            self.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
+            let largest = self.point.a.iter().fold(0.0_f64, |most, a| most.max(a.abs()));
+            self.point.a.iter_mut().filter(|a| a.abs() <= ROUNDED * largest).for_each(|a| *a = 0.0);
 
             // up to the next contact that comes to rest
-            let is_curved = self.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
+            let is_curved = self.compiled.model.reaction_loaded.iter().any(|&c| self.depends_on_speed(c));
             let (mut part, mut stops) = (if is_curved { left.min(1.0 / PIECES) } else { left }, None);
-            for &c in &self.reaction_loaded {
-                let contact = &self.compiled.contacts[c];
-                let (rate, slope) = (contact.rate(&self.v), contact.rate(&self.a));
+            for &c in &self.compiled.model.reaction_loaded {
+                let contact = &self.compiled.inputs.contacts[c];
+                let (rate, slope) = (contact.rate(&self.point.v), contact.rate(&self.point.a));
                 let at = -rate / slope;
                 if contact.is_event_driven() && rate * slope < 0.0 && at <= part {
                     (part, stops) = (at, Some(c));
                 }
             }
-            self.jump_start.copy_from_slice(&self.v);
+            self.jump.start.copy_from_slice(&self.point.v);
             if is_curved {
                 // κ at the middle
-                self.v.iter_mut().zip(&self.a).for_each(|(v, a)| *v += 0.5 * part * a);
+                self.point.v.iter_mut().zip(&self.point.a).for_each(|(v, a)| *v += 0.5 * part * a);
                 self.efforts(t);
                 self.solve_accelerations(super::machine::TIGHT)?;
                 self.read_reactions()?;
             }
-            let Self { compiled, v, a, jump_start, .. } = self;
+            let Self { compiled, jump: JumpWork { start: jump_start, .. }, point: Point { v, a, .. }, .. } = self;
             v.iter_mut().zip(&*jump_start).zip(&*a).for_each(|((v, start), a)| *v = start + part * a);
             let mean = |k: usize| part * (jump_start[k] + 0.5 * part * a[k]);
-            for prescribed in &self.prescribed {
-                quad[0] += prescribed.effort * mean(prescribed.v);
+            for (joint, effort) in compiled.model.prescribed.iter().zip(&self.point.drive_effort) {
+                quad[0] += effort * mean(joint.v);
             }
-            for &c in &self.reaction_loaded {
-                let contact = &compiled.contacts[c];
-                quad[2 + compiled.heat_of(contact)] += self.kappa[c] * self.load[c] * mean(contact.v);
+            for &c in &compiled.model.reaction_loaded {
+                let contact = &compiled.inputs.contacts[c];
+                quad[2 + compiled.model.heat_of(contact)] += self.point.kappa[c] * self.point.load[c] * mean(contact.v);
             }
             left -= part;
-            self.rest.contact_event.fill(ContactEvent::No);
+            self.state.contact_event.fill(ContactEvent::No);
             if let Some(c) = stops {
-                self.rest.contact_event[c] = ContactEvent::ComesToRest;
-                self.v[self.compiled.contacts[c].v] = 0.0;
+                self.state.contact_event[c] = ContactEvent::ComesToRest;
+                self.point.v[compiled.inputs.contacts[c].v] = 0.0;
             }
             if left <= f64::EPSILON {
                 return Ok(());
@@ -131,21 +150,24 @@ impl Machine {
 
     /// dv/dλ of the joints whose motion is prescribed.
     fn prescribe_jump(&mut self) {
-        for prescribed in &self.prescribed {
-            self.a[prescribed.v] = prescribed.jump;
+        for (joint, jump) in self.compiled.model.prescribed.iter().zip(&self.jump.jump) {
+            self.point.a[joint.v] = *jump;
         }
     }
 
     /// Whether κ of a sliding bearing depends on its slip speed.
     fn depends_on_speed(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
-        let slip = contact.arm * contact.rate(&self.v);
+        let contact = &self.compiled.inputs.contacts[c];
+        let slip = contact.arm * contact.rate(&self.point.v);
         match contact.law.event_driven() {
             Some(law) => {
-                let levels = [slip, slip + contact.arm * contact.rate(&self.a)].map(|v| law.kinetic_level(v.abs()).0);
-                self.mode[c] != Mode::Stuck && levels[0] != levels[1]
+                let levels =
+                    [slip, slip + contact.arm * contact.rate(&self.point.a)].map(|v| law.kinetic_level(v.abs()).0);
+                self.state.mode[c] != Mode::Stuck && levels[0] != levels[1]
             }
-            None => contact.rate(&self.a) != 0.0 && contact.law.evaluate(slip, self.state[c]).effort_v != 0.0,
+            None => {
+                contact.rate(&self.point.a) != 0.0 && contact.law.evaluate(slip, self.point.bristles[c]).effort_v != 0.0
+            }
         }
     }
 }

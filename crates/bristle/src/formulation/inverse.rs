@@ -12,129 +12,98 @@
 //! depends on others already. Forward dynamics recovers a from these efforts. The inertia of the independent joints
 //! is Tᵀ M T.
 
-use super::constraints::Constraints;
+use super::constraints::Elimination;
+use super::coordinates::Coordinates;
+use super::coupling_start::start_couplings;
 use super::machine::{Machine, Snapshot};
-use crate::compile::Compiled;
 use crate::component::Drive;
 use crate::error::{Error, Result};
+use crate::model::Compiled;
 use bristle_friction::Mode;
 use bristle_multibody::{State, rnea};
 use nalgebra::DMatrix;
+use std::sync::Arc;
 
 /// Accepted violation of a coupling by positions, velocities and accelerations, relative to its terms.
 const MISS: f64 = 1e-9;
 
 /// Dependences by the couplings of a machine alone, without stuck contacts; `None` without couplings.
-pub(super) fn coupling_constraints(compiled: &Compiled) -> Option<Box<Constraints>> {
-    if compiled.coupled.constraints.is_empty() {
+pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
+    if compiled.model.coupled.constraints.is_empty() {
         return None;
     }
-    let is_prescribed = |v: usize| compiled.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
-    let mut constraints = Constraints::new(compiled);
-    for constraint in &compiled.coupled.constraints {
-        // `begin_constraints` refuses redundant couplings
-        let _ = constraints.add(&constraint.terms, 0.0, is_prescribed);
+    let is_prescribed =
+        |v: usize| compiled.inputs.drives.iter().any(|at| at.v == v && matches!(at.drive, Drive::Motion(_)));
+    let (mut elimination, mut coordinates) = (Elimination::new(compiled), Coordinates::new(compiled));
+    for constraint in &compiled.model.coupled.constraints {
+        // `start_couplings` refuses redundant couplings
+        let _ = elimination.add(&constraint.terms, 0.0, is_prescribed);
     }
-    constraints.finish(&vec![0.0; compiled.model.n_v], |_| false);
-    constraints.fill_active(&mut Vec::new(), |_| false);
-    Some(Box::new(constraints))
-}
-
-/// Results of a machine at its present state, saved during an evaluation elsewhere.
-#[derive(Debug, Clone, Default)]
-pub(super) struct SavedEvaluation {
-    lists: [Vec<f64>; 7],
-    modes: Vec<Mode>,
-    rates: Vec<bristle_friction::State>,
-}
-
-impl SavedEvaluation {
-    /// Scratch, while nothing is saved.
-    pub fn lists(&mut self) -> &mut [Vec<f64>; 7] {
-        &mut self.lists
-    }
-
-    fn keep(&mut self, machine: &Machine) {
-        let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
-        let now = [v, a, xi, tau, kappa, load, friction];
-        self.lists.iter_mut().zip(now).for_each(|(list, now)| list.clone_from(now));
-        self.modes.clone_from(&machine.mode);
-        self.rates.clone_from(&machine.rate);
-    }
-
-    fn rollback(&self, machine: &mut Machine) {
-        let Machine { v, a, xi, tau, kappa, load, friction, .. } = machine;
-        let now = [v, a, xi, tau, kappa, load, friction];
-        self.lists.iter().zip(now).for_each(|(list, now)| now.clone_from(list));
-        machine.mode.clone_from(&self.modes);
-        machine.rate.clone_from(&self.rates);
-    }
+    elimination.finish(&mut coordinates, &vec![0.0; compiled.model.tree.n_v], |_| false);
+    coordinates.fill_active(&compiled.model.joint_of);
+    Some(Arc::new(coordinates))
 }
 
 impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
-        let is_dependent =
-            |v: &usize| self.coupling_constraints.as_ref().is_some_and(|constraints| constraints.dependent.contains(v));
-        (0..self.v.len()).filter(|v| !is_dependent(v)).collect()
+        let is_dependent = |v: &usize| self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(v));
+        (0..self.point.v.len()).filter(|v| !is_dependent(v)).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
     pub(crate) fn reduce_mass(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
-        let Some(constraints) = &self.coupling_constraints else { return mass.clone() };
-        let (n_v, n) = (self.v.len(), self.v.len() - constraints.dependent.len());
+        let Some(coordinates) = &self.couplings else { return mass.clone() };
+        let (n_v, n) = (self.point.v.len(), self.point.v.len() - coordinates.dependent.len());
         let mut t = DMatrix::zeros(n_v, n);
         for v in 0..n_v {
-            constraints.made_of(v).for_each(|(place, c)| t[(v, place)] += c);
+            coordinates.unknowns_of(v).for_each(|(place, c)| t[(v, place)] += c);
         }
         t.transpose() * mass * t
     }
 
     /// Efforts that callers would have to apply for `a` at (q, v), into `tau`; contacts with modes slide in the
-    /// direction of their velocity, or of their acceleration at rest. Leaves `q` and `work` at this point and restores
-    /// all other arrays.
+    /// direction of their velocity, or of their acceleration at rest. Leaves `work` at this point and restores the state.
     pub(crate) fn required(&mut self, t: f64, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refuse_violation(q, v, a)?;
         // stuck joints keep position, velocity and mode; `RealTime` keeps the results of its step
-        let mut saved = std::mem::take(&mut self.saved);
-        saved.keep(self);
-        self.known = None;
-        self.q.copy_from_slice(q);
-        self.v.copy_from_slice(v);
-        self.a.copy_from_slice(a);
-        for (k, &i) in self.joint_of.iter().enumerate() {
-            if let [q] = q[self.compiled.model.q_range(i)] {
-                self.xi[k] = q;
+        self.checkpoint();
+        self.point.q.copy_from_slice(q);
+        self.point.v.copy_from_slice(v);
+        self.point.a.copy_from_slice(a);
+        for (k, &i) in self.compiled.model.joint_of.iter().enumerate() {
+            if let [q] = q[self.compiled.model.tree.q_range(i)] {
+                self.point.xi[k] = q;
             }
         }
-        for (mode, contact) in self.mode.iter_mut().zip(&self.compiled.contacts) {
+        for (mode, contact) in self.state.mode.iter_mut().zip(self.compiled.inputs.contacts.iter()) {
             let (v, a) = (contact.rate(v), contact.rate(a));
             *mode = Mode::of_sign(if v == 0.0 { a } else { v });
         }
         self.efforts(t);
         let required =
-            rnea(&self.compiled.model, &mut self.work, q, v, a).map(|required| tau.copy_from_slice(required));
+            rnea(&self.compiled.model.tree, &mut self.work, q, v, a).map(|required| tau.copy_from_slice(required));
         for (k, tau) in tau.iter_mut().enumerate() {
-            *tau -= self.tau[k] - self.compiled.effort[k];
+            *tau -= self.point.tau[k] - self.compiled.inputs.effort[k];
         }
-        for &c in &self.reaction_loaded {
-            let contact = &self.compiled.contacts[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            let contact = &self.compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            tau[contact.v] += self.kappa[c] * bearing.normal_load(&self.work.reaction(contact.joint)).0;
+            tau[contact.v] += self.point.kappa[c] * bearing.normal_load(&self.work.reaction(contact.joint)).0;
         }
-        if let Some(constraints) = &self.coupling_constraints {
-            constraints.gather_efforts(tau);
+        if let Some(couplings) = &self.couplings {
+            couplings.gather_efforts(tau);
         }
-        saved.rollback(self);
-        self.saved = saved;
+        self.rollback();
+        self.point.known = None;
         required.map_err(|source| Error::Mechanics { t, source })
     }
 
     /// Refuses a motion that violates the couplings, by the name of the first violated one.
     fn refuse_violation(&self, q: &[f64], v: &[f64], a: &[f64]) -> Result<()> {
-        let coupled = &self.compiled.coupled;
-        let q_of = |v: usize| q[self.compiled.model.q_index[self.joint_of[v]]];
-        for (constraint, &offset) in coupled.constraints.iter().zip(&self.constraints.offset) {
+        let coupled = &self.compiled.model.coupled;
+        let q_of = |v: usize| q[self.compiled.model.tree.q_index[self.compiled.model.joint_of[v]]];
+        for (constraint, &offset) in coupled.constraints.iter().zip(&self.state.coupling_offset) {
             let sum = |x: &dyn Fn(usize) -> f64, offset: f64| {
                 let (sum, size) = constraint.terms.iter().fold((-offset, offset.abs()), |(sum, size), &(v, c)| {
                     let term = c * x(v);
@@ -147,15 +116,17 @@ impl Machine {
                 // false for NaN
                 let fits = miss.abs() <= MISS * size;
                 if !fits {
-                    let names =
-                        constraint.terms.iter().map(|term| &self.compiled.model.joint_names[self.joint_of[term.0]]);
+                    let names = constraint
+                        .terms
+                        .iter()
+                        .map(|term| &self.compiled.model.tree.joint_names[self.compiled.model.joint_of[term.0]]);
                     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
                     let reason = format!(
                         "it couples {}, and the requested {what} violate it by {miss:e}: \
                          request values that satisfy it",
                         names.join(", ")
                     );
-                    return Err(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason });
+                    return Err(Error::Coupling { name: coupled.names[constraint.element].clone(), reason });
                 }
             }
         }
@@ -164,59 +135,59 @@ impl Machine {
 
     /// Sets accelerations that are 0 to the values that the couplings determine, where they do.
     pub(crate) fn complete_accelerations(&self, a: &mut [f64]) {
-        let Some(coupling_constraints) = &self.coupling_constraints else { return };
-        let mut constraints = coupling_constraints.clone();
-        constraints.clear();
-        for constraint in &self.compiled.coupled.constraints {
-            let is_found = constraints.add(&constraint.terms, 0.0, |v| a[v] != 0.0).is_ok();
+        let Some(couplings) = &self.couplings else { return };
+        let (mut coordinates, mut elimination) = (Coordinates::clone(couplings), Elimination::new(&self.compiled));
+        for constraint in &self.compiled.model.coupled.constraints {
+            let is_found = elimination.add(&constraint.terms, 0.0, |v| a[v] != 0.0).is_ok();
             if !is_found {
-                let _ = constraints.add(&constraint.terms, 0.0, |_| false);
+                let _ = elimination.add(&constraint.terms, 0.0, |_| false);
             }
         }
-        constraints.finish(a, |_| false);
+        elimination.finish(&mut coordinates, a, |_| false);
         let mut told = a.to_vec();
-        constraints.rates(&mut told);
+        coordinates.rates(&mut told);
         a.iter_mut().zip(told).filter(|(a, _)| **a == 0.0).for_each(|(a, told)| *a = told);
     }
 
     /// Sets the state of a snapshot without a mode selection; dependent joints at 0 get their coupled positions.
     pub(crate) fn load_state(&mut self, from: &Snapshot) -> Result<()> {
-        let model = &self.compiled.model;
+        let model = &self.compiled.model.tree;
         let State { t, q, v } = &from.mechanics;
         for i in 1..model.n_bodies() {
-            let (q, xi) = (&q[model.q_range(i)], &mut self.xi[model.v_range(i)]);
+            let (q, xi) = (&q[model.q_range(i)], &mut self.point.xi[model.v_range(i)]);
             if let [q] = q {
                 xi[0] = *q;
             } else {
-                self.q_ref[model.q_range(i)].copy_from_slice(q);
+                self.state.q_ref[model.q_range(i)].copy_from_slice(q);
                 xi.fill(0.0);
             }
         }
-        self.v.copy_from_slice(v);
-        self.integral.copy_from_slice(&from.integrals);
+        self.point.v.copy_from_slice(v);
+        self.point.integral.copy_from_slice(&from.integrals);
         self.enter_piece(*t);
         self.prescribe(*t);
-        self.begin_constraints()?;
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let v = contact.rate(&self.v);
-            self.state[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
-            self.bent[c] = self.state[c][0].abs();
-            self.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
-            self.backward[c] = self.state[c][0] < 0.0 || (self.state[c][0] == 0.0 && v < 0.0);
-            let is_moving = contact.is_event_driven() && !contact.is_rounding(&self.v);
-            self.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
-            self.armed[c] = false;
+        let Self { compiled, state, point, coordinates, constraints, .. } = self;
+        start_couplings(compiled, state, point, coordinates, constraints)?;
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
+            let v = contact.rate(&self.point.v);
+            self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
+            self.state.bent[c] = self.point.bristles[c][0].abs();
+            self.state.heading[c] = if self.kink_value(c, v) < 0.0 { -1.0 } else { 1.0 };
+            self.state.backward[c] = self.point.bristles[c][0] < 0.0 || (self.point.bristles[c][0] == 0.0 && v < 0.0);
+            let is_moving = contact.is_event_driven() && !contact.is_rounding(&self.point.v);
+            self.state.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
+            self.state.armed[c] = false;
         }
         Ok(())
     }
 
     /// Positions and velocities of the state set last, of one-degree joints.
     pub(crate) fn store_joints(&self, q: &mut [f64], v: &mut [f64]) {
-        for (k, &i) in self.joint_of.iter().enumerate() {
-            if let [q] = &mut q[self.compiled.model.q_range(i)] {
-                *q = self.xi[k];
+        for (k, &i) in self.compiled.model.joint_of.iter().enumerate() {
+            if let [q] = &mut q[self.compiled.model.tree.q_range(i)] {
+                *q = self.point.xi[k];
             }
         }
-        v.copy_from_slice(&self.v);
+        v.copy_from_slice(&self.point.v);
     }
 }

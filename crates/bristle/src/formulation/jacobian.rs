@@ -20,7 +20,12 @@
 //! Stuck and prescribed joints have no rows and columns. Finite differences replace these derivatives for free joints
 //! away from the centre of their charts, and for the differentiated equations.
 
-use super::machine::{Failure, Machine};
+use super::coordinates::Coordinates;
+use super::failure::Failure;
+use super::implicit::NewtonWork;
+use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
@@ -64,7 +69,7 @@ enum Slope {
 impl Machine {
     /// ∂f/∂y at (t, y), or `false` where no analytic one is available.
     pub(super) fn fill_jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
-        if !self.free.is_empty() || self.formulation == Formulation::Jerk {
+        if !self.compiled.model.free.is_empty() || self.scheme.formulation == Formulation::Jerk {
             return Ok(false);
         }
         self.fill_jacobian_at_centre(t, y, jac)?;
@@ -78,7 +83,7 @@ impl Machine {
     /// ```
     pub(super) fn fill_jacobian_at_centre(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<(), EvalError> {
         self.scatter(t, y);
-        self.place().map_err(|e| self.trouble(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e.into()))?;
         self.efforts(t);
         let mut derivatives = self.take_matrices();
         let result = self.derive(t, &mut derivatives);
@@ -86,32 +91,44 @@ impl Machine {
             self.assemble(&derivatives, jac);
         }
         self.derivatives = Some(derivatives);
-        result.map_err(|e| self.trouble(e))
+        result.map_err(|e| self.record_failure(e))
     }
 
     pub(super) fn take_matrices(&mut self) -> Box<[DMatrix<f64>; 3]> {
-        let n_v = self.v.len();
+        let n_v = self.point.v.len();
         self.derivatives.take().unwrap_or_else(|| Box::new(std::array::from_fn(|_| DMatrix::zeros(n_v, n_v))))
     }
 
     /// ∂a/∂q, ∂a/∂v, ∂a/∂τ.
     fn derive(&mut self, t: f64, matrices: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        if self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled() {
+        if self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled()
+        {
             let [dq, dv, dtau] = matrices;
-            let Self { compiled, work, q, v, tau, locked, .. } = self;
-            return Ok(aba_derivatives(&compiled.model, work, q, v, tau, locked, [dq, dv, dtau])?);
+            let Self {
+                compiled, work, point: Point { q, v, tau, .. }, coordinates: Coordinates { locked, .. }, ..
+            } = self;
+            return Ok(aba_derivatives(&compiled.model.tree, work, q, v, tau, locked, [dq, dv, dtau])?);
         }
-        let accuracy = self.accuracy;
+        let accuracy = self.scheme.accuracy;
         self.accelerate(t, accuracy)?;
-        if !self.constraints.dependent.is_empty() {
+        if !self.coordinates.dependent.is_empty() {
             self.derive_residual(matrices)?;
             return self.reduce(matrices);
         }
         self.read_reactions()?;
         self.load_rows(1.0);
         let [dq, dv, dtau] = &mut *matrices;
-        let Self { compiled, work, q, v, a, rows, locked, .. } = self;
-        match rows_derivatives(&compiled.model, work, q, v, a, rows, locked, [dq, dv, dtau]) {
+        let Self {
+            compiled,
+            work,
+            newton: NewtonWork { rows, .. },
+            point: Point { q, v, a, .. },
+            coordinates: Coordinates { locked, .. },
+            ..
+        } = self;
+        match rows_derivatives(&compiled.model.tree, work, q, v, a, rows, locked, [dq, dv, dtau]) {
             // a pivot of the recursion is not positive, which need not concern the determinant: see `branch`
             Err(bristle_multibody::Error::Jam { .. }) => {
                 self.derive_residual(matrices)?;
@@ -123,16 +140,16 @@ impl Machine {
 
     /// From Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P to ∂a/∂q, ∂a/∂v and A, reduced by T.
     fn reduce(&mut self, [dq, dv, mass]: &mut [DMatrix<f64>; 3]) -> Result<(), Failure> {
-        let (n, n_v) = (self.active.len(), self.v.len());
+        let (n, n_v) = (self.coordinates.active.len(), self.point.v.len());
         let mut scratch = self.reduction.take().unwrap_or_else(|| Box::new(Reduction::new(n_v)));
         let Reduction { lu, column, product } = &mut *scratch;
-        let (constraints, column) = (&self.constraints, &mut column[..n]);
+        let (coordinates, column) = (&self.coordinates, &mut column[..n]);
         let reduced = lu.matrix_mut(n);
         reduced.clear();
         for i in 0..n_v {
-            for (r, t_r) in constraints.made_of(i) {
+            for (r, t_r) in coordinates.unknowns_of(i) {
                 for j in 0..n_v {
-                    for (c, t_c) in constraints.made_of(j) {
+                    for (c, t_c) in coordinates.unknowns_of(j) {
                         reduced[(r, c)] += t_r * mass[(i, j)] * t_c;
                     }
                 }
@@ -143,10 +160,10 @@ impl Machine {
         // columns of A = T (Tᵀ M_P T)⁻¹ Tᵀ
         for j in 0..n_v {
             column.fill(0.0);
-            constraints.made_of(j).for_each(|(r, t)| column[r] += t);
+            coordinates.unknowns_of(j).for_each(|(r, t)| column[r] += t);
             lu.solve(column);
             for i in 0..n_v {
-                mass[(i, j)] = constraints.made_of(i).map(|(r, t)| t * column[r]).sum();
+                mass[(i, j)] = coordinates.unknowns_of(i).map(|(r, t)| t * column[r]).sum();
             }
         }
         for derivative in [dq, dv] {
@@ -160,37 +177,38 @@ impl Machine {
 
     /// P = S + s κ n̂ for the reactions found last.
     pub(super) fn load_rows(&mut self, s: f64) {
-        for &c in &self.reaction_loaded {
-            let contact = &self.compiled.contacts[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            let contact = &self.compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            let axis = axis_row(&self.compiled.model, contact.joint);
-            self.rows[contact.joint] = axis + bearing.normal_load(&self.force[c]).1 * (s * self.kappa[c]);
+            let axis = axis_row(&self.compiled.model.tree, contact.joint);
+            self.newton.rows[contact.joint] =
+                axis + bearing.normal_load(&self.point.force[c]).1 * (s * self.point.kappa[c]);
         }
     }
 
     /// The columns of the unknowns on which a variable depends, with their coefficients.
     fn columns(&self, of: In, mut visit: impl FnMut(usize, f64)) {
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         match of {
-            In::Position(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(place, c)),
-            In::Velocity(v) => self.constraints.made_of(v).for_each(|(place, c)| visit(n + place, c)),
+            In::Position(v) => self.coordinates.unknowns_of(v).for_each(|(place, c)| visit(place, c)),
+            In::Velocity(v) => self.coordinates.unknowns_of(v).for_each(|(place, c)| visit(n + place, c)),
             In::Unknown(column) => visit(column, 1.0),
         }
     }
 
     /// Assembles the blocks of the module header.
     fn assemble(&self, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
-        let active = &self.active;
+        let active = &self.coordinates.active;
         let n = active.len();
         jac.clear();
         for (r, &i) in active.iter().enumerate() {
             jac[(r, n + r)] = 1.0;
             self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), jac.row_mut(n + r));
         }
-        for &k in &self.free {
-            let Some(first) = self.constraints.place(k) else { continue };
+        for &k in &self.compiled.model.free {
+            let Some(first) = self.coordinates.place(k) else { continue };
             for (of, share) in [(0, 0.5), (3, 1.0)] {
-                let x: [f64; 3] = std::array::from_fn(|l| share * self.v[k + of + l]);
+                let x: [f64; 3] = std::array::from_fn(|l| share * self.point.v[k + of + l]);
                 // e_j × x
                 for (j, l) in [(0, 1), (1, 2), (2, 0)] {
                     let m = 3 - j - l;
@@ -211,16 +229,16 @@ impl Machine {
 
     /// From derivatives in all positions and velocities, by velocity index, to columns of the unknowns.
     fn fill_row(&self, of: impl Fn(usize) -> (f64, f64), row: &mut [f64]) {
-        let n = self.active.len();
-        if self.constraints.dependent.is_empty() {
-            for (c, &j) in self.active.iter().enumerate() {
+        let n = self.coordinates.active.len();
+        if self.coordinates.dependent.is_empty() {
+            for (c, &j) in self.coordinates.active.iter().enumerate() {
                 (row[c], row[n + c]) = of(j);
             }
             return;
         }
-        for j in 0..self.v.len() {
+        for j in 0..self.point.v.len() {
             let (in_q, in_v) = of(j);
-            for (place, c) in self.constraints.made_of(j) {
+            for (place, c) in self.coordinates.unknowns_of(j) {
                 row[place] += in_q * c;
                 row[n + place] += in_v * c;
             }
@@ -234,25 +252,27 @@ impl Machine {
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
     ) {
-        let active = &self.active;
-        let (n, constraints) = (active.len(), &self.constraints);
+        let active = &self.coordinates.active;
+        let (n, coordinates) = (active.len(), &self.coordinates);
         df_dy.clear();
         df_ddy.clear();
         for r in 0..n {
             df_dy[(r, n + r)] = -1.0;
             df_ddy[(r, r)] = 1.0;
         }
-        if constraints.dependent.is_empty() {
+        if coordinates.dependent.is_empty() {
             for (r, &i) in active.iter().enumerate() {
                 self.fill_row(|j| (dq[(i, j)], dv[(i, j)]), df_dy.row_mut(n + r));
                 active.iter().enumerate().for_each(|(c, &j)| df_ddy[(n + r, n + c)] = mass[(i, j)]);
             }
         } else {
-            for i in 0..self.v.len() {
-                for (r, t_r) in constraints.made_of(i) {
+            for i in 0..self.point.v.len() {
+                for (r, t_r) in coordinates.unknowns_of(i) {
                     self.fill_row(|j| (t_r * dq[(i, j)], t_r * dv[(i, j)]), df_dy.row_mut(n + r));
-                    for j in 0..self.v.len() {
-                        constraints.made_of(j).for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
+                    for j in 0..self.point.v.len() {
+                        coordinates
+                            .unknowns_of(j)
+                            .for_each(|(c, t_c)| df_ddy[(n + r, n + c)] += t_r * mass[(i, j)] * t_c);
                     }
                 }
             }
@@ -262,7 +282,7 @@ impl Machine {
         }
         self.slopes(|slope| match slope {
             Slope::Effort { of, v, slope } => self.columns(of, |column, c| {
-                for (r, t_r) in constraints.made_of(v) {
+                for (r, t_r) in coordinates.unknowns_of(v) {
                     df_dy[(n + r, column)] -= slope * c * t_r;
                 }
             }),
@@ -272,7 +292,8 @@ impl Machine {
 
     /// All derivatives of efforts and rates, at constant reactions.
     fn slopes(&self, mut visit: impl FnMut(Slope)) {
-        let Self { compiled, v, state, mode, load, frozen, .. } = self;
+        let Self { compiled, point: Point { v, bristles: state, load, frozen, .. }, state: State { mode, .. }, .. } =
+            self;
         // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite effort on b
         let between = |slope: f64, is_rate: bool, (a, b): (usize, Option<usize>), visit: &mut dyn FnMut(Slope)| {
             for (of, sign) in std::iter::once((a, 1.0)).chain(b.map(|b| (b, -1.0))) {
@@ -283,18 +304,18 @@ impl Machine {
                 }
             }
         };
-        for s in &compiled.springs {
+        for s in &compiled.inputs.springs {
             visit(Slope::Effort { of: In::Position(s.v), v: s.v, slope: -s.stiffness });
         }
-        for d in &compiled.dampers {
+        for d in &compiled.inputs.dampers {
             visit(Slope::Effort { of: In::Velocity(d.v), v: d.v, slope: -d.damping });
         }
-        for s in &compiled.coupled.springs {
+        for s in &compiled.model.coupled.springs {
             between(-s.stiffness, false, (s.a, Some(s.b)), &mut visit);
             between(-s.damping, true, (s.a, Some(s.b)), &mut visit);
         }
-        let mut next = 2 * self.active.len();
-        for (k, contact) in compiled.contacts.iter().enumerate() {
+        let mut next = 2 * self.coordinates.active.len();
+        for (k, contact) in compiled.inputs.contacts.iter().enumerate() {
             let (arm, ends) = (contact.arm, (contact.v, contact.b));
             let slip = arm * contact.rate(v);
             let n_load = load[k];
@@ -328,7 +349,7 @@ impl Machine {
             }
             next += n_states;
         }
-        for drive in &compiled.drives {
+        for drive in compiled.inputs.drives.iter() {
             let [in_q, in_v, in_integral] = drive.slopes();
             visit(Slope::Effort { of: In::Position(drive.v), v: drive.v, slope: in_q });
             visit(Slope::Effort { of: In::Velocity(drive.v), v: drive.v, slope: in_v });

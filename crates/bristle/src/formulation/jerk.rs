@@ -9,67 +9,71 @@
 //! removes it where it exceeds half of the relative tolerance (1e-6 without error control). Efforts set by a caller
 //! are constant between calls.
 
-use super::machine::{Failure, Machine, TIGHT};
+use super::efforts::effort_rates;
+use super::failure::Failure;
+use super::machine::{Machine, TIGHT};
+use super::point::Point;
+use crate::model::Model;
 use bristle_integrate::EvalError;
 use bristle_multibody::{axis_row, jerk_rows, rnea_rate};
 
 /// Accepted drift, in units of the relative tolerance.
 const DRIFT: f64 = 0.5;
 
+/// Scratch of the differentiated equations.
+#[derive(Debug, Clone)]
+pub(super) struct JerkWork {
+    /// q⃛, and the rates of the efforts; `n_v`.
+    pub jerk: Vec<f64>,
+    pub effort_rate: Vec<f64>,
+}
+
+impl JerkWork {
+    pub fn new(n_v: usize) -> Self {
+        Self { jerk: vec![0.0; n_v], effort_rate: vec![0.0; n_v] }
+    }
+}
+
 impl Machine {
     /// q⃛ of the joints that can move, at (q, v, a), into `dy`. Needs `efforts`.
     pub(super) fn fill_jerks(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
-        self.jerks(t).map_err(|failure| self.trouble(failure))?;
-        for (dy, &i) in dy.iter_mut().zip(&self.active) {
-            *dy = self.b[i];
+        self.jerks(t).map_err(|failure| self.record_failure(failure))?;
+        for (dy, &i) in dy.iter_mut().zip(&self.coordinates.active) {
+            *dy = self.jerk.jerk[i];
         }
         Ok(())
     }
 
-    /// q⃛ into `b`.
+    /// q⃛ of all joints.
     fn jerks(&mut self, t: f64) -> Result<(), Failure> {
-        self.counters.n_jerks += 1;
-        self.b.fill(0.0);
-        for prescribed in &self.prescribed {
-            self.b[prescribed.v] = prescribed.jerk;
-        }
-        let Self { compiled, work, q, v, a, b, .. } = self;
-        let model = &compiled.model;
+        self.diagnostics.counters.n_jerks += 1;
+        let Self { compiled, scheme, state, point, work, newton, jerk: JerkWork { jerk, effort_rate }, .. } = self;
+        let Model { tree, prescribed, reaction_loaded, joint_of, .. } = &*compiled.model;
+        jerk.fill(0.0);
+        prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
         // reactions, and their rates with the given jerks
-        rnea_rate(model, work, q, v, a, b)?;
-        for &c in &self.reaction_loaded {
-            let contact = &compiled.contacts[c];
+        rnea_rate(tree, work, &point.q, &point.v, &point.a, jerk)?;
+        for &c in reaction_loaded {
+            let contact = &compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing else { continue };
-            self.force[c] = work.reaction(contact.joint);
-            let (n, n_hat) = bearing.normal_load(&self.force[c]);
-            self.load[c] = n;
-            self.friction[c] = self.kappa[c] * n;
-            self.rows[contact.joint] = axis_row(model, contact.joint) + n_hat * self.kappa[c];
+            point.force[c] = work.reaction(contact.joint);
+            let (n, n_hat) = bearing.normal_load(&point.force[c]);
+            point.load[c] = n;
+            point.friction[c] = point.kappa[c] * n;
+            newton.rows[contact.joint] = axis_row(tree, contact.joint) + n_hat * point.kappa[c];
         }
-        self.effort_rates(t);
-        let Self { compiled, work, b, rows, locked, constraints, joint_of, x, .. } = self;
-        let is_jam = match jerk_rows(&compiled.model, work, b, rows, locked) {
-            Ok(jerks) => {
-                x.copy_from_slice(jerks);
-                false
-            }
-            Err(bristle_multibody::Error::Jam { .. }) => true,
+        effort_rates(compiled, scheme, state, point, t, effort_rate);
+        match jerk_rows(tree, work, effort_rate, &newton.rows, &self.coordinates.locked) {
+            Ok(jerks) => jerk.copy_from_slice(jerks),
+            Err(bristle_multibody::Error::Jam { .. }) => return self.jerk_densely(t),
             Err(error) => return Err(error.into()),
-        };
-        if is_jam {
-            self.jerk_densely(t)?;
-            self.b.copy_from_slice(&self.x);
-            return Ok(());
         }
-        if !constraints.dependent.is_empty() {
+        if !self.coordinates.dependent.is_empty() {
             // rates of the dependent accelerations due to prescribed joints alone
-            for prescribed in &self.prescribed {
-                x[prescribed.v] = prescribed.jerk;
-            }
-            constraints.factor_each(&compiled.model, work, locked, joint_of)?;
-            constraints.correct_each(locked, joint_of, x, b);
+            prescribed.iter().zip(&point.drive_jerk).for_each(|(joint, given)| jerk[joint.v] = *given);
+            self.constraints.factor_each(&self.coordinates, tree, work, joint_of)?;
+            self.constraints.correct_each(&self.coordinates, joint_of, jerk, effort_rate);
         }
-        b.copy_from_slice(x);
         Ok(())
     }
 
@@ -78,26 +82,26 @@ impl Machine {
         self.place()?;
         self.efforts(t);
         self.read_reactions()?;
-        if self.reaction_loaded.is_empty()
-            && self.prescribed.is_empty()
-            && !self.is_stuck
+        if self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.coordinates.is_stuck
             && !self.constraints.is_coupled()
         {
-            let Self { compiled, work, q, v, a, b, .. } = self;
-            b.copy_from_slice(bristle_multibody::rnea(&compiled.model, work, q, v, a)?);
+            let Self { compiled, work, required, point: Point { q, v, a, .. }, .. } = self;
+            required.copy_from_slice(bristle_multibody::rnea(&compiled.model.tree, work, q, v, a)?);
         }
         // reaction-loaded friction, which `tau` does not contain
-        for &c in &self.reaction_loaded {
-            let contact = &self.compiled.contacts[c];
-            self.tau[contact.v] -= self.kappa[c] * self.load[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            let contact = &self.compiled.inputs.contacts[c];
+            self.point.tau[contact.v] -= self.point.kappa[c] * self.point.load[c];
         }
         let (mut worst, mut scale) = (0.0_f64, f64::MIN_POSITIVE);
-        for &i in &self.active {
-            worst = worst.max((self.tau[i] - self.b[i]).abs());
-            scale = scale.max(self.tau[i].abs()).max(self.b[i].abs());
+        for &i in &self.coordinates.active {
+            worst = worst.max((self.point.tau[i] - self.required[i]).abs());
+            scale = scale.max(self.point.tau[i].abs()).max(self.required[i].abs());
         }
-        for &c in &self.reaction_loaded {
-            scale = scale.max(self.friction[c].abs());
+        for &c in &self.compiled.model.reaction_loaded {
+            scale = scale.max(self.point.friction[c].abs());
         }
         Ok(worst / scale)
     }
@@ -105,14 +109,14 @@ impl Machine {
     /// Checks the drift after a step to (t, y), and projects where it is too large; whether it did.
     pub(super) fn correct_drift(&mut self, t: f64) -> Result<bool, Failure> {
         let drift = self.drift(t)?;
-        self.counters.drift = self.counters.drift.max(drift);
-        let most = if self.is_controlled { DRIFT * 100.0 * self.accuracy } else { 1e-6 };
+        self.diagnostics.counters.drift = self.diagnostics.counters.drift.max(drift);
+        let most = if self.scheme.is_controlled { DRIFT * 100.0 * self.scheme.accuracy } else { 1e-6 };
         if drift <= most {
             return Ok(false);
         }
         self.efforts(t);
         self.solve_accelerations(TIGHT)?;
-        self.counters.n_projections += 1;
+        self.diagnostics.counters.n_projections += 1;
         Ok(true)
     }
 }

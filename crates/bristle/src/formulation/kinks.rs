@@ -47,9 +47,9 @@
 //! break-away at the bottom of a convex function, however narrow; r N stiction − |τ_f| is not convex where τ_f changes
 //! its sign.
 
-use super::machine::{Failure, Machine};
+use super::failure::Failure;
+use super::machine::Machine;
 use bristle_friction::{Law, Mode};
-use bristle_multibody::{aba, neutral};
 
 /// A load along its direction above this fraction of its value at the beginning of the step is far from zero.
 const FAR: f64 = 0.25;
@@ -98,23 +98,11 @@ impl KinkEvent {
 }
 
 impl Machine {
-    /// Inertia of each contact's joint at the neutral configuration, with the joints beyond it free, for θ.
-    pub(super) fn set_kink_inertias(&mut self) {
-        let Self { compiled, work, kink_inertia, reaction_loaded, tau, .. } = self;
-        // at rest, without efforts
-        tau.fill(0.0);
-        if !reaction_loaded.is_empty() && aba(&compiled.model, work, &neutral(&compiled.model), tau, tau).is_ok() {
-            for &c in reaction_loaded.iter() {
-                kink_inertia[c] = work.articulated(&compiled.model, compiled.contacts[c].joint).0;
-            }
-        }
-    }
-
     /// The kinks that are events, in order.
     fn kink_events(&self) -> impl Iterator<Item = KinkEvent> + '_ {
-        let contacts = if self.kinks.is_some() { self.compiled.contacts.len() } else { 0 };
+        let contacts = if self.scheme.kink_tolerance.is_some() { self.compiled.inputs.contacts.len() } else { 0 };
         (0..contacts).flat_map(|contact| {
-            let of = &self.compiled.contacts[contact];
+            let of = &self.compiled.inputs.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
             let corner = matches!(of.law, Law::Table(_)).then_some(KinkEvent::Corner { contact });
             let backward = self.has_two_limits(contact).then_some(KinkEvent::Backward { contact });
@@ -124,8 +112,8 @@ impl Machine {
 
     /// Whether both limits of a stuck contact have events of their own.
     pub(super) fn has_two_limits(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
-        self.kinks.is_some() && contact.bearing.is_some() && contact.is_event_driven()
+        let contact = &self.compiled.inputs.contacts[c];
+        self.scheme.kink_tolerance.is_some() && contact.bearing.is_some() && contact.is_event_driven()
     }
 
     /// Number of these events.
@@ -139,8 +127,9 @@ impl Machine {
     }
 
     /// Whether the event functions need reactions.
-    pub(super) fn watches_loads(&self) -> bool {
-        self.kinks.is_some() && self.reaction_loaded.iter().any(|&c| self.load_kinks[c].is_near)
+    pub(super) fn needs_reactions(&self) -> bool {
+        self.scheme.kink_tolerance.is_some()
+            && self.compiled.model.reaction_loaded.iter().any(|&c| self.state.load_kinks[c].is_near)
     }
 
     /// Whether a contact sticks by its own load alone.
@@ -151,21 +140,22 @@ impl Machine {
     /// θ of the load of a contact in a step of length `h`; infinite without friction, the accuracy alone without a step.
     /// Where the contact sticks, the load whose limit is the rounding of efforts.
     fn load_noise(&self, c: usize, h: f64) -> f64 {
-        let size = self.compiled.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.force[c]));
+        let size = self.compiled.inputs.contacts[c].bearing.map_or(0.0, |bearing| bearing.size(&self.point.force[c]));
         if self.loads_limit(c) {
-            let contact = &self.compiled.contacts[c];
+            let contact = &self.compiled.inputs.contacts[c];
             let level = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
-            return self.accuracy * size + self.slack[c] / level;
+            return self.scheme.accuracy * size + self.state.slack[c] / level;
         }
-        let momentum = self.kinks.unwrap_or(0.0) * self.kink_inertia[c] / self.kappa[c].abs();
+        let momentum =
+            self.scheme.kink_tolerance.unwrap_or(0.0) * self.compiled.model.kink_inertia[c] / self.point.kappa[c].abs();
         let inertia = if h > 0.0 { momentum / h } else { 0.0 };
-        self.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
+        self.scheme.accuracy * size + if inertia.is_nan() { 0.0 } else { inertia }
     }
 
     /// A step of length `h` is about to be attempted.
     pub(super) fn set_kink_step(&mut self, h: f64) {
-        for &c in &self.reaction_loaded {
-            let kink = &mut self.load_kinks[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            let kink = &mut self.state.load_kinks[c];
             kink.h = h;
             for (time, _) in kink.time.iter_mut().zip(kink.is_recent).filter(|(_, is_recent)| *is_recent) {
                 *time = h;
@@ -175,39 +165,40 @@ impl Machine {
 
     /// Component of a part of the load along its direction, for the reaction found last.
     fn along(&self, c: usize, part: usize) -> f64 {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let Some(bearing) = contact.bearing else { return 0.0 };
-        let (kink, [x, y]) = (&self.load_kinks[c], bearing.parts(&self.force[c])[part]);
+        let (kink, [x, y]) = (&self.state.load_kinks[c], bearing.parts(&self.point.force[c])[part]);
         let [u_x, u_y] = kink.way[part];
         let plain = u_x * x + u_y * y;
-        if u_y == 0.0 && y == 0.0 || !self.compiled.model.turns(contact.v) || self.is_axial(c) {
+        if u_y == 0.0 && y == 0.0 || !self.compiled.model.tree.turns(contact.v) || self.is_axial(c) {
             return plain;
         }
-        let (sin, cos) = (self.xi[contact.v] - kink.position[part]).sin_cos();
+        let (sin, cos) = (self.point.xi[contact.v] - kink.position[part]).sin_cos();
         plain.max(u_x * (cos * x - sin * y) + u_y * (sin * x + cos * y))
     }
 
     fn is_axial(&self, c: usize) -> bool {
-        self.compiled.contacts[c].bearing == Some(crate::bearing::Bearing::Axial)
+        self.compiled.inputs.contacts[c].bearing == Some(crate::bearing::Bearing::Axial)
     }
 
     /// Examines the loads of a stage.
     #[inline]
-    pub(super) fn watch_loads(&mut self) {
-        if self.kinks.is_none() {
+    pub(super) fn check_loads(&mut self) {
+        if self.scheme.kink_tolerance.is_none() {
             return;
         }
-        for k in 0..self.reaction_loaded.len() {
-            let c = self.reaction_loaded[k];
+        for k in 0..self.compiled.model.reaction_loaded.len() {
+            let c = self.compiled.model.reaction_loaded[k];
             self.note_load(c);
-            if self.load_kinks[c].is_near || self.locked[self.compiled.contacts[c].joint] {
+            if self.state.load_kinks[c].is_near || self.coordinates.locked[self.compiled.inputs.contacts[c].joint] {
                 continue;
             }
-            let n = self.compiled.contacts[c].bearing.map_or(0, |bearing| bearing.n_parts());
+            let n = self.compiled.inputs.contacts[c].bearing.map_or(0, |bearing| bearing.n_parts());
             let is_near = |part: usize| {
-                self.load_kinks[c].way[part] != [0.0; 2] && self.along(c, part) <= FAR * self.load_kinks[c].size[part]
+                self.state.load_kinks[c].way[part] != [0.0; 2]
+                    && self.along(c, part) <= FAR * self.state.load_kinks[c].size[part]
             };
-            self.load_kinks[c].is_near = (0..n).any(is_near);
+            self.state.load_kinks[c].is_near = (0..n).any(is_near);
         }
     }
 
@@ -216,28 +207,29 @@ impl Machine {
         for (g, event) in g.zip(self.kink_events()) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
-                    let is_locked = self.locked[self.compiled.contacts[c].joint];
-                    let noise = self.load_noise(c, self.load_kinks[c].time[part]);
-                    if self.loads_limit(c) && self.load_kinks[c].way[part] != [0.0; 2] {
+                    let is_locked = self.coordinates.locked[self.compiled.inputs.contacts[c].joint];
+                    let noise = self.load_noise(c, self.state.load_kinks[c].time[part]);
+                    if self.loads_limit(c) && self.state.load_kinks[c].way[part] != [0.0; 2] {
                         self.along(c, part) + noise
-                    } else if is_locked || !noise.is_finite() || self.load_kinks[c].way[part] == [0.0; 2] {
+                    } else if is_locked || !noise.is_finite() || self.state.load_kinks[c].way[part] == [0.0; 2] {
                         1.0
-                    } else if !self.load_kinks[c].is_near {
-                        self.load_kinks[c].size[part] + noise
+                    } else if !self.state.load_kinks[c].is_near {
+                        self.state.load_kinks[c].size[part] + noise
                     } else {
                         self.along(c, part) + noise
                     }
                 }
                 KinkEvent::Corner { contact: c } => {
-                    let contact = &self.compiled.contacts[c];
-                    let [low, high] = self.load_kinks[c].segment;
-                    let speed = self.mode[c].direction() * contact.arm * contact.rate(&self.v);
-                    let inside = (speed - low).min(high - speed) + contact.arm * self.kinks.unwrap_or(0.0);
-                    if self.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
+                    let contact = &self.compiled.inputs.contacts[c];
+                    let [low, high] = self.state.load_kinks[c].segment;
+                    let speed = self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v);
+                    let inside =
+                        (speed - low).min(high - speed) + contact.arm * self.scheme.kink_tolerance.unwrap_or(0.0);
+                    if self.state.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
                 }
                 KinkEvent::Backward { contact: c } => {
                     let is_alone = self.sticks(c) && self.constraints.margin(c).is_none();
-                    if is_alone { self.limits(c)[1] + self.friction[c] + self.slack[c] } else { 1.0 }
+                    if is_alone { self.limits(c)[1] + self.point.friction[c] + self.state.slack[c] } else { 1.0 }
                 }
             };
         }
@@ -246,17 +238,17 @@ impl Machine {
     /// Performs the event of a kink.
     pub(super) fn pass_kink(&mut self, event: KinkEvent) {
         if let KinkEvent::Load { contact, part } = event {
-            let [x, y] = self.load_kinks[contact].way[part];
-            self.load_kinks[contact].way[part] = [-x, -y];
+            let [x, y] = self.state.load_kinks[contact].way[part];
+            self.state.load_kinks[contact].way[part] = [-x, -y];
         }
     }
 
     /// Finds the table corners next to the present slip speeds.
     pub(super) fn place_segments(&mut self) {
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             if let Law::Table(table) = &contact.law {
-                self.load_kinks[c].segment =
-                    table.segment(self.mode[c].direction() * contact.arm * contact.rate(&self.v));
+                self.state.load_kinks[c].segment =
+                    table.segment(self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v));
             }
         }
     }
@@ -264,19 +256,19 @@ impl Machine {
     /// Records the load of a contact from the present reaction. Results may be evaluated in between: a record belongs
     /// to one point.
     fn note_load(&mut self, c: usize) {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let Some(bearing) = contact.bearing else { return };
-        let noise = self.load_noise(c, self.load_kinks[c].h);
-        let kink = &mut self.load_kinks[c];
-        (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.force[c]), self.xi[contact.v], noise);
+        let noise = self.load_noise(c, self.state.load_kinks[c].h);
+        let kink = &mut self.state.load_kinks[c];
+        (kink.parts, kink.at, kink.noise) = (bearing.parts(&self.point.force[c]), self.point.xi[contact.v], noise);
     }
 
     /// Sets the directions of the loads recorded last.
     fn point_loads(&mut self) {
-        for k in 0..self.reaction_loaded.len() {
-            let c = self.reaction_loaded[k];
-            let Some(bearing) = self.compiled.contacts[c].bearing else { continue };
-            let kink = &mut self.load_kinks[c];
+        for k in 0..self.compiled.model.reaction_loaded.len() {
+            let c = self.compiled.model.reaction_loaded[k];
+            let Some(bearing) = self.compiled.inputs.contacts[c].bearing else { continue };
+            let kink = &mut self.state.load_kinks[c];
             kink.is_near = false;
             for part in 0..bearing.n_parts() {
                 let [x, y] = kink.parts[part];
@@ -295,13 +287,14 @@ impl Machine {
     /// The same after a step to (t, y), which is in the arrays already. Where a kink was near, the reactions are
     /// computed there.
     pub(super) fn accept_loads(&mut self, t: f64) -> Result<(), Failure> {
-        if self.watches_loads() || self.reaction_loaded.iter().any(|&c| self.loads_limit(c)) {
+        if self.needs_reactions() || self.compiled.model.reaction_loaded.iter().any(|&c| self.loads_limit(c)) {
             self.place()?;
             self.efforts(t);
             self.evaluate_stuck(t)?;
-            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
+            (0..self.compiled.model.reaction_loaded.len())
+                .for_each(|k| self.note_load(self.compiled.model.reaction_loaded[k]));
         }
-        if self.kinks.is_some() {
+        if self.scheme.kink_tolerance.is_some() {
             self.point_loads();
         }
         Ok(())
@@ -309,11 +302,12 @@ impl Machine {
 
     /// Clears directions and corners for a start.
     pub(super) fn begin_kinks(&mut self) {
-        for kink in &mut self.load_kinks {
+        for kink in &mut self.state.load_kinks {
             (kink.way, kink.size) = ([[0.0; 2]; 2], [0.0; 2]);
         }
-        if self.kinks.is_some() {
-            (0..self.reaction_loaded.len()).for_each(|k| self.note_load(self.reaction_loaded[k]));
+        if self.scheme.kink_tolerance.is_some() {
+            (0..self.compiled.model.reaction_loaded.len())
+                .for_each(|k| self.note_load(self.compiled.model.reaction_loaded[k]));
             self.point_loads();
         }
         self.place_segments();

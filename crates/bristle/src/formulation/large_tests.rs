@@ -1,6 +1,8 @@
 //! Machines of thousands of joints start in a number of sweeps that does not grow with them, and their modes are consistent: by inverse
 //! dynamics, which knows nothing of the choice.
 
+use super::point::Point;
+use super::state::State;
 use super::{Machine, Snapshot};
 use crate::compile::{compile, read_state};
 use crate::scene::{Formulation, Scene};
@@ -52,8 +54,9 @@ fn machine(parent_of: Shape, n: usize, is_random: bool, excess: f64) -> (Machine
     let mut world = World::new();
     spawn(&scene, &mut world).unwrap();
     let compiled = compile(&world).unwrap();
-    let of_joint =
-        |c: usize| levels[compiled.model.joint_names[compiled.contacts[c].joint][1..].parse::<usize>().unwrap()];
+    let of_joint = |c: usize| {
+        levels[compiled.model.tree.joint_names[compiled.inputs.contacts[c].joint][1..].parse::<usize>().unwrap()]
+    };
     let levels = (0..n).map(of_joint).collect();
     let mut state = Snapshot::rest(&compiled);
     read_state(&world, &compiled, &mut state.mechanics).unwrap();
@@ -66,10 +69,10 @@ fn machine(parent_of: Shape, n: usize, is_random: bool, excess: f64) -> (Machine
 
 /// (1) and (2) of `modes` at the accelerations found.
 fn assert_consistent(what: &str, machine: &mut Machine, levels: &[f64], excess: f64) -> [usize; 2] {
-    let Machine { compiled, work, q, v, a, friction, mode, .. } = machine;
-    let required = rnea(&compiled.model, work, q, v, a).unwrap();
+    let Machine { compiled, work, point: Point { q, v, a, friction, .. }, state: State { mode, .. }, .. } = machine;
+    let required = rnea(&compiled.model.tree, work, q, v, a).unwrap();
     let mut count = [0; 2];
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let (f, a, level) = (friction[c], a[contact.v], levels[c]);
         let place = || format!("{what}, contact {c}: {:?}, a {a:e}, f {f}, level {level}", mode[c]);
         // rounding in a tree of thousands of bodies whose weights add up
@@ -98,7 +101,7 @@ fn the_sweeps_of_a_start_do_not_grow_with_the_machine() {
                 let (mut machine, levels) = machine(shape, n, is_random, 1.0);
                 let count = assert_consistent(what, &mut machine, &levels, 1.0);
                 assert!(count.iter().all(|&count| count > 0), "{what}: {count:?}");
-                machine.rest.n_sweeps()
+                machine.transition.n_sweeps()
             });
             println!("{what}, random {is_random}: {sweeps:?}");
             // with one exchange at a time it was up to 4,300 for 2,000 joints
@@ -112,7 +115,7 @@ fn with_stiction_above_the_sliding_level_a_drop_costs_few_sweeps() {
     for (what, shape) in SHAPES {
         let (mut machine, levels) = machine(shape, 600, true, 1.3);
         assert_consistent(what, &mut machine, &levels, 1.3);
-        let (sweeps, problems) = (machine.rest.n_sweeps(), machine.rest.n_problems());
+        let (sweeps, problems) = (machine.transition.n_sweeps(), machine.transition.n_problems());
         println!("{what}: {sweeps} sweeps for {problems} problems");
         assert!(sweeps < 100 + 4 * problems, "{what}: {sweeps} sweeps for {problems} problems");
     }

@@ -15,12 +15,15 @@
 
 use super::efforts::load_signal;
 use super::machine::{Machine, Snapshot};
+use super::point::Point;
+use super::state::State;
 use crate::error::{Error, Result};
+use crate::model::Model;
 use crate::scene::Formulation;
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
-use bristle_multibody::{Model, kinematics, kinetic_energy, point_velocity, poses, potential_energy};
+use bristle_multibody::{Model as Tree, kinematics, kinetic_energy, point_velocity, poses, potential_energy};
 use nalgebra::Vector3;
 
 /// Stored energies, J.
@@ -46,32 +49,35 @@ impl Energies {
 }
 
 /// The error for numbers too large to be squared, with the fastest joint.
-fn diverged(model: &Model, t: f64, v: &[f64], is_controlled: bool) -> Error {
+fn diverged(tree: &Tree, t: f64, v: &[f64], is_controlled: bool) -> Error {
     let fastest = v.iter().enumerate().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map_or(0, |v| v.0);
-    let joint = model.joint_names[model.joint_of_velocity(fastest)].clone();
+    let joint = tree.joint_names[tree.joint_of_velocity(fastest)].clone();
     Error::Diverged { quantity: "velocity", joint, t, step: 0.0, is_controlled }
 }
 
 impl Machine {
     /// Stored energies at a snapshot. Reaction loads are those found last: evaluate there first.
     pub fn energies(&mut self, at: &Snapshot) -> Result<Energies> {
-        let is_controlled = self.is_controlled;
-        let Self { compiled, work, piece, load, .. } = self;
+        let is_controlled = self.scheme.is_controlled;
+        let Self { compiled, work, state: State { piece, .. }, point: Point { load, .. }, .. } = self;
         let state = &at.mechanics;
         let failed = |source| match source {
-            bristle_multibody::Error::NonFinite { .. } => diverged(&compiled.model, state.t, &state.v, is_controlled),
+            bristle_multibody::Error::NonFinite { .. } => {
+                diverged(&compiled.model.tree, state.t, &state.v, is_controlled)
+            }
             source => Error::Mechanics { t: state.t, source },
         };
-        let elastic = |s: &crate::compile::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
-        let model = &compiled.model;
+        let elastic = |s: &crate::model::SpringAt| 0.5 * s.stiffness * (state.q[s.q] - s.rest).powi(2);
+        let model = &compiled.model.tree;
         let at_velocity = |v: usize| state.q[model.q_index[model.joint_of_velocity(v)]];
         let between = compiled
+            .model
             .coupled
             .springs
             .iter()
             .map(|s| 0.5 * s.stiffness * (at_velocity(s.a) - at_velocity(s.b) - s.rest).powi(2));
         let (mut bristle, mut reaction_loaded) = (0.0, 0.0);
-        for ((contact, at), load) in compiled.contacts.iter().zip(&at.bristles).zip(load) {
+        for ((contact, at), load) in compiled.inputs.contacts.iter().zip(&at.bristles).zip(load) {
             let per_load = contact.law.stored_energy(contact.law.state_of(at.z, at.w));
             if contact.bearing.is_some() {
                 reaction_loaded += *load * per_load;
@@ -81,10 +87,10 @@ impl Machine {
             }
         }
         Ok(Energies {
-            kinetic: kinetic_energy(&compiled.model, work, &state.q, &state.v).map_err(failed)?,
-            potential: potential_energy(&compiled.model, work, &state.q).map_err(failed)?,
+            kinetic: kinetic_energy(&compiled.model.tree, work, &state.q, &state.v).map_err(failed)?,
+            potential: potential_energy(&compiled.model.tree, work, &state.q).map_err(failed)?,
             // from +0: an empty sum is −0
-            elastic: compiled.springs.iter().map(elastic).chain(between).fold(0.0, std::ops::Add::add),
+            elastic: compiled.inputs.springs.iter().map(elastic).chain(between).fold(0.0, std::ops::Add::add),
             bristle: bristle + reaction_loaded,
             reaction_loaded,
         })
@@ -100,45 +106,47 @@ impl Machine {
     ) -> std::result::Result<(), EvalError> {
         // explicit steppers call this after the right-hand side, which has found the loads but not the efforts of
         // drives
-        if !(self.prescribed.is_empty() && self.knows(t, y)) {
+        if !(self.compiled.model.prescribed.is_empty() && self.knows(t, y)) {
             self.scatter(t, y);
-            let needs_reactions = !(self.reaction_loaded.is_empty() && self.prescribed.is_empty());
-            if needs_reactions || !(self.compiled.wrenches.is_empty() && self.compiled.drives.is_empty()) {
-                self.place().map_err(|e| self.trouble(e.into()))?;
+            let needs_reactions =
+                !(self.compiled.model.reaction_loaded.is_empty() && self.compiled.model.prescribed.is_empty());
+            if needs_reactions || !(self.compiled.inputs.wrenches.is_empty() && self.compiled.inputs.drives.is_empty())
+            {
+                self.place().map_err(|e| self.record_failure(e.into()))?;
             }
             if needs_reactions {
-                if self.formulation != Formulation::Jerk {
+                if self.scheme.formulation != Formulation::Jerk {
                     self.take_accelerations(dy);
                 }
                 self.efforts(t);
-                self.read_reactions().map_err(|e| self.trouble(e))?;
+                self.read_reactions().map_err(|e| self.record_failure(e))?;
             }
         }
         rate.fill(0.0);
-        rate[0] = self.power(t).map_err(|e| self.trouble(e.into()))?;
-        let Self { compiled, v, state, mode, piece, .. } = self;
-        for spring in &compiled.coupled.springs {
+        rate[0] = self.power(t).map_err(|e| self.record_failure(e.into()))?;
+        let Self { compiled, point: Point { v, bristles: state, .. }, state: State { mode, piece, .. }, .. } = self;
+        for spring in &compiled.model.coupled.springs {
             let rate_of = v[spring.a] - v[spring.b];
-            rate[2 + compiled.heat_of_element(spring.element)] += spring.damping * rate_of * rate_of;
+            rate[2 + compiled.model.heat_of_element(spring.element)] += spring.damping * rate_of * rate_of;
         }
-        for d in &compiled.dampers {
-            rate[2 + compiled.heat_of_joint(d.joint)] += d.damping * v[d.v] * v[d.v];
+        for d in &compiled.inputs.dampers {
+            rate[2 + compiled.model.heat_of_joint(d.joint)] += d.damping * v[d.v] * v[d.v];
         }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(v);
             let n = if contact.bearing.is_some() {
-                let n = self.load[c];
+                let n = self.point.load[c];
                 if contact.law.n_states() > 0 {
                     rate[1] -= n * state[c][0] * contact.law.rates(slip, state[c])[0] / contact.law.sigma0();
                 }
                 n
             } else {
-                let is_backward = contact.acts_backward(mode[c], self.backward[c]);
+                let is_backward = contact.acts_backward(mode[c], self.state.backward[c]);
                 let (n, n_rate) = contact.normal_towards(is_backward, &load_signal(contact.signal(), t, *piece));
                 rate[1] += n_rate * contact.law.stored_energy(state[c]);
                 n
             };
-            rate[2 + compiled.heat_of(contact)] += n * match contact.law.event_driven() {
+            rate[2 + compiled.model.heat_of(contact)] += n * match contact.law.event_driven() {
                 Some(law) => law.sliding(mode[c], slip).0 * slip,
                 None => contact.law.dissipated_power(slip, state[c]),
             };
@@ -148,30 +156,38 @@ impl Machine {
 
     /// Energy that a jump of the loads at `t` puts into bristles; `before` is the piece that ends there.
     pub(super) fn load_jump(&self, t: f64, before: Piece) -> f64 {
-        let jumps = self.compiled.contacts.iter().zip(&self.state).map(|(contact, state)| {
+        let jumps = self.compiled.inputs.contacts.iter().zip(&self.point.bristles).map(|(contact, state)| {
             let normal = |piece| contact.normal_towards(state[0] < 0.0, &load_signal(contact.signal(), t, piece)).0;
-            (normal(self.piece) - normal(before)) * contact.law.stored_energy(*state)
+            (normal(self.state.piece) - normal(before)) * contact.law.stored_energy(*state)
         });
         jumps.sum()
     }
 
     /// Power of drives and of the inputs of callers.
     fn power(&mut self, t: f64) -> std::result::Result<f64, bristle_multibody::Error> {
-        let Self { compiled, work, q, v, poses: places, piece, integral, prescribed, .. } = self;
-        let mut power: f64 = compiled.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
-        power += prescribed.iter().map(|prescribed| prescribed.effort * v[prescribed.v]).sum::<f64>();
+        let Self {
+            compiled,
+            work,
+            poses: places,
+            point: Point { q, v, integral, drive_effort, .. },
+            state: State { piece, .. },
+            ..
+        } = self;
+        let Model { prescribed, .. } = &*compiled.model;
+        let mut power: f64 = compiled.inputs.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
+        power += prescribed.iter().zip(&*drive_effort).map(|(joint, effort)| effort * v[joint.v]).sum::<f64>();
         let mut integrals = integral.iter();
-        for drive in &compiled.drives {
+        for drive in compiled.inputs.drives.iter() {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };
             let signal = drive.signal().sample(t, *piece);
             let v = v[drive.v];
             power += drive.effort(&signal, q[drive.q], v, integral.unwrap_or(0.0)) * v;
         }
-        if !compiled.wrenches.is_empty() {
-            let model = &compiled.model;
+        if !compiled.inputs.wrenches.is_empty() {
+            let model = &compiled.model.tree;
             kinematics(model, work, q, v)?;
             poses(model, work, places)?;
-            for w in &compiled.wrenches {
+            for w in &compiled.inputs.wrenches {
                 let rotation = places.link(model, w.body)?.rotation;
                 let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
                 // both in world axes

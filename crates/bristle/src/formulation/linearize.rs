@@ -14,7 +14,7 @@
 //! linearisation.
 
 use super::machine::Machine;
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
@@ -42,12 +42,12 @@ impl Machine {
         let mut machine = self.clone();
         machine.scatter(t, y);
         machine.place()?;
-        for &k in &machine.free {
-            let range = machine.compiled.model.q_range(machine.joint_of[k]);
-            machine.q_ref[range.clone()].copy_from_slice(&machine.q[range]);
-            machine.xi[k..k + 6].fill(0.0);
+        for &k in &machine.compiled.model.free {
+            let range = machine.compiled.model.tree.q_range(machine.compiled.model.joint_of[k]);
+            machine.state.q_ref[range.clone()].copy_from_slice(&machine.point.q[range]);
+            machine.point.xi[k..k + 6].fill(0.0);
         }
-        machine.formulation = Formulation::Implicit;
+        machine.scheme.formulation = Formulation::Implicit;
         if machine.real_time.take().is_some() {
             // in `RealTime` every velocity is an unknown, stuck or not
             machine.lock();
@@ -59,31 +59,31 @@ impl Machine {
 
     /// A, B and P at (t, y), for a machine made by [`Machine::solved_at`].
     pub(crate) fn linear(&mut self, t: f64, y: &[f64]) -> Result<Linear, EvalError> {
-        let (n, n_y, n_v) = (self.active.len(), y.len(), self.v.len());
+        let (n, n_y, n_v) = (self.coordinates.active.len(), y.len(), self.point.v.len());
         let mut jacobian = Matrix::new(n_y);
         self.fill_jacobian_at_centre(t, y, &mut jacobian)?;
         let a = DMatrix::from_fn(n_y, n_y, |i, j| jacobian[(i, j)]);
         let derivatives = self.take_matrices();
         let by_effort = &derivatives[2];
         let mut b = DMatrix::zeros(n_y, n_v);
-        for (r, &i) in self.active.iter().enumerate() {
+        for (r, &i) in self.coordinates.active.iter().enumerate() {
             (0..n_v).for_each(|k| b[(n + r, k)] = by_effort[(i, k)]);
         }
 
         let (mut columns, mut parameters, mut next) = (Vec::new(), Vec::new(), 2 * n);
-        for (c, contact) in self.compiled.contacts.iter().enumerate() {
-            let slip = contact.arm * contact.rate(&self.v);
-            for slope in contact.law.parameter_slopes(self.mode[c].direction(), slip, self.state[c]) {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
+            let slip = contact.arm * contact.rate(&self.point.v);
+            for slope in contact.law.parameter_slopes(self.state.mode[c].direction(), slip, self.point.bristles[c]) {
                 let mut column = vec![0.0; n_y];
-                let effort = -contact.arm * self.load[c] * slope.effort;
-                for (r, &i) in self.active.iter().enumerate() {
+                let effort = -contact.arm * self.point.load[c] * slope.effort;
+                for (r, &i) in self.coordinates.active.iter().enumerate() {
                     column[n + r] = effort * by_effort[(i, contact.v)];
                     if let Some(b) = contact.b {
                         column[n + r] -= effort * by_effort[(i, b)];
                     }
                 }
                 for (s, rate) in slope.rate.iter().enumerate().take(contact.law.n_states()) {
-                    column[next + s] = if self.frozen[c] { 0.0 } else { *rate };
+                    column[next + s] = if self.point.frozen[c] { 0.0 } else { *rate };
                 }
                 columns.push(column);
                 parameters.push((c, slope.name));
@@ -96,11 +96,11 @@ impl Machine {
 
     /// Name of unknown number `k` of a machine made by [`Machine::solved_at`].
     pub(crate) fn name_unknown(&self, k: usize) -> String {
-        let n = self.active.len();
-        let names = &self.compiled.model.joint_names;
+        let n = self.coordinates.active.len();
+        let names = &self.compiled.model.tree.joint_names;
         if k >= 2 * n {
             let mut next = 2 * n;
-            for (c, contact) in self.compiled.contacts.iter().enumerate() {
+            for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
                 let n_states = contact.law.n_states();
                 if k < next + n_states {
                     return format!("{}.{}", self.compiled.contact_name(c), ["s", "w"][k - next]);
@@ -109,10 +109,10 @@ impl Machine {
             }
             return format!("{}.integral", names[self.unknown(k).1]);
         }
-        let v = self.active[k % n];
-        let (joint, is_velocity) = (self.joint_of[v], k >= n);
-        let part = v - self.compiled.model.v_index[joint];
-        let what = match (self.free.contains(&(v - part)), is_velocity) {
+        let v = self.coordinates.active[k % n];
+        let (joint, is_velocity) = (self.compiled.model.joint_of[v], k >= n);
+        let part = v - self.compiled.model.tree.v_index[joint];
+        let what = match (self.compiled.model.free.contains(&(v - part)), is_velocity) {
             (false, false) => "position",
             (false, true) => "velocity",
             (true, false) => {

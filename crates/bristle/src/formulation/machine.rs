@@ -46,26 +46,30 @@
 //! velocity and acceleration, and (1) gives the effort of the drive. At a corner of the signal the velocity jumps, the
 //! reactions are impulses, and bearings whose load is the reaction have an impulse of friction: see `impulse`.
 
-use crate::compile::Compiled;
 use crate::component::{BristleState, Drive};
 use crate::error::{Error, Result};
-use crate::formulation::branch::{Branch, Jam};
+use crate::formulation::archive::Checkpoint;
+use crate::formulation::branch::Branch;
 use crate::formulation::constraints::Constraints;
+use crate::formulation::coordinates::Coordinates;
+use crate::formulation::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
+use crate::formulation::efforts::show_locked_loads;
+use crate::formulation::failure::Failure;
+use crate::formulation::implicit::NewtonWork;
+use crate::formulation::impulse::JumpWork;
 use crate::formulation::jacobian::Reduction;
-use crate::formulation::kinks::Kink;
-use crate::formulation::predictor::Predictor;
-use crate::formulation::transition::{ContactEvent, Rest};
-use crate::formulation::turning::Turning;
-use crate::modes::ModeError;
+use crate::formulation::jerk::JerkWork;
+use crate::formulation::point::Point;
+use crate::formulation::residual::ResidualWork;
+use crate::formulation::state::State;
+use crate::formulation::transition::{ContactEvent, TransitionWork};
+use crate::model::{Compiled, Inputs};
 use crate::real_time::RealTime;
 use crate::scene::{Control, Formulation, Kinks};
-use crate::signal::Piece;
 use bristle_friction::Mode;
-use bristle_multibody::spatial::{Force, Motion};
-use bristle_multibody::{
-    JointKind, Poses, Reaction, Row, State, Work, axis_row, kinematics, neutral, poses, reactions,
-};
+use bristle_multibody::{self as multibody, Poses, Reaction, Work, kinematics, poses, reactions};
 use nalgebra::DMatrix;
+use std::sync::Arc;
 
 /// Relative residual of (1) for accelerations where no other accuracy is given.
 pub(super) const TIGHT: f64 = 1e-13;
@@ -74,7 +78,7 @@ pub(super) const TIGHT: f64 = 1e-13;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Snapshot {
     /// Time, positions, velocities.
-    pub mechanics: State,
+    pub mechanics: multibody::State,
     /// Bristles, one per contact.
     pub bristles: Vec<BristleState>,
     /// Integrals of the controllers, in order.
@@ -85,9 +89,9 @@ impl Snapshot {
     /// All positions 0, at rest, bristles undeflected.
     pub fn rest(compiled: &Compiled) -> Self {
         Self {
-            mechanics: State::rest(&compiled.model),
-            bristles: vec![BristleState::default(); compiled.contacts.len()],
-            integrals: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
+            mechanics: multibody::State::rest(&compiled.model.tree),
+            bristles: vec![BristleState::default(); compiled.inputs.contacts.len()],
+            integrals: vec![0.0; compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).count()],
         }
     }
 
@@ -102,284 +106,85 @@ impl Snapshot {
     }
 }
 
-/// A contact that stuck, slipped or reversed.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct ModeChange {
-    /// Index of the contact.
-    pub contact: usize,
-    /// Mode before.
-    pub from: Mode,
-    /// Mode after.
-    pub to: Mode,
+/// How the equations are solved.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Scheme {
+    pub formulation: Formulation,
+    /// Whether an error estimate controls the steps.
+    pub is_controlled: bool,
+    /// The rule of prescribed steps, if the control is one.
+    pub step_control: Control,
+    /// Accepted residual of (1) during steps.
+    pub accuracy: f64,
+    /// θ of the event functions of kinks; `None` where kinks are no events.
+    pub kink_tolerance: Option<f64>,
+    /// Which kinks are events.
+    pub kinks: Kinks,
+    /// Upper bound of the rotation of a prescribed joint in one step, rad.
+    pub motion_angle: f64,
+    /// Upper bound of the phase of the fastest oscillation of prescribed motions in one step, rad.
+    pub motion_phase: f64,
+    /// The same as a step, s, for the quadrature of the work of prescribed motions.
+    pub motion_step: f64,
+    /// Whether (1) is the equation of impulses, without velocities, gravity and finite efforts: see `impulse`.
+    pub is_impulsive: bool,
 }
 
-/// Work counters of the accelerations.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Counters {
-    /// Solutions of (1) with accelerations on both sides.
-    pub n_acceleration_solves: usize,
-    /// Sweeps of the friction-loaded recursion: factorisations.
-    pub n_sweeps: usize,
-    /// Substitutions with a factorisation, the last one or a sufficiently accurate older one.
-    pub n_substitutions: usize,
-    /// Evaluations of the differentiated equations.
-    pub n_jerks: usize,
-    /// Largest relative residual of (1) left by the integration of accelerations.
-    pub drift: f64,
-    /// Projections that removed it.
-    pub n_projections: usize,
-    /// Total of the iterations of the convex solver in `RealTime` steps.
-    pub n_rounds: usize,
-    /// Largest number of iterations in one solution.
-    pub max_rounds: usize,
-    /// `RealTime` steps with a reaction load that had not converged: see [`UnconvergedLoad`].
-    pub n_unconverged_loads: usize,
-}
-
-impl Counters {
-    /// Sum of both.
-    pub fn and(self, other: Self) -> Self {
+impl Scheme {
+    /// `tolerances` are the relative and the absolute one if steps are error-controlled.
+    fn new(formulation: Formulation, tolerances: Option<(f64, f64)>) -> Self {
+        let relative = tolerances.map(|(relative, _)| relative);
         Self {
-            n_acceleration_solves: self.n_acceleration_solves + other.n_acceleration_solves,
-            n_sweeps: self.n_sweeps + other.n_sweeps,
-            n_substitutions: self.n_substitutions + other.n_substitutions,
-            n_jerks: self.n_jerks + other.n_jerks,
-            drift: self.drift.max(other.drift),
-            n_projections: self.n_projections + other.n_projections,
-            n_rounds: self.n_rounds + other.n_rounds,
-            max_rounds: self.max_rounds.max(other.max_rounds),
-            n_unconverged_loads: self.n_unconverged_loads + other.n_unconverged_loads,
+            formulation,
+            is_controlled: tolerances.is_some(),
+            step_control: Control::default(),
+            accuracy: relative.map_or(1e-12, |relative| (0.01 * relative).max(TIGHT)),
+            kink_tolerance: tolerances.map(|(_, absolute)| absolute),
+            kinks: Kinks::Velocity,
+            motion_angle: relative.map_or(f64::INFINITY, |relative| 2.0 * relative.powf(0.2)),
+            motion_phase: 2.0 * relative.unwrap_or(1.0).powf(0.2),
+            motion_step: f64::INFINITY,
+            is_impulsive: false,
         }
     }
-}
-
-/// A bearing near jamming: (1) may have several solutions.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct NearJam {
-    /// Index of the contact.
-    pub contact: usize,
-    /// Time of the first occurrence, s.
-    pub t: f64,
-    /// Sᵀ IA S + armature − r|μ| N(IA S), kg·m² or kg: not positive.
-    pub margin: f64,
-}
-
-/// First instant at which stability limited the step of an explicit stepper.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Stiff {
-    /// Time, s.
-    pub t: f64,
-    /// Length of the steps there, s.
-    pub h: f64,
-    /// Joint of the stiffest unknown.
-    pub joint: usize,
-    /// The contact, if the stiffest unknown is a bristle state.
-    pub contact: Option<usize>,
-}
-
-/// A bearing whose reaction load had not converged when a `RealTime` step ended its iterations.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct UnconvergedLoad {
-    /// Index of the contact.
-    pub contact: usize,
-    /// End of the first such step, s.
-    pub t: f64,
-    /// Largest relative change of the load in the last iteration of any step.
-    pub largest: f64,
-}
-
-/// Cause of a failed evaluation, for the error message.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Failure {
-    Mechanics(bristle_multibody::Error),
-    Modes {
-        contact: usize,
-        source: ModeError,
-    },
-    /// Newton has not converged to accelerations.
-    NoAcceleration,
-    /// No accelerations exist, or none on the branch that is continuous from zero friction.
-    Jam(Jam),
-    /// No modes of these contacts are consistent with their reactions, as far as tried; whether all were tried.
-    Inconsistent {
-        contacts: Vec<usize>,
-        is_exhaustive: bool,
-    },
-    /// The convex solver of a `RealTime` step has not converged.
-    Unbalanced {
-        contact: usize,
-    },
-    /// An end was asked for: see [`crate::stop`].
-    Stopped,
-}
-
-impl Failure {
-    /// Whether the failure is a number that is not finite.
-    pub(super) fn is_non_finite(&self) -> bool {
-        matches!(self, Self::Mechanics(bristle_multibody::Error::NonFinite { .. }))
-    }
-}
-
-impl From<bristle_multibody::Error> for Failure {
-    fn from(error: bristle_multibody::Error) -> Self {
-        Self::Mechanics(error)
-    }
-}
-
-/// A joint whose position is prescribed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct PrescribedJoint {
-    pub joint: usize,
-    pub v: usize,
-    /// Index of the drive.
-    pub drive: usize,
-    /// Effort of the drive, N·m or N.
-    pub effort: f64,
-    /// Jerk of the signal.
-    pub jerk: f64,
-    /// Jump of its velocity at a corner.
-    pub jump: f64,
 }
 
 /// Equations (1) to (4) of a compiled machine; see the module.
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub(super) compiled: Compiled,
-    pub(super) formulation: Formulation,
+    pub(super) scheme: Scheme,
+    pub(super) state: State,
+    pub(super) point: Point,
+    pub(super) coordinates: Coordinates,
+    pub(super) diagnostics: Diagnostics,
     pub(super) work: Work,
-    /// Centre of the chart: 0 for one-degree joints; `n_q`.
-    pub(super) q_ref: Vec<f64>,
-    /// First chart coordinates of the free joints.
-    pub(super) free: Vec<usize>,
-    /// Joint of each velocity; `n_v`.
-    pub(super) joint_of: Vec<usize>,
-
-    /// Velocities that are unknowns, in order.
-    pub(super) active: Vec<usize>,
     /// Constraints, with the velocities that depend on the unknowns.
     pub(super) constraints: Constraints,
-    /// The same for the compiled couplings alone; see `inverse`.
-    pub(super) coupling_constraints: Option<Box<Constraints>>,
-    /// Constraint forces λ of the compiled couplings.
-    pub(super) constraint_force: Vec<f64>,
-    /// Joints that are stuck or of prescribed motion; `n_bodies`.
-    pub(super) locked: Vec<bool>,
-    /// Whether any is stuck.
-    pub(super) is_stuck: bool,
-    /// Joints whose rotation affects the load of a stuck contact.
-    pub(super) turning: Turning,
-    /// Joints whose motion is prescribed.
-    pub(super) prescribed: Vec<PrescribedJoint>,
-    /// Contacts whose motion follows from prescribed joints.
-    pub(super) prescribed_contacts: Vec<bool>,
-    /// Upper bound of error-controlled steps, s, for the quadrature of the work of prescribed motions.
-    pub(super) motion_step: f64,
-    /// The same as a phase of the fastest oscillation, rad.
-    pub(super) motion_phase: f64,
-    /// Upper bound of the rotation of a prescribed joint in one step, rad.
-    pub(super) motion_angle: f64,
-    /// Mode of every contact; `Stuck` for those whose law has no modes.
-    pub(super) mode: Vec<Mode>,
-    /// For a one-way clutch without modes: whether its bristle deflection, or the slip of a smooth law, is backward.
-    pub(super) backward: Vec<bool>,
-    /// Shift of the event function of a stuck contact: the excess of its effort over the limit, by rounding only.
-    pub(super) slack: Vec<f64>,
-    /// Direction of slip of a bristle since its last kink, ±1.
-    pub(super) heading: Vec<f64>,
-    /// θ of the kink of each contact's bristle in the present step, rad/s or m/s: see `resolution`.
-    pub(super) kink_speed: Vec<f64>,
-    /// Whether an error estimate controls the steps.
-    pub(super) is_controlled: bool,
-    /// The rule of prescribed steps, if the control is one.
-    pub(super) step_control: Control,
-    /// θ of the event functions of kinks; `None` where kinks are no events.
-    pub(super) kinks: Option<f64>,
-    /// Which kinks are events.
-    pub(super) kink: Kinks,
-    /// Per contact, the data that locate loads through zero and corners of tables; inertia of each joint, D.
-    pub(super) load_kinks: Vec<Kink>,
-    pub(super) kink_inertia: Vec<f64>,
-    /// ε of contacts that have just left rest.
-    pub(super) leaving: f64,
-    /// Whether a sliding contact has gone further than ε since it left rest.
-    pub(super) armed: Vec<bool>,
-    /// Whether a sliding contact is not armed.
-    pub(super) is_any_unarmed: bool,
-    /// Valid piece of the signals, and the time at which the next begins.
-    pub(super) piece: Piece,
-    pub(super) next_corner: Option<f64>,
+    /// Coordinates of the couplings alone, without stuck contacts; see `inverse`.
+    pub(super) couplings: Option<Arc<Coordinates>>,
 
-    /// Point of evaluation: chart coordinates, velocities, efforts, accelerations, `n_v` each; positions, `n_q`.
-    pub(super) xi: Vec<f64>,
-    pub(super) v: Vec<f64>,
-    pub(super) tau: Vec<f64>,
-    pub(super) a: Vec<f64>,
-    pub(super) q: Vec<f64>,
-    /// States, their rates, friction efforts and normal loads there; one per contact.
-    pub(super) state: Vec<bristle_friction::State>,
-    pub(super) rate: Vec<bristle_friction::State>,
-    /// Of each contact: whether its bristles keep their deflection because the contact is open.
-    pub(super) frozen: Vec<bool>,
-    pub(super) friction: Vec<f64>,
-    pub(super) load: Vec<f64>,
-    /// Integrals of the controllers at the point of evaluation.
-    pub(super) integral: Vec<f64>,
-
-    /// Contacts whose load is the joint's reaction.
-    pub(super) reaction_loaded: Vec<usize>,
-    /// κ = r · law of each contact that slides: effort per normal load.
-    pub(super) kappa: Vec<f64>,
-    /// Reaction in the joint of each reaction-loaded contact, axes along the joint.
-    pub(super) force: Vec<Force>,
-    /// Rows P of the friction-loaded recursion; `n_bodies`.
-    pub(super) rows: Vec<Motion>,
-    /// Residual of (1), or rates of effort; `n_v`.
-    pub(super) b: Vec<f64>,
-    /// A correction; `n_v`.
-    pub(super) x: Vec<f64>,
-    /// Accelerations of the last right-hand sides: the start of the next Newton iteration.
-    pub(super) predictor: Predictor,
-    /// Time of the right-hand side whose point, accelerations and loads are in the arrays; `None` if they hold
-    /// another point.
-    pub(super) known: Option<f64>,
-    /// Scratch of the residual form: rates of the unknowns; rows by velocity.
-    pub(super) hand: Vec<f64>,
-    pub(super) row_list: Vec<Row>,
-    /// Accepted residual of (1) during steps.
-    pub(super) accuracy: f64,
-    pub(super) counters: Counters,
-    pub(super) near_jams: Vec<NearJam>,
-    pub(super) stiff: Option<Stiff>,
-    /// Deflections |s| after the last fixed step, one per contact.
-    pub(super) bent: Vec<f64>,
-    /// Time and contact of the first deflection larger than friction permits.
-    pub(super) overdeflected: Option<(f64, usize)>,
-    /// Bearings whose loads had not converged in some `RealTime` step, each once.
-    pub(super) unconverged_loads: Vec<UnconvergedLoad>,
+    /// Scratch of each stage.
+    pub(super) newton: NewtonWork,
+    pub(super) jerk: JerkWork,
+    pub(super) residual: ResidualWork,
+    /// Efforts that inverse dynamics requires, with couplings those beyond the given ones; `n_v`.
+    pub(super) required: Vec<f64>,
+    /// Rates of the chart coordinates; `n_v`.
+    pub(super) xi_rate: Vec<f64>,
 
     pub(super) poses: Poses,
     pub(super) reactions: Vec<Reaction>,
-    pub(super) rest: Rest,
-    /// Modes before the last mode transition, and the changes in it.
-    pub(super) before: Vec<Mode>,
-    pub(super) changes: Vec<ModeChange>,
+    pub(super) transition: TransitionWork,
     /// Derivatives of accelerations or of efforts in q, v and τ or a; allocated on first use.
     pub(super) derivatives: Option<Box<[DMatrix<f64>; 3]>>,
     /// The same reduced to independent coordinates.
     pub(super) reduction: Option<Box<Reduction>>,
     /// Scratch of the continuation; allocated on first use.
     pub(super) branch: Option<Box<Branch>>,
-    /// Whether (1) is the equation of impulses, without velocities, gravity and finite efforts; its velocities, 0,
-    /// `n_v`.
-    pub(super) is_impulsive: bool,
-    pub(super) still: Vec<f64>,
-    /// Velocities before a part of a jump; `n_v`.
-    pub(super) jump_start: Vec<f64>,
-    pub(super) failure: Option<Failure>,
-    /// Scratch of `inverse`.
-    pub(super) saved: super::inverse::SavedEvaluation,
-    /// State before an operation that may be refused: see `checkpoint`.
-    pub(super) checkpoint_bytes: Vec<u8>,
+    pub(super) jump: JumpWork,
+    /// State before an operation that may be refused; allocated on first use.
+    pub(super) checkpoint: Option<Box<Checkpoint>>,
     /// The fixed-step method, where the system makes its own steps.
     pub(super) real_time: Option<Box<RealTime>>,
 }
@@ -389,118 +194,60 @@ impl Machine {
     /// kinks of bristle laws are events then, and the accuracy of accelerations is a hundredth of the relative
     /// tolerance.
     pub fn new(compiled: Compiled, formulation: Formulation, tolerances: Option<(f64, f64)>) -> Self {
-        let model = &compiled.model;
-        let (n_v, n_contacts) = (model.n_v, compiled.contacts.len());
-        let free = (1..model.n_bodies()).filter(|&i| model.kinds[i] == JointKind::Free);
-        let prescribed = compiled.drives.iter().enumerate().filter_map(|(drive, at)| {
-            let Drive::Motion(_) = at.drive else { return None };
-            Some(PrescribedJoint { joint: at.joint, v: at.v, drive, effort: 0.0, jerk: 0.0, jump: 0.0 })
-        });
-        let reaction_loaded = (0..n_contacts).filter(|&c| compiled.contacts[c].bearing.is_some());
-        let rows = (0..model.n_bodies()).map(|i| axis_row(model, i)).collect();
+        let model = &compiled.model.tree;
+        let (n_v, n_contacts) = (model.n_v, compiled.inputs.contacts.len());
+        let leaving = tolerances.map_or(f64::MIN_POSITIVE, |(_, absolute)| 1e-3 * absolute);
         let mut machine = Self {
-            formulation,
+            scheme: Scheme::new(formulation, tolerances),
+            state: State::new(&compiled, leaving),
+            point: Point::new(&compiled),
+            coordinates: Coordinates::new(&compiled),
+            diagnostics: Diagnostics::new(n_contacts),
             work: Work::new(model),
-            q_ref: neutral(model),
-            free: free.map(|i| model.v_index[i]).collect(),
-            joint_of: (0..n_v).map(|k| model.joint_of_velocity(k)).collect(),
-            active: (0..n_v).collect(),
             constraints: Constraints::new(&compiled),
-            coupling_constraints: super::inverse::coupling_constraints(&compiled),
-            constraint_force: vec![0.0; compiled.coupled.constraints.len()],
-            locked: vec![false; model.n_bodies()],
-            is_stuck: false,
-            turning: Turning::new(&compiled),
-            motion_angle: tolerances.map_or(f64::INFINITY, |(relative, _)| 2.0 * relative.powf(0.2)),
-            motion_step: f64::INFINITY,
-            motion_phase: 2.0 * tolerances.map_or(1.0, |(relative, _)| relative).powf(0.2),
-            prescribed: prescribed.collect(),
-            prescribed_contacts: vec![false; n_contacts],
-            mode: vec![Mode::Stuck; n_contacts],
-            backward: vec![false; n_contacts],
-            slack: vec![0.0; n_contacts],
-            heading: vec![1.0; n_contacts],
-            kink_speed: vec![f64::MAX; n_contacts],
-            is_controlled: tolerances.is_some(),
-            step_control: Control::default(),
-            kinks: tolerances.map(|(_, absolute)| absolute),
-            kink: Kinks::Velocity,
-            armed: vec![false; n_contacts],
-            is_any_unarmed: false,
-            load_kinks: vec![Kink::default(); n_contacts],
-            kink_inertia: vec![0.0; n_contacts],
-            leaving: tolerances.map_or(f64::MIN_POSITIVE, |(_, absolute)| 1e-3 * absolute),
-            piece: Piece::After(0.0),
-            next_corner: None,
-            xi: vec![0.0; n_v],
-            v: vec![0.0; n_v],
-            tau: vec![0.0; n_v],
-            a: vec![0.0; n_v],
-            q: neutral(model),
-            state: vec![[0.0; 2]; n_contacts],
-            rate: vec![[0.0; 2]; n_contacts],
-            frozen: vec![false; n_contacts],
-            friction: vec![0.0; n_contacts],
-            load: vec![0.0; n_contacts],
-            integral: vec![0.0; compiled.drives.iter().filter(|drive| drive.has_integral()).count()],
-            reaction_loaded: reaction_loaded.collect(),
-            kappa: vec![0.0; n_contacts],
-            force: vec![Force::ZERO; n_contacts],
-            rows,
-            b: vec![0.0; n_v],
-            x: vec![0.0; n_v],
-            predictor: Predictor::new(n_v),
-            known: None,
-            hand: Vec::with_capacity(4 * n_v + 2 * n_contacts + compiled.drives.len()),
-            row_list: Vec::with_capacity(n_v),
-            accuracy: tolerances.map_or(1e-12, |(relative, _)| (0.01 * relative).max(TIGHT)),
-            counters: Counters::default(),
-            near_jams: Vec::with_capacity(n_contacts),
-            stiff: None,
-            bent: vec![0.0; n_contacts],
-            overdeflected: None,
-            unconverged_loads: Vec::with_capacity(n_contacts),
+            couplings: super::inverse::couplings(&compiled),
+            newton: NewtonWork::new(model),
+            jerk: JerkWork::new(n_v),
+            residual: ResidualWork::new(&compiled),
+            required: vec![0.0; n_v],
+            xi_rate: vec![0.0; n_v],
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
-            rest: Rest::new(n_contacts, n_v, compiled.model.n_bodies()),
-            before: vec![Mode::Stuck; n_contacts],
-            changes: Vec::with_capacity(n_contacts),
+            transition: TransitionWork::new(n_contacts, n_v, model.n_bodies()),
             derivatives: None,
             reduction: None,
             branch: None,
-            is_impulsive: false,
-            still: vec![0.0; n_v],
-            jump_start: vec![0.0; n_v],
-            failure: None,
-            saved: super::inverse::SavedEvaluation::default(),
-            checkpoint_bytes: Vec::new(),
+            jump: JumpWork::new(&compiled),
+            checkpoint: None,
             real_time: None,
             compiled,
         };
         machine.apply_wrenches();
         machine.bound_motions();
-        machine.set_kink_inertias();
         machine
     }
 
     /// Bounds the step for the prescribed motions.
     fn bound_motions(&mut self) {
         let frequencies = self
+            .compiled
+            .model
             .prescribed
             .iter()
-            .map(|prescribed| self.compiled.drives[prescribed.drive].signal().largest_frequency());
-        self.motion_step = frequencies.map(|frequency| self.motion_phase / frequency).fold(f64::INFINITY, f64::min);
+            .map(|prescribed| self.compiled.inputs.drives[prescribed.drive].signal().largest_frequency());
+        self.scheme.motion_step =
+            frequencies.map(|frequency| self.scheme.motion_phase / frequency).fold(f64::INFINITY, f64::min);
     }
 
     /// Replaces the parameters or the signal of drive number `k`; its kind stays.
     pub(crate) fn set_drive(&mut self, k: usize, drive: Drive) {
-        self.compiled.drives[k].drive = drive;
+        Arc::make_mut(&mut self.compiled.inputs.drives)[k].drive = drive;
         self.bound_motions();
     }
 
     /// Whether an error estimate controls the steps.
     pub(crate) fn is_controlled(&self) -> bool {
-        self.is_controlled
+        self.scheme.is_controlled
     }
 
     /// The compiled machine.
@@ -508,25 +255,18 @@ impl Machine {
         &self.compiled
     }
 
-    /// Reads efforts, dampers, springs and wrenches from the world again.
-    pub fn read_actions(&mut self, world: &hecs::World) -> Result<()> {
-        self.compiled.read_actions(world)?;
-        self.apply_wrenches();
-        Ok(())
-    }
-
     /// Sets the effort that a caller applies to velocity `k`.
     pub(crate) fn set_effort(&mut self, k: usize, effort: f64) {
-        self.compiled.effort[k] = effort;
+        self.compiled.inputs.effort[k] = effort;
     }
 
     /// Applies the wrenches of `compiled` from now on.
     pub(crate) fn apply_wrenches(&mut self) {
         let outside = &mut self.work.outside;
         outside.clear_wrenches();
-        for w in &self.compiled.wrenches {
+        for w in &self.compiled.inputs.wrenches {
             // the indices of the bodies come from the model
-            let applied = outside.set_wrench(&self.compiled.model, w.body, w.wrench);
+            let applied = outside.set_wrench(&self.compiled.model.tree, w.body, w.wrench);
             debug_assert!(applied.is_ok());
         }
     }
@@ -538,7 +278,7 @@ impl Machine {
         if self.is_real_time() {
             return self.begin_real_time(*t, y).map_err(|failure| self.explain(*t, failure));
         }
-        self.rest.contact_event.fill(ContactEvent::No);
+        self.state.contact_event.fill(ContactEvent::No);
         self.resolve_modes(*t).map_err(|failure| self.explain(*t, failure))?;
         self.gather(y);
         Ok(())
@@ -551,7 +291,7 @@ impl Machine {
             return Ok(());
         }
         self.scatter(t, y);
-        self.rest.contact_event.fill(ContactEvent::No);
+        self.state.contact_event.fill(ContactEvent::No);
         self.resolve_modes(t).map_err(|failure| self.explain(t, failure))?;
         self.gather(y);
         Ok(())
@@ -561,7 +301,7 @@ impl Machine {
     pub fn evaluate_at(&mut self, t: f64, y: &[f64]) -> Result<()> {
         self.scatter(t, y);
         match &self.real_time {
-            Some(rt) => rt.lock(&mut self.v),
+            Some(rt) => rt.lock(&mut self.point.v),
             None => self.point_open(),
         }
         let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
@@ -572,15 +312,15 @@ impl Machine {
             self.efforts(t);
             self.accelerate(t, TIGHT)?;
             self.read_reactions()?;
-            self.show_locked_loads();
+            show_locked_loads(&self.compiled, &self.state, &mut self.point);
             Ok(())
         });
         // at the centre of the chart the configuration is exactly `q_ref`
-        let model = &self.compiled.model;
-        for &k in &self.free {
-            if self.xi[k..k + 6].iter().all(|&xi| xi == 0.0) {
-                let range = model.q_range(self.joint_of[k]);
-                self.q[range.clone()].copy_from_slice(&self.q_ref[range]);
+        let model = &self.compiled.model.tree;
+        for &k in &self.compiled.model.free {
+            if self.point.xi[k..k + 6].iter().all(|&xi| xi == 0.0) {
+                let range = model.q_range(self.compiled.model.joint_of[k]);
+                self.point.q[range.clone()].copy_from_slice(&self.state.q_ref[range]);
             }
         }
         result.map_err(|failure| self.explain(t, failure))
@@ -589,85 +329,87 @@ impl Machine {
     /// Stores the state evaluated last.
     pub fn store(&self, t: f64, into: &mut Snapshot) {
         into.mechanics.t = t;
-        into.mechanics.q.copy_from_slice(&self.q);
-        into.mechanics.v.copy_from_slice(&self.v);
-        into.integrals.copy_from_slice(&self.integral);
-        for ((bristle, contact), state) in into.bristles.iter_mut().zip(&self.compiled.contacts).zip(&self.state) {
+        into.mechanics.q.copy_from_slice(&self.point.q);
+        into.mechanics.v.copy_from_slice(&self.point.v);
+        into.integrals.copy_from_slice(&self.point.integral);
+        for ((bristle, contact), state) in
+            into.bristles.iter_mut().zip(self.compiled.inputs.contacts.iter()).zip(&self.point.bristles)
+        {
             *bristle = BristleState { z: contact.law.deflection(*state), w: state[1] };
         }
     }
 
     /// Accelerations at the point evaluated last; `n_v`.
     pub fn accelerations(&self) -> &[f64] {
-        &self.a
+        &self.point.a
     }
 
     /// Friction efforts there, one per contact; friction opposes slip, and is positive for positive slip.
     pub fn friction(&self) -> &[f64] {
-        &self.friction
+        &self.point.friction
     }
 
     /// Normal loads there, one per contact.
     pub fn loads(&self) -> &[f64] {
-        &self.load
+        &self.point.load
     }
 
     /// Constraint forces λ of the couplings there; the effort on each joint is λ times its coefficient.
     pub fn constraint_forces(&self) -> &[f64] {
-        &self.constraint_force
+        &self.point.constraint_force
     }
 
     /// Effort of spring-damper number `k` there, on its first joint towards its second.
     pub fn spring_effort(&self, k: usize) -> f64 {
-        self.compiled.coupled.springs[k].effort(&self.xi, &self.v)
+        self.compiled.model.coupled.springs[k].effort(&self.point.xi, &self.point.v)
     }
 
     /// Relative position and velocity there of the two joints of an element.
     pub fn relative(&self, a: usize, b: Option<usize>) -> [f64; 2] {
         let between = |x: &[f64]| x[a] - b.map_or(0.0, |b| x[b]);
-        [between(&self.xi), between(&self.v)]
+        [between(&self.point.xi), between(&self.point.v)]
     }
 
     /// Modes, one per contact.
     pub fn modes(&self) -> &[Mode] {
-        &self.mode
+        &self.state.mode
     }
 
     /// Mode changes of the last event.
     pub fn changes(&self) -> &[ModeChange] {
-        &self.changes
+        &self.diagnostics.changes
     }
 
     /// Work counters of the accelerations.
     pub fn counters(&self) -> Counters {
-        self.counters
+        self.diagnostics.counters
     }
 
     /// Bearings that came near jamming, in order of time.
     pub fn near_jams(&self) -> &[NearJam] {
-        &self.near_jams
+        &self.diagnostics.near_jams
     }
 
     /// First instant at which stability limited the step of an explicit stepper, if any.
     pub fn stiff(&self) -> Option<Stiff> {
-        self.stiff
+        self.diagnostics.stiff
     }
 
     /// Time and contact of the first fixed step with a bristle deflection larger than friction permits.
     pub fn overdeflected(&self) -> Option<(f64, usize)> {
-        self.overdeflected
+        self.diagnostics.overdeflected
     }
 
     /// Bearings whose load had not converged in some `RealTime` step so far, each with the first such step.
     pub fn unconverged_loads(&self) -> &[UnconvergedLoad] {
-        &self.unconverged_loads
+        &self.diagnostics.unconverged_loads
     }
 
     /// Link poses and joint reactions at the point evaluated last.
     pub(crate) fn poses_and_reactions(&mut self, t: f64) -> Result<(&Compiled, &Poses, &[Reaction])> {
-        let Self { compiled, work, poses: places, reactions: forces, q, v, a, .. } = self;
-        reactions(&compiled.model, work, q, v, a, forces)
-            .and_then(|()| poses(&compiled.model, work, places))
+        let Self { compiled, work, poses: places, reactions: forces, point: Point { q, v, a, .. }, .. } = self;
+        reactions(&compiled.model.tree, work, q, v, a, forces)
+            .and_then(|()| poses(&compiled.model.tree, work, places))
             .map_err(|source| Error::Mechanics { t, source })?;
         Ok((compiled, places, forces))
     }
@@ -678,10 +420,10 @@ impl Machine {
         q: &[f64],
         v: &[f64],
     ) -> std::result::Result<(&Compiled, &Poses), bristle_multibody::Error> {
-        self.known = None;
+        self.point.known = None;
         let Self { compiled, work, poses: places, .. } = self;
-        kinematics(&compiled.model, work, q, v)?;
-        poses(&compiled.model, work, places)?;
+        kinematics(&compiled.model.tree, work, q, v)?;
+        poses(&compiled.model.tree, work, places)?;
         Ok((compiled, places))
     }
 
@@ -690,85 +432,13 @@ impl Machine {
         &self.reactions
     }
 
-    /// The compiled machine, for parameters that may change without recompilation.
-    pub(crate) fn compiled_mut(&mut self) -> &mut Compiled {
-        &mut self.compiled
+    /// The inputs, for a caller who changes them; changed wrenches act after [`Machine::apply_wrenches`].
+    pub(crate) fn inputs_mut(&mut self) -> &mut Inputs {
+        &mut self.compiled.inputs
     }
 
     /// The error of the last failed evaluation.
     pub(crate) fn take_failure(&mut self, t: f64) -> Option<Error> {
-        self.failure.take().map(|failure| self.explain(t, failure))
-    }
-
-    /// The error for a joint without inertia in a coupling from which no armature transfer is possible.
-    fn no_transfer(&self, joint: &str) -> Option<Error> {
-        let Compiled { model, coupled, .. } = &self.compiled;
-        let is_its = |term: &(usize, f64)| model.joint_names[self.joint_of[term.0]] == joint;
-        let constraint = coupled
-            .constraints
-            .iter()
-            .find(|constraint| constraint.terms.len() > 2 && constraint.terms.iter().any(is_its))?;
-        if self.is_real_time() {
-            return None;
-        }
-        let reason = format!(
-            "joint `{joint}` has no inertia of its own, and armature transfer needs a coupling of two joints: \
-             give it `armature`, or use `RealTime`"
-        );
-        Some(Error::Coupling { name: coupled.elements[constraint.element].name.clone(), reason })
-    }
-
-    pub(super) fn explain(&self, t: f64, failure: Failure) -> Error {
-        match failure {
-            Failure::Jam(Jam { contacts, share, has_others }) => {
-                let mut names = contacts.iter().map(|&c| self.compiled.contact_name(c).to_owned());
-                let joint = names.next().unwrap_or_default();
-                if has_others {
-                    Error::Jam { t, joint, with: names.collect(), share }
-                } else {
-                    Error::NoAcceleration { t, joint, with: names.collect(), share }
-                }
-            }
-            Failure::NoAcceleration => {
-                let joint = self.reaction_loaded.first().map_or("", |&c| self.compiled.contact_name(c)).to_owned();
-                Error::NoAcceleration { t, joint, with: Vec::new(), share: 1.0 }
-            }
-            Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
-                .no_transfer(&joint)
-                .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
-            Failure::Mechanics(source) => Error::Mechanics { t, source },
-            Failure::Modes { contact, source } => {
-                let reason = match source {
-                    ModeError::Unusable { .. } => "its inertia, load or limit is not a usable number",
-                    ModeError::Dependent { .. } => "its constraint is redundant with those of other contacts at rest",
-                    ModeError::Stopped => return Error::Stopped { t },
-                };
-                Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
-            }
-            Failure::Stopped => Error::Stopped { t },
-            Failure::Unbalanced { contact } => {
-                Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
-            }
-            Failure::Inconsistent { contacts, is_exhaustive } => {
-                let names: Vec<String> =
-                    contacts.iter().map(|&c| format!("`{}`", self.compiled.contact_name(c))).collect();
-                let (joint, names) = (contacts.first().copied().unwrap_or(0), names.join(", "));
-                let reason = if is_exhaustive {
-                    format!(
-                        "no modes are consistent with their own reactions (Painlevé paradox): each of the {} \
-                         combinations of stick and slip of {names} contradicts the friction limits or accelerations \
-                         that follow from it",
-                        3_usize.pow(contacts.len() as u32)
-                    )
-                } else {
-                    format!(
-                        "friction limits and loads do not converge: modes of {names} that are consistent with their \
-                         own reactions were not found, and {} contacts at rest are too many to try all combinations",
-                        contacts.len()
-                    )
-                };
-                Error::Modes { t, joint: self.compiled.contact_name(joint).into(), reason }
-            }
-        }
+        self.diagnostics.failure.take().map(|failure| self.explain(t, failure))
     }
 }

@@ -1,8 +1,11 @@
 //! The equations of motion as an integrator sees them: arrays only, no entities, no names.
 //!
 //! - `machine`: the equations, their data, their start;
+//! - `state`, `point`, `diagnostics`, `failure`: the data of a run, apart from the model and its inputs ([`crate::model`]);
 //! - `unknowns`: the unknowns and their order;
-//! - `constraints`: dependent coordinates, constraint forces, redundant contacts;
+//! - `coordinates`: unknowns, locked joints and dependent coordinates, found from the modes;
+//! - `constraints`: elimination, constraint forces, redundant contacts;
+//! - `coupling_start`: couplings at the start of a run;
 //! - `efforts`: efforts in the joints;
 //! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
@@ -10,7 +13,6 @@
 //! - `events`: event functions, and the mode transition at an event;
 //! - `kinks`: loads through zero and corners of tables, events without a change of mode;
 //! - `impulse`: corners of prescribed motions;
-//! - `turning`: rotating joints that affect the load of a stuck joint;
 //! - `transition`: the contacts at rest, and the selection of their modes by [`crate::modes`];
 //! - `enumerate`: mode selection by exhaustive enumeration;
 //! - `resolution`: bounds of the step for the resolution of bristles, at any tolerance;
@@ -19,14 +21,18 @@
 //! - `inverse`: inverse dynamics;
 //! - `linearize`: linearisation, friction parameters included;
 //! - `ledger`: energy ledger;
-//! - `archive`: the state between steps as bytes;
+//! - `archive`: the state between steps as bytes, and checkpoints;
 //! - `system`: the interface to the steppers.
 
 mod archive;
 mod branch;
+mod coordinates;
+mod coupling_start;
+mod diagnostics;
 mod efforts;
 mod enumerate;
 mod events;
+mod failure;
 mod fixed_step;
 mod implicit;
 mod impulse;
@@ -41,15 +47,17 @@ mod linearize;
 mod machine;
 
 mod constraints;
+mod point;
 mod predictor;
 mod residual;
 mod resolution;
+mod state;
 mod system;
 #[cfg(test)]
 mod tests;
 mod transition;
-mod turning;
 mod unknowns;
 
+pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
-pub use machine::{Counters, Machine, ModeChange, NearJam, Snapshot, Stiff, UnconvergedLoad};
+pub use machine::{Machine, Snapshot};

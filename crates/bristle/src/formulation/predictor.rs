@@ -7,14 +7,14 @@
 //! Stages of a step are not in order of time, and some coincide: of two solutions at the same time the later one
 //! counts. Far from both, and after an event, at which accelerations jump, the last solution is the start.
 
-use bristle_integrate::archive::{Archive, Archived};
+use super::archive::archived;
 
 /// Limit of the extrapolation in units of the distance between the two times: the last ninth of a Dormand–Prince step
 /// must serve the stages of the next one, and evaluations anywhere in the last step.
 const FAR: f64 = 10.0;
 
 /// The last two solutions.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Predictor {
     /// The last solution, and the one before at another time.
     last: Vec<f64>,
@@ -22,6 +22,19 @@ pub(super) struct Predictor {
     /// Their times, s; NaN where unknown.
     t_last: f64,
     t_before: f64,
+}
+
+impl Clone for Predictor {
+    fn clone(&self) -> Self {
+        Self { last: self.last.clone(), before: self.before.clone(), ..*self }
+    }
+
+    /// Copies another one of the same length; allocates nothing.
+    fn clone_from(&mut self, other: &Self) {
+        self.last.clone_from(&other.last);
+        self.before.clone_from(&other.before);
+        (self.t_last, self.t_before) = (other.t_last, other.t_before);
+    }
 }
 
 impl Predictor {
@@ -62,15 +75,7 @@ impl Predictor {
     }
 }
 
-impl Archived for Predictor {
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { last, before, t_last, t_before } = self;
-        last.archive(archive);
-        before.archive(archive);
-        t_last.archive(archive);
-        t_before.archive(archive);
-    }
-}
+archived!(Predictor { last, before, t_last, t_before });
 
 #[cfg(test)]
 mod tests {

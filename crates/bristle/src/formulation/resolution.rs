@@ -80,7 +80,7 @@ const KINK: f64 = 1e-2;
 impl Machine {
     /// Whether any contact has bristles.
     pub(super) fn has_bristles(&self) -> bool {
-        self.compiled.contacts.iter().any(|contact| contact.law.n_states() > 0)
+        self.compiled.inputs.contacts.iter().any(|contact| contact.law.n_states() > 0)
     }
 
     /// (1), (2) and (3) for a step of length `h` from (t, y) into `each`, infinite where they say nothing.
@@ -90,19 +90,19 @@ impl Machine {
             return;
         }
         self.scatter(t, y);
-        let n = self.active.len();
+        let n = self.coordinates.active.len();
         // norms of errors are means over all unknowns: what is within this part of its bound on average is within it
         let share = 1.0 / (each.len() as f64).sqrt();
         let mut next = self.per_velocity() * n;
-        let kinks = self.kink_speed.iter_mut();
-        let states = self.state.iter().zip(&self.frozen);
-        for ((contact, (state, is_frozen)), kink) in self.compiled.contacts.iter().zip(states).zip(kinks) {
+        let kinks = self.state.kink_speed.iter_mut();
+        let states = self.point.bristles.iter().zip(&self.point.frozen);
+        for ((contact, (state, is_frozen)), kink) in self.compiled.inputs.contacts.iter().zip(states).zip(kinks) {
             let law = &contact.law;
             if law.n_states() == 0 || *is_frozen {
                 next += law.n_states();
                 continue;
             }
-            let (slip, level) = (contact.arm * contact.rate(&self.v), law.largest_level());
+            let (slip, level) = (contact.arm * contact.rate(&self.point.v), law.largest_level());
             let now = law.evaluate(slip, *state);
             // (1)
             each[next] = share * (RESOLUTION * level / now.effort_state[0].abs().max(1.0)).max(FINEST * level);
@@ -116,7 +116,7 @@ impl Machine {
             *kink = share * RESOLUTION * at_rest / contact.arm;
             let path = share * (CREEP * deflection).max(RESOLUTION * h * slip.abs()) / contact.arm;
             for v in std::iter::once(contact.v).chain(contact.b) {
-                for (place, coefficient) in self.constraints.made_of(v) {
+                for (place, coefficient) in self.coordinates.unknowns_of(v) {
                     let bound = &mut each[place];
                     *bound = bound.min((path / coefficient.abs()).max(ROUNDING * y[place].abs()));
                     each[n + place] = each[n + place].min(rate / coefficient.abs());
@@ -129,16 +129,18 @@ impl Machine {
     /// rate `dy`, in a step of length `h` from `y0`.
     pub(super) fn bristle_violation(&mut self, t: f64, h: f64, y0: &[f64], y: &[f64], dy: &[f64]) -> f64 {
         self.scatter(t, y);
-        let mut next = self.per_velocity() * self.active.len();
+        let mut next = self.per_velocity() * self.coordinates.active.len();
         let mut most = 0.0_f64;
-        for ((contact, state), is_frozen) in self.compiled.contacts.iter().zip(&self.state).zip(&self.frozen) {
+        for ((contact, state), is_frozen) in
+            self.compiled.inputs.contacts.iter().zip(&self.point.bristles).zip(&self.point.frozen)
+        {
             let (i, law) = (next, &contact.law);
             next += law.n_states();
             if law.n_states() == 0 || *is_frozen {
                 continue;
             }
             let level = law.largest_level();
-            let now = law.evaluate(contact.arm * contact.rate(&self.v), *state);
+            let now = law.evaluate(contact.arm * contact.rate(&self.point.v), *state);
             // (4), (5)
             let beyond = y[i].abs() - level.max(y0[i].abs());
             let defect = (dy[i] - now.rate[0]).abs() / (1.0 / h + now.rate_state[0][0].abs());
@@ -150,23 +152,23 @@ impl Machine {
 
     /// θ of the kink of contact `c` from the one that the tolerance would give.
     pub(super) fn kink_threshold(&self, c: usize, theta: f64) -> f64 {
-        let contact = &self.compiled.contacts[c];
+        let contact = &self.compiled.inputs.contacts[c];
         let own = contact.law.stribeck_velocity().map_or(theta, |v_s| theta.min(KINK * v_s / contact.arm));
-        own.min(self.kink_speed[c])
+        own.min(self.state.kink_speed[c])
     }
 
     /// Remembers the first step of prescribed length that breaks (4), at its end (t, y).
     pub(super) fn note_overdeflected(&mut self, t: f64, y: &[f64]) {
-        let mut next = self.per_velocity() * self.active.len();
-        for (c, (contact, bent)) in self.compiled.contacts.iter().zip(&mut self.bent).enumerate() {
+        let mut next = self.per_velocity() * self.coordinates.active.len();
+        for (c, (contact, bent)) in self.compiled.inputs.contacts.iter().zip(&mut self.state.bent).enumerate() {
             let (i, law) = (next, &contact.law);
             next += law.n_states();
             if law.n_states() == 0 {
                 continue;
             }
             let level = law.largest_level();
-            if self.overdeflected.is_none() && y[i].abs() > level.max(*bent) + BEYOND * level {
-                self.overdeflected = Some((t, c));
+            if self.diagnostics.overdeflected.is_none() && y[i].abs() > level.max(*bent) + BEYOND * level {
+                self.diagnostics.overdeflected = Some((t, c));
             }
             *bent = y[i].abs();
         }

@@ -1,6 +1,7 @@
 //! The machine as the system of a stepper.
 
-use super::machine::{Machine, Stiff};
+use super::diagnostics::Stiff;
+use super::machine::Machine;
 use crate::scene::{Formulation, Slip};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::linear::Matrix;
@@ -13,37 +14,41 @@ const CHART_RADIUS: f64 = 0.5;
 
 impl System for Machine {
     fn dim(&self) -> usize {
-        self.n_unknowns(self.active.len())
+        self.n_unknowns(self.coordinates.active.len())
     }
 
     fn max_dim(&self) -> usize {
-        self.n_unknowns(self.v.len())
+        self.n_unknowns(self.point.v.len())
     }
 
     fn form(&self) -> Form {
-        if self.formulation == Formulation::Residual { Form::Residual } else { Form::Explicit }
+        if self.scheme.formulation == Formulation::Residual { Form::Residual } else { Form::Explicit }
     }
 
     fn second_order(&self) -> usize {
         // in the chart of a free joint ξ̇ is not v; in the jerk form there are three unknowns per velocity
-        if self.free.is_empty() && self.formulation != Formulation::Jerk { self.active.len() } else { 0 }
+        if self.compiled.model.free.is_empty() && self.scheme.formulation != Formulation::Jerk {
+            self.coordinates.active.len()
+        } else {
+            0
+        }
     }
 
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        self.place().map_err(|e| self.trouble(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e.into()))?;
         self.efforts(t);
-        let accuracy = self.accuracy;
-        self.accelerate(t, accuracy).map_err(|e| self.trouble(e))?;
-        let n = self.active.len();
-        if self.formulation == Formulation::Jerk {
+        let accuracy = self.scheme.accuracy;
+        self.accelerate(t, accuracy).map_err(|e| self.record_failure(e))?;
+        let n = self.coordinates.active.len();
+        if self.scheme.formulation == Formulation::Jerk {
             self.fill_jerks(t, &mut dy[2 * n..3 * n])?;
         } else {
-            self.predictor.record(t, &self.a);
+            self.state.predictor.record(t, &self.point.a);
         }
-        self.watch_loads();
+        self.check_loads();
         self.fill_rates(t, dy)?;
-        self.known = Some(t);
+        self.point.known = Some(t);
         Ok(())
     }
 
@@ -71,7 +76,7 @@ impl System for Machine {
     }
 
     fn n_quadratures(&self) -> usize {
-        2 + self.compiled.heated.len() + self.compiled.heated_elements.len()
+        2 + self.compiled.model.heated.len() + self.compiled.model.heated_elements.len()
     }
 
     fn quadratures(&mut self, t: f64, y: &[f64], dy: &[f64], rate: &mut [f64]) -> Result<(), EvalError> {
@@ -91,7 +96,7 @@ impl System for Machine {
     }
 
     fn next_time_event(&self, t: f64) -> Option<f64> {
-        self.next_corner.filter(|&corner| corner > t && !self.is_real_time())
+        self.state.next_corner.filter(|&corner| corner > t && !self.is_real_time())
     }
 
     fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[FiredEvent]) -> Result<Restart, EvalError> {
@@ -99,7 +104,7 @@ impl System for Machine {
         self.pass_events(t, y, quad, fired).map_err(|failure| {
             // the driver expects the former number of unknowns
             self.rollback();
-            self.failure = Some(failure);
+            self.diagnostics.failure = Some(failure);
             EvalError::Fatal { code: 0 }
         })
     }
@@ -132,8 +137,8 @@ impl StepRules for Machine {
 
     fn prescribed_step(&mut self, t: f64, y: &[f64]) -> f64 {
         self.scatter(t, y);
-        let slips = self.compiled.contacts.iter().map(|contact| {
-            let (v, law) = (contact.arm * contact.rate(&self.v), &contact.law);
+        let slips = self.compiled.inputs.contacts.iter().map(|contact| {
+            let (v, law) = (contact.arm * contact.rate(&self.point.v), &contact.law);
             let v_s = law.stribeck_velocity();
             Slip {
                 speed: v_s.map_or(f64::INFINITY, |v_s| v.abs() / v_s),
@@ -144,31 +149,35 @@ impl StepRules for Machine {
                 time_constant: law.time_constant(v),
             }
         });
-        self.step_control.rule_step(slips)
+        self.scheme.step_control.rule_step(slips)
     }
 
     fn accepted(&mut self, t: f64, y: &mut [f64]) -> Result<bool, EvalError> {
         if self.is_real_time() {
             return self.accept_real_time(y);
         }
-        if !self.is_controlled {
+        if !self.scheme.is_controlled {
             self.note_overdeflected(t, y);
         }
-        let is_jerk = self.formulation == Formulation::Jerk;
-        if self.free.is_empty() && self.reaction_loaded.is_empty() && !is_jerk && !self.is_any_unarmed {
+        let is_jerk = self.scheme.formulation == Formulation::Jerk;
+        if self.compiled.model.free.is_empty()
+            && self.compiled.model.reaction_loaded.is_empty()
+            && !is_jerk
+            && !self.state.is_any_unarmed
+        {
             return Ok(false);
         }
         self.scatter(t, y);
-        if self.is_any_unarmed {
-            self.is_any_unarmed = self.arm_events();
+        if self.state.is_any_unarmed {
+            self.state.is_any_unarmed = self.arm_events();
         }
         let mut moved = self.move_charts().map_err(|_| EvalError::Retry)?;
         if is_jerk {
-            moved |= self.correct_drift(t).map_err(|e| self.trouble(e))?;
+            moved |= self.correct_drift(t).map_err(|e| self.record_failure(e))?;
         }
-        if !self.reaction_loaded.is_empty() {
+        if !self.compiled.model.reaction_loaded.is_empty() {
             self.note_near_jams(t);
-            self.accept_loads(t).map_err(|e| self.trouble(e))?;
+            self.accept_loads(t).map_err(|e| self.record_failure(e))?;
         }
         if moved {
             self.gather(y);
@@ -177,10 +186,10 @@ impl StepRules for Machine {
     }
 
     fn stability_limited(&mut self, t: f64, h: f64, component: usize) {
-        if self.stiff.is_none() {
+        if self.diagnostics.stiff.is_none() {
             let (joint, contact) = self.owner(component);
             let contact = contact.or_else(|| self.steepest(component));
-            self.stiff = Some(Stiff { t, h, joint, contact });
+            self.diagnostics.stiff = Some(Stiff { t, h, joint, contact });
         }
     }
 }
@@ -188,22 +197,22 @@ impl StepRules for Machine {
 impl Machine {
     /// (2), (3) and (4) into `dy`, with known accelerations.
     pub(super) fn fill_rates(&mut self, t: f64, dy: &mut [f64]) -> Result<(), EvalError> {
-        // ξ̇ into τ, which is not needed any more
-        chart_rate(&self.compiled.model, &self.xi, &self.v, &mut self.tau).map_err(|e| self.trouble(e.into()))?;
-        let n = self.active.len();
-        for (k, &i) in self.active.iter().enumerate() {
-            dy[k] = self.tau[i];
-            dy[n + k] = self.a[i];
+        chart_rate(&self.compiled.model.tree, &self.point.xi, &self.point.v, &mut self.xi_rate)
+            .map_err(|e| self.record_failure(e.into()))?;
+        let n = self.coordinates.active.len();
+        for (k, &i) in self.coordinates.active.iter().enumerate() {
+            dy[k] = self.xi_rate[i];
+            dy[n + k] = self.point.a[i];
         }
         let mut next = self.per_velocity() * n;
-        for (rate, contact) in self.rate.iter().zip(&self.compiled.contacts) {
+        for (rate, contact) in self.point.rate.iter().zip(self.compiled.inputs.contacts.iter()) {
             for rate in &rate[..contact.law.n_states()] {
                 dy[next] = *rate;
                 next += 1;
             }
         }
-        for drive in self.compiled.drives.iter().filter(|drive| drive.has_integral()) {
-            dy[next] = drive.signal().sample(t, self.piece).value - self.q[drive.q];
+        for drive in self.compiled.inputs.drives.iter().filter(|drive| drive.has_integral()) {
+            dy[next] = drive.signal().sample(t, self.state.piece).value - self.point.q[drive.q];
             next += 1;
         }
         Ok(())
@@ -212,17 +221,17 @@ impl Machine {
     /// Moves the centres of the charts of free joints that have rotated far; whether there were any.
     pub(super) fn move_charts(&mut self) -> Result<bool, bristle_multibody::Error> {
         let mut moved = false;
-        let model = &self.compiled.model;
-        for &k in &self.free {
-            let [tx, ty, tz] = [self.xi[k], self.xi[k + 1], self.xi[k + 2]];
+        let model = &self.compiled.model.tree;
+        for &k in &self.compiled.model.free {
+            let [tx, ty, tz] = [self.point.xi[k], self.point.xi[k + 1], self.point.xi[k + 2]];
             if tx * tx + ty * ty + tz * tz > CHART_RADIUS * CHART_RADIUS {
                 if !moved {
-                    chart_point(model, &self.q_ref, &self.xi, &mut self.q)?;
+                    chart_point(model, &self.state.q_ref, &self.point.xi, &mut self.point.q)?;
                 }
                 moved = true;
-                let range = model.q_range(self.joint_of[k]);
-                self.q_ref[range.clone()].copy_from_slice(&self.q[range]);
-                self.xi[k..k + 6].fill(0.0);
+                let range = model.q_range(self.compiled.model.joint_of[k]);
+                self.state.q_ref[range.clone()].copy_from_slice(&self.point.q[range]);
+                self.point.xi[k..k + 6].fill(0.0);
             }
         }
         Ok(moved)

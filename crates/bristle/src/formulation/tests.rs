@@ -1,9 +1,12 @@
 //! The machine against finite differences, energies and inverse dynamics.
 
+use super::coordinates::Coordinates;
+use super::point::Point;
 use super::{Machine, Snapshot};
 use crate::builder::{Describe, free, prismatic, revolute};
 use crate::compile::{compile, read_bristles, read_state};
 use crate::component::{Drive, ExternalWrench, Load};
+use crate::model::Model;
 use crate::scene::Formulation;
 use crate::signal::Signal;
 use bristle_friction::{Coulomb, LuGre, LuGre2};
@@ -124,7 +127,7 @@ fn jacobian_with_stuck_joints_in_between() {
         parent = Some(link);
     }
     let (mut system, _, mut y) = begun(&world);
-    assert_eq!(system.locked, [false, false, true, false, true, false, true]);
+    assert_eq!(system.coordinates.locked, [false, false, true, false, true, false, true]);
     assert_differences(&mut system, &mut y);
 }
 
@@ -158,8 +161,8 @@ fn stuck_friction_balances_inverse_dynamics() {
     // inverse dynamics at these accelerations: efforts less friction equal the required efforts
     let (mut system, _, y) = begun(&arm(false));
     system.evaluate_at(0.3, &y).unwrap();
-    let Machine { compiled, work, q, v, a, tau, friction, .. } = &mut system;
-    let required = rnea(&compiled.model, work, q, v, a).unwrap();
+    let Machine { compiled, work, point: Point { q, v, a, tau, friction, .. }, .. } = &mut system;
+    let required = rnea(&compiled.model.tree, work, q, v, a).unwrap();
     assert_eq!((v[3], a[3], q[3]), (0.0, 0.0, 0.3));
     assert!(friction[3].abs() > 1.0);
     for (k, &required) in required.iter().enumerate() {
@@ -252,11 +255,14 @@ fn tree(seed: u64) -> World {
 
 /// Residual of the equations of motion at accelerations `a` of the joints that can move, by inverse dynamics alone.
 fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
-    let Machine { compiled, work, q, v, tau, kappa, active, reaction_loaded, .. } = system;
-    let required = rnea(&compiled.model, work, q, v, a).unwrap().to_vec();
+    let Machine {
+        compiled, work, point: Point { q, v, tau, kappa, .. }, coordinates: Coordinates { active, .. }, ..
+    } = system;
+    let Model { reaction_loaded, .. } = &*compiled.model;
+    let required = rnea(&compiled.model.tree, work, q, v, a).unwrap().to_vec();
     let mut left: Vec<f64> = required.iter().zip(&*tau).map(|(r, tau)| r - tau).collect();
-    for &c in &*reaction_loaded {
-        let contact = &compiled.contacts[c];
+    for &c in reaction_loaded {
+        let contact = &compiled.inputs.contacts[c];
         left[contact.v] += kappa[c] * contact.bearing.unwrap().normal_load(&work.reaction(contact.joint)).0;
     }
     active.iter().map(|&i| left[i]).collect()
@@ -266,12 +272,12 @@ fn unbalanced(system: &mut Machine, a: &[f64]) -> Vec<f64> {
 fn accelerations_of_random_trees_solve_the_full_system() {
     for seed in 0..40 {
         let (mut system, _, y) = begun(&tree(seed));
-        assert!(system.reaction_loaded.len() >= 8 && system.is_stuck);
+        assert!(system.compiled.model.reaction_loaded.len() >= 8 && system.coordinates.is_stuck);
         system.evaluate_at(0.0, &y).unwrap();
-        let found = system.a.clone();
+        let found = system.point.a.clone();
         // a dense Newton of the same equations with a Jacobian by differences, from the accelerations without friction
-        let (n, active) = (system.active.len(), system.active.clone());
-        let mut a = vec![0.0; system.v.len()];
+        let (n, active) = (system.coordinates.active.len(), system.coordinates.active.clone());
+        let mut a = vec![0.0; system.point.v.len()];
         for _ in 0..30 {
             let g = nalgebra::DVector::from_vec(unbalanced(&mut system, &a));
             let mut jacobian = nalgebra::DMatrix::zeros(n, n);
@@ -307,7 +313,7 @@ fn jerks_of_random_trees_are_rates_of_the_accelerations() {
         z.truncate(differentiated.dim());
         let mut dz = z.clone();
         differentiated.rhs(0.0, &z, &mut dz).unwrap();
-        let n = system.active.len();
+        let n = system.coordinates.active.len();
         let jerk = dz[2 * n..3 * n].to_vec();
 
         // accelerations a moment before and after, along the motion: q and v to third order, states to second
@@ -369,8 +375,8 @@ fn residual_agrees_with_the_explicit_form() {
         let mut dy = vec![0.0; n];
         system.rhs(0.3, &y, &mut dy).unwrap();
         let solves = {
-            system.formulation = Formulation::Residual;
-            system.counters.n_acceleration_solves
+            system.scheme.formulation = Formulation::Residual;
+            system.diagnostics.counters.n_acceleration_solves
         };
         let mut r = vec![0.0; n];
         system.residual(0.3, &y, &dy, &mut r).unwrap();
@@ -401,6 +407,6 @@ fn residual_agrees_with_the_explicit_form() {
             }
         }
         // no solution for accelerations was necessary
-        assert_eq!(system.counters.n_acceleration_solves, solves);
+        assert_eq!(system.diagnostics.counters.n_acceleration_solves, solves);
     }
 }

@@ -7,15 +7,25 @@
 //!
 //! Where limits depend on reactions, modes and reactions depend on each other: see `Machine::resolve_modes`.
 
+use super::coordinates::Coordinates;
+use super::failure::Failure;
+mod at_rest;
+mod tree_problem;
+mod work;
+
 use super::efforts::load_signal;
-use super::machine::{Failure, Machine};
-use crate::modes::{AtRest, Hold, Levelled, Levels, MAX_EAGER, ModeError, ModeWork, Response, select, select_with};
+use super::implicit::NewtonWork;
+use super::machine::Machine;
+use super::point::Point;
+use super::state::State;
+use crate::model::Model;
+use crate::modes::{Levelled, ModeError, select_with};
 use crate::scene::Formulation;
 use crate::signal::Sample;
 use bristle_friction::Mode;
-use bristle_multibody::{
-    Model, Work, aba_hybrid, axis_row, bias_efforts, factor_rows_at, factor_with_armature, rnea, solve, solve_rows,
-};
+use bristle_multibody::{axis_row, factor_rows_at, rnea, solve_rows};
+use tree_problem::TreeProblem;
+pub(super) use work::TransitionWork;
 
 /// A load that starts from zero at a corner of its signal is evaluated after this fraction of the time to the next
 /// corner: large enough to decide which contacts stick, too small to carry a load.
@@ -32,16 +42,6 @@ pub(super) const OVERLOADED: f64 = 1e-8;
 
 /// An effort below the limit by less than this, relative to the limit, has reached it: accuracy of event location.
 const AT_LIMIT: f64 = 1e-6;
-
-/// Compliance of redundant contacts, relative to the largest diagonal entry of W: the regularisation makes the
-/// distribution unique, and is too small to cause motion.
-const COMPLIANCE: f64 = 1e-9;
-
-/// Corrections of the regularisation (proximal point iterations): each reduces its error by the factor above.
-const N_CORRECTIONS: usize = 2;
-
-/// Accelerations above this, relative to the terms of their difference, are not rounding errors.
-const MOVING: f64 = 1e-9;
 
 /// Relative reduction of the sliding level of a contact that breaks away, where loads are reactions: see
 /// [`Machine::resolve_modes`]. Well above [`MOVING`] and rounding, well below [`AT_LIMIT`].
@@ -61,283 +61,6 @@ pub(super) enum ContactEvent {
     BreaksAway,
 }
 
-/// Scratch of a mode transition: the data of [`AtRest`].
-#[derive(Debug, Clone)]
-pub(super) struct Rest {
-    /// Effect of the event on each contact.
-    pub contact_event: Vec<ContactEvent>,
-    /// Whether each contact is open: it has no load up to the next corner of its signal, and cannot stick.
-    pub open: Vec<bool>,
-    /// The same before this event: a contact at rest that was open has not broken away.
-    pub was_open: Vec<bool>,
-    /// Direction in which each contact breaks away.
-    pub leaving: Vec<Mode>,
-    /// Contacts at zero velocity that cannot stick: open, or without dry friction.
-    standing: Vec<usize>,
-    /// Contacts at rest, in order.
-    pub contacts: Vec<usize>,
-    /// Modes of all contacts before this event; of the contacts at rest; the modes tried last.
-    mode_before: Vec<Mode>,
-    was: Vec<Mode>,
-    tried: Vec<Mode>,
-    /// Whether modes have been selected.
-    is_resolved: bool,
-    /// Contacts that slipped in an earlier selection of this event: they keep the sliding level.
-    dropped: Vec<bool>,
-    /// The contacts that break away, as indices into `contacts`.
-    breaking: Vec<usize>,
-    delassus: Vec<f64>,
-    a0: Vec<f64>,
-    stiction: Vec<Levels>,
-    kinetic: Vec<Levels>,
-    /// For redundant contacts: the levels in force; the compliances; a₀ shifted by the proximal point iteration.
-    limit: Vec<Levels>,
-    compliance: Vec<f64>,
-    shifted: Vec<f64>,
-    /// The selected modes.
-    chosen: Vec<Mode>,
-    /// For [`Tree`]: locked bodies, `n_bodies`; efforts with friction, accelerations, armatures, efforts less the
-    /// bias, `n_v`.
-    locked: Vec<bool>,
-    pushed: Vec<f64>,
-    a: Vec<f64>,
-    armature: Vec<f64>,
-    net: Vec<f64>,
-    /// Joint and velocity index of each contact at rest.
-    place: Vec<(usize, usize)>,
-    work: ModeWork,
-}
-
-/// The convex problem of a tree without a Delassus matrix, in O(n): aba locks the stuck joints S, rnea gives their
-/// efforts,
-///
-/// ```text
-/// a = M⁻¹(τ − f_B − c) with a_S = 0 (aba, S locked)        f_S = τ_S − (M a + c)_S (rnea)
-/// ```
-struct Tree<'a> {
-    model: &'a Model,
-    work: &'a mut Work,
-    q: &'a [f64],
-    v: &'a [f64],
-    /// Efforts without the friction of the contacts at rest.
-    tau: &'a [f64],
-    /// Joint and velocity index of each contact at rest.
-    place: &'a [(usize, usize)],
-    locked: &'a mut [bool],
-    pushed: &'a mut [f64],
-    a: &'a mut [f64],
-    /// Armatures including Θ; efforts less the bias, τ − c, computed on first use.
-    armature: &'a mut [f64],
-    net: &'a mut [f64],
-    has_net: bool,
-    /// Error of the dynamics, if any.
-    error: Option<bristle_multibody::Error>,
-}
-
-impl Hold for Tree<'_> {
-    fn hold(
-        &mut self,
-        stuck: &[usize],
-        f: &[f64],
-        step: &mut [f64],
-        response: &mut [Response],
-    ) -> Result<(), ModeError> {
-        let Self { model, work, q, v, tau, place, locked, pushed, a, error, .. } = self;
-        locked.fill(false);
-        pushed.copy_from_slice(tau);
-        for (&(_, k), f) in place.iter().zip(f) {
-            pushed[k] -= f;
-        }
-        stuck.iter().for_each(|&i| locked[place[i].0] = true);
-        let mut failed = |source| {
-            *error = Some(source);
-            ModeError::Unusable { joint: stuck.first().copied().unwrap_or(0) }
-        };
-        a.copy_from_slice(aba_hybrid(model, work, q, v, pushed, locked).map_err(&mut failed)?);
-        for (response, &(joint, k)) in response.iter_mut().zip(*place) {
-            // a = D⁻¹ u − (share of the parent's acceleration)
-            let (inertia, alone) = work.articulated(model, joint);
-            *response = Response { acceleration: a[k], size: a[k].abs() + 2.0 * alone.abs(), inertia };
-        }
-        let required = rnea(model, work, q, v, a).map_err(&mut failed)?;
-        for (step, &i) in step.iter_mut().zip(stuck) {
-            let k = place[i].1;
-            *step = tau[k] - required[k] - f[i];
-        }
-        Ok(())
-    }
-
-    /// (M + Θ) a⁺ = τ − c − f + Θ g: other armatures, where Θ is finite.
-    fn newton(
-        &mut self,
-        theta: &[f64],
-        f: &[f64],
-        g: &[f64],
-        step: &mut [f64],
-        a_next: &mut [f64],
-        is_new: bool,
-    ) -> Result<(), ModeError> {
-        let Self { model, work, q, v, tau, place, locked, pushed, armature, net, has_net, error, .. } = self;
-        let mut failed = |source| {
-            *error = Some(source);
-            ModeError::Unusable { joint: 0 }
-        };
-        if !*has_net {
-            let bias = bias_efforts(model, work, q, v).map_err(&mut failed)?;
-            net.iter_mut().zip(*tau).zip(bias).for_each(|((net, tau), bias)| *net = tau - bias);
-            *has_net = true;
-        }
-        pushed.copy_from_slice(net);
-        for (i, &(_, k)) in place.iter().enumerate().filter(|(i, _)| theta[*i].is_finite()) {
-            pushed[k] += theta[i] * g[i] - f[i];
-        }
-        if is_new {
-            locked.fill(false);
-            armature.copy_from_slice(model.armature());
-            for (&(joint, k), &theta) in place.iter().zip(theta) {
-                locked[joint] = theta.is_infinite();
-                armature[k] += if theta.is_finite() { theta } else { 0.0 };
-            }
-            factor_with_armature(model, work, q, locked, armature).map_err(&mut failed)?;
-        }
-        let a = solve(model, work, pushed).map_err(&mut failed)?;
-        for (i, &(_, k)) in place.iter().enumerate() {
-            a_next[i] = a[k];
-            // the efforts of locked joints follow after the last iteration
-            step[i] = if theta[i].is_finite() { theta[i] * (a[k] - g[i]) } else { 0.0 };
-        }
-        Ok(())
-    }
-}
-
-impl Rest {
-    pub fn new(n_contacts: usize, n_v: usize, n_bodies: usize) -> Self {
-        Self {
-            contact_event: vec![ContactEvent::No; n_contacts],
-            open: vec![false; n_contacts],
-            was_open: vec![false; n_contacts],
-            leaving: vec![Mode::Stuck; n_contacts],
-            standing: Vec::with_capacity(n_contacts),
-            contacts: Vec::with_capacity(n_contacts),
-            mode_before: vec![Mode::Stuck; n_contacts],
-            was: Vec::with_capacity(n_contacts),
-            tried: Vec::with_capacity(n_contacts),
-            is_resolved: false,
-            dropped: vec![false; n_contacts],
-            breaking: Vec::with_capacity(n_contacts),
-            delassus: if n_contacts <= MAX_EAGER { Vec::with_capacity(n_contacts * n_contacts) } else { Vec::new() },
-            a0: Vec::with_capacity(n_contacts),
-            stiction: Vec::with_capacity(n_contacts),
-            kinetic: Vec::with_capacity(n_contacts),
-            limit: Vec::with_capacity(n_contacts),
-            compliance: Vec::with_capacity(n_contacts),
-            shifted: Vec::with_capacity(n_contacts),
-            chosen: Vec::with_capacity(n_contacts),
-            locked: vec![false; n_bodies],
-            pushed: vec![0.0; n_v],
-            a: vec![0.0; n_v],
-            armature: vec![0.0; n_v],
-            net: vec![0.0; n_v],
-            place: Vec::with_capacity(n_contacts),
-            work: ModeWork::new(n_contacts),
-        }
-    }
-}
-
-#[cfg(test)]
-impl Rest {
-    /// Sweeps, or factorisations, of the last selection.
-    pub fn n_sweeps(&self) -> usize {
-        self.work.selection().n_factor
-    }
-
-    /// Convex problems of the last selection.
-    pub fn n_problems(&self) -> usize {
-        self.work.selection().n_problems
-    }
-}
-
-impl Rest {
-    /// Selects the modes from the arrays.
-    fn select(&mut self) -> Result<(), ModeError> {
-        let at_rest = AtRest {
-            delassus: &self.delassus,
-            free_acceleration: &self.a0,
-            stiction: &self.stiction,
-            kinetic: &self.kinetic,
-            breaking: &self.breaking,
-        };
-        let found = select(&at_rest, &mut self.work)?;
-        self.chosen.clone_from(&found.mode);
-        Ok(())
-    }
-
-    /// Selects the modes of redundant contacts. Each keeps its static level while it does not move. A compliance
-    /// in inverse proportion to its strength regularises the problem, so that the solution is unique; a proximal point
-    /// iteration removes its effect.
-    fn select_shared(&mut self) -> Result<(), ModeError> {
-        let n = self.contacts.len();
-        let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
-        // the constraints alone immobilise all of them
-        let largest = if largest > 0.0 { largest } else { 1.0 };
-        let strongest = self.stiction.iter().flatten().fold(f64::MIN_POSITIVE, |most, s| most.max(*s));
-        self.compliance.clear();
-        for k in 0..n {
-            let strength = self.stiction[k][0].max(self.stiction[k][1]).max(1e-6 * strongest);
-            self.compliance.push(COMPLIANCE * largest * strongest / strength);
-            self.delassus[k * n + k] += self.compliance[k];
-        }
-        self.limit.clear();
-        self.limit.extend_from_slice(&self.stiction);
-        for &k in &self.breaking {
-            self.limit[k] = self.kinetic[k];
-        }
-        for _ in 0..=n {
-            self.shifted.clone_from(&self.a0);
-            for _ in 0..=N_CORRECTIONS {
-                let at_rest = AtRest {
-                    delassus: &self.delassus,
-                    free_acceleration: &self.shifted,
-                    stiction: &self.limit,
-                    kinetic: &self.limit,
-                    breaking: &[],
-                };
-                let found = select(&at_rest, &mut self.work)?;
-                for k in 0..n {
-                    self.shifted[k] = self.a0[k] + self.compliance[k] * found.friction[k];
-                }
-            }
-            let found = self.work.selection();
-            let mut is_resolved = true;
-            self.chosen.clear();
-            for k in 0..n {
-                let (f, a) = (found.friction[k], found.acceleration[k]);
-                let terms = self.delassus[k * n..(k + 1) * n].iter().zip(&found.friction);
-                let size = terms.fold(self.a0[k].abs(), |size, (w, f)| size + (w * f).abs());
-                let c = self.contacts[k];
-                let has_direction = self.contact_event[c] == ContactEvent::BreaksAway && self.leaving[c] != Mode::Stuck;
-                let way = if has_direction { self.leaving[c] } else { Mode::of_sign(f) };
-                let limit = self.limit[k][usize::from(way == Mode::Backward)];
-                let moves = a.abs() > MOVING * size;
-                if moves && self.limit[k] != self.kinetic[k] {
-                    self.limit[k] = self.kinetic[k];
-                    is_resolved = false;
-                }
-                let is_at_limit = way.direction() * f >= (1.0 - AT_LIMIT) * limit - HOLDING * strongest;
-                self.chosen.push(match () {
-                    () if moves || self.limit[k] == [0.0; 2] => found.mode[k],
-                    () if is_at_limit && self.breaking.contains(&k) => way,
-                    () => Mode::Stuck,
-                });
-            }
-            if is_resolved {
-                break;
-            }
-        }
-        Ok(())
-    }
-}
-
 impl Machine {
     /// Selects the modes of all contacts at rest, locks the stuck joints, and computes the accelerations and reactions.
     ///
@@ -354,19 +77,19 @@ impl Machine {
     pub(super) fn resolve_modes(&mut self, t: f64) -> Result<(), Failure> {
         self.find_at_rest(t);
         self.resolve_at_rest(t)?;
-        for c in 0..self.mode.len() {
-            let is_onward = self.mode[c].direction() * self.compiled.contacts[c].rate(&self.v) > 0.0;
-            self.armed[c] &= is_onward && self.mode[c] == self.rest.mode_before[c];
+        for c in 0..self.state.mode.len() {
+            let is_onward = self.state.mode[c].direction() * self.compiled.inputs.contacts[c].rate(&self.point.v) > 0.0;
+            self.state.armed[c] &= is_onward && self.state.mode[c] == self.transition.mode_before[c];
         }
-        self.is_any_unarmed = self.arm_events();
+        self.state.is_any_unarmed = self.arm_events();
         // contacts that cannot stick follow their acceleration
-        for k in 0..self.rest.standing.len() {
-            let c = self.rest.standing[k];
-            let contact = &self.compiled.contacts[c];
-            let a = contact.rate(&self.a);
-            let size = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
+        for k in 0..self.transition.standing.len() {
+            let c = self.transition.standing[k];
+            let contact = &self.compiled.inputs.contacts[c];
+            let a = contact.rate(&self.point.a);
+            let size = self.point.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.point.a[b].abs());
             if a.abs() > NEAR * size {
-                self.mode[c] = Mode::of_sign(a);
+                self.state.mode[c] = Mode::of_sign(a);
             }
         }
         self.begin_kinks();
@@ -375,14 +98,14 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
-        if self.rest.contacts.is_empty() || self.reaction_loaded.is_empty() {
+        if self.transition.contacts.is_empty() || self.compiled.model.reaction_loaded.is_empty() {
             self.set_levels(t);
-            if !self.rest.contacts.is_empty() && !self.all_hold(t)? {
+            if !self.transition.contacts.is_empty() && !self.all_hold(t)? {
                 self.select_modes(t)?;
             }
             self.apply_modes(t)?;
             // release groups whose overload the selection could not distinguish from rounding
-            for _ in 0..self.rest.contacts.len() {
+            for _ in 0..self.transition.contacts.len() {
                 if !self.break_overloaded() {
                     break;
                 }
@@ -393,23 +116,28 @@ impl Machine {
             return Ok(());
         }
         // first estimate: all contacts at rest locked
-        for k in 0..self.rest.contacts.len() {
-            self.mode[self.rest.contacts[k]] = Mode::Stuck;
+        for k in 0..self.transition.contacts.len() {
+            self.state.mode[self.transition.contacts[k]] = Mode::Stuck;
         }
         self.estimate(t, 0.0)?;
         for _ in 0..MAX_ROUNDS {
-            self.rest.tried.clear();
-            self.rest.tried.extend(self.rest.contacts.iter().map(|&c| self.mode[c]));
+            self.transition.tried.clear();
+            self.transition.tried.extend(self.transition.contacts.iter().map(|&c| self.state.mode[c]));
             self.set_levels(t);
             self.select_modes(t)?;
-            let is_same = self.rest.contacts.iter().zip(&self.rest.tried).all(|(&c, &tried)| self.mode[c] == tried);
-            if is_same && self.rest.is_resolved {
+            let is_same = self
+                .transition
+                .contacts
+                .iter()
+                .zip(&self.transition.tried)
+                .all(|(&c, &tried)| self.state.mode[c] == tried);
+            if is_same && self.transition.is_resolved {
                 return self.apply_modes(t);
             }
-            self.rest.is_resolved = true;
-            for k in 0..self.rest.contacts.len() {
-                let c = self.rest.contacts[k];
-                self.rest.dropped[c] |= self.mode[c] != Mode::Stuck;
+            self.transition.is_resolved = true;
+            for k in 0..self.transition.contacts.len() {
+                let c = self.transition.contacts[k];
+                self.transition.dropped[c] |= self.state.mode[c] != Mode::Stuck;
             }
             self.estimate(t, IMPENDING)?;
         }
@@ -420,36 +148,35 @@ impl Machine {
     /// `Stuck`.
     fn all_hold(&mut self, t: f64) -> Result<bool, Failure> {
         // an open contact carries nothing: it stays at rest only if couplings and other contacts immobilise it
-        let is_open = self.rest.stiction.iter().any(|levels| levels.contains(&0.0));
-        if !self.rest.breaking.is_empty() || is_open && !self.constraints.is_coupled() {
+        let is_open = self.transition.stiction.iter().any(|levels| levels.contains(&0.0));
+        if !self.transition.breaking.is_empty() || is_open && !self.constraints.is_coupled() {
             return Ok(false);
         }
         self.apply_modes(t)?;
         let holds = |&c: &usize| {
             // a prescribed motion may separate two locked joints
-            let contact = &self.compiled.contacts[c];
-            let a = self.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.a[b].abs());
-            let is_together = contact.rate(&self.a).abs() <= NEAR * a;
-            is_together && self.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING)
+            let contact = &self.compiled.inputs.contacts[c];
+            let a = self.point.a[contact.v].abs() + contact.b.map_or(0.0, |b| self.point.a[b].abs());
+            let is_together = contact.rate(&self.point.a).abs() <= NEAR * a;
+            is_together && self.point.friction[c].abs() <= self.limit(c) * (1.0 + HOLDING)
         };
-        Ok(self.rest.contacts.iter().all(holds))
+        Ok(self.transition.contacts.iter().all(holds))
     }
 
     /// Releases overloaded groups of redundant contacts; whether a contact of them did not break away before.
     fn break_overloaded(&mut self) -> bool {
         let mut is_any = false;
-        for c in 0..self.mode.len() {
+        for c in 0..self.state.mode.len() {
             let is_beyond =
                 self.constraints.margin(c).is_some_and(|(margin, leader)| leader == c && margin < -OVERLOADED);
             if !is_beyond || !self.sticks(c) {
                 continue;
             }
-            let n_breaking = |rest: &Rest| {
-                rest.contact_event.iter().filter(|contact_event| **contact_event == ContactEvent::BreaksAway).count()
-            };
-            let before = n_breaking(&self.rest);
+            let n_breaking =
+                |state: &State| state.contact_event.iter().filter(|event| **event == ContactEvent::BreaksAway).count();
+            let before = n_breaking(&self.state);
             self.break_away(c);
-            is_any |= n_breaking(&self.rest) > before;
+            is_any |= n_breaking(&self.state) > before;
         }
         is_any
     }
@@ -471,9 +198,11 @@ impl Machine {
     /// The same with the friction of the contacts that break away reduced by the fraction `reduction`.
     pub(super) fn apply_modes_reduced(&mut self, t: f64, reduction: f64) -> Result<(), Failure> {
         self.lock();
-        let is_plain = self.reaction_loaded.is_empty() && self.prescribed.is_empty() && !self.constraints.is_coupled();
-        let is_wanted = self.formulation == Formulation::Jerk || !self.rest.standing.is_empty();
-        if self.is_stuck || !is_plain || is_wanted {
+        let is_plain = self.compiled.model.reaction_loaded.is_empty()
+            && self.compiled.model.prescribed.is_empty()
+            && !self.constraints.is_coupled();
+        let is_wanted = self.scheme.formulation == Formulation::Jerk || !self.transition.standing.is_empty();
+        if self.coordinates.is_stuck || !is_plain || is_wanted {
             self.place()?;
             self.efforts(t);
             if reduction > 0.0 {
@@ -488,9 +217,9 @@ impl Machine {
 
     /// Reduces the friction of the contacts that break away by the fraction `reduction`.
     fn reduce_breaking(&mut self, reduction: f64) {
-        let Self { compiled, rest, tau, kappa, friction, .. } = self;
-        for (c, contact) in compiled.contacts.iter().enumerate() {
-            if rest.contact_event[c] != ContactEvent::BreaksAway {
+        let Self { compiled, state: State { contact_event, .. }, point: Point { tau, kappa, friction, .. }, .. } = self;
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+            if contact_event[c] != ContactEvent::BreaksAway {
                 continue;
             }
             kappa[c] *= 1.0 - reduction;
@@ -501,120 +230,14 @@ impl Machine {
         }
     }
 
-    /// Finds the contacts at rest.
-    ///
-    /// Rest is structure, not a threshold. The event names the contacts that come to rest. Their rows join those of
-    /// the stuck contacts and of the couplings, and a projection of the velocities onto all rows makes every velocity
-    /// of a rigid group that stops exactly 0.0. A contact is at rest if these rows imply its own, or if it has not
-    /// moved since it left rest at this instant.
-    fn find_at_rest(&mut self, t: f64) {
-        if self.constraints.is_coupled() {
-            // relative velocities are differences: rounding must not return a contact that has just left rest
-            let fastest = self.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-            self.leaving = self.leaving.max(64.0 * f64::EPSILON * fastest);
-        }
-        self.rest.contacts.clear();
-        self.rest.standing.clear();
-        self.rest.is_resolved = false;
-        self.rest.dropped.fill(false);
-        self.rest.mode_before.copy_from_slice(&self.mode);
-        for c in 0..self.mode.len() {
-            let contact = &self.compiled.contacts[c];
-            if !contact.is_event_driven() || self.is_impulsive && contact.bearing.is_none() {
-                continue;
-            }
-            let rate = contact.rate(&self.v);
-            let is_open = contact.is_open(t);
-            self.rest.was_open[c] = std::mem::replace(&mut self.rest.open[c], is_open);
-            // a contact of prescribed motion follows its signal, or stands still with it: signals turn back at times
-            // that are rounded, to velocities a δt and those of rounding
-            if self.is_prescribed(c) {
-                let a = contact.rate(&self.a);
-                let signals = self.prescribed.iter().map(|prescribed| self.compiled.drives[prescribed.drive].signal());
-                let delta = signals.map(|signal| signal.time_rounding(t)).fold(0.0, f64::max);
-                let error = |v: usize| self.a[v].abs() * delta + 4.0 * f64::EPSILON * self.v[v].abs();
-                let is_moving = a == 0.0 || rate.abs() > error(contact.v) + contact.b.map_or(0.0, error);
-                self.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
-                continue;
-            }
-            // a contact without load or without dry friction does not stick
-            if !self.may_stick(c) {
-                if rate == 0.0 {
-                    self.rest.standing.push(c);
-                }
-                if rate != 0.0 || self.mode[c] == Mode::Stuck {
-                    self.mode[c] = if rate < 0.0 { Mode::Backward } else { Mode::Forward };
-                }
-                continue;
-            }
-            // a contact that has just left rest reverses by less than the threshold of its event function
-            if !self.armed[c] && self.mode[c].direction() * rate < 0.0 && rate.abs() <= self.leaving {
-                self.rest.contact_event[c] = ContactEvent::ComesToRest;
-            }
-            if self.rest.contact_event[c] == ContactEvent::ComesToRest {
-                self.mode[c] = Mode::Stuck;
-            } else if rate != 0.0 && (self.mode[c] != Mode::Stuck || !contact.is_rounding(&self.v)) {
-                // the contact slides, or an impulse has moved it
-                self.mode[c] = Mode::of_sign(rate);
-            }
-        }
-        // project the velocities onto the rows of the contacts at rest; a contact whose sign this reverses comes to
-        // rest, too
-        loop {
-            self.lock();
-            let mut is_any = false;
-            for c in 0..self.mode.len() {
-                let rate = self.compiled.contacts[c].rate(&self.v);
-                if self.may_stick(c) && self.mode[c].direction() * rate < 0.0 {
-                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
-                    self.mode[c] = Mode::Stuck;
-                    is_any = true;
-                }
-            }
-            if !is_any {
-                break;
-            }
-        }
-        for c in 0..self.mode.len() {
-            if !self.may_stick(c) {
-                continue;
-            }
-            let contact = &self.compiled.contacts[c];
-            let is_implied = self.constraints.is_coupled() && self.is_immobile(contact.v, contact.b);
-            if self.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.v) == 0.0 {
-                self.rest.contacts.push(c);
-                if is_implied && self.mode[c] != Mode::Stuck && self.rest.contact_event[c] == ContactEvent::No {
-                    self.rest.contact_event[c] = ContactEvent::ComesToRest;
-                }
-            }
-        }
-        let Rest { was, contacts, mode_before, .. } = &mut self.rest;
-        was.clear();
-        was.extend(contacts.iter().map(|&c| mode_before[c]));
-    }
-
-    /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.
-    fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
-        let is_locked =
-            |v: usize| self.locked[self.joint_of[v]] && !self.prescribed.iter().any(|prescribed| prescribed.v == v);
-        self.constraints.is_still(a, b, is_locked)
-    }
-
-    /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
-    fn may_stick(&self, c: usize) -> bool {
-        let contact = &self.compiled.contacts[c];
-        let has_load = !self.rest.open[c] && (!self.is_impulsive || contact.bearing.is_some());
-        contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
-    }
-
     /// Arms the event functions of sliding contacts whose velocity exceeds ε; whether any contact is not armed yet.
     pub(super) fn arm_events(&mut self) -> bool {
         let mut is_any_left = false;
-        for c in 0..self.mode.len() {
-            let contact = &self.compiled.contacts[c];
-            if contact.is_event_driven() && !self.armed[c] && self.mode[c] != Mode::Stuck {
-                self.armed[c] = self.mode[c].direction() * contact.rate(&self.v) > self.leaving;
-                is_any_left |= !self.armed[c];
+        for c in 0..self.state.mode.len() {
+            let contact = &self.compiled.inputs.contacts[c];
+            if contact.is_event_driven() && !self.state.armed[c] && self.state.mode[c] != Mode::Stuck {
+                self.state.armed[c] = self.state.mode[c].direction() * contact.rate(&self.point.v) > self.state.leaving;
+                is_any_left |= !self.state.armed[c];
             }
         }
         is_any_left
@@ -624,14 +247,21 @@ impl Machine {
     fn set_levels(&mut self, t: f64) {
         // without a further corner the load is that at t
         let soon =
-            self.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
-        let half_way = self.next_corner.map_or(t, |corner| t + 0.5 * (corner - t));
-        let Self { compiled, rest, mode, piece, load, reaction_loaded, .. } = self;
+            self.state.next_corner.map_or(t, |corner| t + (BEGINNING * (corner - t)).max(4.0 * f64::EPSILON * t.abs()));
+        let half_way = self.state.next_corner.map_or(t, |corner| t + 0.5 * (corner - t));
+        let Self {
+            compiled,
+            transition: rest,
+            state: State { mode, piece, contact_event, was_open, .. },
+            point: Point { load, .. },
+            ..
+        } = self;
+        let Model { reaction_loaded, .. } = &*compiled.model;
         rest.breaking.clear();
         rest.stiction.clear();
         rest.kinetic.clear();
         for (k, &c) in rest.contacts.iter().enumerate() {
-            let contact = &compiled.contacts[c];
+            let contact = &compiled.inputs.contacts[c];
             let Some(law) = contact.law.event_driven() else { continue };
             let n = if contact.bearing.is_some() {
                 load[c]
@@ -651,15 +281,13 @@ impl Machine {
             };
             let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
             // a contact that left rest at this instant does not return
-            let is_leaving = rest.was[k] != Mode::Stuck
-                && rest.contact_event[c] == ContactEvent::No
-                && kinetic > 0.0
-                && !rest.was_open[c];
-            if rest.contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
+            let is_leaving =
+                rest.was[k] != Mode::Stuck && contact_event[c] == ContactEvent::No && kinetic > 0.0 && !was_open[c];
+            if contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
             rest.stiction.push([n, reverse].map(|n| n * law.stiction_level()));
-            let is_impending = rest.contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
+            let is_impending = contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
             let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
             rest.kinetic.push([n, reverse].map(|n| left * n * law.kinetic_level(0.0).0));
             mode[c] = Mode::Stuck;
@@ -671,32 +299,33 @@ impl Machine {
         self.place()?;
         self.efforts(t);
         // sliding contacts keep the friction of the present reactions
-        for &c in &self.reaction_loaded {
-            self.tau[self.compiled.contacts[c].v] -= self.kappa[c] * self.load[c];
+        for &c in &self.compiled.model.reaction_loaded {
+            self.point.tau[self.compiled.inputs.contacts[c].v] -= self.point.kappa[c] * self.point.load[c];
         }
-        if self.prescribed.is_empty() && !self.constraints.is_coupled() {
+        if self.compiled.model.prescribed.is_empty() && !self.constraints.is_coupled() {
             return self.select_in_tree();
         }
         self.coupled_delassus()?;
         // redundant contacts, also where only rounding distinguishes their rows
-        let at_rest = std::mem::take(&mut self.rest.contacts);
-        let is_shared = self.constraints.is_coupled() && self.has_redundant(&at_rest);
-        self.rest.contacts = at_rest;
-        let chosen = if is_shared { self.rest.select_shared() } else { self.rest.select() };
+        let Self { compiled, constraints, transition, .. } = self;
+        let is_shared = constraints.is_coupled() && constraints.has_redundant(compiled, &transition.contacts);
+        let chosen =
+            if is_shared { self.transition.select_shared(&self.state.contact_event) } else { self.transition.select() };
         self.apply_selection(chosen)
     }
 
     /// Selects the modes in a tree.
     fn select_in_tree(&mut self) -> Result<(), Failure> {
-        let Self { compiled, work, rest, q, v, tau, reaction_loaded, .. } = self;
-        let Rest { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
-        let Rest { locked, pushed, a, armature, net, place, .. } = rest;
+        let Self { compiled, work, transition: rest, point: Point { q, v, tau, .. }, .. } = self;
+        let Model { reaction_loaded, .. } = &*compiled.model;
+        let TransitionWork { contacts, stiction, kinetic, breaking, chosen, work: modes, .. } = rest;
+        let TransitionWork { locked, pushed, a, armature, net, place, .. } = rest;
         place.clear();
-        place.extend(contacts.iter().map(|&c| (compiled.contacts[c].joint, compiled.contacts[c].v)));
+        place.extend(contacts.iter().map(|&c| (compiled.inputs.contacts[c].joint, compiled.inputs.contacts[c].v)));
         let levels = Levelled { stiction, kinetic, breaking, are_given: reaction_loaded.is_empty() };
-        let model = &compiled.model;
+        let model = &compiled.model.tree;
         let (has_net, error) = (false, None);
-        let mut tree = Tree { model, work, q, v, tau, place, locked, pushed, a, armature, net, has_net, error };
+        let mut tree = TreeProblem { model, work, q, v, tau, place, locked, pushed, a, armature, net, has_net, error };
         let found = select_with(&levels, modes, &mut tree).map(|found| chosen.clone_from(&found.mode));
         if let (Err(_), Some(error)) = (&found, tree.error) {
             return Err(Failure::Mechanics(error));
@@ -706,7 +335,7 @@ impl Machine {
 
     /// Sets the selected modes.
     fn apply_selection(&mut self, chosen: Result<(), ModeError>) -> Result<(), Failure> {
-        let Self { rest, mode, .. } = self;
+        let Self { transition: rest, state: State { mode, .. }, .. } = self;
         if let Err(source) = chosen {
             let (ModeError::Unusable { joint } | ModeError::Dependent { joint }) = source else {
                 return Err(Failure::Stopped);
@@ -726,39 +355,55 @@ impl Machine {
     /// Makes a contact stick that is at its limit but cannot move, because redundant contacts stick.
     fn lock_implied(&mut self) {
         self.lock();
-        let strongest = self.rest.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
-        for (k, &c) in self.rest.contacts.iter().enumerate() {
-            let contact = &self.compiled.contacts[c];
+        let strongest = self.transition.stiction.iter().flatten().fold(0.0_f64, |most, level| most.max(*level));
+        for (k, &c) in self.transition.contacts.iter().enumerate() {
+            let contact = &self.compiled.inputs.contacts[c];
             // a contact that has just lost its load is free
-            let has_strength = self.rest.stiction[k].iter().any(|level| *level > HOLDING * strongest);
-            if self.mode[c] != Mode::Stuck && has_strength && self.is_immobile(contact.v, contact.b) {
-                self.mode[c] = Mode::Stuck;
+            let has_strength = self.transition.stiction[k].iter().any(|level| *level > HOLDING * strongest);
+            if self.state.mode[c] != Mode::Stuck && has_strength && self.is_immobile(contact.v, contact.b) {
+                self.state.mode[c] = Mode::Stuck;
             }
         }
         // an event without effect would recur: the contact keeps the selected sliding mode, at zero velocity
-        let is_same = self.rest.contacts.iter().all(|&c| self.mode[c] == Mode::Stuck);
-        if is_same && self.rest.contact_event.contains(&ContactEvent::BreaksAway) {
-            self.rest.contacts.iter().zip(&self.rest.chosen).for_each(|(&c, &chosen)| self.mode[c] = chosen);
+        let is_same = self.transition.contacts.iter().all(|&c| self.state.mode[c] == Mode::Stuck);
+        if is_same && self.state.contact_event.contains(&ContactEvent::BreaksAway) {
+            self.transition
+                .contacts
+                .iter()
+                .zip(&self.transition.chosen)
+                .for_each(|(&c, &chosen)| self.state.mode[c] = chosen);
         }
     }
 
     /// a₀ and W with dependent or prescribed coordinates: no contact sticks, all couplings act.
     fn coupled_delassus(&mut self) -> Result<(), Failure> {
         self.unlock();
-        let Self { compiled, work, rest, constraints, q, v, tau, locked, joint_of, active, a, b, x, rows, .. } = self;
-        let (model, contacts) = (&compiled.model, &compiled.contacts);
-        for &c in &self.reaction_loaded {
+        let Self {
+            compiled,
+            work,
+            transition: rest,
+            constraints,
+            newton: NewtonWork { rows, residual: b, correction: x, zero },
+            scheme,
+            point: Point { q, v, tau, a, .. },
+            coordinates,
+            ..
+        } = self;
+        let Model { joint_of, .. } = &*compiled.model;
+        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
+        let Coordinates { locked, active, .. } = &*coordinates;
+        for &c in &compiled.model.reaction_loaded {
             rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
         }
         active.iter().for_each(|&i| a[i] = 0.0);
-        constraints.rates(a);
-        let v = if self.is_impulsive { &self.still } else { v };
+        coordinates.rates(a);
+        let v = if scheme.is_impulsive { zero } else { v };
         let required = rnea(model, work, q, v, a)?;
         b.iter_mut().zip(&*tau).zip(required).for_each(|((b, tau), required)| *b = tau - required);
         factor_rows_at(model, work, rows, locked)?;
-        constraints.factor(model, work, rows, locked, joint_of)?;
+        constraints.factor(coordinates, (model, work, rows), joint_of)?;
         x.copy_from_slice(solve_rows(model, work, b)?);
-        constraints.correct((model, work, rows), locked, joint_of, x, b)?;
+        constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
         a.iter_mut().zip(&*x).for_each(|(a, x)| *a += x);
         rest.a0.clear();
         rest.a0.extend(rest.contacts.iter().map(|&c| contacts[c].rate(a)));
@@ -767,7 +412,7 @@ impl Machine {
             b.fill(0.0);
             contacts[c].take(b, -1.0);
             x.copy_from_slice(solve_rows(model, work, b)?);
-            constraints.correct((model, work, rows), locked, joint_of, x, b)?;
+            constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
             rest.delassus.extend(rest.contacts.iter().map(|&c| contacts[c].rate(x)));
         }
         Ok(())

@@ -23,7 +23,7 @@ use super::impulse_law::{ContactState, ImpulseLaw};
 use super::reduced_coordinates::ReducedCoordinates;
 use super::step_matrix::restrict;
 use super::tree_matrix::TreeMatrix;
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::stop;
 use bristle_friction::Mode;
 use bristle_multibody::Error;
@@ -75,8 +75,8 @@ pub(super) struct Equations<'a> {
 impl ActiveSet {
     /// Whether each dry contact has an independent velocity of its own, or none: then its joint is prescribed.
     pub fn applies(compiled: &Compiled, coordinates: &ReducedCoordinates) -> bool {
-        let mut has_dry = vec![false; compiled.model.n_v];
-        let mut dry = compiled.contacts.iter().enumerate().filter(|(_, contact)| contact.is_event_driven());
+        let mut has_dry = vec![false; compiled.model.tree.n_v];
+        let mut dry = compiled.inputs.contacts.iter().enumerate().filter(|(_, contact)| contact.is_event_driven());
         dry.all(|(c, contact)| {
             let is_alone = match coordinates.contacts[c][..] {
                 [] => true,
@@ -88,7 +88,8 @@ impl ActiveSet {
     }
 
     pub fn new(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Self {
-        let (n_v, n_contacts, n) = (compiled.model.n_v, compiled.contacts.len(), coordinates.independent.len());
+        let (n_v, n_contacts, n) =
+            (compiled.model.tree.n_v, compiled.inputs.contacts.len(), coordinates.independent.len());
         let zeros = || vec![0.0; n_v];
         Self {
             modes: vec![Mode::Stuck; n_contacts],
@@ -176,7 +177,7 @@ impl ActiveSet {
         let Self { modes, x, rhs, linear, slopes, locked, .. } = self;
         rhs.iter_mut().zip(r).for_each(|(rhs, r)| *rhs = h * r);
         locked.copy_from_slice(&matrix.prescribed);
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let omega0 = contact.rate(v);
             linear[c] = match (laws[c], modes[c]) {
                 (ImpulseLaw::Dry { .. }, _) if matrix.prescribed[contact.v] => [0.0; 2],
@@ -208,7 +209,7 @@ impl ActiveSet {
         let Problem { compiled, laws, .. } = *problem;
         let Self { modes, x, linear, .. } = self;
         let mut is_settled = true;
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let k = contact.v;
             let (omega, impulse) = (contact.rate(v) + contact.rate(x), matrix.effort[k] + matrix.diagonal[k] * x[k]);
             match laws[c] {
@@ -287,7 +288,7 @@ impl ActiveSet {
             *residual = h * r - *product;
             *size += (h * r).abs();
         }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let is_dry = matches!(laws[c], ImpulseLaw::Dry { .. });
             if is_dry && locked[contact.v] {
                 continue;
@@ -338,7 +339,7 @@ impl ActiveSet {
         if accuracy == Accuracy::Coarse {
             return;
         }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let omega = contact.rate(v) + contact.rate(&self.x);
             solver.states[c] = match (laws[c], &coordinates.contacts[c][..]) {
                 (ImpulseLaw::Dry { .. }, []) => laws[c].at(&contact.law, omega, 0.0, IMMOVABLE_PENALTY),

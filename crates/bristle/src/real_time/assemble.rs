@@ -10,8 +10,8 @@
 use super::reduced_coordinates::{ReducedCoordinates, dot};
 use super::step_matrix::{MatrixForm, StepMatrix};
 use super::{SignalTime, Start};
-use crate::compile::Compiled;
 use crate::component::Drive;
+use crate::model::Compiled;
 use crate::signal::Sample;
 use bristle_multibody::{Error, Work};
 
@@ -37,7 +37,7 @@ pub(super) struct StepEquations {
 
 impl StepEquations {
     pub fn new(compiled: &Compiled, coordinates: &ReducedCoordinates, form: MatrixForm) -> Self {
-        let (n_v, n) = (compiled.model.n_v, coordinates.independent.len());
+        let (n_v, n) = (compiled.model.tree.n_v, coordinates.independent.len());
         Self {
             matrix: StepMatrix::new(compiled, coordinates, form),
             r: vec![0.0; n_v],
@@ -45,7 +45,7 @@ impl StepEquations {
             v_mean: vec![0.0; n_v],
             mean_bias: vec![0.0; n_v],
             u_prescribed: vec![0.0; n_v],
-            samples: vec![Sample::default(); compiled.drives.len()],
+            samples: vec![Sample::default(); compiled.inputs.drives.len()],
             b: vec![0.0; n],
             prescribed_impulse: vec![0.0; n_v],
         }
@@ -66,17 +66,17 @@ pub(super) fn assemble(
     // inertia, bias, efforts set by the caller
     matrix.set_inertia(compiled, work, q)?;
     matrix.bias(compiled, work, q, v, bias)?;
-    r.iter_mut().zip(&compiled.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
+    r.iter_mut().zip(&compiled.inputs.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
     // dampers and springs
-    for d in &compiled.dampers {
+    for d in &compiled.inputs.dampers {
         r[d.v] -= d.damping * v[d.v];
         matrix.add(d.v, h * d.damping);
     }
-    for s in &compiled.springs {
+    for s in &compiled.inputs.springs {
         r[s.v] -= s.stiffness * (q[s.q] + h * v[s.v] - s.rest);
         matrix.add(s.v, h * h * s.stiffness);
     }
-    for (spring, s) in compiled.coupled.springs.iter().enumerate() {
+    for (spring, s) in compiled.model.coupled.springs.iter().enumerate() {
         let rate = v[s.a] - v[s.b];
         let effort = s.stiffness * (xi[s.a] - xi[s.b] + h * rate - s.rest) + s.damping * rate;
         r[s.a] -= effort;
@@ -86,7 +86,7 @@ pub(super) fn assemble(
     // drives
     u_prescribed.fill(0.0);
     let mut integrals = start.integrals.iter();
-    for (drive, sample) in compiled.drives.iter().zip(samples) {
+    for (drive, sample) in compiled.inputs.drives.iter().zip(samples) {
         let signal = drive.signal().sample(at.t, at.piece);
         *sample = signal;
         let (k, ahead) = (drive.v, q[drive.q] + h * v[drive.v]);

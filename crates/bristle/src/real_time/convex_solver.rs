@@ -33,7 +33,7 @@ use super::interior_point::{self, InteriorPoint};
 use super::max_by_unit;
 use super::reduced_coordinates::{ReducedCoordinates, dot};
 use super::step_matrix::StepMatrix;
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use crate::stop;
 use bristle_multibody::Error;
 
@@ -209,7 +209,7 @@ impl ConvexSolver {
         last_acceleration: &[f64],
     ) -> Result<(), SolverError> {
         let Problem { coordinates, compiled, laws, .. } = *problem;
-        let contacts = &compiled.contacts;
+        let contacts = &compiled.inputs.contacts;
         matrix.diagonal(compiled, coordinates, &mut self.diagonal)?;
         self.u.iter_mut().zip(last_acceleration).for_each(|(u, a)| *u = h * a);
         self.is_factored = false;
@@ -320,7 +320,7 @@ impl ConvexSolver {
         let Problem { b, coordinates, compiled, laws, .. } = *problem;
         let Self { u, states, multiplier, penalty, omega0, residual, magnitude, .. } = self;
         matrix.residual(compiled, coordinates, [b, u], residual, magnitude)?;
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let row = &coordinates.contacts[c];
             let state = laws[c].at(&contact.law, omega0[c] + dot(row, u), multiplier[c], penalty[c]);
             for &(k, w) in row {
@@ -390,7 +390,7 @@ impl ConvexSolver {
         let Self { multiplier, penalty, omega_start, omega_step, delta, descent, .. } = self;
         let at = |c: usize, alpha: f64| {
             let omega = omega_start[c] + alpha * omega_step[c];
-            laws[c].at(&compiled.contacts[c].law, omega, multiplier[c], penalty[c])
+            laws[c].at(&compiled.inputs.contacts[c].law, omega, multiplier[c], penalty[c])
         };
         let curvature = matrix.curvature(compiled, coordinates, delta)?;
         // δᵀF and its derivative

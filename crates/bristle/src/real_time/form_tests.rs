@@ -155,21 +155,21 @@ fn compare(seed: u64, n: usize, [is_coupled, has_pins]: [bool; 2], n_steps: usiz
     let (compiled, state) = machine(seed, n, is_coupled, has_pins);
     let make = |form| RealTime::with_form(&compiled, H, ReducedCoordinates::new(&compiled), form);
     let (mut dense, mut tree) = (make(MatrixForm::Dense), make(MatrixForm::Tree));
-    let (mut work, q_ref) = (Work::new(&compiled.model), neutral(&compiled.model));
+    let (mut work, q_ref) = (Work::new(&compiled.model.tree), neutral(&compiled.model.tree));
     let mut q = state.mechanics.q.clone();
-    configuration_difference(&compiled.model, &q_ref, &q, &mut dense.end.xi).unwrap();
+    configuration_difference(&compiled.model.tree, &q_ref, &q, &mut dense.end.xi).unwrap();
     dense.end.v.copy_from_slice(&state.mechanics.v);
     let v = &mut dense.end.v;
     dense.coordinates.set_velocities(v);
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         dense.end.bristles[c] = contact.law.state_of(state.bristles[c].z, state.bristles[c].w);
         dense.end.modes[c] = Mode::of_sign(contact.rate(&dense.end.v));
     }
     let (mut worst, mut counts) = (Worst::default(), [0; 2]);
-    let mut quad = vec![0.0; 2 + compiled.heated.len() + compiled.heated_elements.len()];
+    let mut quad = vec![0.0; 2 + compiled.model.heated.len() + compiled.model.heated_elements.len()];
     for k in 0..n_steps {
         let End { xi, v, bristles, modes, load, integrals, .. } = dense.end.clone();
-        chart_point(&compiled.model, &q_ref, &xi, &mut q).unwrap();
+        chart_point(&compiled.model.tree, &q_ref, &xi, &mut q).unwrap();
         let start = Start {
             q_ref: &q_ref,
             q: &q,

@@ -16,7 +16,7 @@
 //!
 //! At ω = 0 the solver replaces the set [−λ₋, λ₊] by the augmented Lagrangian force λ̂ + ρ ω, cut off at the limits.
 
-use crate::compile::Contact;
+use crate::model::Contact;
 use bristle_friction::{BristleStep, FrictionLaw, Law, Mode, State};
 
 /// Impulse law of one contact over a step. See the [module](self).

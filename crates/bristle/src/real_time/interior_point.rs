@@ -132,7 +132,7 @@ impl InteriorPoint {
     /// A starting point well inside all bounds.
     fn initialize(&mut self, problem: &Problem<'_>, Contacts { omega0, diagonal, .. }: Contacts<'_>, u: &[f64]) {
         let Problem { b, coordinates, compiled, laws, is_angular } = *problem;
-        let contacts = &compiled.contacts;
+        let contacts = &compiled.inputs.contacts;
         let speeds = coordinates.independent.iter().enumerate().map(|(k, &v)| (v, b[k].abs() / diagonal[k]));
         self.speed_scale = max_by_unit(speeds, is_angular).map(|speed| speed.max(f64::MIN_POSITIVE));
         for (c, law) in laws.iter().enumerate() {
@@ -160,7 +160,7 @@ impl InteriorPoint {
         multiplier: &mut [f64],
     ) {
         let Problem { coordinates, compiled, is_angular, .. } = *problem;
-        let contacts = &compiled.contacts;
+        let contacts = &compiled.inputs.contacts;
         for c in self.dry() {
             let [low, high] = self.bounds[c];
             // a contact slides if its speed is larger than its distance from the bound, each relative to its scale
@@ -191,7 +191,7 @@ impl InteriorPoint {
     ) -> Result<bool, Error> {
         let Problem { b, coordinates, compiled, laws, .. } = *problem;
         matrix.residual(compiled, coordinates, [b, u], &mut self.du, &mut self.sizes)?;
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let row = &coordinates.contacts[c];
             let omega = omega0[c] + dot(row, u);
             let [low, high] = self.bounds[c];

@@ -10,7 +10,7 @@
 use super::factor::dot_all;
 use super::loads::{Contacts, load_signal};
 use super::{End, RealTime, SignalTime, Start};
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{Error, Poses, Work, kinematics, point_velocity, poses};
 use nalgebra::Vector3;
@@ -24,7 +24,7 @@ pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) 
     }
     equations.matrix.multiply_all(compiled, &end.change, residual)?;
     residual.iter_mut().zip(&equations.r).for_each(|(residual, r)| *residual -= h * r);
-    for (contact, state) in compiled.contacts.iter().zip(&solver.states) {
+    for (contact, state) in compiled.inputs.contacts.iter().zip(&solver.states) {
         contact.take(residual, -state.lambda);
     }
     for (effort, joint) in end.prescribed_effort.iter_mut().zip(&coordinates.prescribed) {
@@ -41,7 +41,7 @@ pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) 
         });
         *force = parts.sum::<f64>() / h;
     }
-    compiled.without_passed(&end.a, &mut end.constraint_force);
+    compiled.model.remove_transferred_force(&end.a, &mut end.constraint_force);
     Ok(())
 }
 
@@ -60,11 +60,11 @@ pub(super) fn add_energies(
     let End { v: v1, bristles, prescribed_effort, .. } = &*end;
     // work of wrenches, of efforts set by the caller, of prescribed motions, of drives
     quad[0] += h * wrench_power(compiled, work, places, start.q, v1)?;
-    quad[0] += h * dot_all(&compiled.effort, v1);
+    quad[0] += h * dot_all(&compiled.inputs.effort, v1);
     let prescribed = coordinates.prescribed.iter().zip(prescribed_effort);
     quad[0] += h * prescribed.map(|(joint, effort)| effort * v1[joint.v]).sum::<f64>();
     let mut integrals = start.integrals.iter();
-    for (drive, signal) in compiled.drives.iter().zip(&equations.samples) {
+    for (drive, signal) in compiled.inputs.drives.iter().zip(&equations.samples) {
         let (v, q) = (v1[drive.v], start.xi[drive.v] + h * v1[drive.v]);
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
         let integral = integral.map_or(0.0, |integral| integral + h * (signal.value - q));
@@ -72,16 +72,16 @@ pub(super) fn add_energies(
     }
     // heat of dampers
     let heat = &mut quad[2..];
-    for d in &compiled.dampers {
-        let at = compiled.heat_of_joint(d.joint);
+    for d in &compiled.inputs.dampers {
+        let at = compiled.model.heat_of_joint(d.joint);
         heat[at] += h * d.damping * v1[d.v] * v1[d.v];
     }
-    for s in &compiled.coupled.springs {
+    for s in &compiled.model.coupled.springs {
         let rate = v1[s.a] - v1[s.b];
-        heat[compiled.heat_of_element(s.element)] += h * s.damping * rate * rate;
+        heat[compiled.model.heat_of_element(s.element)] += h * s.damping * rate * rate;
     }
     // heat of contacts, energy of bristles
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let (state, n) = (solver.states[c], normal[c][0]);
         let mut dissipated = state.lambda * state.omega;
         if contact.law.n_states() > 0 {
@@ -97,21 +97,21 @@ pub(super) fn add_energies(
                 bristle_load[c] = load;
             }
         }
-        quad[2 + compiled.heat_of(contact)] += dissipated;
+        quad[2 + compiled.model.heat_of(contact)] += dissipated;
     }
     Ok(())
 }
 
 /// Power of the wrenches that callers apply, at positions `q` and velocities `v`.
 fn wrench_power(compiled: &Compiled, work: &mut Work, places: &mut Poses, q: &[f64], v: &[f64]) -> Result<f64, Error> {
-    let model = &compiled.model;
-    if compiled.wrenches.is_empty() {
+    let model = &compiled.model.tree;
+    if compiled.inputs.wrenches.is_empty() {
         return Ok(0.0);
     }
     kinematics(model, work, q, v)?;
     poses(model, work, places)?;
     let mut power = 0.0;
-    for w in &compiled.wrenches {
+    for w in &compiled.inputs.wrenches {
         let rotation = places.link(model, w.body)?.rotation;
         let velocity = point_velocity(model, work, places, w.body, &Vector3::zeros())?;
         // velocities have world axes, wrenches those of the link

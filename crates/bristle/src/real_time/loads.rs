@@ -5,7 +5,7 @@
 
 use super::impulse_law::ImpulseLaw;
 use super::{RealTime, SignalTime, Start, StepError};
-use crate::compile::{Compiled, Contact};
+use crate::model::{Compiled, Contact};
 use crate::signal::{Sample, Signal};
 use bristle_friction::{FrictionLaw, State};
 use bristle_multibody::{Work, rnea};
@@ -71,7 +71,7 @@ pub(super) fn normal_loads(contact: &Contact, last: f64, is_bent_backward: bool,
 pub(super) fn update_sides(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, at: SignalTime) -> bool {
     let RealTime { contacts, solver, .. } = rt;
     let mut agree = true;
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         if !contact.bends_two_ways() || contacts.has_changed_side[c] {
             continue;
         }
@@ -96,9 +96,9 @@ pub(super) fn update_loads(
     is_last: bool,
 ) -> Result<bool, StepError> {
     let RealTime { contacts, end, .. } = rt;
-    rnea(&compiled.model, work, start.q, start.v, &end.a)?;
+    rnea(&compiled.model.tree, work, start.q, start.v, &end.a)?;
     let mut is_converged = true;
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let Some(bearing) = contact.bearing else { continue };
         let n = bearing.normal_load(&work.reaction(contact.joint)).0;
         let last = contacts.normal[c][0];

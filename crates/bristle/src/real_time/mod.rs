@@ -45,12 +45,12 @@ mod step_matrix;
 mod tests;
 mod tree_matrix;
 
-use crate::compile::Compiled;
 use crate::memory;
+use crate::model::Compiled;
 use crate::signal::Piece;
 use active_set::{ActiveSet, Equations};
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
-use bristle_friction::{Mode, State};
+use bristle_friction::{Mode, State as BristleState};
 use bristle_integrate::archive::{Archive, Archived};
 use bristle_multibody::{Poses, Work};
 use convex_solver::{Accuracy, ConvexSolver, Problem, SolverError};
@@ -108,7 +108,7 @@ pub(crate) struct Start<'a> {
     pub xi: &'a [f64],
     pub v: &'a [f64],
     /// States and mode of each contact.
-    pub bristles: &'a [State],
+    pub bristles: &'a [BristleState],
     pub modes: &'a [Mode],
     /// Normal loads at the end of the last step: where reaction loads start.
     pub loads: &'a [f64],
@@ -144,7 +144,7 @@ pub(crate) struct End {
     /// Chart coordinates and positions, states of the contacts, integrals.
     pub xi: Vec<f64>,
     q: Vec<f64>,
-    pub bristles: Vec<State>,
+    pub bristles: Vec<BristleState>,
     pub integrals: Vec<f64>,
 }
 
@@ -171,6 +171,16 @@ pub(crate) struct RealTime {
     first_step: f64,
 }
 
+/// State of the method between steps: a rollback copies it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct State {
+    last_effort: Vec<f64>,
+    last_acceleration: Vec<f64>,
+    bristle_load: Vec<f64>,
+    offsets: Vec<f64>,
+    stuck: Vec<bool>,
+}
+
 impl Archived for RealTime {
     /// The warm start of the next step, loads of bent bristles, offsets of dependent positions, stuck contacts.
     fn archive(&mut self, archive: &mut Archive<'_>) {
@@ -183,11 +193,31 @@ impl Archived for RealTime {
 }
 
 impl RealTime {
+    /// Copies the state between steps.
+    pub fn save(&self, into: &mut State) {
+        into.last_effort.clone_from(&self.solver.last_effort);
+        into.last_acceleration.clone_from(&self.last_acceleration);
+        into.bristle_load.clone_from(&self.contacts.bristle_load);
+        into.offsets.clear();
+        into.offsets.extend(self.coordinates.dependent.iter().map(|dependent| dependent.offset));
+        into.stuck.clear();
+        into.stuck.extend_from_slice(self.rigid_groups.stuck());
+    }
+
+    /// Copies it back.
+    pub fn restore(&mut self, from: &State) {
+        self.solver.last_effort.clone_from(&from.last_effort);
+        self.last_acceleration.clone_from(&from.last_acceleration);
+        self.contacts.bristle_load.clone_from(&from.bristle_load);
+        self.coordinates.dependent.iter_mut().zip(&from.offsets).for_each(|(dependent, at)| dependent.offset = *at);
+        self.rigid_groups.set_stuck(|c| from.stuck[c]);
+    }
+
     /// Bytes of the matrices of a step and of the rows of rigid groups, before anything of them is made.
     pub fn matrix_bytes(compiled: &Compiled) -> u64 {
         let coordinates = ReducedCoordinates::new(compiled);
         let form = StepMatrix::form(compiled, &coordinates);
-        let rows = memory::bytes::<f64>(&[compiled.model.n_v, compiled.coupled.constraints.len()]);
+        let rows = memory::bytes::<f64>(&[compiled.model.tree.n_v, compiled.model.coupled.constraints.len()]);
         StepMatrix::bytes(compiled, &coordinates, form).saturating_add(rows)
     }
 
@@ -199,9 +229,9 @@ impl RealTime {
     }
 
     fn with_form(compiled: &Compiled, step: f64, coordinates: ReducedCoordinates, form: MatrixForm) -> Self {
-        let (n_v, n_q, n_contacts) = (compiled.model.n_v, compiled.model.n_q, compiled.contacts.len());
+        let (n_v, n_q, n_contacts) = (compiled.model.tree.n_v, compiled.model.tree.n_q, compiled.inputs.contacts.len());
         let n = coordinates.independent.len();
-        let n_integrals = compiled.drives.iter().filter(|drive| drive.has_integral()).count();
+        let n_integrals = compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).count();
         let exchanges_modes = form == MatrixForm::Tree && ActiveSet::applies(compiled, &coordinates);
         let active_set = exchanges_modes.then(|| ActiveSet::new(compiled, &coordinates));
         Self {
@@ -224,7 +254,7 @@ impl RealTime {
                 friction: vec![0.0; n_contacts],
                 load: vec![0.0; n_contacts],
                 modes: vec![Mode::Stuck; n_contacts],
-                constraint_force: vec![0.0; compiled.coupled.constraints.len()],
+                constraint_force: vec![0.0; compiled.model.coupled.constraints.len()],
                 prescribed_effort: vec![0.0; coordinates.prescribed.len()],
                 unconverged: Vec::with_capacity(n_contacts),
                 xi: vec![0.0; n_v],
@@ -234,9 +264,9 @@ impl RealTime {
             },
             last_acceleration: vec![0.0; n],
             impulse_residual: vec![0.0; n_v],
-            is_angular: (0..n_v).map(|k| compiled.model.turns(k)).collect(),
-            free: free_joints(&compiled.model),
-            poses: Poses::new(&compiled.model),
+            is_angular: (0..n_v).map(|k| compiled.model.tree.turns(k)).collect(),
+            free: free_joints(&compiled.model.tree),
+            poses: Poses::new(&compiled.model.tree),
             first_step: FIRST_STEP * step,
             coordinates,
         }
@@ -248,7 +278,7 @@ impl RealTime {
         self.coordinates.set_offsets(start.xi);
         self.solver.last_effort.fill(0.0);
         self.last_acceleration.fill(0.0);
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let signal = load_signal(contact.signal(), at);
             self.contacts.bristle_load[c] = contact.normal_towards(start.bristles[c][0] < 0.0, &signal).0;
         }
@@ -328,12 +358,12 @@ fn solve(
 ) -> Result<(), StepError> {
     prepare(rt, compiled, work, start, h, at)?;
     // the first solution only corrects the bias and may be coarse, unless loads or sides are read from it
-    let has_bearings = compiled.contacts.iter().any(|contact| contact.bearing.is_some());
-    let is_load_known = !has_bearings && !compiled.contacts.iter().any(|contact| contact.bends_two_ways());
+    let has_bearings = compiled.inputs.contacts.iter().any(|contact| contact.bearing.is_some());
+    let is_load_known = !has_bearings && !compiled.inputs.contacts.iter().any(|contact| contact.bends_two_ways());
     for iteration in 1..=MAX_LOAD_ITERATIONS {
-        for c in 0..compiled.contacts.len() {
+        for c in 0..compiled.inputs.contacts.len() {
             if rt.contacts.normal[c] != rt.contacts.normal_in_law[c] {
-                rt.contacts.set_law(c, &compiled.contacts[c], start, h);
+                rt.contacts.set_law(c, &compiled.inputs.contacts[c], start, h);
             }
         }
         if iteration == 1 && is_load_known {
@@ -381,16 +411,17 @@ fn complete(
         end.xi[joint.v] = equations.samples[joint.drive].value;
     }
     coordinates.set_positions(&mut end.xi);
-    float(end, free, &compiled.model, work, start, &compiled.effort, h)?;
+    float(end, free, &compiled.model.tree, work, start, &compiled.inputs.effort, h)?;
     end.a.iter_mut().zip(&end.change).for_each(|(a, change)| *a = change / h);
     // bristles, energies, integrals
-    for c in 0..compiled.contacts.len() {
-        end.bristles[c] = contacts.state_after(c, &compiled.contacts[c], solver.states[c].omega, start.bristles[c]);
+    for c in 0..compiled.inputs.contacts.len() {
+        end.bristles[c] =
+            contacts.state_after(c, &compiled.inputs.contacts[c], solver.states[c].omega, start.bristles[c]);
     }
     add_energies(rt, compiled, work, start, h, at, quad)?;
     let RealTime { coordinates, equations, solver, end, last_acceleration, .. } = rt;
     end.integrals.copy_from_slice(start.integrals);
-    let pids = compiled.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
+    let pids = compiled.inputs.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
     for (integral, (drive, signal)) in end.integrals.iter_mut().zip(pids) {
         *integral += h * (signal.value - end.xi[drive.v]);
     }
@@ -418,7 +449,7 @@ fn prepare(
     reduce_matrix(equations, coordinates, compiled)?;
     reduce_efforts(equations, coordinates, h);
     contacts.has_changed_side.fill(false);
-    for (c, contact) in compiled.contacts.iter().enumerate() {
+    for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         contacts.normal[c] = normal_loads(contact, start.loads[c], start.bristles[c][0] < 0.0, at);
         contacts.set_law(c, contact, start, h);
         solver.omega0[c] = contact.rate(start.v) + dot(&coordinates.contacts_prescribed[c], &equations.u_prescribed);
@@ -491,7 +522,7 @@ fn end_velocities(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f
     a.iter_mut().zip(&*change).for_each(|(a, change)| *a = change / h);
     for (c, state) in solver.states.iter_mut().enumerate() {
         // contacts at their limit that others lock, and what the penalty has left of slip
-        let is_dry = compiled.contacts[c].is_event_driven();
+        let is_dry = compiled.inputs.contacts[c].is_event_driven();
         if is_dry && (rigid_groups.is_locked(c) || state.lambda * state.omega < 0.0) {
             state.omega = 0.0;
         }
@@ -503,7 +534,7 @@ fn read_contacts(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f6
     let RealTime { contacts, solver, end, is_angular, .. } = rt;
     let max_speed = max_by_unit(end.v.iter().map(|v| v.abs()).enumerate(), is_angular);
     for (c, state) in solver.states.iter().enumerate() {
-        let contact = &compiled.contacts[c];
+        let contact = &compiled.inputs.contacts[c];
         end.friction[c] = state.lambda / h;
         let is_backward = state.omega < 0.0 || (state.omega == 0.0 && state.lambda < 0.0);
         end.load[c] = contacts.normal[c][usize::from(is_backward)];

@@ -7,8 +7,8 @@
 //!
 //! The constraints do not change, so neither do T, P and the rows W T of the contacts: they are found once.
 
-use crate::compile::{Compiled, Contact};
 use crate::component::Drive;
+use crate::model::{Compiled, Contact};
 
 /// Coefficients below this part of a row's largest are what rounding has left of zero.
 pub(super) const ROUNDING: f64 = 1e-12;
@@ -60,7 +60,7 @@ pub(super) struct ReducedCoordinates {
 
 impl ReducedCoordinates {
     pub fn new(compiled: &Compiled) -> Self {
-        let n_v = compiled.model.n_v;
+        let n_v = compiled.model.tree.n_v;
         let prescribed = prescribed(compiled);
         let is_prescribed = |v: usize| prescribed.iter().any(|joint| joint.v == v);
         let dependent = eliminate(compiled, &is_prescribed);
@@ -83,12 +83,12 @@ impl ReducedCoordinates {
                 contact.b.iter().for_each(|&b| add(&mut row, &of[b], -1.0));
                 row
             };
-            compiled.contacts.iter().map(row).collect()
+            compiled.inputs.contacts.iter().map(row).collect()
         };
         let contacts: Vec<Sparse> = contact_rows(&rows);
         let contacts_prescribed: Vec<Sparse> = contact_rows(&rows_prescribed);
         let is_identity = independent.len() == n_v;
-        let dry = compiled.contacts.iter().map(|contact| contact.is_event_driven());
+        let dry = compiled.inputs.contacts.iter().map(|contact| contact.is_event_driven());
         let mut dry: Vec<bool> = dry.collect();
         peel(independent.len(), &contacts, &mut dry);
         let is_redundant = redundant_rows(independent.len(), &contacts, &dry);
@@ -135,7 +135,7 @@ impl ReducedCoordinates {
 
 /// The joints whose motion a drive prescribes.
 pub(super) fn prescribed(compiled: &Compiled) -> Vec<Prescribed> {
-    let drives = compiled.drives.iter().enumerate();
+    let drives = compiled.inputs.drives.iter().enumerate();
     drives
         .filter(|(_, at)| matches!(at.drive, Drive::Motion(_)))
         .map(|(drive, at)| Prescribed { v: at.v, drive })
@@ -164,7 +164,7 @@ fn add(row: &mut Sparse, other: &[(usize, f64)], factor: f64) {
 /// none.
 fn eliminate(compiled: &Compiled, is_prescribed: &impl Fn(usize) -> bool) -> Vec<Dependent> {
     let mut dependent: Vec<Dependent> = Vec::new();
-    for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
+    for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
         // what is given already is put in
         let (mut row, mut from) = (Sparse::new(), vec![(k, 1.0)]);
         for &(v, c) in &constraint.terms {

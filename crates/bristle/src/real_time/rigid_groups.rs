@@ -6,7 +6,7 @@
 //! contacts is locked too, though it may be at its limit: it joins the groups.
 
 use super::reduced_coordinates::{ROUNDING, Sparse, prescribed};
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use bristle_integrate::archive::{Archive, Archived};
 
 /// Groups of locked joints; the arrays are made once. See the [module](self).
@@ -42,11 +42,11 @@ impl Archived for RigidGroups {
 impl RigidGroups {
     /// Groups of a machine without stuck contacts.
     pub fn new(compiled: &Compiled) -> Self {
-        let n = compiled.model.n_v;
+        let n = compiled.model.tree.n_v;
         let mut is_prescribed = vec![false; n];
         prescribed(compiled).iter().for_each(|joint| is_prescribed[joint.v] = true);
-        let ends = compiled.contacts.iter().map(|contact| [contact.v, contact.b.unwrap_or(n)]).collect();
-        let constraints = compiled.coupled.constraints.iter().map(|coupling| coupling.terms.clone()).collect();
+        let ends = compiled.inputs.contacts.iter().map(|contact| [contact.v, contact.b.unwrap_or(n)]).collect();
+        let constraints = compiled.model.coupled.constraints.iter().map(|coupling| coupling.terms.clone()).collect();
         Self::of(n, ends, constraints, is_prescribed)
     }
 
@@ -64,6 +64,11 @@ impl RigidGroups {
         };
         groups.update();
         groups
+    }
+
+    /// Whether each contact is stuck.
+    pub fn stuck(&self) -> &[bool] {
+        &self.stuck
     }
 
     /// Whether contact c is locked, by itself or by others.

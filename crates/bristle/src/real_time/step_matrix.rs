@@ -13,8 +13,8 @@ use super::active_set::ActiveSet;
 use super::factor::{dot_all, factor, solve};
 use super::reduced_coordinates::{ReducedCoordinates, Sparse, dot};
 use super::tree_matrix::TreeMatrix;
-use crate::compile::{Compiled, Contact};
 use crate::memory;
+use crate::model::{Compiled, Contact};
 use bristle_multibody::{Error, Work, bias_efforts, crba};
 use nalgebra::DMatrix;
 
@@ -76,7 +76,7 @@ const LANES: f64 = 4.0 / 3.0;
 
 /// Predicted multiplications of a step in both forms.
 pub(super) fn count(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Count {
-    let model = &compiled.model;
+    let model = &compiled.model.tree;
     let (n_bodies, n_v, n) = (model.n_bodies() as f64, model.n_v as f64, coordinates.independent.len() as f64);
     // velocities between each joint and the world
     let mut depth = vec![0_usize; model.n_bodies()];
@@ -86,7 +86,7 @@ pub(super) fn count(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Co
     let depths = || (0..model.n_v).map(|k| depth[model.joint_of_velocity(k)] as f64);
     let entries: f64 = depths().sum();
     let rows = TreeMatrix::n_rows(compiled, coordinates) as f64;
-    let rounds = ROUNDS * CONTACT * compiled.contacts.len() as f64;
+    let rounds = ROUNDS * CONTACT * compiled.inputs.contacts.len() as f64;
 
     // rows between joints fill the factors of all that they connect
     let fill = if rows == 0.0 { depths().map(|d| 0.5 * d * d).sum() } else { n * n * n / 6.0 };
@@ -95,7 +95,7 @@ pub(super) fn count(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Co
     let dense = (INERTIA + TRANSFORMS) * n_bodies + ENTRY * entries + (reduction + algebra) / LANES + rounds;
 
     // the exchange of modes verifies once; without bristles it factorises once. Rows take a second solution
-    let is_dry = compiled.contacts.iter().all(Contact::is_event_driven);
+    let is_dry = compiled.inputs.contacts.iter().all(Contact::is_event_driven);
     let (factors, solutions, products, rounds) = match (ActiveSet::applies(compiled, coordinates), is_dry) {
         (true, true) => (1.0, 2.0, 1.0, OVERHEAD),
         (true, false) => (FACTORS, 2.0, 1.0, OVERHEAD),
@@ -117,7 +117,7 @@ impl StepMatrix {
     pub fn new(compiled: &Compiled, coordinates: &ReducedCoordinates, form: MatrixForm) -> Self {
         match form {
             MatrixForm::Dense => {
-                let (n_v, n) = (compiled.model.n_v, coordinates.independent.len());
+                let (n_v, n) = (compiled.model.tree.n_v, coordinates.independent.len());
                 Self::Dense(DenseMatrix { A: DMatrix::zeros(n_v, n_v), R: vec![0.0; n * n], L: vec![0.0; n * n], n })
             }
             MatrixForm::Tree => Self::Tree(Box::new(TreeMatrix::new(compiled, coordinates))),
@@ -126,7 +126,7 @@ impl StepMatrix {
 
     /// Bytes of its arrays that are not linear in the machine, before they are made.
     pub fn bytes(compiled: &Compiled, coordinates: &ReducedCoordinates, form: MatrixForm) -> u64 {
-        let (n_v, n) = (compiled.model.n_v, coordinates.independent.len());
+        let (n_v, n) = (compiled.model.tree.n_v, coordinates.independent.len());
         match form {
             MatrixForm::Dense => {
                 memory::bytes::<f64>(&[n_v, n_v]).saturating_add(memory::bytes::<f64>(&[n, n]).saturating_mul(2))
@@ -141,7 +141,7 @@ impl StepMatrix {
     /// A = M at positions `q`.
     pub fn set_inertia(&mut self, compiled: &Compiled, work: &mut Work, q: &[f64]) -> Result<(), Error> {
         match self {
-            Self::Dense(matrix) => crba(&compiled.model, work, q, &mut matrix.A),
+            Self::Dense(matrix) => crba(&compiled.model.tree, work, q, &mut matrix.A),
             Self::Tree(matrix) => matrix.set_inertia(compiled, q),
         }
     }
@@ -156,8 +156,8 @@ impl StepMatrix {
         out: &mut [f64],
     ) -> Result<(), Error> {
         match self {
-            Self::Dense(_) => out.copy_from_slice(bias_efforts(&compiled.model, work, q, v)?),
-            Self::Tree(matrix) => matrix.operator.bias(&compiled.model, &work.outside, v, out)?,
+            Self::Dense(_) => out.copy_from_slice(bias_efforts(&compiled.model.tree, work, q, v)?),
+            Self::Tree(matrix) => matrix.operator.bias(&compiled.model.tree, &work.outside, v, out)?,
         }
         Ok(())
     }
@@ -292,7 +292,7 @@ impl StepMatrix {
             }
         }
         factor(L, n).map_err(|row| {
-            let model = &compiled.model;
+            let model = &compiled.model.tree;
             let joint = model.joint_names[model.joint_of_velocity(coordinates.independent[row])].clone();
             Error::Singular { joint, inertia: L[row * n + row] }
         })

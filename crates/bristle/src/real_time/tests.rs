@@ -68,10 +68,10 @@ impl Run {
         // joints of one degree: chart coordinates are positions
         rt.end.xi.copy_from_slice(&state.mechanics.q);
         rt.end.v.copy_from_slice(&state.mechanics.v);
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             rt.end.bristles[c] = contact.law.state_of(state.bristles[c].z, state.bristles[c].w);
         }
-        let (work, q_ref) = (Work::new(&compiled.model), neutral(&compiled.model));
+        let (work, q_ref) = (Work::new(&compiled.model.tree), neutral(&compiled.model.tree));
         Self { work, q_ref, q: state.mechanics.q.clone(), rt, compiled }
     }
 
@@ -88,11 +88,15 @@ impl Run {
 
 /// A by composite rigid bodies; the machine has one spring and no dampers.
 fn matrix(compiled: &Compiled, work: &mut Work, q: &[f64], h: f64) -> nalgebra::DMatrix<f64> {
-    let n = compiled.model.n_v;
+    let n = compiled.model.tree.n_v;
     let mut A = nalgebra::DMatrix::zeros(n, n);
-    bristle_multibody::crba(&compiled.model, work, q, &mut A).unwrap();
-    assert!(compiled.springs.len() == 1 && compiled.dampers.is_empty() && compiled.coupled.springs.is_empty());
-    compiled.springs.iter().for_each(|s| A[(s.v, s.v)] += h * h * s.stiffness);
+    bristle_multibody::crba(&compiled.model.tree, work, q, &mut A).unwrap();
+    assert!(
+        compiled.inputs.springs.len() == 1
+            && compiled.inputs.dampers.is_empty()
+            && compiled.model.coupled.springs.is_empty()
+    );
+    compiled.inputs.springs.iter().for_each(|s| A[(s.v, s.v)] += h * h * s.stiffness);
     A
 }
 
@@ -124,7 +128,7 @@ fn check_momentum_and_limits(form: MatrixForm) {
             let mut residual: Vec<f64> = (0..n)
                 .map(|i| (0..n).map(|j| A[(i, j)] * (end.v[j] - start.v[j])).sum::<f64>() - h * equations.r[i])
                 .collect();
-            for (contact, state) in compiled.contacts.iter().zip(&solver.states) {
+            for (contact, state) in compiled.inputs.contacts.iter().zip(&solver.states) {
                 contact.take(&mut residual, -state.lambda);
             }
             // along every independent motion, a column of T
@@ -137,7 +141,7 @@ fn check_momentum_and_limits(form: MatrixForm) {
             }
             for (c, law) in contacts.laws.iter().enumerate() {
                 let (ImpulseLaw::Dry { forward, backward }, state) = (law, solver.states[c]) else { continue };
-                let rate = compiled.contacts[c].rate(&end.v);
+                let rate = compiled.inputs.contacts[c].rate(&end.v);
                 let limits = (-backward[0] - 1e-12 * h, forward[0] + 1e-12 * h);
                 if state.is_stuck {
                     n_stuck += 1;
@@ -148,7 +152,7 @@ fn check_momentum_and_limits(form: MatrixForm) {
                     assert!((state.lambda - expected).abs() < 1e-12 * h, "{state:?} {expected}");
                 }
             }
-            let mut quad = vec![0.0; 2 + compiled.heated.len() + compiled.heated_elements.len()];
+            let mut quad = vec![0.0; 2 + compiled.model.heated.len() + compiled.model.heated_elements.len()];
             complete(rt, compiled, work, start, h, at, &mut quad).unwrap();
         });
     }

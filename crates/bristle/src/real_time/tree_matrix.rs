@@ -13,7 +13,7 @@
 use super::factor::{factor, solve};
 use super::reduced_coordinates::{ReducedCoordinates, Sparse, dot};
 use super::step_matrix::{extend, restrict};
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use bristle_multibody::{Error, MassOperator};
 
 /// A of a step. See the [module](self).
@@ -59,21 +59,21 @@ fn allow_non_finite(result: Result<(), Error>) -> Result<(), Error> {
 impl TreeMatrix {
     /// Rows of the Schur complement at most.
     pub fn n_rows(compiled: &Compiled, coordinates: &ReducedCoordinates) -> usize {
-        let between = compiled.contacts.iter().filter(|contact| contact.b.is_some()).count();
-        coordinates.dependent.len() + compiled.coupled.springs.len() + between
+        let between = compiled.inputs.contacts.iter().filter(|contact| contact.b.is_some()).count();
+        coordinates.dependent.len() + compiled.model.coupled.springs.len() + between
     }
 
     pub fn new(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Self {
-        let n_v = compiled.model.n_v;
+        let n_v = compiled.model.tree.n_v;
         let constraint = |dependent: &super::reduced_coordinates::Dependent| {
             let others = dependent.of.iter().map(|&(v, c)| (v, -c));
             std::iter::once((dependent.v, 1.0)).chain(others).collect()
         };
         let mut rows: Vec<Sparse> = coordinates.dependent.iter().map(constraint).collect();
         let n_constraints = rows.len();
-        rows.extend(compiled.coupled.springs.iter().map(|spring| vec![(spring.a, 1.0), (spring.b, -1.0)]));
-        let mut row_of_contact = Vec::with_capacity(compiled.contacts.len());
-        for contact in &compiled.contacts {
+        rows.extend(compiled.model.coupled.springs.iter().map(|spring| vec![(spring.a, 1.0), (spring.b, -1.0)]));
+        let mut row_of_contact = Vec::with_capacity(compiled.inputs.contacts.len());
+        for contact in compiled.inputs.contacts.iter() {
             row_of_contact.push(contact.b.map(|b| {
                 rows.push(vec![(contact.v, 1.0), (b, -1.0)]);
                 rows.len() - 1
@@ -85,18 +85,18 @@ impl TreeMatrix {
         coordinates.prescribed.iter().for_each(|joint| prescribed[joint.v] = true);
         let zeros = || vec![0.0; n_v];
         Self {
-            operator: MassOperator::new(&compiled.model),
+            operator: MassOperator::new(&compiled.model.tree),
             armature: zeros(),
             prescribed,
             schur: vec![0.0; rows.len() * rows.len()],
             active: Vec::with_capacity(rows.len()),
             mu: vec![0.0; rows.len()],
-            gains: vec![0.0; compiled.coupled.springs.len()],
+            gains: vec![0.0; compiled.model.coupled.springs.len()],
             rows,
             stiffness,
             n_constraints,
             row_of_contact,
-            velocity_of_contact: compiled.contacts.iter().map(|contact| contact.v).collect(),
+            velocity_of_contact: compiled.inputs.contacts.iter().map(|contact| contact.v).collect(),
             diagonal: zeros(),
             x: zeros(),
             y: zeros(),
@@ -108,9 +108,9 @@ impl TreeMatrix {
 
     /// A = M at positions `q`.
     pub fn set_inertia(&mut self, compiled: &Compiled, q: &[f64]) -> Result<(), Error> {
-        self.armature.copy_from_slice(compiled.model.armature());
+        self.armature.copy_from_slice(compiled.model.tree.armature());
         self.gains.fill(0.0);
-        self.operator.place(&compiled.model, q)
+        self.operator.place(&compiled.model.tree, q)
     }
 
     /// Adds to the gain of a spring between joints.
@@ -125,7 +125,7 @@ impl TreeMatrix {
 
     /// A x into `out`, both in all velocities.
     pub fn multiply_all(&mut self, compiled: &Compiled, x: &[f64], out: &mut [f64]) -> Result<(), Error> {
-        allow_non_finite(self.operator.multiply(&compiled.model, &self.armature, x, out))?;
+        allow_non_finite(self.operator.multiply(&compiled.model.tree, &self.armature, x, out))?;
         for (row, gain) in self.springs() {
             let force = gain * dot(row, x);
             row.iter().for_each(|&(k, g)| out[k] += g * force);
@@ -136,7 +136,7 @@ impl TreeMatrix {
     /// The same, and the sizes of the terms, for x in the scratch; into `y` and `sizes`.
     pub fn multiply_with_sizes(&mut self, compiled: &Compiled, x: &[f64]) -> Result<(), Error> {
         let Self { operator, armature, y, sizes, rows, gains, n_constraints, .. } = self;
-        allow_non_finite(operator.multiply_with_sizes(&compiled.model, armature, x, y, sizes))?;
+        allow_non_finite(operator.multiply_with_sizes(&compiled.model.tree, armature, x, y, sizes))?;
         for (row, gain) in rows[*n_constraints..].iter().zip(&*gains) {
             let (force, size) = row.iter().fold((0.0, 0.0), |(f, s), &(k, g)| (f + g * x[k], s + (g * x[k]).abs()));
             for &(k, g) in row {
@@ -186,7 +186,7 @@ impl TreeMatrix {
         out: &mut [f64],
     ) -> Result<(), Error> {
         let Self { operator, armature, y, rows, gains, n_constraints, .. } = self;
-        allow_non_finite(operator.diagonal(&compiled.model, armature, y))?;
+        allow_non_finite(operator.diagonal(&compiled.model.tree, armature, y))?;
         for (row, gain) in rows[*n_constraints..].iter().zip(gains) {
             row.iter().for_each(|&(k, g)| y[k] += g * g * *gain);
         }
@@ -231,7 +231,7 @@ impl TreeMatrix {
         }
         let n_constraints = self.n_constraints;
         self.stiffness[n_constraints..n_constraints + self.gains.len()].copy_from_slice(&self.gains);
-        self.operator.factor(&compiled.model, &self.diagonal, locked)?;
+        self.operator.factor(&compiled.model.tree, &self.diagonal, locked)?;
         self.factor_schur(compiled, locked)
     }
 
@@ -247,7 +247,7 @@ impl TreeMatrix {
             y.fill(0.0);
             rows[row].iter().for_each(|&(k, g)| y[k] = g);
             x.fill(0.0);
-            allow_non_finite(operator.solve(&compiled.model, y, x, effort))?;
+            allow_non_finite(operator.solve(&compiled.model.tree, y, x, effort))?;
             for (j, &other) in active.iter().enumerate() {
                 schur[i * m + j] = dot(&rows[other], x);
             }
@@ -255,8 +255,8 @@ impl TreeMatrix {
         }
         factor(&mut schur[..m * m], m).map_err(|at| {
             let row = &rows[active[at]];
-            let joint = row.first().map_or(0, |term| compiled.model.joint_of_velocity(term.0));
-            Error::Singular { joint: compiled.model.joint_names[joint].clone(), inertia: schur[at * m + at] }
+            let joint = row.first().map_or(0, |term| compiled.model.tree.joint_of_velocity(term.0));
+            Error::Singular { joint: compiled.model.tree.joint_names[joint].clone(), inertia: schur[at * m + at] }
         })
     }
 
@@ -266,7 +266,7 @@ impl TreeMatrix {
         let Self { operator, rows, schur, active, mu, effort, reduced, .. } = self;
         let m = active.len();
         reduced.copy_from_slice(b);
-        allow_non_finite(operator.solve(&compiled.model, b, x, effort))?;
+        allow_non_finite(operator.solve(&compiled.model.tree, b, x, effort))?;
         if m == 0 {
             return Ok(());
         }
@@ -277,7 +277,7 @@ impl TreeMatrix {
         for (mu, &row) in mu.iter().zip(&*active) {
             rows[row].iter().for_each(|&(k, g)| reduced[k] -= g * mu);
         }
-        allow_non_finite(operator.solve(&compiled.model, reduced, x, effort))
+        allow_non_finite(operator.solve(&compiled.model.tree, reduced, x, effort))
     }
 
     /// See [`super::step_matrix::StepMatrix::solve`].

@@ -1,18 +1,18 @@
 //! Names of the channels of a machine, in the order of the columns.
 
-use crate::compile::Compiled;
+use crate::model::Compiled;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::JointKind;
 
 /// Names of the columns.
 pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
     let mut names = vec!["t".to_owned()];
-    let mut contacts = compiled.contacts.iter().peekable();
-    let mut heated = compiled.heated.iter().peekable();
-    for i in 1..compiled.model.n_bodies() {
-        let joint = &compiled.model.joint_names[i];
+    let mut contacts = compiled.inputs.contacts.iter().peekable();
+    let mut heated = compiled.model.heated.iter().peekable();
+    for i in 1..compiled.model.tree.n_bodies() {
+        let joint = &compiled.model.tree.joint_names[i];
         let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
-        match compiled.model.kinds[i] {
+        match compiled.model.tree.kinds[i] {
             JointKind::Fixed => {}
             JointKind::Free => {
                 channels(&["position.x", "position.y", "position.z"]);
@@ -34,11 +34,11 @@ pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
             }
         }
     }
-    for (k, element) in compiled.coupled.elements.iter().enumerate() {
-        let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{}.{what}", element.name)));
-        if compiled.coupled.constraints.iter().any(|constraint| constraint.element == k) {
+    for (k, name) in compiled.model.coupled.names.iter().enumerate() {
+        let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{name}.{what}")));
+        if compiled.model.coupled.constraints.iter().any(|constraint| constraint.element == k) {
             channels(&["effort"]);
-        } else if let Some(contact) = compiled.contacts.iter().find(|contact| contact.element == Some(k)) {
+        } else if let Some(contact) = compiled.inputs.contacts.iter().find(|contact| contact.element == Some(k)) {
             channels(&["position", "velocity", "friction", "load"]);
             channels(if contact.is_event_driven() { &["mode"] } else { &[] });
             channels(&["z", "w"][..contact.law.n_states()]);

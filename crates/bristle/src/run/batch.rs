@@ -118,8 +118,8 @@ impl Batch {
         let (fingerprint, run) = sim.settled()?;
         memory::check(format!("{n} copies of the machine"), run.bytes().saturating_mul(n as u64))?;
         let compiled = run.compiled();
-        let (n_q, n_v, n_contacts) = (compiled.model.n_q, compiled.model.n_v, compiled.contacts.len());
-        let effort = compiled.effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
+        let (n_q, n_v, n_contacts) = (compiled.model.tree.n_q, compiled.model.tree.n_v, compiled.inputs.contacts.len());
+        let effort = compiled.inputs.effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
         let mut batch = Self {
             copies: (0..n).map(|_| Copy { run: run.clone(), failure: None, refused: None }).collect(),
             pool: None,
@@ -248,7 +248,7 @@ impl Batch {
             return Err(Error::number("batch", "number of efforts", efforts.len() as f64, range));
         }
         if let Some(copy) = self.copies.first() {
-            refuse_efforts(efforts, steps, &copy.run.compiled().model)?;
+            refuse_efforts(efforts, steps, &copy.run.compiled().model.tree)?;
         }
         for (list, n) in [(&mut into.position, qs), (&mut into.velocity, vs)] {
             list.try_reserve_exact(n.saturating_sub(list.len())).map_err(|_| too_many())?;
@@ -279,7 +279,13 @@ impl Batch {
         }
         if !efforts.is_empty() && steps > 0 {
             for (i, copy) in self.copies.iter().enumerate() {
-                copy.run.compiled().effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + i, *tau));
+                copy.run
+                    .compiled()
+                    .inputs
+                    .effort
+                    .iter()
+                    .enumerate()
+                    .for_each(|(k, tau)| self.effort.put(k * n + i, *tau));
             }
         }
         self.finish()
@@ -360,7 +366,7 @@ impl Copy {
         for s in 0..steps {
             let efforts = efforts.and_then(|efforts| efforts.get(s * n_v..(s + 1) * n_v));
             for (k, &tau) in efforts.unwrap_or(&[]).iter().enumerate() {
-                if self.run.compiled().effort[k] != tau {
+                if self.run.compiled().inputs.effort[k] != tau {
                     self.run.set_effort(k, tau)?;
                 }
             }

@@ -9,7 +9,7 @@ use bristle_integrate::FiredEvent;
 pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     use bristle_integrate::Error as Integrate;
     let met = error.last().and_then(|(t, ..)| system.take_failure(t));
-    let name = |system: &Machine, joint: usize| system.compiled().model.joint_names[joint].clone();
+    let name = |system: &Machine, joint: usize| system.compiled().model.tree.joint_names[joint].clone();
     // a bristle belongs to its joint or coupling
     let owner = |system: &Machine, unknown: usize| match system.owner(unknown) {
         (_, Some(contact)) => system.compiled().contact_name(contact).to_owned(),

@@ -13,22 +13,24 @@
 
 use super::{Pending, Run};
 use crate::bearing::Bearing;
-use crate::compile::{Compiled, Contact, WrenchAt, validate_friction};
+use crate::compile::{check_drive, validate_friction};
 use crate::component::{Drive, Load};
 use crate::error::{Error, Result};
+use crate::model::{Compiled, Contact, WrenchAt};
 use crate::signal::{Piece, Signal};
 use bristle_friction::{FrictionLaw, Law};
 use bristle_multibody::Model;
 use bristle_multibody::spatial::Force;
 use serde::{Deserialize, Serialize};
 use std::mem::discriminant;
+use std::sync::Arc;
 
 /// What a prescribed motion may miss the joint by where it takes over, relative to the terms of both signals.
 const MISS: f64 = 1e-9;
 
 /// Everything of a machine that callers may change between steps.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(super) struct Inputs {
+pub(super) struct SavedInputs {
     pub effort: Vec<f64>,
     pub damping: Vec<f64>,
     /// Stiffness and rest.
@@ -45,15 +47,16 @@ pub(super) struct Parameters {
     drives: Vec<Drive>,
 }
 
-impl Inputs {
+impl SavedInputs {
     pub fn of(compiled: &Compiled) -> Self {
-        let friction = compiled.contacts.iter().map(|contact| (contact.law.clone(), contact.load.clone())).collect();
-        let drives = compiled.drives.iter().map(|drive| drive.drive.clone()).collect();
+        let friction =
+            compiled.inputs.contacts.iter().map(|contact| (contact.law.clone(), contact.load.clone())).collect();
+        let drives = compiled.inputs.drives.iter().map(|drive| drive.drive.clone()).collect();
         Self {
-            effort: compiled.effort.clone(),
-            damping: compiled.dampers.iter().map(|damper| damper.damping).collect(),
-            springs: compiled.springs.iter().map(|spring| (spring.stiffness, spring.rest)).collect(),
-            wrenches: compiled.wrenches.iter().map(|w| (w.body, w.wrench.to_array())).collect(),
+            effort: compiled.inputs.effort.clone(),
+            damping: compiled.inputs.dampers.iter().map(|damper| damper.damping).collect(),
+            springs: compiled.inputs.springs.iter().map(|spring| (spring.stiffness, spring.rest)).collect(),
+            wrenches: compiled.inputs.wrenches.iter().map(|w| (w.body, w.wrench.to_array())).collect(),
             parameters: Parameters { friction, drives },
         }
     }
@@ -61,21 +64,22 @@ impl Inputs {
     /// Whether the rules allow them in this machine.
     pub fn fit(&self, compiled: &Compiled) -> bool {
         let Self { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = self;
-        let model = &compiled.model;
-        effort.len() == compiled.effort.len()
+        let model = &compiled.model.tree;
+        effort.len() == compiled.inputs.effort.len()
             && effort.iter().enumerate().all(|(k, tau)| effort_range(model, k, *tau).is_none())
-            && damping.len() == compiled.dampers.len()
+            && damping.len() == compiled.inputs.dampers.len()
             && damping.iter().all(|d| d.is_finite() && *d > 0.0)
-            && springs.len() == compiled.springs.len()
+            && springs.len() == compiled.inputs.springs.len()
             && springs.iter().all(|(k, rest)| k.is_finite() && *k >= 0.0 && rest.is_finite())
             && wrenches.iter().all(|(body, w)| (1..model.n_bodies()).contains(body) && w.iter().all(|x| x.is_finite()))
-            && friction.len() == compiled.contacts.len()
-            && friction.iter().zip(&compiled.contacts).all(|((law, load), contact)| {
+            && friction.len() == compiled.inputs.contacts.len()
+            && friction.iter().zip(compiled.inputs.contacts.iter()).all(|((law, load), contact)| {
                 is_same_kind(contact, law, load) && validate_friction(law, load, String::new).is_ok()
             })
-            && drives.len() == compiled.drives.len()
-            && drives.iter().zip(&compiled.drives).all(|(drive, at)| {
-                discriminant(drive) == discriminant(&at.drive) && compiled.check_drive(at.joint, drive).is_ok()
+            && drives.len() == compiled.inputs.drives.len()
+            && drives.iter().zip(compiled.inputs.drives.iter()).all(|(drive, at)| {
+                discriminant(drive) == discriminant(&at.drive)
+                    && check_drive(&compiled.model.tree, at.joint, drive).is_ok()
             })
     }
 }
@@ -120,7 +124,7 @@ impl Run {
 
     /// The effort on velocity `k`.
     pub(super) fn set_effort(&mut self, k: usize, effort: f64) -> Result<()> {
-        check_effort(&self.compiled().model, k, effort)?;
+        check_effort(&self.compiled().model.tree, k, effort)?;
         self.system.set_effort(k, effort);
         self.note_inputs();
         Ok(())
@@ -129,10 +133,15 @@ impl Run {
     /// The wrench on a body: moment about the link's origin, then force, in link axes.
     pub(super) fn set_wrench(&mut self, body: usize, wrench: [f64; 6]) -> Result<()> {
         if let Some(&value) = wrench.iter().find(|x| !x.is_finite()) {
-            return Err(Error::number(&self.compiled().model.link_names[body], "external wrench", value, "finite"));
+            return Err(Error::number(
+                &self.compiled().model.tree.link_names[body],
+                "external wrench",
+                value,
+                "finite",
+            ));
         }
         let wrench = WrenchAt { body, wrench: Force::from_array(wrench) };
-        let wrenches = &mut self.system.compiled_mut().wrenches;
+        let wrenches = &mut self.system.inputs_mut().wrenches;
         match wrenches.iter_mut().find(|at| at.body == body) {
             Some(at) => *at = wrench,
             // in the order of the links, as a world has them
@@ -146,24 +155,24 @@ impl Run {
     /// The number of the drive of a joint.
     pub(super) fn drive(&self, joint: usize) -> Result<usize> {
         let compiled = self.compiled();
-        let name_of = |joint: usize| compiled.model.joint_names[joint].as_str();
+        let name_of = |joint: usize| compiled.model.tree.joint_names[joint].as_str();
         let how = "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the \
                    `Drive` component";
-        compiled.drives.iter().position(|at| at.joint == joint).ok_or_else(|| {
-            let how = compiled.drives.is_empty().then_some(how);
+        compiled.inputs.drives.iter().position(|at| at.joint == joint).ok_or_else(|| {
+            let how = compiled.inputs.drives.is_empty().then_some(how);
             Error::unknown(
                 "drive on joint",
                 name_of(joint),
-                compiled.drives.iter().map(|at| name_of(at.joint)).chain(how),
+                compiled.inputs.drives.iter().map(|at| name_of(at.joint)).chain(how),
             )
         })
     }
 
     /// A constant for drive number `k` to follow.
     pub(super) fn set_target(&mut self, k: usize, target: f64) -> Result<()> {
-        let (t, compiled) = (self.t(), self.system.compiled_mut());
-        let at = &mut compiled.drives[k];
-        let name = || compiled.model.joint_names[at.joint].clone();
+        let (t, model) = (self.t(), Arc::clone(&self.compiled().model));
+        let at = &mut Arc::make_mut(&mut self.system.inputs_mut().drives)[k];
+        let name = || model.tree.joint_names[at.joint].clone();
         if !target.is_finite() {
             return Err(Error::number(name(), "target", target, "finite"));
         }
@@ -183,9 +192,9 @@ impl Run {
     /// Other numbers or another signal for drive number `k`.
     pub(super) fn set_drive(&mut self, k: usize, drive: Drive) -> Result<()> {
         let (t, compiled) = (self.t(), self.compiled());
-        let at = &compiled.drives[k];
-        let name = || compiled.model.joint_names[at.joint].clone();
-        compiled.check_drive(at.joint, &drive)?;
+        let at = &compiled.inputs.drives[k];
+        let name = || compiled.model.tree.joint_names[at.joint].clone();
+        check_drive(&compiled.model.tree, at.joint, &drive)?;
         if discriminant(&drive) != discriminant(&at.drive) {
             return Err(Error::Unsupported { name: name(), what: "another kind of drive, in a batch".into() });
         }
@@ -214,13 +223,13 @@ impl Run {
     /// The number of the contact of a joint or coupling.
     pub(super) fn contact(&self, name: &str) -> Result<usize> {
         let compiled = self.compiled();
-        let n = compiled.contacts.len();
+        let n = compiled.inputs.contacts.len();
         (0..n).find(|&c| compiled.contact_name(c) == name).ok_or_else(|| no_contact(compiled, name))
     }
 
     /// Refuses a law and load that a contact cannot take.
     pub(super) fn check_contact(&self, c: usize, law: &Law, load: &Load) -> Result<()> {
-        let (compiled, contact) = (self.compiled(), &self.compiled().contacts[c]);
+        let (compiled, contact) = (self.compiled(), &self.compiled().inputs.contacts[c]);
         let name = || compiled.contact_name(c).to_owned();
         validate_friction(law, load, name)?;
         if !is_same_law(contact, law) {
@@ -238,25 +247,25 @@ impl Run {
     /// step.
     pub(super) fn put_contact(&mut self, c: usize, law: Law, load: Load) {
         let t = self.t();
-        put_contact(&mut self.system.compiled_mut().contacts[c], law, load);
+        put_contact(&mut Arc::make_mut(&mut self.system.inputs_mut().contacts)[c], law, load);
         self.system.enter_piece(t);
         self.pending = Pending::Restart;
     }
 
     /// Lets inputs act that fit. Whether that is a change.
-    pub(super) fn set_inputs(&mut self, inputs: &Inputs) -> bool {
-        if Inputs::of(self.compiled()).bits() == inputs.bits() {
+    pub(super) fn set_inputs(&mut self, saved: &SavedInputs) -> bool {
+        if SavedInputs::of(self.compiled()).bits() == saved.bits() {
             return false;
         }
-        let Inputs { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = inputs;
-        let compiled = self.system.compiled_mut();
-        compiled.effort.clone_from(effort);
-        compiled.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
-        compiled.springs.iter_mut().zip(springs).for_each(|(at, spring)| (at.stiffness, at.rest) = *spring);
-        compiled.wrenches.clear();
+        let SavedInputs { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = saved;
+        let inputs = self.system.inputs_mut();
+        inputs.effort.clone_from(effort);
+        inputs.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
+        inputs.springs.iter_mut().zip(springs).for_each(|(at, spring)| (at.stiffness, at.rest) = *spring);
+        inputs.wrenches.clear();
         let wrench = |(body, wrench): &(usize, _)| WrenchAt { body: *body, wrench: Force::from_array(*wrench) };
-        compiled.wrenches.extend(wrenches.iter().map(wrench));
-        for (contact, (law, load)) in compiled.contacts.iter_mut().zip(friction) {
+        inputs.wrenches.extend(wrenches.iter().map(wrench));
+        for (contact, (law, load)) in Arc::make_mut(&mut inputs.contacts).iter_mut().zip(friction) {
             put_contact(contact, law.clone(), load.clone());
         }
         drives.iter().enumerate().for_each(|(k, drive)| self.system.set_drive(k, drive.clone()));
@@ -274,6 +283,6 @@ fn put_contact(contact: &mut Contact, law: Law, load: Load) {
 
 /// A joint or coupling without friction, beside some that have it.
 pub(super) fn no_contact(compiled: &Compiled, name: impl ToString) -> Error {
-    let known = (0..compiled.contacts.len()).map(|c| compiled.contact_name(c));
+    let known = (0..compiled.inputs.contacts.len()).map(|c| compiled.contact_name(c));
     Error::unknown("joint or coupling with friction", name, known)
 }

@@ -71,9 +71,9 @@ impl Mechanics {
             let name = compiled.contact_name(c);
             scene.joints.iter().find(|joint| joint.name == *name).and_then(|joint| joint.bristle)
         };
-        let bristles = (0..compiled.contacts.len()).map(bristle_of).collect();
+        let bristles = (0..compiled.inputs.contacts.len()).map(bristle_of).collect();
         let state = Snapshot::rest(&compiled);
-        let (n_bodies, n_v) = (compiled.model.n_bodies(), compiled.model.n_v);
+        let (n_bodies, n_v) = (compiled.model.tree.n_bodies(), compiled.model.tree.n_v);
         memory::check("the mass matrix", memory::bytes::<f64>(&[n_v, n_v]))?;
         let machine = Machine::new(compiled, Formulation::Implicit, None);
         Ok(Self {
@@ -88,7 +88,7 @@ impl Mechanics {
 
     /// The machine.
     pub fn model(&self) -> &Model {
-        &self.machine.compiled().model
+        &self.machine.compiled().model.tree
     }
 
     /// The number of a joint by name.
@@ -158,8 +158,8 @@ impl Mechanics {
     /// Kinetic energy, armature included, and potential energy of height, zero at the world origin, J.
     pub fn energies(&mut self, q: &[f64], v: &[f64]) -> Result<(f64, f64)> {
         let (compiled, work) = self.machine.scratch();
-        let kinetic = kinetic_energy(&compiled.model, work, q, v).map_err(failed)?;
-        let potential = potential_energy(&compiled.model, work, q).map_err(failed)?;
+        let kinetic = kinetic_energy(&compiled.model.tree, work, q, v).map_err(failed)?;
+        let potential = potential_energy(&compiled.model.tree, work, q).map_err(failed)?;
         check_finite(0.0, "an energy", &[kinetic, potential])?;
         Ok((kinetic, potential))
     }
@@ -167,7 +167,7 @@ impl Mechanics {
     /// Reactions, parent on child, while the machine moves with `a`; `n_bodies`, the first one the world's.
     pub fn reactions(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<&[Reaction]> {
         let (compiled, work) = self.machine.scratch();
-        reactions(&compiled.model, work, q, v, a, &mut self.reactions).map_err(failed)?;
+        reactions(&compiled.model.tree, work, q, v, a, &mut self.reactions).map_err(failed)?;
         Ok(&self.reactions)
     }
 
@@ -182,7 +182,7 @@ impl Mechanics {
     fn remember(&mut self, q: &[f64], v: &[f64]) {
         self.state.mechanics.q.copy_from_slice(q);
         self.state.mechanics.v.copy_from_slice(v);
-        let contacts = self.machine.compiled().contacts.iter().zip(&self.bristles);
+        let contacts = self.machine.compiled().inputs.contacts.iter().zip(&self.bristles);
         for (state, (contact, given)) in self.state.bristles.iter_mut().zip(contacts) {
             let law = &contact.law;
             let steady = law.initial_state(contact.arm * contact.rate(v));

@@ -46,12 +46,12 @@ impl Simulation {
     /// refused by its name.
     pub fn inverse_dynamics(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
-        check_state(&self.compiled().model, q, v)?;
+        check_state(&self.compiled().model.tree, q, v)?;
         self.required(q, v, a, tau)
     }
 
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
-        let model = &self.compiled().model;
+        let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;
         if let Some(&value) = a.iter().find(|x| !x.is_finite()) {
@@ -95,7 +95,7 @@ impl Simulation {
     /// Mass matrix of the tree at the present positions, armature included; `n_v` × `n_v`.
     pub fn mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         self.refresh()?;
-        let n_v = self.compiled().model.n_v;
+        let n_v = self.compiled().model.tree.n_v;
         memory::check("the mass matrix", memory::bytes::<f64>(&[n_v, n_v]))?;
         let mut mass = DMatrix::zeros(n_v, n_v);
         let (t, q) = (self.run.t(), &self.run.state.mechanics.q);
@@ -109,8 +109,8 @@ impl Simulation {
         let (i, _) = self.link_number(link)?;
         let (t, state) = (self.run.t(), &self.run.state.mechanics);
         let placed = self.run.system.poses_at(&state.q, &state.v).and_then(|(compiled, places)| {
-            let mut found = Matrix6xX::zeros(compiled.model.n_v);
-            jacobian(&compiled.model, places, i, &Vector3::from(point), &mut found)?;
+            let mut found = Matrix6xX::zeros(compiled.model.tree.n_v);
+            jacobian(&compiled.model.tree, places, i, &Vector3::from(point), &mut found)?;
             Ok(found)
         });
         let found = placed.map_err(|source| Error::Mechanics { t, source })?;
@@ -127,7 +127,7 @@ impl Simulation {
         self.refresh()?;
         let t = self.run.t();
         // ∂ẏ/∂y twice, ∂ẏ/∂τ, ∂ẏ/∂p with some parameters per law, and the derivatives of the accelerations by q, v and τ
-        let (n_y, n_v) = (self.run.driver.y().len(), self.compiled().model.n_v);
+        let (n_y, n_v) = (self.run.driver.y().len(), self.compiled().model.tree.n_v);
         memory::check("the matrices of `linearize`", memory::bytes::<f64>(&[n_y + n_v, 2 * n_y + 7 * n_v]))?;
         let solved = self.run.system.solved_at(t, self.run.driver.y());
         let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;
@@ -156,8 +156,8 @@ impl Simulation {
 /// Mass matrix of the tree at positions `q`, armature included; `n_v` × `n_v`.
 pub(super) fn fill_mass_matrix(system: &mut Machine, t: f64, q: &[f64], mass: &mut DMatrix<f64>) -> Result<()> {
     let (compiled, work) = system.scratch();
-    crba(&compiled.model, work, q, mass).map_err(|source| Error::Mechanics { t, source })?;
-    compiled.without_transfers(mass);
+    crba(&compiled.model.tree, work, q, mass).map_err(|source| Error::Mechanics { t, source })?;
+    compiled.model.without_transfers(mass);
     check_finite(t, "the mass matrix", mass.as_slice())
 }
 

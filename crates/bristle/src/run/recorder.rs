@@ -1,9 +1,9 @@
 //! Rows of a recording, made from the interpolant of a run.
 
 use super::ledger::{Ledger, Past, ledger};
-use crate::compile::Contact;
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
+use crate::model::Contact;
 use crate::record::{Event, Record, Samples, channels};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::{FiredEvent, Sink};
@@ -80,11 +80,11 @@ impl<'r> Recorder<'r> {
         system.store(t, state);
         let ledger = ledger(system, state, quad, past)?;
         let compiled = system.compiled();
-        let (model, a) = (&compiled.model, system.accelerations());
+        let (model, a) = (&compiled.model.tree, system.accelerations());
         row.clear();
         row.push(t);
-        let mut contacts = compiled.contacts.iter().enumerate().peekable();
-        let mut heats = compiled.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
+        let mut contacts = compiled.inputs.contacts.iter().enumerate().peekable();
+        let mut heats = compiled.model.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
         for i in 1..model.n_bodies() {
             row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
             row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
@@ -97,15 +97,15 @@ impl<'r> Recorder<'r> {
             }
         }
         let heat = |k: usize| {
-            let k = 2 + compiled.heat_of_element(k);
+            let k = 2 + compiled.model.heat_of_element(k);
             quad[k] + past.quad[k]
         };
-        let coupled = &compiled.coupled;
-        for k in 0..coupled.elements.len() {
+        let coupled = &compiled.model.coupled;
+        for k in 0..coupled.names.len() {
             if let Some(constraint) = coupled.constraints.iter().position(|constraint| constraint.element == k) {
                 row.push(system.constraint_forces()[constraint]);
-            } else if let Some(c) = compiled.contacts.iter().position(|contact| contact.element == Some(k)) {
-                let contact = &compiled.contacts[c];
+            } else if let Some(c) = compiled.inputs.contacts.iter().position(|contact| contact.element == Some(k)) {
+                let contact = &compiled.inputs.contacts[c];
                 row.extend(system.relative(contact.v, contact.b));
                 push_contact(row, system, state, c, contact);
                 row.push(heat(k));

@@ -1,9 +1,9 @@
 //! How a world is to be simulated, in the words of a scene, and what the integrators are told.
 
-use crate::compile::Compiled;
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
 use crate::memory;
+use crate::model::Compiled;
 use crate::real_time::RealTime;
 use crate::scene;
 use bristle_integrate::driver::MAX_MATRIX_BYTES;

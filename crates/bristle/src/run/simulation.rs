@@ -40,10 +40,11 @@ use super::recorder::Recorder;
 use super::settings::Solver;
 use super::write_back::WriteBack;
 use super::{Run, Until, check_dt};
-use crate::compile::{Compiled, compile, read_bristles, read_integrals, read_state};
+use crate::compile::{compile, read_actions, read_bristles, read_integrals, read_state};
 use crate::component::{BristleState, Friction};
 use crate::error::{Error, Result};
 use crate::formulation::{Counters, Machine, Snapshot};
+use crate::model::Compiled;
 use crate::record::{MAX_NUMBERS, Record, Recording, Samples, channels};
 use crate::scene::{self, Scene};
 use crate::spawn::{refuse_unsupported, spawn};
@@ -51,6 +52,7 @@ use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{Sink, Stats};
 use hecs::{Component, Entity, World};
 use restore::Beginning;
+use std::sync::Arc;
 
 /// What of world and run does not agree yet, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -217,15 +219,15 @@ impl Simulation {
     /// The entity of a joint, by name.
     pub fn joint(&self, name: &str) -> Result<Entity> {
         let compiled = self.compiled();
-        let found = compiled.model.joint(name).and_then(|i| compiled.index.joint_entity(i));
-        found.ok_or_else(|| unknown("joint", name, &compiled.model.joint_names))
+        let found = compiled.model.tree.joint(name).and_then(|i| compiled.model.index.joint_entity(i));
+        found.ok_or_else(|| unknown("joint", name, &compiled.model.tree.joint_names))
     }
 
     /// The entity of a link, by name.
     pub fn link(&self, name: &str) -> Result<Entity> {
         let compiled = self.compiled();
-        let found = compiled.model.body(name).and_then(|i| compiled.index.link_entity(i));
-        found.ok_or_else(|| unknown("link", name, &compiled.model.link_names))
+        let found = compiled.model.tree.body(name).and_then(|i| compiled.model.index.link_entity(i));
+        found.ok_or_else(|| unknown("link", name, &compiled.model.tree.link_names))
     }
 
     /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up
@@ -386,7 +388,9 @@ impl Simulation {
         let before = self.run.stored();
         self.adopt_parameters()?;
         if self.compiled().is_current(&self.world) {
-            self.run.system.read_actions(&self.world)?;
+            let model = Arc::clone(&self.run.compiled().model);
+            read_actions(&self.world, &model, self.run.system.inputs_mut())?;
+            self.run.system.apply_wrenches();
             self.edited.mechanics.t = self.run.t();
             read_snapshot(&self.world, self.run.compiled(), &mut self.edited)?;
             if self.edited != self.run.state || self.run.pending.is_restart() {
@@ -414,18 +418,18 @@ impl Simulation {
         let (old, past) = (self.run.compiled(), &self.run.past);
         let so_far: Vec<f64> = self.run.driver.quadratures().iter().zip(&past.quad).map(|(a, b)| a + b).collect();
         let mut quad = so_far[..2].to_vec();
-        for &joint in &compiled.heated {
-            let entity = compiled.index.joint_entity(joint);
-            let same = old.heated.iter().position(|&joint| old.index.joint_entity(joint) == entity);
+        for &joint in &compiled.model.heated {
+            let entity = compiled.model.index.joint_entity(joint);
+            let same = old.model.heated.iter().position(|&joint| old.model.index.joint_entity(joint) == entity);
             quad.push(same.map_or(0.0, |k| so_far[2 + k]));
         }
-        for &k in &compiled.heated_elements {
-            let entity = compiled.coupled.elements[k].entity;
-            let same = old.heated_elements.iter().position(|&k| old.coupled.elements[k].entity == entity);
-            quad.push(same.map_or(0.0, |k| so_far[2 + old.heated.len() + k]));
+        for &k in &compiled.model.heated_elements {
+            let entity = compiled.model.index.coupling_entity(k);
+            let same = old.model.heated_elements.iter().position(|&k| old.model.index.coupling_entity(k) == entity);
+            quad.push(same.map_or(0.0, |k| so_far[2 + old.model.heated.len() + k]));
         }
         let heat = past.heat + (so_far[2..].iter().sum::<f64>() - quad[2..].iter().sum::<f64>());
-        let with_bristles = (0..old.contacts.len()).filter(|&c| old.contacts[c].law.n_states() > 0);
+        let with_bristles = (0..old.inputs.contacts.len()).filter(|&c| old.inputs.contacts[c].law.n_states() > 0);
         let with_bristles: Vec<Entity> = with_bristles.filter_map(|c| old.contact_entity(c)).collect();
 
         let beginning = self.beginning.as_ref().and_then(|beginning| beginning.of_another(old, &compiled));
@@ -445,7 +449,7 @@ impl Simulation {
     fn drop_bristles(&mut self, had: &[Entity]) {
         for &entity in had {
             let compiled = self.run.compiled();
-            let has_some = |c: usize| compiled.contacts[c].law.n_states() > 0;
+            let has_some = |c: usize| compiled.inputs.contacts[c].law.n_states() > 0;
             if !Target::Entity(entity).contact(compiled).is_some_and(has_some) {
                 let _ = self.world.remove_one::<BristleState>(entity);
             }

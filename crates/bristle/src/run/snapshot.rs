@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Words of eight bytes, little end first. The *fingerprint* tells links, joints, method, tolerances and formulation
-//! apart: a snapshot goes back into a simulation of the same description, in this process or another one. *Inputs*:
+//! apart: a snapshot goes back into a simulation of the same description, in this process or another one. *SavedInputs*:
 //! efforts, wrenches, dampers, springs, laws, loads and drives as they were. *Memory*: time, states, modes, energies,
 //! and everything that the next step would have found in place, from the step-size controller and the factors of an
 //! implicit stepper to where Newton starts. So the run goes on bit by bit as it would have without.
@@ -16,13 +16,13 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use super::inputs::Inputs;
+use super::inputs::SavedInputs;
 use super::ledger::Past;
 use super::settings::Solver;
 use super::{Pending, Run};
-use crate::compile::Contact;
 use crate::error::{Error, Result};
 use crate::formulation::Snapshot;
+use crate::model::Contact;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::System;
 use bristle_integrate::archive::{Archive, Archived};
@@ -33,7 +33,7 @@ const VERSION: u64 = 7;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 
-impl Archived for Inputs {
+impl Archived for SavedInputs {
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { effort, damping, springs, wrenches, parameters } = self;
         archive.list(effort);
@@ -52,7 +52,7 @@ impl Archived for Inputs {
     }
 }
 
-impl Inputs {
+impl SavedInputs {
     /// The bytes by which two are compared: −0.0 is not 0.0.
     pub(super) fn bits(&self) -> Vec<u8> {
         let mut archive = Archive::writing(Vec::new());
@@ -104,7 +104,7 @@ impl Run {
         let mut archive = Archive::writing(Vec::with_capacity(4096));
         let mut header = [u64::from_le_bytes(MAGIC), VERSION, fingerprint, 0, 0];
         header.iter_mut().for_each(|word| archive.word(word));
-        Inputs::of(self.compiled()).archive(&mut archive);
+        SavedInputs::of(self.compiled()).archive(&mut archive);
         self.archive(&mut archive);
         let mut bytes = archive.into_bytes();
         let length = bytes.len() as u64;
@@ -137,7 +137,7 @@ impl Run {
             return refuse("it is of another machine, or of another method, tolerance or formulation");
         }
         let mut archive = Archive::reading(body);
-        let mut inputs = Inputs::default();
+        let mut inputs = SavedInputs::default();
         inputs.archive(&mut archive);
         if !inputs.fit(self.compiled()) {
             return refuse("its friction or drives are of another kind");
@@ -163,13 +163,13 @@ pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let compiled = run.compiled();
     let mut sum = Fnv::default();
     let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven());
-    let contacts = compiled.contacts.iter().map(shape).collect::<Vec<_>>();
-    let heated = (&compiled.heated, &compiled.heated_elements);
-    let coupled = (&compiled.coupled.constraints, &compiled.coupled.springs);
+    let contacts = compiled.inputs.contacts.iter().map(shape).collect::<Vec<_>>();
+    let heated = (&compiled.model.heated, &compiled.model.heated_elements);
+    let coupled = (&compiled.model.coupled.constraints, &compiled.model.coupled.springs);
     let Solver { options, control, formulation, kinks } = solver;
     let settings = (options, control, formulation, kinks);
     // writing into a sum does not fail
-    let _ = write!(sum, "{:?} {contacts:?} {heated:?} {coupled:?} {settings:?}", compiled.model);
+    let _ = write!(sum, "{:?} {contacts:?} {heated:?} {coupled:?} {settings:?}", compiled.model.tree);
     sum.0
 }
 

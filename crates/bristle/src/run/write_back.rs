@@ -1,12 +1,13 @@
 //! Arrays to world: states and results as components, for a user's own systems to read.
 
-use crate::compile::{Contact, placement_of, twist_of};
+use crate::compile::{placement_of, twist_of};
 use crate::component::{
     Acceleration, BristleState, CouplingEffort, Dissipated, FreeAcceleration, FreeState, FrictionEffort, JointState,
     NormalLoad, PidState, Pose, SlipMode,
 };
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
+use crate::model::Contact;
 use crate::run::Run;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{JointKind, Model, Placement, Poses, Reaction, State};
@@ -39,12 +40,12 @@ impl WriteBack {
         let t = run.state.mechanics.t;
         let (compiled, places, _) = run.system.poses_and_reactions(t)?;
         let poses = &mut self.poses;
-        fill(poses, &compiled.model, places).map_err(|source| Error::Mechanics { t, source })?;
-        self.links.put(world, compiled.index.links().map(|(i, entity)| (entity, (Pose(poses[i]),))));
+        fill(poses, &compiled.model.tree, places).map_err(|source| Error::Mechanics { t, source })?;
+        self.links.put(world, compiled.model.index.links().map(|(i, entity)| (entity, (Pose(poses[i]),))));
 
         let (machine, at, state) = (&run.system, &run.state, &run.state.mechanics);
         let (compiled, a, forces) = (machine.compiled(), machine.accelerations(), machine.reactions());
-        let (model, index, coupled) = (&compiled.model, &compiled.index, &compiled.coupled);
+        let (model, index, coupled) = (&compiled.model.tree, &compiled.model.index, &compiled.model.coupled);
         let scalar = index.joints().filter_map(|(i, entity)| {
             let (JointKind::Revolute { .. } | JointKind::Prismatic { .. }) = model.kinds[i] else { return None };
             let (q, v) = (model.q_index[i], model.v_index[i]);
@@ -63,8 +64,8 @@ impl WriteBack {
 
         let (friction, loads, modes) = (machine.friction(), machine.loads(), machine.modes());
         let contacts = |wanted: Kind| {
-            let of_kind = move |&c: &usize| Kind::of(&compiled.contacts[c]) == wanted;
-            (0..compiled.contacts.len()).filter(of_kind).filter_map(|c| {
+            let of_kind = move |&c: &usize| Kind::of(&compiled.inputs.contacts[c]) == wanted;
+            (0..compiled.inputs.contacts.len()).filter(of_kind).filter_map(|c| {
                 let reaction_loaded = (FrictionEffort(friction[c]), NormalLoad(loads[c]));
                 compiled.contact_entity(c).map(|entity| (c, entity, reaction_loaded))
             })
@@ -74,8 +75,8 @@ impl WriteBack {
         let bristles = contacts(Kind::Bristles).map(|(c, entity, (f, n))| (entity, (f, n, at.bristles[c])));
         self.bristles.put(world, bristles);
 
-        let of_joints = compiled.heated.iter().map(|&joint| index.joint_entity(joint));
-        let of_elements = compiled.heated_elements.iter().map(|&k| Some(coupled.elements[k].entity));
+        let of_joints = compiled.model.heated.iter().map(|&joint| index.joint_entity(joint));
+        let of_elements = compiled.model.heated_elements.iter().map(|&k| Some(index.coupling_entity(k)));
         let heats = of_joints.chain(of_elements).zip(run.heats());
         self.heat.put(world, heats.filter_map(|(entity, heat)| Some((entity?, (Dissipated(heat),)))));
         let of_ties = coupled
@@ -85,8 +86,8 @@ impl WriteBack {
             .zip(machine.constraint_forces().iter().copied());
         let of_springs = coupled.springs.iter().enumerate().map(|(k, s)| (s.element, machine.spring_effort(k)));
         let efforts = of_ties.chain(of_springs);
-        self.couplings.put(world, efforts.map(|(k, effort)| (coupled.elements[k].entity, (CouplingEffort(effort),))));
-        let pids = compiled.drives.iter().filter(|drive| drive.has_integral()).zip(&at.integrals);
+        self.couplings.put(world, efforts.map(|(k, effort)| (index.coupling_entity(k), (CouplingEffort(effort),))));
+        let pids = compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).zip(&at.integrals);
         let integrals = pids.filter_map(|(drive, &integral)| {
             index.joint_entity(drive.joint).map(|entity| (entity, (PidState { integral },)))
         });
@@ -98,7 +99,7 @@ impl WriteBack {
     /// have no poses leave them.
     pub(super) fn place(&mut self, machine: &mut Machine, at: &State) {
         if let Ok((compiled, places)) = machine.poses_at(&at.q, &at.v) {
-            let _ = fill(&mut self.poses, &compiled.model, places);
+            let _ = fill(&mut self.poses, &compiled.model.tree, places);
         }
     }
 }

@@ -271,7 +271,7 @@ fn origins_by_quaternion_and_by_angles_are_the_same_robot() {
         let scene = urdf::read(&text, "p.urdf").unwrap().scene;
         let mut world = World::new();
         spawn(&scene, &mut world).unwrap();
-        let model = compile(&world).unwrap().model;
+        let model = compile(&world).unwrap().model.tree.clone();
         aba(&model, &mut Work::new(&model), &[0.3], &[0.0], &[0.0]).unwrap()[0]
     };
     // a quarter turn about x, then the hinge's axis points up: nothing falls

@@ -27,7 +27,7 @@ fn sixteen_trees_from_their_files_agree_with_three_other_engines() {
         assert_eq!(bristle::Scene::parse(&scene.to_ron().unwrap(), "saved.ron").unwrap(), scene, "{name}");
         let mut world = hecs::World::new();
         spawn(&scene, &mut world).unwrap();
-        let model = compile(&world).unwrap().model;
+        let model = compile(&world).unwrap().model.tree.clone();
         let mut work = Work::new(&model);
 
         // theirs in our order

@@ -19,7 +19,7 @@ fn report_of(scene: &Scene, warnings: &[String], failure: Option<&str>) -> Strin
     let results = Results::from_recording(&recording).unwrap();
     let facts = Facts {
         scene,
-        model: &sim.compiled().model,
+        model: &sim.compiled().model.tree,
         results: &results,
         stats: &sim.stats(),
         wall: Duration::from_millis(123),

@@ -10,14 +10,17 @@
 //! limit set is empty.
 
 use super::sparse::SparseRows;
-use super::{Constraints, NOWHERE};
-use crate::compile::Compiled;
+use super::{ABSENT, Constraints, Elimination};
 use crate::formulation::constraints::limit_analysis::LimitAnalysis;
-use crate::formulation::machine::{Machine, PrescribedJoint};
+use crate::formulation::coordinates::sticks;
+use crate::formulation::machine::Scheme;
+use crate::formulation::point::Point;
+use crate::formulation::state::State;
+use crate::model::{Compiled, Contact};
 use crate::modes::MAX_EAGER;
 
 /// Coefficients smaller than this count as zero; those of contacts are 1 before the elimination.
-const NOTHING: f64 = 1e-10;
+const NEGLIGIBLE: f64 = 1e-10;
 
 /// A negative margin smaller than this counts as zero: rounding in the limit analysis.
 const WITHIN: f64 = 1e-9;
@@ -54,59 +57,75 @@ impl Distribution {
         Self {
             matrix: SparseRows::new(n_columns, n_carriers, n_columns.max(n_carriers) <= MAX_EAGER),
             is_solved: vec![false; n_columns],
-            equation: vec![NOWHERE; n_carriers],
+            equation: vec![ABSENT; n_carriers],
             carried: vec![0.0; n_carriers],
             contacts: Vec::with_capacity(n_contacts),
             from: 0,
             is_found: Vec::with_capacity(n_contacts),
             members: Vec::with_capacity(n_contacts),
             group: LimitAnalysis::new(if n_carriers > 0 { n_contacts } else { 0 }),
-            leader: vec![NOWHERE; n_contacts],
+            leader: vec![ABSENT; n_contacts],
             margin: vec![1.0; n_contacts],
             slip: vec![0.0; n_contacts],
         }
     }
 }
 
-impl Machine {
-    /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations in `a`. `b` holds the
-    /// efforts that inverse dynamics requires beyond the given ones.
-    pub(in crate::formulation) fn distribute_efforts(&mut self) {
-        let mut contacts = std::mem::take(&mut self.constraints.distribution.contacts);
+impl Constraints {
+    /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations of `point`. `required` are
+    /// the efforts that inverse dynamics requires beyond the given ones.
+    pub(in crate::formulation) fn distribute(
+        &mut self,
+        (compiled, scheme): (&Compiled, &Scheme),
+        state: &State,
+        point: &mut Point,
+        required: &[f64],
+    ) {
+        let Distribution { contacts, leader, .. } = &mut self.distribution;
         contacts.clear();
-        contacts.extend((0..self.mode.len()).filter(|&c| self.sticks(c)));
-        self.constraints.distribution.contacts = contacts;
-        self.constraints.eliminate(&self.compiled, &self.prescribed, Some(&self.b));
-        self.constraints.distribution.leader.fill(NOWHERE);
-        for k in 0..self.constraints.distribution.contacts.len() {
-            if self.constraints.find_group(k) {
-                self.distribute_in_group();
+        contacts.extend((0..state.mode.len()).filter(|&c| sticks((compiled, scheme), state, c)));
+        leader.fill(ABSENT);
+        self.eliminate(compiled, Some(required));
+        for k in 0..self.distribution.contacts.len() {
+            if self.find_group(k) {
+                self.distribution.distribute_in_group(&compiled.inputs.contacts, &point.load);
             }
         }
-        self.constraints.carry();
+        self.carry();
 
-        let Distribution { carried, contacts, from, .. } = &self.constraints.distribution;
-        let n_constraints = self.constraint_force.len();
-        self.constraint_force.copy_from_slice(&carried[..n_constraints]);
-        for (prescribed, effort) in self.prescribed.iter_mut().zip(&carried[n_constraints..]) {
-            prescribed.effort = *effort;
-        }
+        let Distribution { carried, contacts, from, .. } = &self.distribution;
+        let n_constraints = point.constraint_force.len();
+        point.constraint_force.copy_from_slice(&carried[..n_constraints]);
+        point.drive_effort.copy_from_slice(&carried[n_constraints..*from]);
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
-            self.friction[c] = *effort;
+            point.friction[c] = *effort;
         }
-        self.compiled.without_passed(&self.a, &mut self.constraint_force);
+        compiled.model.remove_transferred_force(&point.a, &mut point.constraint_force);
     }
 
-    /// Margin and efforts of the group found last.
-    fn distribute_in_group(&mut self) {
-        let mut distribution = std::mem::replace(&mut self.constraints.distribution, Distribution::new(0, 0, 0));
-        let Distribution { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } =
-            &mut distribution;
+    /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
+    pub(in crate::formulation) fn has_redundant(&mut self, compiled: &Compiled, contacts: &[usize]) -> bool {
+        self.distribution.contacts.clear();
+        self.distribution.contacts.extend_from_slice(contacts);
+        self.eliminate(compiled, None);
+        let Distribution { equation, from, .. } = &self.distribution;
+        equation[*from..from + contacts.len()].contains(&ABSENT)
+    }
+}
+
+impl Distribution {
+    /// Margin and efforts of the group found last, under these loads.
+    fn distribute_in_group(&mut self, of: &[Contact], load: &[f64]) {
+        let Self { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } = self;
         let from = *from;
         // basic variables first
-        members.sort_by_key(|&k| equation[from + k] == NOWHERE);
-        let n_basic = members.iter().filter(|&&k| equation[from + k] != NOWHERE).count();
-        group.fill(n_basic, members.iter().map(|&k| (self.limits(contacts[k]), self.strength(contacts[k]))), |i, j| {
+        members.sort_by_key(|&k| equation[from + k] == ABSENT);
+        let n_basic = members.iter().filter(|&&k| equation[from + k] != ABSENT).count();
+        let limits = members.iter().map(|&k| {
+            let c = contacts[k];
+            (of[c].limits(load[c]), of[c].strength(load[c]))
+        });
+        group.fill(n_basic, limits, |i, j| {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
@@ -114,7 +133,7 @@ impl Machine {
         if largest_margin >= -WITHIN {
             group.distribute();
         }
-        let first = members.iter().map(|&k| contacts[k]).min().unwrap_or(NOWHERE);
+        let first = members.iter().map(|&k| contacts[k]).min().unwrap_or(ABSENT);
         for (x, &k) in members.iter().enumerate() {
             let c = contacts[k];
             carried[from + k] = group.value[x + 1];
@@ -122,17 +141,6 @@ impl Machine {
             slip[c] = group.slip[x + 1];
             margin[c] = largest_margin;
         }
-        self.constraints.distribution = distribution;
-    }
-
-    /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
-    pub(in crate::formulation) fn has_redundant(&mut self, contacts: &[usize]) -> bool {
-        let distribution = &mut self.constraints.distribution;
-        distribution.contacts.clear();
-        distribution.contacts.extend_from_slice(contacts);
-        self.constraints.eliminate(&self.compiled, &self.prescribed, None);
-        let Distribution { equation, from, .. } = &self.constraints.distribution;
-        equation[*from..from + contacts.len()].contains(&NOWHERE)
     }
 }
 
@@ -141,7 +149,7 @@ impl Constraints {
     /// `None` for a determinate contact.
     pub(in crate::formulation) fn margin(&self, c: usize) -> Option<(f64, usize)> {
         let leader = *self.distribution.leader.get(c)?;
-        (leader != NOWHERE).then(|| (self.distribution.margin[c], leader))
+        (leader != ABSENT).then(|| (self.distribution.margin[c], leader))
     }
 
     /// Slip of a contact, up to a common factor, in the mechanism by which its group gives way.
@@ -150,23 +158,25 @@ impl Constraints {
     }
 
     /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
-    fn eliminate(&mut self, compiled: &Compiled, prescribed: &[PrescribedJoint], wanted: Option<&[f64]>) {
-        let is_large = self.reduced.is_some();
+    fn eliminate(&mut self, compiled: &Compiled, wanted: Option<&[f64]>) {
+        let is_large = self.elimination.is_deferred;
         let Self {
-            distribution: Distribution { matrix, is_solved, equation, contacts, .. }, columns, column_of, ..
+            distribution: Distribution { matrix, is_solved, equation, contacts, .. },
+            elimination: Elimination { columns, column_of, .. },
+            ..
         } = self;
-        let n_constraints = compiled.coupled.constraints.len();
+        let (n_constraints, prescribed) = (compiled.model.coupled.constraints.len(), &compiled.model.prescribed);
         let from = n_constraints + prescribed.len();
         let count = from + contacts.len();
         matrix.clear();
-        for (k, constraint) in compiled.coupled.constraints.iter().enumerate() {
+        for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
             constraint.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
         for (k, prescribed) in prescribed.iter().enumerate() {
             matrix.add(column_of[prescribed.v], n_constraints + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
-            let contact = &compiled.contacts[c];
+            let contact = &compiled.inputs.contacts[c];
             matrix.add(column_of[contact.v], from + k, -1.0);
             if let Some(b) = contact.b {
                 matrix.add(column_of[b], from + k, 1.0);
@@ -175,7 +185,7 @@ impl Constraints {
         if let Some(wanted) = wanted {
             columns.iter().enumerate().for_each(|(k, &v)| matrix.set_right(k, wanted[v]));
         }
-        equation.fill(NOWHERE);
+        equation.fill(ABSENT);
         is_solved.fill(false);
         for (carrier, solved_by) in equation.iter_mut().enumerate().take(count) {
             matrix.find_holders(carrier);
@@ -189,7 +199,7 @@ impl Constraints {
                 pivot = unsolved.filter(|&k| size(k) >= SOUND * best).min_by_key(|&k| matrix.row(k).len());
             }
             let Some(pivot) = pivot else { continue };
-            if size(pivot) <= NOTHING * largest.max(1.0) {
+            if size(pivot) <= NEGLIGIBLE * largest.max(1.0) {
                 continue;
             }
             *solved_by = pivot;
@@ -211,7 +221,7 @@ impl Constraints {
         // whether f_a, a basic variable, depends on the nonbasic f_b
         let depends = |a: usize, b: usize| {
             let row = equation[from + a];
-            row != NOWHERE && equation[from + b] == NOWHERE && matrix.at(row, from + b).abs() > NOTHING
+            row != ABSENT && equation[from + b] == ABSENT && matrix.at(row, from + b).abs() > NEGLIGIBLE
         };
         members.clear();
         members.push(k);
@@ -226,16 +236,16 @@ impl Constraints {
             }
             next += 1;
         }
-        members.len() > 1 || equation[from + k] == NOWHERE
+        members.len() > 1 || equation[from + k] == ABSENT
     }
 
     /// Efforts of all basic carriers from those of the nonbasic ones.
     fn carry(&mut self) {
         let Distribution { matrix, equation, from, is_found, carried, .. } = &mut self.distribution;
         let n = *from + is_found.len();
-        for k in (0..n).filter(|&k| equation[k] != NOWHERE) {
+        for k in (0..n).filter(|&k| equation[k] != ABSENT) {
             let given =
-                matrix.row(equation[k]).iter().filter(|(other, _)| *other >= *from && equation[*other] == NOWHERE);
+                matrix.row(equation[k]).iter().filter(|(other, _)| *other >= *from && equation[*other] == ABSENT);
             carried[k] = given.fold(matrix.right(equation[k]), |rest, (other, c)| rest - c * carried[*other]);
         }
     }

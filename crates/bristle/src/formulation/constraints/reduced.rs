@@ -11,9 +11,9 @@
 //! joints that mimic one another has one independent velocity and takes one product; (6) would take 3,000 substitutions and a
 //! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone.
 
-use super::{Constraints, NOWHERE};
-use crate::compile::Compiled;
-use crate::formulation::turning::Turning;
+use super::ABSENT;
+use crate::formulation::coordinates::Coordinates;
+use crate::model::Compiled;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{Error, Model, Work, multiply_rows};
@@ -38,13 +38,13 @@ pub(super) struct Reduced {
 
 impl Reduced {
     pub fn new(compiled: &Compiled) -> Self {
-        let turning = Turning::new(compiled);
-        let n_v = compiled.model.n_v;
+        let turning = &compiled.model.turning;
+        let n_v = compiled.model.tree.n_v;
         Self {
             is_used: false,
             members: vec![Vec::new(); turning.n_parts],
             blocks: (0..turning.n_parts).map(|_| Lu::new(0)).collect(),
-            part_of: turning.part_of,
+            part_of: turning.part_of.clone(),
             x: vec![0.0; n_v],
             product: vec![0.0; n_v],
             y: Vec::new(),
@@ -67,19 +67,16 @@ impl Reduced {
     /// Factors of the blocks; `false` where (6) costs less.
     pub fn factor(
         &mut self,
-        constraints: &Constraints,
-        model: &Model,
-        work: &mut Work,
-        rows: &[Motion],
-        locked: &[bool],
+        coordinates: &Coordinates,
+        (model, work, rows): (&Model, &mut Work, &[Motion]),
         joint_of: &[usize],
     ) -> Result<bool, Error> {
         self.members.iter_mut().for_each(Vec::clear);
-        for v in (0..model.n_v).filter(|&v| !locked[joint_of[v]] && constraints.number[v] == NOWHERE) {
+        for v in (0..model.n_v).filter(|&v| !coordinates.locked[joint_of[v]] && coordinates.number[v] == ABSENT) {
             self.members[self.part_of[v]].push(v);
         }
         let cube = |n: usize| (n as f64).powi(3);
-        let m = constraints.dependent.len();
+        let m = coordinates.dependent.len();
         self.is_used = m > FEW && self.members.iter().map(|members| cube(members.len())).sum::<f64>() < cube(m);
         if !self.is_used {
             return Ok(false);
@@ -96,9 +93,9 @@ impl Reduced {
             // one velocity of every part
             x.fill(0.0);
             members.iter().filter_map(|members| members.get(column)).for_each(|&v| x[v] = 1.0);
-            constraints.rates_of_change(x, |v| locked[joint_of[v]]);
+            coordinates.rates_of_change(x, joint_of);
             multiply_rows(model, work, rows, x, product)?;
-            gather(constraints, product, locked, joint_of);
+            gather(coordinates, product, joint_of);
             for (members, block) in members.iter().zip(blocks.iter_mut()).filter(|(members, _)| column < members.len())
             {
                 let matrix = block.matrix_mut(members.len());
@@ -118,19 +115,18 @@ impl Reduced {
     /// x by (7), and Gᵀλ added to `b`; `false` where (6) is used.
     pub fn correct(
         &mut self,
-        constraints: &mut Constraints,
+        coordinates: &Coordinates,
         (model, work, rows): (&Model, &mut Work, &[Motion]),
-        locked: &[bool],
         joint_of: &[usize],
-        x: &mut [f64],
-        b: &mut [f64],
+        lambda: &mut [f64],
+        (x, b): (&mut [f64], &mut [f64]),
     ) -> Result<bool, Error> {
         if !self.is_used {
             return Ok(false);
         }
         let Self { members, blocks, product, y, .. } = self;
         product.copy_from_slice(b);
-        gather(constraints, product, locked, joint_of);
+        gather(coordinates, product, joint_of);
         x.fill(0.0);
         for (members, block) in members.iter().zip(blocks) {
             y.clear();
@@ -138,16 +134,15 @@ impl Reduced {
             block.solve(y);
             members.iter().zip(&*y).for_each(|(&v, y)| x[v] = *y);
         }
-        constraints.rates_of_change(x, |v| locked[joint_of[v]]);
+        coordinates.rates_of_change(x, joint_of);
         multiply_rows(model, work, rows, x, product)?;
-        for d in 0..constraints.dependent.len() {
-            let v = constraints.dependent[d];
-            constraints.lambda[d] = product[v] - b[v];
+        for (lambda, &v) in lambda.iter_mut().zip(&coordinates.dependent) {
+            *lambda = product[v] - b[v];
         }
-        for (d, &v) in constraints.dependent.iter().enumerate() {
-            let lambda = constraints.lambda[d];
+        for (d, &v) in coordinates.dependent.iter().enumerate() {
+            let lambda = lambda[d];
             b[v] += lambda;
-            for &(i, c) in constraints.terms_of(d).iter().filter(|&&(i, _)| !locked[joint_of[i]]) {
+            for &(i, c) in coordinates.terms_of(d).iter().filter(|&&(i, _)| !coordinates.locked[joint_of[i]]) {
                 b[i] -= c * lambda;
             }
         }
@@ -156,9 +151,13 @@ impl Reduced {
 }
 
 /// Tᵀ: what dependent velocities have goes to those that they depend on.
-fn gather(constraints: &Constraints, b: &mut [f64], locked: &[bool], joint_of: &[usize]) {
-    for (d, &v) in constraints.dependent.iter().enumerate() {
+fn gather(coordinates: &Coordinates, b: &mut [f64], joint_of: &[usize]) {
+    for (d, &v) in coordinates.dependent.iter().enumerate() {
         let own = b[v];
-        constraints.terms_of(d).iter().filter(|&&(i, _)| !locked[joint_of[i]]).for_each(|&(i, c)| b[i] += c * own);
+        coordinates
+            .terms_of(d)
+            .iter()
+            .filter(|&&(i, _)| !coordinates.locked[joint_of[i]])
+            .for_each(|&(i, c)| b[i] += c * own);
     }
 }

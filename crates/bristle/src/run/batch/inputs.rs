@@ -18,9 +18,9 @@ impl Batch {
     /// Names of the joints with a drive, in order.
     pub fn drive_names(&self) -> impl Iterator<Item = &str> {
         let compiled = self.copies.first().map(|copy| copy.run.compiled());
-        compiled
-            .into_iter()
-            .flat_map(|compiled| compiled.drives.iter().map(|at| compiled.model.joint_names[at.joint].as_str()))
+        compiled.into_iter().flat_map(|compiled| {
+            compiled.inputs.drives.iter().map(|at| compiled.model.tree.joint_names[at.joint].as_str())
+        })
     }
 
     /// What the drives follow from the next step on, one per drive; × n. `None` is what the drive has of itself; a
@@ -28,7 +28,7 @@ impl Batch {
     /// [`Simulation::set_target`](crate::Simulation::set_target), until another one takes its place. A prescribed
     /// `Motion` cannot jump: see [`Batch::set_drive`].
     pub fn targets_mut(&mut self) -> &mut [Option<f64>] {
-        let n_drives = self.copies.first().map_or(0, |copy| copy.run.compiled().drives.len());
+        let n_drives = self.copies.first().map_or(0, |copy| copy.run.compiled().inputs.drives.len());
         self.target.wanted.resize(n_drives * self.copies.len(), None);
         self.target.applied.resize(n_drives * self.copies.len(), None);
         &mut self.target.wanted
@@ -38,11 +38,11 @@ impl Batch {
     /// N, in link axes.
     pub fn wrenches_mut(&mut self) -> &mut [[f64; 6]] {
         let n = self.copies.len();
-        let n_links = self.copies.first().map_or(0, |copy| copy.run.compiled().model.n_bodies() - 1);
+        let n_links = self.copies.first().map_or(0, |copy| copy.run.compiled().model.tree.n_bodies() - 1);
         if self.wrench.wanted.len() != n_links * n {
             let mut now = vec![[0.0; 6]; n_links * n];
             for (i, copy) in self.copies.iter().enumerate() {
-                for w in &copy.run.compiled().wrenches {
+                for w in &copy.run.compiled().inputs.wrenches {
                     now[(w.body - 1) * n + i] = w.wrench.to_array();
                 }
             }
@@ -68,7 +68,7 @@ impl Batch {
     pub fn set_state(&mut self, copy: usize, q: &[f64], v: &[f64]) -> Result<()> {
         let run = &mut self.at_mut(copy)?.run;
         let (t, compiled) = (run.t(), run.compiled());
-        check_state(&compiled.model, q, v)?;
+        check_state(&compiled.model.tree, q, v)?;
         let before = run.state.clone();
         let mut state = before.clone();
         state.mechanics.q.copy_from_slice(q);
@@ -86,7 +86,7 @@ impl Batch {
     pub fn set_friction(&mut self, copy: usize, name: &str, law: impl Into<Law>) -> Result<()> {
         let run = &self.at(copy)?.run;
         let c = run.contact(name)?;
-        let load = run.compiled().contacts[c].load.clone();
+        let load = run.compiled().inputs.contacts[c].load.clone();
         self.set_contact(copy, c, law.into(), load)
     }
 
@@ -94,14 +94,14 @@ impl Batch {
     pub fn set_load(&mut self, copy: usize, name: &str, load: Load) -> Result<()> {
         let run = &self.at(copy)?.run;
         let c = run.contact(name)?;
-        let law = run.compiled().contacts[c].law.clone();
+        let law = run.compiled().inputs.contacts[c].law.clone();
         self.set_contact(copy, c, law, load)
     }
 
     fn set_contact(&mut self, copy: usize, c: usize, law: Law, load: Load) -> Result<()> {
         let run = &mut self.at_mut(copy)?.run;
         run.check_contact(c, &law, &load)?;
-        let contact = &run.compiled().contacts[c];
+        let contact = &run.compiled().inputs.contacts[c];
         let (state, before) = (run.state.clone(), (contact.law.clone(), contact.load.clone()));
         let undo = |run: &mut Run| {
             run.put_contact(c, before.0, before.1);
@@ -133,7 +133,7 @@ impl Batch {
     /// The number of the drive of a joint.
     fn drive(&self, copy: usize, joint: &str) -> Result<usize> {
         let run = &self.at(copy)?.run;
-        let model = &run.compiled().model;
+        let model = &run.compiled().model.tree;
         let number = model.joint(joint).filter(|&i| i > 0);
         run.drive(number.ok_or_else(|| unknown("joint", joint, &model.joint_names))?)
     }
@@ -142,7 +142,7 @@ impl Batch {
     pub fn set_wrench(&mut self, copy: usize, link: &str, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
         let n = self.len();
         let run = &mut self.at_mut(copy)?.run;
-        let model = &run.compiled().model;
+        let model = &run.compiled().model.tree;
         let body = model.body(link).filter(|&body| body > 0);
         let body = body.ok_or_else(|| unknown("link", link, &model.link_names))?;
         let ([mx, my, mz], [fx, fy, fz]) = (moment, force);

@@ -24,10 +24,10 @@ impl Batch {
         at.failure = None;
         // the arrays say what acts now
         let compiled = self.copies[copy].run.compiled();
-        compiled.effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + copy, *tau));
-        (0..compiled.drives.len()).for_each(|k| self.target.put(k * n + copy, None));
-        (1..compiled.model.n_bodies()).for_each(|body| self.wrench.put((body - 1) * n + copy, [0.0; 6]));
-        for w in &compiled.wrenches {
+        compiled.inputs.effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + copy, *tau));
+        (0..compiled.inputs.drives.len()).for_each(|k| self.target.put(k * n + copy, None));
+        (1..compiled.model.tree.n_bodies()).for_each(|body| self.wrench.put((body - 1) * n + copy, [0.0; 6]));
+        for w in &compiled.inputs.wrenches {
             self.wrench.put((w.body - 1) * n + copy, w.wrench.to_array());
         }
         self.gather(copy);

@@ -13,10 +13,10 @@
 //! says. Their order changes only when the machine becomes another.
 
 use super::Simulation;
-use crate::compile::Compiled;
 use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
+use crate::model::Compiled;
 use crate::run::explain::unknown;
 use crate::run::inputs::no_contact;
 use bristle_friction::Mode;
@@ -61,22 +61,22 @@ impl Target<'_> {
     /// The number of the joint.
     fn joint(self, compiled: &Compiled) -> Option<usize> {
         match self {
-            Self::Entity(entity) => compiled.index.joint(entity),
-            Self::Name(name) => compiled.model.joint(name).filter(|&i| i > 0),
+            Self::Entity(entity) => compiled.model.index.joint(entity),
+            Self::Name(name) => compiled.model.tree.joint(name).filter(|&i| i > 0),
         }
     }
 
     /// The number of the link.
     fn link(self, compiled: &Compiled) -> Option<usize> {
         match self {
-            Self::Entity(entity) => compiled.index.link(entity),
-            Self::Name(name) => compiled.model.body(name).filter(|&i| i > 0),
+            Self::Entity(entity) => compiled.model.index.link(entity),
+            Self::Name(name) => compiled.model.tree.body(name).filter(|&i| i > 0),
         }
     }
 
     /// The number of the contact of this joint or coupling.
     pub(super) fn contact(self, compiled: &Compiled) -> Option<usize> {
-        (0..compiled.contacts.len()).find(|&c| match self {
+        (0..compiled.inputs.contacts.len()).find(|&c| match self {
             Self::Entity(entity) => compiled.contact_entity(c) == Some(entity),
             Self::Name(name) => compiled.contact_name(c) == name,
         })
@@ -126,17 +126,17 @@ impl Sink<Machine> for Watch {
 impl Simulation {
     /// Names of the joints, in order.
     pub fn joint_names(&self) -> &[String] {
-        &self.compiled().model.joint_names[1..]
+        &self.compiled().model.tree.joint_names[1..]
     }
 
     /// Names of the links, in order: the children of [`Simulation::joint_names`].
     pub fn link_names(&self) -> &[String] {
-        &self.compiled().model.link_names[1..]
+        &self.compiled().model.tree.link_names[1..]
     }
 
     /// Names of the joints and couplings with friction, in order.
     pub fn contact_names(&self) -> impl ExactSizeIterator<Item = &str> {
-        (0..self.compiled().contacts.len()).map(|c| self.compiled().contact_name(c))
+        (0..self.compiled().inputs.contacts.len()).map(|c| self.compiled().contact_name(c))
     }
 
     /// Friction efforts, N·m or N, positive with positive slip.
@@ -180,19 +180,19 @@ impl Simulation {
     /// Position of a revolute or prismatic joint, rad or m.
     pub fn position(&self, joint: impl Handle) -> Result<f64> {
         let i = self.one_degree(joint)?;
-        Ok(self.positions()[self.compiled().model.q_index[i]])
+        Ok(self.positions()[self.compiled().model.tree.q_index[i]])
     }
 
     /// Velocity of a revolute or prismatic joint, rad/s or m/s.
     pub fn velocity(&self, joint: impl Handle) -> Result<f64> {
         let i = self.one_degree(joint)?;
-        Ok(self.velocities()[self.compiled().model.v_index[i]])
+        Ok(self.velocities()[self.compiled().model.tree.v_index[i]])
     }
 
     /// Acceleration of a revolute or prismatic joint, rad/s² or m/s².
     pub fn acceleration(&self, joint: impl Handle) -> Result<f64> {
         let i = self.one_degree(joint)?;
-        Ok(self.accelerations()[self.compiled().model.v_index[i]])
+        Ok(self.accelerations()[self.compiled().model.tree.v_index[i]])
     }
 
     /// Friction effort of a joint or coupling, N·m or N, positive with positive slip.
@@ -230,21 +230,21 @@ impl Simulation {
     /// Number and entity of a joint.
     pub(super) fn joint_number(&self, joint: impl Handle) -> Result<(usize, Entity)> {
         let compiled = self.compiled();
-        let found = joint.target().joint(compiled).and_then(|i| Some((i, compiled.index.joint_entity(i)?)));
-        found.ok_or_else(|| unknown("joint", joint.target(), &compiled.model.joint_names))
+        let found = joint.target().joint(compiled).and_then(|i| Some((i, compiled.model.index.joint_entity(i)?)));
+        found.ok_or_else(|| unknown("joint", joint.target(), &compiled.model.tree.joint_names))
     }
 
     /// Number and entity of a link.
     pub(in crate::run) fn link_number(&self, link: impl Handle) -> Result<(usize, Entity)> {
         let compiled = self.compiled();
-        let found = link.target().link(compiled).and_then(|i| Some((i, compiled.index.link_entity(i)?)));
-        found.ok_or_else(|| unknown("link", link.target(), &compiled.model.link_names))
+        let found = link.target().link(compiled).and_then(|i| Some((i, compiled.model.index.link_entity(i)?)));
+        found.ok_or_else(|| unknown("link", link.target(), &compiled.model.tree.link_names))
     }
 
     /// Number of a joint that turns or slides.
     pub(super) fn one_degree(&self, joint: impl Handle) -> Result<usize> {
         let (i, _) = self.joint_number(joint)?;
-        let model = &self.compiled().model;
+        let model = &self.compiled().model.tree;
         match model.kinds[i] {
             JointKind::Revolute { .. } | JointKind::Prismatic { .. } => Ok(i),
             JointKind::Fixed => {

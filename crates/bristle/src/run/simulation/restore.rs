@@ -1,41 +1,41 @@
 //! A simulation as bytes, and back to the beginning: see `snapshot` for the bytes.
 
 use super::{Pending, Simulation, put};
-use crate::compile::Compiled;
 use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Spring};
 use crate::error::{Error, Result};
 use crate::formulation::Snapshot;
+use crate::model::Compiled;
 use crate::run::Run;
-use crate::run::inputs::Inputs;
+use crate::run::inputs::SavedInputs;
 use crate::run::snapshot::fingerprint;
 use nalgebra::Vector3;
 
 /// State and inputs with which a simulation was made.
 pub(super) struct Beginning {
     state: Snapshot,
-    inputs: Inputs,
+    inputs: SavedInputs,
 }
 
 impl Beginning {
     /// What [`Simulation::reset`] goes back to: the state as it was given, bit by bit.
     pub fn new(state: &Snapshot, compiled: &Compiled) -> Self {
-        Self { state: state.clone(), inputs: Inputs::of(compiled) }
+        Self { state: state.clone(), inputs: SavedInputs::of(compiled) }
     }
 
     /// The same for a machine of the same joints that has got other friction or drives: these stay.
     pub fn of_another(&self, old: &Compiled, new: &Compiled) -> Option<Self> {
-        if old.model.joint_names != new.model.joint_names || old.model.kinds != new.model.kinds {
+        if old.model.tree.joint_names != new.model.tree.joint_names || old.model.tree.kinds != new.model.tree.kinds {
             return None;
         }
         let mut state = Snapshot::rest(new);
         state.mechanics.clone_from(&self.state.mechanics);
         for (c, bristle) in state.bristles.iter_mut().enumerate() {
-            let same = (0..old.contacts.len()).find(|&k| old.contact_name(k) == new.contact_name(c));
+            let same = (0..old.inputs.contacts.len()).find(|&k| old.contact_name(k) == new.contact_name(c));
             if let Some(before) = same.and_then(|k| self.state.bristles.get(k)) {
                 *bristle = *before;
             }
         }
-        let inputs = Inputs { effort: self.inputs.effort.clone(), ..Inputs::of(new) };
+        let inputs = SavedInputs { effort: self.inputs.effort.clone(), ..SavedInputs::of(new) };
         Some(Self { state, inputs })
     }
 }
@@ -114,27 +114,27 @@ impl Simulation {
     /// Puts the inputs of the run onto the entities.
     fn show_inputs(&mut self) {
         let (world, compiled) = (&mut self.world, self.run.compiled());
-        for (i, entity) in compiled.index.joints() {
-            let range = compiled.model.v_range(i);
+        for (i, entity) in compiled.model.index.joints() {
+            let range = compiled.model.tree.v_range(i);
             let shown = world.get::<&Effort>(entity).map_or(0.0, |e| e.0);
             // by bits: −0.0 is not 0.0
-            if range.len() == 1 && shown.to_bits() != compiled.effort[range.start].to_bits() {
-                put(world, entity, Effort(compiled.effort[range.start]));
+            if range.len() == 1 && shown.to_bits() != compiled.inputs.effort[range.start].to_bits() {
+                put(world, entity, Effort(compiled.inputs.effort[range.start]));
             }
         }
-        for at in &compiled.dampers {
-            if let Some(entity) = compiled.index.joint_entity(at.joint) {
+        for at in &compiled.inputs.dampers {
+            if let Some(entity) = compiled.model.index.joint_entity(at.joint) {
                 put(world, entity, Damping(at.damping));
             }
         }
-        for at in &compiled.springs {
-            let joint = compiled.model.joint_of_velocity(at.v);
-            if let Some(entity) = compiled.index.joint_entity(joint) {
+        for at in &compiled.inputs.springs {
+            let joint = compiled.model.tree.joint_of_velocity(at.v);
+            if let Some(entity) = compiled.model.index.joint_entity(joint) {
                 put(world, entity, Spring { stiffness: at.stiffness, rest: at.rest });
             }
         }
-        for (i, entity) in compiled.index.links() {
-            match compiled.wrenches.iter().find(|w| w.body == i) {
+        for (i, entity) in compiled.model.index.links() {
+            match compiled.inputs.wrenches.iter().find(|w| w.body == i) {
                 Some(w) => {
                     let [mx, my, mz, fx, fy, fz] = w.wrench.to_array();
                     let (moment, force) = (Vector3::new(mx, my, mz), Vector3::new(fx, fy, fz));
@@ -145,7 +145,7 @@ impl Simulation {
                 }
             }
         }
-        for (c, contact) in compiled.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             if let Some(entity) = compiled.contact_entity(c) {
                 put(world, entity, Friction(contact.law.clone()));
                 if contact.load != Load::Unit {
@@ -153,8 +153,8 @@ impl Simulation {
                 }
             }
         }
-        for at in &compiled.drives {
-            if let Some(entity) = compiled.index.joint_entity(at.joint) {
+        for at in compiled.inputs.drives.iter() {
+            if let Some(entity) = compiled.model.index.joint_entity(at.joint) {
                 put(world, entity, at.drive.clone());
             }
         }

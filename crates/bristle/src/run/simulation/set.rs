@@ -22,7 +22,7 @@ impl Simulation {
     /// at the rest of the world.
     pub fn set_effort(&mut self, joint: impl Handle, effort: f64) -> Result<()> {
         let (i, entity) = self.joint_number(joint)?;
-        let model = &self.compiled().model;
+        let model = &self.compiled().model.tree;
         let (JointKind::Revolute { .. } | JointKind::Prismatic { .. }) = model.kinds[i] else {
             let reason = "which belongs on revolute and prismatic joints";
             return Err(Error::Misplaced { name: model.joint_names[i].clone(), component: "Effort", reason });
@@ -36,10 +36,10 @@ impl Simulation {
     /// Sets the efforts on all joints at once, in the order of [`Simulation::velocities`]; those of free joints, which
     /// take wrenches, must be 0.
     pub fn set_efforts(&mut self, efforts: &[f64]) -> Result<()> {
-        check_efforts(&self.compiled().model, efforts)?;
-        for i in 1..self.compiled().model.n_bodies() {
+        check_efforts(&self.compiled().model.tree, efforts)?;
+        for i in 1..self.compiled().model.tree.n_bodies() {
             let compiled = self.compiled();
-            let (range, entity) = (compiled.model.v_range(i), compiled.index.joint_entity(i));
+            let (range, entity) = (compiled.model.tree.v_range(i), compiled.model.index.joint_entity(i));
             if let (1, Some(entity)) = (range.len(), entity) {
                 self.set_effort(entity, efforts[range.start])?;
             }
@@ -54,7 +54,7 @@ impl Simulation {
         let k = self.run.drive(i)?;
         self.run.set_target(k, target)?;
         if let Ok(place) = self.world.query_one_mut::<&mut Drive>(entity) {
-            place.clone_from(&self.run.compiled().drives[k].drive);
+            place.clone_from(&self.run.compiled().inputs.drives[k].drive);
         }
         Ok(())
     }
@@ -89,7 +89,7 @@ impl Simulation {
         };
         validate_friction(&law.0, &load, || self.name_of(entity))?;
         drop(law);
-        let kind = self.compiled().index.joint(entity).map(|i| self.compiled().model.kinds[i]);
+        let kind = self.compiled().model.index.joint(entity).map(|i| self.compiled().model.tree.kinds[i]);
         let is_wrong = match load {
             Load::Pin { .. } | Load::Thrust { .. } => !matches!(kind, Some(JointKind::Revolute { .. })),
             Load::Guide { .. } => !matches!(kind, Some(JointKind::Prismatic { .. })),
@@ -111,10 +111,10 @@ impl Simulation {
         let i = self.one_degree(joint)?;
         for (value, what) in [(position, "position"), (velocity, "velocity")] {
             if !value.is_finite() {
-                return Err(Error::number(&self.compiled().model.joint_names[i], what, value, "finite"));
+                return Err(Error::number(&self.compiled().model.tree.joint_names[i], what, value, "finite"));
             }
         }
-        let k = self.compiled().model.v_index[i];
+        let k = self.compiled().model.tree.v_index[i];
         let mut moved = std::mem::take(&mut self.moved);
         moved.clear();
         moved.push((k, position, velocity));
@@ -122,10 +122,10 @@ impl Simulation {
         self.show_moves();
         for &(k, position, velocity) in &moved {
             let compiled = self.run.compiled();
-            let i = compiled.model.joint_of_velocity(k);
-            self.edited.mechanics.q[compiled.model.q_index[i]] = position;
+            let i = compiled.model.tree.joint_of_velocity(k);
+            self.edited.mechanics.q[compiled.model.tree.q_index[i]] = position;
             self.edited.mechanics.v[k] = velocity;
-            if let Some(entity) = compiled.index.joint_entity(i) {
+            if let Some(entity) = compiled.model.index.joint_entity(i) {
                 self.put(entity, JointState { position, velocity });
             }
         }
@@ -138,15 +138,15 @@ impl Simulation {
     /// [`Simulation::velocities`], free joints included; bristles start steady. The energy this takes is the caller's.
     /// What couplings do not allow is refused by the next call that computes, as with [`Simulation::set_joint`].
     pub fn set_state(&mut self, q: &[f64], v: &[f64]) -> Result<()> {
-        check_state(&self.compiled().model, q, v)?;
+        check_state(&self.compiled().model.tree, q, v)?;
         self.show_moves();
         self.edited.mechanics.q.copy_from_slice(q);
         self.edited.mechanics.v.copy_from_slice(v);
-        for i in 1..self.compiled().model.n_bodies() {
+        for i in 1..self.compiled().model.tree.n_bodies() {
             let compiled = self.run.compiled();
-            let Some(entity) = compiled.index.joint_entity(i) else { continue };
-            let (q, v) = (&q[compiled.model.q_range(i)], &v[compiled.model.v_range(i)]);
-            match compiled.model.kinds[i] {
+            let Some(entity) = compiled.model.index.joint_entity(i) else { continue };
+            let (q, v) = (&q[compiled.model.tree.q_range(i)], &v[compiled.model.tree.v_range(i)]);
+            match compiled.model.tree.kinds[i] {
                 JointKind::Fixed => {}
                 JointKind::Free => self.put(entity, FreeState { position: placement_of(q), velocity: twist_of(v) }),
                 JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
@@ -155,11 +155,11 @@ impl Simulation {
             }
         }
         let t = self.run.t();
-        for c in 0..self.compiled().contacts.len() {
+        for c in 0..self.compiled().inputs.contacts.len() {
             let compiled = self.run.compiled();
             let (steady, entity) = (compiled.steady_bristle(c, t, v), compiled.contact_entity(c));
             self.edited.bristles[c] = steady;
-            if let Some(entity) = entity.filter(|_| compiled.contacts[c].law.n_states() > 0) {
+            if let Some(entity) = entity.filter(|_| compiled.inputs.contacts[c].law.n_states() > 0) {
                 self.put(entity, steady);
             }
         }
@@ -180,7 +180,7 @@ impl Simulation {
         let mut next = 0;
         while let Some(&(from, q, v)) = moved.get(next) {
             next += 1;
-            for constraint in &self.compiled().coupled.constraints {
+            for constraint in &self.compiled().model.coupled.constraints {
                 // c q_a + d q_b = offset
                 let (&[(a, c), (b, d)], Some(offset)) = (&constraint.terms[..], constraint.offset) else { continue };
                 let (own, other, to) = if a == from { (c, d, b) } else { (d, c, a) };
@@ -204,8 +204,8 @@ impl Simulation {
     /// Its name.
     fn name_of(&self, entity: Entity) -> String {
         let compiled = self.compiled();
-        match (compiled.index.joint(entity), Target::Entity(entity).contact(compiled)) {
-            (Some(i), _) => compiled.model.joint_names[i].clone(),
+        match (compiled.model.index.joint(entity), Target::Entity(entity).contact(compiled)) {
+            (Some(i), _) => compiled.model.tree.joint_names[i].clone(),
             (None, Some(c)) => compiled.contact_name(c).to_owned(),
             (None, None) => Target::Entity(entity).to_string(),
         }
@@ -219,9 +219,9 @@ impl Simulation {
 
     /// Takes over laws, loads and drives of the world that are of the same kind as before; the run restarts with them.
     pub(super) fn adopt_parameters(&mut self) -> Result<()> {
-        for c in 0..self.compiled().contacts.len() {
+        for c in 0..self.compiled().inputs.contacts.len() {
             let compiled = self.run.compiled();
-            let contact = &compiled.contacts[c];
+            let contact = &compiled.inputs.contacts[c];
             let Some(entity) = compiled.contact_entity(c) else { continue };
             let Ok(law) = self.world.get::<&Friction>(entity) else { continue };
             let load = self.world.get::<&Load>(entity).ok();
@@ -232,10 +232,10 @@ impl Simulation {
                 self.run.put_contact(c, law.0.clone(), load.clone());
             }
         }
-        for k in 0..self.compiled().drives.len() {
+        for k in 0..self.compiled().inputs.drives.len() {
             let compiled = self.run.compiled();
-            let at = &compiled.drives[k];
-            let Some(entity) = compiled.index.joint_entity(at.joint) else { continue };
+            let at = &compiled.inputs.drives[k];
+            let Some(entity) = compiled.model.index.joint_entity(at.joint) else { continue };
             let Ok(drive) = self.world.get::<&Drive>(entity) else { continue };
             // how fast a prescribed motion turns bounds the steps: that one is compiled again
             let is_same_kind = discriminant(&*drive) == discriminant(&at.drive) && !matches!(*drive, Drive::Motion(_));

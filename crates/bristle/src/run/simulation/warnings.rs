@@ -26,7 +26,7 @@ impl Simulation {
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
         let near = self.run.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
-            let joint = &compiled.model.joint_names[compiled.contacts[*contact].joint];
+            let joint = &compiled.model.tree.joint_names[compiled.inputs.contacts[*contact].joint];
             format!(
                 "joint `{joint}` is near jamming at t = {t:?} s (margin {margin:.3e}): several accelerations are possible, \
                  the one continuous from no friction is taken"
@@ -34,7 +34,7 @@ impl Simulation {
         });
         let unconverged = self.run.system.unconverged_loads();
         let unconverged = unconverged.iter().filter_map(|UnconvergedLoad { contact, t, largest }| {
-            let joint = compiled.model.joint_names.get(compiled.contacts.get(*contact)?.joint)?;
+            let joint = compiled.model.tree.joint_names.get(compiled.inputs.contacts.get(*contact)?.joint)?;
             Some(format!(
                 "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
                  {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
@@ -78,7 +78,8 @@ impl Simulation {
             _ => false,
         };
         let compiled = self.compiled();
-        let name = compiled.contact_name(compiled.contacts.iter().position(|contact| is_undamped(&contact.law))?);
+        let name =
+            compiled.contact_name(compiled.inputs.contacts.iter().position(|contact| is_undamped(&contact.law))?);
         Some(format!(
             "the bristles of `{name}` have no damping of their own (σ₁ = 0): where they ring, errors of `GeneralizedAlpha` \
              add up over {n_steps} steps, and positions in pre-sliding and friction may be off by some per cent at any \
@@ -94,12 +95,12 @@ impl Simulation {
             return None;
         }
         // a number that a snapshot may have brought
-        let name = match contact.filter(|&c| c < compiled.contacts.len()) {
-            Some(c) if compiled.contacts[c].law.n_states() > 0 => {
+        let name = match contact.filter(|&c| c < compiled.inputs.contacts.len()) {
+            Some(c) if compiled.inputs.contacts[c].law.n_states() > 0 => {
                 format!("the bristles of `{}`", compiled.contact_name(c))
             }
             Some(c) => format!("the friction of `{}`", compiled.contact_name(c)),
-            None => format!("joint `{}`", compiled.model.joint_names.get(joint)?),
+            None => format!("joint `{}`", compiled.model.tree.joint_names.get(joint)?),
         };
         Some(format!(
             "{name}: too stiff for an explicit stepper, which crawls: from t = {t:?} s on steps of {h:.1e} s, {n_stiff} of {n_accepted} \

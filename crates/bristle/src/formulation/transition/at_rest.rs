@@ -1,0 +1,114 @@
+//! The contacts at rest.
+
+use super::{ContactEvent, TransitionWork};
+use crate::formulation::machine::Machine;
+use bristle_friction::Mode;
+
+impl Machine {
+    /// Finds the contacts at rest.
+    ///
+    /// TransitionWork is structure, not a threshold. The event names the contacts that come to rest. Their rows join those of
+    /// the stuck contacts and of the couplings, and a projection of the velocities onto all rows makes every velocity
+    /// of a rigid group that stops exactly 0.0. A contact is at rest if these rows imply its own, or if it has not
+    /// moved since it left rest at this instant.
+    pub(super) fn find_at_rest(&mut self, t: f64) {
+        if self.constraints.is_coupled() {
+            // relative velocities are differences: rounding must not return a contact that has just left rest
+            let fastest = self.point.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+            self.state.leaving = self.state.leaving.max(64.0 * f64::EPSILON * fastest);
+        }
+        self.transition.contacts.clear();
+        self.transition.standing.clear();
+        self.transition.is_resolved = false;
+        self.transition.dropped.fill(false);
+        self.transition.mode_before.copy_from_slice(&self.state.mode);
+        for c in 0..self.state.mode.len() {
+            let contact = &self.compiled.inputs.contacts[c];
+            if !contact.is_event_driven() || self.scheme.is_impulsive && contact.bearing.is_none() {
+                continue;
+            }
+            let rate = contact.rate(&self.point.v);
+            let is_open = contact.is_open(t);
+            self.state.was_open[c] = std::mem::replace(&mut self.state.open[c], is_open);
+            // a contact of prescribed motion follows its signal, or stands still with it: signals turn back at times
+            // that are rounded, to velocities a δt and those of rounding
+            if self.is_prescribed(c) {
+                let a = contact.rate(&self.point.a);
+                let inputs = &self.compiled.inputs;
+                let signals = self.compiled.model.prescribed.iter().map(|joint| inputs.drives[joint.drive].signal());
+                let delta = signals.map(|signal| signal.time_rounding(t)).fold(0.0, f64::max);
+                let error = |v: usize| self.point.a[v].abs() * delta + 4.0 * f64::EPSILON * self.point.v[v].abs();
+                let is_moving = a == 0.0 || rate.abs() > error(contact.v) + contact.b.map_or(0.0, error);
+                self.state.mode[c] = Mode::of_sign(if is_moving { rate } else { a });
+                continue;
+            }
+            // a contact without load or without dry friction does not stick
+            if !self.may_stick(c) {
+                if rate == 0.0 {
+                    self.transition.standing.push(c);
+                }
+                if rate != 0.0 || self.state.mode[c] == Mode::Stuck {
+                    self.state.mode[c] = if rate < 0.0 { Mode::Backward } else { Mode::Forward };
+                }
+                continue;
+            }
+            // a contact that has just left rest reverses by less than the threshold of its event function
+            if !self.state.armed[c] && self.state.mode[c].direction() * rate < 0.0 && rate.abs() <= self.state.leaving {
+                self.state.contact_event[c] = ContactEvent::ComesToRest;
+            }
+            if self.state.contact_event[c] == ContactEvent::ComesToRest {
+                self.state.mode[c] = Mode::Stuck;
+            } else if rate != 0.0 && (self.state.mode[c] != Mode::Stuck || !contact.is_rounding(&self.point.v)) {
+                // the contact slides, or an impulse has moved it
+                self.state.mode[c] = Mode::of_sign(rate);
+            }
+        }
+        // project the velocities onto the rows of the contacts at rest; a contact whose sign this reverses comes to
+        // rest, too
+        loop {
+            self.lock();
+            let mut is_any = false;
+            for c in 0..self.state.mode.len() {
+                let rate = self.compiled.inputs.contacts[c].rate(&self.point.v);
+                if self.may_stick(c) && self.state.mode[c].direction() * rate < 0.0 {
+                    self.state.contact_event[c] = ContactEvent::ComesToRest;
+                    self.state.mode[c] = Mode::Stuck;
+                    is_any = true;
+                }
+            }
+            if !is_any {
+                break;
+            }
+        }
+        for c in 0..self.state.mode.len() {
+            if !self.may_stick(c) {
+                continue;
+            }
+            let contact = &self.compiled.inputs.contacts[c];
+            let is_implied = self.constraints.is_coupled() && self.is_immobile(contact.v, contact.b);
+            if self.state.mode[c] == Mode::Stuck || is_implied || contact.rate(&self.point.v) == 0.0 {
+                self.transition.contacts.push(c);
+                if is_implied && self.state.mode[c] != Mode::Stuck && self.state.contact_event[c] == ContactEvent::No {
+                    self.state.contact_event[c] = ContactEvent::ComesToRest;
+                }
+            }
+        }
+        let TransitionWork { was, contacts, mode_before, .. } = &mut self.transition;
+        was.clear();
+        was.extend(contacts.iter().map(|&c| mode_before[c]));
+    }
+
+    /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.
+    pub(super) fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
+        let model = &self.compiled.model;
+        let is_locked = |v: usize| self.coordinates.locked[model.joint_of[v]] && !model.is_prescribed(v);
+        self.coordinates.is_still(a, b, is_locked)
+    }
+
+    /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
+    pub(super) fn may_stick(&self, c: usize) -> bool {
+        let contact = &self.compiled.inputs.contacts[c];
+        let has_load = !self.state.open[c] && (!self.scheme.is_impulsive || contact.bearing.is_some());
+        contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
+    }
+}

@@ -1,0 +1,148 @@
+//! Friction in one joint or coupling: law × load.
+
+use crate::bearing::Bearing;
+use crate::component::{Load, Open};
+use crate::signal::{Piece, Sample, Signal};
+use bristle_friction::{FrictionLaw, Law, Mode};
+
+/// Friction in one joint or coupling. Its coordinate is that of the joint, or q_a − q_b of a clutch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contact {
+    /// Joint it belongs to; for a clutch, joint a.
+    pub joint: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// Velocity of the other joint of a clutch, b.
+    pub b: Option<usize>,
+    /// Index of the coupling, if it belongs to one.
+    pub element: Option<usize>,
+    /// Friction per unit load.
+    pub law: Law,
+    /// Source of the normal load.
+    pub load: Load,
+    /// Lever, m: slip velocity = arm · joint velocity, effort = arm · N · law; 1 where slip is the joint velocity.
+    pub arm: f64,
+    /// Bearing that turns the joint's reaction into the load; `None` where the load is given.
+    pub bearing: Option<Bearing>,
+    /// For a one-way clutch: its load against negative slip, as a multiple of its largest load.
+    pub reverse: Option<f64>,
+    /// Behaviour of its bristles while the load is 0.
+    pub open: Open,
+}
+
+impl Contact {
+    /// Normal load and its rate, for the clamped sample `signal` of its signal; 0 where the load is a reaction.
+    pub fn normal(&self, signal: &Sample) -> (f64, f64) {
+        match self.load {
+            Load::Unit => (1.0, 0.0),
+            Load::Constant(n) => (n, 0.0),
+            Load::Signal { max, geometry, .. } => (max * geometry * signal.value, max * geometry * signal.derivative),
+            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => (0.0, 0.0),
+        }
+    }
+
+    /// The same in one direction: against negative slip the load of a one-way clutch is a multiple of its largest load.
+    pub fn normal_towards(&self, is_backward: bool, signal: &Sample) -> (f64, f64) {
+        match self.reverse {
+            Some(factor) if is_backward => (factor * self.largest(), 0.0),
+            _ => self.normal(signal),
+        }
+    }
+
+    /// The largest possible normal load; 0 where the load is a reaction.
+    pub fn largest(&self) -> f64 {
+        match self.load {
+            Load::Unit => 1.0,
+            Load::Constant(n) => n,
+            Load::Signal { max, geometry, .. } => max * geometry,
+            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => 0.0,
+        }
+    }
+
+    /// Limits of the effort while it is stuck, against forward and against backward motion, under the load `n`.
+    pub(crate) fn limits(&self, n: f64) -> [f64; 2] {
+        let level = self.arm * self.law.event_driven().map_or(0.0, |law| law.stiction_level());
+        let backward = if self.reverse.is_some() { self.normal_towards(true, &Sample::default()).0 } else { n };
+        [level * n, level * backward]
+    }
+
+    /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
+    pub(crate) fn strength(&self, n: f64) -> f64 {
+        let [up, down] = self.limits(n);
+        up.max(down / self.reverse.unwrap_or(1.0))
+    }
+
+    /// Whether its load is 0 just after `t`, in both directions, and up to the next corner of its signal.
+    pub fn is_open(&self, t: f64) -> bool {
+        if self.bearing.is_some() || self.reverse.is_some() && self.largest() > 0.0 {
+            return false;
+        }
+        // between corners a signal is monotone, and a clamped one is zero nowhere or everywhere
+        let Some(signal) = self.signal() else { return self.largest() == 0.0 };
+        let middle = signal.next_corner_clamped(t).map_or(t + 1.0, |corner| 0.5 * (t + corner));
+        self.normal(&signal.sample_clamped(middle, Piece::After(t))).0 == 0.0
+    }
+
+    /// Whether its bristles keep their deflection under a load `n` of rate `n_rate`. A load that just leaves or
+    /// reaches 0 counts as zero.
+    #[inline]
+    pub fn is_frozen(&self, n: f64, n_rate: f64) -> bool {
+        self.open == Open::Frozen && n == 0.0 && n_rate == 0.0
+    }
+
+    /// Whether its law has no dry part, so that it cannot stick.
+    pub fn never_sticks(&self) -> bool {
+        self.law.event_driven().is_some_and(|law| law.stiction_level() == 0.0)
+    }
+
+    /// Whether it acts against negative slip: by its mode, or by the sign of its deflection or of the slip of a
+    /// smooth law.
+    #[inline]
+    pub fn acts_backward(&self, mode: Mode, is_bent_backward: bool) -> bool {
+        if self.is_event_driven() { mode == Mode::Backward } else { is_bent_backward }
+    }
+
+    /// Rate of its coordinate.
+    #[inline]
+    pub fn rate(&self, v: &[f64]) -> f64 {
+        match self.b {
+            None => v[self.v],
+            Some(b) => v[self.v] - v[b],
+        }
+    }
+
+    /// Whether this rate is a rounding error of the difference of two velocities.
+    pub fn is_rounding(&self, v: &[f64]) -> bool {
+        self.b.is_some_and(|b| self.rate(v).abs() <= 4.0 * f64::EPSILON * (v[self.v].abs() + v[b].abs()))
+    }
+
+    /// Subtracts a friction effort from the efforts on its joints.
+    #[inline]
+    pub fn take(&self, tau: &mut [f64], effort: f64) {
+        tau[self.v] -= effort;
+        if let Some(b) = self.b {
+            tau[b] += effort;
+        }
+    }
+
+    /// Signal of the load.
+    pub fn signal(&self) -> Option<&Signal> {
+        if let Load::Signal { signal, .. } = &self.load { Some(signal) } else { None }
+    }
+
+    /// Whether its load depends on a sign other than that of its mode: of its deflection, or of the slip of a smooth
+    /// law.
+    pub fn has_two_sides(&self) -> bool {
+        self.reverse.is_some() && !self.is_event_driven()
+    }
+
+    /// Whether its load depends on the sign of its deflection.
+    pub fn bends_two_ways(&self) -> bool {
+        self.reverse.is_some() && self.law.n_states() > 0
+    }
+
+    /// Whether its modes change by events.
+    pub fn is_event_driven(&self) -> bool {
+        self.law.event_driven().is_some()
+    }
+}

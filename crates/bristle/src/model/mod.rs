@@ -1,0 +1,271 @@
+//! The machine in flat arrays: an immutable [`Model`], shared by all runs of it, and the [`Inputs`] that callers may
+//! change between steps.
+
+mod contact;
+pub(crate) mod turning;
+
+pub use contact::Contact;
+
+pub use crate::armature_transfer::ArmatureTransfer;
+use crate::compile::Index;
+use crate::component::{BristleState, Drive};
+use crate::coupled::Coupled;
+use crate::signal::{Sample, Signal};
+use bristle_friction::FrictionLaw;
+use bristle_multibody::spatial::Force;
+use bristle_multibody::{JointKind, Model as Tree, Work, aba, neutral};
+use std::sync::Arc;
+use turning::Turning;
+
+/// A damper on one velocity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Damper {
+    /// Joint it belongs to.
+    pub joint: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// N·m·s/rad or N·s/m.
+    pub damping: f64,
+}
+
+/// A spring on one coordinate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpringAt {
+    /// Its position.
+    pub q: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// N·m/rad or N/m.
+    pub stiffness: f64,
+    /// Position at which it is slack, rad or m.
+    pub rest: f64,
+}
+
+/// A drive on one coordinate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DriveAt {
+    /// Joint it belongs to.
+    pub joint: usize,
+    /// Its position.
+    pub q: usize,
+    /// Its velocity.
+    pub v: usize,
+    /// Kind and parameters.
+    pub drive: Drive,
+}
+
+/// The signal of a drive.
+pub(crate) fn signal_of(drive: &Drive) -> &Signal {
+    match drive {
+        Drive::Effort(signal) | Drive::Motion(signal) => signal,
+        Drive::Pull { target, .. } | Drive::Pid { target, .. } => target,
+    }
+}
+
+impl DriveAt {
+    /// The signal, an effort or a position.
+    pub fn signal(&self) -> &Signal {
+        signal_of(&self.drive)
+    }
+
+    /// Whether it has an integral of its error as a state.
+    pub fn has_integral(&self) -> bool {
+        matches!(self.drive, Drive::Pid { .. })
+    }
+
+    /// Effort, N·m or N, for the sample `signal` of the signal.
+    pub fn effort(&self, signal: &Sample, q: f64, v: f64, integral: f64) -> f64 {
+        match self.drive {
+            Drive::Effort(_) => signal.value,
+            Drive::Pull { stiffness, .. } => stiffness * (signal.value - q),
+            Drive::Pid { kp, ki, kd, .. } => kp * (signal.value - q) + ki * integral - kd * v,
+            // equilibrium determines it
+            Drive::Motion(_) => 0.0,
+        }
+    }
+
+    /// Derivatives of the effort in position, velocity and integral.
+    pub fn slopes(&self) -> [f64; 3] {
+        match self.drive {
+            Drive::Effort(_) | Drive::Motion(_) => [0.0; 3],
+            Drive::Pull { stiffness, .. } => [-stiffness, 0.0, 0.0],
+            Drive::Pid { kp, ki, kd, .. } => [-kp, -kd, ki],
+        }
+    }
+}
+
+/// An external wrench on one body.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WrenchAt {
+    /// The body.
+    pub body: usize,
+    /// Moment about the link's origin and force, link axes.
+    pub wrench: Force,
+}
+
+/// A joint whose position is prescribed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct PrescribedJoint {
+    pub joint: usize,
+    pub v: usize,
+    /// Index of the drive.
+    pub drive: usize,
+}
+
+/// The quantities that callers may change between steps; their number and kinds belong to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inputs {
+    /// Efforts of callers; `n_v`.
+    pub effort: Vec<f64>,
+    /// Wrenches of callers, in link order.
+    pub wrenches: Vec<WrenchAt>,
+    /// Dampers, in joint order; none of them zero.
+    pub dampers: Vec<Damper>,
+    /// Springs, in joint order.
+    pub springs: Vec<SpringAt>,
+    /// Drives, in joint order. Copies of a machine share them until one is changed.
+    pub drives: Arc<Vec<DriveAt>>,
+    /// Friction, in joint order; then that of couplings, in their order. Shared like the drives.
+    pub contacts: Arc<Vec<Contact>>,
+}
+
+/// The machine: links, joints and couplings, and the tables that follow from them. Immutable.
+#[derive(Debug)]
+pub struct Model {
+    /// Links and joints.
+    pub tree: Tree,
+    /// Map between entities and numbers.
+    pub index: Index,
+    /// Couplings between coordinates.
+    pub coupled: Coupled,
+    /// Armature transfers to joints without inertia from joints coupled to them.
+    pub armature_transfers: Vec<ArmatureTransfer>,
+    /// Joints with a damper or friction, in order: each has an entry of heat in the ledger.
+    pub heated: Vec<usize>,
+    /// Couplings with a damper or friction, in order: their entries follow those of the joints.
+    pub heated_elements: Vec<usize>,
+    /// Joint of each velocity; `n_v`.
+    pub(crate) joint_of: Vec<usize>,
+    /// First velocities of the free joints.
+    pub(crate) free: Vec<usize>,
+    /// Contacts whose load is the joint's reaction.
+    pub(crate) reaction_loaded: Vec<usize>,
+    /// Joints whose motion is prescribed.
+    pub(crate) prescribed: Vec<PrescribedJoint>,
+    /// Joints whose rotation affects the load of a stuck contact.
+    pub(crate) turning: Turning,
+    /// Inertia of the joint of each reaction-loaded contact at the neutral configuration, with the joints beyond it free.
+    pub(crate) kink_inertia: Vec<f64>,
+}
+
+/// A compiled world: the model, and the inputs that act on it.
+#[derive(Debug, Clone)]
+pub struct Compiled {
+    /// The machine, shared by all copies.
+    pub model: Arc<Model>,
+    /// The quantities that callers may change.
+    pub inputs: Inputs,
+}
+
+impl Model {
+    /// The model of a tree with couplings, under these inputs.
+    pub(crate) fn new(tree: Tree, index: Index, coupled: Coupled, inputs: &Inputs) -> Self {
+        let contacts = &inputs.contacts;
+        let dampers = inputs.dampers.iter().map(|damper| damper.joint);
+        let of_joints = contacts.iter().filter(|contact| contact.element.is_none()).map(|contact| contact.joint);
+        let springs = coupled.springs.iter().map(|spring| spring.element);
+        let free = (1..tree.n_bodies()).filter(|&i| tree.kinds[i] == JointKind::Free).map(|i| tree.v_index[i]);
+        let prescribed = inputs.drives.iter().enumerate().filter_map(|(drive, at)| {
+            let Drive::Motion(_) = at.drive else { return None };
+            Some(PrescribedJoint { joint: at.joint, v: at.v, drive })
+        });
+        let mut model = Self {
+            armature_transfers: Vec::new(),
+            heated: sorted(dampers.chain(of_joints)),
+            heated_elements: sorted(springs.chain(contacts.iter().filter_map(|contact| contact.element))),
+            joint_of: (0..tree.n_v).map(|k| tree.joint_of_velocity(k)).collect(),
+            free: free.collect(),
+            reaction_loaded: (0..contacts.len()).filter(|&c| contacts[c].bearing.is_some()).collect(),
+            prescribed: prescribed.collect(),
+            turning: Turning::new(&tree, &coupled, contacts),
+            kink_inertia: vec![0.0; contacts.len()],
+            tree,
+            index,
+            coupled,
+        };
+        model.transfer_armature();
+        model.set_kink_inertias(contacts);
+        model
+    }
+
+    /// Whether the motion of velocity `v` is prescribed.
+    pub(crate) fn is_prescribed(&self, v: usize) -> bool {
+        self.prescribed.iter().any(|prescribed| prescribed.v == v)
+    }
+
+    /// Inertias by one articulated-body sweep, at rest and without efforts.
+    fn set_kink_inertias(&mut self, contacts: &[Contact]) {
+        let Self { tree, reaction_loaded, kink_inertia, .. } = self;
+        let (mut work, zero) = (Work::new(tree), vec![0.0; tree.n_v]);
+        if !reaction_loaded.is_empty() && aba(tree, &mut work, &neutral(tree), &zero, &zero).is_ok() {
+            for &c in &*reaction_loaded {
+                kink_inertia[c] = work.articulated(tree, contacts[c].joint).0;
+            }
+        }
+    }
+
+    /// Index of the heat of a contact among those of `heated` and `heated_elements`.
+    pub(crate) fn heat_of(&self, contact: &Contact) -> usize {
+        match contact.element {
+            Some(k) => self.heat_of_element(k),
+            None => self.heat_of_joint(contact.joint),
+        }
+    }
+
+    /// The same for a joint with a damper or friction.
+    #[expect(clippy::expect_used, reason = "`compile` lists every joint that dissipates")]
+    pub(crate) fn heat_of_joint(&self, joint: usize) -> usize {
+        self.heated.binary_search(&joint).expect("`heated` holds every joint with a damper or friction: see `compile`")
+    }
+
+    /// The same for an element.
+    #[expect(clippy::expect_used, reason = "`compile` lists every coupling that dissipates")]
+    pub(crate) fn heat_of_element(&self, k: usize) -> usize {
+        let found = self.heated_elements.binary_search(&k);
+        self.heated.len() + found.expect("`heated_elements` holds every coupling that dissipates: see `compile`")
+    }
+}
+
+impl Compiled {
+    /// Name of a contact: its joint's, or its coupling's.
+    pub fn contact_name(&self, c: usize) -> &str {
+        let contact = &self.inputs.contacts[c];
+        match contact.element {
+            Some(k) => &self.model.coupled.names[k],
+            None => &self.model.tree.joint_names[contact.joint],
+        }
+    }
+
+    /// Steady bristle state of a contact at the velocities `v`, or those of prescribed motions at `t`; 0 if its law
+    /// has none.
+    pub(crate) fn steady_bristle(&self, c: usize, t: f64, v: &[f64]) -> BristleState {
+        let contact = &self.inputs.contacts[c];
+        if contact.law.n_states() == 0 {
+            return BristleState::default();
+        }
+        let velocity = |k: usize| {
+            let motion = self.inputs.drives.iter().find(|at| at.v == k && matches!(at.drive, Drive::Motion(_)));
+            motion.map_or(v[k], |at| at.signal().derivative(t))
+        };
+        let rate = contact.b.map_or_else(|| velocity(contact.v), |b| velocity(contact.v) - velocity(b));
+        let state = contact.law.initial_state(contact.arm * rate);
+        BristleState { z: contact.law.deflection(state), w: state[1] }
+    }
+}
+
+fn sorted(numbers: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut numbers: Vec<usize> = numbers.collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}

@@ -41,8 +41,7 @@ file of that name that the sweep has not made itself is refused.
 
 Examples:
   bristle sweep scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1:0.3:5 --out sweep.csv
-  bristle sweep scenes/arm_3dof.ron --set joints.yaw.damping=0:1:10 --set joints.elbow.damping=0:1:10 \\
-    --shard 2/8 --out part2.csv
+  bristle sweep scenes/arm_3dof.ron --set joints.yaw.damping=0:1:10 --shard 2/8 --out part2.csv
 
 Exit codes: 0 done, 1 a point failed (its row says why), 2 the input was refused. An interrupted sweep continues when it
 is started again.")]

@@ -41,11 +41,14 @@ mod tests {
     #[test]
     fn a_request_ends_with_its_call() {
         assert!(!is_asked());
-        until(|| true, || {
-            assert!(is_asked());
-            until(|| false, || assert!(!is_asked()));
-            assert!(is_asked());
-        });
+        until(
+            || true,
+            || {
+                assert!(is_asked());
+                until(|| false, || assert!(!is_asked()));
+                assert!(is_asked());
+            },
+        );
         assert!(!is_asked());
     }
 }

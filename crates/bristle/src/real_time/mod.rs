@@ -454,6 +454,10 @@ fn solve_velocities(
             return Ok(());
         }
         start_solver(rt, compiled, h)?;
+        if solve_from_interior(rt, compiled, start, h, accuracy)? {
+            return Ok(());
+        }
+        start_solver(rt, compiled, h)?;
     }
     let RealTime { coordinates, equations, contacts, active_set, solver, interior_point, is_angular, .. } = &mut *rt;
     let problem = RealTime::problem(coordinates, &equations.b, &contacts.laws, is_angular, compiled);
@@ -462,6 +466,23 @@ fn solve_velocities(
         active_set.follow(coordinates, solver);
     }
     Ok(())
+}
+
+/// Exchange of modes from those that the interior-point method finds. Returns whether they have settled.
+fn solve_from_interior(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    start: Start<'_>,
+    h: f64,
+    accuracy: Accuracy,
+) -> Result<bool, StepError> {
+    let RealTime { coordinates, equations, contacts, solver, interior_point, active_set, is_angular, .. } = rt;
+    let problem = RealTime::problem(coordinates, &equations.b, &contacts.laws, is_angular, compiled);
+    solver.approach(&problem, &mut equations.matrix, interior_point)?;
+    let (Some(active_set), StepMatrix::Tree(matrix)) = (active_set, &mut equations.matrix) else { return Ok(false) };
+    active_set.follow_interior(&problem, solver);
+    let known = Equations { h, r: &equations.r, v: start.v, u_prescribed: &equations.u_prescribed };
+    Ok(active_set.solve(&problem, matrix, known, solver, accuracy)?)
 }
 
 /// v₁ = v₀ + T u + u_p.

@@ -369,12 +369,15 @@ impl Error {
 
 /// A size that is too much.
 fn shortage(what: &str, bytes: u64, limit: Option<u64>) -> String {
-    let gigabytes = |bytes: u64| bytes as f64 / 1e9;
+    let size = |bytes: u64| match bytes as f64 {
+        bytes if bytes < 1e8 => format!("{:.1} MB", bytes / 1e6),
+        bytes => format!("{:.1} GB", bytes / 1e9),
+    };
     match limit {
         Some(limit) => {
-            format!("{what}: that would take {:.1} GB, and {:.1} GB are the limit", gigabytes(bytes), gigabytes(limit))
+            format!("{what}: that would take {}, and {} are the limit", size(bytes), size(limit))
         }
-        None => format!("there is no memory for {what}, which takes {:.1} GB", gigabytes(bytes)),
+        None => format!("there is no memory for {what}, which takes {}", size(bytes)),
     }
 }
 

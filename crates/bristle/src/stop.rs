@@ -4,32 +4,45 @@
 //! machine with thousands of joints can take long, too: with [`until`], the selection of modes and the rounds of
 //! `RealTime` steps look at the same request and end with [`Error::Stopped`](crate::Error::Stopped).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 thread_local! {
     static REQUEST: RefCell<Option<Rc<dyn Fn() -> bool>>> = const { RefCell::new(None) };
+    /// Whether there is a request, so that rounds of short steps need not look further.
+    static IS_SET: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Calls `work`. While it runs, on this thread, `is_asked` is called at least once in every round of mode selection and of
 /// the solver of `RealTime` steps; when it returns true, they end.
 pub fn until<T>(is_asked: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> T {
-    let outer = REQUEST.with(|request| request.replace(Some(Rc::new(is_asked))));
     // put back also if `work` unwinds
-    let _restore = Restore(outer);
+    let _restore = Restore(set(Some(Rc::new(is_asked))));
     work()
+}
+
+/// Sets the request; returns the one before.
+fn set(request: Option<Rc<dyn Fn() -> bool>>) -> Option<Rc<dyn Fn() -> bool>> {
+    IS_SET.with(|is_set| is_set.set(request.is_some()));
+    REQUEST.with(|before| before.replace(request))
 }
 
 struct Restore(Option<Rc<dyn Fn() -> bool>>);
 
 impl Drop for Restore {
     fn drop(&mut self) {
-        REQUEST.with(|request| request.replace(self.0.take()));
+        set(self.0.take());
     }
 }
 
 /// Whether an end is asked for.
+#[inline]
 pub(crate) fn is_asked() -> bool {
+    IS_SET.with(Cell::get) && ask()
+}
+
+#[inline(never)]
+fn ask() -> bool {
     let request = REQUEST.with(|request| request.borrow().clone());
     request.is_some_and(|is_asked| is_asked())
 }

@@ -12,9 +12,10 @@
 //! last step make one round enough as long as no contact changes its mode. A product at the end verifies (1). Stuck
 //! joints are locked and not held by penalties, and λ follows from the efforts of the recursion.
 //!
-//! The method has no safeguard. Where the modes have not settled in [`MAX_ROUNDS`], the convex solver starts from the
-//! beginning, with its line search and its interior-point method; both have the same solution. It does not apply where
-//! dry contacts connect joints, share a joint or act on a dependent one: there the load distribution needs penalties.
+//! The method has no safeguard. Where the number of contacts on the wrong side stops falling, an interior-point method
+//! finds modes to start again from, and where these do not settle either, the convex solver starts from the beginning;
+//! all have the same solution. It does not apply where dry contacts connect joints, share a joint or act on a dependent
+//! one: there the load distribution needs penalties.
 
 use super::convex_solver::{
     Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, Problem, ROUNDED, SOLVED, SolverError,
@@ -28,8 +29,9 @@ use crate::stop;
 use bristle_friction::Mode;
 use bristle_multibody::Error;
 
-/// Rounds at most.
-const MAX_ROUNDS: usize = 12;
+/// Rounds at most, and rounds in which the number of contacts on the wrong side may stay as it was or grow.
+const MAX_ROUNDS: usize = 60;
+const PATIENCE: usize = 4;
 
 /// Corrections of a solution by its residual at most. One is usual where rounding has left too much.
 const MAX_CORRECTIONS: usize = 3;
@@ -129,6 +131,23 @@ impl ActiveSet {
         coordinates.expand(solver.u.iter().copied(), &mut self.x);
     }
 
+    /// Takes over what the interior-point method has found: velocities, and multipliers that are limits where a contact
+    /// slides.
+    pub fn follow_interior(&mut self, problem: &Problem<'_>, solver: &ConvexSolver) {
+        self.is_factored = false;
+        for (c, law) in problem.laws.iter().enumerate() {
+            if let ImpulseLaw::Dry { forward, backward } = law {
+                let multiplier = solver.multiplier[c];
+                self.modes[c] = match multiplier {
+                    _ if multiplier == forward[0] => Mode::Forward,
+                    _ if multiplier == -backward[0] => Mode::Backward,
+                    _ => Mode::Stuck,
+                };
+            }
+        }
+        problem.coordinates.expand(solver.u.iter().copied(), &mut self.x);
+    }
+
     /// Solves (1) and leaves u and contact states in `solver`. Returns false if the modes have not settled.
     pub fn solve(
         &mut self,
@@ -141,7 +160,7 @@ impl ActiveSet {
         let Problem { coordinates, compiled, .. } = *problem;
         coordinates.prescribed.iter().for_each(|joint| self.x[joint.v] = equations.u_prescribed[joint.v]);
         let enough = if accuracy == Accuracy::Coarse { COARSE } else { SOLVED };
-        let mut round = 0;
+        let (mut round, mut fewest, mut patience) = (0, usize::MAX, PATIENCE);
         loop {
             if stop::is_asked() {
                 return Err(SolverError::Stopped);
@@ -156,10 +175,17 @@ impl ActiveSet {
                 self.is_factored = true;
             }
             matrix.solve_locked(compiled, &self.rhs, &mut self.x)?;
-            if self.exchange(problem, matrix, equations, enough) {
+            let n_wrong = self.exchange(problem, matrix, equations, enough);
+            if n_wrong == 0 {
                 break;
             }
-            if round == MAX_ROUNDS {
+            if n_wrong < fewest {
+                (fewest, patience) = (n_wrong, PATIENCE);
+            } else {
+                patience -= 1;
+            }
+            if patience == 0 || round == MAX_ROUNDS {
+                solver.n_rounds += round;
                 return Ok(false);
             }
         }
@@ -198,17 +224,17 @@ impl ActiveSet {
         }
     }
 
-    /// Modes by (2). Returns whether none has changed and tangents agree with their laws.
+    /// Modes by (2). Returns the number of those that have changed and of tangents that disagree with their laws.
     fn exchange(
         &mut self,
         problem: &Problem<'_>,
         matrix: &TreeMatrix,
         Equations { v, .. }: Equations<'_>,
         enough: f64,
-    ) -> bool {
+    ) -> usize {
         let Problem { compiled, laws, .. } = *problem;
         let Self { modes, x, linear, .. } = self;
-        let mut is_settled = true;
+        let mut n_wrong = 0;
         for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let k = contact.v;
             let (omega, impulse) = (contact.rate(v) + contact.rate(x), matrix.effort[k] + matrix.diagonal[k] * x[k]);
@@ -236,17 +262,19 @@ impl ActiveSet {
                         Mode::Backward if omega > 0.0 => Mode::Stuck,
                         mode => mode,
                     };
-                    is_settled &= next == modes[c] || is_empty && linear[c] == piece(forward, backward, next);
+                    let is_same = next == modes[c] || is_empty && linear[c] == piece(forward, backward, next);
+                    n_wrong += usize::from(!is_same);
                     modes[c] = next;
                 }
                 ref law => {
                     let (state, [lambda, slope]) = (law.at(&contact.law, omega, 0.0, 0.0), linear[c]);
                     let size = matrix.reduced[k].abs() + state.lambda.abs() + (matrix.diagonal[k] * x[k]).abs();
-                    is_settled &= (state.lambda - lambda - slope * omega).abs() <= enough * size + NO_EFFORT;
+                    let is_close = (state.lambda - lambda - slope * omega).abs() <= enough * size + NO_EFFORT;
+                    n_wrong += usize::from(!is_close);
                 }
             }
         }
-        is_settled
+        n_wrong
     }
 
     /// Evaluates (1) at x by a product, and corrects x where more than rounding is left. Returns whether (1) holds.

@@ -265,10 +265,7 @@ impl ConvexSolver {
             }
             if round >= INTERIOR_POINT_AFTER && is_guarded && !is_approached {
                 (is_approached, is_guarded) = (true, false);
-                self.is_factored = false;
-                let Self { u, multiplier, penalty, omega0, diagonal, .. } = self;
-                let contacts = interior_point::Contacts { omega0, penalty, diagonal };
-                round += interior_point.approach(problem, matrix, contacts, u, multiplier)?;
+                round += self.approach(problem, matrix, interior_point)?;
                 error = self.evaluate(problem, matrix)?;
                 if error <= enough {
                     continue;
@@ -310,6 +307,19 @@ impl ConvexSolver {
             // without contacts (1) is solved or not a number, and the driver refuses numbers that are none
             None => Ok(()),
         }
+    }
+
+    /// u and multipliers by the interior-point method; returns the rounds it took.
+    pub fn approach(
+        &mut self,
+        problem: &Problem<'_>,
+        matrix: &mut StepMatrix,
+        interior_point: &mut InteriorPoint,
+    ) -> Result<usize, SolverError> {
+        self.is_factored = false;
+        let Self { u, multiplier, penalty, omega0, diagonal, .. } = self;
+        let contacts = interior_point::Contacts { omega0, penalty, diagonal };
+        interior_point.approach(problem, matrix, contacts, u, multiplier)
     }
 
     /// Evaluates −F and the contacts at u; returns the largest |F|, each row relative to its terms.

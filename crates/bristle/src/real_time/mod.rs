@@ -44,11 +44,12 @@ mod step_matrix;
 #[cfg(test)]
 mod tests;
 mod tree_matrix;
+mod velocities;
 
 use crate::memory;
 use crate::model::Compiled;
 use crate::signal::Piece;
-use active_set::{ActiveSet, Equations};
+use active_set::ActiveSet;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
 use bristle_friction::{Mode, State as BristleState};
 use bristle_integrate::archive::{Archive, Archived};
@@ -62,6 +63,7 @@ use loads::{Contacts, load_signal, normal_loads, update_loads, update_sides};
 use reduced_coordinates::{ReducedCoordinates, dot};
 use rigid_groups::RigidGroups;
 use step_matrix::{MatrixForm, StepMatrix};
+use velocities::{solve_velocities, start_solver};
 
 /// Solutions of (3) in a step at most, each with the reaction loads of the one before.
 const MAX_LOAD_ITERATIONS: usize = 10;
@@ -458,39 +460,6 @@ fn prepare(
     match &mut rt.active_set {
         Some(active_set) => active_set.start(coordinates, start.modes, h, &rt.last_acceleration),
         None => start_solver(rt, compiled, h)?,
-    }
-    Ok(())
-}
-
-/// Prepares the convex solver.
-fn start_solver(rt: &mut RealTime, compiled: &Compiled, h: f64) -> Result<(), StepError> {
-    let RealTime { coordinates, equations: StepEquations { matrix, b, .. }, contacts, solver, .. } = rt;
-    let problem = RealTime::problem(coordinates, b, &contacts.laws, &rt.is_angular, compiled);
-    Ok(solver.start(&problem, matrix, h, &rt.last_acceleration)?)
-}
-
-/// Solves (3) with the present impulse laws: by exchange of modes where it applies, otherwise by the convex solver.
-fn solve_velocities(
-    rt: &mut RealTime,
-    compiled: &Compiled,
-    start: Start<'_>,
-    h: f64,
-    accuracy: Accuracy,
-) -> Result<(), StepError> {
-    let RealTime { coordinates, equations, contacts, solver, active_set, is_angular, .. } = &mut *rt;
-    if let (Some(active_set), StepMatrix::Tree(matrix)) = (active_set, &mut equations.matrix) {
-        let problem = RealTime::problem(coordinates, &equations.b, &contacts.laws, is_angular, compiled);
-        let known = Equations { h, r: &equations.r, v: start.v, u_prescribed: &equations.u_prescribed };
-        if active_set.solve(&problem, matrix, known, solver, accuracy)? {
-            return Ok(());
-        }
-        start_solver(rt, compiled, h)?;
-    }
-    let RealTime { coordinates, equations, contacts, active_set, solver, interior_point, is_angular, .. } = &mut *rt;
-    let problem = RealTime::problem(coordinates, &equations.b, &contacts.laws, is_angular, compiled);
-    solver.solve(&problem, &mut equations.matrix, interior_point, accuracy)?;
-    if let Some(active_set) = active_set {
-        active_set.follow(coordinates, solver);
     }
     Ok(())
 }

@@ -64,3 +64,27 @@ fn one_long_step_of_many_rows_hears_a_signal() {
     let text = std::fs::read_to_string(&partial.0).unwrap();
     assert!(text.ends_with('\n') && text.lines().count() < 50_000_000);
 }
+
+/// Modes of thousands of reaction-loaded joints take long to choose at the start.
+#[test]
+fn the_start_of_a_large_machine_hears_the_clock() {
+    let links: String = (0..2000)
+        .map(|i| format!("Link(name:\"l{i}\",mass:1,center_of_mass:(0.1,0,0),inertia:Diagonal(0.01,0.01,0.01)),"))
+        .collect();
+    let joint = |i: usize| {
+        let parent = if i == 0 { "world".to_owned() } else { format!("l{}", i - 1) };
+        format!(
+            "Joint(name:\"j{i}\",parent:\"{parent}\",child:\"l{i}\",kind:Revolute(axis:(0,1,0)),\
+             placement:Placement(translation:(0.2,0,0)),friction:Coulomb(coulomb:0.3,stiction:0.3),load:Pin(radius:0.01)),"
+        )
+    };
+    let joints: String = (0..2000).map(joint).collect();
+    let scene = Temporary::with("pins.ron", &format!("Scene(links:[{links}],joints:[{joints}],duration:1000)"));
+    let out = Temporary::new("pins.csv");
+    let start = Instant::now();
+    let output = bristle(&["run", scene.path(), "--out", out.path(), "-q", "--max-time", "1.5"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("the limit of 1.5 s on the clock is met (--max-time)"), "{said}");
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+}

@@ -145,10 +145,10 @@ pub fn compile(world: &World) -> Result<Compiled> {
         contacts: Arc::default(),
     };
     read_inputs(world, &tree, &index, &mut inputs)?;
-    inputs.drives = Arc::new(read_drives(world, &tree, &index)?);
+    inputs.drives = read_drives(world, &tree, &index)?.into();
     let mut contacts = read_friction(world, &tree, &index)?;
     let coupled = couplings::read(world, &tree, &mut index, &mut contacts)?;
-    inputs.contacts = Arc::new(contacts);
+    inputs.contacts = contacts.into();
     Ok(Compiled { model: Arc::new(Model::new(tree, index, coupled, &inputs)), inputs })
 }
 

@@ -199,7 +199,7 @@ impl Machine {
             point: Point { q, v, a, tau, force, load, kappa, .. },
             ..
         } = self;
-        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
+        let (model, contacts) = (&compiled.model.tree, &*compiled.inputs.contacts);
         let v = if scheme.is_impulsive { zero } else { v };
         let required = rnea(model, work, q, v, a)?;
         at.friction.fill(0.0);

@@ -196,7 +196,7 @@ pub(super) fn lock(
     elimination: &mut Elimination,
     may_stick: bool,
 ) {
-    let (Model { coupled, joint_of, prescribed, .. }, contacts) = (&*compiled.model, &compiled.inputs.contacts);
+    let (Model { coupled, joint_of, prescribed, .. }, contacts) = (&*compiled.model, &*compiled.inputs.contacts);
     let Point { xi, v, a, known, .. } = point;
     *known = None;
     coordinates.locked.fill(false);

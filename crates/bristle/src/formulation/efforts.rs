@@ -151,7 +151,8 @@ impl Machine {
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
         let Self { compiled, scheme, state, point, coordinates, constraints, work, required, newton, .. } = self;
-        let (Model { tree, reaction_loaded, prescribed, .. }, contacts) = (&*compiled.model, &compiled.inputs.contacts);
+        let (Model { tree, reaction_loaded, prescribed, .. }, contacts) =
+            (&*compiled.model, &*compiled.inputs.contacts);
         let is_coupled = constraints.is_coupled();
         if reaction_loaded.is_empty() && prescribed.is_empty() && !coordinates.is_stuck && !is_coupled {
             return Ok(());

@@ -143,7 +143,7 @@ impl Machine {
             ..
         } = self;
         let Model { joint_of, .. } = &*compiled.model;
-        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
+        let (model, contacts) = (&compiled.model.tree, &*compiled.inputs.contacts);
         let Coordinates { locked, is_stuck, .. } = &*coordinates;
         let v = if scheme.is_impulsive { zero } else { v };
         counters.n_acceleration_solves += 1;

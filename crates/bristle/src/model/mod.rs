@@ -124,9 +124,9 @@ pub struct Inputs {
     /// Springs, in joint order.
     pub springs: Vec<SpringAt>,
     /// Drives, in joint order. Copies of a machine share them until one is changed.
-    pub drives: Arc<Vec<DriveAt>>,
+    pub drives: Arc<[DriveAt]>,
     /// Friction, in joint order; then that of couplings, in their order. Shared like the drives.
-    pub contacts: Arc<Vec<Contact>>,
+    pub contacts: Arc<[Contact]>,
 }
 
 /// The machine: links, joints and couplings, and the tables that follow from them. Immutable.

@@ -267,8 +267,8 @@ fn thousands_of_dry_joints_start_and_step() {
         }
         let compiled = compile(&world).unwrap();
         let mut rt = RealTime::new(&compiled, 1e-3);
-        let (mut work, q_ref) = (Work::new(&compiled.model), neutral(&compiled.model));
-        let mut quad = vec![0.0; 2 + compiled.heated.len()];
+        let (mut work, q_ref) = (Work::new(&compiled.model.tree), neutral(&compiled.model.tree));
+        let mut quad = vec![0.0; 2 + compiled.model.heated.len()];
         for k in 0..4 {
             let End { xi, v, bristles, modes, load, integrals, .. } = rt.end.clone();
             let start = Start {
@@ -295,12 +295,12 @@ fn thousands_of_dry_joints_start_and_step() {
             initialize(&mut rt, &compiled, &mut work, start, 0.0).unwrap();
             let mut n_stuck = 0;
             let mut sizes = vec![0.0; compiled.model.tree.n_v];
-            let mut operator = bristle_multibody::MassOperator::new(&compiled.model);
-            operator.place(&compiled.model, &xi).unwrap();
+            let mut operator = bristle_multibody::MassOperator::new(&compiled.model.tree);
+            operator.place(&compiled.model.tree, &xi).unwrap();
             let mut product = sizes.clone();
-            let armature = compiled.model.armature();
-            operator.multiply_with_sizes(&compiled.model, armature, &rt.end.a, &mut product, &mut sizes).unwrap();
-            let required = bristle_multibody::rnea(&compiled.model, &mut work, &xi, &v, &rt.end.a).unwrap();
+            let armature = compiled.model.tree.armature();
+            operator.multiply_with_sizes(&compiled.model.tree, armature, &rt.end.a, &mut product, &mut sizes).unwrap();
+            let required = bristle_multibody::rnea(&compiled.model.tree, &mut work, &xi, &v, &rt.end.a).unwrap();
             for c in 0..n {
                 let (friction, a) = (rt.end.friction[c], rt.end.a[c]);
                 let size = sizes[c] + rt.equations.r[c].abs() + friction.abs();

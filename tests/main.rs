@@ -14,6 +14,7 @@ mod embedding;
 mod energy;
 mod every_tolerance;
 mod examples;
+mod floating_control;
 mod kinks_and_jams;
 mod lent_inertia;
 mod linearization;

@@ -11,6 +11,12 @@
 //! a `Planetary`, the first term of a `Linear`, the joint that mimics; the next one if that joint is prescribed or
 //! depends on others already. Forward dynamics recovers a from these efforts. The inertia of the independent joints
 //! is Tᵀ M T.
+//!
+//! Free joints have no drive. Where the motion of the others is given, theirs follows from their rows of (7),
+//!
+//! ```text
+//! M_ff a_f = −(M_fj a_j + c_f)                            f: velocities of free joints, j: the others            (9)
+//! ```
 
 use super::constraints::Elimination;
 use super::coordinates::Coordinates;
@@ -21,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::model::Compiled;
 use bristle_friction::Mode;
 use bristle_multibody::{State, rnea};
-use nalgebra::DMatrix;
+use nalgebra::{DMatrix, DVector};
 use std::sync::Arc;
 
 /// Accepted violation of a coupling by positions, velocities and accelerations, relative to its terms.
@@ -97,6 +103,35 @@ impl Machine {
         self.rollback();
         self.point.known = None;
         required.map_err(|source| Error::Mechanics { t, source })
+    }
+
+    /// Sets the accelerations of free joints to those of (9), where the others accelerate by `a` at (q, v).
+    pub(crate) fn accelerate_free(&mut self, t: f64, q: &[f64], v: &[f64], a: &mut [f64]) -> Result<()> {
+        let model = &self.compiled.model.tree;
+        let free: Vec<usize> = self.compiled.model.free.iter().flat_map(|&k| k..k + 6).collect();
+        if free.is_empty() {
+            return Ok(());
+        }
+        let mechanics = |source| Error::Mechanics { t, source };
+        free.iter().for_each(|&k| a[k] = 0.0);
+        let tau = rnea(model, &mut self.work, q, v, a).map_err(mechanics)?;
+        let mut rest = DVector::from_iterator(free.len(), free.iter().map(|&k| -tau[k]));
+        let mut mass = DMatrix::zeros(free.len(), free.len());
+        for (column, &j) in free.iter().enumerate() {
+            a[j] = 1.0;
+            let tau = rnea(model, &mut self.work, q, v, a).map_err(mechanics)?;
+            free.iter().enumerate().for_each(|(row, &k)| mass[(row, column)] = tau[k] + rest[row]);
+            a[j] = 0.0;
+        }
+        let singular = || {
+            let joint = model.joint_names[model.joint_of_velocity(free[0])].clone();
+            Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia: 0.0 } }
+        };
+        if !mass.lu().solve_mut(&mut rest) {
+            return Err(singular());
+        }
+        free.iter().zip(&rest).for_each(|(&k, &x)| a[k] = x);
+        Ok(())
     }
 
     /// Refuses a motion that violates the couplings, by the name of the first violated one.

@@ -35,6 +35,17 @@ pub struct Linearization {
     pub p: DMatrix<f64>,
 }
 
+/// The coordinate of a revolute or prismatic joint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Coordinate {
+    /// Name of the joint.
+    pub name: String,
+    /// Its place in positions.
+    pub q: usize,
+    /// Its place in velocities, accelerations and efforts.
+    pub v: usize,
+}
+
 impl Simulation {
     /// Efforts, `n_v`, that callers would have to apply at positions `q` and velocities `v` for the accelerations `a`:
     /// friction, dampers, springs and drives act as they do now, bristles with their present deflection. A joint with
@@ -65,14 +76,43 @@ impl Simulation {
     }
 
     /// [`Simulation::inverse_dynamics`] where the simulation is: the efforts for the accelerations `a`, into `tau`.
+    ///
+    /// A free joint has no drive: its entries of `a` are not read, its efforts are 0, and it accelerates as the others
+    /// make it. So [`Simulation::set_efforts`] takes `tau` on a floating base, too.
     pub fn efforts_for(&mut self, a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
+        check_length("a", a.len(), self.compiled().model.tree.n_v)?;
         // the state is lent, and comes back whatever happens
         let State { q, v, .. } = &mut self.run.state.mechanics;
         let (q, v) = (std::mem::take(q), std::mem::take(v));
-        let result = self.required(&q, &v, a, tau);
+        let result = self.efforts_of_joints(&q, &v, a, tau);
         (self.run.state.mechanics.q, self.run.state.mechanics.v) = (q, v);
         result
+    }
+
+    fn efforts_of_joints(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
+        if self.compiled().model.free.is_empty() {
+            return self.required(q, v, a, tau);
+        }
+        let mut all = a.to_vec();
+        let result = self.run.system.accelerate_free(self.run.t(), q, v, &mut all);
+        result.and_then(|()| self.required(q, v, &all, tau))?;
+        // what is left in their rows is rounding
+        self.compiled().model.free.iter().for_each(|&k| tau[k..k + 6].fill(0.0));
+        Ok(())
+    }
+
+    /// Revolute and prismatic joints, each with its place in [`Simulation::positions`] and in
+    /// [`Simulation::velocities`], which differ behind a free joint; fixed joints have none.
+    pub fn coordinates(&self) -> Vec<Coordinate> {
+        let model = &self.compiled().model.tree;
+        let joints = (1..model.n_bodies()).filter(|&i| model.v_range(i).len() == 1);
+        let coordinate = |i: usize| Coordinate {
+            name: model.joint_names[i].clone(),
+            q: model.q_range(i).start,
+            v: model.v_range(i).start,
+        };
+        joints.map(coordinate).collect()
     }
 
     /// Velocities that do not depend on others through couplings, in order; all of them where nothing is tied. Of the

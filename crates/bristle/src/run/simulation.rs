@@ -30,7 +30,7 @@ mod set;
 mod warnings;
 
 pub use super::ledger::Ledger;
-pub use super::query::Linearization;
+pub use super::query::{Coordinate, Linearization};
 pub use super::settings::Settings;
 pub use read::{Handle, ModeEvent, Target};
 

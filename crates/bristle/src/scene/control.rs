@@ -56,7 +56,7 @@ pub enum Control {
         /// v̄_min: speeds of this many v_s count as small.
         #[serde(default = "default::v_min")]
         v_min: f64,
-        /// T_s: no step is longer, s.
+        /// T_s: no step is longer, s. The manual does not define T_s; that it caps the step is a guess.
         #[serde(default = "default::coulomb_t_s")]
         t_s: f64,
     },
@@ -71,7 +71,7 @@ pub enum Control {
         /// Growth of the step with speed, Δτ ∝ ν^α.
         #[serde(default = "default::lugre_alpha")]
         alpha: f64,
-        /// T̄_s: no step is longer, in units of 1/Ω.
+        /// T̄_s: no step is longer, in units of 1/Ω. The manual does not define T̄_s; that it caps the step is a guess.
         #[serde(default = "default::lugre_t_s")]
         t_s: f64,
     },

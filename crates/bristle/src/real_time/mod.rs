@@ -40,6 +40,7 @@ mod ledger;
 mod loads;
 mod reduced_coordinates;
 mod rigid_groups;
+mod state;
 mod step_matrix;
 #[cfg(test)]
 mod tests;
@@ -52,7 +53,6 @@ use crate::signal::Piece;
 use active_set::ActiveSet;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
 use bristle_friction::{Mode, State as BristleState};
-use bristle_integrate::archive::{Archive, Archived};
 use bristle_multibody::{Poses, Work};
 use convex_solver::{Accuracy, ConvexSolver, Problem, SolverError};
 use floating::{float, free_joints};
@@ -62,6 +62,7 @@ use ledger::{add_energies, constraint_forces};
 use loads::{Contacts, load_signal, normal_loads, update_loads, update_sides};
 use reduced_coordinates::{ReducedCoordinates, dot};
 use rigid_groups::RigidGroups;
+pub(crate) use state::State;
 use step_matrix::{MatrixForm, StepMatrix};
 use velocities::{solve_velocities, start_solver};
 
@@ -173,48 +174,7 @@ pub(crate) struct RealTime {
     first_step: f64,
 }
 
-/// State of the method between steps: a rollback copies it.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct State {
-    last_effort: Vec<f64>,
-    last_acceleration: Vec<f64>,
-    bristle_load: Vec<f64>,
-    offsets: Vec<f64>,
-    stuck: Vec<bool>,
-}
-
-impl Archived for RealTime {
-    /// The warm start of the next step, loads of bent bristles, offsets of dependent positions, stuck contacts.
-    fn archive(&mut self, archive: &mut Archive<'_>) {
-        self.solver.last_effort.archive(archive);
-        self.last_acceleration.archive(archive);
-        self.contacts.bristle_load.archive(archive);
-        self.coordinates.dependent.iter_mut().for_each(|dependent| dependent.offset.archive(archive));
-        self.rigid_groups.archive(archive);
-    }
-}
-
 impl RealTime {
-    /// Copies the state between steps.
-    pub fn save(&self, into: &mut State) {
-        into.last_effort.clone_from(&self.solver.last_effort);
-        into.last_acceleration.clone_from(&self.last_acceleration);
-        into.bristle_load.clone_from(&self.contacts.bristle_load);
-        into.offsets.clear();
-        into.offsets.extend(self.coordinates.dependent.iter().map(|dependent| dependent.offset));
-        into.stuck.clear();
-        into.stuck.extend_from_slice(self.rigid_groups.stuck());
-    }
-
-    /// Copies it back.
-    pub fn restore(&mut self, from: &State) {
-        self.solver.last_effort.clone_from(&from.last_effort);
-        self.last_acceleration.clone_from(&from.last_acceleration);
-        self.contacts.bristle_load.clone_from(&from.bristle_load);
-        self.coordinates.dependent.iter_mut().zip(&from.offsets).for_each(|(dependent, at)| dependent.offset = *at);
-        self.rigid_groups.set_stuck(|c| from.stuck[c]);
-    }
-
     /// Bytes of the matrices of a step and of the rows of rigid groups, before anything of them is made.
     pub fn matrix_bytes(compiled: &Compiled) -> u64 {
         let coordinates = ReducedCoordinates::new(compiled);

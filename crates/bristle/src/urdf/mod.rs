@@ -89,6 +89,7 @@
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
+mod document;
 mod felt;
 mod frame;
 mod friction;
@@ -196,7 +197,7 @@ pub fn read(text: &str, file: &str) -> Result<Import, SceneError> {
 /// The same, with [`Options`].
 pub fn read_with(text: &str, file: &str, options: &Options) -> Result<Import, SceneError> {
     let mut found = Findings::new(Sources(vec![Source::new(file.to_owned(), text.to_owned())]));
-    let document = xml::parse(text, &found.sources)?;
+    let document = document::parse(text, &found.sources)?;
     let mut words = Words::default();
     let root = robot::read(&mut found, &mut words, document.root_element(), options);
     let Findings { mut sources, mut problems, lines, .. } = found;

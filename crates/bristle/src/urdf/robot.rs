@@ -6,11 +6,12 @@ use nalgebra::{Matrix6, Quaternion, UnitQuaternion, Vector3};
 use roxmltree::Node as Xml;
 
 use super::Options;
+use super::document::xacro;
 use super::felt::{Axis, Carrier, felt};
 use super::joint::Joint;
 use super::link::Link;
 use super::tree::{self, Words};
-use super::xml::{Findings, Repair, Text, children, short, xacro};
+use super::xml::{Findings, Repair, Text, children, short};
 use crate::scene::Placement;
 use crate::scene::span::Span;
 use crate::scene::syntax::Node;

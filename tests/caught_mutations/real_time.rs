@@ -1,0 +1,79 @@
+//! Faults of `RealTime` that other tests had not seen.
+
+use super::*;
+
+#[test]
+fn real_time_work_of_drives_is_what_velocities_say() {
+    // without friction h f₁ = m (v₁ − v₀), so the work of a step is m (v₁ − v₀) v₁, by the velocities recorded
+    let h = 0.01;
+    for drive in [
+        "Pid(kp: 40.0, ki: 300.0, kd: 2.0, target: Steps([(0.0, 0.0), (0.1, 1.0)]))",
+        "Pull(stiffness: 50.0, target: Ramp(rate: 2.0))",
+        "Effort(Sine(amplitude: 2.0, frequency: 9.0))",
+    ] {
+        let fields = format!("{}, output: Output(interval: {h:?})", slider(2.0, &format!("drive: {drive}")));
+        let recording = real_time(&fields, h).run_until(1.0).unwrap();
+        let v: Vec<f64> = recording.channel("slide.velocity").unwrap().collect();
+        let work: f64 = v.windows(2).map(|v| 2.0 * (v[1] - v[0]) * v[1]).sum();
+        assert_near(drive, recording.last("energy.input").unwrap(), work, 1e-9);
+    }
+}
+
+#[test]
+fn real_time_moves_prescribed_joints_by_the_chords_of_their_signals() {
+    // w₁ = (s(t₁) − s(t₀))/h from w₀ = ṡ(0): the work of moving m is Σ m (w₁ − w₀) w₁; a viscous clutch of k drags a
+    // second shaft along, J (u₁ − u₀) = h k (w₁ − u₁)
+    let (h, n, k) = (0.02, 60, 1.5);
+    let signal = |t: f64| 0.3 * (4.0 * t).sin();
+    let clutch = "Clutch(name: \"k\", joints: (\"j2\", \"j1\"), friction: Coulomb(coulomb: 0.0, viscous: 1.5))";
+    let joints = [(2.0, "drive: Motion(Sine(amplitude: 0.3, frequency: 4.0))"), (0.5, "")];
+    let recording = real_time(&shafts(&joints, clutch), h).run_until(h * f64::from(n)).unwrap();
+    let (mut w, mut u, mut angle, mut work) = (1.2, 0.0, 0.0, 0.0);
+    for step in 1..=n {
+        let [t0, t1] = [step - 1, step].map(|k| h * f64::from(k));
+        let next = (signal(t1) - signal(t0)) / h;
+        u = (0.5 * u + h * k * next) / (0.5 + h * k);
+        work += 2.0 * (next - w) * next + h * k * (next - u) * next;
+        angle += h * u;
+        w = next;
+    }
+    assert_near("dragged", recording.last("j2.velocity").unwrap(), u, 1e-12);
+    assert_near("dragged", recording.last("j2.position").unwrap(), angle, 1e-12);
+    assert_near("work", recording.last("energy.input").unwrap(), work, 1e-10);
+}
+
+#[test]
+fn real_time_gears_keep_the_offset_they_start_with() {
+    // q₂ = 2 q₁ + ½, springs of 8 and 20 N·m/rad on both; in the velocity of j1, J = 1 + 4 · 1:
+    // J (v₁ − v₀) = −h (8 (q + h v₁) + 2 · 20 (2 (q + h v₁) + ½))
+    let gear = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: 2.0, offset: 0.5)";
+    let joints = [
+        (1.0, "position: 0.3, spring: Spring(stiffness: 8.0)"),
+        (1.0, "position: 1.1, spring: Spring(stiffness: 20.0)"),
+    ];
+    let h = 0.01;
+    let recording = real_time(&shafts(&joints, gear), h).run_until(1.0).unwrap();
+    let (mut q, mut v) = (0.3, 0.0);
+    for _ in 0..100 {
+        v = (5.0 * v - h * (8.0 * q + 40.0 * (2.0 * q + 0.5))) / (5.0 + h * h * (8.0 + 80.0));
+        q += h * v;
+    }
+    assert_near("j1", recording.last("j1.position").unwrap(), q, 1e-12);
+    assert_near("j2", recording.last("j2.position").unwrap(), 2.0 * q + 0.5, 1e-12);
+    assert_near("j1", recording.last("j1.velocity").unwrap(), v, 1e-12);
+}
+
+#[test]
+fn real_time_one_way_bristles_hold_from_the_step_in_which_they_turn() {
+    // bent forward by 0.01 N·m of the 0.02 that its signal leaves; pushed back with 1 N·m it holds with its largest
+    // load, 1e4 · 200 N·m/rad, from the first step on
+    let clutch = "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Dahl(coulomb: 1.0, sigma0: 1e4), \
+                  load: Signal(max: 2.0, signal: Constant(0.01)))";
+    let joints = [
+        (1.0, "drive: Effort(Steps([(0.0, 0.01), (0.5, -1.0)])), damping: 5.0"),
+        (1.0, "drive: Motion(Constant(0.0))"),
+    ];
+    let recording = real_time(&shafts(&joints, clutch), 0.05).run_until(1.0).unwrap();
+    let least = recording.channel("j1.position").unwrap().fold(f64::INFINITY, f64::min);
+    assert!(least > -1e-5, "{least}");
+}

@@ -219,7 +219,7 @@ fn a_load_that_does_not_settle_is_named() {
         println!("{radius}: {warnings:?} {counters:?}");
         assert_eq!(counters.n_unconverged_loads > 0, is_named, "{counters:?}");
         assert_eq!(
-            warnings.iter().any(|w| w.contains("load of joint `hinge` had not settled")),
+            warnings.iter().any(|w| w.contains("load of joint `hinge` had not converged")),
             is_named,
             "{warnings:?}"
         );

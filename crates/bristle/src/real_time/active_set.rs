@@ -148,7 +148,7 @@ impl ActiveSet {
         problem.coordinates.expand(solver.u.iter().copied(), &mut self.x);
     }
 
-    /// Solves (1) and leaves u and contact states in `solver`. Returns false if the modes have not settled.
+    /// Solves (1) and leaves u and contact states in `solver`. Returns false if the modes have not converged.
     pub fn solve(
         &mut self,
         problem: &Problem<'_>,

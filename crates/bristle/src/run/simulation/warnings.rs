@@ -20,7 +20,7 @@ impl Simulation {
     }
 
     /// What a user ought to know although the run goes on: what was noticed in the scene; bearings near jamming, and
-    /// bearings whose load had not settled when the rounds of a real-time step ended, each with the time it was first
+    /// bearings whose load had not converged when the rounds of a real-time step ended, each with the time it was first
     /// seen; an explicit stepper whose steps stability holds down, most of them; bristles that steps of a prescribed
     /// length bend further than friction can; undamped bristles that ring under `GeneralizedAlpha`.
     pub fn warnings(&self) -> Vec<String> {
@@ -36,7 +36,7 @@ impl Simulation {
         let unconverged = unconverged.iter().filter_map(|UnconvergedLoad { contact, t, largest }| {
             let joint = compiled.model.tree.joint_names.get(compiled.inputs.contacts.get(*contact)?.joint)?;
             Some(format!(
-                "the load of joint `{joint}` had not settled within a real-time step, first at t = {t:?} s (it still changed by up to \
+                "the load of joint `{joint}` had not converged within a real-time step, first at t = {t:?} s (it still changed by up to \
                  {largest:.1e} of itself): friction there is off by as much; near jamming no step is short enough"
             ))
         });

@@ -26,7 +26,7 @@ fn a_motor_that_weighs_nothing_turns_what_it_is_geared_to() {
         assert_near("effort of the other", last("h.effort"), -1.5 / 16.0 * rate, 1e-9);
         assert_near("energy", last("energy.kinetic"), 3.0 * rate, 1e-8);
         assert!(last("energy.balance").abs() < 1e-9);
-        // and is shown without what it was lent
+        // and is shown without the transferred armature
         let mass = sim.mass_matrix().unwrap();
         assert!(mass[(0, 0)].abs() < 1e-15 && (mass[(1, 1)] - 1.5).abs() < 1e-15, "{mass}");
     }
@@ -37,7 +37,7 @@ fn a_motor_that_weighs_nothing_turns_what_it_is_geared_to() {
 }
 
 #[test]
-fn chains_of_gears_without_inertia_pass_on_what_they_are_lent() {
+fn gear_trains_without_inertia_transfer_armature() {
     // the last of three has all the inertia; dry friction on the first
     let couplings = "Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: 3.0), Gear(name: \"h\", joints: (\"j2\", \"j3\"), ratio: 5.0)";
     let first = "drive: Effort(Constant(1.0)), friction: Coulomb(coulomb: 0.4)";
@@ -64,7 +64,7 @@ fn light_parent(rotor: f64) -> String {
 }
 
 #[test]
-fn a_light_parent_does_not_miss_what_its_child_lends() {
+fn transfer_does_not_change_a_light_parent() {
     let run = |rotor: f64| simulation(&light_parent(rotor), "Dopri5", TIGHT).run_until(1.0).unwrap();
     let (found, expected) = (run(0.0), run(1e-12));
     for name in ["shoulder.position", "elbow.position", "stage.effort"] {
@@ -75,7 +75,7 @@ fn a_light_parent_does_not_miss_what_its_child_lends() {
 }
 
 #[test]
-fn what_nobody_can_lend_is_refused_by_name() {
+fn joint_without_transferable_inertia_is_named() {
     let refused = |fields: &str, solver: &str| {
         let text = format!("Scene({fields}, {solver})");
         let scene = Scene::parse(&text, "test.ron").unwrap_or_else(|error| panic!("{error}"));
@@ -90,7 +90,7 @@ fn what_nobody_can_lend_is_refused_by_name() {
     let recording = real_time(&fields, 1e-3).run_until(1.0).unwrap();
     assert_near("sun", recording.last("j1.velocity").unwrap(), 1.0, 1e-9);
     assert_near("carrier", recording.last("j3.velocity").unwrap(), 0.0, 1e-9);
-    // a clutch lends nothing: it may open
+    // a clutch transfers nothing: it may open
     let clutch = "Clutch(name: \"c\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0))";
     let fields = shafts(&[(0.0, "drive: Effort(Constant(0.5))"), (1.0, "")], clutch);
     for solver in ["", "solver: Solver(method: RealTime)"] {

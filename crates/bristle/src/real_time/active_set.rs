@@ -190,7 +190,8 @@ impl ActiveSet {
             }
         }
         (solver.n_rounds, solver.max_rounds) = (solver.n_rounds + round, solver.max_rounds.max(round));
-        let is_solved = accuracy == Accuracy::Coarse || self.verify(problem, matrix, equations)?;
+        let is_solved =
+            accuracy == Accuracy::Coarse || self.verify(problem, matrix, equations)? && self.is_admissible(problem);
         if is_solved {
             self.finish(problem, equations, solver, accuracy);
         }
@@ -352,6 +353,18 @@ impl ActiveSet {
         let mut rows = self.reduced.iter().zip(&self.reduced_size);
         // a NaN is not
         rows.all(|(residual, size)| residual.abs() <= part * size + NO_EFFORT)
+    }
+
+    /// Whether stuck contacts hold no more than their limits, apart from rounding.
+    fn is_admissible(&self, problem: &Problem<'_>) -> bool {
+        let Problem { coordinates, compiled, laws, .. } = *problem;
+        compiled.inputs.contacts.iter().enumerate().all(|(c, contact)| match (laws[c], &coordinates.contacts[c][..]) {
+            (ImpulseLaw::Dry { forward, backward }, &[(i, _), ..]) if self.locked[contact.v] => {
+                let slack = ROUNDED * self.reduced_size[i] + NO_EFFORT;
+                (-backward[0] - slack..=forward[0] + slack).contains(&self.stuck_impulse[i])
+            }
+            _ => true,
+        })
     }
 
     /// u and the contacts at x.

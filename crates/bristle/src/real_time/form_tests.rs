@@ -152,7 +152,10 @@ impl Worst {
 
 /// Steps of both forms from the same states, those of the dense form, and the number of stuck contacts and changes of mode.
 fn compare(seed: u64, n: usize, [is_coupled, has_pins]: [bool; 2], n_steps: usize) -> (Worst, [usize; 2]) {
-    let (compiled, state) = machine(seed, n, is_coupled, has_pins);
+    compare_on(machine(seed, n, is_coupled, has_pins), n_steps)
+}
+
+fn compare_on((compiled, state): (Compiled, Snapshot), n_steps: usize) -> (Worst, [usize; 2]) {
     let make = |form| RealTime::with_form(&compiled, H, ReducedCoordinates::new(&compiled), form);
     let (mut dense, mut tree) = (make(MatrixForm::Dense), make(MatrixForm::Tree));
     let (mut work, q_ref) = (Work::new(&compiled.model.tree), neutral(&compiled.model.tree));
@@ -228,6 +231,51 @@ fn recursion_and_matrix_give_the_same_step_with_couplings() {
     for seed in 100..160 {
         let (worst, counts) = compare(seed, 4 + (seed % 15) as usize, [true, false], 40);
         worst.check(seed);
+        totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
+    }
+    assert!(totals[0] > 1000 && totals[1] > 100, "{totals:?}");
+}
+
+/// A hanging chain with dry hinges, some of which stiff spring-dampers connect.
+fn chain_with_springs(seed: u64) -> (Compiled, Snapshot) {
+    let mut rng = Pcg64::seed_from_u64(seed);
+    let (n, mut world) = (rng.random_range(6..20), World::new());
+    let (mut links, mut joints) = (Vec::new(), Vec::new());
+    for k in 0..n {
+        let mass = rng.random_range(0.5..2.0);
+        let [x, y, z] = [0.01 * mass; 3];
+        links.push(world.spawn_link(&format!("l{k}"), LinkInertia::diagonal(mass, [0.0, 0.0, -0.15].into(), x, y, z)));
+        let axis = if rng.random_range(0..5) < 3 { [0.0, 1.0, 0.0] } else { [1.0, 0.0, 0.0] };
+        let mut joint = revolute(&format!("j{k:02}"), axis).to(links[k]).at([0.0, 0.0, -0.3]);
+        if k > 0 {
+            joint = joint.from(links[k - 1]);
+        }
+        let coulomb = rng.random_range(0.05..1.0) * (n - k) as f64 * 0.3;
+        let velocity = if rng.random_range(0..2) == 0 { 0.0 } else { rng.random_range(-1.0..1.0) };
+        joint = joint.position(rng.random_range(-0.3..0.3)).velocity(velocity);
+        joints.push(world.spawn_joint(joint.friction(Coulomb { coulomb, stiction: coulomb, viscous: 0.0 }.into())));
+    }
+    for k in 0..2 {
+        let first = rng.random_range(0..n);
+        let joints = [joints[first], joints[(first + rng.random_range(1..n)) % n]];
+        let (stiffness, damping) = (10_f64.powf(rng.random_range(1.0..4.0)), 10_f64.powf(rng.random_range(-1.0..1.5)));
+        world.spawn((Name(format!("c{k}")), Coupling::SpringDamper { joints, stiffness, damping, rest: 0.0 }));
+    }
+    let compiled = compile(&world).unwrap();
+    let mut state = Snapshot::rest(&compiled);
+    read_state(&world, &compiled, &mut state.mechanics).unwrap();
+    (compiled, state)
+}
+
+/// Two joints that come to rest in the same step feel the spring between them.
+#[test]
+fn springs_between_joints_at_rest_count_against_their_limits() {
+    let mut totals = [0; 2];
+    for seed in 300..400 {
+        let (worst, counts) = compare_on(chain_with_springs(seed), 60);
+        // stiff springs are large terms
+        let is_right = worst.solution.velocity < 1e-9 && worst.solution.friction < 1e-6;
+        assert!(is_right, "seed {seed}: {worst:?}");
         totals.iter_mut().zip(counts).for_each(|(total, count)| *total += count);
     }
     assert!(totals[0] > 1000 && totals[1] > 100, "{totals:?}");

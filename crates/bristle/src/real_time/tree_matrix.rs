@@ -36,6 +36,8 @@ pub(super) struct TreeMatrix {
     /// Factors of the Schur complement, and the rows in it.
     schur: Vec<f64>,
     active: Vec<usize>,
+    /// Rows of locked velocities alone.
+    idle: Vec<usize>,
     mu: Vec<f64>,
     /// The diagonal of H beside M.
     pub diagonal: Vec<f64>,
@@ -90,6 +92,7 @@ impl TreeMatrix {
             prescribed,
             schur: vec![0.0; rows.len() * rows.len()],
             active: Vec::with_capacity(rows.len()),
+            idle: Vec::with_capacity(rows.len()),
             mu: vec![0.0; rows.len()],
             gains: vec![0.0; compiled.model.coupled.springs.len()],
             rows,
@@ -237,11 +240,14 @@ impl TreeMatrix {
 
     /// Factors of the Schur complement of the rows that act.
     fn factor_schur(&mut self, compiled: &Compiled, locked: &[bool]) -> Result<(), Error> {
-        let Self { operator, rows, stiffness, schur, active, x, y, effort, .. } = self;
+        let Self { operator, rows, stiffness, schur, active, idle, x, y, effort, .. } = self;
         active.clear();
-        // a row of locked velocities alone has no equation
-        let acts = |row: usize| stiffness[row] > 0.0 && rows[row].iter().any(|&(k, _)| !locked[k]);
-        active.extend((0..rows.len()).filter(|&row| acts(row)));
+        idle.clear();
+        // a row of locked velocities alone has no equation; its impulse is known
+        for row in (0..rows.len()).filter(|&row| stiffness[row] > 0.0) {
+            let is_idle = rows[row].iter().all(|&(k, _)| locked[k]);
+            if is_idle { idle.push(row) } else { active.push(row) }
+        }
         let m = active.len();
         for (i, &row) in active.iter().enumerate() {
             y.fill(0.0);
@@ -263,10 +269,17 @@ impl TreeMatrix {
     /// Solves with the factors for efforts `b`; `x` holds given velocities and receives the others, `effort` the
     /// efforts at the locked ones.
     pub fn solve_locked(&mut self, compiled: &Compiled, b: &[f64], x: &mut [f64]) -> Result<(), Error> {
-        let Self { operator, rows, schur, active, mu, effort, reduced, .. } = self;
+        let Self { operator, rows, stiffness, schur, active, idle, mu, effort, reduced, .. } = self;
         let m = active.len();
         reduced.copy_from_slice(b);
-        allow_non_finite(operator.solve(&compiled.model.tree, b, x, effort))?;
+        for &row in &*idle {
+            let elongation = dot(&rows[row], x);
+            // between prescribed velocities a constraint has no impulse of its own
+            if elongation != 0.0 && stiffness[row].is_finite() {
+                rows[row].iter().for_each(|&(k, g)| reduced[k] -= g * stiffness[row] * elongation);
+            }
+        }
+        allow_non_finite(operator.solve(&compiled.model.tree, reduced, x, effort))?;
         if m == 0 {
             return Ok(());
         }

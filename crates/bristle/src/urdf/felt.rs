@@ -42,25 +42,33 @@ pub(super) struct Carrier {
     pub p: Vector3<f64>,
     pub turn: UnitQuaternion<f64>,
     pub axis: Axis,
-    /// An inertia below the first takes the second as armature: kg·m² or kg.
-    pub armature: [f64; 2],
+    /// Armature that it takes where it feels nothing, kg·m² or kg.
+    pub armature: f64,
 }
 
-/// D of each joint. Each link has one carrier at most; joints of a ring feel nothing.
-pub(super) fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<f64> {
-    let mut articulated = links.to_vec();
+/// D below this part of the terms it is a difference of is rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// Whether each joint feels an inertia. Each link has one carrier at most; joints of a ring feel nothing.
+pub(super) fn feels(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<bool> {
+    felt(links, joints).iter().map(|&[felt, size]| felt > ROUNDING * size).collect()
+}
+
+/// D of each joint, and the inertia it would feel with all others locked about any axis through it.
+fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<[f64; 2]> {
+    let (mut articulated, mut composite) = (links.to_vec(), links.to_vec());
     let mut carrier = vec![None; links.len()];
     let mut n_children = vec![0_usize; links.len()];
     for (j, joint) in joints.iter().enumerate() {
         carrier[joint.child] = Some(j);
         n_children[joint.parent] += 1;
     }
-    let mut felt = vec![0.0; joints.len()];
+    let mut felt = vec![[0.0; 2]; joints.len()];
     // links whose children are all done, leaves first
     let mut ready: Vec<usize> = (0..links.len()).filter(|&link| n_children[link] == 0).collect();
     while let Some(link) = ready.pop() {
         let Some(j) = carrier[link] else { continue };
-        let Carrier { parent, p, turn, axis, armature: [least, armature], .. } = &joints[j];
+        let Carrier { parent, p, turn, axis, armature, .. } = &joints[j];
         let mut IA = articulated[link];
         let S = match *axis {
             Axis::Revolute(a) => Some(Vector6::new(a.x, a.y, a.z, 0.0, 0.0, 0.0)),
@@ -69,8 +77,13 @@ pub(super) fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<f64> {
         };
         if let Some(S) = S {
             let U = IA * S;
-            felt[j] = S.dot(&U);
-            let D = if felt[j] > *least { felt[j] } else { felt[j].max(0.0) + armature };
+            let whole = &composite[link];
+            let size = match axis {
+                Axis::Revolute(_) => whole[(0, 0)] + whole[(1, 1)] + whole[(2, 2)],
+                _ => whole[(3, 3)],
+            };
+            felt[j] = [S.dot(&U), size];
+            let D = if felt[j][0] > ROUNDING * size { felt[j][0] } else { felt[j][0].max(0.0) + armature };
             if D > 0.0 {
                 IA -= U * U.transpose() / D;
             }
@@ -82,6 +95,8 @@ pub(super) fn felt(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<f64> {
             X.fixed_view_mut::<3, 3>(3, 3).copy_from(&rotation);
             X.fixed_view_mut::<3, 3>(3, 0).copy_from(&(-rotation * p.cross_matrix()));
             articulated[*parent] += X.transpose() * IA * X;
+            let whole = X.transpose() * composite[link] * X;
+            composite[*parent] += whole;
         }
         n_children[*parent] -= 1;
         if n_children[*parent] == 0 {
@@ -97,7 +112,7 @@ mod tests {
 
     fn revolute(child: usize, p: Vector3<f64>, a: Vector3<f64>) -> Carrier {
         let turn = UnitQuaternion::identity();
-        Carrier { parent: child - 1, child, p, turn, axis: Axis::Revolute(a), armature: [1e-12, 1e-4] }
+        Carrier { parent: child - 1, child, p, turn, axis: Axis::Revolute(a), armature: 1e-4 }
     }
 
     /// Two rods in line, hinges along z: the first feels M₁₁ − M₁₂²/M₂₂, the second a rod about its end.
@@ -113,8 +128,8 @@ mod tests {
         let m12 = m22 + 5.0 * 3.0 * 2.0;
         let m11 = 2.0 * 9.0 / 3.0 + m22 + 5.0 * 9.0 + 2.0 * 5.0 * 3.0 * 2.0;
         let felt = felt(&links, &joints);
-        assert!((felt[1] - m22).abs() < 1e-13 * m22, "{felt:?}");
-        assert!((felt[0] - (m11 - m12 * m12 / m22)).abs() < 1e-13 * m11, "{felt:?}");
+        assert!((felt[1][0] - m22).abs() < 1e-13 * m22, "{felt:?}");
+        assert!((felt[0][0] - (m11 - m12 * m12 / m22)).abs() < 1e-13 * m11, "{felt:?}");
     }
 
     #[test]
@@ -126,7 +141,7 @@ mod tests {
         let links = [Matrix6::zeros(), Matrix6::zeros(), spatial(1.0, Vector3::zeros(), &i)];
         for (a, expected) in [(Vector3::x(), 0.0), (Vector3::y(), 1.0)] {
             let felt = felt(&links, &[revolute(1, Vector3::zeros(), a), copy(&fixed)]);
-            assert!((felt[0] - expected).abs() < 1e-15, "{a}: {felt:?}");
+            assert!((felt[0][0] - expected).abs() < 1e-15, "{a}: {felt:?}");
         }
     }
 
@@ -135,10 +150,17 @@ mod tests {
     }
 
     #[test]
+    fn a_small_inertia_is_felt() {
+        let small = spatial(1e-3, Vector3::zeros(), &Matrix3::from_diagonal_element(1e-14));
+        assert_eq!(feels(&[Matrix6::zeros(), small], &[revolute(1, Vector3::x(), Vector3::z())]), [true]);
+        assert_eq!(feels(&[Matrix6::zeros(); 2], &[revolute(1, Vector3::x(), Vector3::z())]), [false]);
+    }
+
+    #[test]
     fn a_mass_on_the_axis_is_not_felt() {
         let head = spatial(3.0, Vector3::z() * 0.2, &Matrix3::zeros());
         let felt = felt(&[Matrix6::zeros(), head], &[revolute(1, Vector3::y(), Vector3::z())]);
-        assert!(felt[0].abs() < 1e-16, "{felt:?}");
+        assert!(felt[0][0].abs() < 1e-16, "{felt:?}");
     }
 
     /// A point mass has two degrees of freedom on a sphere: of three intersecting axes one feels nothing.
@@ -150,6 +172,6 @@ mod tests {
         let joints: Vec<Carrier> =
             axes.iter().enumerate().map(|(i, &a)| revolute(i + 1, Vector3::zeros(), a)).collect();
         let felt = felt(&links, &joints);
-        assert!(felt[2] > 0.1 && felt[1] > 0.01 && felt[0].abs() < 1e-12, "{felt:?}");
+        assert!(felt[2][0] > 0.1 && felt[1][0] > 0.01 && felt[0][0].abs() < 1e-12, "{felt:?}");
     }
 }

@@ -62,8 +62,8 @@
 //! - an inertia that no body has: the nearest one that a body has;
 //! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
 //! - `mimic` of a joint that is not there or has no coordinate: left out;
-//! - a joint that feels no inertia: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the square of the
-//!   largest distance between two joints.
+//! - a joint that feels no inertia at position 0: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the
+//!   square of the longest `origin` of a joint.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
 //! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops.

@@ -45,7 +45,9 @@ fn joints(lines: &[Understood]) -> Option<String> {
     let rubbing =
         types.iter().flat_map(|(_, of)| of).filter(|line| line.meaning.contains(super::joint::COULOMB)).count();
     let friction = if rubbing == 0 { String::new() } else { format!("; {rubbing} with friction: Coulomb") };
-    if counted.is_empty() { None } else { Some(format!("joints: {}{friction}", counted.join(", "))) }
+    let n_mimics = types.iter().flat_map(|(_, of)| of).filter(|line| line.meaning.contains(", mimics `")).count();
+    let mimics = if n_mimics == 0 { String::new() } else { format!("; {n_mimics} mimic others") };
+    if counted.is_empty() { None } else { Some(format!("joints: {}{friction}{mimics}", counted.join(", "))) }
 }
 
 /// Links without `inertial`, in one line.

@@ -7,7 +7,7 @@ use roxmltree::Node as Xml;
 
 use super::Options;
 use super::document::xacro;
-use super::felt::{Axis, Carrier, felt};
+use super::felt::{Axis, Carrier, feels};
 use super::joint::Joint;
 use super::link::Link;
 use super::tree::{self, Words};
@@ -153,7 +153,8 @@ impl<'t> Robot<'t> {
                 None => {
                     let names: Vec<&str> = self.joints.iter().map(|joint| joint.name.text).collect();
                     let near = found.suggest(leader, &names);
-                    let what = format!("`mimic` of `{leader}`, which is not there: left out; {near}");
+                    let near = if near.is_empty() { near } else { format!("; {near}") };
+                    let what = format!("`mimic` of `{leader}`, which is not there: left out{near}");
                     Repair { what, group: "`mimic` of a joint that is not there: left out" }
                 }
                 Some(_) if !self.joints[i].is_single => Repair {
@@ -209,12 +210,10 @@ impl<'t> Robot<'t> {
     /// armature = 10⁻⁴ m L²  (revolute),   10⁻⁴ m  (prismatic)
     /// ```
     ///
-    /// m is the mass of the robot and L the largest distance between two joints: as much as a small drive would have, and
+    /// m is the mass of the robot and L the longest `origin` of a joint: as much as a small drive would have, and
     /// nothing that the rest of the robot notices.
     fn support_massless(&mut self, found: &mut Findings) {
         const SHARE: f64 = 1e-4;
-        // below this part of m L² an inertia is rounding
-        const ROUNDING: f64 = 1e-12;
         let link: HashMap<&str, usize> = self.links.iter().enumerate().map(|(i, link)| (link.name.text, i)).collect();
         let spatial: Vec<Matrix6<f64>> = self.links.iter().map(|link| link.spatial).collect();
         let mass: f64 = self.links.iter().map(|link| link.mass).sum();
@@ -229,12 +228,10 @@ impl<'t> Robot<'t> {
                 p: joint.placement.translation.into(),
                 turn: UnitQuaternion::new_normalize(Quaternion::new(w, x, y, z)),
                 axis: joint.axis,
-                armature: [ROUNDING, SHARE].map(|part| part * unit(joint.axis)),
+                armature: SHARE * unit(joint.axis),
             }
         });
-        let felt = felt(&spatial, &carriers.collect::<Vec<_>>());
-        let resists: Vec<bool> =
-            self.joints.iter().zip(felt).map(|(joint, felt)| felt > ROUNDING * unit(joint.axis)).collect();
+        let resists = feels(&spatial, &carriers.collect::<Vec<_>>());
         let resists = self.with_leaders(resists);
         for (joint, resists) in self.joints.iter_mut().zip(resists) {
             if resists || !joint.is_single {
@@ -248,7 +245,7 @@ impl<'t> Robot<'t> {
             joint.fields.push(("armature", tree::number(joint.place, armature)));
             let dimension = if matches!(joint.axis, Axis::Revolute(_)) { "kg·m²" } else { "kg" };
             let repair = Repair {
-                what: format!("feels no inertia: armature {armature:.1e} {dimension}"),
+                what: format!("feels no inertia at position 0: armature {armature:.1e} {dimension}"),
                 group: "joint that feels no inertia: armature",
             };
             found.repaired(joint.place, repair, "without `--strict` it is given `armature`, and named");

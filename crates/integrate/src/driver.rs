@@ -36,7 +36,7 @@ use landing::{MAX_DOUBTS, Search};
 pub enum Outcome {
     /// At the time asked for.
     Reached,
-    /// At an event that said [`Restart::terminate`].
+    /// At an event that said [`Restart::terminate`](crate::Restart::terminate).
     Terminated,
     /// At the request of the sink: [`Sink::is_stopped`].
     Stopped,

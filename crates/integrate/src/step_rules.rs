@@ -14,7 +14,7 @@
 //! [`Control::Prescribed`](crate::Control::Prescribed) there is no error control, and h = h(t₀, y₀) is
 //! [`StepRules::prescribed_step`].
 //!
-//! A system has step rules if its [`System::step_rules`](crate::System::step_rules) returns them, as a rule itself:
+//! A system has step rules if its [`System::step_rules`] returns them, as a rule itself:
 //!
 //! ```
 //! use bristle_integrate::{EvalError, StepRules, System};

@@ -27,7 +27,7 @@ use crate::error::{Error, Result};
 use crate::model::Compiled;
 use bristle_friction::Mode;
 use bristle_multibody::{State, rnea};
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{DMatrix, DVector, Matrix6, Vector6};
 use std::sync::Arc;
 
 /// Accepted violation of a coupling by positions, velocities and accelerations, relative to its terms.
@@ -105,33 +105,78 @@ impl Machine {
         required.map_err(|source| Error::Mechanics { t, source })
     }
 
+    /// Efforts for the accelerations `a` of all joints but the free ones, which follow from (9), at (q, v); those of free
+    /// joints are 0.
+    pub(crate) fn required_of_joints(
+        &mut self,
+        t: f64,
+        q: &[f64],
+        v: &[f64],
+        a: &[f64],
+        tau: &mut [f64],
+    ) -> Result<()> {
+        let mut all = std::mem::take(&mut self.wanted);
+        all.copy_from_slice(a);
+        let done = self.accelerate_free(t, q, v, &mut all);
+        let done = done.and_then(|()| self.required(t, q, v, &all, tau));
+        self.wanted = all;
+        done?;
+        // what is left in their rows is rounding
+        self.compiled.model.free.iter().for_each(|&k| tau[k..k + 6].fill(0.0));
+        Ok(())
+    }
+
     /// Sets the accelerations of free joints to those of (9), where the others accelerate by `a` at (q, v).
-    pub(crate) fn accelerate_free(&mut self, t: f64, q: &[f64], v: &[f64], a: &mut [f64]) -> Result<()> {
-        let model = &self.compiled.model.tree;
-        let free: Vec<usize> = self.compiled.model.free.iter().flat_map(|&k| k..k + 6).collect();
-        if free.is_empty() {
-            return Ok(());
-        }
+    fn accelerate_free(&mut self, t: f64, q: &[f64], v: &[f64], a: &mut [f64]) -> Result<()> {
+        let model = Arc::clone(&self.compiled.model);
         let mechanics = |source| Error::Mechanics { t, source };
-        free.iter().for_each(|&k| a[k] = 0.0);
-        let tau = rnea(model, &mut self.work, q, v, a).map_err(mechanics)?;
+        model.free.iter().for_each(|&k| a[k..k + 6].fill(0.0));
+        if model.free.len() > 1 {
+            return self.accelerate_many_free(t, q, v, a);
+        }
+        let Some(&k) = model.free.first() else { return Ok(()) };
+        let mut rest = Vector6::zeros();
+        let mut mass = Matrix6::zeros();
+        let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
+        (0..6).for_each(|row| rest[row] = -tau[k + row]);
+        for column in 0..6 {
+            a[k + column] = 1.0;
+            let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
+            (0..6).for_each(|row| mass[(row, column)] = tau[k + row] + rest[row]);
+            a[k + column] = 0.0;
+        }
+        if !mass.lu().solve_mut(&mut rest) {
+            return Err(self.no_free_inertia(t, k));
+        }
+        a[k..k + 6].copy_from_slice(rest.as_slice());
+        Ok(())
+    }
+
+    /// The same for several free joints.
+    fn accelerate_many_free(&mut self, t: f64, q: &[f64], v: &[f64], a: &mut [f64]) -> Result<()> {
+        let model = Arc::clone(&self.compiled.model);
+        let free: Vec<usize> = model.free.iter().flat_map(|&k| k..k + 6).collect();
+        let mechanics = |source| Error::Mechanics { t, source };
+        let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
         let mut rest = DVector::from_iterator(free.len(), free.iter().map(|&k| -tau[k]));
         let mut mass = DMatrix::zeros(free.len(), free.len());
         for (column, &j) in free.iter().enumerate() {
             a[j] = 1.0;
-            let tau = rnea(model, &mut self.work, q, v, a).map_err(mechanics)?;
+            let tau = rnea(&model.tree, &mut self.work, q, v, a).map_err(mechanics)?;
             free.iter().enumerate().for_each(|(row, &k)| mass[(row, column)] = tau[k] + rest[row]);
             a[j] = 0.0;
         }
-        let singular = || {
-            let joint = model.joint_names[model.joint_of_velocity(free[0])].clone();
-            Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia: 0.0 } }
-        };
         if !mass.lu().solve_mut(&mut rest) {
-            return Err(singular());
+            return Err(self.no_free_inertia(t, free[0]));
         }
         free.iter().zip(&rest).for_each(|(&k, &x)| a[k] = x);
         Ok(())
+    }
+
+    fn no_free_inertia(&self, t: f64, k: usize) -> Error {
+        let model = &self.compiled.model.tree;
+        let joint = model.joint_names[model.joint_of_velocity(k)].clone();
+        Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia: 0.0 } }
     }
 
     /// Refuses a motion that violates the couplings, by the name of the first violated one.

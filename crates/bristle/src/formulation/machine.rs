@@ -170,6 +170,8 @@ pub struct Machine {
     pub(super) residual: ResidualWork,
     /// Efforts that inverse dynamics requires, with couplings those beyond the given ones; `n_v`.
     pub(super) required: Vec<f64>,
+    /// Accelerations wanted of all joints; `n_v`.
+    pub(super) wanted: Vec<f64>,
     /// Rates of the chart coordinates; `n_v`.
     pub(super) xi_rate: Vec<f64>,
 
@@ -210,6 +212,7 @@ impl Machine {
             jerk: JerkWork::new(n_v),
             residual: ResidualWork::new(&compiled),
             required: vec![0.0; n_v],
+            wanted: vec![0.0; n_v],
             xi_rate: vec![0.0; n_v],
             poses: Poses::new(model),
             reactions: vec![Reaction::ZERO; model.n_bodies()],
@@ -324,6 +327,11 @@ impl Machine {
             }
         }
         result.map_err(|failure| self.explain(t, failure))
+    }
+
+    /// Whether positions and velocities evaluated last are finite.
+    pub(crate) fn is_finite(&self) -> bool {
+        self.point.q.iter().chain(&self.point.v).all(|x| x.is_finite())
     }
 
     /// Stores the state evaluated last.

@@ -211,8 +211,13 @@ impl Run {
     /// Evaluates everything where the run stands, and stores the state.
     fn evaluate_at(&mut self) -> Result<()> {
         // accelerations may overflow where the state does not
-        let looked = self.system.evaluate_at(self.driver.t(), self.driver.y());
-        self.system.store(self.driver.t(), &mut self.state);
+        let t = self.driver.t();
+        let looked = self.system.evaluate_at(t, self.driver.y());
+        // only finite numbers leave: a configuration that is none keeps the last one
+        if !self.system.is_finite() {
+            return looked.and(Err(Error::NotFinite { t, what: "the configuration".into() }));
+        }
+        self.system.store(t, &mut self.state);
         looked
     }
 

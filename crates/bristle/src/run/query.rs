@@ -58,10 +58,11 @@ impl Simulation {
     pub fn inverse_dynamics(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
         check_state(&self.compiled().model.tree, q, v)?;
-        self.required(q, v, a, tau)
+        self.required(q, v, a, tau, false)
     }
 
-    fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
+    /// With `of_joints` the free joints accelerate as the others make them.
+    fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64], of_joints: bool) -> Result<()> {
         let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;
@@ -69,7 +70,10 @@ impl Simulation {
             return Err(Error::number("a", "a number", value, "finite"));
         }
         let t = self.run.t();
-        let result = self.run.system.required(t, q, v, a, tau);
+        let is_free = of_joints && !self.compiled().model.free.is_empty();
+        let system = &mut self.run.system;
+        let result =
+            if is_free { system.required_of_joints(t, q, v, a, tau) } else { system.required(t, q, v, a, tau) };
         // back to where the simulation is
         self.run.system.evaluate_at(t, self.run.driver.y())?;
         result.and_then(|()| check_finite(t, "an effort", tau))
@@ -81,25 +85,12 @@ impl Simulation {
     /// make it. So [`Simulation::set_efforts`] takes `tau` on a floating base, too.
     pub fn efforts_for(&mut self, a: &[f64], tau: &mut [f64]) -> Result<()> {
         self.refresh()?;
-        check_length("a", a.len(), self.compiled().model.tree.n_v)?;
         // the state is lent, and comes back whatever happens
         let State { q, v, .. } = &mut self.run.state.mechanics;
         let (q, v) = (std::mem::take(q), std::mem::take(v));
-        let result = self.efforts_of_joints(&q, &v, a, tau);
+        let result = self.required(&q, &v, a, tau, true);
         (self.run.state.mechanics.q, self.run.state.mechanics.v) = (q, v);
         result
-    }
-
-    fn efforts_of_joints(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64]) -> Result<()> {
-        if self.compiled().model.free.is_empty() {
-            return self.required(q, v, a, tau);
-        }
-        let mut all = a.to_vec();
-        let result = self.run.system.accelerate_free(self.run.t(), q, v, &mut all);
-        result.and_then(|()| self.required(q, v, &all, tau))?;
-        // what is left in their rows is rounding
-        self.compiled().model.free.iter().for_each(|&k| tau[k..k + 6].fill(0.0));
-        Ok(())
     }
 
     /// Revolute and prismatic joints, each with its place in [`Simulation::positions`] and in

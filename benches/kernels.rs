@@ -8,7 +8,7 @@
 //! benches/count.sh                                    instructions per call under callgrind, every kernel and machine
 //! ```
 
-use bristle_multibody::spatial::{Motion, Pack, Scalar};
+use bristle_multibody::spatial::{Mask, Motion, Pack4, Pack8, Scalar};
 use bristle_multibody::*;
 use criterion::{BenchmarkId, Criterion};
 use nalgebra::{DMatrix, Vector3};
@@ -105,17 +105,17 @@ impl Bench {
 }
 
 /// Kernels on a pack of machines: ns per machine.
-fn packs(name: &str, model: &Model) {
+fn packs<S: Scalar>(name: &str, model: &Model) {
     let (n, mut random) = (model.n_v, support::Random::new(7));
-    let mut numbers = || -> Vec<Pack> { (0..n).map(|_| Pack::from_lanes(|_| random.real(-1.0, 1.0))).collect() };
-    let (q, v, x, armature) = (numbers(), numbers(), numbers(), vec![Pack::ZERO; n]);
-    let (mut operator, mut out, mut effort) = (MassOperator::<Pack>::new(model), numbers(), numbers());
-    let none = vec![spatial::Mask::splat(false); n];
-    let mut print = |kernel: &str, call: &mut dyn FnMut() -> Result<f64, Error>| {
+    let mut numbers = || -> Vec<S> { (0..n).map(|_| S::from_lanes(|_| random.real(-1.0, 1.0))).collect() };
+    let (q, v, x, armature) = (numbers(), numbers(), numbers(), vec![S::ZERO; n]);
+    let (mut operator, mut out, mut effort) = (MassOperator::<S>::new(model), numbers(), numbers());
+    let none = vec![S::Mask::splat(false); n];
+    let print = |kernel: &str, call: &mut dyn FnMut() -> Result<f64, Error>| {
         let time = best(|| call().expect("a finite state"));
-        println!("{kernel} {name} {:.1}", time / Pack::LANES as f64);
+        println!("{kernel} {name} {} lanes {:.1}", S::LANES, time / S::LANES as f64);
     };
-    let mut done = |operator: &mut MassOperator<Pack>, kernel: &str| -> Result<f64, Error> {
+    let mut done = |operator: &mut MassOperator<S>, kernel: &str| -> Result<f64, Error> {
         let (q, v, x) = (black_box(&q[..]), black_box(&v[..]), black_box(&x[..]));
         match kernel {
             "place" => operator.place(model, q)?,
@@ -189,7 +189,11 @@ fn main() {
     }
 
     if arguments.iter().any(|a| a == "--packs") {
-        machines.iter().for_each(|(name, model)| packs(name, model));
+        for (name, model) in &machines {
+            packs::<f64>(name, model);
+            packs::<Pack4>(name, model);
+            packs::<Pack8>(name, model);
+        }
         return;
     }
 

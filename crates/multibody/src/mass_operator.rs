@@ -6,6 +6,8 @@
 //! A⁻¹ b  the articulated-body recursion, joints locked or free        (RBDA table 7.1)
 //! ```
 //!
+//! The operator is one machine or, over a [`Pack`](crate::spatial::Pack), several: see [`Scalar`].
+//!
 //! Links keep their own origins but share the world's axes, as in `crba`: of the transforms between joints only the
 //! change of origin is left, and inertias are turned once for each q. With r from the parent's origin to the link's and
 //! S the axis a in world axes,

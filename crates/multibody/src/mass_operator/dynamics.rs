@@ -30,13 +30,7 @@ impl MassOperator {
 
 impl<S: Scalar> MassOperator<S> {
     /// Efforts that keep q̈ = 0 at velocities `v` under `gravity`, world axes, m/s², into `out`.
-    pub fn bias_efforts(
-        &mut self,
-        model: &Model,
-        gravity: &Vector3<f64>,
-        v: &[S],
-        out: &mut [S],
-    ) -> Result<(), Error> {
+    pub fn bias_efforts(&mut self, model: &Model, gravity: &Vector3<f64>, v: &[S], out: &mut [S]) -> Result<(), Error> {
         self.check(model, &[("v", v.len()), ("out", out.len())])?;
         self.move_links::<false>(gravity, v, &[]);
         self.collect(out);

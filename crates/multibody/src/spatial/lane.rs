@@ -320,7 +320,6 @@ impl<S: Scalar> M3<S> {
         let [a, b, c] = self.0;
         Self([u.times_from(w.all::<0>(), a), u.times_from(w.all::<1>(), b), u.times_from(w.all::<2>(), c)])
     }
-
 }
 
 impl From<Matrix3<f64>> for M3 {

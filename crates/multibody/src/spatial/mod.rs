@@ -21,7 +21,7 @@ mod unsymmetric;
 pub use articulated::ArticulatedInertia;
 pub use force::Force;
 pub use motion::Motion;
-pub use pack::{Pack, PackMask};
+pub use pack::{Pack, Pack4, Pack8, PackMask};
 pub use rigid::RigidInertia;
 pub use scalar::{Mask, Scalar};
 pub use symmetric::Symmetric3;

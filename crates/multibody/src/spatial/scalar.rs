@@ -320,96 +320,96 @@ impl Scalar for f64 {
 
 /// Three packs, entry by entry.
 #[inline(always)]
-fn each(entry: impl Fn(usize) -> Pack) -> [Pack; 3] {
+fn each<const N: usize>(entry: impl Fn(usize) -> Pack<N>) -> [Pack<N>; 3] {
     [entry(0), entry(1), entry(2)]
 }
 
-impl Storage for Pack {
-    type Three = [Pack; 3];
-    const ZERO3: [Pack; 3] = [Pack::ZERO; 3];
+impl<const N: usize> Storage for Pack<N> {
+    type Three = [Pack<N>; 3];
+    const ZERO3: [Pack<N>; 3] = [<Pack<N> as Scalar>::ZERO; 3];
 
     #[inline(always)]
-    fn three(x: Pack, y: Pack, z: Pack) -> [Pack; 3] {
+    fn three(x: Pack<N>, y: Pack<N>, z: Pack<N>) -> [Pack<N>; 3] {
         [x, y, z]
     }
 
     #[inline(always)]
-    fn part(a: &[Pack; 3], k: usize) -> Pack {
+    fn part(a: &[Pack<N>; 3], k: usize) -> Pack<N> {
         a[k]
     }
 
     #[inline(always)]
-    fn add3(a: [Pack; 3], b: [Pack; 3]) -> [Pack; 3] {
+    fn add3(a: [Pack<N>; 3], b: [Pack<N>; 3]) -> [Pack<N>; 3] {
         each(|k| a[k] + b[k])
     }
 
     #[inline(always)]
-    fn sub3(a: [Pack; 3], b: [Pack; 3]) -> [Pack; 3] {
+    fn sub3(a: [Pack<N>; 3], b: [Pack<N>; 3]) -> [Pack<N>; 3] {
         each(|k| a[k] - b[k])
     }
 
     #[inline(always)]
-    fn mul3(a: [Pack; 3], b: [Pack; 3]) -> [Pack; 3] {
+    fn mul3(a: [Pack<N>; 3], b: [Pack<N>; 3]) -> [Pack<N>; 3] {
         each(|k| a[k] * b[k])
     }
 
     #[inline(always)]
-    fn mul_add3(a: [Pack; 3], b: [Pack; 3], c: [Pack; 3]) -> [Pack; 3] {
+    fn mul_add3(a: [Pack<N>; 3], b: [Pack<N>; 3], c: [Pack<N>; 3]) -> [Pack<N>; 3] {
         each(|k| a[k].times_add(b[k], c[k]))
     }
 
     #[inline(always)]
-    fn mul_sub3(a: [Pack; 3], b: [Pack; 3], c: [Pack; 3]) -> [Pack; 3] {
+    fn mul_sub3(a: [Pack<N>; 3], b: [Pack<N>; 3], c: [Pack<N>; 3]) -> [Pack<N>; 3] {
         each(|k| a[k].times_less(b[k], c[k]))
     }
 
     #[inline(always)]
-    fn sub_mul3(a: [Pack; 3], b: [Pack; 3], c: [Pack; 3]) -> [Pack; 3] {
+    fn sub_mul3(a: [Pack<N>; 3], b: [Pack<N>; 3], c: [Pack<N>; 3]) -> [Pack<N>; 3] {
         each(|k| a[k].times_from(b[k], c[k]))
     }
 
     #[inline(always)]
-    fn abs3(a: [Pack; 3]) -> [Pack; 3] {
+    fn abs3(a: [Pack<N>; 3]) -> [Pack<N>; 3] {
         each(|k| a[k].size())
     }
 
     #[inline(always)]
-    fn yzx3(a: [Pack; 3]) -> [Pack; 3] {
+    fn yzx3(a: [Pack<N>; 3]) -> [Pack<N>; 3] {
         [a[1], a[2], a[0]]
     }
 
     #[inline(always)]
-    fn all3<const K: usize>(a: [Pack; 3]) -> [Pack; 3] {
+    fn all3<const K: usize>(a: [Pack<N>; 3]) -> [Pack<N>; 3] {
         [a[K]; 3]
     }
 
     #[inline(always)]
-    fn splat3(s: Pack) -> [Pack; 3] {
+    fn splat3(s: Pack<N>) -> [Pack<N>; 3] {
         [s; 3]
     }
 
     #[inline(always)]
-    fn sums3(a: [Pack; 3], b: [Pack; 3], c: [Pack; 3]) -> [Pack; 3] {
+    fn sums3(a: [Pack<N>; 3], b: [Pack<N>; 3], c: [Pack<N>; 3]) -> [Pack<N>; 3] {
         [a[0] + a[1] + a[2], b[0] + b[1] + b[2], c[0] + c[1] + c[2]]
     }
 
     #[inline(always)]
-    fn spread3(a: &register::Lanes) -> [Pack; 3] {
+    fn spread3(a: &register::Lanes) -> [Pack<N>; 3] {
         each(|k| Pack::splat(register::array(a)[k]))
     }
 
     #[inline(always)]
-    fn shift<const BY: i32>(self, add: i64) -> Pack {
+    fn shift<const BY: i32>(self, add: i64) -> Pack<N> {
         self.shifted_bits::<BY>(add)
     }
 
     #[inline(always)]
-    fn where_negative(self, sign: Pack, b: Pack) -> Pack {
+    fn where_negative(self, sign: Pack<N>, b: Pack<N>) -> Pack<N> {
         self.by_sign(sign, b)
     }
 
     #[inline(always)]
-    fn flipped(self, sign: Pack) -> Pack {
+    fn flipped(self, sign: Pack<N>) -> Pack<N> {
         self.turned_sign(sign)
     }
 }

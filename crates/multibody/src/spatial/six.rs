@@ -18,7 +18,6 @@ macro_rules! six_vector {
             pub fn $second(&self) -> Vector3<f64> {
                 self.$second.to_vector()
             }
-
         }
 
         impl<S: Scalar> $type<S> {

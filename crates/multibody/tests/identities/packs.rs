@@ -1,40 +1,45 @@
 //! Packs of machines against one machine.
 
 use super::*;
-use bristle_multibody::spatial::{Mask, Pack, PackMask, Scalar};
+use bristle_multibody::spatial::{Mask, Pack4, Pack8, Scalar};
 
 /// Lane k of every number.
-fn lane(x: &[Pack], k: usize) -> Vec<f64> {
+fn lane<S: Scalar>(x: &[S], k: usize) -> Vec<f64> {
     x.iter().map(|x| x.lane(k)).collect()
 }
 
-/// Numbers of four machines as packs.
-fn packed(x: &[Vec<f64>]) -> Vec<Pack> {
-    (0..x[0].len()).map(|i| Pack::from_lanes(|k| x[k][i])).collect()
+/// Numbers of several machines as packs.
+fn packed<S: Scalar>(x: &[Vec<f64>]) -> Vec<S> {
+    (0..x[0].len()).map(|i| S::from_lanes(|k| x[k][i])).collect()
 }
 
 /// One machine for each lane: every lane has the bits of the same kernel on one machine, whatever its neighbours do,
 /// and those of `aba` and `rnea` to rounding. Lanes have other states, armatures and locked joints.
 #[test]
 fn lanes_of_a_pack_are_machines_of_their_own() {
+    compare_lanes::<Pack4>();
+    compare_lanes::<Pack8>();
+}
+
+fn compare_lanes<S: Scalar>() {
     let mut n_mixed = 0;
     on_random_trees(60, Mix::Everything, |random, model, work, _, _| {
         let n = model.n_v;
-        let mut numbers = |size: f64| -> Vec<Vec<f64>> { (0..Pack::LANES).map(|_| random.reals(n, size)).collect() };
+        let mut numbers = |size: f64| -> Vec<Vec<f64>> { (0..S::LANES).map(|_| random.reals(n, size)).collect() };
         let (v, a, b, given, more) = (numbers(2.0), numbers(1.0), numbers(1.0), numbers(1.0), numbers(1.0));
-        let q: Vec<Vec<f64>> = (0..Pack::LANES).map(|_| random_position(random, model)).collect();
+        let q: Vec<Vec<f64>> = (0..S::LANES).map(|_| random_position(random, model)).collect();
         let is_one = |k: usize| model.v_range(model.joint_of_velocity(k)).len() == 1;
         let armature: Vec<Vec<f64>> = more
             .iter()
             .map(|more| (0..n).map(|k| model.armature()[k] + if is_one(k) { more[k].abs() } else { 0.0 }).collect())
             .collect();
         let locked: Vec<Vec<bool>> =
-            (0..Pack::LANES).map(|_| (0..n).map(|k| is_one(k) && random.below(3) == 0).collect()).collect();
-        let masks: Vec<PackMask> = (0..n).map(|i| PackMask::from_lanes(|k| locked[k][i])).collect();
+            (0..S::LANES).map(|_| (0..n).map(|k| is_one(k) && random.below(3) == 0).collect()).collect();
+        let masks: Vec<S::Mask> = (0..n).map(|i| S::Mask::from_lanes(|k| locked[k][i])).collect();
         n_mixed += masks.iter().filter(|mask| mask.any() && !mask.all()).count();
 
-        let mut pack = MassOperator::<Pack>::new(model);
-        let zeros = || vec![Pack::ZERO; n];
+        let mut pack = MassOperator::<S>::new(model);
+        let zeros = || vec![S::ZERO; n];
         let (mut forward, mut inverse, mut bias, mut product) = (zeros(), zeros(), zeros(), zeros());
         let (mut x, mut effort, mut diagonal) = (packed(&given), zeros(), zeros());
         pack.place(model, &packed(&q)).unwrap();
@@ -47,7 +52,7 @@ fn lanes_of_a_pack_are_machines_of_their_own() {
         pack.solve(model, &packed(&b), &mut x, &mut effort).unwrap();
 
         let mut one = MassOperator::new(model);
-        for k in 0..Pack::LANES {
+        for k in 0..S::LANES {
             let mut out = vec![0.0; n];
             one.place(model, &q[k]).unwrap();
             one.forward_dynamics(model, &v[k], &b[k], &mut out).unwrap();
@@ -86,12 +91,12 @@ fn a_lane_without_inertia_leaves_the_others_alone() {
     builder.link("rod", LinkInertia::diagonal(1.0, Vector3::new(0.3, 0.0, 0.0), 0.0, 0.01, 0.01));
     builder.joint(JointSpec::revolute("hinge", "world", "rod", Vector3::x()));
     let model = builder.build().unwrap();
-    let mut pack = MassOperator::<Pack>::new(&model);
-    pack.place(&model, &[Pack::new([0.1, 1e7, f64::NAN, -2.0])]).unwrap();
-    let (mut x, mut effort) = ([Pack::ZERO], [Pack::ZERO]);
-    pack.factor(&model, &[Pack::new([1.0, 2.0, 1.0, 0.0])], &[PackMask::splat(false)]).unwrap();
-    pack.solve(&model, &[Pack::splat(3.0)], &mut x, &mut effort).unwrap();
-    let x = x[0].to_array();
+    let mut pack = MassOperator::<Pack4>::new(&model);
+    pack.place(&model, &[Pack4::from_slice(&[0.1, 1e7, f64::NAN, -2.0])]).unwrap();
+    let (mut x, mut effort) = ([Pack4::ZERO], [Pack4::ZERO]);
+    pack.factor(&model, &[Pack4::from_slice(&[1.0, 2.0, 1.0, 0.0])], &[Mask::splat(false)]).unwrap();
+    pack.solve(&model, &[Pack4::splat(3.0)], &mut x, &mut effort).unwrap();
+    let x: [f64; 4] = std::array::from_fn(|k| x[0].lane(k));
     assert!((x[0] - 3.0).abs() <= 4.0 * EPS && (x[1] - 1.5).abs() <= 4.0 * EPS, "{x:?}");
     assert!(x[2].is_nan() && x[3].is_nan(), "{x:?}");
 }
@@ -102,10 +107,9 @@ fn sine_of_a_pack_has_the_bits_of_one() {
     let mut random = Random::new(1);
     for size in [1.0, 100.0, 1e6, 1e9] {
         for _ in 0..1000 {
-            let x: [f64; 4] = std::array::from_fn(|_| random.real(-size, size));
-            let (s, c) = Pack::new(x).sin_cos();
-            let one = x.map(sin_cos);
-            assert_eq!((s.to_array(), c.to_array()), (one.map(|x| x.0), one.map(|x| x.1)));
+            let x = Pack8::from_lanes(|_| random.real(-size, size));
+            let (s, c) = x.sin_cos();
+            (0..8).for_each(|k| assert_eq!((s.lane(k), c.lane(k)), sin_cos(x.lane(k))));
         }
     }
 }

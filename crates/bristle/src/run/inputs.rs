@@ -1,15 +1,15 @@
-//! The quantities that callers set between steps, and the rules for them: each rule stands here once, for simulations,
-//! batches and snapshots.
+//! Inputs that callers set between steps, and the rules for them: each rule is here once, for simulations, batches and
+//! snapshots.
 //!
 //! | input | rule |
 //! |---|---|
 //! | effort on a velocity | finite; 0 on free joints, which take wrenches |
 //! | wrench on a link | finite |
 //! | target of a drive | finite; a prescribed motion cannot jump |
-//! | drive | of the same kind; a prescribed motion takes over where the joint is, with its velocity |
-//! | friction law, load | valid, of the same kind: as many states, with or without modes as before, the same kind of load |
+//! | drive | of the same kind; a prescribed motion begins at the joint's position and velocity |
+//! | friction law, load | valid, of the same kind: as many states, modes or none, kind of load |
 //!
-//! An input of another kind is another machine, which only a world can be given.
+//! An input of another kind makes another machine; only a world can be given one.
 
 use super::{Pending, Run};
 use crate::bearing::Bearing;
@@ -25,10 +25,10 @@ use serde::{Deserialize, Serialize};
 use std::mem::discriminant;
 use std::sync::Arc;
 
-/// What a prescribed motion may miss the joint by where it takes over, relative to the terms of both signals.
+/// Tolerance between a prescribed motion and the joint at its beginning, relative to the terms of both signals.
 const MISS: f64 = 1e-9;
 
-/// Everything of a machine that callers may change between steps.
+/// All inputs that callers may change between steps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SavedInputs {
     pub effort: Vec<f64>,
@@ -61,7 +61,7 @@ impl SavedInputs {
         }
     }
 
-    /// Whether the rules allow them in this machine.
+    /// Whether the rules allow these inputs in this machine.
     pub fn fit(&self, compiled: &Compiled) -> bool {
         let Self { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = self;
         let model = &compiled.model.tree;
@@ -84,7 +84,7 @@ impl SavedInputs {
     }
 }
 
-/// Whether a contact takes this law and load without becoming another machine.
+/// Whether a contact accepts this law and load without compilation.
 pub(super) fn is_same_kind(contact: &Contact, law: &Law, load: &Load) -> bool {
     is_same_law(contact, law) && discriminant(load) == discriminant(&contact.load)
 }
@@ -93,7 +93,7 @@ fn is_same_law(contact: &Contact, law: &Law) -> bool {
     law.n_states() == contact.law.n_states() && law.event_driven().is_some() == contact.is_event_driven()
 }
 
-/// The range in which an effort on velocity `k` must be, where it is not.
+/// The range that an effort on velocity `k` violates.
 pub(super) fn effort_range(model: &Model, k: usize, effort: f64) -> Option<&'static str> {
     let is_single = model.v_range(model.joint_of_velocity(k)).len() == 1;
     match effort {
@@ -108,7 +108,7 @@ fn check_effort(model: &Model, k: usize, effort: f64) -> Result<()> {
     Err(Error::number(&model.joint_names[model.joint_of_velocity(k)], "effort", effort, range))
 }
 
-/// Refuses efforts on all velocities unless they all can act.
+/// Refuses the efforts on all velocities unless all are valid.
 pub(super) fn check_efforts(model: &Model, efforts: &[f64]) -> Result<()> {
     if efforts.len() != model.n_v {
         let range = "the number of velocities of the machine";
@@ -144,7 +144,7 @@ impl Run {
         let wrenches = &mut self.system.inputs_mut().wrenches;
         match wrenches.iter_mut().find(|at| at.body == body) {
             Some(at) => *at = wrench,
-            // in the order of the links, as a world has them
+            // in the order of the links, as in a world
             None => wrenches.insert(wrenches.iter().take_while(|at| at.body < body).count(), wrench),
         }
         self.system.apply_wrenches();
@@ -156,8 +156,8 @@ impl Run {
     pub(super) fn drive(&self, joint: usize) -> Result<usize> {
         let compiled = self.compiled();
         let name_of = |joint: usize| compiled.model.tree.joint_names[joint].as_str();
-        let how = "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the \
-                   `Drive` component";
+        let how = "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by \
+                   the `Drive` component";
         compiled.inputs.drives.iter().position(|at| at.joint == joint).ok_or_else(|| {
             let how = compiled.inputs.drives.is_empty().then_some(how);
             Error::unknown(
@@ -168,7 +168,7 @@ impl Run {
         })
     }
 
-    /// A constant for drive number `k` to follow.
+    /// A constant target for drive number `k`.
     pub(super) fn set_target(&mut self, k: usize, target: f64) -> Result<()> {
         let (t, model) = (self.t(), Arc::clone(&self.compiled().model));
         let at = &mut Arc::make_mut(&mut self.system.inputs_mut().drives)[k];
@@ -252,7 +252,7 @@ impl Run {
         self.pending = Pending::Restart;
     }
 
-    /// Lets inputs act that fit. Whether that is a change.
+    /// Applies inputs that fit. Returns whether they differ from the present ones.
     pub(super) fn set_inputs(&mut self, saved: &SavedInputs) -> bool {
         if SavedInputs::of(self.compiled()).bits() == saved.bits() {
             return false;
@@ -281,7 +281,7 @@ fn put_contact(contact: &mut Contact, law: Law, load: Load) {
     (contact.law, contact.load) = (law, load);
 }
 
-/// A joint or coupling without friction, beside some that have it.
+/// The error for a joint or coupling without friction, with the names of some that have it.
 pub(super) fn no_contact(compiled: &Compiled, name: impl ToString) -> Error {
     let known = (0..compiled.inputs.contacts.len()).map(|c| compiled.contact_name(c));
     Error::unknown("joint or coupling with friction", name, known)

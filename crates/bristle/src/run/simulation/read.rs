@@ -1,16 +1,19 @@
 //! Results without the world: by name, by entity, or whole arrays; nothing is allocated.
 //!
-//! | array | order | length |
+//! | array | order | length or names |
 //! |---|---|---|
-//! | [`positions`](Simulation::positions) | joints from the root to the tips, see below; a free joint has x y z, then the quaternion w x y z | `n_q` |
-//! | [`velocities`](Simulation::velocities), [`accelerations`](Simulation::accelerations) | the same; a free joint has its angular, then its linear velocity, in child axes | `n_v` |
-//! | [`friction_efforts`](Simulation::friction_efforts), [`loads`](Simulation::loads), [`modes`](Simulation::modes), [`bristles`](Simulation::bristles) | joints with friction in the same order, then couplings with friction | [`Simulation::contact_names`] |
-//! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::joint_names`] |
-//! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
+//! | [`Simulation::positions`] | joints from the root to the tips | `n_q` |
+//! | [`Simulation::velocities`], [`Simulation::accelerations`] | the same | `n_v` |
+//! | [`Simulation::friction_efforts`], [`Simulation::loads`] | contacts | [`Simulation::contact_names`] |
+//! | [`Simulation::modes`], [`Simulation::bristles`] | contacts | [`Simulation::contact_names`] |
+//! | [`Simulation::reactions`] | joints, fixed ones included | [`Simulation::joint_names`] |
+//! | [`Simulation::poses`] | their child links | [`Simulation::link_names`] |
 //!
-//! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the
-//! order of spawning. Arrays change with [`Simulation::step`] and its like; after setters as the [module above](super)
-//! says. Their order changes only when the machine becomes another.
+//! Positions of a free joint are x y z, then the quaternion w x y z; velocities are the angular, then the linear
+//! velocity, in child axes. Contacts are the joints with friction in the same order, then the couplings with friction.
+//! Joints are in depth-first order, each directly before its subtree, branches in the order of their names, for any
+//! order of spawning. Arrays change with [`Simulation::step`] and the runs; after setters as described in the [module
+//! above](super). Their order changes only with the machine.
 
 use super::Simulation;
 use crate::component::BristleState;
@@ -26,7 +29,7 @@ use hecs::Entity;
 
 /// A joint, link or coupling: its entity, or its name.
 pub trait Handle: Copy {
-    /// Which of the two.
+    /// The entity or the name.
     fn target(&self) -> Target<'_>;
 }
 
@@ -92,12 +95,12 @@ impl std::fmt::Display for Target<'_> {
     }
 }
 
-/// A joint or coupling that stuck, let go or turned round.
+/// A change of mode of a joint or coupling: it sticks, breaks away or reverses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModeEvent {
     /// Time, s.
     pub t: f64,
-    /// Which: place in [`Simulation::modes`].
+    /// The contact: index in [`Simulation::modes`].
     pub contact: usize,
     /// Mode before.
     pub from: Mode,
@@ -105,13 +108,13 @@ pub struct ModeEvent {
     pub to: Mode,
 }
 
-/// Keeps the mode changes of a step.
+/// A sink that stores the mode changes of a step.
 pub(super) struct Watch(pub Vec<ModeEvent>);
 
 impl Sink<Machine> for Watch {
     fn step(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
         if system.is_real_time() {
-            // no events: what has changed in the step is noted at its end
+            // a real-time step has no events: its mode changes are recorded at its end
             self.event(system, t, y, quad, &[]);
         }
     }
@@ -159,7 +162,7 @@ impl Simulation {
         &self.shown().bristles
     }
 
-    /// What the joints transmit: parent on child, at the joint origin, in child axes.
+    /// Joint reactions: parent on child, at the joint origin, in child axes.
     pub fn reactions(&self) -> &[Reaction] {
         &self.run.system.reactions()[1..]
     }
@@ -169,7 +172,7 @@ impl Simulation {
         self.results.poses.get(1..).unwrap_or(&[])
     }
 
-    /// What stuck, let go or turned round since the last call to [`Simulation::step`], in order of time.
+    /// Mode changes since the last call to [`Simulation::step`], in order of time.
     pub fn events(&self) -> &[ModeEvent] {
         &self.events
     }
@@ -215,7 +218,7 @@ impl Simulation {
         Ok(self.shown().bristles[self.contact(of)?])
     }
 
-    /// What a joint transmits: parent on child, at the joint origin, in child axes.
+    /// Reaction of a joint: parent on child, at the joint origin, in child axes.
     pub fn reaction(&self, joint: impl Handle) -> Result<Reaction> {
         Ok(self.run.system.reactions()[self.joint_number(joint)?.0])
     }
@@ -241,7 +244,7 @@ impl Simulation {
         found.ok_or_else(|| unknown("link", link.target(), &compiled.model.tree.link_names))
     }
 
-    /// Number of a joint that turns or slides.
+    /// Number of a revolute or prismatic joint.
     pub(super) fn one_degree(&self, joint: impl Handle) -> Result<usize> {
         let (i, _) = self.joint_number(joint)?;
         let model = &self.compiled().model.tree;

@@ -8,6 +8,8 @@
 //! |---|---|---|
 //! | [`Batch::positions`], [`Batch::velocities`], [`Batch::accelerations`] | as in [`Simulation::positions`] and its like | read |
 //! | [`Batch::friction_efforts`], [`Batch::loads`], [`Batch::modes`], [`Batch::bristles`] | as in [`Simulation::contact_names`] | read |
+//! | [`Batch::poses`], [`Batch::link_velocities`] | as in [`Simulation::link_names`] | read |
+//! | [`Batch::reactions`] | as in [`Simulation::reaction_names`] | read |
 //! | [`Batch::efforts_mut`] | velocity; those of free joints, which take wrenches, must be 0 | acts from the next step on |
 //! | [`Batch::targets_mut`] | drive, as in [`Batch::drive_names`] | acts from the next step on |
 //! | [`Batch::wrenches_mut`] | link, as in [`Simulation::link_names`] | acts from the next step on |
@@ -18,9 +20,11 @@
 //! many.
 
 mod inputs;
+mod query;
 mod snapshot;
 
 use super::inputs::effort_range;
+use super::links::LinkVelocity;
 use super::simulation::{Ledger, Simulation};
 use super::{Run, check_dt};
 use crate::component::BristleState;
@@ -28,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::parallel::*;
 use bristle_friction::Mode;
-use bristle_multibody::Model;
+use bristle_multibody::{Model, Placement, Reaction};
 
 /// Copies that a batch may have.
 const MAX_COPIES: usize = 10_000_000;
@@ -53,6 +57,9 @@ pub struct Batch {
     load: Vec<f64>,
     mode: Vec<Mode>,
     bristle: Vec<BristleState>,
+    pose: Vec<Placement>,
+    link_velocity: Vec<LinkVelocity>,
+    reaction: Vec<Reaction>,
     /// As callers want it; and as it is in the copies. Targets and wrenches from the moment they are first asked for.
     effort: Acting<f64>,
     target: Acting<Option<f64>>,
@@ -134,6 +141,9 @@ impl Batch {
             load: Vec::new(),
             mode: Vec::new(),
             bristle: Vec::new(),
+            pose: Vec::new(),
+            link_velocity: Vec::new(),
+            reaction: Vec::new(),
             effort: Acting::new(effort),
             target: Acting::default(),
             wrench: Acting::default(),

@@ -6,7 +6,8 @@
 //!
 //! Words of eight bytes, little end first. The *fingerprint* tells links, joints, method, tolerances and formulation
 //! apart: a snapshot goes back into a simulation of the same description, in this process or another one. *SavedInputs*:
-//! efforts, wrenches, dampers, springs, laws, loads and drives as they were. *Memory*: time, states, modes, energies,
+//! efforts, wrenches, dampers, springs, laws, loads and drives as they were; of a law of one's own its name, and the
+//! simulation that it goes back into must have one of that name in that place. *Memory*: time, states, modes, energies,
 //! and everything that the next step would have found in place, from the step-size controller and the factors of an
 //! implicit stepper to where Newton starts. So the run goes on bit by bit as it would have without.
 //!
@@ -29,7 +30,7 @@ use bristle_integrate::archive::{Archive, Archived};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 

@@ -98,7 +98,7 @@ impl WriteBack {
     /// Poses of the links at a state that the machine has not been looked at; the entities keep theirs. Numbers that
     /// have no poses leave them.
     pub(super) fn place(&mut self, machine: &mut Machine, at: &State) {
-        if let Ok((compiled, places)) = machine.poses_at(&at.q, &at.v) {
+        if let Ok((compiled, _, places)) = machine.links_at(&at.q, &at.v) {
             let _ = fill(&mut self.poses, &compiled.model.tree, places);
         }
     }

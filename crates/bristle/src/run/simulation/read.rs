@@ -2,12 +2,13 @@
 //!
 //! | array | order | length |
 //! |---|---|---|
-//! | [`positions`](Simulation::positions) | joints from the root to the tips, see below; a free joint has x y z, then the quaternion w x y z | `n_q` |
-//! | [`velocities`](Simulation::velocities), [`accelerations`](Simulation::accelerations) | the same; a free joint has its angular, then its linear velocity, in child axes | `n_v` |
+//! | [`positions`](Simulation::positions) | joints from the root to the tips, see below; a free joint has x y z, then the quaternion w x y z, a fixed one nothing | [`Simulation::position_names`] |
+//! | [`velocities`](Simulation::velocities), [`accelerations`](Simulation::accelerations), efforts | the same; a free joint has its angular, then its linear velocity, in child axes | [`Simulation::velocity_names`] |
 //! | [`friction_efforts`](Simulation::friction_efforts), [`loads`](Simulation::loads), [`modes`](Simulation::modes), [`bristles`](Simulation::bristles) | joints with friction in the same order, then couplings with friction | [`Simulation::contact_names`] |
-//! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::joint_names`] |
+//! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::reaction_names`] |
 //! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
 //!
+//! Every array has names of its own, of the same length: no list of joints goes with two arrays of different lengths.
 //! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the
 //! order of spawning. Arrays change with [`Simulation::step`] and its like; after setters as the [module above](super)
 //! says. Their order changes only when the machine becomes another.
@@ -124,12 +125,36 @@ impl Sink<Machine> for Watch {
 
 /// Whole arrays.
 impl Simulation {
-    /// Names of the joints, in order.
-    pub fn joint_names(&self) -> &[String] {
+    /// Names of the entries of [`Simulation::positions`]: the joint, of a free joint `NAME.x`, `.y`, `.z`, `.qw`, `.qx`,
+    /// `.qy`, `.qz`.
+    pub fn position_names(&self) -> Vec<String> {
+        self.entry_names(&["x", "y", "z", "qw", "qx", "qy", "qz"])
+    }
+
+    /// Names of the entries of [`Simulation::velocities`], [`Simulation::accelerations`] and of efforts: the joint, of a
+    /// free joint `NAME.wx`, `.wy`, `.wz`, `.vx`, `.vy`, `.vz`.
+    pub fn velocity_names(&self) -> Vec<String> {
+        self.entry_names(&["wx", "wy", "wz", "vx", "vy", "vz"])
+    }
+
+    /// The joints, those of one coordinate by name, of free joints an entry for each of `parts`.
+    fn entry_names(&self, parts: &[&str]) -> Vec<String> {
+        let model = &self.compiled().model.tree;
+        let names = (1..model.n_bodies()).flat_map(|i| {
+            let (name, n) = (&model.joint_names[i], model.v_range(i).len());
+            let of_free = parts.iter().filter(move |_| n == 6).map(move |part| format!("{name}.{part}"));
+            (n == 1).then(|| name.clone()).into_iter().chain(of_free)
+        });
+        names.collect()
+    }
+
+    /// Names of the entries of [`Simulation::reactions`]: all joints, those without a coordinate included.
+    pub fn reaction_names(&self) -> &[String] {
         &self.compiled().model.tree.joint_names[1..]
     }
 
-    /// Names of the links, in order: the children of [`Simulation::joint_names`].
+    /// Names of the entries of [`Simulation::poses`]: the links, each the child of the joint at the same place in
+    /// [`Simulation::reaction_names`].
     pub fn link_names(&self) -> &[String] {
         &self.compiled().model.tree.link_names[1..]
     }

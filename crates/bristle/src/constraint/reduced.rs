@@ -13,7 +13,7 @@
 //! transfers: (6) divides by transferred inertias, (7) does not.
 
 use super::ABSENT;
-use crate::formulation::coordinates::Coordinates;
+use crate::constraint::coordinates::Coordinates;
 use crate::model::Compiled;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;

@@ -17,8 +17,8 @@ pub use state::{read_bristles, read_integrals, read_state};
 
 use crate::bearing::Bearing;
 use crate::component::{
-    BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
-    Link, Load, Name, Open, Spring,
+    BristleState, Closure, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint,
+    JointState, Link, Load, Name, Open, Spring,
 };
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Contact, Damper, DriveAt, Inputs, Model, SpringAt, WrenchAt, signal_of};
@@ -37,6 +37,7 @@ pub struct Index {
     joint_of: HashMap<Entity, usize>,
     link_of: HashMap<Entity, usize>,
     couplings: Vec<(Entity, Coupling)>,
+    closures: Vec<(Entity, Closure)>,
     /// Links and joints at compilation.
     described: (Vec<Link>, Vec<Joint>),
 }
@@ -133,6 +134,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
         joints: joint_entities,
         links: link_entities,
         couplings: Vec::new(),
+        closures: Vec::new(),
         described: (links, joints),
     };
 

@@ -112,6 +112,28 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A loop that does not close.
+    #[error("loop joint `{joint}`, t = {t:?} s: the loop stays open by {gap:e} (m or rad){}", if *t > 0.0 {
+        ": the positions near the last ones cannot close it"
+    } else {
+        ": give positions that close it to 1e-6, or leave out those of the joints that shall be solved for"
+    })]
+    OpenLoop {
+        /// Time, s.
+        t: f64,
+        /// The loop joint.
+        joint: String,
+        /// Largest component of the gap, m or rad.
+        gap: f64,
+    },
+    /// A loop in a configuration in which its constraints do not determine its motion.
+    #[error("loop joint `{joint}`, t = {t:?} s: singular configuration, its constraints do not determine the motion")]
+    SingularLoop {
+        /// Time, s.
+        t: f64,
+        /// The loop joint.
+        joint: String,
+    },
     /// Gravity on more than one entity.
     #[error("{count} entities carry `Gravity`; a world has one")]
     ManyGravities {
@@ -341,6 +363,8 @@ impl Error {
             | Self::Signal { joint: name, .. }
             | Self::Friction { joint: name, .. }
             | Self::NotCoupled { joint: name, .. }
+            | Self::OpenLoop { joint: name, .. }
+            | Self::SingularLoop { joint: name, .. }
             | Self::Coupling { name, .. }
             | Self::NotSingle { name, .. }
             | Self::Unsupported { name, .. }
@@ -366,8 +390,11 @@ impl Error {
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
             | Self::NotFinite { .. }
+            | Self::SingularLoop { .. }
             | Self::Stopped { .. }
             | Self::Io { .. } => false,
+            // at the start the positions are refused
+            Self::OpenLoop { t, .. } => *t == 0.0,
             Self::Copy { is_refused, .. } => *is_refused,
             Self::Integrate(error) => {
                 use bristle_integrate::Error::{Input, Memory, NeedsImplicit};

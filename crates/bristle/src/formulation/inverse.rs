@@ -249,6 +249,7 @@ impl Machine {
         self.prescribe(*t);
         let Self { compiled, state, point, coordinates, constraints, .. } = self;
         start_couplings(compiled, state, point, coordinates, constraints)?;
+        self.start_loops(*t)?;
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let v = contact.rate(&self.point.v);
             self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);

@@ -39,7 +39,7 @@ pub use crate::component::Open;
 pub use crate::signal::Signal;
 pub use control::Control;
 pub(crate) use control::Slip;
-pub use coupling::Coupling;
+pub use coupling::{Coupling, LoopKind};
 pub use error::{Advice, Help, Level, Problem, SceneError, printable};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};

@@ -27,6 +27,11 @@ pub(crate) enum Failure {
     Unbalanced {
         contact: usize,
     },
+    /// A prescribed motion drives a joint into its stop at this bound.
+    MotionIntoStop {
+        contact: usize,
+        bound: f64,
+    },
     /// An end was asked for: see [`crate::stop`].
     Stopped,
 }
@@ -97,6 +102,9 @@ impl Machine {
                 Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
             }
             Failure::Stopped => Error::Stopped { t },
+            Failure::MotionIntoStop { contact, bound } => {
+                Error::MotionIntoStop { t, joint: self.compiled.contact_name(contact).into(), bound }
+            }
             Failure::Unbalanced { contact } => {
                 Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
             }

@@ -17,17 +17,43 @@ use std::path::{Path, PathBuf};
 /// Numbers in a recording at most: they stay in memory, 8 GB of it.
 pub(crate) const MAX_NUMBERS: usize = 1_000_000_000;
 
-/// A joint that stuck, let go or turned round.
+/// What happened to a joint at an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// Its friction stuck, let go or turned round.
+    #[default]
+    Mode,
+    /// It hit a stop, or its bounces ended.
+    Stop,
+    /// It left a stop on which it rested.
+    Open,
+}
+
+impl EventKind {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mode => "mode",
+            Self::Stop => "stop",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// A joint that stuck, let go or turned round, that hit a stop or left it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// When, s.
     pub t: f64,
     /// Name of the joint.
     pub joint: String,
-    /// Mode before.
+    /// Mode before; of a stop, the direction of motion.
     pub from: Mode,
     /// Mode after.
     pub to: Mode,
+    /// What happened.
+    pub kind: EventKind,
 }
 
 /// Takes the results of a run as they come; see [`Simulation::run_with`](crate::Simulation::run_with).
@@ -123,7 +149,7 @@ impl Recording {
         })
     }
 
-    /// Mode changes of joints with event-driven friction, in order of time.
+    /// Mode changes of joints with event-driven friction, impacts on stops and releases, in order of time.
     pub fn events(&self) -> &[Event] {
         &self.events
     }

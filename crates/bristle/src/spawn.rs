@@ -129,6 +129,9 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     if let Some(drive) = &joint.drive {
         builder = builder.with(drive.clone());
     }
+    if let Some(limits) = joint.limits {
+        builder = builder.with(limits);
+    }
     builder
 }
 

@@ -11,6 +11,7 @@
 //! - `events`: event functions, and the mode transition at an event;
 //! - `kinks`: loads through zero and corners of tables, events without a change of mode;
 //! - `impulse`: corners of prescribed motions;
+//! - `stops`: joint stops, impacts, resting contact;
 //! - `transition`: the contacts at rest, and the selection of their modes by [`crate::modes`];
 //! - `enumerate`: mode selection by exhaustive enumeration;
 //! - `resolution`: bounds of the step for the resolution of bristles, at any tolerance;
@@ -48,6 +49,7 @@ mod predictor;
 mod residual;
 mod resolution;
 pub(crate) mod state;
+pub(crate) mod stops;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -57,3 +59,4 @@ mod unknowns;
 pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
 pub use machine::{Machine, Snapshot};
+pub use stops::StopChange;

@@ -4,7 +4,7 @@ use super::ledger::{Ledger, Past, ledger};
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Snapshot};
 use crate::model::Contact;
-use crate::record::{Event, Record, Samples, channels};
+use crate::record::{Event, EventKind, Record, Samples, channels};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::{FiredEvent, Sink};
 
@@ -83,7 +83,7 @@ impl<'r> Recorder<'r> {
         let (model, a) = (&compiled.model.tree, system.accelerations());
         row.clear();
         row.push(t);
-        let mut contacts = compiled.inputs.contacts.iter().enumerate().peekable();
+        let mut contacts = compiled.inputs.frictions().iter().enumerate().peekable();
         let mut heats = compiled.model.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
         for i in 1..model.n_bodies() {
             row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
@@ -91,6 +91,9 @@ impl<'r> Recorder<'r> {
             row.extend_from_slice(&a[model.v_range(i)]);
             if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
                 push_contact(row, system, state, c, contact);
+            }
+            if let Some(c) = compiled.with_stops().find(|&c| compiled.inputs.contacts[c].joint == i) {
+                row.push(system.stop_efforts()[c]);
             }
             if let Some((_, (now, past))) = heats.next_if(|heat| *heat.0 == i) {
                 row.push(now + past);
@@ -128,7 +131,14 @@ impl<'r> Recorder<'r> {
         let compiled = system.compiled();
         for change in system.changes() {
             let joint = compiled.contact_name(change.contact).to_owned();
-            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to });
+            let (from, to, kind) = (change.from, change.to, EventKind::Mode);
+            let recorded = self.output.event(Event { t, joint, from, to, kind });
+            self.error = self.error.take().or(recorded.err());
+        }
+        for change in system.stop_changes() {
+            let joint = compiled.contact_name(change.contact).to_owned();
+            let kind = if change.is_release { EventKind::Open } else { EventKind::Stop };
+            let recorded = self.output.event(Event { t, joint, from: change.from, to: change.to, kind });
             self.error = self.error.take().or(recorded.err());
         }
     }

@@ -86,6 +86,10 @@ impl Solver {
         system.set_step_control(self.control);
         // other controls have been refused
         if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
+            if let Some(c) = system.compiled().with_stops().next() {
+                let name = system.compiled().contact_name(c).to_owned();
+                return Err(Error::Unsupported { name, what: "`limits` with `RealTime`".into() });
+            }
             let what = "the matrices of `RealTime` for this machine (`Dopri5` and `Rk4` need none)";
             memory::check_below(what, RealTime::matrix_bytes(system.compiled()), MAX_MATRIX_BYTES)?;
             system.make_real_time(*step);

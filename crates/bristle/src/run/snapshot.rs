@@ -162,7 +162,7 @@ impl Run {
 pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let compiled = run.compiled();
     let mut sum = Fnv::default();
-    let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven());
+    let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven(), c.stops);
     let contacts = compiled.inputs.contacts.iter().map(shape).collect::<Vec<_>>();
     let heated = (&compiled.model.heated, &compiled.model.heated_elements);
     let coupled = &compiled.model.coupled;

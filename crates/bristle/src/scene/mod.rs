@@ -41,7 +41,7 @@ pub use control::Control;
 pub(crate) use control::Slip;
 pub use coupling::{Coupling, LoopKind};
 pub use error::{Advice, Help, Level, Problem, SceneError, printable};
-pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
+pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Limits, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;
 pub use solver::{Formulation, Kinks, Method, Output, Solver};

@@ -72,6 +72,9 @@ impl Check<'_> {
         if let Some(drive) = &joint.drive {
             self.drive(at.key("drive"), drive);
         }
+        if let Some(limits) = &joint.limits {
+            self.limits(at, joint, limits);
+        }
     }
 
     pub(super) fn placement(&mut self, at: At, placement: &Placement) {
@@ -145,6 +148,7 @@ impl Check<'_> {
             ("load", joint.load != Load::Unit),
             ("bristle", joint.bristle.is_some()),
             ("drive", joint.drive.is_some()),
+            ("limits", joint.limits.is_some()),
         ];
         for (key, given) in given {
             if given {

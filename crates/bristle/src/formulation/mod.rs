@@ -20,6 +20,7 @@
 //! - `fixed_step`: the method of [`crate::real_time`] instead of all these;
 //! - `inverse`: inverse dynamics;
 //! - `linearize`: linearisation, friction parameters included;
+//! - `sensitivity`: derivatives of a run in parameters, across its events;
 //! - `ledger`: energy ledger;
 //! - `archive`: the state between steps as bytes, and checkpoints;
 //! - `system`: the interface to the steppers.
@@ -51,6 +52,7 @@ mod point;
 mod predictor;
 mod residual;
 mod resolution;
+mod sensitivity;
 mod state;
 mod system;
 #[cfg(test)]
@@ -61,3 +63,4 @@ mod unknowns;
 pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
 pub use machine::{Machine, Snapshot};
+pub(crate) use sensitivity::{Refusal, Tangents, Twin};

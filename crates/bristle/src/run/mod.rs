@@ -7,6 +7,7 @@
 //! - `snapshot`: a run as bytes;
 //! - `query`: mass matrix, Jacobians, inverse dynamics and linearisation of a simulation where it stands;
 //! - [`mechanics`]: forward and inverse dynamics of a scene at given states, nothing integrated;
+//! - [`sensitivities`]: channels of a run and their derivatives in parameters of the scene;
 //! - `recorder`: rows of a recording from a run; `write_back`: results as components of a world;
 //! - `settings`: method, step control and formulation; `explain`: errors with names and places.
 //!
@@ -19,6 +20,7 @@ mod ledger;
 pub mod mechanics;
 mod query;
 mod recorder;
+pub mod sensitivities;
 mod settings;
 pub mod simulation;
 mod snapshot;

@@ -1,17 +1,14 @@
 //! `bristle run`: simulate a scene, write its results, print a summary.
 
 mod files;
+mod sensitivities;
 
 use crate::Outcome;
 use crate::collect::{Collector, Rows};
 use crate::error_text::{explained, message, with_causes};
 use crate::interrupt::Interrupt;
 use crate::limits::{Budget, Limits};
-use crate::plot::quantity::Motions;
-use crate::plot::{self, Selection};
 use crate::progress::Progress;
-use crate::report::Facts;
-use crate::results::{Format, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target;
@@ -20,13 +17,17 @@ use bristle::stream::CsvStream;
 use bristle::urdf::Import;
 use bristle::{Error, Scene, Simulation};
 use bristle_plot::format::count;
+use bristle_report::plot::quantity::Motions;
+use bristle_report::plot::{self, Selection};
+use bristle_report::report::Facts;
+use bristle_report::results::{Format, Results};
 use clap::Args;
 use files::{default_name, is_output, rows_name, write_file, write_file_by, write_rows};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::results::MAX_KEPT;
+use bristle_report::results::MAX_KEPT;
 const MAX_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.
@@ -47,6 +48,7 @@ Examples:
   bristle run scenes/single_pendulum.ron --until 2.5 --rtol 1e-11 --atol 1e-11 --out - > pendulum.csv
   bristle run scenes/arm_3dof.ron --method Rk4 --step 1e-3 --out arm.csv
   bristle run scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1 --set gravity='(0, 0, -1.62)'
+  bristle run scenes/double_pendulum_coulomb.ron --sensitivities joints.elbow.friction.coulomb,links.lower.mass
   bristle run robot.urdf --friction friction.ron
   bristle run scenes/stick_slip_lugre.ron --json --out out.csv | jq .worst_balance
 
@@ -67,6 +69,10 @@ pub struct Run {
     /// Changes of mode of joints with stick-slip friction, .csv: t,joint,from,to; `-` for standard output
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+    /// Derivatives of all channels in these numbers of the scene, by path, into NAME.sensitivities.csv: columns
+    /// `d(channel)/d(path)`
+    #[arg(long, value_name = "PATH,…", value_delimiter = ',')]
+    sensitivities: Vec<String>,
     /// The summary with all counters, .json; `-` for standard output
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
@@ -164,7 +170,7 @@ impl Run {
             report.get_or_insert_with(|| default_name(&self.scene, "report.html"));
         }
         let plot = plot.map(|path| plot::Format::of(&path).map(|format| (path, format))).transpose()?;
-        report.as_deref().map_or(Ok(()), crate::report::check_name)?;
+        report.as_deref().map_or(Ok(()), bristle_report::report::check_name)?;
         let ready = Ready { scene, notes, sim, names, out, plot, report };
         anyhow::ensure!(
             !ready.keeps_rows() || numbers < MAX_KEPT as f64,
@@ -190,6 +196,14 @@ impl Run {
             anyhow::bail!("{one} and {other} both want standard output; name a file for the {what}");
         }
         Ok(())
+    }
+
+    /// The table of derivatives, beside the results.
+    fn sensitivities_name(&self, ready: &Ready) -> PathBuf {
+        match &ready.out {
+            Some((path, _)) if self.out.is_some() => path.with_extension("sensitivities.csv"),
+            _ => default_name(&self.scene, "sensitivities.csv"),
+        }
     }
 
     /// Files that are read.
@@ -246,6 +260,22 @@ impl Run {
     }
 
     fn simulate(&self, ready: Ready, limits: Limits) -> Result<Outcome> {
+        let derivatives = if self.sensitivities.is_empty() {
+            None
+        } else {
+            match sensitivities::write(
+                &ready.scene,
+                &self.sensitivities,
+                &self.sensitivities_name(&ready),
+                &self.inputs(),
+            ) {
+                Ok(path) => Some(path),
+                Err(error) => {
+                    say!("{}", explained(&error, &self.scene));
+                    return Ok(sensitivities::outcome(&error));
+                }
+            }
+        };
         let is_kept = ready.keeps_rows();
         let Ready { scene, mut sim, names, out, plot, report, .. } = ready;
         let rows = match &out {
@@ -274,6 +304,7 @@ impl Run {
         let wall = start.elapsed();
         let (mut rows, kept) = collector.finish();
         let mut summary = Summary::new(&self.scene, &scene, &sim, &names, &collector, wall);
+        summary.files.extend(derivatives.map(|path| ("sensitivities".into(), path)));
         match result {
             Ok(()) => {}
             // the reader has seen enough
@@ -334,7 +365,7 @@ impl Run {
                 write_file(path, &plot::drawn(results, &selection, *format)?, "plot", &mut summary)
             });
             let shown = report.as_deref().map_or(Ok(()), |path| {
-                let page = crate::report::html(&Facts {
+                let page = bristle_report::report::html(&Facts {
                     scene: &scene,
                     model: &sim.compiled().model.tree,
                     results,

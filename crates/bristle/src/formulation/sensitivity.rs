@@ -259,6 +259,9 @@ impl Tangents {
         let n = y.len();
         let (mut plus, mut minus) = (vec![0.0; n], vec![0.0; n]);
         for (p, twin) in self.twins.iter_mut().enumerate() {
+            // a load that is clamped is not so before the corners of both
+            let corners = [&twin.plus, &twin.minus].into_iter().filter_map(|twin| twin.state.next_corner);
+            let t = corners.fold(t, f64::min);
             twin.plus.rhs(t, y, &mut plus)?;
             twin.minus.rhs(t, y, &mut minus)?;
             (0..n).for_each(|i| into[(i, p)] = (plus[i] - minus[i]) / twin.width);

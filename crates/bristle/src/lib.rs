@@ -77,6 +77,7 @@ pub use model::{Compiled, Inputs, Model};
 pub use nalgebra;
 pub use record::{Event, EventKind, Record, Recording, csv, stream};
 pub use run::batch::{self, Batch};
+pub use run::sensitivities::{self, Sensitivities};
 pub use run::simulation::{self, Settings, Simulation};
 pub use run::{WriteBack, mechanics as dynamics};
 pub use scene::Scene;

@@ -19,6 +19,7 @@
 //! - `fixed_step`: the method of [`crate::real_time`] instead of all these;
 //! - `inverse`: inverse dynamics;
 //! - `linearize`: linearisation, friction parameters included;
+//! - `sensitivity`: derivatives of a run in parameters, across its events;
 //! - `ledger`: energy ledger;
 //! - `archive`: the state between steps as bytes, and checkpoints;
 //! - `system`: the interface to the steppers.
@@ -48,6 +49,7 @@ pub(crate) mod point;
 mod predictor;
 mod residual;
 mod resolution;
+mod sensitivity;
 pub(crate) mod state;
 pub(crate) mod stops;
 mod system;
@@ -59,4 +61,5 @@ mod unknowns;
 pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
 pub use machine::{Machine, Snapshot};
+pub(crate) use sensitivity::{Refusal, Tangents, Twin};
 pub use stops::StopChange;

@@ -11,7 +11,6 @@
 //!
 //! At v = 0 derivatives are the mean of both sides, as those of any law.
 
-use crate::power_viscous::power;
 use crate::{
     BristleStep, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, Law, LuGre, Mode, State,
 };
@@ -158,8 +157,7 @@ impl FrictionLaw for Directional {
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
         let own = self.of(v);
-        let (k, n) = own.power_term();
-        let (viscous, slope) = power(k, n, v);
+        let (viscous, slope) = own.power_at(v);
         let mut step = if let Some(bristle) = self.bristle(h, v, v_level, state) {
             bristle.end(v, state[1])
         } else if let Some([forward, backward]) = self.elasto_plastic() {

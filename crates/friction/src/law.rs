@@ -104,6 +104,11 @@ impl Law {
         if let Law::PowerViscous(law) = self { (law.viscous, law.viscous_exponent) } else { (0.0, 1.0) }
     }
 
+    /// The term of a [`PowerViscous`] and its slope; 0 for any other law.
+    pub(crate) fn power_at(&self, v: f64) -> (f64, f64) {
+        if let Law::PowerViscous(law) = self { law.term(v) } else { (0.0, 0.0) }
+    }
+
     /// The smallest exponent of a viscous term: 1 without [`PowerViscous`].
     pub fn least_viscous_exponent(&self) -> f64 {
         match self {

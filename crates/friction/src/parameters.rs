@@ -19,7 +19,6 @@
 
 use crate::elasto_plastic::ElastoPlastic;
 use crate::lugre::Plastic;
-use crate::power_viscous::power;
 use crate::{Directional, Law, LuGre, PowerViscous, State, Table};
 use std::borrow::Cow;
 
@@ -112,12 +111,15 @@ impl Law {
 /// Those of the law inside, its viscous coefficient that of k |v|ⁿ sign(v), and n: k |v|ⁿ ln|v| sign(v).
 fn power_viscous(law: &PowerViscous, direction: f64, v: f64, state: State) -> Vec<ParameterSlope> {
     let mut slopes = law.law.parameter_slopes(direction, v, state);
-    let share =
-        if law.law.event_driven().is_none() || direction != 0.0 { power(1.0, law.viscous_exponent, v).0 } else { 0.0 };
-    for slope in slopes.iter_mut().filter(|slope| matches!(&*slope.name, "viscous" | "sigma2")) {
-        slope.effort = share;
+    let acts = law.law.event_driven().is_none() || direction != 0.0;
+    let [share, by_exponent, by_v_s] = if acts { law.term_slopes(v) } else { [0.0; 3] };
+    for slope in &mut slopes {
+        match &*slope.name {
+            "viscous" | "sigma2" => slope.effort = share,
+            "stribeck_velocity" => slope.effort += by_v_s,
+            _ => {}
+        }
     }
-    let by_exponent = if v == 0.0 { 0.0 } else { law.viscous * share * v.abs().ln() };
     slopes.push(slope("viscous_exponent", by_exponent, 0.0));
     slopes
 }
@@ -322,6 +324,7 @@ mod tests {
             )
             .into(),
             Directional::new(lugre(), LuGre { coulomb: 0.7, ..lugre() }).into(),
+            Law::from(lugre()).with_viscous_exponent(0.5),
         ];
         let mut seen = 0;
         for law in &laws {

@@ -84,11 +84,15 @@ impl<'r> Recorder<'r> {
         row.clear();
         row.push(t);
         let mut contacts = compiled.inputs.contacts.iter().enumerate().peekable();
+        let mut drives = compiled.inputs.drives.iter().enumerate().peekable();
         let mut heats = compiled.model.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
         for i in 1..model.n_bodies() {
             row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
             row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
             row.extend_from_slice(&a[model.v_range(i)]);
+            if let Some((k, _)) = drives.next_if(|(_, drive)| drive.joint == i) {
+                row.push(system.drive_effort(k, t));
+            }
             if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
                 push_contact(row, system, state, c, contact);
             }

@@ -71,6 +71,11 @@ impl Solver {
 
     /// The equations of a machine, to be solved so.
     pub fn system(&self, compiled: Compiled) -> Result<Machine> {
+        let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
+        if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
+            let what = "a `viscous_exponent` below 1, which has no rate at rest, with the formulation `Jerk`";
+            return Err(Error::Unsupported { name: "solver".into(), what: what.into() });
+        }
         // kinks of bristle laws matter under error control, down to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);

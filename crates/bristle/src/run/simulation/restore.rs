@@ -1,7 +1,7 @@
 //! A simulation as bytes, and back to the beginning: see `snapshot` for the bytes.
 
 use super::{Pending, Simulation, put};
-use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Spring};
+use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Offset, Spring};
 use crate::error::{Error, Result};
 use crate::formulation::Snapshot;
 use crate::model::Compiled;
@@ -120,6 +120,13 @@ impl Simulation {
             // by bits: −0.0 is not 0.0
             if range.len() == 1 && shown.to_bits() != compiled.inputs.effort[range.start].to_bits() {
                 put(world, entity, Effort(compiled.inputs.effort[range.start]));
+            }
+        }
+        for (i, entity) in compiled.model.index.joints() {
+            let range = compiled.model.tree.v_range(i);
+            let shown = world.get::<&Offset>(entity).map_or(0.0, |offset| offset.0);
+            if range.len() == 1 && shown.to_bits() != compiled.inputs.offset[range.start].to_bits() {
+                put(world, entity, Offset(compiled.inputs.offset[range.start]));
             }
         }
         for at in &compiled.inputs.dampers {

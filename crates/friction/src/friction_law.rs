@@ -106,7 +106,7 @@ pub trait EventDriven: FrictionLaw {
     /// Effort and its slope in v while sliding in `mode`, continued smoothly past v = 0 so that an integrator can
     /// step across the reversal and locate it. Zero when stuck: friction is then whatever equilibrium requires.
     ///
-    /// A viscous term with an exponent below 1 has no smooth continuation: it goes on as an odd function.
+    /// A viscous term with an exponent below 1 has no smooth continuation: it ends at v = 0.
     fn sliding(&self, mode: Mode, v: f64) -> (f64, f64) {
         let direction = mode.direction();
         let (level, slope) = self.kinetic_level(direction * v);

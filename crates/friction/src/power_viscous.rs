@@ -163,7 +163,9 @@ impl EventDriven for PowerViscous {
     }
 
     fn kinetic_level(&self, speed: f64) -> (f64, f64) {
-        let (effort, slope) = self.term(speed);
+        // beyond rest nothing continues a term with a pole smoothly: it ends there
+        let is_past_pole = speed < 0.0 && self.viscous_exponent < 1.0;
+        let (effort, slope) = if is_past_pole { (0.0, 0.0) } else { self.term(speed) };
         let (level, level_slope) = self.law.event_driven().map_or((0.0, 0.0), |law| law.kinetic_level(speed));
         (level + effort, level_slope + slope)
     }

@@ -431,7 +431,7 @@ fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Re
 /// Refuses laws and loads with unusable numbers.
 pub(crate) fn validate_friction(law: &Law, load: &Load, name: impl Fn() -> String + Copy) -> Result<()> {
     if let Some(finding) = law.validate().into_iter().next() {
-        return Err(Error::Friction { joint: name(), law: law.name(), reason: finding.to_string() });
+        return Err(Error::Friction { joint: name(), law: law.name().to_owned(), reason: finding.to_string() });
     }
     match load {
         Load::Unit => Ok(()),

@@ -84,7 +84,7 @@ pub enum Error {
         /// The joint or coupling.
         joint: String,
         /// The law.
-        law: &'static str,
+        law: String,
         /// Parameter and allowed range.
         reason: String,
     },
@@ -156,6 +156,17 @@ pub enum Error {
         t: f64,
         /// What happened.
         source: bristle_multibody::Error,
+    },
+    /// Equations of motion of a machine that cannot move.
+    #[error(
+        "at t = {t}: nothing can move, and there are no equations to linearise{}; linearise where the machine moves, \
+         or without friction", if stuck.is_empty() { String::new() } else { format!(": stuck is `{}`", stuck.join("`, `")) }
+    )]
+    Immobile {
+        /// Time, s.
+        t: f64,
+        /// Joints and couplings that are stuck.
+        stuck: Vec<String>,
     },
     /// No modes of the joints at rest could be chosen.
     #[error("at t = {t}, `{joint}`: {reason}")]

@@ -1,7 +1,7 @@
 //! Any one of the laws.
 
 use crate::{
-    BristleStep, Coulomb, Dahl, Directional, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw,
+    BristleStep, Coulomb, Custom, Dahl, Directional, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw,
     ImplicitStep, LuGre, LuGre2, Mode, PowerViscous, State, Stribeck, Table, Tanh,
 };
 
@@ -30,6 +30,8 @@ pub enum Law {
     PowerViscous(PowerViscous),
     /// One law for each direction of slip.
     Directional(Directional),
+    /// A law of one's own, in code.
+    Custom(Custom),
 }
 
 /// The same expression for whichever law it is.
@@ -46,13 +48,14 @@ macro_rules! each {
             Law::ElastoPlastic($law) => $value,
             Law::PowerViscous($law) => $value,
             Law::Directional($law) => $value,
+            Law::Custom($law) => $value,
         }
     };
 }
 
 impl Law {
-    /// The law's name as spelled in a scene.
-    pub fn name(&self) -> &'static str {
+    /// The law's name as spelled in a scene, or as its maker calls it.
+    pub fn name(&self) -> &str {
         match self {
             Law::Coulomb(_) => "Coulomb",
             Law::Stribeck(_) => "Stribeck",
@@ -64,15 +67,17 @@ impl Law {
             Law::ElastoPlastic(_) => "ElastoPlastic",
             Law::PowerViscous(law) => law.law.name(),
             Law::Directional(_) => "Directional",
+            Law::Custom(law) => law.name(),
         }
     }
 
-    /// The law's stick-slip side, if it has modes (`Coulomb`, `Stribeck`, `Table`).
+    /// The law's stick-slip side, if it has modes (`Coulomb`, `Stribeck`, `Table`, some of one's own).
     pub fn event_driven(&self) -> Option<&dyn EventDriven> {
         match self {
             Law::Coulomb(law) => Some(law),
             Law::Stribeck(law) => Some(law),
             Law::Table(law) => Some(law),
+            Law::Custom(law) => law.law().event_driven(),
             Law::PowerViscous(law) if law.law.event_driven().is_some() => Some(law),
             Law::Directional(law) if law.forward.event_driven().is_some() => Some(law),
             _ => None,
@@ -138,7 +143,12 @@ impl Law {
             Law::Tanh(law) => Some(&mut law.viscous),
             Law::LuGre(law) => Some(&mut law.sigma2),
             Law::ElastoPlastic(law) => Some(&mut law.lugre.sigma2),
-            Law::Table(_) | Law::Dahl(_) | Law::LuGre2(_) | Law::PowerViscous(_) | Law::Directional(_) => None,
+            Law::Table(_)
+            | Law::Dahl(_)
+            | Law::LuGre2(_)
+            | Law::PowerViscous(_)
+            | Law::Directional(_)
+            | Law::Custom(_) => None,
         }
     }
 
@@ -172,6 +182,7 @@ impl Law {
             Law::ElastoPlastic(law) => law.lugre.sigma0,
             Law::PowerViscous(law) => law.law.sigma0(),
             Law::Directional(law) => law.forward.sigma0(),
+            Law::Custom(law) => law.law().sigma0(),
             _ => 1.0,
         }
     }
@@ -190,6 +201,7 @@ impl Law {
             Law::ElastoPlastic(law) => law.lugre.coulomb,
             Law::PowerViscous(law) => law.law.coulomb_level(),
             Law::Directional(law) => law.forward.coulomb_level().max(law.backward.coulomb_level()),
+            Law::Custom(law) => law.law().coulomb_level(),
         }
     }
 
@@ -218,6 +230,7 @@ impl Law {
                 let speeds = [&law.forward, &law.backward].into_iter().filter_map(|law| law.stribeck_velocity());
                 speeds.reduce(f64::min)
             }
+            Law::Custom(law) => law.law().stribeck_velocity(),
             Law::Coulomb(_) | Law::Table(_) | Law::Dahl(_) => None,
         }
     }
@@ -298,4 +311,4 @@ macro_rules! from_law {
     )*};
 }
 
-from_law!(Coulomb, Stribeck, Table, Tanh, Dahl, LuGre, LuGre2, ElastoPlastic, PowerViscous, Directional);
+from_law!(Coulomb, Stribeck, Table, Tanh, Dahl, LuGre, LuGre2, ElastoPlastic, PowerViscous, Directional, Custom);

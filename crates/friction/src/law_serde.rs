@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Coulomb, Dahl, Directional, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
+use crate::{Coulomb, Custom, Dahl, Directional, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Law", deny_unknown_fields)]
@@ -109,6 +109,11 @@ pub(crate) enum LawSerde {
         forward: Box<Law>,
         backward: Box<Law>,
     },
+    /// Its name alone: a scene cannot hold it, and none is read.
+    #[serde(skip_deserializing)]
+    Custom {
+        name: String,
+    },
 }
 
 fn one() -> f64 {
@@ -209,6 +214,7 @@ impl From<LawSerde> for Law {
                 powered(ElastoPlastic { lugre, breakaway }, viscous_exponent)
             }
             LawSerde::Directional { forward, backward } => Directional { forward, backward }.into(),
+            LawSerde::Custom { name } => Custom::absent(name).into(),
         }
     }
 }
@@ -277,6 +283,7 @@ impl From<Law> for LawSerde {
                 written
             }
             Law::Directional(Directional { forward, backward }) => LawSerde::Directional { forward, backward },
+            Law::Custom(law) => LawSerde::Custom { name: law.name().to_owned() },
         }
     }
 }

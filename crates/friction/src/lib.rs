@@ -7,6 +7,7 @@
 //! | [`Dahl`], [`LuGre`], [`ElastoPlastic`] | `dahl.rs`, `lugre.rs`, `elasto_plastic.rs` | bristle deflection z |
 //! | [`LuGre2`] | `lugre2.rs` | z and w |
 //! | [`PowerViscous`], [`Directional`] | `power_viscous.rs`, `directional.rs` | that of the laws inside |
+//! | [`Custom`] | `custom.rs` | its own |
 //!
 //! Every law answers the same questions in the same order, those of [`FrictionLaw`]; [`Law`] is any one of them.
 //! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not
@@ -32,6 +33,7 @@
 mod bristle;
 mod check;
 mod coulomb;
+mod custom;
 mod dahl;
 mod directional;
 mod elasto_plastic;
@@ -51,6 +53,7 @@ mod transition;
 pub use bristle::BristleStep;
 pub use check::Finding;
 pub use coulomb::Coulomb;
+pub use custom::{Custom, CustomLaw};
 pub use dahl::Dahl;
 pub use directional::Directional;
 pub use elasto_plastic::ElastoPlastic;

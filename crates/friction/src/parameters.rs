@@ -104,6 +104,8 @@ impl Law {
             Law::ElastoPlastic(law) => elasto_plastic(law, v, state[0]),
             Law::PowerViscous(law) => power_viscous(law, direction, v, state),
             Law::Directional(law) => directional(law, direction, v, state),
+            // what its parameters are is not known here
+            Law::Custom(_) => Vec::new(),
         }
     }
 }

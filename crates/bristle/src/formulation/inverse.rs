@@ -18,11 +18,11 @@
 //! M_ff a_f = −(M_fj a_j + c_f)                            f: velocities of free joints, j: the others            (9)
 //! ```
 
-use super::constraints::Elimination;
-use super::coordinates::Coordinates;
-use super::coupling_start::start_couplings;
 use super::machine::{Machine, Snapshot};
 use crate::component::Drive;
+use crate::constraint::Elimination;
+use crate::constraint::coordinates::Coordinates;
+use crate::constraint::coupling_start::start_couplings;
 use crate::error::{Error, Result};
 use crate::model::Compiled;
 use bristle_friction::Mode;
@@ -53,8 +53,9 @@ pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
 impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
-        let is_dependent = |v: &usize| self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(v));
-        (0..self.point.v.len()).filter(|v| !is_dependent(v)).collect()
+        let mut is_dependent = vec![false; self.point.v.len()];
+        self.couplings.iter().flat_map(|couplings| &couplings.dependent).for_each(|&v| is_dependent[v] = true);
+        (0..is_dependent.len()).filter(|&v| !is_dependent[v]).collect()
     }
 
     /// Tᵀ M T over the independent velocities.

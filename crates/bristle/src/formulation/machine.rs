@@ -47,11 +47,11 @@
 //! reactions are impulses, and bearings whose load is the reaction have an impulse of friction: see `impulse`.
 
 use crate::component::{BristleState, Drive};
+use crate::constraint::Constraints;
+use crate::constraint::coordinates::Coordinates;
 use crate::error::{Error, Result};
 use crate::formulation::archive::Checkpoint;
 use crate::formulation::branch::Branch;
-use crate::formulation::constraints::Constraints;
-use crate::formulation::coordinates::Coordinates;
 use crate::formulation::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use crate::formulation::efforts::show_locked_loads;
 use crate::formulation::failure::Failure;
@@ -108,7 +108,7 @@ impl Snapshot {
 
 /// How the equations are solved.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scheme {
+pub(crate) struct Scheme {
     pub formulation: Formulation,
     /// Whether an error estimate controls the steps.
     pub is_controlled: bool,
@@ -283,8 +283,19 @@ impl Machine {
         }
         self.state.contact_event.fill(ContactEvent::No);
         self.resolve_modes(*t).map_err(|failure| self.explain(*t, failure))?;
+        self.check_resistance().map_err(|source| self.explain(*t, Failure::Mechanics(source)))?;
         self.gather(y);
         Ok(())
+    }
+
+    /// Refuses a state at which rounding alone resists the motion of a joint. Couplings may supply what a tree lacks.
+    fn check_resistance(&mut self) -> std::result::Result<(), bristle_multibody::Error> {
+        if self.constraints.is_coupled() {
+            return Ok(());
+        }
+        let Self { compiled, work, point, coordinates, .. } = self;
+        bristle_multibody::factor(&compiled.model.tree, work, &point.q, &coordinates.locked)?;
+        bristle_multibody::check_resistance(&compiled.model.tree, work)
     }
 
     /// Selects the modes again at (t, y) after a sudden change of the inputs. `y` has length `max_dim`.
@@ -422,17 +433,17 @@ impl Machine {
         Ok((compiled, places, forces))
     }
 
-    /// Link poses at (q, v).
-    pub(crate) fn poses_at(
+    /// Link poses at (q, v), and the velocities of the links in `Work`.
+    pub(crate) fn links_at(
         &mut self,
         q: &[f64],
         v: &[f64],
-    ) -> std::result::Result<(&Compiled, &Poses), bristle_multibody::Error> {
+    ) -> std::result::Result<(&Compiled, &Work, &Poses), bristle_multibody::Error> {
         self.point.known = None;
         let Self { compiled, work, poses: places, .. } = self;
         kinematics(&compiled.model.tree, work, q, v)?;
         poses(&compiled.model.tree, work, places)?;
-        Ok((compiled, places))
+        Ok((compiled, work, places))
     }
 
     /// Joint reactions of the last call of `poses_and_reactions`; `n_bodies`, the world first.

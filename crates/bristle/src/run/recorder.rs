@@ -18,7 +18,7 @@ fn push_contact(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, c: usize
     row.extend_from_slice(&[bristle.z, bristle.w][..contact.law.n_states()]);
 }
 
-/// Makes rows from the interpolant.
+/// A sink that makes rows from the interpolant.
 pub(super) struct Recorder<'r> {
     output: &'r mut dyn Record,
     past: Past,
@@ -29,7 +29,7 @@ pub(super) struct Recorder<'r> {
     end: f64,
     state: Snapshot,
     row: Vec<f64>,
-    /// The output has had enough.
+    /// The output has ended the run.
     is_stopped: bool,
     error: Option<Error>,
 }
@@ -58,7 +58,7 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// What could not be recorded.
+    /// The first error of recording.
     pub fn into_error(self) -> Option<Error> {
         self.error
     }
@@ -120,7 +120,7 @@ impl<'r> Recorder<'r> {
         }
         let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
         row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
-        // the last row is the last one that can be read back
+        // rows that are not finite could not be read back
         if let Some(k) = row.iter().position(|x| !x.is_finite()) {
             let what = format!("`{}`", channels(compiled)[k]);
             return Err(Error::NotFinite { t, what });
@@ -155,7 +155,7 @@ impl Sink<Machine> for Recorder<'_> {
             self.error = self.record(system, t, y, quad).err();
         }
         if system.is_real_time() {
-            // no events: what has changed in the step is noted at its end
+            // a real-time step has no events: its mode changes are recorded at its end
             self.note_changes(system, t);
         }
         self.is_stopped |= self.output.step(t).is_break();

@@ -148,8 +148,7 @@ impl Scene {
 
 /// Whether a law has a bristle state.
 pub(crate) fn has_bristle(law: &bristle_friction::Law) -> bool {
-    use bristle_friction::Law;
-    matches!(law.base(), Law::Dahl(_) | Law::LuGre(_) | Law::LuGre2(_) | Law::ElastoPlastic(_))
+    bristle_friction::FrictionLaw::n_states(law) > 0
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

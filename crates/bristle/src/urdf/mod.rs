@@ -43,7 +43,7 @@
 //! | `origin` `xyz`, `rpy` (or `quat_xyzw`) | `placement` |
 //! | `dynamics` `damping` | `damping` |
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
-//! | `mimic` | a `Gear` named `NAME_mimic`, and an initial position that fits it |
+//! | `mimic` | a `Gear` named `NAME_mimic`; its joint starts where the other one puts it |
 //! | `limit`, `safety_controller`, `calibration` | read and checked, not used: the engine has no limits |
 //! | `visual`, `collision`, `material`, `sensor` | counted, not used: shapes and looks |
 //! | `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
@@ -61,9 +61,11 @@
 //!
 //! - an inertia that no body has: the nearest one that a body has;
 //! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
-//! - `mimic` of a joint that is not there or has no coordinate: left out;
+//! - `mimic` of a joint that is not there, or where not both have one coordinate: left out;
 //! - a joint that feels no inertia at position 0: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the
-//!   square of the longest `origin` of a joint.
+//!   square of the longest `origin` of a joint (of the largest radius of gyration, where all joints share an origin).
+//!
+//! A change of an inertia below rounding, ε m L² with the longest `origin` L, is none.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
 //! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops.
@@ -232,17 +234,23 @@ pub fn load(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneEr
 /// Reads and checks a machine from a scene in RON or a robot in URDF, whichever the file holds. For scenes there is
 /// nothing to say of what was understood: all of it was.
 pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneError> {
-    let path = path.as_ref();
-    let (text, file) = read_text(path, "scenes are text in RON, robots in URDF", "scene.ron")?;
-    let named = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("urdf") || e.eq_ignore_ascii_case("xml"));
+    let (text, file) = read_text(path.as_ref(), "scenes are text in RON, robots in URDF", "scene.ron")?;
+    read_scene(&text, &file, options)
+}
+
+/// The same from a text; `file` is the name it goes by in messages, and says by its extension what the text is where the
+/// text itself does not.
+pub fn read_scene(text: &str, file: &str, options: &Options) -> Result<Import, SceneError> {
+    let named =
+        Path::new(file).extension().is_some_and(|e| e.eq_ignore_ascii_case("urdf") || e.eq_ignore_ascii_case("xml"));
     if named || text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
-        return read_with(&text, &file, options);
+        return read_with(text, file, options);
     }
     if options.floating {
         let reason = "a scene says itself which of its links float".to_owned();
-        return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint").into());
+        return Err(Problem::without_place(file, "", reason, "write `kind: Free` on the joint").into());
     }
-    let mut document = Document::read(&text, &file)?;
+    let mut document = Document::read(text, file)?;
     let mut lines = Vec::new();
     let (loads, given) = put_friction(&mut document.root, &mut document.sources, options, &mut lines, false)?;
     finish(document, lines, (loads, given), options)
@@ -310,6 +318,7 @@ fn finish(
         options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
     let scene = Scene::assemble(document, &overrides).map_err(|mut error| {
         error.problems.dedup_by(|b, a| (&a.file, a.position, &a.reason) == (&b.file, b.position, &b.reason));
+        friction::fold(&mut error.problems, &given, options.friction.as_ref().map_or("", |file| &file.file));
         error
     })?;
     // joints that have no friction even now

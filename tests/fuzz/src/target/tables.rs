@@ -59,7 +59,7 @@ pub static TARGET: Target = Target {
 
 fn table() -> Results {
     let column = |f: fn(f64) -> f64| (0..9).map(|k| f(f64::from(k) / 8.0)).collect::<Vec<f64>>();
-    let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to };
+    let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to, event: Default::default() };
     Results {
         names: ["t", "elbow.position", "a, \"b\".velocity"].map(str::to_owned).to_vec(),
         columns: vec![column(|t| t), column(f64::sin), column(|t| 1e-300 * t - 1.0 / 3.0)],

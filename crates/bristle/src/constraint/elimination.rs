@@ -47,6 +47,9 @@ impl Elimination {
             columns.extend(contacts.iter().flat_map(|contact| [contact.v, contact.b.unwrap_or(contact.v)]));
             columns.extend(compiled.inputs.drives.iter().map(|drive| drive.v));
         }
+        if !compiled.model.coupled.closures.is_empty() {
+            columns.extend(0..n_v);
+        }
         let n_rows = constraints.len() + contacts.iter().filter(|contact| contact.b.is_some()).count();
         Self::over(n_v, columns, n_rows)
     }
@@ -106,6 +109,26 @@ impl Elimination {
     /// Adds the row Σ c q = offset. `is_known` names the velocities that cannot become dependent. Returns the
     /// remainder of the row if no other velocity is left in it.
     pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), Left> {
+        self.add_row(terms, offset, is_known, false)
+    }
+
+    /// The same after the rows of rigid groups: a velocity that depends on another one of its group stands for it.
+    pub fn add_between_groups(
+        &mut self,
+        terms: &[(usize, f64)],
+        offset: f64,
+        is_known: impl Fn(usize) -> bool,
+    ) -> Result<(), Left> {
+        self.add_row(terms, offset, is_known, true)
+    }
+
+    fn add_row(
+        &mut self,
+        terms: &[(usize, f64)],
+        offset: f64,
+        is_known: impl Fn(usize) -> bool,
+        is_between_groups: bool,
+    ) -> Result<(), Left> {
         let new = self.pivots.len();
         let Self { rows, row_of, columns, column_of, own, is_deferred, .. } = self;
         rows.drop(new, |_| true);
@@ -143,7 +166,13 @@ impl Elimination {
         let candidates = rows.row(new).iter().filter(|entry| !is_known(columns[entry.0]));
         let least = PIVOT * candidates.fold(0.0_f64, |most, entry| most.max(entry.1.abs()));
         let all = rows.row(new).iter().map(|entry| entry.0);
-        let mut found = terms.iter().map(|term| column_of[term.0]).chain(all);
+        let own = terms.iter().flat_map(|term| {
+            let column = column_of[term.0];
+            let row = if is_between_groups { row_of[column] } else { ABSENT };
+            let of_group = if row == ABSENT { &[][..] } else { rows.row(row) };
+            std::iter::once(column).chain(of_group.iter().map(|entry| entry.0))
+        });
+        let mut found = own.chain(all);
         let is_pivot = |&k: &usize| rows.at(new, k) != 0.0 && rows.at(new, k).abs() >= least && !is_known(columns[k]);
         let Some(column) = found.find(is_pivot) else {
             return Err(Left { offset: rows.right(new), is_implied: rows.row(new).is_empty() });

@@ -130,15 +130,16 @@ impl RigidGroups {
         }
         let is_known = |v: usize| prescribed[v] || grounded[v];
         elimination.clear();
-        for constraint in constraints {
-            // a redundant row adds nothing
-            let _ = elimination.add(constraint, 0.0, is_known);
-        }
+        // the groups first: the ratio of a gear between two of them is then exact
         for (&[a, b], _) in ends.iter().zip(&*locked).filter(|(ends, locked)| **locked && ends[1] < *n) {
             let added = elimination.add(&[(a, 1.0), (b, -1.0)], 0.0, is_known);
             if added.map_or_else(|left| left.is_implied, |()| true) {
                 elimination.group(a, b);
             }
+        }
+        for constraint in constraints {
+            // a redundant row adds nothing
+            let _ = elimination.add_between_groups(constraint, 0.0, is_known);
         }
         elimination.finish(coordinates, zeros, |v| grounded[v]);
     }

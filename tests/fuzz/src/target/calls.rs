@@ -1,7 +1,8 @@
-//! Calls in any order with any numbers and names: the first byte of a case is the machine, the others choose calls and arguments.
+//! Calls in any order with any numbers and names: the first byte of a case is the machine, the others choose calls and
+//! arguments.
 //!
-//! A call is done or refused; whatever has happened, states are finite, arrays have their lengths, and `reset` or a snapshot of the
-//! start lead out of it.
+//! A call is done or refused; whatever has happened, states are finite, arrays have their lengths, and `reset` or a
+//! snapshot of the start lead out of it.
 
 use super::Target;
 use super::machine::{N_MACHINES, check_finite, machine};

@@ -1,5 +1,5 @@
-//! What is tried: one function of bytes for each kind of input. It says whether the bytes were accepted and panics where a promise is
-//! broken. `fn(&[u8])` is the shape that libFuzzer calls, too.
+//! What is tried: one function of bytes for each kind of input. It says whether the bytes were accepted and panics
+//! where a promise is broken. `fn(&[u8])` is the shape that libFuzzer calls, too.
 
 mod calls;
 mod friction;

@@ -1,4 +1,5 @@
-//! Snapshots: the first byte of a case is the machine, the rest its snapshot, damaged, with its length and check sum mended.
+//! Snapshots: the first byte of a case is the machine, the rest its snapshot, damaged, with its length and check sum
+//! mended.
 //!
 //! One that is refused has changed nothing; one that is taken can be stepped.
 

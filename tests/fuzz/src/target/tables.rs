@@ -1,7 +1,8 @@
-//! Tables of results: `.csv`, `.json`, `.npz` as bytes, and `.npz` by its members, so that mutations get past the check sums of an archive.
+//! Tables of results: `.csv`, `.json`, `.npz` as bytes, and `.npz` by its members, so that mutations get past the check
+//! sums of an archive.
 //!
-//! The first byte of a case says which: `c`, `j`, `z`, or `m` for members between lines `@name` (deflated) or `#name` (stored).
-//! A table that is read is written in every format and reads back bit for bit.
+//! The first byte of a case says which: `c`, `j`, `z`, or `m` for members between lines `@name` (deflated) or `#name`
+//! (stored). A table that is read is written in every format and reads back bit for bit.
 
 use super::Target;
 use bristle_report::results::{Format, ResultEvent, Results, write};

@@ -287,7 +287,7 @@ fn reset_equals_new_simulation() {
 fn arrays_names_and_components_agree() {
     let mut sim = MACHINES[0]();
     sim.step(0.37).unwrap();
-    assert_eq!(sim.joint_names(), ["a", "b", "c", "throw"]);
+    assert_eq!(sim.reaction_names(), ["a", "b", "c", "throw"]);
     assert_eq!(sim.link_names(), ["link 0", "link 1", "link 2", "top"]);
     assert_eq!(sim.contact_names().collect::<Vec<_>>(), ["a", "b", "c"]);
     assert_eq!((sim.positions().len(), sim.velocities().len(), sim.accelerations().len()), (10, 9, 9));

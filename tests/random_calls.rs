@@ -215,10 +215,13 @@ fn random_calls_do_not_panic() {
                 _ => sim.step(dice.time()),
             };
             let lengths =
-                [sim.positions().len(), sim.velocities().len(), sim.accelerations().len(), sim.joint_names().len()];
+                [sim.positions().len(), sim.velocities().len(), sim.accelerations().len(), sim.reaction_names().len()];
             assert!(lengths.iter().all(|n| *n < 100) && sim.contact_names().len() == sim.modes().len());
             assert_eq!((sim.loads().len(), sim.bristles().len()), (sim.modes().len(), sim.friction_efforts().len()));
-            assert_eq!((sim.reactions().len(), sim.poses().len()), (sim.joint_names().len(), sim.link_names().len()));
+            assert_eq!(
+                (sim.reactions().len(), sim.poses().len()),
+                (sim.reaction_names().len(), sim.link_names().len())
+            );
             let _ = (sim.events(), sim.stats(), sim.counters(), sim.warnings(), sim.compiled(), sim.world());
             if result.is_err() {
                 errors += 1;

@@ -244,9 +244,10 @@ fn results_are_on_the_entities() {
     let world = shuffled(7);
     let mut sim = Simulation::from_world(world).unwrap();
     sim.step(0.25).unwrap();
-    let compiled = sim.compiled();
+    let compiled = sim.compiled().clone();
     let mut state = State::rest(&compiled.model.tree);
-    read_state(sim.world(), compiled, &mut state).unwrap();
+    read_state(sim.world_mut(), &compiled, &mut state).unwrap();
+    sim.refresh().unwrap();
     // what was written reads back bit for bit
     assert_eq!(state.q, sim.positions());
     assert_eq!(state.v, sim.velocities());

@@ -47,7 +47,7 @@ pub fn geared(method: Method, control: Control) -> Simulation {
 fn inverse_dynamics_with_gears() {
     let mut sim = geared(Method::Radau5, Control::default());
     sim.step(0.05).unwrap();
-    let number = |sim: &Simulation, name: &str| sim.joint_names().iter().position(|n| n == name).unwrap();
+    let number = |sim: &Simulation, name: &str| sim.reaction_names().iter().position(|n| n == name).unwrap();
     let [motor, arm, hand, last] = ["motor", "arm", "hand", "last"].map(|name| number(&sim, name));
     assert_eq!(sim.independent().len(), 2);
     assert!(sim.independent().contains(&arm) && sim.independent().contains(&last));

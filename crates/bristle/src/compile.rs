@@ -17,8 +17,8 @@ pub use state::{read_bristles, read_integrals, read_state};
 
 use crate::bearing::Bearing;
 use crate::component::{
-    BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
-    Link, Load, Name, Open, Spring,
+    BristleState, Closure, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint,
+    JointState, Link, Load, Name, Open, Spring,
 };
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Contact, Damper, DriveAt, Inputs, Model, SpringAt, WrenchAt, signal_of};
@@ -37,6 +37,7 @@ pub struct Index {
     joint_of: HashMap<Entity, usize>,
     link_of: HashMap<Entity, usize>,
     couplings: Vec<(Entity, Coupling)>,
+    closures: Vec<(Entity, Closure)>,
     /// Links and joints at compilation.
     described: (Vec<Link>, Vec<Joint>),
 }
@@ -133,6 +134,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
         joints: joint_entities,
         links: link_entities,
         couplings: Vec::new(),
+        closures: Vec::new(),
         described: (links, joints),
     };
 
@@ -424,7 +426,7 @@ fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Re
 /// Refuses laws and loads with unusable numbers.
 pub(crate) fn validate_friction(law: &Law, load: &Load, name: impl Fn() -> String + Copy) -> Result<()> {
     if let Some(finding) = law.validate().into_iter().next() {
-        return Err(Error::Friction { joint: name(), law: law.name(), reason: finding.to_string() });
+        return Err(Error::Friction { joint: name(), law: law.name().to_owned(), reason: finding.to_string() });
     }
     match load {
         Load::Unit => Ok(()),

@@ -155,6 +155,18 @@ pub struct ExternalWrench {
     pub force: Vector3<f64>,
 }
 
+/// Closes a loop: a frame of the second link coincides with a frame of the first. Spawned by
+/// [`Describe::spawn_loop_joint`](crate::builder::Describe::spawn_loop_joint).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Closure {
+    /// The links; `None` is the world. Where the loop joint has a coordinate, the first is its massless child.
+    pub links: [Option<Entity>; 2],
+    /// The frames in the links.
+    pub placements: [Placement; 2],
+    /// Whether only the origins of the frames coincide: a ball joint.
+    pub is_point: bool,
+}
+
 /// A coupling between the coordinates of revolute and prismatic joints, on an entity of its own with a [`Name`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Coupling {

@@ -1,8 +1,8 @@
 //! Any one of the laws.
 
 use crate::{
-    BristleStep, Coulomb, Dahl, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep, LuGre,
-    LuGre2, State, Stribeck, Table, Tanh,
+    BristleStep, Coulomb, Custom, Dahl, ElastoPlastic, Evaluation, EventDriven, Finding, FrictionLaw, ImplicitStep,
+    LuGre, LuGre2, State, Stribeck, Table, Tanh,
 };
 
 /// Any one of the laws; reads and writes as `Coulomb(coulomb: 0.4, stiction: 0.6)`, `LuGre(sigma0: 1.0e5, …)`.
@@ -26,6 +26,8 @@ pub enum Law {
     LuGre2(LuGre2),
     /// LuGre that does not creep below its break-away deflection.
     ElastoPlastic(ElastoPlastic),
+    /// A law of one's own, in code.
+    Custom(Custom),
 }
 
 /// The same expression for whichever law it is.
@@ -40,13 +42,14 @@ macro_rules! each {
             Law::LuGre($law) => $value,
             Law::LuGre2($law) => $value,
             Law::ElastoPlastic($law) => $value,
+            Law::Custom($law) => $value,
         }
     };
 }
 
 impl Law {
-    /// The law's name as spelled in a scene.
-    pub fn name(&self) -> &'static str {
+    /// The law's name as spelled in a scene, or as its maker calls it.
+    pub fn name(&self) -> &str {
         match self {
             Law::Coulomb(_) => "Coulomb",
             Law::Stribeck(_) => "Stribeck",
@@ -56,15 +59,17 @@ impl Law {
             Law::LuGre(_) => "LuGre",
             Law::LuGre2(_) => "LuGre2",
             Law::ElastoPlastic(_) => "ElastoPlastic",
+            Law::Custom(law) => law.name(),
         }
     }
 
-    /// The law's stick-slip side, if it has modes (`Coulomb`, `Stribeck`, `Table`).
+    /// The law's stick-slip side, if it has modes (`Coulomb`, `Stribeck`, `Table`, some of one's own).
     pub fn event_driven(&self) -> Option<&dyn EventDriven> {
         match self {
             Law::Coulomb(law) => Some(law),
             Law::Stribeck(law) => Some(law),
             Law::Table(law) => Some(law),
+            Law::Custom(law) => law.law().event_driven(),
             _ => None,
         }
     }
@@ -87,6 +92,7 @@ impl Law {
             Law::LuGre(law) => law.sigma0,
             Law::LuGre2(law) => law.lugre.sigma0,
             Law::ElastoPlastic(law) => law.lugre.sigma0,
+            Law::Custom(law) => law.law().sigma0(),
             _ => 1.0,
         }
     }
@@ -103,6 +109,7 @@ impl Law {
             Law::LuGre(law) => law.coulomb,
             Law::LuGre2(law) => law.lugre.coulomb,
             Law::ElastoPlastic(law) => law.lugre.coulomb,
+            Law::Custom(law) => law.law().coulomb_level(),
         }
     }
 
@@ -124,6 +131,7 @@ impl Law {
             Law::LuGre(law) => law.stribeck_velocity,
             Law::LuGre2(law) => law.lugre.stribeck_velocity,
             Law::ElastoPlastic(law) => law.lugre.stribeck_velocity,
+            Law::Custom(law) => law.law().stribeck_velocity(),
             Law::Coulomb(_) | Law::Table(_) | Law::Dahl(_) => None,
         }
     }
@@ -204,4 +212,4 @@ macro_rules! from_law {
     )*};
 }
 
-from_law!(Coulomb, Stribeck, Table, Tanh, Dahl, LuGre, LuGre2, ElastoPlastic);
+from_law!(Coulomb, Stribeck, Table, Tanh, Dahl, LuGre, LuGre2, ElastoPlastic, Custom);

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Coulomb, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
+use crate::{Coulomb, Custom, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Law", deny_unknown_fields)]
@@ -94,6 +94,11 @@ pub(crate) enum LawSerde {
         #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         damping_velocity: Option<f64>,
         breakaway: f64,
+    },
+    /// Its name alone: a scene cannot hold it, and none is read.
+    #[serde(skip_deserializing)]
+    Custom {
+        name: String,
     },
 }
 
@@ -185,6 +190,7 @@ impl From<LawSerde> for Law {
                     LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity };
                 ElastoPlastic { lugre, breakaway }.into()
             }
+            LawSerde::Custom { name } => Custom::absent(name).into(),
         }
     }
 }
@@ -236,6 +242,7 @@ impl From<Law> for LawSerde {
                 damping_velocity: l.damping_velocity,
                 breakaway,
             },
+            Law::Custom(law) => LawSerde::Custom { name: law.name().to_owned() },
         }
     }
 }

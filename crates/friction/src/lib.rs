@@ -6,6 +6,7 @@
 //! | [`Tanh`] | `tanh.rs` | none |
 //! | [`Dahl`], [`LuGre`], [`ElastoPlastic`] | `dahl.rs`, `lugre.rs`, `elasto_plastic.rs` | bristle deflection z |
 //! | [`LuGre2`] | `lugre2.rs` | z and w |
+//! | [`Custom`] | `custom.rs` | its own |
 //!
 //! Every law answers the same questions in the same order, those of [`FrictionLaw`]; [`Law`] is any one of them.
 //! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not
@@ -31,6 +32,7 @@
 mod bristle;
 mod check;
 mod coulomb;
+mod custom;
 mod dahl;
 mod elasto_plastic;
 mod friction_law;
@@ -48,6 +50,7 @@ mod transition;
 pub use bristle::BristleStep;
 pub use check::Finding;
 pub use coulomb::Coulomb;
+pub use custom::{Custom, CustomLaw};
 pub use dahl::Dahl;
 pub use elasto_plastic::ElastoPlastic;
 pub use friction_law::{Evaluation, EventDriven, FrictionLaw, ImplicitStep, State};

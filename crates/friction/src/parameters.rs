@@ -102,6 +102,8 @@ impl Law {
                 slopes
             }
             Law::ElastoPlastic(law) => elasto_plastic(law, v, state[0]),
+            // what its parameters are is not known here
+            Law::Custom(_) => Vec::new(),
         }
     }
 }

@@ -241,13 +241,25 @@ impl Simulation {
         self.sim.events().iter().map(event).collect()
     }
 
-    /// Names of the joints, in the order of the arrays.
+    /// Names of the entries of `positions`: joints, of a free joint `NAME.x` to `NAME.qz`.
     #[getter]
-    fn joint_names(&self) -> &[String] {
-        self.sim.joint_names()
+    fn position_names(&self) -> Vec<String> {
+        self.sim.position_names()
     }
 
-    /// Names of the links: the children of `joint_names`.
+    /// Names of the entries of `velocities`, `accelerations` and efforts: joints, of a free joint `NAME.wx` to `NAME.vz`.
+    #[getter]
+    fn velocity_names(&self) -> Vec<String> {
+        self.sim.velocity_names()
+    }
+
+    /// Names of the entries of `reactions`: all joints, fixed ones included.
+    #[getter]
+    fn reaction_names(&self) -> &[String] {
+        self.sim.reaction_names()
+    }
+
+    /// Names of the links: the children of `reaction_names`.
     #[getter]
     fn link_names(&self) -> &[String] {
         self.sim.link_names()
@@ -347,7 +359,7 @@ impl Simulation {
         Ok(PyArray1::from_slice(py, &self.sim.reaction(joint).raised()?.wrench.to_array()))
     }
 
-    /// Reactions in the order of `joint_names`; `(n_joints, 6)`.
+    /// Reactions in the order of `reaction_names`; `(n_joints, 6)`.
     #[getter]
     fn reactions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let wrenches: Vec<[f64; 6]> = self.sim.reactions().iter().map(|reaction| reaction.wrench.to_array()).collect();
@@ -583,7 +595,7 @@ impl Simulation {
     }
 
     fn __repr__(&self) -> String {
-        let n = self.sim.joint_names().len();
+        let n = self.sim.reaction_names().len();
         format!("<Simulation of {:?} at t = {:?} s, {n} joints>", self.scene.scene().name, self.sim.time())
     }
 }

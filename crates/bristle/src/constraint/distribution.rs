@@ -10,6 +10,7 @@
 //! limit set is empty.
 
 use super::limit_analysis::LimitAnalysis;
+use super::loops::Loops;
 use super::sparse::SparseRows;
 use super::{ABSENT, Constraints, Elimination, NEGLIGIBLE};
 use crate::constraint::coordinates::sticks;
@@ -75,13 +76,13 @@ impl Constraints {
         (compiled, scheme): (&Compiled, &Scheme),
         state: &State,
         point: &mut Point,
-        required: &[f64],
+        (required, loops): (&[f64], &Loops),
     ) {
         let Distribution { contacts, leader, .. } = &mut self.distribution;
         contacts.clear();
         contacts.extend((0..state.mode.len()).filter(|&c| sticks((compiled, scheme), state, c)));
         leader.fill(ABSENT);
-        self.eliminate(compiled, Some(required));
+        self.eliminate(compiled, loops, Some(required));
         for k in 0..self.distribution.contacts.len() {
             if self.find_group(k) {
                 self.distribution.distribute_in_group(&compiled.inputs.contacts, &point.load);
@@ -91,8 +92,10 @@ impl Constraints {
 
         let Distribution { carried, contacts, from, .. } = &self.distribution;
         let n_constraints = point.constraint_force.len();
+        let n_given = n_constraints + loops.n_rows;
         point.constraint_force.copy_from_slice(&carried[..n_constraints]);
-        point.drive_effort.copy_from_slice(&carried[n_constraints..*from]);
+        point.closure_force.copy_from_slice(&carried[n_constraints..n_given]);
+        point.drive_effort.copy_from_slice(&carried[n_given..*from]);
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
             point.friction[c] = *effort;
         }
@@ -100,10 +103,10 @@ impl Constraints {
     }
 
     /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
-    pub(crate) fn has_redundant(&mut self, compiled: &Compiled, contacts: &[usize]) -> bool {
+    pub(crate) fn has_redundant(&mut self, compiled: &Compiled, loops: &Loops, contacts: &[usize]) -> bool {
         self.distribution.contacts.clear();
         self.distribution.contacts.extend_from_slice(contacts);
-        self.eliminate(compiled, None);
+        self.eliminate(compiled, loops, None);
         let Distribution { equation, from, .. } = &self.distribution;
         equation[*from..from + contacts.len()].contains(&ABSENT)
     }
@@ -154,7 +157,7 @@ impl Constraints {
     }
 
     /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
-    fn eliminate(&mut self, compiled: &Compiled, wanted: Option<&[f64]>) {
+    fn eliminate(&mut self, compiled: &Compiled, loops: &Loops, wanted: Option<&[f64]>) {
         let is_large = self.elimination.is_deferred;
         let Self {
             distribution: Distribution { matrix, is_solved, equation, contacts, .. },
@@ -162,14 +165,19 @@ impl Constraints {
             ..
         } = self;
         let (n_constraints, prescribed) = (compiled.model.coupled.constraints.len(), &compiled.model.prescribed);
-        let from = n_constraints + prescribed.len();
+        let n_given = n_constraints + loops.n_rows;
+        let from = n_given + prescribed.len();
         let count = from + contacts.len();
         matrix.clear();
         for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
             constraint.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
+        for (k, row) in loops.rows.chunks_exact(compiled.model.tree.n_v.max(1)).enumerate() {
+            let terms = row.iter().enumerate().filter(|(_, c)| **c != 0.0);
+            terms.for_each(|(v, &c)| matrix.add(column_of[v], n_constraints + k, c));
+        }
         for (k, prescribed) in prescribed.iter().enumerate() {
-            matrix.add(column_of[prescribed.v], n_constraints + k, 1.0);
+            matrix.add(column_of[prescribed.v], n_given + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
             let contact = &compiled.inputs.contacts[c];

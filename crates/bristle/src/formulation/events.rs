@@ -136,7 +136,7 @@ impl Machine {
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
         if self.coordinates.is_stuck || self.needs_reactions() {
-            self.place().map_err(|e| self.record_failure(e.into()))?;
+            self.place().map_err(|e| self.record_failure(e))?;
             self.efforts(t);
             self.evaluate_stuck(t).map_err(|e| self.record_failure(e))?;
         }
@@ -308,6 +308,7 @@ impl Machine {
             self.gather(y);
         }
         self.place_segments();
+        self.record_loop_motion();
         Ok(Restart::fresh(self.n_unknowns(self.coordinates.active.len())))
     }
 
@@ -356,7 +357,10 @@ impl Machine {
         use bristle_multibody::Error::{Jam, NonFinite};
         let may_go_away = matches!(
             failure,
-            Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration | Failure::Jam(_)
+            Failure::Mechanics(NonFinite { .. } | Jam { .. })
+                | Failure::NoAcceleration
+                | Failure::Jam(_)
+                | Failure::Loop(_)
         );
         self.diagnostics.failure = Some(failure);
         if may_go_away { EvalError::Retry } else { EvalError::Fatal { code: 0 } }

@@ -3,6 +3,7 @@
 //! - `machine`: the equations, their data, their start;
 //! - `state`, `point`, `diagnostics`, `failure`: the data of a run, apart from the model and its inputs ([`crate::model`]);
 //! - `unknowns`: the unknowns and their order;
+//! - `closed_loops`: the equations of motion with closed loops;
 //! - `efforts`: efforts in the joints;
 //! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
@@ -23,6 +24,7 @@
 
 pub(crate) mod archive;
 mod branch;
+mod closed_loops;
 mod diagnostics;
 mod efforts;
 mod enumerate;

@@ -307,8 +307,8 @@ impl Machine {
         }
         self.coupled_delassus()?;
         // redundant contacts, also where only rounding distinguishes their rows
-        let Self { compiled, constraints, transition, .. } = self;
-        let is_shared = constraints.is_coupled() && constraints.has_redundant(compiled, &transition.contacts);
+        let Self { compiled, constraints, transition, loops, .. } = self;
+        let is_shared = constraints.is_coupled() && constraints.has_redundant(compiled, loops, &transition.contacts);
         let chosen =
             if is_shared { self.transition.select_shared(&self.state.contact_event) } else { self.transition.select() };
         self.apply_selection(chosen)
@@ -378,6 +378,9 @@ impl Machine {
     /// a₀ and W with dependent or prescribed coordinates: no contact sticks, all couplings act.
     fn coupled_delassus(&mut self) -> Result<(), Failure> {
         self.unlock();
+        if self.loops.is_any() {
+            return self.loop_delassus();
+        }
         let Self {
             compiled,
             work,

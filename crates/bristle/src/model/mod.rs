@@ -237,6 +237,17 @@ impl Model {
 }
 
 impl Compiled {
+    /// Refuses machines with loop joints where they are not supported.
+    pub(crate) fn refuse_loops(&self, whatever: &str, instead: &str) -> crate::Result<()> {
+        match self.model.coupled.closures.first() {
+            None => Ok(()),
+            Some(closure) => {
+                let reason = format!("loop joints are not supported by {whatever} yet: {instead}");
+                Err(crate::Error::Coupling { name: closure.name.clone(), reason })
+            }
+        }
+    }
+
     /// Name of a contact: its joint's, or its coupling's.
     pub fn contact_name(&self, c: usize) -> &str {
         let contact = &self.inputs.contacts[c];

@@ -6,10 +6,12 @@
 //!
 //! | array | k | |
 //! |---|---|---|
-//! | [`Batch::positions`] | coordinate, as in [`Simulation::positions`] | read |
-//! | [`Batch::velocities`], [`Batch::accelerations`] | velocity, as in [`Simulation::velocities`] | read |
+//! | [`Batch::positions`] | coordinate, as in [`Simulation::position_names`] | read |
+//! | [`Batch::velocities`], [`Batch::accelerations`] | velocity, as in [`Simulation::velocity_names`] | read |
 //! | [`Batch::friction_efforts`], [`Batch::loads`] | contact, as in [`Simulation::contact_names`] | read |
 //! | [`Batch::modes`], [`Batch::bristles`] | the same | read |
+//! | [`Batch::poses`], [`Batch::link_velocities`] | link, as in [`Simulation::link_names`] | read |
+//! | [`Batch::reactions`] | joint, as in [`Simulation::reaction_names`] | read |
 //! | [`Batch::efforts_mut`] | velocity; 0 on free joints, which take wrenches | acts from the next step on |
 //! | [`Batch::targets_mut`] | drive, as in [`Batch::drive_names`] | acts from the next step on |
 //! | [`Batch::wrenches_mut`] | link, as in [`Simulation::link_names`] | acts from the next step on |
@@ -20,9 +22,11 @@
 //! many.
 
 mod inputs;
+mod query;
 mod snapshot;
 
 use super::inputs::effort_range;
+use super::links::LinkVelocity;
 use super::simulation::{Ledger, Simulation};
 use super::{Run, check_dt};
 use crate::component::BristleState;
@@ -30,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::parallel::*;
 use bristle_friction::Mode;
-use bristle_multibody::Model;
+use bristle_multibody::{Model, Placement, Reaction};
 
 /// Largest number of copies.
 const MAX_COPIES: usize = 10_000_000;
@@ -55,6 +59,9 @@ pub struct Batch {
     load: Vec<f64>,
     mode: Vec<Mode>,
     bristle: Vec<BristleState>,
+    pose: Vec<Placement>,
+    link_velocity: Vec<LinkVelocity>,
+    reaction: Vec<Reaction>,
     /// Inputs as the caller set them and as applied to the copies. Targets and wrenches are empty until first
     /// requested.
     effort: Acting<f64>,
@@ -137,6 +144,9 @@ impl Batch {
             load: Vec::new(),
             mode: Vec::new(),
             bristle: Vec::new(),
+            pose: Vec::new(),
+            link_velocity: Vec::new(),
+            reaction: Vec::new(),
             effort: Acting::new(effort),
             target: Acting::default(),
             wrench: Acting::default(),

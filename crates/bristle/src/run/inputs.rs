@@ -43,14 +43,36 @@ pub(super) struct SavedInputs {
 /// Friction and drives: the inputs that a snapshot writes as text.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Parameters {
-    friction: Vec<(Law, Load)>,
+    friction: Vec<(SavedLaw, Load)>,
     drives: Vec<Drive>,
+}
+
+/// A law, or the name of one that exists in code: the machine that a snapshot goes back to must have it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum SavedLaw {
+    Law(Law),
+    Custom(String),
+}
+
+impl SavedLaw {
+    fn of(law: &Law) -> Self {
+        if let Law::Custom(law) = law { Self::Custom(law.name().to_owned()) } else { Self::Law(law.clone()) }
+    }
+
+    /// The law itself, in a contact that has the present one; `None` where that is another.
+    fn in_place_of<'a>(&'a self, present: &'a Law) -> Option<&'a Law> {
+        match (self, present) {
+            (Self::Law(law), _) => Some(law),
+            (Self::Custom(name), Law::Custom(law)) if law.name() == name => Some(present),
+            (Self::Custom(_), _) => None,
+        }
+    }
 }
 
 impl SavedInputs {
     pub fn of(compiled: &Compiled) -> Self {
-        let friction =
-            compiled.inputs.contacts.iter().map(|contact| (contact.law.clone(), contact.load.clone())).collect();
+        let saved = |contact: &Contact| (SavedLaw::of(&contact.law), contact.load.clone());
+        let friction = compiled.inputs.contacts.iter().map(saved).collect();
         let drives = compiled.inputs.drives.iter().map(|drive| drive.drive.clone()).collect();
         Self {
             effort: compiled.inputs.effort.clone(),
@@ -74,7 +96,9 @@ impl SavedInputs {
             && wrenches.iter().all(|(body, w)| (1..model.n_bodies()).contains(body) && w.iter().all(|x| x.is_finite()))
             && friction.len() == compiled.inputs.contacts.len()
             && friction.iter().zip(compiled.inputs.contacts.iter()).all(|((law, load), contact)| {
-                is_same_kind(contact, law, load) && validate_friction(law, load, String::new).is_ok()
+                law.in_place_of(&contact.law).is_some_and(|law| {
+                    is_same_kind(contact, law, load) && validate_friction(law, load, String::new).is_ok()
+                })
             })
             && drives.len() == compiled.inputs.drives.len()
             && drives.iter().zip(compiled.inputs.drives.iter()).all(|(drive, at)| {
@@ -266,7 +290,8 @@ impl Run {
         let wrench = |(body, wrench): &(usize, _)| WrenchAt { body: *body, wrench: Force::from_array(*wrench) };
         inputs.wrenches.extend(wrenches.iter().map(wrench));
         for (contact, (law, load)) in Arc::make_mut(&mut inputs.contacts).iter_mut().zip(friction) {
-            put_contact(contact, law.clone(), load.clone());
+            let law = law.in_place_of(&contact.law).unwrap_or(&contact.law).clone();
+            put_contact(contact, law, load.clone());
         }
         drives.iter().enumerate().for_each(|(k, drive)| self.system.set_drive(k, drive.clone()));
         self.system.apply_wrenches();

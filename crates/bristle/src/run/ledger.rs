@@ -8,6 +8,9 @@ use crate::error::{Error, Result};
 use crate::formulation::{Counters, Energies, Machine, Snapshot};
 use bristle_integrate::{Driver, Stats};
 
+/// Error of the balance, relative to the energy in play, above which a run warns.
+const DOUBTFUL: f64 = 0.01;
+
 /// Stored energies, work and heat, J.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Ledger {
@@ -73,6 +76,20 @@ impl Past {
 }
 
 impl Ledger {
+    /// A warning where the balance is more than one per cent of the energy in play: of motion, of springs and bristles,
+    /// put in and dissipated. In a fixed step of first order ([`RealTime`](crate::scene::Method)) that is energy that
+    /// the step itself takes out, as it does of stiff springs and controllers: take shorter steps.
+    pub fn warning(&self) -> Option<String> {
+        let Self { kinetic, elastic, bristle, load, input, dissipated, balance, .. } = *self;
+        let in_play = kinetic + elastic + bristle + load.abs() + input.abs() + dissipated.abs();
+        (balance.abs() > DOUBTFUL * in_play).then(|| {
+            format!(
+                "the energy balance is off by {balance:.3e} J, where {in_play:.3e} J are in play: the motion is not to be \
+                 trusted; take shorter steps, or a smaller tolerance"
+            )
+        })
+    }
+
     /// Its entries by the names of their channels.
     fn entries(&self) -> [(&'static str, f64); 8] {
         let Self { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = *self;

@@ -130,6 +130,7 @@ impl Mechanics {
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
+        self.machine.compiled().refuse_loops("inverse dynamics", "ask for forward dynamics")?;
         self.load_state(q, v)?;
         let mut tau = vec![0.0; a.len()];
         self.machine.required(0.0, q, v, a, &mut tau)?;
@@ -149,6 +150,7 @@ impl Mechanics {
 
     /// The mass matrix over the [`Mechanics::independent`] velocities, constraints included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
+        self.machine.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
         self.mass_matrix(q)?;
         let reduced = self.machine.reduce_mass(&self.mass);
         check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;

@@ -5,6 +5,7 @@
 //! - `inputs`: the quantities that callers set, and the rules for them;
 //! - `ledger`: stored energies, work and heat;
 //! - `snapshot`: a run as bytes;
+//! - `links`: poses, velocities, Jacobians and reactions of links and joints;
 //! - `query`: mass matrix, Jacobians, inverse dynamics and linearisation at the present state;
 //! - [`mechanics`]: forward and inverse dynamics of a scene at given states, without integration;
 //! - `recorder`: rows of a recording from a run; `write_back`: results as components of a world;
@@ -16,6 +17,7 @@ pub mod batch;
 mod explain;
 mod inputs;
 mod ledger;
+mod links;
 pub mod mechanics;
 mod query;
 mod recorder;

@@ -6,14 +6,16 @@
 //! ```
 
 use super::explain::explain;
+use super::links::LinkVelocity;
 use super::simulation::{Handle, Simulation};
 use crate::compile::{check_length, check_state};
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
 use crate::memory;
+use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::EvalError;
-use bristle_multibody::{State, crba, jacobian};
-use nalgebra::{DMatrix, Matrix6xX, Vector3};
+use bristle_multibody::{State, crba};
+use nalgebra::{DMatrix, Matrix6xX};
 
 /// Equations of motion, linearised about a state.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +64,7 @@ impl Simulation {
 
     /// With `of_joints` the accelerations of free joints follow from those of the others.
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64], of_joints: bool) -> Result<()> {
+        self.compiled().refuse_loops("inverse dynamics", "close the loop by efforts of the tree")?;
         let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;
@@ -112,13 +115,25 @@ impl Simulation {
         self.run.system.independent()
     }
 
+    /// Degrees of freedom: velocities that neither couplings nor prescribed motions determine. Stuck joints count.
+    pub fn freedom(&self) -> usize {
+        let model = &self.compiled().model;
+        self.independent().into_iter().filter(|&v| !model.is_prescribed(v)).count()
+    }
+
     /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the
     /// constraints, which [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
+        self.compiled().refuse_loops("`reduced_mass_matrix`", "use `mass_matrix` of the tree")?;
         let mass = self.mass_matrix()?;
         let reduced = self.run.system.reduce_mass(&mass);
         check_finite(self.run.t(), "the reduced mass matrix", reduced.as_slice())?;
         Ok(reduced)
+    }
+
+    /// Whether contact number `c` has bristles.
+    fn bristles_of(&self, c: usize) -> bool {
+        self.compiled().inputs.contacts[c].law.n_states() > 0
     }
 
     /// Mass matrix of the tree at the present positions, armature included; `n_v` × `n_v`.
@@ -136,30 +151,38 @@ impl Simulation {
     pub fn jacobian(&mut self, link: impl Handle, point: [f64; 3]) -> Result<Matrix6xX<f64>> {
         self.refresh()?;
         let (i, _) = self.link_number(link)?;
-        let (t, state) = (self.run.t(), &self.run.state.mechanics);
-        let placed = self.run.system.poses_at(&state.q, &state.v).and_then(|(compiled, places)| {
-            let mut found = Matrix6xX::zeros(compiled.model.tree.n_v);
-            jacobian(&compiled.model.tree, places, i, &Vector3::from(point), &mut found)?;
-            Ok(found)
-        });
-        let found = placed.map_err(|source| Error::Mechanics { t, source })?;
-        check_finite(t, "the Jacobian", found.as_slice())?;
-        Ok(found)
+        self.run.jacobian(i, point)
+    }
+
+    /// Velocity of a link and of a point on it, given in link axes; world axes.
+    pub fn link_velocity(&mut self, link: impl Handle, point: [f64; 3]) -> Result<LinkVelocity> {
+        self.refresh()?;
+        let (i, _) = self.link_number(link)?;
+        self.run.link_velocity(i, point)
     }
 
     /// The equations of motion about the present state, with analytic derivatives; they do not depend on formulation
     /// and method. Stuck, prescribed and dependent joints are no unknowns. A column of `b` is the effort on a velocity,
     /// of `p` a parameter of a friction law; see [`Linearization`].
     ///
-    /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side.
+    /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side. Where nothing can
+    /// move, every joint being stuck, prescribed or coupled to one that is, there are no equations:
+    /// [`Error::Immobile`].
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.refresh()?;
+        self.compiled().refuse_loops("`linearize`", "take differences of `acceleration`")?;
         let t = self.run.t();
         // ∂ẏ/∂y twice, ∂ẏ/∂τ, ∂ẏ/∂p with some parameters per law, and derivatives of accelerations by q, v and τ
         let (n_y, n_v) = (self.run.driver.y().len(), self.compiled().model.tree.n_v);
         memory::check("the matrices of `linearize`", memory::bytes::<f64>(&[n_y + n_v, 2 * n_y + 7 * n_v]))?;
         let solved = self.run.system.solved_at(t, self.run.driver.y());
-        let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;
+        let (mut system, y) = solved?;
+        if y.is_empty() {
+            let is_stuck = |&c: &usize| self.run.system.modes()[c] == Mode::Stuck && !self.bristles_of(c);
+            let stuck = (0..self.compiled().inputs.contacts.len()).filter(is_stuck);
+            let stuck = stuck.map(|c| self.compiled().contact_name(c).to_owned()).collect();
+            return Err(Error::Immobile { t, stuck });
+        }
         let linear = match system.linear(t, &y) {
             Ok(linear) => linear,
             Err(trouble) => {

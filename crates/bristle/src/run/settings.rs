@@ -71,6 +71,15 @@ impl Solver {
 
     /// The system of a machine with these options.
     pub fn system(&self, compiled: Compiled) -> Result<Machine> {
+        if self.options.method == Method::RealTime {
+            compiled.refuse_loops("`RealTime`", "use `Dopri5` or `Radau5`")?;
+        }
+        if self.formulation != scene::Formulation::Implicit {
+            compiled.refuse_loops(&format!("`formulation: {:?}`", self.formulation), "use `Implicit`")?;
+        }
+        if !compiled.model.reaction_loaded.is_empty() {
+            compiled.refuse_loops("`Pin`, `Thrust` and `Guide` loads", "use `Unit`, `Constant` or `Signal`")?;
+        }
         // under error control kinks of bristle laws are located to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);

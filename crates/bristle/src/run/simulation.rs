@@ -25,14 +25,17 @@
 //! Results of `RealTime` belong to a step: efforts, wrenches and targets change them with the next step.
 
 mod read;
+mod read_world;
 mod restore;
 mod set;
 mod warnings;
 
 pub use super::ledger::Ledger;
+pub use super::links::LinkVelocity;
 pub use super::query::{Coordinate, Linearization};
 pub use super::settings::Settings;
 pub use read::{Handle, ModeEvent, Target};
+pub use read_world::ReadWorld;
 
 use super::explain::{placed, unknown};
 use super::ledger::Past;
@@ -164,9 +167,9 @@ impl Simulation {
         self.run.t()
     }
 
-    /// The world, with states and results on its entities.
-    pub fn world(&self) -> &World {
-        &self.world
+    /// The world, with states and results on its entities, to be read.
+    pub fn world(&self) -> ReadWorld<'_> {
+        ReadWorld(&self.world)
     }
 
     /// The world, to be changed: see the [module](self) for the effect of changes.

@@ -6,9 +6,10 @@
 //!
 //! Words of eight bytes, little-endian. The *fingerprint* identifies links, joints, method, tolerances and formulation:
 //! a snapshot can be restored into a simulation of the same description, in this process or another one. *SavedInputs*:
-//! efforts, wrenches, dampers, springs, laws, loads and drives. *Memory*: time, states, modes, energies, and all data
-//! that the next step uses, from the step-size controller and the factors of an implicit stepper to the start values of
-//! Newton's method. The run therefore continues bit for bit as without the snapshot.
+//! efforts, wrenches, dampers, springs, laws, loads and drives; of a custom law its name, and the simulation must have
+//! a law of that name in that place. *Memory*: time, states, modes, energies, and all data that the next step uses, from
+//! the step-size controller and the factors of an implicit stepper to the start values of Newton's method. The run
+//! therefore continues bit for bit as without the snapshot.
 //!
 //! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that it
 //! detects every change within one byte, and any other change except once in 2⁶⁴.
@@ -29,7 +30,7 @@ use bristle_integrate::archive::{Archive, Archived};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 
@@ -164,7 +165,8 @@ pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven());
     let contacts = compiled.inputs.contacts.iter().map(shape).collect::<Vec<_>>();
     let heated = (&compiled.model.heated, &compiled.model.heated_elements);
-    let coupled = (&compiled.model.coupled.constraints, &compiled.model.coupled.springs);
+    let coupled = &compiled.model.coupled;
+    let coupled = (&coupled.constraints, &coupled.springs, &coupled.closures);
     let Solver { options, control, formulation, kinks } = solver;
     let settings = (options, control, formulation, kinks);
     // writing into a sum does not fail

@@ -98,7 +98,7 @@ impl WriteBack {
     /// Computes the poses of the links at a state at which the machine has not been evaluated; those of the entities
     /// stay. A state without finite poses changes nothing.
     pub(super) fn place(&mut self, machine: &mut Machine, at: &State) {
-        if let Ok((compiled, places)) = machine.poses_at(&at.q, &at.v) {
+        if let Ok((compiled, _, places)) = machine.links_at(&at.q, &at.v) {
             let _ = fill(&mut self.poses, &compiled.model.tree, places);
         }
     }

@@ -39,7 +39,7 @@ pub use crate::component::Open;
 pub use crate::signal::Signal;
 pub use control::Control;
 pub(crate) use control::Slip;
-pub use coupling::Coupling;
+pub use coupling::{Coupling, LoopKind};
 pub use error::{Advice, Help, Level, Problem, SceneError, printable};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
@@ -144,8 +144,7 @@ impl Scene {
 
 /// Whether a law has a bristle state.
 pub(crate) fn has_bristle(law: &bristle_friction::Law) -> bool {
-    use bristle_friction::Law;
-    matches!(law, Law::Dahl(_) | Law::LuGre(_) | Law::LuGre2(_) | Law::ElastoPlastic(_))
+    bristle_friction::FrictionLaw::n_states(law) > 0
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

@@ -155,7 +155,7 @@ fn run(bytes: &[u8]) -> bool {
         if choices.0.as_slice().is_empty() {
             break;
         }
-        let names: Vec<String> = sim.joint_names().iter().chain(sim.link_names()).map(ToString::to_string).collect();
+        let names: Vec<String> = sim.reaction_names().iter().chain(sim.link_names()).map(ToString::to_string).collect();
         let (name, other) = (choices.name(&names), choices.name(&names));
         let (n_q, n_v) = (sim.positions().len(), sim.velocities().len());
         let result = match choices.below(26) {
@@ -208,7 +208,7 @@ fn run(bytes: &[u8]) -> bool {
         n_done += usize::from(result.is_ok());
         check_finite(&sim);
         assert_eq!((sim.loads().len(), sim.bristles().len()), (sim.modes().len(), sim.friction_efforts().len()));
-        assert_eq!((sim.reactions().len(), sim.poses().len()), (sim.joint_names().len(), sim.link_names().len()));
+        assert_eq!((sim.reactions().len(), sim.poses().len()), (sim.reaction_names().len(), sim.link_names().len()));
     }
     // the way out of anything but another machine: laws of another kind make one
     let restored = sim.restore(&start);

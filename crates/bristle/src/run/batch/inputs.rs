@@ -142,13 +142,20 @@ impl Batch {
     pub fn set_wrench(&mut self, copy: usize, link: &str, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
         let n = self.len();
         let run = &mut self.at_mut(copy)?.run;
-        let model = &run.compiled().model.tree;
-        let body = model.body(link).filter(|&body| body > 0);
-        let body = body.ok_or_else(|| unknown("link", link, &model.link_names))?;
+        let body = run.body(link)?;
         let ([mx, my, mz], [fx, fy, fz]) = (moment, force);
         let wrench = [mx, my, mz, fx, fy, fz];
         run.set_wrench(body, wrench)?;
         self.wrench.put((body - 1) * n + copy, wrench);
         Ok(())
+    }
+
+    /// The same in world axes, turned into the axes that the link has now: see
+    /// [`Simulation::set_world_wrench`](crate::Simulation::set_world_wrench).
+    pub fn set_world_wrench(&mut self, copy: usize, link: &str, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
+        let run = &mut self.at_mut(copy)?.run;
+        let body = run.body(link)?;
+        let [moment, force] = run.in_link_axes(body, moment, force)?;
+        self.set_wrench(copy, link, moment, force)
     }
 }

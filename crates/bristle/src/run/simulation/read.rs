@@ -2,18 +2,19 @@
 //!
 //! | array | order | length or names |
 //! |---|---|---|
-//! | [`Simulation::positions`] | joints from the root to the tips | `n_q` |
-//! | [`Simulation::velocities`], [`Simulation::accelerations`] | the same | `n_v` |
+//! | [`Simulation::positions`] | joints from the root to the tips | [`Simulation::position_names`] |
+//! | [`Simulation::velocities`], [`Simulation::accelerations`] | the same | [`Simulation::velocity_names`] |
 //! | [`Simulation::friction_efforts`], [`Simulation::loads`] | contacts | [`Simulation::contact_names`] |
 //! | [`Simulation::modes`], [`Simulation::bristles`] | contacts | [`Simulation::contact_names`] |
-//! | [`Simulation::reactions`] | joints, fixed ones included | [`Simulation::joint_names`] |
+//! | [`Simulation::reactions`] | joints, fixed ones included | [`Simulation::reaction_names`] |
 //! | [`Simulation::poses`] | their child links | [`Simulation::link_names`] |
 //!
-//! Positions of a free joint are x y z, then the quaternion w x y z; velocities are the angular, then the linear
-//! velocity, in child axes. Contacts are the joints with friction in the same order, then the couplings with friction.
-//! Joints are in depth-first order, each directly before its subtree, branches in the order of their names, for any
-//! order of spawning. Arrays change with [`Simulation::step`] and the runs; after setters as described in the [module
-//! above](super). Their order changes only with the machine.
+//! Every array has names of its own, of the same length. Positions of a free joint are x y z, then the quaternion
+//! w x y z; velocities are the angular, then the linear velocity, in child axes. A fixed joint has neither. Contacts are
+//! the joints with friction in the same order, then the couplings with friction. Joints are in depth-first order, each
+//! directly before its subtree, branches in the order of their names, for any order of spawning. Arrays change with
+//! [`Simulation::step`] and the runs; after setters as described in the [module above](super). Their order changes only
+//! with the machine.
 
 use super::Simulation;
 use crate::component::BristleState;
@@ -127,12 +128,36 @@ impl Sink<Machine> for Watch {
 
 /// Whole arrays.
 impl Simulation {
-    /// Names of the joints, in order.
-    pub fn joint_names(&self) -> &[String] {
+    /// Names of the entries of [`Simulation::positions`]: the joint, of a free joint `NAME.x`, `.y`, `.z`, `.qw`, `.qx`,
+    /// `.qy`, `.qz`.
+    pub fn position_names(&self) -> Vec<String> {
+        self.entry_names(&["x", "y", "z", "qw", "qx", "qy", "qz"])
+    }
+
+    /// Names of the entries of [`Simulation::velocities`], [`Simulation::accelerations`] and of efforts: the joint, of a
+    /// free joint `NAME.wx`, `.wy`, `.wz`, `.vx`, `.vy`, `.vz`.
+    pub fn velocity_names(&self) -> Vec<String> {
+        self.entry_names(&["wx", "wy", "wz", "vx", "vy", "vz"])
+    }
+
+    /// The joints, those of one coordinate by name, of free joints an entry for each of `parts`.
+    fn entry_names(&self, parts: &[&str]) -> Vec<String> {
+        let model = &self.compiled().model.tree;
+        let names = (1..model.n_bodies()).flat_map(|i| {
+            let (name, n) = (&model.joint_names[i], model.v_range(i).len());
+            let of_free = parts.iter().filter(move |_| n == 6).map(move |part| format!("{name}.{part}"));
+            (n == 1).then(|| name.clone()).into_iter().chain(of_free)
+        });
+        names.collect()
+    }
+
+    /// Names of the entries of [`Simulation::reactions`]: all joints, those without a coordinate included.
+    pub fn reaction_names(&self) -> &[String] {
         &self.compiled().model.tree.joint_names[1..]
     }
 
-    /// Names of the links, in order: the children of [`Simulation::joint_names`].
+    /// Names of the entries of [`Simulation::poses`]: the links, each the child of the joint at the same place in
+    /// [`Simulation::reaction_names`].
     pub fn link_names(&self) -> &[String] {
         &self.compiled().model.tree.link_names[1..]
     }

@@ -70,6 +70,16 @@ impl Simulation {
         Ok(())
     }
 
+    /// Sets the wrench on a link in world axes: moment about its origin, N·m, and force, N. It is turned into the axes
+    /// that the link has now, and turns with the link from then on: set it before each step where a force keeps its
+    /// direction in the world.
+    pub fn set_world_wrench(&mut self, link: impl Handle, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
+        self.refresh()?;
+        let (i, _) = self.link_number(link)?;
+        let [moment, force] = self.run.in_link_axes(i, moment, force)?;
+        self.set_wrench(link, moment, force)
+    }
+
     /// Sets the friction law of a joint or coupling. A law with bristles where there were none starts with steady ones;
     /// those of a replaced law are removed.
     pub fn set_friction(&mut self, of: impl Handle, law: impl Into<Law>) -> Result<()> {

@@ -13,7 +13,7 @@ impl Check<'_> {
         }
     }
 
-    fn joint(&mut self, at: At, joint: &Joint) {
+    pub(super) fn joint(&mut self, at: At, joint: &Joint) {
         if let Some(axis) = joint.kind.axis() {
             let kind = at.key("kind");
             if self.finite(kind.key("axis"), &axis) && axis == [0.0; 3] {
@@ -74,7 +74,7 @@ impl Check<'_> {
         }
     }
 
-    fn placement(&mut self, at: At, placement: &Placement) {
+    pub(super) fn placement(&mut self, at: At, placement: &Placement) {
         self.finite(at.key("translation"), &placement.translation);
         let rotation = at.key("rotation");
         match placement.rotation {

@@ -1,4 +1,4 @@
-//! Random inputs for everything that reads: scenes, robots, friction files, tables, snapshots, and calls in any order.
+//! Random inputs for all readers: scenes, robots, friction files, tables, snapshots, and calls in any order.
 //!
 //! ```text
 //! cargo run -p bristle-fuzz -- TARGET --seconds 60 --seed 7     try cases until the time is over
@@ -41,7 +41,7 @@ struct Arguments {
     /// Time to spend, s.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Decides all cases; from the clock if not given.
+    /// Determines all cases; from the clock if not given.
     #[arg(long)]
     seed: Option<u64>,
     /// Try this case only, without catching its panic.
@@ -53,7 +53,7 @@ struct Arguments {
     /// Number of the first case.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Where the child notes its progress.
+    /// File of the child's progress.
     #[arg(long, hide = true)]
     progress: Option<PathBuf>,
 }
@@ -86,7 +86,7 @@ fn findings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("findings")
 }
 
-/// Lets children try cases until the time is over.
+/// Runs cases in child processes until the time is over.
 fn watch(cases: &case::Cases, mut from: u64, time: Duration) -> anyhow::Result<ExitCode> {
     let (name, seed) = (cases.target.name, cases.seed);
     println!("{name}: seed {seed}, {} inputs to begin with", cases.corpus.len());
@@ -114,7 +114,7 @@ fn watch(cases: &case::Cases, mut from: u64, time: Duration) -> anyhow::Result<E
             if now != last {
                 (last, since) = (now, Instant::now());
             } else if since.elapsed() > MAX_TIME {
-                // this process alone, which is ours
+                // only the process started here
                 child.kill()?;
                 child.wait()?;
                 break Some(format!("longer than {} s", MAX_TIME.as_secs()));

@@ -46,6 +46,32 @@ pub enum Error {
         /// Why it cannot be there.
         reason: &'static str,
     },
+    /// A joint is outside its limits.
+    #[error(
+        "joint `{joint}` is at {position:?}, outside its limits: the stop is at {bound:?}; start it inside, or \
+         widen its limits"
+    )]
+    OutsideLimits {
+        /// The joint.
+        joint: String,
+        /// Its position, rad or m.
+        position: f64,
+        /// The bound that it is beyond, rad or m.
+        bound: f64,
+    },
+    /// A prescribed motion drives a joint into its stop.
+    #[error(
+        "t = {t:?} s: the prescribed motion takes joint `{joint}` beyond its stop at {bound:?}; widen its limits, or \
+         keep the motion within them"
+    )]
+    MotionIntoStop {
+        /// Time, s.
+        t: f64,
+        /// The joint.
+        joint: String,
+        /// The bound, rad or m.
+        bound: f64,
+    },
     /// Something is larger than is allowed, or than there is memory for.
     #[error("{}", shortage(what, *bytes, *limit))]
     Memory {
@@ -369,6 +395,8 @@ impl Error {
             | Self::NotSingle { name, .. }
             | Self::Unsupported { name, .. }
             | Self::Modes { joint: name, .. }
+            | Self::OutsideLimits { joint: name, .. }
+            | Self::MotionIntoStop { joint: name, .. }
             | Self::Jam { joint: name, .. }
             | Self::NoAcceleration { joint: name, .. }
             | Self::Unbalanced { contact: name, .. }

@@ -31,7 +31,8 @@ pub(super) fn efforts(compiled: &Compiled, scheme: &Scheme, state: &State, point
         }
         return;
     }
-    tau.copy_from_slice(&compiled.inputs.effort);
+    let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
+    tau.iter_mut().zip(given).for_each(|(tau, (effort, offset))| *tau = effort + offset);
     let mut integrals = integral.iter();
     for drive in compiled.inputs.drives.iter() {
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
@@ -142,6 +143,19 @@ pub(super) fn show_locked_loads(compiled: &Compiled, state: &State, point: &mut 
 }
 
 impl Machine {
+    /// Effort of drive number `k` at the point evaluated last, at time `t`.
+    pub(crate) fn drive_effort(&self, k: usize, t: f64) -> f64 {
+        let (drives, point) = (&self.compiled.inputs.drives, &self.point);
+        let drive = &drives[k];
+        if let Some(prescribed) = self.compiled.model.prescribed.iter().position(|joint| joint.drive == k) {
+            return point.drive_effort[prescribed];
+        }
+        let integral = drives[..k].iter().filter(|drive| drive.has_integral()).count();
+        let integral = if drive.has_integral() { point.integral[integral] } else { 0.0 };
+        let signal = drive.signal().sample(t, self.state.piece);
+        drive.effort(&signal, point.xi[drive.v], point.v[drive.v], integral)
+    }
+
     /// See [`efforts`].
     pub(super) fn efforts(&mut self, t: f64) {
         efforts(&self.compiled, &self.scheme, &self.state, &mut self.point, t);

@@ -260,6 +260,7 @@ impl Machine {
             self.state.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
             self.state.armed[c] = false;
         }
+        self.begin_stops();
         Ok(())
     }
 

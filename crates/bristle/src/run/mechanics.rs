@@ -32,7 +32,7 @@ use nalgebra::DMatrix;
 /// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the
 /// [`Model`].
 pub struct Mechanics {
-    /// Of the scene without drives; without friction and dampers if joints are ideal.
+    /// Of the scene without drives and stops; without friction and dampers if joints are ideal.
     machine: Machine,
     /// Bristle states of each contact, where the scene gives them.
     bristles: Vec<Option<Bristle>>,
@@ -49,7 +49,8 @@ impl Mechanics {
     pub fn new(scene: &Scene, with_friction: bool) -> Result<Self> {
         let mut scene = scene.clone();
         for joint in &mut scene.joints {
-            joint.drive = None;
+            // stops are no part of one-shot mechanics: any position may be asked about
+            (joint.drive, joint.limits) = (None, None);
             if !with_friction {
                 (joint.friction, joint.load, joint.bristle) = (None, Load::Unit, None);
                 joint.damping = 0.0;

@@ -1,7 +1,7 @@
 //! Snapshot, restore and reset of a simulation; `snapshot` defines the bytes.
 
 use super::{Pending, Simulation, put};
-use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Spring};
+use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Offset, Spring};
 use crate::error::{Error, Result};
 use crate::formulation::Snapshot;
 use crate::model::Compiled;
@@ -30,7 +30,7 @@ impl Beginning {
         let mut state = Snapshot::rest(new);
         state.mechanics.clone_from(&self.state.mechanics);
         for (c, bristle) in state.bristles.iter_mut().enumerate() {
-            let same = (0..old.inputs.contacts.len()).find(|&k| old.contact_name(k) == new.contact_name(c));
+            let same = (0..old.inputs.frictions().len()).find(|&k| old.contact_name(k) == new.contact_name(c));
             if let Some(before) = same.and_then(|k| self.state.bristles.get(k)) {
                 *bristle = *before;
             }
@@ -121,6 +121,13 @@ impl Simulation {
                 put(world, entity, Effort(compiled.inputs.effort[range.start]));
             }
         }
+        for (i, entity) in compiled.model.index.joints() {
+            let range = compiled.model.tree.v_range(i);
+            let shown = world.get::<&Offset>(entity).map_or(0.0, |offset| offset.0);
+            if range.len() == 1 && shown.to_bits() != compiled.inputs.offset[range.start].to_bits() {
+                put(world, entity, Offset(compiled.inputs.offset[range.start]));
+            }
+        }
         for at in &compiled.inputs.dampers {
             if let Some(entity) = compiled.model.index.joint_entity(at.joint) {
                 put(world, entity, Damping(at.damping));
@@ -144,7 +151,7 @@ impl Simulation {
                 }
             }
         }
-        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.frictions().iter().enumerate() {
             if let Some(entity) = compiled.contact_entity(c) {
                 put(world, entity, Friction(contact.law.clone()));
                 if contact.load != Load::Unit {

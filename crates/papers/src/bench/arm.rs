@@ -118,7 +118,7 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
          |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     let mut rounds = String::new();
-    let mut tight: Option<(&str, Vec<f64>)> = None;
+    let mut tight: Option<(String, Vec<f64>)> = None;
     for way in &ways() {
         progress(&format!("arm, {}", way.name));
         let failed = |error: Error| format!("{}: {error}", way.name);
@@ -128,12 +128,14 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
             let again = run(way, n).map_err(failed)?;
             least.iter_mut().zip(&again.times).for_each(|(least, time)| *least = least.min(*time));
         }
-        let name = (way.law)().name();
-        if tight.as_ref().is_none_or(|(law, _)| *law != name) {
+        let law = (way.law)();
+        let name = law.name();
+        if tight.as_ref().is_none_or(|(law, _)| law != name) {
             progress(&format!("arm, {name}, tight"));
             let method = if name == "LuGre" { Method::Radau5 } else { Method::Dopri5 };
             let control = Control::Error { rtol: 1e-10, atol: 1e-12 };
-            tight = Some((name, run(&Way { name: "tight", law: way.law, method, control }, n).map_err(failed)?.angles));
+            let angles = run(&Way { name: "tight", law: way.law, method, control }, n).map_err(failed)?.angles;
+            tight = Some((name.to_owned(), angles));
         }
         let errors = tight.iter().flat_map(|(_, tight)| first.angles.iter().zip(tight).map(|(a, b)| (a - b).abs()));
         let error = errors.fold(0.0_f64, f64::max);

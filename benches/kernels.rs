@@ -4,10 +4,11 @@
 //! cargo bench --bench kernels                         times (criterion)
 //! cargo bench --bench kernels -- --count aba arm7     20,000 calls and nothing else, for an instruction counter
 //! cargo bench --bench kernels -- --times aba rnea     ns per call, minimum over many repeats, as plain text
+//! cargo bench --bench kernels -- --packs              ns per machine of packs of machines, as plain text
 //! benches/count.sh                                    instructions per call under callgrind, every kernel and machine
 //! ```
 
-use bristle_multibody::spatial::Motion;
+use bristle_multibody::spatial::{Mask, Motion, Pack4, Pack8, Scalar};
 use bristle_multibody::*;
 use criterion::{BenchmarkId, Criterion};
 use nalgebra::{DMatrix, Vector3};
@@ -103,6 +104,40 @@ impl Bench {
     }
 }
 
+/// Kernels on a pack of machines: ns per machine.
+fn packs<S: Scalar>(name: &str, model: &Model) {
+    let (n, mut random) = (model.n_v, support::Random::new(7));
+    let mut numbers = || -> Vec<S> { (0..n).map(|_| S::from_lanes(|_| random.real(-1.0, 1.0))).collect() };
+    let (q, v, x, armature) = (numbers(), numbers(), numbers(), vec![S::ZERO; n]);
+    let (mut operator, mut out, mut effort) = (MassOperator::<S>::new(model), numbers(), numbers());
+    let none = vec![S::Mask::splat(false); n];
+    let print = |kernel: &str, call: &mut dyn FnMut() -> Result<f64, Error>| {
+        let time = best(|| call().expect("a finite state"));
+        println!("{kernel} {name} {} lanes {:.1}", S::LANES, time / S::LANES as f64);
+    };
+    let mut done = |operator: &mut MassOperator<S>, kernel: &str| -> Result<f64, Error> {
+        let (q, v, x) = (black_box(&q[..]), black_box(&v[..]), black_box(&x[..]));
+        match kernel {
+            "place" => operator.place(model, q)?,
+            "factor" => operator.factor(model, &armature, &none)?,
+            "solve" => operator.solve(model, x, &mut out, &mut effort)?,
+            "bias" => operator.bias_efforts(model, &model.gravity, v, &mut out)?,
+            "rnea" => {
+                operator.place(model, q)?;
+                operator.inverse_dynamics(model, v, x, &mut out)?;
+            }
+            _ => {
+                operator.place(model, q)?;
+                operator.forward_dynamics(model, v, x, &mut out)?;
+            }
+        }
+        Ok(out[0].lane(0))
+    };
+    for kernel in ["aba", "rnea", "place", "factor", "solve", "bias"] {
+        print(kernel, &mut || done(&mut operator, kernel));
+    }
+}
+
 /// ns per call: repeats long enough for the clock, the quickest of forty.
 fn best(mut call: impl FnMut() -> f64) -> f64 {
     let mut time = |calls: u32| {
@@ -150,6 +185,15 @@ fn main() {
             None => panic!("kernels are {KERNELS:?}"),
         };
         black_box(sum);
+        return;
+    }
+
+    if arguments.iter().any(|a| a == "--packs") {
+        for (name, model) in &machines {
+            packs::<f64>(name, model);
+            packs::<Pack4>(name, model);
+            packs::<Pack8>(name, model);
+        }
         return;
     }
 

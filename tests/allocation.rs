@@ -83,7 +83,7 @@ fn a_step_does_not_allocate() {
 }
 
 #[test]
-fn sticking_and_slipping_does_not_allocate() {
+fn stick_slip_does_not_allocate() {
     use bristle::friction::{Coulomb, LuGre};
     use bristle::signal::Signal;
     let lugre = LuGre {
@@ -153,7 +153,7 @@ fn gears_and_clutches_do_not_allocate() {
 }
 
 #[test]
-fn friction_that_follows_the_reaction_does_not_allocate() {
+fn reaction_loaded_friction_does_not_allocate() {
     use bristle::friction::Coulomb;
     use bristle::scene::Formulation;
     for (formulation, method) in [

@@ -7,7 +7,7 @@ use bristle::prelude::*;
 const TIGHT: &str = "Error(rtol: 1e-10, atol: 1e-12)";
 
 #[test]
-fn a_motor_that_weighs_nothing_turns_what_it_is_geared_to() {
+fn massless_motor_turns_geared_load() {
     // 3 N·m at 2 : 1 on 1.5 kg·m², and on as much again behind a second gear of −4: ω̇ = 6/(1.5 + 1.5/16)
     let couplings = "Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: 2.0), Gear(name: \"h\", joints: (\"j2\", \"j3\"), ratio: -4.0)";
     let fields = shafts(&[(0.0, "drive: Effort(Constant(3.0))"), (1.5, ""), (1.5, "")], couplings);

@@ -8,7 +8,7 @@ use bristle::scene::{Control, Method};
 use bristle::signal::Signal;
 
 #[test]
-fn a_batch_is_so_many_simulations_whatever_the_threads() {
+fn batch_equals_simulations_on_any_threads() {
     let run = |threads: usize| {
         let mut batch = Batch::new(&mut MACHINES[1](), 20).unwrap().with_threads(threads).unwrap();
         for i in 0..20 {
@@ -74,7 +74,7 @@ fn load(i: usize) -> f64 {
 }
 
 #[test]
-fn copies_with_loads_targets_and_wrenches_of_their_own_do_not_depend_on_threads() {
+fn inputs_of_copies_do_not_depend_on_threads() {
     const N: usize = 12;
     for (method, control, tolerance) in [
         (Method::Radau5, Control::Error { rtol: 1e-7, atol: 1e-9 }, 1e-5),
@@ -136,7 +136,7 @@ fn copies_with_loads_targets_and_wrenches_of_their_own_do_not_depend_on_threads(
 }
 
 #[test]
-fn a_copy_goes_on_bit_by_bit_from_its_snapshot() {
+fn copy_continues_from_snapshot_bit_for_bit() {
     for make in [MACHINES[0], MACHINES[1], MACHINES[8], || geared(Method::Radau5, Control::default())] {
         let mut batch = Batch::new(&mut make(), 3).unwrap();
         batch.step(0.1).unwrap();
@@ -165,7 +165,7 @@ fn a_copy_goes_on_bit_by_bit_from_its_snapshot() {
 }
 
 #[test]
-fn a_rollout_is_so_many_steps() {
+fn rollout_equals_steps() {
     const N: usize = 5;
     for make in [MACHINES[1], MACHINES[8]] {
         let mut sim = make();
@@ -201,7 +201,7 @@ fn a_rollout_is_so_many_steps() {
 }
 
 #[test]
-fn copies_that_fail_are_named_and_the_others_go_on() {
+fn failed_copies_are_named() {
     let mut batch = Batch::new(&mut machine(Method::Dopri5, Control::default()), 3).unwrap();
     batch.set_wrench(1, "link 0", [0.0, 1e300, 0.0], [0.0; 3]).unwrap();
     let error = batch.step(0.1).unwrap_err().to_string();
@@ -249,7 +249,7 @@ fn copies_that_fail_are_named_and_the_others_go_on() {
 }
 
 #[test]
-fn threads_beyond_any_use_are_refused() {
+fn too_many_threads_are_refused() {
     for threads in [0, 1025, 20_000, usize::MAX] {
         let refused = Batch::new(&mut MACHINES[1](), 2).unwrap().with_threads(threads);
         let said = refused.err().unwrap().to_string();
@@ -258,7 +258,7 @@ fn threads_beyond_any_use_are_refused() {
 }
 
 #[test]
-fn states_and_laws_set_in_a_copy_shift_the_ledger_not_its_balance() {
+fn changes_of_copies_keep_energy_balance() {
     // dry friction with a pin, bristles, a chart; bristles under a reaction; steps of a fixed length
     let pressed = || {
         let mut sim = MACHINES[1]();
@@ -285,7 +285,7 @@ fn states_and_laws_set_in_a_copy_shift_the_ledger_not_its_balance() {
 }
 
 #[test]
-fn a_change_that_is_refused_leaves_the_copy_as_it_was() {
+fn refused_change_keeps_copy() {
     let mut sim = MACHINES[0]();
     sim.step(0.05).unwrap();
     let mut batch = Batch::new(&mut sim, 3).unwrap();
@@ -302,7 +302,7 @@ fn a_change_that_is_refused_leaves_the_copy_as_it_was() {
 }
 
 #[test]
-fn a_length_of_time_that_is_none_changes_nothing() {
+fn invalid_duration_changes_nothing() {
     for make in MACHINES {
         let mut sim = make();
         sim.step(0.1).unwrap();
@@ -321,7 +321,7 @@ fn a_length_of_time_that_is_none_changes_nothing() {
 }
 
 #[test]
-fn copies_have_a_budget_of_steps_and_of_memory() {
+fn copies_have_step_and_memory_budget() {
     let mut sim = MACHINES[0]();
     sim.set_max_steps(500);
     let mut batch = Batch::new(&mut sim, 2).unwrap();
@@ -335,7 +335,7 @@ fn copies_have_a_budget_of_steps_and_of_memory() {
 }
 
 #[test]
-fn efforts_on_free_joints_are_refused_in_batches_as_in_simulations() {
+fn batch_refuses_efforts_on_free_joints() {
     let mut sim = MACHINES[0]();
     let model = &sim.compiled().model.tree;
     let (k, n_v) = (model.v_index[model.joint("throw").unwrap()] + 5, model.n_v);

@@ -114,7 +114,7 @@ fn deflections(method: Method, tolerance: f64, joint: &'static str) -> Vec<f64> 
 }
 
 #[test]
-fn bristles_bend_no_further_than_stiction_bends_them() {
+fn deflection_stays_below_stiction_level() {
     // f_s/σ₀ = 15 µm (Acho et al. 2004, property 1), and what a step may be wrong by, 1e-4 of it
     for method in METHODS {
         for tolerance in [1e-2, 1e-4] {
@@ -125,7 +125,7 @@ fn bristles_bend_no_further_than_stiction_bends_them() {
 }
 
 #[test]
-fn bristles_that_start_further_out_only_straighten() {
+fn overdeflected_bristles_relax() {
     for method in METHODS {
         let z = deflections(method, 1e-2, "bristle: (z: 4.0e-5), drive:");
         assert!((z[0] - 4e-5).abs() < 1e-12);
@@ -137,7 +137,7 @@ fn bristles_that_start_further_out_only_straighten() {
 }
 
 #[test]
-fn fixed_steps_too_long_for_bristles_are_warned_of() {
+fn warning_of_fixed_steps_too_long_for_bristles() {
     let warned = |step: f64| {
         let mut scene = scene(&CASES[0], Method::Rk4, (1e-8, 1e-8), Formulation::Implicit).unwrap();
         scene.solver.control = Some(Control::Constant { step });
@@ -191,7 +191,7 @@ fn count_right(seed: u64, methods: &[Method], tolerances: &[f64]) -> Option<[usi
 }
 
 #[test]
-fn random_machines_of_consecutive_seeds() {
+fn random_machines_by_seed() {
     let methods = [Method::Radau5, alpha(0.0), alpha(0.5), alpha(0.8), alpha(1.0)];
     let counts: Vec<[usize; 2]> = (500..510).filter_map(|seed| count_right(seed, &methods, &[1e-2, 1e-6])).collect();
     assert!(counts.len() >= 3, "{counts:?}");
@@ -199,7 +199,7 @@ fn random_machines_of_consecutive_seeds() {
 }
 
 #[test]
-fn creep_of_bristles_that_ring() {
+fn creep_of_ringing_bristles() {
     // hundreds of reversals with σ₁ = 0: errors of one sign, up to 4 % of the displacement where steps are twice as long
     for seed in [97, 275, 363] {
         let methods = [alpha(0.0), alpha(0.5), alpha(0.8), alpha(1.0)];
@@ -208,7 +208,7 @@ fn creep_of_bristles_that_ring() {
 }
 
 #[test]
-fn undamped_bristles_that_ring_are_warned_of() {
+fn warning_of_undamped_bristles() {
     // 496: off by 5 % of the displacement with ρ∞ = 0, friction within 0.01 %; 519: friction by 3 %
     // at some rows; the slider of the table has σ₁ > 0
     let is_warned = |seed: u64, method: Method| {

@@ -1,6 +1,6 @@
 //! Gears, planetary sets, clutches, brakes and springs between joints, against closed forms and published drivetrains.
 
-mod held;
+mod stuck_groups;
 
 use crate::stick_slip::{TIGHT, assert_near, simulation};
 use bristle::prelude::*;
@@ -22,7 +22,7 @@ fn inertias(j: &[f64], joints: &[&str]) -> String {
 }
 
 #[test]
-fn coupled_clutches_follow_the_modelica_library() {
+fn coupled_clutches_agree_with_modelica() {
     // M01: four inertias in series, three clutches
     let clutch = |k: usize, signal: &str| {
         format!(
@@ -83,7 +83,7 @@ fn coupled_clutches_follow_the_modelica_library() {
 }
 
 #[test]
-fn a_gear_reflects_inertia_by_the_square_of_its_ratio() {
+fn gear_reflects_inertia_by_ratio_squared() {
     // motor 0.01, arm 2.0, ratio 50: (0.01·50² + 2) a_arm = 50 τ
     let gear = "couplings: [Gear(name: \"stage\", joints: (\"j1\", \"j2\"), ratio: 50.0, offset: 0.3)]";
     let fields =
@@ -110,7 +110,7 @@ fn a_gear_reflects_inertia_by_the_square_of_its_ratio() {
 }
 
 #[test]
-fn a_planetary_set_obeys_willis() {
+fn planetary_set_obeys_willis() {
     let set = "couplings: [Planetary(name: \"p\", sun: \"j1\", ring: \"j2\", carrier: \"j3\", ratio: 2.0)]";
     let fields = format!(
         "{}, {set}",
@@ -137,7 +137,7 @@ fn a_planetary_set_obeys_willis() {
 }
 
 #[test]
-fn a_spring_and_damper_between_joints_ring_down() {
+fn spring_damper_between_joints_rings_down() {
     // series-elastic: two inertias, relative motion of a damped oscillator with the reduced inertia
     let spring =
         "couplings: [SpringDamper(name: \"sea\", joints: (\"j1\", \"j2\"), stiffness: 160.0, damping: 1.0, rest: 0.2)]";
@@ -158,7 +158,7 @@ fn a_spring_and_damper_between_joints_ring_down() {
 }
 
 #[test]
-fn a_brake_stops_and_two_clutches_on_a_gear_share() {
+fn parallel_clutches_share_load() {
     // a gear ties j1 and j2 at equal speed; a clutch between them has nothing to do, and two more lock j1 to j3 in parallel
     let couplings = "couplings: [Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: 1.0), Clutch(name: \"idle\", joints: (\"j1\", \"j2\"), \
                      friction: Coulomb(coulomb: 1.0)), Clutch(name: \"a\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 2.0, stiction: \
@@ -188,7 +188,7 @@ fn a_brake_stops_and_two_clutches_on_a_gear_share() {
 }
 
 #[test]
-fn couplings_that_cannot_be_are_refused_by_name() {
+fn invalid_couplings_are_refused_by_name() {
     let refused = |joints: &[&str], couplings: &str| {
         let text = format!("Scene({}, couplings: [{couplings}])", inertias(&[1.0; 3], joints));
         let scene = match Scene::parse(&text, "test.ron") {
@@ -224,7 +224,7 @@ fn couplings_that_cannot_be_are_refused_by_name() {
 }
 
 #[test]
-fn a_led_motor_leads_through_its_gear() {
+fn prescribed_motor_moves_geared_load() {
     let motion = "drive: Motion(Sine(amplitude: 10.0, frequency: 2.0))";
     let gear = "couplings: [Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: 5.0)]";
     let fields = format!("{}, {gear}", inertias(&[0.1, 3.0], &[motion, "friction: Coulomb(coulomb: 1.0)"]));
@@ -247,7 +247,7 @@ fn one_way(friction: &str, load: &str) -> String {
 }
 
 #[test]
-fn a_one_way_clutch_locks_one_way_and_runs_free_the_other() {
+fn one_way_clutch_locks_one_way() {
     // ideal, not engaged: j2 takes j1 along, 1 rad/s², and leaves it behind when it is braked
     let fields = one_way("Coulomb(coulomb: 0.5)", "Constant(0.0)");
     for method in ["Dopri5", "Radau5"] {
@@ -274,7 +274,7 @@ fn a_one_way_clutch_locks_one_way_and_runs_free_the_other() {
 }
 
 #[test]
-fn a_one_way_clutch_with_bristles_does_the_same_softly() {
+fn one_way_bristles_lock_one_way() {
     let bristles = "LuGre(sigma0: 1e4, sigma1: 30.0, sigma2: 0.0, coulomb: 0.5, stiction: 0.5)";
     let recording = simulation(&one_way(bristles, "Constant(0.0)"), "Radau5", "Error(rtol: 1e-9, atol: 1e-11)")
         .run_until(2.0)
@@ -298,7 +298,7 @@ fn scene(name: &str, given: &[(&str, &str)]) -> Scene {
 }
 
 #[test]
-fn a_gearbox_shifts_through_its_three_speeds() {
+fn gearbox_shifts_through_three_speeds() {
     let ideal = Simulation::new(&scene("gearbox_three_speed", &[])).unwrap().run_until(4.0).unwrap();
     let at = |name: &str| ideal.names().iter().position(|n| n == name).unwrap();
     for row in ideal.rows() {
@@ -325,7 +325,7 @@ fn a_gearbox_shifts_through_its_three_speeds() {
 }
 
 #[test]
-fn bristles_in_a_gearbox_come_close_to_ideal_clutches_for_every_printed_set() {
+fn gearbox_bristles_approach_ideal_clutches() {
     let ideal = Simulation::new(&scene("gearbox_three_speed", &[])).unwrap().run_until(4.0).unwrap();
     let speed = ideal.last("output.velocity").unwrap();
     for (sigma0, sigma1) in
@@ -345,7 +345,7 @@ fn bristles_in_a_gearbox_come_close_to_ideal_clutches_for_every_printed_set() {
 }
 
 #[test]
-fn gears_clutches_pins_and_bristles_together_agree_between_formulations() {
+fn formulations_agree_on_coupled_machine() {
     // a 3-D tree: pin friction dry and with bristles, a gear along one branch, a clutch across to the other
     let fields = include_str!("data/gears_and_pins.ron").trim();
     let mut ends: Vec<Vec<f64>> = Vec::new();
@@ -369,7 +369,7 @@ fn gears_clutches_pins_and_bristles_together_agree_between_formulations() {
 }
 
 #[test]
-fn the_gearbox_with_bristles_is_stable_at_fixed_steps() {
+fn gearbox_bristles_are_stable_at_fixed_steps() {
     // the box that had no stable fixed step: within 1 % at 4, 1 and 0.25 ms, with small shafts of 1 and 0.01 kg·m²
     for (sigma0, sigma1, inertia) in [("1e5", "300.0", "0.01"), ("1e4", "0.003", "1.0"), ("1e4", "3.0", "0.01")] {
         let mut given: Vec<(String, String)> = Vec::new();

@@ -1,8 +1,8 @@
 //! A simulation in the hands of a program: snapshots, resets, setters and readers.
 
-mod questions;
+mod queries;
 
-pub use questions::geared;
+pub use queries::geared;
 
 use bristle::component::{BristleState, Friction};
 use bristle::friction::{Coulomb, Law, LuGre};
@@ -112,12 +112,12 @@ fn go_on_from_snapshots(n: usize, seed: u64) {
 }
 
 #[test]
-fn a_restored_simulation_goes_on_bit_by_bit() {
+fn restore_continues_bit_for_bit() {
     go_on_from_snapshots(160, 1);
 }
 
 #[test]
-fn machines_with_couplings_go_on_bit_by_bit() {
+fn coupled_machines_continue_bit_for_bit() {
     for scene in ["coupled_clutches", "one_way_clutch", "series_elastic_joint"] {
         let path = format!("{}/../../scenes/{scene}.ron", env!("CARGO_MANIFEST_DIR"));
         let scene = Scene::load(path).unwrap();
@@ -138,7 +138,7 @@ fn machines_with_couplings_go_on_bit_by_bit() {
 }
 
 #[test]
-fn a_restored_simulation_goes_on_bit_by_bit_from_anywhere() {
+fn restore_continues_from_any_time() {
     go_on_from_snapshots(10_000, 2);
 }
 
@@ -173,7 +173,7 @@ fn refuse_damaged(n: usize) {
 }
 
 #[test]
-fn very_many_damaged_snapshots_are_refused() {
+fn damaged_snapshots_are_refused() {
     refuse_damaged(100_000);
 }
 
@@ -241,7 +241,7 @@ fn forged_snapshots_do_not_panic() {
 
 /// −0.0 equals 0.0 and is another effort to the bit.
 #[test]
-fn snapshots_put_back_the_sign_of_zero() {
+fn snapshots_restore_sign_of_zero() {
     for make in MACHINES {
         let mut sim = make();
         let start = sim.snapshot().unwrap();
@@ -267,7 +267,7 @@ fn snapshots_of_other_machines_and_versions_are_refused() {
 }
 
 #[test]
-fn a_reset_simulation_runs_as_one_made_afresh() {
+fn reset_equals_new_simulation() {
     for make in MACHINES {
         let (mut fresh, mut sim) = (make(), make());
         let first = fresh.snapshot().unwrap();
@@ -284,7 +284,7 @@ fn a_reset_simulation_runs_as_one_made_afresh() {
 }
 
 #[test]
-fn arrays_names_entities_and_components_say_the_same() {
+fn arrays_names_and_components_agree() {
     let mut sim = MACHINES[0]();
     sim.step(0.37).unwrap();
     assert_eq!(sim.reaction_names(), ["a", "b", "c", "throw"]);
@@ -320,7 +320,7 @@ fn arrays_names_entities_and_components_say_the_same() {
 }
 
 #[test]
-fn events_of_a_step_are_those_a_recording_sees() {
+fn step_events_equal_recorded_events() {
     let (mut stepped, mut recorded) = (MACHINES[1](), MACHINES[1]());
     let mut seen = Vec::new();
     for _ in 0..100 {
@@ -361,7 +361,7 @@ fn events_of_a_step_are_those_a_recording_sees() {
 }
 
 #[test]
-fn friction_that_is_set_acts_as_if_it_had_been_there() {
+fn set_friction_equals_scene_friction() {
     // a disc that turns at 3 rad/s: a = −τ_f / I
     let mut world = World::new();
     let disc = world.spawn_link("disc", LinkInertia::diagonal(1.0, [0.0; 3].into(), 1.0, 0.5, 1.0));
@@ -399,7 +399,7 @@ fn friction_that_is_set_acts_as_if_it_had_been_there() {
 }
 
 #[test]
-fn what_cannot_be_set_is_refused_and_changes_nothing() {
+fn invalid_inputs_change_nothing() {
     let mut sim = MACHINES[1]();
     sim.step(0.1).unwrap();
     let before = sim.snapshot().unwrap();
@@ -420,7 +420,7 @@ fn what_cannot_be_set_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_target_that_is_set_is_what_the_drive_follows() {
+fn drive_follows_set_target() {
     let mut sim = MACHINES[1]();
     let c = sim.joint("c").unwrap();
     let Drive::Pid { kp, ki, kd, .. } = Drive::clone(&sim.world().get::<&Drive>(c).unwrap()) else { panic!() };

@@ -111,7 +111,7 @@ fn imbalance(seed: u64, method: Method, rtol: f64, atol: f64) -> (f64, usize) {
 }
 
 #[test]
-fn energy_adds_up_on_a_hundred_random_machines() {
+fn energy_balance_of_random_machines() {
     let mut worst = [(0.0, 0); 2];
     let mut n_changes = 0;
     for seed in 0..100 {
@@ -139,7 +139,7 @@ fn worst_balance(scene: &str, method: &str) -> f64 {
 }
 
 #[test]
-fn the_balance_closes_between_steps_of_any_length() {
+fn energy_balance_closes_within_steps() {
     // polynomial motion: steps grow as long as they may, and the rows between them come from dense output
     let block = |joint: &str| crate::stick_slip::slider(1.0, joint) + ", duration: 2.0";
     for joint in [
@@ -154,7 +154,7 @@ fn the_balance_closes_between_steps_of_any_length() {
 }
 
 #[test]
-fn load_work_is_booked_where_a_signal_leaves_or_reaches_its_ends() {
+fn load_work_at_corners_of_signals() {
     let block = |joint: &str| crate::stick_slip::slider(1.0, joint) + ", duration: 3.0";
     for signal in ["Table([(0.0, 0.0), (1.0, 1.0), (2.0, 0.2)])", "Sine(amplitude: 2.0, frequency: 3.0)"] {
         let joint = format!(

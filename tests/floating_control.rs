@@ -24,7 +24,7 @@ fn swimmer(overrides: &[(&str, &str)]) -> Simulation {
 /// With the efforts of `efforts_for`, forward dynamics gives the wanted accelerations of the joints, and the base is
 /// pushed by nobody.
 #[test]
-fn joints_accelerate_as_wanted_on_a_floating_base() {
+fn floating_base_reaches_given_accelerations() {
     let mut sim = swimmer(&[("solver.control", "Error(rtol: 1e-10, atol: 1e-10)")]);
     let joints = sim.coordinates();
     let names: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
@@ -53,7 +53,7 @@ fn joints_accelerate_as_wanted_on_a_floating_base() {
 
 /// The momentum of a floating robot in free fall does not depend on what its motors do.
 #[test]
-fn motors_do_not_push_the_whole() {
+fn motors_do_not_move_centre_of_mass() {
     for method in ["Dopri5", "RealTime"] {
         let control = if method == "Dopri5" { "Error(rtol: 1e-9, atol: 1e-9)" } else { "Constant(step: 1e-3)" };
         let mut sim = swimmer(&[("solver.method", method), ("solver.control", control), ("gravity", "(0, 0, 0)")]);

@@ -10,7 +10,7 @@ use bristle::simulation::Linearization;
 
 /// ẏ about the state of `sim`, by differences of whole simulations: y moved, an effort or a parameter changed.
 #[test]
-fn the_linearisation_is_what_differences_say() {
+fn linearisation_equals_differences() {
     // all slide; the laws are of four kinds, one under the joint's own reaction
     let build = |shift: &dyn Fn(&mut [f64; 8])| {
         let mut x = [0.3, 0.4, 1.1, 0.2, 0.3, 0.1, 0.5, 0.25];
@@ -196,7 +196,7 @@ fn rows(sim: &Simulation, linear: &Linearization) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn floating_machines_are_linearised_as_differences_say() {
+fn floating_linearisation_equals_differences() {
     for is_geared in [false, true] {
         let mut sim = steady(is_geared);
         let linear = sim.linearize().unwrap();
@@ -253,7 +253,7 @@ fn floating_machines_are_linearised_as_differences_say() {
 }
 
 #[test]
-fn parameters_of_tables_and_elasto_plastic_bristles_have_columns() {
+fn table_and_bristle_parameters_have_columns() {
     let mut sim = steady(false);
     let linear = sim.linearize().unwrap();
     let velocities = rows(&sim, &linear);
@@ -320,7 +320,7 @@ fn parameters_of_tables_and_elasto_plastic_bristles_have_columns() {
 }
 
 #[test]
-fn a_linearisation_does_not_depend_on_how_the_equations_are_solved() {
+fn linearisation_is_independent_of_solver() {
     let expected = steady(true).linearize().unwrap();
     for (method, control, formulation) in [
         (Method::Dopri5, Control::default(), Formulation::Jerk),

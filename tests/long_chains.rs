@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 const CHAIN_50: &str = include_str!("data/defects/chain_50_coulomb_cycles.ron");
-const VANISHING_LOAD: &str = include_str!("data/defects/loads_do_not_settle.ron");
+const VANISHING_LOAD: &str = include_str!("data/defects/unconverged_loads.ron");
 
 /// A chain that hangs from the world along −z; lengths, masses, angles between neighbours and friction levels of its links.
 struct Chain {
@@ -142,7 +142,7 @@ fn with_tolerance(text: &str, rtol: f64) -> Scene {
 }
 
 #[test]
-fn fifty_links_that_stick_and_slide_run_at_every_tolerance() {
+fn stick_slip_chain_of_fifty_runs() {
     for rtol in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10] {
         let mut scene = with_tolerance(CHAIN_50, rtol);
         scene.output.interval = 0.002;
@@ -171,7 +171,7 @@ fn random_chains_run() {
 
 /// (1) and (2) of `modes` have one solution where levels are equal: whatever satisfies them is it.
 #[test]
-fn the_choice_for_500_links_balances_in_the_plane_of_the_world() {
+fn modes_of_500_links_satisfy_newton_euler() {
     let mut count = [0; 2];
     for seed in 100..106 {
         let n = [60, 200, 500][seed as usize % 3];
@@ -198,7 +198,7 @@ fn the_choice_for_500_links_balances_in_the_plane_of_the_world() {
 
 /// A pin without gravity carries nothing while nothing accelerates: its limit and its direction are decided by the motion that impends.
 #[test]
-fn a_load_that_vanishes_with_the_accelerations_has_its_modes() {
+fn modes_where_load_vanishes_with_acceleration() {
     let finish = |rtol: f64| {
         let mut sim = Simulation::new(&with_tolerance(VANISHING_LOAD, rtol)).unwrap();
         let recording = sim.run_until(1.2).unwrap_or_else(|error| panic!("rtol {rtol:e}: {error}"));

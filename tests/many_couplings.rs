@@ -187,7 +187,7 @@ fn accelerations_solve_the_full_equations() {
 
 /// From rest the accelerations are those that minimise ½ aᵀM a + cᵀa + Σ level |a| among all that the couplings allow.
 #[test]
-fn joints_at_rest_start_as_gauss_has_it() {
+fn joints_at_rest_obey_gauss_principle() {
     for (seed, (n, m, is_row)) in [(100, 80, false), (120, 70, true), (150, 70, false)].into_iter().enumerate() {
         let seed = 100 + seed as u64;
         let mut rng = Pcg64::seed_from_u64(seed);
@@ -240,7 +240,7 @@ fn joints_at_rest_start_as_gauss_has_it() {
 /// A clutch between two trains of geared rotors, which weigh Σ ratio² I at the clutch: it locks where the slip Δω has died away, and lets go
 /// where the share of the ramp that it passes on reaches its level.
 #[test]
-fn clutch_among_a_hundred_gears_acts_as_between_two_rotors() {
+fn clutch_among_gears_equals_two_rotors() {
     let mut rng = Pcg64::seed_from_u64(7);
     let (level, rate, slip) = (3.0, 2.0, 1.5);
     let (mut links, mut joints, mut rows) =

@@ -14,7 +14,7 @@ fn crane(signal: &str, hinge: &str) -> String {
 }
 
 #[test]
-fn a_led_joint_is_where_its_signal_says_and_the_work_it_takes_is_booked() {
+fn prescribed_joint_follows_signal_and_books_work() {
     for (formulation, method) in
         [("Implicit", "Dopri5"), ("Implicit", "Radau5"), ("Jerk", "Dopri5"), ("Residual", "Radau5")]
     {
@@ -55,7 +55,7 @@ fn a_led_joint_is_where_its_signal_says_and_the_work_it_takes_is_booked() {
 }
 
 #[test]
-fn a_corner_in_a_prescribed_position_is_a_blow_that_the_others_feel() {
+fn motion_corner_is_impulse_on_others() {
     // the carriage starts to move with 1 m/s at t = 0.5: the bob, at rest below it, gets Δv = −m l Δẋ/(J + m l²) at once
     let recording = simulation(&crane("Ramp(rate: 1.0, start: 0.5)", ""), "Dopri5", TIGHT).run_until(0.51).unwrap();
     let before = recording.rows().find(|row| row[0] == 0.49).unwrap();
@@ -72,7 +72,7 @@ fn a_corner_in_a_prescribed_position_is_a_blow_that_the_others_feel() {
 }
 
 #[test]
-fn a_block_on_a_shaken_plank_lets_go_where_friction_can_no_longer_carry_it() {
+fn block_on_shaken_plank_breaks_away() {
     // the plank moves back and forth; the block sticks to it while friction can carry it
     let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 1.0), Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \
                   \"rail\", parent: \"world\", child: \"plank\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Sine(amplitude: 0.2, \
@@ -88,7 +88,7 @@ fn a_block_on_a_shaken_plank_lets_go_where_friction_can_no_longer_carry_it() {
 }
 
 #[test]
-fn friction_of_a_led_joint_turns_with_it() {
+fn friction_of_prescribed_joint_reverses() {
     let motion = "drive: Motion(Sine(amplitude: 0.2, frequency: 5.0)), friction: Coulomb(coulomb: 2.0, stiction: 3.0)";
     let recording = simulation(&slider(1.0, motion), "Dopri5", TIGHT).run_until(2.0).unwrap();
     for row in recording.rows() {
@@ -104,7 +104,7 @@ fn friction_of_a_led_joint_turns_with_it() {
 }
 
 #[test]
-fn positions_that_jump_and_starts_that_contradict_are_refused_with_their_place() {
+fn jumping_motions_are_refused_with_place() {
     let refused = |joint: &str| {
         let text = format!("Scene({})", slider(1.0, joint));
         let scene = Scene::parse(&text, "test.ron").unwrap();
@@ -119,7 +119,7 @@ fn positions_that_jump_and_starts_that_contradict_are_refused_with_their_place()
 }
 
 #[test]
-fn work_of_a_joint_led_round_and_round_is_integrated() {
+fn work_of_rotating_motion_is_integrated() {
     // a pendulum on a pin, turned at 10 rad/s: heat is μ r ω ∫ N dt, N = m |l ω² − g cos q …| with the reaction of the turning mass
     let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), inertia: \
                   Diagonal(0.08, 0.08, 0.08))], joints: [Joint(name: \"h\", parent: \"world\", child: \"p\", kind: Revolute(axis: (0.0, 0.0, \
@@ -160,7 +160,7 @@ fn wheels(joints: &[&str], couplings: &str) -> String {
 }
 
 #[test]
-fn a_clutch_between_two_led_shafts_turns_round_where_they_pass_each_other() {
+fn clutch_between_prescribed_shafts_reverses() {
     let shafts =
         ["drive: Motion(Sine(amplitude: 0.5, frequency: 2.0))", "drive: Motion(Sine(amplitude: 0.3, frequency: 3.0))"];
     let fields = wheels(&shafts, "Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5))");
@@ -195,7 +195,7 @@ fn a_clutch_between_two_led_shafts_turns_round_where_they_pass_each_other() {
 }
 
 #[test]
-fn what_is_led_is_told_by_the_joints_it_is_made_of() {
+fn dependent_joint_of_prescribed_ones_is_prescribed() {
     // d − a = 3 b − 1.5 c, all led
     let led = "drive: Motion(Sine(amplitude: 0.15, frequency: 3.94))";
     let other = "drive: Motion(Sine(amplitude: 0.533, frequency: 2.138))";

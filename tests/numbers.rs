@@ -47,7 +47,7 @@ fn steps_of_one_length_are_counted() {
 }
 
 #[test]
-fn a_snapshot_goes_on_counting() {
+fn snapshot_continues_step_count() {
     for solver in FIXED {
         let [mut one, mut two] = [slide(solver, ""), slide(solver, "")];
         (0..1234).for_each(|_| one.step(1e-3).unwrap());
@@ -86,7 +86,7 @@ fn energies_and_matrices_that_are_not_finite_are_errors() {
 
 /// A run that runs away keeps its rows up to the last one whose numbers all are finite.
 #[test]
-fn rows_of_a_run_that_runs_away_are_finite() {
+fn rows_of_diverging_run_are_finite() {
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/defects/ledger_runs_away.ron"));
     let mut sim = Simulation::new(&Scene::parse(&text.unwrap(), "ledger_runs_away.ron").unwrap()).unwrap();
@@ -104,7 +104,7 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 /// Every word of a snapshot replaced by what no machine can have, the checksum mended: refused, it leaves the simulation as it was.
 #[test]
-fn a_forged_snapshot_that_is_refused_changes_nothing() {
+fn refused_snapshot_changes_nothing() {
     for machine in MACHINES {
         let mut sim = machine();
         sim.step(0.01).unwrap();
@@ -134,7 +134,7 @@ fn a_forged_snapshot_that_is_refused_changes_nothing() {
 }
 
 #[test]
-fn very_long_steps_do_not_overflow_what_is_counted() {
+fn very_long_steps_do_not_overflow_counters() {
     let mut sim = slide("solver: Solver(method: Dopri5)", "");
     sim.set_joint("j", 0.0, 0.0).unwrap();
     let _ = sim.step(1e18);

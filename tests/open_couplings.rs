@@ -96,7 +96,7 @@ fn frozen_bristles_keep_every_bit_while_open() {
 }
 
 #[test]
-fn a_frozen_brake_closes_as_the_equations_say() {
+fn frozen_brake_closes_by_its_equations() {
     for z in [0.0, -2e-5] {
         for after in [2e-5, 1e-4, 3e-3] {
             let (speed, bent, torque) = run("open: Frozen,", z, 0.5 + after, &[]);
@@ -113,7 +113,7 @@ fn a_frozen_brake_closes_as_the_equations_say() {
 }
 
 #[test]
-fn what_stays_of_the_peak_is_its_momentum_at_any_fixed_step() {
+fn peak_momentum_is_independent_of_step() {
     // beyond the friction of sliding: N σ₁ g/σ₀ of the peak, less N g · g/(σ₀ω) while the bristles bend; RealTime
     let lost = |open: &str| {
         let (speed, ..) = run(open, 0.0, 0.51, &[("", "RealTime"), ("", "Constant(step: 1e-3)")]);
@@ -127,7 +127,7 @@ fn what_stays_of_the_peak_is_its_momentum_at_any_fixed_step() {
 }
 
 #[test]
-fn a_frozen_state_has_no_slopes() {
+fn frozen_state_has_no_derivatives() {
     let mut sim = Simulation::new(&scene("open: Frozen,", STEP)).unwrap();
     sim.run_until(0.25).unwrap();
     let open = sim.linearize().unwrap().a;
@@ -139,7 +139,7 @@ fn a_frozen_state_has_no_slopes() {
 }
 
 #[test]
-fn a_ramp_that_leaves_zero_is_no_open_brake() {
+fn ramp_from_zero_is_not_open() {
     // rate of the bristle just after the ramp begins: the law's, not 0, whatever the method
     for method in ["Radau5", "Dopri5"] {
         let text = scene("open: Frozen,", "Table([(0.5, 0.0), (0.6, 1.0)])").to_ron().unwrap();
@@ -156,7 +156,7 @@ fn a_ramp_that_leaves_zero_is_no_open_brake() {
 }
 
 #[test]
-fn a_one_way_clutch_is_not_frozen() {
+fn one_way_clutch_is_not_frozen() {
     let text = "Scene(links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"b\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
         joints: [Joint(name: \"i\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0))),
             Joint(name: \"o\", parent: \"world\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, 1.0)))],

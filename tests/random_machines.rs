@@ -10,8 +10,8 @@
 //! At every row, whatever the tolerance: (1) holds; a stuck contact has velocity 0.0 and friction within its limit; a sliding one has the
 //! friction of its law and its own reaction, and moves in the direction of its mode; geared joints move together.
 
+use crate::inconsistent_modes::has_consistent_modes;
 use crate::newton_euler::{Row, lever_load, motion, reactions};
-use crate::no_modes::has_consistent_modes;
 use bristle::prelude::*;
 use nalgebra::Vector3;
 use rand::{RngExt, SeedableRng};
@@ -344,7 +344,7 @@ fn for_seeds(first: u64, n: u64, check: impl Fn(u64, f64) -> usize + std::panic:
 pub const TOLERANCES: [f64; 5] = [1e-2, 1e-3, 1e-5, 1e-7, 1e-9];
 
 #[test]
-fn trees_obey_newton_euler_and_coulomb_at_every_tolerance() {
+fn trees_obey_newton_euler_and_coulomb() {
     let n_stuck = for_seeds(0, 100, |seed, rtol| {
         let mut rng = Pcg64::seed_from_u64(seed);
         let n = rng.random_range(1..=7);
@@ -356,7 +356,7 @@ fn trees_obey_newton_euler_and_coulomb_at_every_tolerance() {
 }
 
 #[test]
-fn coupled_machines_obey_them_too() {
+fn coupled_machines_obey_newton_euler_and_coulomb() {
     let n_stuck = for_seeds(10_000, 100, |seed, rtol| {
         let mut rng = Pcg64::seed_from_u64(seed);
         let n = rng.random_range(2..=6);
@@ -368,7 +368,7 @@ fn coupled_machines_obey_them_too() {
 }
 
 #[test]
-fn other_formulations_and_steppers_obey_them_too() {
+fn other_formulations_obey_newton_euler_and_coulomb() {
     for_seeds(20_000, 40, |seed, rtol| {
         let mut rng = Pcg64::seed_from_u64(seed);
         let n = rng.random_range(2..=5);
@@ -385,7 +385,7 @@ fn other_formulations_and_steppers_obey_them_too() {
 }
 
 #[test]
-fn long_trees_obey_them_too() {
+fn long_trees_obey_newton_euler_and_coulomb() {
     for (seed, n) in [(300, 30), (301, 50), (302, 80)] {
         let mut rng = Pcg64::seed_from_u64(seed);
         let machine = Machine::random(&mut rng, n, seed == 301, false);

@@ -38,7 +38,7 @@ fn lugre_slider(sigma1: f64) -> String {
 }
 
 #[test]
-fn lugre_slider_is_stable_at_any_step_and_converges_with_first_order() {
+fn lugre_slider_is_stable_at_any_step() {
     // the same run with Radau5 at 1e-10: tests/lugre.rs
     let (x_end, v_max) = (1.2725964123237923, 0.3698159989269699);
     let mut errors = Vec::new();
@@ -75,7 +75,7 @@ fn lugre_slider_is_stable_at_any_step_and_converges_with_first_order() {
 }
 
 #[test]
-fn coulomb_oscillator_stops_with_velocity_zero_and_keeps_every_bit() {
+fn coulomb_oscillator_stops_exactly() {
     // F01: stops at 0.01 m after five half periods
     let scene = include_str!("../scenes/coulomb_oscillator.ron");
     let mut errors = Vec::new();
@@ -108,7 +108,7 @@ fn solver(h: f64) -> bristle::scene::Solver {
 }
 
 #[test]
-fn pendulum_on_a_pin_converges_to_its_reference() {
+fn pendulum_on_pin_converges() {
     // P1: at rest from 5.987285102 s at −0.0370979359 rad, six turns
     let scene = Scene::parse(include_str!("../scenes/single_pendulum_pin.ron"), "single_pendulum_pin.ron").unwrap();
     let mut errors = Vec::new();
@@ -175,7 +175,7 @@ fn laws(beta: f64) -> [Law; 8] {
 }
 
 #[test]
-fn every_law_converges_to_its_tight_run() {
+fn every_law_converges() {
     for law in laws(0.2) {
         let world = || {
             let mut world = World::new();
@@ -240,7 +240,7 @@ fn random_machine(rng: &mut Pcg64, sign: f64) -> World {
 }
 
 #[test]
-fn energy_never_grows_whatever_the_step() {
+fn energy_never_grows() {
     let mut most = 0;
     for seed in 0..300 {
         let mut rng = Pcg64::seed_from_u64(seed);
@@ -266,7 +266,7 @@ fn energy_never_grows_whatever_the_step() {
 }
 
 #[test]
-fn a_mirrored_machine_makes_mirrored_steps() {
+fn mirrored_machine_has_mirrored_steps() {
     for seed in 0..30 {
         let run = |sign: f64| {
             let mut sim =
@@ -317,7 +317,7 @@ pub fn arm() -> World {
 }
 
 #[test]
-fn seven_joint_arm_with_bristles_follows_its_tight_run() {
+fn lugre_arm_follows_tight_run() {
     let tight =
         Settings { method: Method::Radau5, control: Control::Error { rtol: 1e-7, atol: 1e-9 }, ..Settings::default() };
     let expected = Simulation::with_settings(arm(), tight).unwrap().run_until(2.0).unwrap();
@@ -338,7 +338,7 @@ fn seven_joint_arm_with_bristles_follows_its_tight_run() {
 }
 
 #[test]
-fn a_body_that_tumbles_keeps_its_energy_to_the_step() {
+fn tumbling_body_conserves_energy() {
     // 10 s free fall at 6 rad/s: 100 m/s in axes that turn
     let scene = Scene::parse(include_str!("../scenes/tumbling_body.ron"), "tumbling_body.ron").unwrap();
     let recording = Simulation::new(&Scene { solver: solver(1e-3), ..scene }).unwrap().run_until(10.0).unwrap();

@@ -54,7 +54,7 @@ fn off(text: &str, method: Method, prefix: &[&str], h: &[f64], until: f64) -> Ve
 }
 
 #[test]
-fn coupled_clutches_follow_their_tight_run() {
+fn coupled_clutches_follow_tight_run() {
     let text = include_str!("../scenes/coupled_clutches.ron");
     let channels = ["shaft 1.velocity", "shaft 2.velocity", "shaft 3.velocity", "shaft 4.velocity"];
     let worst = off(text, Method::Dopri5, &channels, &[4e-3, 1e-3, 2.5e-4], 1.5);
@@ -74,7 +74,7 @@ fn coupled_clutches_follow_their_tight_run() {
 }
 
 #[test]
-fn gears_are_exact_and_carry_what_they_must() {
+fn gears_are_exact_with_right_forces() {
     // 50:1 with a brake on the slow side, driven by a sine: the gear's effort and positions against the tight run
     let couplings = "Gear(name: \"stage\", joints: (\"j1\", \"j2\"), ratio: 50.0, offset: 0.3), Planetary(name: \"p\", sun: \"j2\", ring: \
          \"j3\", carrier: \"j4\", ratio: 2.0), Brake(name: \"b\", joint: \"j3\", friction: Coulomb(coulomb: 2.0, stiction: 3.0))";
@@ -117,7 +117,7 @@ fn gears_are_exact_and_carry_what_they_must() {
 }
 
 #[test]
-fn series_elastic_joint_follows_its_tight_run() {
+fn series_elastic_joint_follows_tight_run() {
     let text = include_str!("../scenes/series_elastic_joint.ron");
     let scene = Scene::parse(text, "series_elastic_joint.ron").unwrap();
     let channels: Vec<String> = scene.joints.iter().map(|joint| format!("{}.position", joint.name)).collect();
@@ -128,7 +128,7 @@ fn series_elastic_joint_follows_its_tight_run() {
 }
 
 #[test]
-fn one_way_clutch_follows_its_tight_run() {
+fn one_way_clutch_follows_tight_run() {
     let text = include_str!("../scenes/one_way_clutch.ron");
     let scene = Scene::parse(text, "one_way_clutch.ron").unwrap();
     let channels: Vec<String> = scene.joints.iter().map(|joint| format!("{}.velocity", joint.name)).collect();
@@ -141,7 +141,7 @@ fn one_way_clutch_follows_its_tight_run() {
 }
 
 #[test]
-fn clutches_that_lock_what_a_gear_ties_already_hold_exactly() {
+fn clutches_redundant_to_gear_stick_exactly() {
     // a gear of 1, two dry clutches across it, a third to a brake that holds: everything stands, whoever carries
     let clutch = |name: &str, a: usize, b: usize| {
         format!("Clutch(name: \"{name}\", joints: (\"j{a}\", \"j{b}\"), friction: Coulomb(coulomb: 4.0)), ")
@@ -174,7 +174,7 @@ fn clutches_that_lock_what_a_gear_ties_already_hold_exactly() {
 }
 
 #[test]
-fn motion_drives_end_their_steps_where_their_signals_are() {
+fn motion_drives_match_signals_at_step_ends() {
     // a driven slide with a pendulum on it, and a spring-damper and a clutch to a third joint
     let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"cart\", mass: 2.0), Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, 0.0, -0.5)), \
          Link(name: \"block\", mass: 1.0)], joints: [Joint(name: \"cart\", parent: \"world\", child: \"cart\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
@@ -248,7 +248,7 @@ fn random_drivetrain(rng: &mut Pcg64) -> String {
 }
 
 #[test]
-fn drivetrains_never_gain_energy_whatever_the_step() {
+fn drivetrains_never_gain_energy() {
     let mut most = 0;
     for seed in 0..300 {
         let mut rng = Pcg64::seed_from_u64(seed);
@@ -279,7 +279,7 @@ fn drivetrains_never_gain_energy_whatever_the_step() {
 
 /// Rows that fall on ends of steps, rounding aside, are of the step that ends there: load and mode are those of the velocity beside them.
 #[test]
-fn rows_belong_to_the_step_that_ends_with_them() {
+fn rows_belong_to_their_step() {
     let text = "Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"b\", \
         mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))], joints: [Joint(name: \"a\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, \
         0.0, 1.0)), drive: Effort(Constant(1.0))), Joint(name: \"b\", parent: \"world\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, \

@@ -135,7 +135,7 @@ fn random_gearboxes_converge_with_first_order() {
 }
 
 #[test]
-fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
+fn one_way_clutches_follow_tight_runs() {
     // Dahl's bristles ring, at 80 rad/s and undamped: ω² h/2 is to be small beside 1/s before the rings are there that the load finds
     // when it returns, and steps are a quarter of what the others need
     let (fine, coarse) = ([2.5e-4, 6.25e-5, 1.5625e-5], [1e-3, 2.5e-4, 6.25e-5]);
@@ -173,7 +173,7 @@ fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
 }
 
 #[test]
-fn an_arm_with_stiff_gains_goes_where_it_is_told() {
+fn arm_with_stiff_gains_reaches_target() {
     // kp/inertia reaches 1e7/s²: 3,000 rad/s at steps of 4 ms and 1 ms
     for h in [4e-3, 1e-3] {
         let mut world = arm();
@@ -203,7 +203,7 @@ fn an_arm_with_stiff_gains_goes_where_it_is_told() {
 }
 
 #[test]
-fn a_load_that_does_not_settle_is_named() {
+fn unconverged_load_is_named() {
     // hinge 0.1 m from the centre of mass, J = 0.011 kg·m²: friction of the pin takes μ r m l/J = 9.1 μ r of the acceleration back
     let pendulum = |radius: f64| {
         format!(
@@ -251,7 +251,7 @@ fn chain(n: usize) -> World {
 /// Inertia is spread over many decades and hinges let go together: found within the rounds of a step all the same, and as the
 /// event-driven form chooses.
 #[test]
-fn a_chain_of_a_hundred_hinges_is_let_go() {
+fn chain_of_a_hundred_hinges_breaks_away() {
     let settings =
         Settings { method: Method::RealTime, control: Control::Constant { step: 1e-3 }, ..Settings::default() };
     for n in [10, 40, 100] {
@@ -282,7 +282,7 @@ fn a_chain_of_a_hundred_hinges_is_let_go() {
 
 /// The state is one of motion: accelerations and friction before the first step, which are those of a very short one.
 #[test]
-fn accelerations_at_the_start_are_those_of_the_equations() {
+fn start_accelerations_satisfy_equations() {
     let mut rng = Pcg64::seed_from_u64(5);
     for _ in 0..50 {
         let v: Vec<f64> = (0..7).map(|_| rng.random_range(-2.0..2.0)).collect();

@@ -46,7 +46,7 @@ fn pendulum() -> Simulation {
 }
 
 #[test]
-fn rows_that_stream_are_the_rows_that_are_kept() {
+fn streamed_rows_equal_recorded_rows() {
     let kept = pendulum().run_until(2.0).unwrap();
     let mut stream = Stream::new(f64::INFINITY, usize::MAX);
     pendulum().run_with(2.0, &mut stream).unwrap();
@@ -57,7 +57,7 @@ fn rows_that_stream_are_the_rows_that_are_kept() {
 }
 
 #[test]
-fn a_stopped_run_stands_where_it_was_stopped_and_goes_on_from_there() {
+fn stopped_run_continues() {
     let mut sim = pendulum();
     let mut stream = Stream::new(1.0, usize::MAX);
     let error = sim.run_with(2.0, &mut stream).unwrap_err();
@@ -72,7 +72,7 @@ fn a_stopped_run_stands_where_it_was_stopped_and_goes_on_from_there() {
 }
 
 #[test]
-fn a_row_that_cannot_be_kept_ends_the_run() {
+fn failed_row_ends_run() {
     let mut sim = pendulum();
     let error = sim.run_with(1e6, &mut Stream::new(f64::INFINITY, 100)).unwrap_err();
     assert!(matches!(&error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull), "{error}");

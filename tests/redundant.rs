@@ -99,7 +99,7 @@ fn assert_no_slip(recording: &Recording, fields: &str) {
 }
 
 #[test]
-fn what_is_held_many_times_moves_alike_by_events_and_in_fixed_steps() {
+fn redundant_groups_agree_in_events_and_fixed_steps() {
     let mut near = 0;
     for seed in 0..40 {
         let Made { fields, .. } = random_holders(&mut Pcg64::seed_from_u64(seed), false);
@@ -122,7 +122,7 @@ fn what_is_held_many_times_moves_alike_by_events_and_in_fixed_steps() {
 }
 
 #[test]
-fn a_one_way_clutch_lets_go_when_nothing_pushes_whatever_its_signal_does() {
+fn unloaded_one_way_clutch_releases() {
     // the wheel is pushed by 3 sin 2t; the load is 0 all the time, by a constant and by a sine that has an extremum just before
     let release = |signal: &str, method: &str, control: &str| {
         let clutch = format!(
@@ -140,7 +140,7 @@ fn a_one_way_clutch_lets_go_when_nothing_pushes_whatever_its_signal_does() {
 }
 
 #[test]
-fn what_opens_leaves_its_share_to_those_that_can_hold_it() {
+fn opening_clutch_passes_load_to_others() {
     // a clutch carries over to a second brake; the third opens at 0.5 s, when the two left can still hold: until 5 t = 1.4 + 1.1
     let couplings = "Clutch(name: \"c\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 20.0)), \
          Brake(name: \"b1\", joint: \"j1\", friction: Coulomb(coulomb: 0.9, stiction: 1.4)), \
@@ -156,7 +156,7 @@ fn what_opens_leaves_its_share_to_those_that_can_hold_it() {
 }
 
 #[test]
-fn clutches_side_by_side_let_go_on_time_whatever_is_recorded() {
+fn parallel_clutches_break_away_on_time() {
     // 5 t on a shaft of 1 kg·m², which takes another of 2 along: the clutches carry 10 t / 3, and hold 1.5 + 4
     let scene = |settings: &str| {
         let text = format!(
@@ -185,7 +185,7 @@ fn clutches_side_by_side_let_go_on_time_whatever_is_recorded() {
 }
 
 #[test]
-fn a_one_way_clutch_that_holds_shows_the_load_that_holds() {
+fn stuck_one_way_clutch_records_active_load() {
     for solver in ["Dopri5", "RealTime"] {
         let text = format!(
             r#"Scene(version: 1, name: "held back", gravity: (0.0, 0.0, 0.0),
@@ -207,7 +207,7 @@ fn a_one_way_clutch_that_holds_shows_the_load_that_holds() {
 }
 
 #[test]
-fn a_one_way_clutch_across_a_gear_lets_go_with_all_that_hold_beside_it() {
+fn one_way_clutch_across_gear_breaks_away_with_group() {
     // two bearings and the clutch hold one wheel train; all of them are at their limits when it moves, the clutch in its weak direction
     let couplings = "OneWayClutch(name: \"f\", joints: (\"j3\", \"j1\"), friction: Coulomb(coulomb: 0.851), load: Constant(1.448), lock_factor: 100.0), \
          Gear(name: \"g\", joints: (\"j1\", \"j3\"), ratio: 3.68), \
@@ -234,7 +234,7 @@ fn a_one_way_clutch_across_a_gear_lets_go_with_all_that_hold_beside_it() {
 }
 
 #[test]
-fn what_is_stuck_carries_no_more_than_it_can() {
+fn stuck_efforts_stay_within_limits() {
     // the last two once stuck and slipped without end, and let go late
     let seeds: Vec<u64> = (1000..1300).chain([20489, 20653]).collect();
     let mut near = 0;
@@ -262,7 +262,7 @@ fn what_is_stuck_carries_no_more_than_it_can() {
 }
 
 #[test]
-fn a_one_way_clutch_beside_clutches_through_a_gear_does_not_hide_that_they_let_go() {
+fn one_way_clutch_does_not_hide_break_away() {
     // j3 = 0.5 j2 is held by the freewheel; what pulls on j1 falls to what both clutches hold, 0.8294 + 1.368, at 0.8 − 3 t
     let couplings = "Gear(name: \"g\", joints: (\"j3\", \"j2\"), ratio: 0.5), \
          Clutch(name: \"k1\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 0.8294)), \
@@ -282,7 +282,7 @@ fn a_one_way_clutch_beside_clutches_through_a_gear_does_not_hide_that_they_let_g
 }
 
 #[test]
-fn what_has_nothing_to_do_with_a_break_away_holds_on() {
+fn unrelated_contacts_stay_stuck() {
     // brakes on j1 and j2 = 3.7 j1 hold 9.5 of 4 + 3.7 · 2; j3 breaks away at 2 s
     let couplings = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: 3.7), \
          Brake(name: \"k1\", joint: \"j1\", friction: Coulomb(coulomb: 4.0)), \
@@ -311,11 +311,11 @@ fn run_both(text: &str, control: &str, until: f64) -> (Recording, usize, Recordi
 }
 
 #[test]
-fn two_that_hold_the_same_let_go_together_whatever_rounding_says() {
+fn redundant_pair_breaks_away_together() {
     // clutches side by side between shafts of a drivetrain; a bearing and a brake on one shaft, with a clutch beside them
     for (text, names, t) in [
-        (include_str!("data/held_side_by_side.ron"), ["E1", "E2"], 0.869472),
-        (include_str!("data/held_by_bearing_and_brake.ron"), ["c", "E1"], 0.131306),
+        (include_str!("data/stuck_in_parallel.ron"), ["E1", "E2"], 0.869472),
+        (include_str!("data/stuck_by_bearing_and_brake.ron"), ["c", "E1"], 0.131306),
     ] {
         let (found, _, steps) = run_both(text, TIGHT, 1.2);
         for name in names {
@@ -333,10 +333,10 @@ fn two_that_hold_the_same_let_go_together_whatever_rounding_says() {
 }
 
 #[test]
-fn holders_at_their_limits_make_no_landings() {
+fn contacts_at_limits_cause_no_landings() {
     // seven shafts; several are at their limits for tenths of a second while the others hold
     let (found, n_landings, steps) =
-        run_both(include_str!("data/held_at_limits.ron"), "Error(rtol: 1e-6, atol: 1e-8)", 2.0);
+        run_both(include_str!("data/stuck_at_limits.ron"), "Error(rtol: 1e-6, atol: 1e-8)", 2.0);
     assert!(n_landings < 60, "{n_landings} landings, {} events", found.events().len());
     for joint in ["a", "c", "d", "g"] {
         let at = |r: &Recording| r.last(&format!("{joint}.position")).unwrap();

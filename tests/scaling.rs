@@ -357,7 +357,7 @@ fn steps_of_one_length_do_not_depend_on_units() {
 /// A gear whose joints start apart by a share of their positions or velocities: the verdict is one of the share, not of
 /// units, and lies between 1e-11 and 1e-7.
 #[test]
-fn starts_that_contradict_a_gear_are_refused_in_any_units() {
+fn inconsistent_gear_start_is_refused_in_any_units() {
     let mut n_refused = 0;
     for seed in 0..60 {
         let rng = &mut Pcg64::seed_from_u64(seed);
@@ -401,7 +401,7 @@ fn defect(name: &str) -> Simulation {
 
 /// 1 µg on 1000 N/m: 500 turning points, as many as at 1 kg on 1 N/m, π/ω apart.
 #[test]
-fn a_resonator_at_a_million_radians_per_second_has_all_its_turning_points() {
+fn fast_resonator_has_all_turning_points() {
     let mut sim = defect("event_budget_mems.ron");
     let recording = sim.run_until(3e-3).unwrap();
     assert_eq!(recording.events().len(), 500);
@@ -413,7 +413,7 @@ fn a_resonator_at_a_million_radians_per_second_has_all_its_turning_points() {
 }
 
 #[test]
-fn a_rotor_that_nothing_feels_does_not_shorten_steps() {
+fn decoupled_rotor_does_not_shorten_steps() {
     let mut sim = defect("slow_turn_limit.ron");
     sim.run_until(10.0).unwrap();
     assert!(sim.stats().n_accepted < 40, "{:?}", sim.stats());
@@ -442,7 +442,7 @@ fn a_rotor_that_nothing_feels_does_not_shorten_steps() {
 /// A wheel that turns at constant speed carries a weight whose moment the brake of the arm must hold: it peaks 0.1 %
 /// above what the brake can. The wheel is turned by a gear from a slow, balanced shaft.
 #[test]
-fn what_a_gear_turns_is_felt_by_a_joint_that_is_held() {
+fn geared_rotation_loads_stuck_joint() {
     // the shaft is so heavy that the wheel turns at ω = 2 rad/s, come what may; about the brake, d/dt of its angular
     // momentum less its weight:
     let (m, g, l, r, omega) = (1.0, 9.81_f64, 0.5, 0.2, 2.0_f64);

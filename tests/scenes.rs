@@ -26,7 +26,7 @@ fn turnover(recording: &Recording) -> f64 {
 }
 
 #[test]
-fn every_scene_runs_and_its_energy_balance_closes() {
+fn energy_balance_of_every_scene_closes() {
     for path in scene_files() {
         let scene = Scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
         let mut sim = Simulation::new(&scene).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -128,7 +128,7 @@ fn channels_have_the_documented_names_and_order() {
 }
 
 #[test]
-fn a_run_that_fails_says_where_and_keeps_what_it_had() {
+fn failed_run_keeps_rows_and_names_time() {
     // an upright stack of explicit Euler steps far too large for a stiff spring: the numbers run away
     let mut world = World::new();
     let block = world.spawn_link("block", LinkInertia::point(1.0, [0.0; 3].into()));
@@ -150,7 +150,7 @@ fn a_run_that_fails_says_where_and_keeps_what_it_had() {
 }
 
 #[test]
-fn order_in_the_file_does_not_change_one_bit() {
+fn file_order_changes_no_bit() {
     use rand::SeedableRng;
     use rand::seq::SliceRandom;
     let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(11);

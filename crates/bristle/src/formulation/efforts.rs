@@ -150,7 +150,7 @@ impl Machine {
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
-        let Self { compiled, scheme, state, point, coordinates, constraints, work, required, newton, .. } = self;
+        let Self { compiled, scheme, state, point, coordinates, constraints, loops, work, required, newton, .. } = self;
         let (Model { tree, reaction_loaded, prescribed, .. }, contacts) =
             (&*compiled.model, &*compiled.inputs.contacts);
         let is_coupled = constraints.is_coupled();
@@ -170,7 +170,7 @@ impl Machine {
             for &c in reaction_loaded {
                 required[contacts[c].v] += point.friction[c];
             }
-            constraints.distribute((compiled, scheme), state, point, required);
+            constraints.distribute((compiled, scheme), state, point, (required, loops));
             return Ok(());
         }
         let Point { tau, friction, drive_effort, .. } = point;

@@ -1,4 +1,4 @@
-//! What a caller changes in the copies: it holds from the next step on, and nothing is compiled anew.
+//! Inputs of the copies: they act from the next step on, without compilation.
 
 use super::Batch;
 use crate::compile::check_state;
@@ -23,10 +23,10 @@ impl Batch {
         })
     }
 
-    /// What the drives follow from the next step on, one per drive; × n. `None` is what the drive has of itself; a
-    /// number is the position of a `Pull` or `Pid` and the effort of an `Effort`, as in
-    /// [`Simulation::set_target`](crate::Simulation::set_target), until another one takes its place. A prescribed
-    /// `Motion` cannot jump: see [`Batch::set_drive`].
+    /// Targets of the drives from the next step on, one per drive; × n. `None` is the drive's own signal; a number is
+    /// the position of a `Pull` or `Pid` and the effort of an `Effort`, as in
+    /// [`Simulation::set_target`](crate::Simulation::set_target), until it is replaced. A prescribed `Motion` cannot
+    /// jump: see [`Batch::set_drive`].
     pub fn targets_mut(&mut self) -> &mut [Option<f64>] {
         let n_drives = self.copies.first().map_or(0, |copy| copy.run.compiled().inputs.drives.len());
         self.target.wanted.resize(n_drives * self.copies.len(), None);
@@ -51,8 +51,8 @@ impl Batch {
         &mut self.wrench.wanted
     }
 
-    /// Inputs from the arrays to the copies. An input that the rules refuse does not act, and its copy is refused until
-    /// it is mended.
+    /// Inputs from the arrays to the copies. A refused input does not act, and its copy is not stepped until the input
+    /// is corrected.
     pub(super) fn apply_inputs(&mut self) -> Result<()> {
         let (n, copies) = (self.copies.len(), &mut self.copies);
         copies.iter_mut().for_each(|copy| copy.refused = None);
@@ -63,7 +63,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Puts a copy somewhere: positions and velocities in the order of
+    /// Sets the state of a copy: positions and velocities in the order of
     /// [`Simulation::positions`](crate::Simulation::positions); bristles start steady.
     pub fn set_state(&mut self, copy: usize, q: &[f64], v: &[f64]) -> Result<()> {
         let run = &mut self.at_mut(copy)?.run;
@@ -112,7 +112,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Sets what the drive of a joint of one copy follows to a constant, as
+    /// Sets the target of the drive of a joint of one copy to a constant, as
     /// [`Simulation::set_target`](crate::Simulation::set_target) does.
     pub fn set_target(&mut self, copy: usize, joint: &str, target: f64) -> Result<()> {
         let (n, k) = (self.len(), self.drive(copy, joint)?);
@@ -122,7 +122,7 @@ impl Batch {
     }
 
     /// Gives a joint of one copy another drive of the same kind: other gains, another signal. A prescribed `Motion`
-    /// must take over where the joint is, with the velocity it has.
+    /// must begin at the position and velocity of the joint.
     pub fn set_drive(&mut self, copy: usize, joint: &str, drive: Drive) -> Result<()> {
         let (n, k) = (self.len(), self.drive(copy, joint)?);
         self.at_mut(copy)?.run.set_drive(k, drive)?;

@@ -184,7 +184,7 @@ pub fn has_consistent_modes(machine: &Machine, t: f64, q: &[f64], v: &[f64]) -> 
 /// backward. When the group breaks away there is nothing to go on with: it would have to slip backward, and every solution
 /// with that friction accelerates it forward.
 #[test]
-fn a_break_away_near_a_jam_leaves_no_consistent_modes() {
+fn break_away_near_jam_has_no_consistent_modes() {
     let seed = 11_096;
     let mut rng = Pcg64::seed_from_u64(seed);
     let n = rng.random_range(2..=6);

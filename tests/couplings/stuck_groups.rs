@@ -13,7 +13,7 @@ fn held_many_times() -> String {
 }
 
 #[test]
-fn nothing_moves_before_all_that_hold_are_at_their_limits() {
+fn group_sticks_until_all_are_at_limits() {
     // 1 at the first shaft, (0.7 + 0.9)/1.6 through the gear, 1.5 through the clutch: 3.5 N·m, static levels throughout
     let expected = (3.5_f64 / 9.0).asin() / 3.0;
     for (method, control, near) in
@@ -41,7 +41,7 @@ fn nothing_moves_before_all_that_hold_are_at_their_limits() {
 }
 
 #[test]
-fn a_weak_clutch_beside_strong_ones_holds_with_them_until_they_let_go() {
+fn weak_clutch_sticks_with_strong_ones() {
     // a ring of four shafts; a: 1.5 sliding and 2.5 static beside a chain that holds 7
     let clutch = |name: &str, a: u32, b: u32, friction: &str| {
         format!("Clutch(name: \"{name}\", joints: (\"j{a}\", \"j{b}\"), friction: Coulomb({friction})), ")
@@ -69,7 +69,7 @@ fn a_weak_clutch_beside_strong_ones_holds_with_them_until_they_let_go() {
 }
 
 #[test]
-fn what_is_open_holds_nothing_also_where_nothing_pushes_yet() {
+fn open_contact_is_free_at_rest() {
     let brake = |signal: &str| {
         format!(
             "couplings: [Brake(name: \"k\", joint: \"j1\", friction: Coulomb(coulomb: 1.0), load: Signal(max: 1.0, signal: {signal}))]"
@@ -106,7 +106,7 @@ fn what_is_open_holds_nothing_also_where_nothing_pushes_yet() {
 }
 
 #[test]
-fn an_open_clutch_tells_when_it_opens_and_no_more() {
+fn opening_clutch_has_one_event() {
     // 1 − t on the first shaft: it turns round at 2 s; the clutch, stuck, opens at 0.5 s and closes at 3 s
     let clutch = "couplings: [Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                   load: Signal(max: 2.0, signal: Steps([(0.0, 1.0), (0.5, 0.0), (3.0, 1.0)])))]";
@@ -124,7 +124,7 @@ fn an_open_clutch_tells_when_it_opens_and_no_more() {
 }
 
 #[test]
-fn coupled_clutches_list_what_locks_and_lets_go() {
+fn coupled_clutches_list_mode_changes() {
     let recording = Simulation::new(&scene("coupled_clutches", &[])).unwrap().run_until(1.5).unwrap();
     let names: Vec<&str> = recording.events().iter().map(|event| event.joint.as_str()).collect();
     assert_eq!(names, ["clutch 2", "clutch 1", "clutch 1", "clutch 1", "clutch 1", "clutch 3"]);

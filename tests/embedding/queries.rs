@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn inverse_dynamics_gives_the_efforts_that_forward_dynamics_needs() {
+fn inverse_dynamics_inverts_forward_dynamics() {
     let mut sim = MACHINES[1]();
     sim.step(0.31).unwrap();
     let (q, v) = (sim.positions().to_vec(), sim.velocities().to_vec());
@@ -44,7 +44,7 @@ pub fn geared(method: Method, control: Control) -> Simulation {
 }
 
 #[test]
-fn inverse_dynamics_goes_through_gears() {
+fn inverse_dynamics_with_gears() {
     let mut sim = geared(Method::Radau5, Control::default());
     sim.step(0.05).unwrap();
     let number = |sim: &Simulation, name: &str| sim.reaction_names().iter().position(|n| n == name).unwrap();
@@ -86,7 +86,7 @@ fn inverse_dynamics_goes_through_gears() {
 }
 
 #[test]
-fn questions_do_not_change_the_run() {
+fn queries_do_not_change_run() {
     let geared: [Make; 2] =
         [|| geared(Method::Radau5, Control::default()), || geared(Method::RealTime, Control::Constant { step: 1e-3 })];
     for make in [MACHINES[0], MACHINES[1], MACHINES[3], MACHINES[5], MACHINES[8], geared[0], geared[1]] {
@@ -109,7 +109,7 @@ fn questions_do_not_change_the_run() {
 }
 
 #[test]
-fn mass_matrix_and_jacobian_agree_with_energy_and_motion() {
+fn mass_matrix_and_jacobian_agree_with_energy() {
     let mut sim = MACHINES[1]();
     sim.step(0.2).unwrap();
     let v = nalgebra::DVector::from_column_slice(sim.velocities());

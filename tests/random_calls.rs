@@ -150,7 +150,7 @@ impl Record for Bounded {
 }
 
 #[test]
-fn no_sequence_of_calls_with_any_numbers_panics() {
+fn random_calls_do_not_panic() {
     let machines = [MACHINES[0], MACHINES[3], MACHINES[4], MACHINES[6], MACHINES[8], GEARED[0], GEARED[1]];
     for (m, make) in machines.into_iter().enumerate() {
         let mut dice = Dice(Pcg64::seed_from_u64(40 + m as u64));
@@ -240,7 +240,7 @@ fn hecs_gone() -> bristle::hecs::NoSuchEntity {
 }
 
 #[test]
-fn no_sequence_of_calls_on_a_batch_panics() {
+fn random_calls_on_batch_do_not_panic() {
     for (m, make) in [MACHINES[1], MACHINES[8], GEARED[0], GEARED[1]].into_iter().enumerate() {
         let mut dice = Dice(Pcg64::seed_from_u64(80 + m as u64));
         let fresh = || Batch::new(&mut make(), 3).unwrap().with_threads(2).unwrap();
@@ -306,7 +306,7 @@ fn no_sequence_of_calls_on_a_batch_panics() {
 }
 
 #[test]
-fn no_settings_worlds_laws_or_states_panic() {
+fn random_worlds_do_not_panic() {
     let mut dice = Dice(Pcg64::seed_from_u64(120));
     let (mut made, mut refused) = (0, 0);
     for _ in 0..400 {

@@ -27,7 +27,7 @@ fn assert_held(recording: &Recording, contacts: &[(&str, &str, Option<&str>)], g
 }
 
 #[test]
-fn stuck_clutches_between_gears_do_not_slip_by_a_bit() {
+fn stuck_clutches_between_gears_do_not_slip() {
     // two geared pairs with ratios that no number holds exactly, a clutch across, a brake that comes and goes
     let couplings = "Gear(name: \"g1\", joints: (\"j1\", \"j2\"), ratio: 1.7), Gear(name: \"g2\", joints: (\"j3\", \"j4\"), ratio: -0.3), \
          Clutch(name: \"c\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 3.0)), \
@@ -47,7 +47,7 @@ fn stuck_clutches_between_gears_do_not_slip_by_a_bit() {
 }
 
 #[test]
-fn clutches_that_hold_a_joint_to_one_that_is_led_do_not_slip_by_a_bit() {
+fn stuck_clutches_to_prescribed_joint_do_not_slip() {
     let couplings = "Clutch(name: \"c\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 20.0)), Gear(name: \"g\", joints: (\"j3\", \"j2\"), \
          ratio: 2.3), Clutch(name: \"d\", joints: (\"j3\", \"j4\"), friction: Coulomb(coulomb: 20.0))";
     for motion in ["Ramp(rate: 2.0)", "Sine(amplitude: 0.3, frequency: 4.0)"] {
@@ -67,7 +67,7 @@ fn brakes_side_by_side() -> String {
 }
 
 #[test]
-fn those_that_hold_the_same_share_by_strength_and_let_go_together() {
+fn redundant_clutches_share_load_by_limit() {
     let run = |mut sim: Simulation| sim.run_until(2.0).unwrap();
     let fields = format!("{}, output: Output(interval: 0.01)", brakes_side_by_side());
     let found = run(real_time(&fields, 1e-3));
@@ -90,7 +90,7 @@ fn those_that_hold_the_same_share_by_strength_and_let_go_together() {
 }
 
 #[test]
-fn a_loop_of_clutches_is_stuck_as_a_whole_though_one_is_at_its_limit() {
+fn loop_of_clutches_sticks_with_one_at_limit() {
     // j1, j2 and j3 in a ring; the clutch from 1 to 3 is weak: it gives all it has, 1 N·m of 8, and the others hold it where it is
     let couplings = "Clutch(name: \"a\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 10.0)), \
          Clutch(name: \"b\", joints: (\"j2\", \"j3\"), friction: Coulomb(coulomb: 10.0)), \
@@ -109,7 +109,7 @@ fn a_loop_of_clutches_is_stuck_as_a_whole_though_one_is_at_its_limit() {
 }
 
 #[test]
-fn ties_carry_from_the_first_row_on() {
+fn constraint_forces_act_from_first_row() {
     // a motor against the inertia behind its gear: λ = τ J₂/(J₂ + r² J₁) from the start
     let fields = shafts(
         &[(0.01, "drive: Effort(Constant(1.0))"), (2.0, "")],
@@ -124,7 +124,7 @@ fn ties_carry_from_the_first_row_on() {
 }
 
 #[test]
-fn a_run_goes_on_from_a_snapshot_with_what_it_holds() {
+fn snapshot_keeps_stuck_contacts() {
     let fields = brakes_side_by_side();
     let mut sim = real_time(&fields, 1e-3);
     sim.run_until(0.7).unwrap();

@@ -145,7 +145,8 @@ fn an_offset_is_work_put_in() {
 fn a_log_drives_as_its_table_does_and_survives_a_snapshot() {
     let folder = std::env::temp_dir().join(format!("bristle_directional_{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    let points: Vec<(f64, f64)> = (0..=200).map(|k| (0.01 * f64::from(k), f64::sin(0.37 * f64::from(k)) * 3.0)).collect();
+    let points: Vec<(f64, f64)> =
+        (0..=200).map(|k| (0.01 * f64::from(k), f64::sin(0.37 * f64::from(k)) * 3.0)).collect();
     let mut text = String::from("t_s,other,force\n");
     points.iter().for_each(|(t, f)| text += &format!("{t:?},0,{f:?}\n"));
     std::fs::write(folder.join("run.csv"), text).unwrap();

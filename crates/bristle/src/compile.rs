@@ -9,6 +9,7 @@
 
 mod couplings;
 mod state;
+mod stops;
 #[cfg(test)]
 mod tests;
 
@@ -17,8 +18,8 @@ pub use state::{read_bristles, read_integrals, read_state};
 
 use crate::bearing::Bearing;
 use crate::component::{
-    BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
-    Link, Load, Name, Offset, Open, Spring,
+    BristleState, Closure, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint,
+    JointState, Link, Load, Name, Offset, Open, Spring,
 };
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Contact, Damper, DriveAt, Inputs, Model, SpringAt, WrenchAt, signal_of};
@@ -37,6 +38,7 @@ pub struct Index {
     joint_of: HashMap<Entity, usize>,
     link_of: HashMap<Entity, usize>,
     couplings: Vec<(Entity, Coupling)>,
+    closures: Vec<(Entity, Closure)>,
     /// Links and joints at compilation.
     described: (Vec<Link>, Vec<Joint>),
 }
@@ -133,6 +135,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
         joints: joint_entities,
         links: link_entities,
         couplings: Vec::new(),
+        closures: Vec::new(),
         described: (links, joints),
     };
 
@@ -149,6 +152,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
     inputs.drives = read_drives(world, &tree, &index)?.into();
     let mut contacts = read_friction(world, &tree, &index)?;
     let coupled = couplings::read(world, &tree, &mut index, &mut contacts)?;
+    stops::read(world, &tree, &index, &mut contacts)?;
     inputs.contacts = contacts.into();
     Ok(Compiled { model: Arc::new(Model::new(tree, index, coupled, &inputs)), inputs })
 }
@@ -195,7 +199,7 @@ impl Compiled {
             let drive = world.get::<&Drive>(entity).ok();
             drive.is_none_or(|drive| drives.next().is_some_and(|d| d.joint == i && *drive == d.drive))
         }) && drives.next().is_none();
-        let mut contacts = inputs.contacts.iter().filter(|contact| contact.element.is_none());
+        let mut contacts = inputs.frictions().iter().filter(|contact| contact.element.is_none());
         let same_friction = index.joints().all(|(i, entity)| {
             let Ok(friction) = world.get::<&Friction>(entity) else { return true };
             let load = world.get::<&Load>(entity).ok();
@@ -205,7 +209,8 @@ impl Compiled {
         }) && contacts.next().is_none();
         let same_gravity = gravity(world).is_ok_and(|gravity| gravity.0 == tree.gravity);
         let same_couplings = self.has_current_couplings(world);
-        let same_actions = same_dampers && same_drives && same_friction && same_gravity && same_couplings;
+        let same_stops = stops::are_current(world, self);
+        let same_actions = same_dampers && same_drives && same_friction && same_gravity && same_couplings && same_stops;
         links && joints && same_actions && n == (links_then.len(), joints_then.len())
     }
 }
@@ -338,6 +343,7 @@ fn read_friction(world: &World, tree: &Tree, index: &Index) -> Result<Vec<Contac
             bearing,
             reverse: None,
             open: Open::Law,
+            stops: None,
         });
     }
     Ok(contacts)

@@ -5,8 +5,8 @@
 //!
 //! - **link**: [`Name`], [`Link`]; acts: [`ExternalWrench`]; result: [`Pose`].
 //! - **joint**: [`Name`], [`Joint`]; acts: [`Effort`], [`Offset`], [`Damping`], [`Spring`], [`Friction`], [`Load`],
-//!   [`Drive`];
-//!   state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results: [`Acceleration`] or
+//!   [`Drive`], [`Limits`]; state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results:
+//!   [`Acceleration`] or
 //!   [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`].
 //! - **coupling**: [`Name`], [`Coupling`]; acts: [`Friction`], [`Load`] of clutches and brakes; state:
 //!   [`BristleState`]; results: [`CouplingEffort`] of constraints and springs; [`FrictionEffort`], [`NormalLoad`],
@@ -21,7 +21,7 @@ use bristle_multibody::{JointKind, LinkInertia, Placement};
 use hecs::Entity;
 use nalgebra::Vector3;
 
-pub use crate::scene::{Drive, Load};
+pub use crate::scene::{Drive, Limits, Load};
 pub use bristle_multibody::Reaction;
 
 /// Name of a link or a joint; unique among its kind. Order and recorded channels follow from it.
@@ -158,6 +158,18 @@ pub struct ExternalWrench {
     pub moment: Vector3<f64>,
     /// N.
     pub force: Vector3<f64>,
+}
+
+/// Closes a loop: a frame of the second link coincides with a frame of the first. Spawned by
+/// [`Describe::spawn_loop_joint`](crate::builder::Describe::spawn_loop_joint).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Closure {
+    /// The links; `None` is the world. Where the loop joint has a coordinate, the first is its massless child.
+    pub links: [Option<Entity>; 2],
+    /// The frames in the links.
+    pub placements: [Placement; 2],
+    /// Whether only the origins of the frames coincide: a ball joint.
+    pub is_point: bool,
 }
 
 /// A coupling between the coordinates of revolute and prismatic joints, on an entity of its own with a [`Name`].

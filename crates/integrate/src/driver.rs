@@ -389,6 +389,14 @@ impl Driver {
             self.fired.push(FiredEvent::Time);
         }
 
+        if sink.follows_steps() {
+            let (y0, stepper) = (&self.y[..n], &self.stepper);
+            sink.interval(system, t, h_taken, &|theta, y| match theta {
+                0.0 => y.copy_from_slice(y0),
+                1.0 => y.copy_from_slice(stepper.y_new()),
+                _ => stepper.interpolate(theta, y),
+            });
+        }
         self.emit_samples(system, sink, t_new, h_taken);
         self.y[..n].copy_from_slice(self.stepper.y_new());
         self.stepper.interpolate_quadratures(1.0, &mut self.quad_at);

@@ -143,17 +143,20 @@ pub(super) fn show_locked_loads(compiled: &Compiled, state: &State, point: &mut 
 }
 
 impl Machine {
-    /// Effort of drive number `k` at the point evaluated last, at time `t`.
-    pub(crate) fn drive_effort(&self, k: usize, t: f64) -> f64 {
-        let (drives, point) = (&self.compiled.inputs.drives, &self.point);
-        let drive = &drives[k];
-        if let Some(prescribed) = self.compiled.model.prescribed.iter().position(|joint| joint.drive == k) {
-            return point.drive_effort[prescribed];
+    /// Effort of the drives of joint velocity `v` at the point evaluated last, N·m or N.
+    pub(crate) fn drive_effort(&self, t: f64, v: usize) -> f64 {
+        let point = &self.point;
+        let mut integrals = point.integral.iter();
+        let mut effort = 0.0;
+        for drive in self.compiled.inputs.drives.iter() {
+            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+            if drive.v == v {
+                let signal = drive.signal().sample(t, self.state.piece);
+                effort += drive.effort(&signal, point.q[drive.q], point.v[v], integral.unwrap_or(0.0));
+            }
         }
-        let integral = drives[..k].iter().filter(|drive| drive.has_integral()).count();
-        let integral = if drive.has_integral() { point.integral[integral] } else { 0.0 };
-        let signal = drive.signal().sample(t, self.state.piece);
-        drive.effort(&signal, point.xi[drive.v], point.v[drive.v], integral)
+        let prescribed = self.compiled.model.prescribed.iter().zip(&point.drive_effort);
+        effort + prescribed.filter(|(joint, _)| joint.v == v).map(|(_, effort)| effort).sum::<f64>()
     }
 
     /// See [`efforts`].
@@ -164,7 +167,7 @@ impl Machine {
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
-        let Self { compiled, scheme, state, point, coordinates, constraints, work, required, newton, .. } = self;
+        let Self { compiled, scheme, state, point, coordinates, constraints, loops, work, required, newton, .. } = self;
         let (Model { tree, reaction_loaded, prescribed, .. }, contacts) =
             (&*compiled.model, &*compiled.inputs.contacts);
         let is_coupled = constraints.is_coupled();
@@ -184,7 +187,7 @@ impl Machine {
             for &c in reaction_loaded {
                 required[contacts[c].v] += point.friction[c];
             }
-            constraints.distribute((compiled, scheme), state, point, required);
+            constraints.distribute((compiled, scheme), state, point, (required, loops));
             return Ok(());
         }
         let Point { tau, friction, drive_effort, .. } = point;

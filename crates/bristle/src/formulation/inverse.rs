@@ -249,6 +249,7 @@ impl Machine {
         self.prescribe(*t);
         let Self { compiled, state, point, coordinates, constraints, .. } = self;
         start_couplings(compiled, state, point, coordinates, constraints)?;
+        self.start_loops(*t)?;
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let v = contact.rate(&self.point.v);
             self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
@@ -259,6 +260,7 @@ impl Machine {
             self.state.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
             self.state.armed[c] = false;
         }
+        self.begin_stops();
         Ok(())
     }
 

@@ -204,7 +204,7 @@ impl Machine {
 
     /// Event functions of the kinks; where they need reactions, those are the ones at the point of evaluation.
     pub(super) fn fill_kinks<'a>(&self, g: impl Iterator<Item = &'a mut f64>) {
-        for (g, event) in g.zip(self.kink_events()) {
+        for (event, g) in self.kink_events().zip(g) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
                     let is_locked = self.coordinates.locked[self.compiled.inputs.contacts[c].joint];
@@ -229,7 +229,10 @@ impl Machine {
                 }
                 KinkEvent::Backward { contact: c } => {
                     let is_alone = self.sticks(c) && self.constraints.margin(c).is_none();
-                    if is_alone { self.limits(c)[1] + self.point.friction[c] + self.state.slack[c] } else { 1.0 }
+                    match self.limits(c)[1] {
+                        limit if is_alone && limit.is_finite() => limit + self.point.friction[c] + self.state.slack[c],
+                        _ => 1.0,
+                    }
                 }
             };
         }

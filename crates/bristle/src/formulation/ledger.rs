@@ -112,7 +112,7 @@ impl Machine {
                 !(self.compiled.model.reaction_loaded.is_empty() && self.compiled.model.prescribed.is_empty());
             if needs_reactions || !(self.compiled.inputs.wrenches.is_empty() && self.compiled.inputs.drives.is_empty())
             {
-                self.place().map_err(|e| self.record_failure(e.into()))?;
+                self.place().map_err(|e| self.record_failure(e))?;
             }
             if needs_reactions {
                 if self.scheme.formulation != Formulation::Jerk {

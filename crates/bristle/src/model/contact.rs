@@ -1,5 +1,6 @@
 //! Friction in one joint or coupling: law × load.
 
+use super::stops::Stops;
 use crate::bearing::Bearing;
 use crate::component::{Load, Open};
 use crate::signal::{Piece, Sample, Signal};
@@ -28,6 +29,8 @@ pub struct Contact {
     pub reverse: Option<f64>,
     /// Behaviour of its bristles while the load is 0.
     pub open: Open,
+    /// Stops of its joint, which share the contact: at most one contact of a joint has them.
+    pub stops: Option<Stops>,
 }
 
 impl Contact {
@@ -153,6 +156,11 @@ impl Contact {
     /// Whether its load depends on the sign of its deflection.
     pub fn bends_two_ways(&self) -> bool {
         self.reverse.is_some() && self.law.n_states() > 0
+    }
+
+    /// Whether it stands for stops alone: no friction acts in it.
+    pub fn is_stop_alone(&self) -> bool {
+        self.stops.is_some_and(|stops| stops.is_alone)
     }
 
     /// Whether its modes change by events.

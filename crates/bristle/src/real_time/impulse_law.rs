@@ -201,7 +201,19 @@ mod tests {
 
     fn contact(law: Law) -> Contact {
         let (b, element, bearing, reverse) = (None, None, None, None);
-        Contact { joint: 1, v: 0, b, element, law, load: Load::Unit, arm: 0.5, bearing, reverse, open: Open::Law }
+        Contact {
+            joint: 1,
+            v: 0,
+            b,
+            element,
+            law,
+            load: Load::Unit,
+            arm: 0.5,
+            bearing,
+            reverse,
+            open: Open::Law,
+            stops: None,
+        }
     }
 
     fn laws() -> [Law; 6] {

@@ -7,7 +7,8 @@ use bristle_multibody::JointKind;
 /// Names of the columns.
 pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
     let mut names = vec!["t".to_owned()];
-    let mut contacts = compiled.inputs.contacts.iter().peekable();
+    let mut contacts = compiled.inputs.frictions().iter().peekable();
+    let with_stops: Vec<usize> = compiled.with_stops().map(|c| compiled.inputs.contacts[c].joint).collect();
     let mut heated = compiled.model.heated.iter().peekable();
     let mut drives = compiled.inputs.drives.iter().peekable();
     for i in 1..compiled.model.tree.n_bodies() {
@@ -32,6 +33,7 @@ pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
                     channels(if contact.is_event_driven() { &["mode"] } else { &[] });
                     channels(&["z", "w"][..contact.law.n_states()]);
                 }
+                channels(if with_stops.contains(&i) { &["stop"] } else { &[] });
                 channels(if heated.next_if_eq(&&i).is_some() { &["dissipated"] } else { &[] });
             }
         }

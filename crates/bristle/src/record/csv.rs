@@ -39,12 +39,13 @@ pub fn push_row(row: &[f64], text: &mut Vec<u8>) {
     text.push(b'\n');
 }
 
-/// Writes changes of mode: time, joint, and the modes before and after as −1, 0 (stuck), 1.
+/// Writes events: time, joint, the modes before and after as −1, 0 (stuck), 1, and what happened.
 pub fn write_events(events: &[Event], mut out: impl Write) -> io::Result<()> {
-    out.write_all(b"t,joint,from,to\n")?;
+    out.write_all(b"t,joint,from,to,event\n")?;
     let mut digits = zmij::Buffer::new();
-    for Event { t, joint, from, to } in events {
-        writeln!(out, "{},{},{},{}", digits.format(*t), quoted(joint), from.direction(), to.direction())?;
+    for Event { t, joint, from, to, kind } in events {
+        let (from, to, kind) = (from.direction(), to.direction(), kind.name());
+        writeln!(out, "{},{},{from},{to},{kind}", digits.format(*t), quoted(joint))?;
     }
     Ok(())
 }

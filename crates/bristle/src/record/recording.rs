@@ -17,17 +17,43 @@ use std::path::{Path, PathBuf};
 /// Largest number of values in a recording: 8 GB of memory.
 pub(crate) const MAX_NUMBERS: usize = 1_000_000_000;
 
-/// A change of mode of a joint: it sticks, breaks away or reverses.
+/// The kind of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EventKind {
+    /// A change of mode: the joint sticks, breaks away or reverses.
+    #[default]
+    Mode,
+    /// The joint hits a stop, or its bounces end in contact.
+    Stop,
+    /// The joint leaves a stop on which it rested.
+    Open,
+}
+
+impl EventKind {
+    /// Its name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mode => "mode",
+            Self::Stop => "stop",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// An event of a joint: a change of mode, an impact on a stop, or the release from one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// Time, s.
     pub t: f64,
     /// Name of the joint.
     pub joint: String,
-    /// Mode before.
+    /// Mode before; of a stop, the direction of motion.
     pub from: Mode,
     /// Mode after.
     pub to: Mode,
+    /// What happened.
+    pub kind: EventKind,
 }
 
 /// Receives the results of a run row by row; see [`Simulation::run_with`](crate::Simulation::run_with).
@@ -123,7 +149,7 @@ impl Recording {
         })
     }
 
-    /// Mode changes of joints with event-driven friction, in order of time.
+    /// Mode changes of joints with event-driven friction, impacts on stops and releases, in order of time.
     pub fn events(&self) -> &[Event] {
         &self.events
     }

@@ -128,7 +128,8 @@ impl Batch {
         let (fingerprint, run) = sim.settled()?;
         memory::check(format!("{n} copies of the machine"), run.bytes().saturating_mul(n as u64))?;
         let compiled = run.compiled();
-        let (n_q, n_v, n_contacts) = (compiled.model.tree.n_q, compiled.model.tree.n_v, compiled.inputs.contacts.len());
+        let (n_q, n_v, n_contacts) =
+            (compiled.model.tree.n_q, compiled.model.tree.n_v, compiled.inputs.frictions().len());
         let effort = compiled.inputs.effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
         let mut batch = Self {
             copies: (0..n).map(|_| Copy { run: run.clone(), failure: None, refused: None }).collect(),
@@ -343,7 +344,7 @@ fn gather_contacts<T: Clone + Default>(copies: &[Copy], to: &mut Vec<T>, m: usiz
     let n = copies.len();
     to.resize(n * m, T::default());
     for (i, copy) in copies.iter().enumerate() {
-        of(copy).iter().enumerate().for_each(|(k, x)| to[k * n + i].clone_from(x));
+        of(copy).iter().take(m).enumerate().for_each(|(k, x)| to[k * n + i].clone_from(x));
     }
 }
 

@@ -73,6 +73,7 @@ pub(super) fn placed(scene: &Scene, error: Error) -> Error {
         Error::Integrate(bristle_integrate::Error::Input { what, .. }) => return at(format!("solver.control.{what}")),
         Error::Jam { .. } | Error::NoAcceleration { .. } => "load",
         Error::Mechanics { .. } | Error::Diverged { .. } | Error::Coupling { .. } => "",
+        Error::OpenLoop { .. } | Error::SingularLoop { .. } => "",
         Error::Modes { .. } | Error::ModeCycle { .. } | Error::Unbalanced { .. } | Error::Friction { .. } => "friction",
         Error::Signal { .. } => "drive",
         Error::NotCoupled { what, .. } => what,

@@ -73,7 +73,7 @@ impl SavedLaw {
 impl SavedInputs {
     pub fn of(compiled: &Compiled) -> Self {
         let saved = |contact: &Contact| (SavedLaw::of(&contact.law), contact.load.clone());
-        let friction = compiled.inputs.contacts.iter().map(saved).collect();
+        let friction = compiled.inputs.frictions().iter().map(saved).collect();
         let drives = compiled.inputs.drives.iter().map(|drive| drive.drive.clone()).collect();
         Self {
             effort: compiled.inputs.effort.clone(),
@@ -114,7 +114,7 @@ impl SavedInputs {
             && springs.len() == compiled.inputs.springs.len()
             && springs.iter().all(|(k, rest)| k.is_finite() && *k >= 0.0 && rest.is_finite())
             && wrenches.iter().all(|(body, w)| (1..model.n_bodies()).contains(body) && w.iter().all(|x| x.is_finite()))
-            && friction.len() == compiled.inputs.contacts.len()
+            && friction.len() == compiled.inputs.frictions().len()
             && friction.iter().zip(compiled.inputs.contacts.iter()).all(|((law, load), contact)| {
                 law.in_place_of(&contact.law).is_some_and(|law| {
                     is_same_kind(contact, law, load) && validate_friction(law, load, String::new).is_ok()
@@ -267,7 +267,7 @@ impl Run {
     /// The number of the contact of a joint or coupling.
     pub(super) fn contact(&self, name: &str) -> Result<usize> {
         let compiled = self.compiled();
-        let n = compiled.inputs.contacts.len();
+        let n = compiled.inputs.frictions().len();
         (0..n).find(|&c| compiled.contact_name(c) == name).ok_or_else(|| no_contact(compiled, name))
     }
 
@@ -330,6 +330,6 @@ fn put_contact(contact: &mut Contact, law: Law, load: Load) {
 
 /// The error for a joint or coupling without friction, with the names of some that have it.
 pub(super) fn no_contact(compiled: &Compiled, name: impl ToString) -> Error {
-    let known = (0..compiled.inputs.contacts.len()).map(|c| compiled.contact_name(c));
+    let known = (0..compiled.inputs.frictions().len()).map(|c| compiled.contact_name(c));
     Error::unknown("joint or coupling with friction", name, known)
 }

@@ -32,7 +32,7 @@ use nalgebra::DMatrix;
 /// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the
 /// [`Model`].
 pub struct Mechanics {
-    /// Of the scene without drives; without friction and dampers if joints are ideal.
+    /// Of the scene without drives and stops; without friction and dampers if joints are ideal.
     machine: Machine,
     /// Bristle states of each contact, where the scene gives them.
     bristles: Vec<Option<Bristle>>,
@@ -49,7 +49,8 @@ impl Mechanics {
     pub fn new(scene: &Scene, with_friction: bool) -> Result<Self> {
         let mut scene = scene.clone();
         for joint in &mut scene.joints {
-            joint.drive = None;
+            // stops are no part of one-shot mechanics: any position may be asked about
+            (joint.drive, joint.limits) = (None, None);
             if !with_friction {
                 (joint.friction, joint.load, joint.bristle) = (None, Load::Unit, None);
                 joint.damping = 0.0;
@@ -130,6 +131,7 @@ impl Mechanics {
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
+        self.machine.compiled().refuse_loops("inverse dynamics", "ask for forward dynamics")?;
         self.load_state(q, v)?;
         let mut tau = vec![0.0; a.len()];
         self.machine.required(0.0, q, v, a, &mut tau)?;
@@ -149,6 +151,7 @@ impl Mechanics {
 
     /// The mass matrix over the [`Mechanics::independent`] velocities, constraints included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
+        self.machine.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
         self.mass_matrix(q)?;
         let reduced = self.machine.reduce_mass(&self.mass);
         check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;

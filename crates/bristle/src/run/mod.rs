@@ -8,6 +8,7 @@
 //! - `links`: poses, velocities, Jacobians and reactions of links and joints;
 //! - `query`: mass matrix, Jacobians, inverse dynamics and linearisation at the present state;
 //! - [`mechanics`]: forward and inverse dynamics of a scene at given states, without integration;
+//! - [`sensitivities`]: channels of a run and their derivatives in parameters of the scene;
 //! - `recorder`: rows of a recording from a run; `write_back`: results as components of a world;
 //! - `settings`: method, step control and formulation; `explain`: errors with names and places.
 //!
@@ -21,6 +22,7 @@ mod links;
 pub mod mechanics;
 mod query;
 mod recorder;
+pub mod sensitivities;
 mod settings;
 pub mod simulation;
 mod snapshot;

@@ -64,6 +64,7 @@ impl Simulation {
 
     /// With `of_joints` the accelerations of free joints follow from those of the others.
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64], of_joints: bool) -> Result<()> {
+        self.compiled().refuse_loops("inverse dynamics", "close the loop by efforts of the tree")?;
         let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;
@@ -123,6 +124,7 @@ impl Simulation {
     /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the
     /// constraints, which [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
+        self.compiled().refuse_loops("`reduced_mass_matrix`", "use `mass_matrix` of the tree")?;
         let mass = self.mass_matrix()?;
         let reduced = self.run.system.reduce_mass(&mass);
         check_finite(self.run.t(), "the reduced mass matrix", reduced.as_slice())?;
@@ -168,12 +170,13 @@ impl Simulation {
     /// [`Error::Immobile`].
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.refresh()?;
+        self.compiled().refuse_loops("`linearize`", "take differences of `acceleration`")?;
         let t = self.run.t();
         // ∂ẏ/∂y twice, ∂ẏ/∂τ, ∂ẏ/∂p with some parameters per law, and derivatives of accelerations by q, v and τ
         let (n_y, n_v) = (self.run.driver.y().len(), self.compiled().model.tree.n_v);
         memory::check("the matrices of `linearize`", memory::bytes::<f64>(&[n_y + n_v, 2 * n_y + 7 * n_v]))?;
         let solved = self.run.system.solved_at(t, self.run.driver.y());
-        let (mut system, y) = solved.map_err(|source| Error::Mechanics { t, source })?;
+        let (mut system, y) = solved?;
         if y.is_empty() {
             let is_stuck = |&c: &usize| self.run.system.modes()[c] == Mode::Stuck && !self.bristles_of(c);
             let stuck = (0..self.compiled().inputs.contacts.len()).filter(is_stuck);

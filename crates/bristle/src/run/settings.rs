@@ -71,6 +71,15 @@ impl Solver {
 
     /// The system of a machine with these options.
     pub fn system(&self, compiled: Compiled) -> Result<Machine> {
+        if self.options.method == Method::RealTime {
+            compiled.refuse_loops("`RealTime`", "use `Dopri5` or `Radau5`")?;
+        }
+        if self.formulation != scene::Formulation::Implicit {
+            compiled.refuse_loops(&format!("`formulation: {:?}`", self.formulation), "use `Implicit`")?;
+        }
+        if !compiled.model.reaction_loaded.is_empty() {
+            compiled.refuse_loops("`Pin`, `Thrust` and `Guide` loads", "use `Unit`, `Constant` or `Signal`")?;
+        }
         let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
         if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
             let what = "a `viscous_exponent` below 1, which has no rate at rest, with the formulation `Jerk`";
@@ -82,6 +91,10 @@ impl Solver {
         system.set_step_control(self.control);
         // other controls have been refused
         if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
+            if let Some(c) = system.compiled().with_stops().next() {
+                let name = system.compiled().contact_name(c).to_owned();
+                return Err(Error::Unsupported { name, what: "`limits` with `RealTime`".into() });
+            }
             let what = "the matrices of `RealTime` for this machine (`Dopri5` and `Rk4` need none)";
             memory::check_below(what, RealTime::matrix_bytes(system.compiled()), MAX_MATRIX_BYTES)?;
             system.make_real_time(*step);

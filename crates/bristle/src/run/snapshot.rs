@@ -165,10 +165,11 @@ impl Run {
 pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let compiled = run.compiled();
     let mut sum = Fnv::default();
-    let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven());
+    let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven(), c.stops);
     let contacts = compiled.inputs.contacts.iter().map(shape).collect::<Vec<_>>();
     let heated = (&compiled.model.heated, &compiled.model.heated_elements);
-    let coupled = (&compiled.model.coupled.constraints, &compiled.model.coupled.springs);
+    let coupled = &compiled.model.coupled;
+    let coupled = (&coupled.constraints, &coupled.springs, &coupled.closures);
     let Solver { options, control, formulation, kinks } = solver;
     let settings = (options, control, formulation, kinks);
     // writing into a sum does not fail

@@ -65,7 +65,7 @@ impl WriteBack {
         let (friction, loads, modes) = (machine.friction(), machine.loads(), machine.modes());
         let contacts = |wanted: Kind| {
             let of_kind = move |&c: &usize| Kind::of(&compiled.inputs.contacts[c]) == wanted;
-            (0..compiled.inputs.contacts.len()).filter(of_kind).filter_map(|c| {
+            (0..compiled.inputs.frictions().len()).filter(of_kind).filter_map(|c| {
                 let reaction_loaded = (FrictionEffort(friction[c]), NormalLoad(loads[c]));
                 compiled.contact_entity(c).map(|entity| (c, entity, reaction_loaded))
             })

@@ -53,6 +53,9 @@ pub struct Joint {
     /// Drive of the joint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<Drive>,
+    /// Stops at the ends of its range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 
 impl Joint {
@@ -74,6 +77,7 @@ impl Joint {
             load: Load::default(),
             bristle: None,
             drive: None,
+            limits: None,
         }
     }
 
@@ -376,6 +380,21 @@ pub enum Drive {
     },
     /// The joint follows a position over time, whatever it takes.
     Motion(Signal),
+}
+
+/// Stops at the ends of the range of a joint, either of which may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Smallest position, rad or m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower: Option<f64>,
+    /// Largest position, rad or m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<f64>,
+    /// Newton's restitution: speed after an impact per speed before it, from 0 to 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restitution: f64,
 }
 
 impl Drive {

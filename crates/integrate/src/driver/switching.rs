@@ -46,6 +46,9 @@ impl Driver {
                 FiredEvent::Root { .. } => self.stats.n_events += 1,
             }
         }
+        if sink.follows_steps() {
+            sink.before_event(system, self.t, &self.y[..self.n], &self.fired);
+        }
         let restart = system.switch(self.t, &mut self.y, &mut self.quad, &self.fired);
         let Restart { dim, fresh, terminate, step } = restart.map_err(|trouble| self.failed(trouble.into(), h))?;
         if dim > self.y.len() {

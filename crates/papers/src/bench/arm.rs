@@ -118,7 +118,7 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
          |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     let mut rounds = String::new();
-    let mut tight: Option<(&str, Vec<f64>)> = None;
+    let mut tight: Option<(String, Vec<f64>)> = None;
     for way in &ways() {
         progress(&format!("arm, {}", way.name));
         let failed = |error: Error| format!("{}: {error}", way.name);
@@ -128,7 +128,7 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
             let again = run(way, n).map_err(failed)?;
             least.iter_mut().zip(&again.times).for_each(|(least, time)| *least = least.min(*time));
         }
-        let name = (way.law)().name();
+        let name = (way.law)().name().to_owned();
         if tight.as_ref().is_none_or(|(law, _)| *law != name) {
             progress(&format!("arm, {name}, tight"));
             let method = if name == "LuGre" { Method::Radau5 } else { Method::Dopri5 };

@@ -122,9 +122,10 @@ pub fn slow(results: &Results, t: &[f64], bristles: &[Slow]) -> Vec<Phases> {
 mod tests {
     use super::*;
     use crate::results::ResultEvent;
+    use bristle::EventKind;
 
     fn event(t: f64, joint: &str, from: i8, to: i8) -> ResultEvent {
-        ResultEvent { t, joint: joint.into(), from, to }
+        ResultEvent { t, joint: joint.into(), from, to, event: EventKind::Mode }
     }
 
     #[test]

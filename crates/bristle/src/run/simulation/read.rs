@@ -80,7 +80,7 @@ impl Target<'_> {
 
     /// The number of the contact of this joint or coupling.
     pub(super) fn contact(self, compiled: &Compiled) -> Option<usize> {
-        (0..compiled.inputs.contacts.len()).find(|&c| match self {
+        (0..compiled.inputs.frictions().len()).find(|&c| match self {
             Self::Entity(entity) => compiled.contact_entity(c) == Some(entity),
             Self::Name(name) => compiled.contact_name(c) == name,
         })
@@ -164,7 +164,7 @@ impl Simulation {
 
     /// Names of the joints and couplings with friction, in order.
     pub fn contact_names(&self) -> impl ExactSizeIterator<Item = &str> {
-        (0..self.compiled().inputs.contacts.len()).map(|c| self.compiled().contact_name(c))
+        (0..self.compiled().inputs.frictions().len()).map(|c| self.compiled().contact_name(c))
     }
 
     /// Friction efforts, N·m or N, positive with positive slip.

@@ -30,7 +30,7 @@ impl Beginning {
         let mut state = Snapshot::rest(new);
         state.mechanics.clone_from(&self.state.mechanics);
         for (c, bristle) in state.bristles.iter_mut().enumerate() {
-            let same = (0..old.inputs.contacts.len()).find(|&k| old.contact_name(k) == new.contact_name(c));
+            let same = (0..old.inputs.frictions().len()).find(|&k| old.contact_name(k) == new.contact_name(c));
             if let Some(before) = same.and_then(|k| self.state.bristles.get(k)) {
                 *bristle = *before;
             }
@@ -151,7 +151,7 @@ impl Simulation {
                 }
             }
         }
-        for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
+        for (c, contact) in compiled.inputs.frictions().iter().enumerate() {
             if let Some(entity) = compiled.contact_entity(c) {
                 put(world, entity, Friction(contact.law.clone()));
                 if contact.load != Load::Unit {

@@ -13,7 +13,7 @@ impl Check<'_> {
         }
     }
 
-    fn joint(&mut self, at: At, joint: &Joint) {
+    pub(super) fn joint(&mut self, at: At, joint: &Joint) {
         if let Some(axis) = joint.kind.axis() {
             let kind = at.key("kind");
             if self.finite(kind.key("axis"), &axis) && axis == [0.0; 3] {
@@ -73,9 +73,12 @@ impl Check<'_> {
         if let Some(drive) = &joint.drive {
             self.drive(at.key("drive"), drive);
         }
+        if let Some(limits) = &joint.limits {
+            self.limits(at, joint, limits);
+        }
     }
 
-    fn placement(&mut self, at: At, placement: &Placement) {
+    pub(super) fn placement(&mut self, at: At, placement: &Placement) {
         self.finite(at.key("translation"), &placement.translation);
         let rotation = at.key("rotation");
         match placement.rotation {
@@ -147,6 +150,7 @@ impl Check<'_> {
             ("load", joint.load != Load::Unit),
             ("bristle", joint.bristle.is_some()),
             ("drive", joint.drive.is_some()),
+            ("limits", joint.limits.is_some()),
         ];
         for (key, given) in given {
             if given {

@@ -143,17 +143,20 @@ pub(super) fn show_locked_loads(compiled: &Compiled, state: &State, point: &mut 
 }
 
 impl Machine {
-    /// Effort of drive number `k` at the point evaluated last, at time `t`.
-    pub(crate) fn drive_effort(&self, k: usize, t: f64) -> f64 {
-        let (drives, point) = (&self.compiled.inputs.drives, &self.point);
-        let drive = &drives[k];
-        if let Some(prescribed) = self.compiled.model.prescribed.iter().position(|joint| joint.drive == k) {
-            return point.drive_effort[prescribed];
+    /// Effort of the drives of joint velocity `v` at the point evaluated last, N·m or N.
+    pub(crate) fn drive_effort(&self, t: f64, v: usize) -> f64 {
+        let point = &self.point;
+        let mut integrals = point.integral.iter();
+        let mut effort = 0.0;
+        for drive in self.compiled.inputs.drives.iter() {
+            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+            if drive.v == v {
+                let signal = drive.signal().sample(t, self.state.piece);
+                effort += drive.effort(&signal, point.q[drive.q], point.v[v], integral.unwrap_or(0.0));
+            }
         }
-        let integral = drives[..k].iter().filter(|drive| drive.has_integral()).count();
-        let integral = if drive.has_integral() { point.integral[integral] } else { 0.0 };
-        let signal = drive.signal().sample(t, self.state.piece);
-        drive.effort(&signal, point.xi[drive.v], point.v[drive.v], integral)
+        let prescribed = self.compiled.model.prescribed.iter().zip(&point.drive_effort);
+        effort + prescribed.filter(|(joint, _)| joint.v == v).map(|(_, effort)| effort).sum::<f64>()
     }
 
     /// See [`efforts`].

@@ -34,7 +34,7 @@ problems = []
 allowed = set(rules["licenses"]["allow"])
 for package in packages:
     expression = (package["license"] or "").replace("/", " OR ")
-    terms = re.findall(r"\(|\)|[^\s()]+", expression)
+    terms = re.findall(r"\(|\)|[^\s()]+ WITH [^\s()]+|[^\s()]+", expression)
     logic = {"OR": "or", "AND": "and", "(": "(", ")": ")"}
     meaning = " ".join(logic.get(term, str(term in allowed)) for term in terms)
     if not meaning or not eval(meaning, {"__builtins__": {}}):

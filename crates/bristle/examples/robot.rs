@@ -1,4 +1,4 @@
-//! A stock robot, friction put on from a file, a controller at 1 kHz: the torques it takes, beside those without friction.
+//! A stock robot with friction from a file and a controller at 1 kHz: its torques with and without friction.
 
 use bristle::prelude::*;
 use std::io::Write;

@@ -49,6 +49,7 @@ pub mod bearing;
 pub mod builder;
 pub mod compile;
 pub mod component;
+mod constraint;
 pub mod coupled;
 pub mod error;
 pub mod formulation;

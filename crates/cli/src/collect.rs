@@ -6,10 +6,10 @@
 
 use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::results::MAX_KEPT;
 use bristle::csv;
 use bristle::stream::CsvStream;
 use bristle::{Error, Event, Record, Recording};
+use bristle_report::results::MAX_KEPT;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;

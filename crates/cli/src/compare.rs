@@ -7,9 +7,9 @@ use crate::error_text::explained;
 use crate::interrupt::Interrupt;
 use crate::limits::Limits;
 use crate::progress::Progress;
-use crate::results::MAX_KEPT;
-use crate::results::Results;
 use crate::settings::Settings;
+use bristle_report::results::MAX_KEPT;
+use bristle_report::results::Results;
 use clap::Args;
 use std::path::{Path, PathBuf};
 

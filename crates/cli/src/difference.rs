@@ -9,8 +9,8 @@
 //!
 //! with h₀₀ = (1 + 2s)(1 − s)², h₁₀ = s(1 − s)², h₀₁ = s²(3 − 2s), h₁₁ = s²(s − 1).
 
-use crate::results::Results;
 use anyhow::{Result, bail};
+use bristle_report::results::Results;
 use std::collections::HashMap;
 
 /// How one channel differs.

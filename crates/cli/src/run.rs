@@ -7,11 +7,7 @@ use crate::collect::{Collector, Rows};
 use crate::error_text::{explained, message, with_causes};
 use crate::interrupt::Interrupt;
 use crate::limits::{Budget, Limits};
-use crate::plot::quantity::Motions;
-use crate::plot::{self, Selection};
 use crate::progress::Progress;
-use crate::report::Facts;
-use crate::results::{Format, Results};
 use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target;
@@ -20,13 +16,17 @@ use bristle::stream::CsvStream;
 use bristle::urdf::Import;
 use bristle::{Error, Scene, Simulation};
 use bristle_plot::format::count;
+use bristle_report::plot::quantity::Motions;
+use bristle_report::plot::{self, Selection};
+use bristle_report::report::Facts;
+use bristle_report::results::{Format, Results};
 use clap::Args;
 use files::{default_name, is_output, rows_name, write_file, write_file_by, write_rows};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::results::MAX_KEPT;
+use bristle_report::results::MAX_KEPT;
 const MAX_DRAWN: f64 = 2e7;
 
 /// Simulate a scene.
@@ -165,7 +165,7 @@ impl Run {
             report.get_or_insert_with(|| default_name(&self.scene, "report.html"));
         }
         let plot = plot.map(|path| plot::Format::of(&path).map(|format| (path, format))).transpose()?;
-        report.as_deref().map_or(Ok(()), crate::report::check_name)?;
+        report.as_deref().map_or(Ok(()), bristle_report::report::check_name)?;
         let ready = Ready { scene, notes, sim, names, out, plot, report };
         anyhow::ensure!(
             !ready.keeps_rows() || numbers < MAX_KEPT as f64,
@@ -335,7 +335,7 @@ impl Run {
                 write_file(path, &plot::drawn(results, &selection, *format)?, "plot", &mut summary)
             });
             let shown = report.as_deref().map_or(Ok(()), |path| {
-                let page = crate::report::html(&Facts {
+                let page = bristle_report::report::html(&Facts {
                     scene: &scene,
                     model: &sim.compiled().model.tree,
                     results,

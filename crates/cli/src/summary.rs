@@ -3,6 +3,7 @@
 use crate::collect::{Collector, Turnover};
 use bristle::{Scene, Simulation};
 use bristle_plot::format::{count, significant};
+use bristle_report::written;
 use serde::ser::{Serialize, Serializer};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -351,10 +352,4 @@ fn doubtful_balance(collected: &Collector) -> Option<String> {
             significant(worst)
         )
     })
-}
-
-/// A setting as it stands in a scene.
-pub fn written(setting: &impl serde::Serialize) -> String {
-    let config = ron::ser::PrettyConfig::new().compact_structs(true).compact_arrays(true);
-    ron::ser::to_string_pretty(setting, config).unwrap_or_else(|_| "?".into())
 }

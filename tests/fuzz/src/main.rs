@@ -20,11 +20,6 @@ mod mutate;
 mod progress;
 mod target;
 
-// the tables of the command, as they are
-#[expect(dead_code, unused_imports, reason = "the command uses the rest")]
-#[path = "../../../crates/cli/src/results/mod.rs"]
-mod results;
-
 use clap::Parser;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};

@@ -6,7 +6,6 @@
 // sizes and indices come from files of unknown origin
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
-use super::coordinates::Coordinates;
 use super::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use super::kinks::Kink;
 use super::machine::Machine;
@@ -14,6 +13,7 @@ use super::point::Point;
 use super::state::State;
 use super::transition::ContactEvent;
 use crate::component::BristleState;
+use crate::constraint::coordinates::Coordinates;
 use crate::formulation::Snapshot;
 use crate::model::Compiled;
 use crate::real_time;
@@ -37,7 +37,7 @@ macro_rules! archived {
         }
     };
 }
-pub(super) use archived;
+pub(crate) use archived;
 
 /// The same for a part of the state, with `copy_from`, which allocates nothing where the lengths agree.
 macro_rules! saved {
@@ -57,7 +57,7 @@ macro_rules! saved {
         }
     };
 }
-pub(super) use saved;
+pub(crate) use saved;
 
 /// A mode, by its number.
 pub(super) fn archive_mode(mode: &mut Mode, archive: &mut Archive<'_>) {

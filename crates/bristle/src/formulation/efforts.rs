@@ -5,12 +5,12 @@
 //! ṡ = 0 where N = 0 in an element with `open: Frozen`
 //! ```
 
-use super::coordinates::sticks;
 use super::failure::Failure;
 use super::machine::{Machine, Scheme};
 use super::point::Point;
 use super::state::State;
 use crate::component::Drive;
+use crate::constraint::coordinates::sticks;
 use crate::model::{Compiled, Model};
 use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Mode};

@@ -19,11 +19,11 @@
 //! whose recursion has a pivot that is not positive may be regular all the same, and a dense factorisation replaces
 //! the recursion there. The machine jams where the branch ends.
 
-use super::coordinates::Coordinates;
 use super::diagnostics::{Diagnostics, NearJam};
 use super::failure::Failure;
 use super::machine::{Machine, TIGHT};
 use super::point::Point;
+use crate::constraint::coordinates::Coordinates;
 use crate::error::Error;
 use crate::model::Model;
 use crate::scene::Formulation;

@@ -18,11 +18,11 @@
 //! M_ff a_f = −(M_fj a_j + c_f)                            f: velocities of free joints, j: the others            (9)
 //! ```
 
-use super::constraints::Elimination;
-use super::coordinates::Coordinates;
-use super::coupling_start::start_couplings;
 use super::machine::{Machine, Snapshot};
 use crate::component::Drive;
+use crate::constraint::Elimination;
+use crate::constraint::coordinates::Coordinates;
+use crate::constraint::coupling_start::start_couplings;
 use crate::error::{Error, Result};
 use crate::model::Compiled;
 use bristle_friction::Mode;

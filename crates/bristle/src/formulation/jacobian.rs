@@ -20,12 +20,12 @@
 //! Stuck and prescribed joints have no rows and columns. Finite differences replace these derivatives for free joints
 //! away from the centre of their charts, and for the differentiated equations.
 
-use super::coordinates::Coordinates;
 use super::failure::Failure;
 use super::implicit::NewtonWork;
 use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
+use crate::constraint::coordinates::Coordinates;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;

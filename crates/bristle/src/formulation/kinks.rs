@@ -56,7 +56,7 @@ const FAR: f64 = 0.25;
 
 /// Data of the kinks of one contact.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Kink {
+pub(crate) struct Kink {
     /// û of each part of the load; zero where the part has no direction.
     pub way: [[f64; 2]; 2],
     /// |w| at the beginning of the step.

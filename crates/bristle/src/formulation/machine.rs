@@ -47,11 +47,11 @@
 //! reactions are impulses, and bearings whose load is the reaction have an impulse of friction: see `impulse`.
 
 use crate::component::{BristleState, Drive};
+use crate::constraint::Constraints;
+use crate::constraint::coordinates::Coordinates;
 use crate::error::{Error, Result};
 use crate::formulation::archive::Checkpoint;
 use crate::formulation::branch::Branch;
-use crate::formulation::constraints::Constraints;
-use crate::formulation::coordinates::Coordinates;
 use crate::formulation::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use crate::formulation::efforts::show_locked_loads;
 use crate::formulation::failure::Failure;
@@ -109,7 +109,7 @@ impl Snapshot {
 
 /// How the equations are solved.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scheme {
+pub(crate) struct Scheme {
     pub formulation: Formulation,
     /// Whether an error estimate controls the steps.
     pub is_controlled: bool,

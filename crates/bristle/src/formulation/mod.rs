@@ -3,9 +3,6 @@
 //! - `machine`: the equations, their data, their start;
 //! - `state`, `point`, `diagnostics`, `failure`: the data of a run, apart from the model and its inputs ([`crate::model`]);
 //! - `unknowns`: the unknowns and their order;
-//! - `coordinates`: unknowns, locked joints and dependent coordinates, found from the modes;
-//! - `constraints`: elimination, constraint forces, redundant contacts;
-//! - `coupling_start`: couplings at the start of a run;
 //! - `efforts`: efforts in the joints;
 //! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
@@ -25,10 +22,8 @@
 //! - `archive`: the state between steps as bytes, and checkpoints;
 //! - `system`: the interface to the steppers.
 
-mod archive;
+pub(crate) mod archive;
 mod branch;
-mod coordinates;
-mod coupling_start;
 mod diagnostics;
 mod efforts;
 mod enumerate;
@@ -45,15 +40,14 @@ mod kinks;
 mod large_tests;
 mod ledger;
 mod linearize;
-mod machine;
+pub(crate) mod machine;
 
-mod constraints;
-mod point;
+pub(crate) mod point;
 mod predictor;
 mod residual;
 mod resolution;
-mod state;
-mod stops;
+pub(crate) mod state;
+pub(crate) mod stops;
 mod system;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ use bristle_multibody::spatial::Force;
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
-pub(super) struct Point {
+pub(crate) struct Point {
     /// Chart coordinates, velocities, efforts, accelerations; `n_v` each.
     pub xi: Vec<f64>,
     pub v: Vec<f64>,

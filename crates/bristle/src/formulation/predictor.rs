@@ -15,7 +15,7 @@ const FAR: f64 = 10.0;
 
 /// The last two solutions.
 #[derive(Debug)]
-pub(super) struct Predictor {
+pub(crate) struct Predictor {
     /// The last solution, and the one before at another time.
     last: Vec<f64>,
     before: Vec<f64>,

@@ -14,7 +14,7 @@ use bristle_multibody::neutral;
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(crate) struct State {
     /// Centre of the chart: 0 for one-degree joints; `n_q`.
     pub q_ref: Vec<f64>,
     /// Right-hand sides of the couplings.

@@ -1,11 +1,11 @@
 //! The machine against finite differences, energies and inverse dynamics.
 
-use super::coordinates::Coordinates;
 use super::point::Point;
 use super::{Machine, Snapshot};
 use crate::builder::{Describe, free, prismatic, revolute};
 use crate::compile::{compile, read_bristles, read_state};
 use crate::component::{Drive, ExternalWrench, Load};
+use crate::constraint::coordinates::Coordinates;
 use crate::model::Model;
 use crate::scene::Formulation;
 use crate::signal::Signal;

@@ -7,8 +7,8 @@
 //!
 //! Where limits depend on reactions, modes and reactions depend on each other: see `Machine::resolve_modes`.
 
-use super::coordinates::Coordinates;
 use super::failure::Failure;
+use crate::constraint::coordinates::Coordinates;
 mod at_rest;
 mod tree_problem;
 mod work;
@@ -53,7 +53,7 @@ const MAX_ROUNDS: usize = 64;
 
 /// Effect of an event on a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ContactEvent {
+pub(crate) enum ContactEvent {
     /// None.
     No,
     /// Zero crossing of its velocity.

@@ -1,8 +1,8 @@
 //! The unknowns in their order: positions and velocities of the active joints, accelerations in the jerk form, states
 //! of the friction laws, integrals of the controllers.
 
-use super::coordinates::{lock, sticks};
 use super::machine::Machine;
+use crate::constraint::coordinates::{lock, sticks};
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::chart_point;

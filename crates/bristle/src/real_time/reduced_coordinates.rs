@@ -8,10 +8,8 @@
 //! The constraints do not change, so neither do T, P and the rows W T of the contacts: they are found once.
 
 use crate::component::Drive;
+use crate::constraint::{Coordinates, Elimination, NEGLIGIBLE};
 use crate::model::{Compiled, Contact};
-
-/// Coefficients below this part of a row's largest are what rounding has left of zero.
-pub(super) const ROUNDING: f64 = 1e-12;
 
 /// A sparse row: columns and coefficients.
 pub(super) type Sparse = Vec<(usize, f64)>;
@@ -79,9 +77,8 @@ impl ReducedCoordinates {
         }
         let contact_rows = |of: &[Sparse]| {
             let row = |contact: &Contact| {
-                let mut row = of[contact.v].clone();
-                contact.b.iter().for_each(|&b| add(&mut row, &of[b], -1.0));
-                row
+                let other = contact.b.map_or(&[][..], |b| &of[b]);
+                difference(&of[contact.v], other)
             };
             compiled.inputs.contacts.iter().map(row).collect()
         };
@@ -89,9 +86,7 @@ impl ReducedCoordinates {
         let contacts_prescribed: Vec<Sparse> = contact_rows(&rows_prescribed);
         let is_identity = independent.len() == n_v;
         let dry = compiled.inputs.contacts.iter().map(|contact| contact.is_event_driven());
-        let mut dry: Vec<bool> = dry.collect();
-        peel(independent.len(), &contacts, &mut dry);
-        let is_redundant = redundant_rows(independent.len(), &contacts, &dry);
+        let is_redundant = redundant_rows(independent.len(), &contacts, &dry.collect::<Vec<bool>>());
         Self {
             is_identity,
             independent,
@@ -147,131 +142,85 @@ pub(super) fn dot(row: &[(usize, f64)], x: &[f64]) -> f64 {
     row.iter().map(|&(k, c)| c * x[k]).fold(0.0, std::ops::Add::add)
 }
 
-/// row += factor · other, dropping what rounding leaves of zero.
-fn add(row: &mut Sparse, other: &[(usize, f64)], factor: f64) {
-    let largest = row.iter().chain(other).map(|(_, c)| c.abs()).fold(0.0, f64::max);
-    for &(k, c) in other {
-        match row.iter_mut().find(|(place, _)| *place == k) {
-            Some((_, sum)) => *sum += factor * c,
-            None => row.push((k, factor * c)),
-        }
-    }
-    row.retain(|(_, c)| c.abs() > ROUNDING * largest);
-    row.sort_by_key(|&(k, _)| k);
+/// a − b, without coefficients that are rounding errors of zero.
+fn difference(a: &[(usize, f64)], b: &[(usize, f64)]) -> Sparse {
+    let at = |row: &[(usize, f64)], k: usize| row.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1);
+    let mut columns: Vec<usize> = a.iter().chain(b).map(|term| term.0).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    let terms = columns.into_iter().map(|k| (k, at(a, k) - at(b, k), at(a, k).abs() + at(b, k).abs()));
+    terms.filter(|(_, c, size)| c.abs() > NEGLIGIBLE * size).map(|(k, c, _)| (k, c)).collect()
 }
 
-/// Gauss–Jordan: each tie gives one velocity by others that are not given by any tie. A tie that says nothing new gives
-/// none.
+/// Solves the constraints for dependent velocities by the elimination of [`crate::constraint`]. The right-hand side of
+/// each constraint has a column of its own, which shows the combination of constraints that makes the row of each
+/// dependent velocity.
 fn eliminate(compiled: &Compiled, is_prescribed: &impl Fn(usize) -> bool) -> Vec<Dependent> {
-    let mut dependent: Vec<Dependent> = Vec::new();
-    for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
-        // what is given already is put in
-        let (mut row, mut from) = (Sparse::new(), vec![(k, 1.0)]);
-        for &(v, c) in &constraint.terms {
-            match dependent.iter().find(|dependent| dependent.v == v) {
-                Some(dependent) => {
-                    add(&mut row, &dependent.of, c);
-                    add(&mut from, &dependent.from, -c);
-                }
-                None => add(&mut row, &[(v, c)], 1.0),
-            }
-        }
-        // the first of its own that can be given, so that q_a is ratio · q_b and not q_b the quotient
-        let largest = row.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
-        let own = constraint.terms.iter().filter_map(|term| row.iter().find(|(v, _)| *v == term.0));
-        let can_be = |&(v, c): &(usize, f64)| !is_prescribed(v) && c.abs() > 1e-3 * largest;
-        let Some((v, c)) = own.chain(&row).copied().find(can_be) else { continue };
-        let of: Sparse = row.iter().filter(|term| term.0 != v).map(|&(other, d)| (other, -d / c)).collect();
-        from.iter_mut().for_each(|(_, part)| *part /= c);
-        // and the new one into those before
-        for before in &mut dependent {
-            if let Some(at) = before.of.iter().position(|term| term.0 == v) {
-                let (_, factor) = before.of.remove(at);
-                add(&mut before.of, &of, factor);
-                add(&mut before.from, &from, factor);
-            }
-        }
-        dependent.push(Dependent { v, of, offset: 0.0, from });
+    let (n_v, constraints) = (compiled.model.tree.n_v, &compiled.model.coupled.constraints);
+    let columns = constraints.iter().flat_map(|constraint| constraint.terms.iter().map(|term| term.0));
+    let columns = columns.chain(n_v..n_v + constraints.len()).collect();
+    let mut elimination = Elimination::over(n_v + constraints.len(), columns, constraints.len());
+    let largest = |terms: &[(usize, f64)]| terms.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
+    for (k, constraint) in constraints.iter().enumerate() {
+        let row: Sparse = constraint.terms.iter().copied().chain([(n_v + k, largest(&constraint.terms))]).collect();
+        // a redundant row adds no dependent velocity
+        let _ = elimination.add(&row, 0.0, |v| v >= n_v || is_prescribed(v));
     }
-    dependent
+    let mut coordinates = Coordinates::over(n_v + constraints.len(), 0, constraints.len());
+    elimination.finish(&mut coordinates, &[], |_| false);
+    let dependent = coordinates.dependent.iter().enumerate().map(|(d, &v)| {
+        let (of, from): (Sparse, Sparse) = coordinates.terms_of(d).iter().partition(|term| term.0 < n_v);
+        let from = from.iter().map(|&(k, c)| (k - n_v, -c / largest(&constraints[k - n_v].terms))).collect();
+        Dependent { v, of, offset: 0.0, from }
+    });
+    dependent.collect()
 }
 
-/// Of each contact: whether its row, being one of those that are `dry`, is made of other such rows.
+/// Of each contact: whether its row, being one of those that are `dry`, is a combination of other such rows. Every row
+/// has a column of its own. The remainder of a row that the others imply shows which of them it is made of.
 fn redundant_rows(n: usize, contacts: &[Sparse], dry: &[bool]) -> Vec<bool> {
-    let rank = |left_out: Option<usize>| {
-        let mut basis: Vec<(usize, Vec<f64>)> = Vec::new();
-        for (_, terms) in contacts.iter().enumerate().filter(|&(c, _)| dry[c] && Some(c) != left_out) {
-            let mut row = vec![0.0; n];
-            terms.iter().for_each(|&(k, x)| row[k] = x);
-            for (pivot, other) in &basis {
-                let factor = row[*pivot];
-                row.iter_mut().zip(other).for_each(|(x, o)| *x -= factor * o);
-            }
-            let largest = terms.iter().fold(0.0_f64, |most, (_, x)| most.max(x.abs()));
-            let pivot = (0..n).max_by(|&a, &b| row[a].abs().total_cmp(&row[b].abs()));
-            if let Some(pivot) = pivot.filter(|&pivot| row[pivot].abs() > 1e3 * ROUNDING * largest) {
-                let c = row[pivot];
-                row.iter_mut().for_each(|x| *x /= c);
-                basis.push((pivot, row));
-            }
-        }
-        basis.len()
-    };
-    let all = rank(None);
-    (0..contacts.len()).map(|c| dry[c] && !contacts[c].is_empty() && rank(Some(c)) == all).collect()
-}
-
-/// Leaves those dry contacts each of whose velocities another one has, too: a row with a velocity of its own is not
-/// made of others, and is taken out with its velocities until no such row is left.
-fn peel(n: usize, contacts: &[Sparse], dry: &mut [bool]) {
-    let mut n_rows = vec![0_usize; n];
-    let mut rows_of = vec![Vec::new(); n];
-    for (c, terms) in contacts.iter().enumerate().filter(|&(c, _)| dry[c]) {
-        for &(k, _) in terms {
-            n_rows[k] += 1;
-            rows_of[k].push(c);
+    let mut elimination = Elimination::over(n + contacts.len(), (0..n + contacts.len()).collect(), contacts.len());
+    let mut is_redundant = vec![false; contacts.len()];
+    for (c, terms) in contacts.iter().enumerate().filter(|&(c, terms)| dry[c] && !terms.is_empty()) {
+        let largest = terms.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
+        let row: Sparse = terms.iter().copied().chain([(n + c, largest)]).collect();
+        if elimination.add(&row, 0.0, |v| v >= n).is_err() {
+            elimination.remainder().for_each(|(v, _)| is_redundant[v - n] = true);
         }
     }
-    let mut own: Vec<usize> = (0..n).filter(|&k| n_rows[k] == 1).collect();
-    while let Some(k) = own.pop() {
-        let Some(&c) = rows_of[k].iter().find(|&&c| dry[c]) else { continue };
-        dry[c] = false;
-        for &(k, _) in &contacts[c] {
-            n_rows[k] -= 1;
-            if n_rows[k] == 1 {
-                own.push(k);
-            }
-        }
-    }
+    is_redundant
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nalgebra::DMatrix;
     use rand::{RngExt, SeedableRng};
     use rand_pcg::Pcg64;
 
     #[test]
-    fn contacts_with_a_velocity_of_their_own_are_not_redundant() {
+    fn redundant_contacts_do_not_change_the_rank() {
         let mut n_redundant = [0; 2];
         for seed in 0..500 {
             let mut rng = Pcg64::seed_from_u64(seed);
             let (n, n_contacts) = (rng.random_range(2..7), rng.random_range(1..9));
-            let row = |rng: &mut Pcg64| match rng.random_range(0..3) {
-                0 => vec![(rng.random_range(0..n), 1.0)],
-                _ => {
-                    let mut row = Sparse::new();
-                    (0..2).for_each(|k| add(&mut row, &[(rng.random_range(0..n), 1.0)], [1.0, -1.0][k]));
-                    row
-                }
+            let row = |rng: &mut Pcg64| {
+                let a = rng.random_range(0..n);
+                let b = (a + rng.random_range(1..n)) % n;
+                if rng.random_range(0..3) == 0 { vec![(a, 1.0)] } else { vec![(a, 1.0), (b, -1.0)] }
             };
             let contacts: Vec<Sparse> = (0..n_contacts).map(|_| row(&mut rng)).collect();
-            let all: Vec<bool> = (0..n_contacts).map(|_| rng.random_range(0..4) > 0).collect();
-            let mut left = all.clone();
-            peel(n, &contacts, &mut left);
-            let redundant = redundant_rows(n, &contacts, &all);
-            assert_eq!(redundant, redundant_rows(n, &contacts, &left), "seed {seed}: {contacts:?}");
-            redundant.iter().for_each(|&is_redundant| n_redundant[usize::from(is_redundant)] += 1);
+            let dry: Vec<bool> = (0..n_contacts).map(|_| rng.random_range(0..4) > 0).collect();
+            let rank = |left_out: Option<usize>| {
+                let mut matrix = DMatrix::zeros(n_contacts, n);
+                for c in (0..n_contacts).filter(|&c| dry[c] && Some(c) != left_out) {
+                    contacts[c].iter().for_each(|&(k, x)| matrix[(c, k)] = x);
+                }
+                matrix.rank(1e-9)
+            };
+            let expected: Vec<bool> = (0..n_contacts).map(|c| dry[c] && rank(Some(c)) == rank(None)).collect();
+            assert_eq!(redundant_rows(n, &contacts, &dry), expected, "seed {seed}: {contacts:?}");
+            expected.iter().for_each(|&is_redundant| n_redundant[usize::from(is_redundant)] += 1);
         }
         assert!(n_redundant.iter().all(|&n| n > 200), "{n_redundant:?}");
     }

@@ -1,11 +1,18 @@
-//! Rigid groups: exact velocities of joints that stuck contacts lock together. A linear solve leaves rounding
-//! errors of zero slip. Joints that stuck contacts lock together form one group with one velocity, which is copied to
-//! all of them: v_a − v_b is 0.0 whatever the ratios of the gears around; joints locked to the ground have velocity
-//! 0.0. The constraints are eliminated over the groups, v_g = Σ T_gi v_i          i: independent groups and prescribed
-//! joints                                  (1) A contact whose two joints have the same velocity because of other stuck
-//! contacts is locked too, though it may be at its limit: it joins the groups.
+//! Rigid groups: exact velocities of joints that stuck contacts lock together.
+//!
+//! A linear solve leaves rounding errors of zero slip. Joints that stuck contacts lock together form one group with one
+//! velocity, which is copied to all of them: v_a − v_b is 0.0 whatever the ratios of the gears around; joints locked to
+//! the ground have velocity 0.0. The elimination of [`crate::constraint`] gives
+//!
+//! ```text
+//! v_d = Σ T_di v_i          i: independent velocities, representatives of their groups, and prescribed joints       (1)
+//! ```
+//!
+//! A contact whose two joints have the same velocity because of other stuck contacts is locked too, though it may be at
+//! its limit: it joins the groups.
 
-use super::reduced_coordinates::{ROUNDING, Sparse, prescribed};
+use super::reduced_coordinates::{Sparse, prescribed};
+use crate::constraint::{Coordinates, Elimination};
 use crate::model::Compiled;
 use bristle_integrate::archive::{Archive, Archived};
 
@@ -22,11 +29,12 @@ pub(super) struct RigidGroups {
     /// Contacts that are stuck, and those that are locked: stuck or held by stuck ones.
     stuck: Vec<bool>,
     locked: Vec<bool>,
-    /// The velocity that represents the group of each, ground included.
-    representative: Vec<usize>,
-    /// Rows in use, n numbers each, brought to reduced form, and the group that each gives.
-    rows: Vec<f64>,
-    pivots: Vec<usize>,
+    /// Whether each velocity is locked to the ground; `n`, like the offsets of (1), which do not matter.
+    grounded: Vec<bool>,
+    zeros: Vec<f64>,
+    elimination: Elimination,
+    /// (1).
+    coordinates: Coordinates,
 }
 
 impl Archived for RigidGroups {
@@ -51,12 +59,16 @@ impl RigidGroups {
     }
 
     fn of(n: usize, ends: Vec<[usize; 2]>, constraints: Vec<Sparse>, prescribed: Vec<bool>) -> Self {
+        let between = ends.iter().filter(|ends| ends[1] < n);
+        let n_rows = constraints.len() + between.clone().count();
+        let columns = constraints.iter().flatten().map(|term| term.0).chain(between.flatten().copied()).collect();
         let mut groups = Self {
             stuck: vec![false; ends.len()],
             locked: vec![false; ends.len()],
-            representative: (0..=n).collect(),
-            rows: vec![0.0; n * constraints.len()],
-            pivots: Vec::with_capacity(constraints.len()),
+            grounded: vec![false; n],
+            zeros: vec![0.0; n],
+            elimination: Elimination::over(n, columns, n_rows),
+            coordinates: Coordinates::over(n, 0, n_rows),
             n,
             ends,
             constraints,
@@ -89,16 +101,16 @@ impl RigidGroups {
         }
     }
 
-    /// Finds groups and (1), and adds contacts that other contacts lock until there are no more.
+    /// Finds (1), and adds contacts that other contacts lock until there are no more.
     fn update(&mut self) {
         self.locked.copy_from_slice(&self.stuck);
         loop {
-            self.group();
             self.eliminate();
+            let Self { n, ends, locked, grounded, coordinates, .. } = self;
             let mut is_complete = true;
-            for c in 0..self.ends.len() {
-                if !self.locked[c] && self.moves_together(self.ends[c]) {
-                    self.locked[c] = true;
+            for (locked, &[a, b]) in locked.iter_mut().zip(&*ends).filter(|(locked, _)| !**locked) {
+                if coordinates.is_still(a, Some(b).filter(|b| b < n), |v| grounded[v]) {
+                    *locked = true;
                     is_complete = false;
                 }
             }
@@ -108,122 +120,34 @@ impl RigidGroups {
         }
     }
 
-    /// The representative of a group is a prescribed joint, the ground, or its first joint, in this order. Every
-    /// velocity refers to another of its group until all groups are found.
-    fn group(&mut self) {
-        let Self { n, ends, prescribed, locked, representative, .. } = self;
-        representative.iter_mut().enumerate().for_each(|(v, representative)| *representative = v);
-        for (&[a, b], _) in ends.iter().zip(&*locked).filter(|(_, locked)| **locked) {
-            let (a, b) = (find(representative, a), find(representative, b));
-            // a prescribed motion is not to be changed, not even by the ground
-            let rank = |v: usize| if v == *n { 1 } else { 2 * usize::from(prescribed[v]) };
-            let (first, other) = if (rank(b), a) > (rank(a), b) { (b, a) } else { (a, b) };
-            representative[other] = first;
-        }
-        for v in 0..representative.len() {
-            representative[v] = find(representative, v);
-        }
-    }
-
-    /// Eliminates the constraints over the groups, (1): each gives the first of its own groups that may be a pivot.
+    /// (1) for the contacts that are locked.
     fn eliminate(&mut self) {
-        let Self { n, constraints, prescribed, representative, rows, pivots, .. } = self;
-        let n = *n;
-        pivots.clear();
+        let Self { n, ends, constraints, prescribed, locked, grounded, zeros, elimination, coordinates, .. } = self;
+        grounded.fill(false);
+        for (&[a, b], _) in ends.iter().zip(&*locked).filter(|(_, locked)| **locked) {
+            // a prescribed motion is not to be changed, not even by the ground
+            grounded[a] |= b == *n && !prescribed[a];
+        }
+        let is_known = |v: usize| prescribed[v] || grounded[v];
+        elimination.clear();
+        // the groups first: the ratio of a gear between two of them is then exact
+        for (&[a, b], _) in ends.iter().zip(&*locked).filter(|(ends, locked)| **locked && ends[1] < *n) {
+            let added = elimination.add(&[(a, 1.0), (b, -1.0)], 0.0, is_known);
+            if added.map_or_else(|left| left.is_implied, |()| true) {
+                elimination.group(a, b);
+            }
+        }
         for constraint in constraints {
-            let (before, after) = rows.split_at_mut(n * pivots.len());
-            let row = &mut after[..n];
-            row.fill(0.0);
-            for &(v, c) in constraint.iter().filter(|(v, _)| representative[*v] < n) {
-                row[representative[v]] += c;
-            }
-            for (other, &pivot) in before.chunks_exact(n).zip(&*pivots) {
-                subtract(row, other, pivot);
-            }
-            let largest = row.iter().fold(0.0_f64, |most, c| most.max(c.abs()));
-            let magnitude = constraint.iter().fold(0.0_f64, |most, (_, c)| most.max(c.abs()));
-            let own = constraint.iter().map(|term| representative[term.0]).filter(|&v| v < n);
-            let can_be = |&v: &usize| row[v].abs() > (ROUNDING * magnitude).max(1e-3 * largest) && !prescribed[v];
-            let Some(pivot) = own.chain(0..n).find(can_be) else { continue };
-            let c = row[pivot];
-            row.iter_mut().for_each(|x| *x /= c);
-            for other in before.chunks_exact_mut(n) {
-                subtract(other, row, pivot);
-            }
-            pivots.push(pivot);
+            // a redundant row adds nothing
+            let _ = elimination.add_between_groups(constraint, 0.0, is_known);
         }
+        elimination.finish(coordinates, zeros, |v| grounded[v]);
     }
 
-    /// Whether two velocities are equal for all values of the independent ones.
-    fn moves_together(&self, [a, b]: [usize; 2]) -> bool {
-        let (a, b) = (self.representative[a], self.representative[b]);
-        if a == b {
-            return true;
-        }
-        let row = |v: usize| self.pivots.iter().position(|&pivot| pivot == v).map(|k| &self.rows[k * self.n..]);
-        let coefficient = |row: Option<&[f64]>, v: usize, k: usize| match row {
-            Some(row) => {
-                if k == v {
-                    0.0
-                } else {
-                    -row[k]
-                }
-            }
-            None => {
-                if k == v {
-                    1.0
-                } else {
-                    0.0
-                }
-            }
-        };
-        let rows = (row(a), row(b));
-        if rows.0.is_none() && rows.1.is_none() {
-            // two independent velocities, or one and the ground
-            return false;
-        }
-        (0..self.n).all(|k| {
-            let (a, b) = (coefficient(rows.0, a, k), coefficient(rows.1, b, k));
-            (a - b).abs() <= ROUNDING * (a.abs() + b.abs())
-        })
-    }
-
-    /// Makes velocities obey (1) and their groups, to the last bit.
+    /// Makes velocities obey (1), to the last bit.
     pub fn apply(&self, v: &mut [f64]) {
-        for (row, &pivot) in self.rows.chunks_exact(self.n.max(1)).zip(&self.pivots) {
-            let others = row.iter().zip(&*v).enumerate().filter(|(k, (c, _))| *k != pivot && **c != 0.0);
-            v[pivot] = others.fold(0.0, |sum, (_, (c, v))| sum - c * v);
-        }
-        for k in 0..self.n {
-            match self.representative[k] {
-                representative if representative == k => {}
-                representative => v[k] = v.get(representative).copied().unwrap_or(0.0),
-            }
-        }
-    }
-}
-
-/// The representative of the group of v so far; the way to it is halved.
-fn find(representative: &mut [usize], mut v: usize) -> usize {
-    while representative[v] != v {
-        representative[v] = representative[representative[v]];
-        v = representative[v];
-    }
-    v
-}
-
-/// Removes column `pivot` from `row` by means of `other`, which has 1 there.
-fn subtract(row: &mut [f64], other: &[f64], pivot: usize) {
-    let factor = row[pivot];
-    if factor != 0.0 {
-        for (x, o) in row.iter_mut().zip(other).filter(|(_, o)| **o != 0.0) {
-            let size = x.abs() + (factor * o).abs();
-            *x -= factor * o;
-            if x.abs() <= ROUNDING * size {
-                *x = 0.0;
-            }
-        }
-        row[pivot] = 0.0;
+        v.iter_mut().zip(&self.grounded).filter(|(_, grounded)| **grounded).for_each(|(v, _)| *v = 0.0);
+        self.coordinates.rates(v);
     }
 }
 

@@ -232,17 +232,23 @@ pub fn load(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneEr
 /// Reads and checks a machine from a scene in RON or a robot in URDF, whichever the file holds. For scenes there is
 /// nothing to say of what was understood: all of it was.
 pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, SceneError> {
-    let path = path.as_ref();
-    let (text, file) = read_text(path, "scenes are text in RON, robots in URDF", "scene.ron")?;
-    let named = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("urdf") || e.eq_ignore_ascii_case("xml"));
+    let (text, file) = read_text(path.as_ref(), "scenes are text in RON, robots in URDF", "scene.ron")?;
+    read_scene(&text, &file, options)
+}
+
+/// The same from a text; `file` is the name it goes by in messages, and says by its extension what the text is where the
+/// text itself does not.
+pub fn read_scene(text: &str, file: &str, options: &Options) -> Result<Import, SceneError> {
+    let named =
+        Path::new(file).extension().is_some_and(|e| e.eq_ignore_ascii_case("urdf") || e.eq_ignore_ascii_case("xml"));
     if named || text.trim_start_matches('\u{feff}').trim_start().starts_with('<') {
-        return read_with(&text, &file, options);
+        return read_with(text, file, options);
     }
     if options.floating {
         let reason = "a scene says itself which of its links float".to_owned();
-        return Err(Problem::without_place(&file, "", reason, "write `kind: Free` on the joint").into());
+        return Err(Problem::without_place(file, "", reason, "write `kind: Free` on the joint").into());
     }
-    let mut document = Document::read(&text, &file)?;
+    let mut document = Document::read(text, file)?;
     let mut lines = Vec::new();
     let (loads, given) = put_friction(&mut document.root, &mut document.sources, options, &mut lines, false)?;
     finish(document, lines, (loads, given), options)

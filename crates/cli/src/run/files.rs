@@ -4,10 +4,10 @@
 //! the end.
 
 use crate::collect::{Collector, Rows};
-use crate::results::{self, Columns, Format, ResultEvent, Table};
 use crate::summary::Summary;
 use crate::target;
 use anyhow::{Context, Result};
+use bristle_report::results::{self, Columns, Format, ResultEvent, Table};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

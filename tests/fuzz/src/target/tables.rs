@@ -4,7 +4,7 @@
 //! A table that is read is written in every format and reads back bit for bit.
 
 use super::Target;
-use crate::results::{Format, ResultEvent, Results, write};
+use bristle_report::results::{Format, ResultEvent, Results, write};
 use std::io::{Cursor, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};

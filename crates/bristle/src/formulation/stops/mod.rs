@@ -32,7 +32,7 @@ const RESOLUTION: f64 = 1e-3;
 
 /// State of the stops of one contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct StopState {
+pub(crate) struct StopState {
     /// The closed stop, on which the joint rests.
     pub closed: Option<End>,
     /// ε of the gap at each end; 0 once the gap has exceeded it.
@@ -278,6 +278,6 @@ impl Machine {
 }
 
 /// Limits of the effort of a contact at rest under the load `n`, with the closed stop of `state`.
-pub(super) fn limits_at_rest(contact: &Contact, state: &StopState, n: f64) -> [f64; 2] {
+pub(crate) fn limits_at_rest(contact: &Contact, state: &StopState, n: f64) -> [f64; 2] {
     with_stop(contact.limits(n), state.closed)
 }

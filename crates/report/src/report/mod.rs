@@ -15,6 +15,8 @@ mod encode;
 mod frames;
 mod tables;
 
+pub use tables::escape;
+
 use crate::plot::quantity::Motions;
 use crate::plot::{phases, select};
 use crate::results::Results;

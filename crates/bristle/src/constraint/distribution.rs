@@ -9,10 +9,10 @@
 //! [`super::limit_analysis`]. Within a group f minimises Σ f²/limit subject to the limits; the group slips when its
 //! limit set is empty.
 
+use super::limit_analysis::LimitAnalysis;
 use super::sparse::SparseRows;
-use super::{ABSENT, Constraints, Elimination};
-use crate::formulation::constraints::limit_analysis::LimitAnalysis;
-use crate::formulation::coordinates::sticks;
+use super::{ABSENT, Constraints, Elimination, NEGLIGIBLE};
+use crate::constraint::coordinates::sticks;
 use crate::formulation::machine::Scheme;
 use crate::formulation::point::Point;
 use crate::formulation::state::State;
@@ -20,14 +20,10 @@ use crate::formulation::stops::limits_at_rest;
 use crate::model::{Compiled, Contact};
 use crate::modes::MAX_EAGER;
 
-/// Coefficients smaller than this count as zero; those of contacts are 1 before the elimination.
-const NEGLIGIBLE: f64 = 1e-10;
-
 /// A negative margin smaller than this counts as zero: rounding in the limit analysis.
 const WITHIN: f64 = 1e-9;
 
-/// Threshold pivoting in large systems: a pivot may be this part of the largest candidate, so that rounding grows by its
-/// inverse at most (Duff, Erisman & Reid 1986).
+/// Threshold pivoting in large systems, where fill-in matters: a pivot may be this part of the largest candidate.
 const SOUND: f64 = 0.1;
 
 /// Limit of a closed stop, relative to the largest effort or limit of its group.
@@ -78,7 +74,7 @@ impl Distribution {
 impl Constraints {
     /// Constraint forces, friction of stuck contacts and drive efforts at the accelerations of `point`. `required` are
     /// the efforts that inverse dynamics requires beyond the given ones.
-    pub(in crate::formulation) fn distribute(
+    pub(crate) fn distribute(
         &mut self,
         (compiled, scheme): (&Compiled, &Scheme),
         state: &State,
@@ -108,7 +104,7 @@ impl Constraints {
     }
 
     /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
-    pub(in crate::formulation) fn has_redundant(&mut self, compiled: &Compiled, contacts: &[usize]) -> bool {
+    pub(crate) fn has_redundant(&mut self, compiled: &Compiled, contacts: &[usize]) -> bool {
         self.distribution.contacts.clear();
         self.distribution.contacts.extend_from_slice(contacts);
         self.eliminate(compiled, None);
@@ -158,13 +154,13 @@ impl Distribution {
 impl Constraints {
     /// Margin of the group of a stuck contact, as a fraction of the strengths, and the first contact of the group;
     /// `None` for a determinate contact.
-    pub(in crate::formulation) fn margin(&self, c: usize) -> Option<(f64, usize)> {
+    pub(crate) fn margin(&self, c: usize) -> Option<(f64, usize)> {
         let leader = *self.distribution.leader.get(c)?;
         (leader != ABSENT).then(|| (self.distribution.margin[c], leader))
     }
 
     /// Slip of a contact, up to a common factor, in the mechanism by which its group gives way.
-    pub(in crate::formulation) fn slip(&self, c: usize) -> f64 {
+    pub(crate) fn slip(&self, c: usize) -> f64 {
         self.distribution.slip[c]
     }
 

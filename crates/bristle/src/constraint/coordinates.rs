@@ -9,18 +9,18 @@
 //! the modes, and [`lock`] is the one function that finds it; a rollback copies it back nevertheless,
 //! since offsets found anew would differ by rounding.
 
-use super::archive::saved;
-use super::constraints::{ABSENT, Elimination, NEGLIGIBLE};
-use super::machine::Scheme;
-use super::point::Point;
-use super::state::State;
+use super::{ABSENT, Elimination, NEGLIGIBLE};
+use crate::formulation::archive::saved;
+use crate::formulation::machine::Scheme;
+use crate::formulation::point::Point;
+use crate::formulation::state::State;
 use crate::model::{Compiled, Model};
 use crate::modes::MAX_EAGER;
 use bristle_friction::Mode;
 
 /// See the [module](self).
 #[derive(Debug, Clone)]
-pub(super) struct Coordinates {
+pub(crate) struct Coordinates {
     /// Velocities that are unknowns, in order.
     pub active: Vec<usize>,
     /// Joints that are stuck or of prescribed motion; `n_bodies`.
@@ -42,13 +42,18 @@ pub(super) struct Coordinates {
 impl Coordinates {
     /// Every velocity is an unknown.
     pub fn new(compiled: &Compiled) -> Self {
-        let (n_v, constraints) = (compiled.model.tree.n_v, &compiled.model.coupled.constraints);
+        let constraints = &compiled.model.coupled.constraints;
         let n_rows = constraints.len() + compiled.inputs.contacts.iter().filter(|contact| contact.b.is_some()).count();
+        Self::over(compiled.model.tree.n_v, compiled.model.tree.n_bodies(), n_rows)
+    }
+
+    /// The same of `n_v` velocities, with room for `n_rows` dependent ones.
+    pub fn over(n_v: usize, n_bodies: usize, n_rows: usize) -> Self {
         // small machines allocate here, so that a step allocates nothing
         let n_terms = if n_v <= MAX_EAGER { n_rows * n_v } else { 0 };
         Self {
             active: (0..n_v).collect(),
-            locked: vec![false; compiled.model.tree.n_bodies()],
+            locked: vec![false; n_bodies],
             is_stuck: false,
             dependent: Vec::with_capacity(n_rows),
             place: (0..n_v).collect(),
@@ -179,7 +184,7 @@ impl Coordinates {
 }
 
 /// Whether a contact is stuck: locked by its own friction.
-pub(super) fn sticks((compiled, scheme): (&Compiled, &Scheme), state: &State, c: usize) -> bool {
+pub(crate) fn sticks((compiled, scheme): (&Compiled, &Scheme), state: &State, c: usize) -> bool {
     let contact = &compiled.inputs.contacts[c];
     // an impulse overcomes the friction of a contact under a given, finite load
     let can_hold = !scheme.is_impulsive || contact.bearing.is_some() || state.stops[c].closed.is_some();
@@ -188,7 +193,7 @@ pub(super) fn sticks((compiled, scheme): (&Compiled, &Scheme), state: &State, c:
 
 /// Finds the coordinates of the modes in `state`: the locked joints, the dependent coordinates, and hence the velocities
 /// that are unknowns. No contact sticks unless `may_stick`. Velocities and accelerations of `point` satisfy them then.
-pub(super) fn lock(
+pub(crate) fn lock(
     (compiled, scheme): (&Compiled, &Scheme),
     state: &State,
     point: &mut Point,

@@ -1,16 +1,16 @@
 //! Couplings at the start: their right-hand sides, and the refusal of couplings that contradict each other or the state.
 
-use super::constraints::{Constraints, Elimination, Left};
 use super::coordinates::Coordinates;
-use super::point::Point;
-use super::state::State;
+use super::{Constraints, Elimination, Left};
 use crate::coupled::ConstraintRow;
 use crate::error::Error;
+use crate::formulation::point::Point;
+use crate::formulation::state::State;
 use crate::model::{Compiled, Model};
 
 /// Right-hand sides of the couplings. A dependent joint at 0 gets its coupled position and velocity; any other
 /// must have them.
-pub(super) fn start_couplings(
+pub(crate) fn start_couplings(
     compiled: &Compiled,
     state: &mut State,
     point: &mut Point,

@@ -12,7 +12,7 @@
 //! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone.
 
 use super::ABSENT;
-use crate::formulation::coordinates::Coordinates;
+use crate::constraint::coordinates::Coordinates;
 use crate::model::Compiled;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;

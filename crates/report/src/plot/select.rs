@@ -151,7 +151,7 @@ fn chosen(results: &Results, patterns: &[String]) -> Result<Vec<usize>> {
 }
 
 /// Advice for a pattern that matches nothing.
-fn explain(pattern: &str, names: &[String]) -> String {
+pub fn explain(pattern: &str, names: &[String]) -> String {
     let mut near: Vec<(usize, &String)> =
         names.iter().filter(|name| *name != "t").map(|name| (distance(pattern, name), name)).collect();
     near.sort();

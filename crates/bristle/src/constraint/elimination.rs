@@ -5,14 +5,14 @@
 
 use super::reduced::FEW;
 use super::sparse::SparseRows;
-use super::{ABSENT, NEGLIGIBLE};
-use crate::formulation::coordinates::Coordinates;
+use super::{ABSENT, NEGLIGIBLE, PIVOT};
+use crate::constraint::coordinates::Coordinates;
 use crate::model::Compiled;
 use crate::modes::MAX_EAGER;
 
 /// Scratch of the elimination. See the [module](self).
 #[derive(Debug, Clone)]
-pub(in crate::formulation) struct Elimination {
+pub(crate) struct Elimination {
     /// Velocities that occur in constraints and clutches; index of each velocity of the machine among them.
     pub columns: Vec<usize>,
     pub column_of: Vec<usize>,
@@ -29,7 +29,7 @@ pub(in crate::formulation) struct Elimination {
 
 /// The remainder of a row that could not be added.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::formulation) struct Left {
+pub(crate) struct Left {
     /// Remainder of its right-hand side.
     pub offset: f64,
     /// Whether the rows before imply it. Otherwise only known velocities remain in it, and they may contradict it.
@@ -47,11 +47,16 @@ impl Elimination {
             columns.extend(contacts.iter().flat_map(|contact| [contact.v, contact.b.unwrap_or(contact.v)]));
             columns.extend(compiled.inputs.drives.iter().map(|drive| drive.v));
         }
+        let n_rows = constraints.len() + contacts.iter().filter(|contact| contact.b.is_some()).count();
+        Self::over(n_v, columns, n_rows)
+    }
+
+    /// Up to `n_rows` rows in some of `n_v` velocities, the `columns`.
+    pub fn over(n_v: usize, mut columns: Vec<usize>, n_rows: usize) -> Self {
         columns.sort_unstable();
         columns.dedup();
         let mut column_of = vec![ABSENT; n_v];
         columns.iter().enumerate().for_each(|(k, &v)| column_of[v] = k);
-        let n_rows = constraints.len() + contacts.iter().filter(|contact| contact.b.is_some()).count();
         Self {
             // small machines allocate their matrices here, so that a step allocates nothing
             rows: SparseRows::new(n_rows, columns.len(), n_rows.max(columns.len()) <= MAX_EAGER),
@@ -101,6 +106,26 @@ impl Elimination {
     /// Adds the row Σ c q = offset. `is_known` names the velocities that cannot become dependent. Returns the
     /// remainder of the row if no other velocity is left in it.
     pub fn add(&mut self, terms: &[(usize, f64)], offset: f64, is_known: impl Fn(usize) -> bool) -> Result<(), Left> {
+        self.add_row(terms, offset, is_known, false)
+    }
+
+    /// The same after the rows of rigid groups: a velocity that depends on another one of its group stands for it.
+    pub fn add_between_groups(
+        &mut self,
+        terms: &[(usize, f64)],
+        offset: f64,
+        is_known: impl Fn(usize) -> bool,
+    ) -> Result<(), Left> {
+        self.add_row(terms, offset, is_known, true)
+    }
+
+    fn add_row(
+        &mut self,
+        terms: &[(usize, f64)],
+        offset: f64,
+        is_known: impl Fn(usize) -> bool,
+        is_between_groups: bool,
+    ) -> Result<(), Left> {
         let new = self.pivots.len();
         let Self { rows, row_of, columns, column_of, own, is_deferred, .. } = self;
         rows.drop(new, |_| true);
@@ -134,14 +159,20 @@ impl Elimination {
             }
         }
         rows.drop(new, |c| c.abs() <= NEGLIGIBLE * largest);
-        // pivot: the first of the row's own terms that may become dependent, else any other column
+        // pivot: the first of the row's own terms that may become dependent and is large enough, else any such column
+        let candidates = rows.row(new).iter().filter(|entry| !is_known(columns[entry.0]));
+        let least = PIVOT * candidates.fold(0.0_f64, |most, entry| most.max(entry.1.abs()));
         let all = rows.row(new).iter().map(|entry| entry.0);
-        let found = terms.iter().map(|term| column_of[term.0]).chain(all);
-        let found = found.into_iter().find(|&k| rows.at(new, k) != 0.0 && !is_known(columns[k]));
-        let Some(column) = found else {
-            let left = Left { offset: rows.right(new), is_implied: rows.row(new).iter().all(|entry| entry.1 == 0.0) };
-            rows.drop(new, |_| true);
-            return Err(left);
+        let own = terms.iter().flat_map(|term| {
+            let column = column_of[term.0];
+            let row = if is_between_groups { row_of[column] } else { ABSENT };
+            let of_group = if row == ABSENT { &[][..] } else { rows.row(row) };
+            std::iter::once(column).chain(of_group.iter().map(|entry| entry.0))
+        });
+        let mut found = own.chain(all);
+        let is_pivot = |&k: &usize| rows.at(new, k) != 0.0 && rows.at(new, k).abs() >= least && !is_known(columns[k]);
+        let Some(column) = found.find(is_pivot) else {
+            return Err(Left { offset: rows.right(new), is_implied: rows.row(new).is_empty() });
         };
         if *is_deferred {
             rows.normalise(new, column);
@@ -151,6 +182,11 @@ impl Elimination {
         row_of[column] = new;
         self.pivots.push(column);
         Ok(())
+    }
+
+    /// The terms of the row that could not be added last.
+    pub fn remainder(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.rows.row(self.pivots.len()).iter().map(|&(k, c)| (self.columns[k], c))
     }
 
     /// Back substitution, from the last row to the first: removes the pivot columns of later rows from every row. With many

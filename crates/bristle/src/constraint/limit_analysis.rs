@@ -17,13 +17,11 @@
 //!
 //! Both methods work on a tableau, x_B = T x_N, with w, δ, p and m among the x.
 
+use super::NEGLIGIBLE;
 use crate::modes::{MAX_EAGER, factorise, solve_factorised};
 
 /// Index of w among the x.
 const W: usize = 0;
-
-/// Coefficients smaller than this, relative to the largest of their column, count as zero.
-const NEGLIGIBLE: f64 = 1e-11;
 
 /// Slopes of δ in a nonbasic variable below this, times the largest strength, count as zero: δ is at its maximum.
 const SHORT: f64 = 1e-13;

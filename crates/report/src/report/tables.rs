@@ -2,7 +2,7 @@
 
 use super::Facts;
 use crate::results::Results;
-use crate::summary::written;
+use crate::written;
 use bristle::Scene;
 use bristle_plot::format::grouped;
 use std::fmt::Write;

@@ -24,32 +24,40 @@
 //! **Rigid groups.** All joints of a rigid group (joined by stuck clutches) have the same row in (5), to the last bit:
 //! v_a − v_b is 0.0.
 
+pub(crate) mod coordinates;
+pub(crate) mod coupling_start;
 mod distribution;
 mod elimination;
 mod limit_analysis;
 mod reduced;
 mod sparse;
 
-use super::coordinates::Coordinates;
 use crate::model::Compiled;
 use crate::modes::MAX_EAGER;
 use bristle_integrate::linear::Lu;
 use bristle_multibody::spatial::Motion;
 use bristle_multibody::{Error, Model, Work, solve_rows};
+pub(crate) use coordinates::Coordinates;
 use distribution::Distribution;
-pub(super) use elimination::{Elimination, Left};
+pub(crate) use elimination::{Elimination, Left};
 use reduced::Reduced;
 
-/// Coefficients smaller than this, relative to the largest of their row, count as zero: they are rounding errors of the
-/// elimination.
-pub(super) const NEGLIGIBLE: f64 = 1e-12;
+/// The tolerance of all eliminations. A coefficient smaller than this, relative to the coefficients that it is the
+/// difference of, counts as zero: it is their rounding error. The smallest pivot, [`PIVOT`], lets rounding grow to
+/// ε/PIVOT = 2e-12 in one step.
+pub(crate) const NEGLIGIBLE: f64 = 1e-11;
+
+/// A pivot may be this part of the largest candidate of its row: a coupling of a ratio up to 10,000 makes the joint that
+/// it names first the dependent one, and rounding grows by the inverse at most (threshold pivoting, Duff, Erisman & Reid
+/// 1986).
+const PIVOT: f64 = 1e-4;
 
 /// Marks a velocity that has no place in a list.
-pub(super) const ABSENT: usize = usize::MAX;
+pub(crate) const ABSENT: usize = usize::MAX;
 
 /// Scratch of the elimination, of (6), and of the distribution of constraint efforts.
 #[derive(Debug, Clone)]
-pub(super) struct Constraints {
+pub(crate) struct Constraints {
     pub elimination: Elimination,
     /// M⁻¹ Gᵀ, column by column; the reduced equations, where they replace (6); G M⁻¹ Gᵀ; λ; one row of G.
     reach: Vec<f64>,

@@ -1,0 +1,37 @@
+"""Multibody dynamics in which joint friction is a first-class citizen.
+
+>>> import bristle
+>>> recording = bristle.Simulation("scenes/double_pendulum_coulomb.ron").run()
+>>> picture = recording.plot("elbow.velocity", "elbow.friction")
+
+A notebook shows `recording` as the interactive report and `picture` as curves. Effort is N·m or N, angles are radians, z is up.
+Spatial vectors have the angular part first.
+"""
+
+from ._bristle import (
+    Energy,
+    Event,
+    Linearization,
+    Picture,
+    Recording,
+    Scene,
+    Simulation,
+    __version__,
+)
+from .errors import Error, Problem, RefusedError, SceneError, SimulationError
+
+__all__ = [
+    "Energy",
+    "Error",
+    "Event",
+    "Linearization",
+    "Picture",
+    "Problem",
+    "Recording",
+    "RefusedError",
+    "Scene",
+    "SceneError",
+    "Simulation",
+    "SimulationError",
+    "__version__",
+]

@@ -1,0 +1,54 @@
+//! The native part of the Python module `bristle`: thin, no physics.
+//!
+//! ```text
+//! Scene ─▶ Simulation ─run─▶ Recording ─▶ plot, report, tables      (crates bristle and bristle-report)
+//!               └─copies─▶ Batch ─rollout─▶ arrays (n, steps, …)
+//! ```
+//!
+//! Every call that computes releases the interpreter lock. Errors are the classes of `bristle/errors.py`.
+
+#![deny(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::todo,
+    clippy::unimplemented
+)]
+
+mod arrays;
+mod error;
+mod event;
+mod interrupt;
+mod law;
+mod picture;
+mod query;
+mod recording;
+mod scene;
+mod simulation;
+mod value;
+
+use pyo3::prelude::*;
+
+/// The native part of the module `bristle`.
+#[pymodule]
+mod _bristle {
+    #[pymodule_export]
+    use crate::event::Event;
+    #[pymodule_export]
+    use crate::picture::Picture;
+    #[pymodule_export]
+    use crate::query::{Energy, Linearization};
+    #[pymodule_export]
+    use crate::recording::Recording;
+    #[pymodule_export]
+    use crate::scene::Scene;
+    #[pymodule_export]
+    use crate::simulation::Simulation;
+
+    #[pymodule_init]
+    fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
+        use pyo3::types::PyModuleMethods;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

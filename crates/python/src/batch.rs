@@ -282,7 +282,7 @@ impl Batch {
     /// Names of the joints, in the order of the arrays.
     #[getter]
     fn joint_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.sim.bind(py).try_borrow()?.sim.joint_names().to_vec())
+        Ok(self.sim.bind(py).try_borrow()?.sim.reaction_names().to_vec())
     }
 
     /// Names of the joints and couplings with friction.

@@ -26,7 +26,9 @@ def test_pendulum_keeps_its_energy_and_period() -> None:
     text = """Scene(
         gravity: (0.0, -9.81, 0.0),
         links: [Link(name: "bob", mass: 1.0, center_of_mass: (0.0, -0.7, 0.0), inertia: Diagonal(0.0, 0.0, 0.0))],
-        joints: [Joint(name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 0.0, 1.0)), position: 1.2)],
+        joints: [
+            Joint(name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 0.0, 1.0)), position: 1.2),
+        ],
         solver: Solver(method: Dopri5, control: Error(rtol: 1e-11, atol: 1e-12)),
     )"""
     sim = bristle.Simulation(bristle.Scene.parse(text))

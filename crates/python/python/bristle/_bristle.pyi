@@ -19,6 +19,8 @@ __all__ = [
     "Simulation",
     "sweep_channels",
     "sweep_rows",
+    "_seconds_of_rollouts",
+    "_seconds_of_steps",
     "__version__",
 ]
 
@@ -323,3 +325,5 @@ def sweep_channels(scene: Scene, points: Sequence[dict[str, Any]], /) -> list[st
 def sweep_rows(
     scene: Scene, points: Sequence[dict[str, Any]], names: Sequence[str], /, *, threads: int = 1
 ) -> tuple[_Array, list[str | None]]: ...
+def _seconds_of_steps(scene: Scene, dt: float, n: int) -> float: ...
+def _seconds_of_rollouts(scene: Scene, copies: int, dt: float, steps: int, rounds: int) -> list[float]: ...

@@ -101,6 +101,13 @@ impl Machine {
             Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
                 .no_transfer(&joint)
                 .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
+            // no load can jam: the pivot is that of a joint whose inertia is transferred
+            Failure::Mechanics(bristle_multibody::Error::Jam { joint, inertia })
+                if self.compiled.model.reaction_loaded.is_empty() =>
+            {
+                let transfer = self.no_transfer(&joint);
+                transfer.unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } })
+            }
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {
                 let reason = match source {

@@ -10,6 +10,7 @@ mod bristles_at_every_tolerance;
 mod caught_mutations;
 mod complementarity;
 mod couplings;
+mod directional;
 mod embedding;
 mod energy;
 mod every_tolerance;

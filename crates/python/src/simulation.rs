@@ -52,7 +52,12 @@ impl Simulation {
 
     /// The scene with the laws and loads that callers have put on.
     fn present_scene(&self) -> PyResult<Scene> {
-        if self.put_on.is_empty() { Ok(self.scene.clone()) } else { self.scene.with(self.put_on.iter().cloned()) }
+        if self.put_on.is_empty() {
+            return Ok(self.scene.clone());
+        }
+        // the default stepper goes by the laws of the scene, and this one has been chosen by those it had
+        let method = ("solver.method".to_owned(), bristle_report::written(&self.scene.scene().method()));
+        self.scene.with(std::iter::once(method).chain(self.put_on.iter().cloned()))
     }
 
     /// Calls something that computes: efforts are taken in first, results are shown after it.
@@ -543,7 +548,7 @@ impl Simulation {
     /// >>> sim.restore(start); sim.step(0.1)
     /// >>> bool((sim.q == end).all())
     /// True
-    fn restore(&mut self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
+    pub fn restore(&mut self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
         let result = self.sim.restore(snapshot).raised();
         self.show(py);
         self.show_efforts(py);
@@ -566,7 +571,7 @@ impl Simulation {
     }
 
     /// A copy that goes on by itself, bit by bit the same.
-    fn copy(&mut self, py: Python<'_>) -> PyResult<Self> {
+    pub fn copy(&mut self, py: Python<'_>) -> PyResult<Self> {
         let snapshot = self.compute(py, bristle::Simulation::snapshot)?;
         Self::_rebuild(&py.get_type::<Self>(), self.present_scene()?.into_pyobject(py)?.borrow(), &snapshot)
     }
@@ -582,8 +587,8 @@ impl Simulation {
     #[expect(clippy::type_complexity, reason = "what `__reduce__` must return")]
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Scene, Bound<'py, PyBytes>))> {
         let rebuild = this.get_type().getattr("_rebuild")?;
-        let (scene, snapshot) = (this.borrow().present_scene()?, this.borrow_mut().snapshot(this.py())?);
-        Ok((rebuild, (scene, snapshot)))
+        let mut sim = this.try_borrow_mut()?;
+        Ok((rebuild, (sim.present_scene()?, sim.snapshot(this.py())?)))
     }
 
     #[classmethod]

@@ -265,7 +265,9 @@ impl Machine {
         rest.kinetic.clear();
         for (k, &c) in rest.contacts.iter().enumerate() {
             let contact = &compiled.inputs.contacts[c];
-            let Some(law) = contact.law.event_driven() else { continue };
+            if !contact.is_event_driven() {
+                continue;
+            }
             let n = if contact.bearing.is_some() {
                 load[c]
             } else {
@@ -285,18 +287,18 @@ impl Machine {
             // finite friction has no impulse
             let is_lost = scheme.is_impulsive && contact.bearing.is_none();
             let (n, reverse) = if is_lost { (0.0, 0.0) } else { (n, reverse) };
-            let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
+            let [stiction, levels] = [contact.stiction(), contact.kinetic()];
+            let kinetic = (n * levels[0]).max(reverse * levels[1]);
             // a contact that left rest at this instant does not return
             let is_leaving =
                 rest.was[k] != Mode::Stuck && contact_event[c] == ContactEvent::No && kinetic > 0.0 && !was_open[c];
             if contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
-            rest.stiction.push(with_stop([n, reverse].map(|n| n * law.stiction_level()), stops[c].closed));
+            rest.stiction.push(with_stop([n * stiction[0], reverse * stiction[1]], stops[c].closed));
             let is_impending = contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
             let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
-            let kinetic = [n, reverse].map(|n| left * n * law.kinetic_level(0.0).0);
-            rest.kinetic.push(with_stop(kinetic, stops[c].closed));
+            rest.kinetic.push(with_stop([left * n * levels[0], left * reverse * levels[1]], stops[c].closed));
             mode[c] = Mode::Stuck;
         }
     }

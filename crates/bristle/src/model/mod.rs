@@ -119,6 +119,8 @@ pub(crate) struct PrescribedJoint {
 pub struct Inputs {
     /// Efforts of callers; `n_v`.
     pub effort: Vec<f64>,
+    /// Constant efforts besides; `n_v`.
+    pub offset: Vec<f64>,
     /// Wrenches of callers, in link order.
     pub wrenches: Vec<WrenchAt>,
     /// Dampers, in joint order; none of them zero.

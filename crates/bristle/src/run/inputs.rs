@@ -32,6 +32,7 @@ const MISS: f64 = 1e-9;
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SavedInputs {
     pub effort: Vec<f64>,
+    pub offset: Vec<f64>,
     pub damping: Vec<f64>,
     /// Stiffness and rest.
     pub springs: Vec<(f64, f64)>,
@@ -76,6 +77,7 @@ impl SavedInputs {
         let drives = compiled.inputs.drives.iter().map(|drive| drive.drive.clone()).collect();
         Self {
             effort: compiled.inputs.effort.clone(),
+            offset: compiled.inputs.offset.clone(),
             damping: compiled.inputs.dampers.iter().map(|damper| damper.damping).collect(),
             springs: compiled.inputs.springs.iter().map(|spring| (spring.stiffness, spring.rest)).collect(),
             wrenches: compiled.inputs.wrenches.iter().map(|w| (w.body, w.wrench.to_array())).collect(),
@@ -83,12 +85,30 @@ impl SavedInputs {
         }
     }
 
+    /// Gives the logs among the signals their samples, which a snapshot does not contain.
+    pub fn adopt_samples(&mut self, compiled: &Compiled) {
+        let Parameters { friction, drives } = &mut self.parameters;
+        for ((_, load), contact) in friction.iter_mut().zip(compiled.inputs.contacts.iter()) {
+            if let (Load::Signal { signal, .. }, Some(known)) = (load, contact.signal()) {
+                signal.adopt_samples(known);
+            }
+        }
+        for (drive, at) in drives.iter_mut().zip(compiled.inputs.drives.iter()) {
+            let mut known = at.drive.clone();
+            for ((_, signal), (_, known)) in drive.signals_mut().zip(known.signals_mut()) {
+                signal.adopt_samples(known);
+            }
+        }
+    }
+
     /// Whether the rules allow these inputs in this machine.
     pub fn fit(&self, compiled: &Compiled) -> bool {
-        let Self { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = self;
+        let Self { effort, offset, damping, springs, wrenches, parameters: Parameters { friction, drives } } = self;
         let model = &compiled.model.tree;
         effort.len() == compiled.inputs.effort.len()
             && effort.iter().enumerate().all(|(k, tau)| effort_range(model, k, *tau).is_none())
+            && offset.len() == compiled.inputs.offset.len()
+            && offset.iter().enumerate().all(|(k, tau)| effort_range(model, k, *tau).is_none())
             && damping.len() == compiled.inputs.dampers.len()
             && damping.iter().all(|d| d.is_finite() && *d > 0.0)
             && springs.len() == compiled.inputs.springs.len()
@@ -281,9 +301,11 @@ impl Run {
         if SavedInputs::of(self.compiled()).bits() == saved.bits() {
             return false;
         }
-        let SavedInputs { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = saved;
+        let SavedInputs { effort, offset, damping, springs, wrenches, parameters } = saved;
+        let Parameters { friction, drives } = parameters;
         let inputs = self.system.inputs_mut();
         inputs.effort.clone_from(effort);
+        inputs.offset.clone_from(offset);
         inputs.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
         inputs.springs.iter_mut().zip(springs).for_each(|(at, spring)| (at.stiffness, at.rest) = *spring);
         inputs.wrenches.clear();

@@ -80,6 +80,11 @@ impl Solver {
         if !compiled.model.reaction_loaded.is_empty() {
             compiled.refuse_loops("`Pin`, `Thrust` and `Guide` loads", "use `Unit`, `Constant` or `Signal`")?;
         }
+        let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
+        if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
+            let what = "a `viscous_exponent` below 1, which has no rate at rest, with the formulation `Jerk`";
+            return Err(Error::Unsupported { name: "solver".into(), what: what.into() });
+        }
         // under error control kinks of bristle laws are located to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);

@@ -36,8 +36,9 @@ const HEADER: usize = 40;
 
 impl Archived for SavedInputs {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { effort, damping, springs, wrenches, parameters } = self;
+        let Self { effort, offset, damping, springs, wrenches, parameters } = self;
         archive.list(effort);
+        archive.list(offset);
         archive.list(damping);
         archive.list(springs);
         archive.list(wrenches);
@@ -139,6 +140,7 @@ impl Run {
         let mut archive = Archive::reading(body);
         let mut inputs = SavedInputs::default();
         inputs.archive(&mut archive);
+        inputs.adopt_samples(self.compiled());
         if !inputs.fit(self.compiled()) {
             return refuse("its friction or drives are of another kind");
         }
@@ -149,6 +151,7 @@ impl Run {
             // the checksum is right but the bytes cannot be read: back to the state before
             let mut archive = Archive::reading(&before[HEADER..]);
             inputs.archive(&mut archive);
+            inputs.adopt_samples(self.compiled());
             self.set_inputs(&inputs);
             self.archive(&mut archive);
             return refuse("its parts do not fit together");

@@ -238,4 +238,12 @@ impl Coupling {
             _ => None,
         }
     }
+
+    /// Load of clutches and brakes.
+    pub(super) fn load_mut(&mut self) -> Option<&mut Load> {
+        match self {
+            Self::Clutch { load, .. } | Self::Brake { load, .. } | Self::OneWayClutch { load, .. } => Some(load),
+            _ => None,
+        }
+    }
 }

@@ -136,9 +136,13 @@ impl Scene {
 
     /// Whether any friction law has a bristle state.
     pub fn has_bristles(&self) -> bool {
+        self.laws().any(has_bristle)
+    }
+
+    /// The friction laws of joints and couplings.
+    pub(crate) fn laws(&self) -> impl Iterator<Item = &bristle_friction::Law> {
         let joints = self.joints.iter().filter_map(|joint| joint.friction.as_ref());
-        let couplings = self.couplings.iter().filter_map(|coupling| coupling.friction().map(|f| f.0));
-        joints.chain(couplings).any(has_bristle)
+        joints.chain(self.couplings.iter().filter_map(|coupling| coupling.friction().map(|f| f.0)))
     }
 }
 

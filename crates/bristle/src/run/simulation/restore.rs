@@ -1,7 +1,7 @@
 //! Snapshot, restore and reset of a simulation; `snapshot` defines the bytes.
 
 use super::{Pending, Simulation, put};
-use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Spring};
+use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Offset, Spring};
 use crate::error::{Error, Result};
 use crate::formulation::Snapshot;
 use crate::model::Compiled;
@@ -119,6 +119,13 @@ impl Simulation {
             // by bits: −0.0 is not 0.0
             if range.len() == 1 && shown.to_bits() != compiled.inputs.effort[range.start].to_bits() {
                 put(world, entity, Effort(compiled.inputs.effort[range.start]));
+            }
+        }
+        for (i, entity) in compiled.model.index.joints() {
+            let range = compiled.model.tree.v_range(i);
+            let shown = world.get::<&Offset>(entity).map_or(0.0, |offset| offset.0);
+            if range.len() == 1 && shown.to_bits() != compiled.inputs.offset[range.start].to_bits() {
+                put(world, entity, Offset(compiled.inputs.offset[range.start]));
             }
         }
         for at in &compiled.inputs.dampers {

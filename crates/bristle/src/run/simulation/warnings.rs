@@ -70,7 +70,7 @@ impl Simulation {
         if !is_damped_by_method || !options.control.is_guarded() || n_steps < MANY_RINGING {
             return None;
         }
-        let is_undamped = |law: &Law| match law {
+        let is_undamped = |law: &Law| match law.base() {
             Law::Dahl(_) => true,
             Law::LuGre(law) => law.sigma1 == 0.0,
             Law::LuGre2(law) => law.lugre.sigma1 == 0.0,

@@ -242,6 +242,7 @@ impl Simulation {
             joint: names.get(event.contact).map_or_else(String::new, |name| (*name).to_owned()),
             before: event.from.direction() as i8,
             after: event.to.direction() as i8,
+            kind: bristle::record::EventKind::Mode,
         };
         self.sim.events().iter().map(event).collect()
     }

@@ -19,18 +19,18 @@ fn push_contact(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, c: usize
 }
 
 /// Channels of joints and couplings, without time and energies. Heat is that of `quad` and `past`.
-pub(super) fn push_channels(row: &mut Vec<f64>, system: &Machine, t: f64, state: &Snapshot, quad: &[f64], past: &Past) {
+pub(super) fn push_channels(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, quad: &[f64], past: &Past) {
     let compiled = system.compiled();
     let (model, a) = (&compiled.model.tree, system.accelerations());
     let mut contacts = compiled.inputs.frictions().iter().enumerate().peekable();
-    let mut drives = compiled.inputs.drives.iter().enumerate().peekable();
+    let mut drives = compiled.inputs.drives.iter().peekable();
     let mut heats = compiled.model.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
     for i in 1..model.n_bodies() {
         row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
         row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
         row.extend_from_slice(&a[model.v_range(i)]);
-        if let Some((k, _)) = drives.next_if(|(_, drive)| drive.joint == i) {
-            row.push(system.drive_effort(k, t));
+        if let Some(drive) = drives.next_if(|drive| drive.joint == i) {
+            row.push(system.drive_effort(state.mechanics.t, drive.v));
         }
         if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
             push_contact(row, system, state, c, contact);
@@ -125,7 +125,7 @@ impl<'r> Recorder<'r> {
         let ledger = ledger(system, state, quad, past)?;
         row.clear();
         row.push(t);
-        push_channels(row, system, t, state, quad, past);
+        push_channels(row, system, state, quad, past);
         let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
         row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
         // rows that are not finite could not be read back

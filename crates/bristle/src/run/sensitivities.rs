@@ -235,7 +235,7 @@ enum Place {
     Row(usize),
     Position(usize),
     Velocity(usize),
-    /// The effort of a drive, by its number.
+    /// The effort of the drives of a joint.
     Drive(usize),
 }
 
@@ -273,11 +273,7 @@ impl Wanted {
             match (single, what) {
                 (Some(i), "position") => return Ok(Place::Position(tree.q_range(i).start)),
                 (Some(i), "velocity") => return Ok(Place::Velocity(tree.v_range(i).start)),
-                (Some(i), "drive") => {
-                    if let Some(k) = compiled.inputs.drives.iter().position(|drive| drive.joint == i) {
-                        return Ok(Place::Drive(k));
-                    }
-                }
+                (Some(i), "drive") => return Ok(Place::Drive(tree.v_range(i).start)),
                 _ => {}
             }
             let found = all.iter().position(|channel| channel == name).filter(|_| known.contains(name));
@@ -310,14 +306,14 @@ impl Wanted {
         system.store(t, &mut self.state);
         if !self.is_plain {
             self.row.clear();
-            push_channels(&mut self.row, system, t, &self.state, &self.quad, &self.past);
+            push_channels(&mut self.row, system, &self.state, &self.quad, &self.past);
         }
         into.clear();
         into.extend(self.places.iter().map(|place| match *place {
             Place::Row(k) => self.row[k],
             Place::Position(q) => self.state.mechanics.q[q],
             Place::Velocity(v) => self.state.mechanics.v[v],
-            Place::Drive(k) => system.drive_effort(k, t),
+            Place::Drive(v) => system.drive_effort(t, v),
         }));
         Ok(())
     }

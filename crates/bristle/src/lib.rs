@@ -76,7 +76,7 @@ pub use compile::compile;
 pub use error::{Error, Result};
 pub use model::{Compiled, Inputs, Model};
 pub use nalgebra;
-pub use record::{Event, Record, Recording, csv, stream};
+pub use record::{Event, EventKind, Record, Recording, csv, stream};
 pub use run::batch::{self, Batch};
 pub use run::sensitivities::{self, Sensitivities};
 pub use run::simulation::{self, Settings, Simulation};

@@ -66,7 +66,8 @@ pub struct Run {
     /// The machine in motion with its curves, ledger and statistics, .html: one file for any browser
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Changes of mode of joints with stick-slip friction, .csv: t,joint,from,to; `-` for standard output
+    /// Changes of mode of joints with stick-slip friction, impacts on stops and releases, .csv:
+    /// t,joint,from,to,event; `-` for standard output
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
     /// Derivatives of all channels in these numbers of the scene, by path, into NAME.sensitivities.csv: columns

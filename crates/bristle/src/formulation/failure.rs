@@ -2,6 +2,7 @@
 
 use super::branch::Jam;
 use super::machine::Machine;
+use crate::constraint::loops::LoopFailure;
 use crate::error::Error;
 use crate::model::Model;
 use crate::modes::ModeError;
@@ -27,6 +28,13 @@ pub(crate) enum Failure {
     Unbalanced {
         contact: usize,
     },
+    /// Loops could not be closed.
+    Loop(LoopFailure),
+    /// A prescribed motion drives a joint into its stop at this bound.
+    MotionIntoStop {
+        contact: usize,
+        bound: f64,
+    },
     /// An end was asked for: see [`crate::stop`].
     Stopped,
 }
@@ -35,6 +43,12 @@ impl Failure {
     /// Whether the failure is a number that is not finite.
     pub(super) fn is_non_finite(&self) -> bool {
         matches!(self, Self::Mechanics(bristle_multibody::Error::NonFinite { .. }))
+    }
+}
+
+impl From<LoopFailure> for Failure {
+    fn from(failure: LoopFailure) -> Self {
+        Self::Loop(failure)
     }
 }
 
@@ -97,6 +111,21 @@ impl Machine {
                 Error::Modes { t, joint: self.compiled.contact_name(contact).into(), reason: reason.into() }
             }
             Failure::Stopped => Error::Stopped { t },
+            Failure::Loop(failure) => {
+                let name = |closure: usize| {
+                    self.compiled.model.coupled.closures.get(closure).map_or_else(String::new, |c| c.name.clone())
+                };
+                match failure {
+                    LoopFailure::Open { closure, gap } => Error::OpenLoop { t, joint: name(closure), gap },
+                    LoopFailure::Singular { closure } => Error::SingularLoop { t, joint: name(closure) },
+                    LoopFailure::NonFinite => {
+                        Error::Mechanics { t, source: bristle_multibody::Error::NonFinite { function: "loops" } }
+                    }
+                }
+            }
+            Failure::MotionIntoStop { contact, bound } => {
+                Error::MotionIntoStop { t, joint: self.compiled.contact_name(contact).into(), bound }
+            }
             Failure::Unbalanced { contact } => {
                 Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }
             }

@@ -75,14 +75,14 @@ impl Machine {
             && !self.constraints.is_coupled())
         {
             self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
-            self.coordinates.rates(&mut self.point.a);
+            self.coordinates.accelerations(&mut self.point.a);
         }
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
             Err(failure) if self.compiled.model.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
             Err(_) => {
                 self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
-                self.coordinates.rates(&mut self.point.a);
+                self.coordinates.accelerations(&mut self.point.a);
                 self.solve_densely(accuracy)
             }
         }
@@ -131,6 +131,9 @@ impl Machine {
 
     /// Newton from `a`, with s κ in place of κ.
     fn newton(&mut self, s: f64, accuracy: f64) -> Result<(), Failure> {
+        if self.loops.is_any() {
+            return self.accelerate_loops();
+        }
         let Self {
             compiled,
             work,

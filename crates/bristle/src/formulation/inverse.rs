@@ -53,8 +53,9 @@ pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
 impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
-        let is_dependent = |v: &usize| self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(v));
-        (0..self.point.v.len()).filter(|v| !is_dependent(v)).collect()
+        let mut is_dependent = vec![false; self.point.v.len()];
+        self.couplings.iter().flat_map(|couplings| &couplings.dependent).for_each(|&v| is_dependent[v] = true);
+        (0..is_dependent.len()).filter(|&v| !is_dependent[v]).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
@@ -248,6 +249,7 @@ impl Machine {
         self.prescribe(*t);
         let Self { compiled, state, point, coordinates, constraints, .. } = self;
         start_couplings(compiled, state, point, coordinates, constraints)?;
+        self.start_loops(*t)?;
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let v = contact.rate(&self.point.v);
             self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);
@@ -258,6 +260,7 @@ impl Machine {
             self.state.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
             self.state.armed[c] = false;
         }
+        self.begin_stops();
         Ok(())
     }
 

@@ -14,6 +14,7 @@
 //! linearisation.
 
 use super::machine::Machine;
+use crate::error::Error;
 use crate::model::Compiled;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
@@ -38,10 +39,10 @@ impl Machine {
     }
 
     /// A copy of the machine in the implicit form at (t, y), charts centred there, and its unknowns.
-    pub(crate) fn solved_at(&self, t: f64, y: &[f64]) -> Result<(Self, Vec<f64>), bristle_multibody::Error> {
+    pub(crate) fn solved_at(&self, t: f64, y: &[f64]) -> Result<(Self, Vec<f64>), Error> {
         let mut machine = self.clone();
         machine.scatter(t, y);
-        machine.place()?;
+        machine.place().map_err(|failure| self.explain(t, failure))?;
         for &k in &machine.compiled.model.free {
             let range = machine.compiled.model.tree.q_range(machine.compiled.model.joint_of[k]);
             machine.state.q_ref[range.clone()].copy_from_slice(&machine.point.q[range]);

@@ -3,6 +3,7 @@
 //! - `machine`: the equations, their data, their start;
 //! - `state`, `point`, `diagnostics`, `failure`: the data of a run, apart from the model and its inputs ([`crate::model`]);
 //! - `unknowns`: the unknowns and their order;
+//! - `closed_loops`: the equations of motion with closed loops;
 //! - `efforts`: efforts in the joints;
 //! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
@@ -10,6 +11,7 @@
 //! - `events`: event functions, and the mode transition at an event;
 //! - `kinks`: loads through zero and corners of tables, events without a change of mode;
 //! - `impulse`: corners of prescribed motions;
+//! - `stops`: joint stops, impacts, resting contact;
 //! - `transition`: the contacts at rest, and the selection of their modes by [`crate::modes`];
 //! - `enumerate`: mode selection by exhaustive enumeration;
 //! - `resolution`: bounds of the step for the resolution of bristles, at any tolerance;
@@ -24,6 +26,7 @@
 
 pub(crate) mod archive;
 mod branch;
+mod closed_loops;
 mod diagnostics;
 mod efforts;
 mod enumerate;
@@ -48,6 +51,7 @@ mod residual;
 mod resolution;
 mod sensitivity;
 pub(crate) mod state;
+pub(crate) mod stops;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -58,3 +62,4 @@ pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
 pub use machine::{Machine, Snapshot};
 pub(crate) use sensitivity::{Refusal, Tangents, Twin};
+pub use stops::StopChange;

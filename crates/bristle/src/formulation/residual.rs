@@ -43,7 +43,7 @@ impl Machine {
         let n = self.coordinates.active.len();
         self.scatter(t, y);
         self.take_accelerations(dy);
-        self.place().map_err(|e| self.record_failure(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e))?;
         self.efforts(t);
         self.unbalanced().map_err(|e| self.record_failure(e))?;
         self.check_loads();
@@ -100,7 +100,7 @@ impl Machine {
         }
         self.scatter(t, y);
         self.take_accelerations(dy);
-        self.place().map_err(|e| self.record_failure(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e))?;
         self.efforts(t);
         let mut matrices = self.take_matrices();
         let result = self.derive_residual(&mut matrices);

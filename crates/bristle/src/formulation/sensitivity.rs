@@ -183,23 +183,7 @@ impl Machine {
     /// Positions, velocities, bristles and integrals at (t, y), without accelerations.
     pub(crate) fn place_at(&mut self, t: f64, y: &[f64]) -> crate::error::Result<()> {
         self.scatter(t, y);
-        self.place().map_err(|source| crate::error::Error::Mechanics { t, source })
-    }
-
-    /// Effort of the drives of joint velocity `v` at the point evaluated last, N·m or N.
-    pub(crate) fn drive_effort(&self, t: f64, v: usize) -> f64 {
-        let point = &self.point;
-        let mut integrals = point.integral.iter();
-        let mut effort = 0.0;
-        for drive in self.compiled.inputs.drives.iter() {
-            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
-            if drive.v == v {
-                let signal = drive.signal().sample(t, self.state.piece);
-                effort += drive.effort(&signal, point.q[drive.q], point.v[v], integral.unwrap_or(0.0));
-            }
-        }
-        let prescribed = self.compiled.model.prescribed.iter().zip(&point.drive_effort);
-        effort + prescribed.filter(|(joint, _)| joint.v == v).map(|(_, effort)| effort).sum::<f64>()
+        self.place().map_err(|failure| self.explain(t, failure))
     }
 }
 

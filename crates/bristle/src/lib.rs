@@ -52,6 +52,7 @@ pub mod component;
 mod constraint;
 pub mod coupled;
 pub mod error;
+pub mod fit;
 pub mod formulation;
 pub mod memory;
 pub mod model;

@@ -77,9 +77,6 @@ impl Solver {
         if self.formulation != scene::Formulation::Implicit {
             compiled.refuse_loops(&format!("`formulation: {:?}`", self.formulation), "use `Implicit`")?;
         }
-        if !compiled.model.reaction_loaded.is_empty() {
-            compiled.refuse_loops("`Pin`, `Thrust` and `Guide` loads", "use `Unit`, `Constant` or `Signal`")?;
-        }
         // kinks of bristle laws matter under error control, down to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);

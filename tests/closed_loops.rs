@@ -210,3 +210,139 @@ fn a_snapshot_of_a_loop_goes_on_bit_by_bit() {
     assert_eq!(sim.positions(), other.positions());
     assert_eq!(sim.velocities(), other.velocities());
 }
+
+fn scene_of(links: &str, joints: &str, couplings: &str) -> Scene {
+    let text = format!(
+        "Scene(gravity: (0.0, -9.81, 0.0), links: [{links}], joints: [{joints}], couplings: [{couplings}], \
+         duration: 2.0, solver: Solver(method: Dopri5, control: Error(rtol: 1e-10, atol: 1e-12)), \
+         output: Output(interval: 0.05))"
+    );
+    Scene::parse(&text, "loop").unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Asserts that channels of two scenes agree.
+fn assert_same(scenes: &[Scene; 2], channels: &[&str], tolerance: f64) {
+    let [first, second] = [run(&scenes[0]), run(&scenes[1])];
+    for name in channels {
+        let [x, y] = [&first, &second].map(|r| r.channel(name).unwrap().collect::<Vec<f64>>());
+        let worst = x.iter().zip(&y).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max);
+        let moved = x.iter().map(|value| (value - x[0]).abs()).fold(0.0, f64::max);
+        assert!(worst < tolerance && moved > 1e-3, "{name}: {worst:e}, moved {moved}");
+    }
+}
+
+const Z: &str = "Revolute(axis: (0.0, 0.0, 1.0))";
+const CRANK: &str =
+    "Link(name: \"crank\", mass: 0.8, center_of_mass: (0.125, 0.0, 0.0), inertia: Diagonal(0.003, 0.003, 0.004))";
+const COUPLER: &str =
+    "Link(name: \"coupler\", mass: 1.1, center_of_mass: (0.26, 0.06, 0.0), inertia: Diagonal(0.03, 0.03, 0.035))";
+const FRICTION: &str = "friction: Coulomb(coulomb: 0.15, stiction: 0.2)";
+
+/// Crank and coupler of the four-bar, and the rocker's pivot.
+fn chain() -> String {
+    format!(
+        "Joint(name: \"a\", parent: \"world\", child: \"crank\", kind: {Z}, position: 1.0, {FRICTION}), \
+         Joint(name: \"b\", parent: \"crank\", child: \"coupler\", kind: {Z}, position: -0.5515711310945666, \
+            placement: Placement(translation: (0.25, 0.0, 0.0)), {FRICTION}), \
+         Joint(name: \"d\", parent: \"world\", child: \"rocker\", kind: {Z}, position: 1.4939789636611693, \
+            placement: Placement(translation: (0.6, 0.05, 0.0)), {FRICTION})"
+    )
+}
+
+const TIPS: &str = "links: (\"coupler\", \"rocker\"), \
+    placements: (Placement(translation: (0.55, 0.0, 0.0)), Placement(translation: (0.4, 0.0, 0.0)))";
+
+/// In the plane a ball joint is a hinge.
+#[test]
+fn a_ball_joint_closes_a_plane_loop_like_a_hinge() {
+    let links = format!(
+        "{CRANK}, {COUPLER}, \
+         Link(name: \"rocker\", mass: 0.9, center_of_mass: (0.2, 0.0, 0.0), inertia: Diagonal(0.009, 0.009, 0.012))"
+    );
+    let scenes = [Z, "Spherical"]
+        .map(|kind| scene_of(&links, &chain(), &format!("LoopJoint(name: \"c\", kind: {kind}, {TIPS})")));
+    assert_same(&scenes, &["a.position", "b.position", "d.position", "a.friction", "energy.dissipated"], 1e-8);
+}
+
+/// A rocker cut in two and welded together again.
+#[test]
+fn a_weld_closes_a_loop_like_one_link() {
+    let half =
+        "Link(name: \"rocker\", mass: 0.9, center_of_mass: (0.2, 0.0, 0.0), inertia: Diagonal(0.009, 0.009, 0.012))";
+    let stub =
+        "Link(name: \"stub\", mass: 0.3, center_of_mass: (-0.1, 0.0, 0.0), inertia: Diagonal(0.001, 0.001, 0.001))";
+    // about the common centre of mass, 0.225 m from the pivot
+    let whole = "Link(name: \"rocker\", mass: 1.2, center_of_mass: (0.225, 0.0, 0.0), \
+        inertia: Diagonal(0.01, 0.01225, 0.01525))";
+    let joint = format!(
+        "Joint(name: \"c\", parent: \"coupler\", child: \"stub\", kind: {Z}, position: 1.0455500947557359, \
+         placement: Placement(translation: (0.55, 0.0, 0.0)), {FRICTION})"
+    );
+    let weld = "LoopJoint(name: \"weld\", kind: Fixed, links: (\"rocker\", \"stub\"), \
+        placements: (Placement(translation: (0.4, 0.0, 0.0)), Placement()))";
+    let scenes = [
+        scene_of(&format!("{CRANK}, {COUPLER}, {half}, {stub}"), &format!("{}, {joint}", chain()), weld),
+        scene_of(
+            &format!("{CRANK}, {COUPLER}, {whole}"),
+            &chain(),
+            &format!("LoopJoint(name: \"c\", kind: {Z}, {TIPS}, {FRICTION})"),
+        ),
+    ];
+    assert_same(&scenes, &["a.position", "b.position", "c.position", "d.position", "energy.kinetic"], 1e-8);
+}
+
+/// A slider-crank cut at the slide, or at the pin of the slider.
+#[test]
+fn a_slide_closes_a_loop_like_a_hinge_elsewhere() {
+    let rod =
+        "Link(name: \"rod\", mass: 0.5, center_of_mass: (0.17, 0.0, 0.0), inertia: Diagonal(0.001, 0.005, 0.005))";
+    let slider = "Link(name: \"slider\", mass: 0.7, inertia: Diagonal(0.001, 0.001, 0.001))";
+    let links = format!("{CRANK}, {rod}, {slider}");
+    let (a, b) = (0.4_f64, -(0.4 + (0.12 * 0.4_f64.sin() / 0.35).asin()));
+    let s = 0.12 * a.cos() + 0.35 * (a + b).cos();
+    let c = -(a + b);
+    let slide = "Prismatic(axis: (1.0, 0.0, 0.0))";
+    for load in ["", ", load: Guide(length: 0.3)"] {
+        let both = format!(
+            "Joint(name: \"a\", parent: \"world\", child: \"crank\", kind: {Z}, position: {a:?}, velocity: 8.0, {FRICTION}), \
+             Joint(name: \"b\", parent: \"crank\", child: \"rod\", kind: {Z}, position: {b:?}, \
+                placement: Placement(translation: (0.12, 0.0, 0.0)))"
+        );
+        let friction = format!("friction: Coulomb(coulomb: 0.2){load}");
+        let scenes = [
+            scene_of(
+                &links,
+                &format!(
+                    "{both}, Joint(name: \"s\", parent: \"world\", child: \"slider\", kind: {slide}, position: {s:?}, {friction})"
+                ),
+                &format!(
+                    "LoopJoint(name: \"c\", kind: {Z}, links: (\"rod\", \"slider\"), \
+                     placements: (Placement(translation: (0.35, 0.0, 0.0)), Placement()))"
+                ),
+            ),
+            scene_of(
+                &links,
+                &format!(
+                    "{both}, Joint(name: \"c\", parent: \"rod\", child: \"slider\", kind: {Z}, position: {c:?}, \
+                     placement: Placement(translation: (0.35, 0.0, 0.0)))"
+                ),
+                &format!("LoopJoint(name: \"s\", kind: {slide}, links: (\"world\", \"slider\"), {friction})"),
+            ),
+        ];
+        assert_same(&scenes, &["a.position", "s.position", "c.position", "energy.dissipated"], 1e-7);
+    }
+}
+
+/// What loops do not support yet is refused, never ignored.
+#[test]
+fn unsupported_combinations_are_refused_by_name() {
+    let [mut scene, _] = cut_elsewhere("damping: 0.1", "");
+    scene.formulation = bristle::scene::Formulation::Jerk;
+    let error = Simulation::new(&scene).err().unwrap().to_string();
+    assert!(error.contains("`c`") && error.contains("Jerk") && error.contains("Implicit"), "{error}");
+    let [mut scene, _] = cut_elsewhere("damping: 0.1", "");
+    scene.solver.method = Some(bristle::scene::Method::RealTime);
+    scene.solver.control = Some(bristle::scene::Control::Constant { step: 1e-3 });
+    let error = Simulation::new(&scene).err().unwrap().to_string();
+    assert!(error.contains("`c`") && error.contains("RealTime"), "{error}");
+}

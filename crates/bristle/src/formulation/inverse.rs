@@ -54,7 +54,7 @@ impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
         let is_dependent = |v: &usize| self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(v));
-        (0..self.point.v.len()).filter(|v| !is_dependent(v)).collect()
+        (0..self.point.v.len()).filter(|v| !is_dependent(v) && !self.chart.dependent.contains(v)).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
@@ -100,9 +100,10 @@ impl Machine {
         if let Some(couplings) = &self.couplings {
             couplings.gather_efforts(tau);
         }
+        let least = if self.loops.is_any() { self.least_efforts(t, a, tau) } else { Ok(()) };
         self.rollback();
         self.point.known = None;
-        required.map_err(|source| Error::Mechanics { t, source })
+        required.map_err(|source| Error::Mechanics { t, source }).and(least)
     }
 
     /// Efforts for the accelerations `a` of all joints but the free ones, which follow from (9), at (q, v); those of free

@@ -52,6 +52,8 @@ impl Simulation {
     /// event-driven friction slides the way it moves, or at v = 0 the way a points; where both are 0 its friction is
     /// taken as nothing. `tau` keeps the result.
     ///
+    /// In closed loops the efforts are those of least norm that cause the motion: see the guide page `loops`.
+    ///
     /// Where gears, planetary sets or linear couplings tie joints together, those that depend on others carry nothing,
     /// and the rest carries their part: see [`Simulation::independent`]. A motion that a coupling does not allow is
     /// refused by its name.
@@ -63,7 +65,9 @@ impl Simulation {
 
     /// With `of_joints` the free joints accelerate as the others make them.
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64], of_joints: bool) -> Result<()> {
-        self.compiled().refuse_loops("inverse dynamics", "close the loop by efforts of the tree")?;
+        if !self.compiled().model.reaction_loaded.is_empty() {
+            self.compiled().refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
+        }
         let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;
@@ -158,7 +162,6 @@ impl Simulation {
     /// At a kink, a bristle at v = 0 or a table at one of its points, slopes are those of one side.
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.refresh()?;
-        self.compiled().refuse_loops("`linearize`", "take differences of `acceleration`")?;
         let t = self.run.t();
         // ∂ẏ/∂y twice, ∂ẏ/∂τ, ∂ẏ/∂p with some parameters per law, and the derivatives of the accelerations by q, v and τ
         let (n_y, n_v) = (self.run.driver.y().len(), self.compiled().model.tree.n_v);

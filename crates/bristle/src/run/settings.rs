@@ -74,8 +74,14 @@ impl Solver {
         if self.options.method == Method::RealTime {
             compiled.refuse_loops("`RealTime`", "use `Dopri5` or `Radau5`")?;
         }
-        if self.formulation != scene::Formulation::Implicit {
-            compiled.refuse_loops(&format!("`formulation: {:?}`", self.formulation), "use `Implicit`")?;
+        let is_loaded = !compiled.model.reaction_loaded.is_empty();
+        match self.formulation {
+            scene::Formulation::Implicit => {}
+            scene::Formulation::Residual if !is_loaded => {}
+            scene::Formulation::Residual => {
+                compiled.refuse_loops("`formulation: Residual` under reaction loads", "use `Implicit`")?;
+            }
+            scene::Formulation::Jerk => compiled.refuse_loops("`formulation: Jerk`", "use `Implicit`")?,
         }
         // kinks of bristle laws matter under error control, down to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());

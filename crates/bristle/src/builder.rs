@@ -19,7 +19,8 @@
 //! ```
 
 use crate::component::{
-    Closure, Damping, Drive, Effort, FreeState, Friction, Gravity, Joint, JointState, Link, Load, Name, Spring, Twist,
+    Closure, Damping, Drive, Effort, FreeState, Friction, Gravity, Joint, JointState, Limits, Link, Load, Name, Spring,
+    Twist,
 };
 use bristle_multibody::{JointKind, LinkInertia, Placement};
 use hecs::{Component, Entity, EntityBuilder, World};
@@ -86,6 +87,7 @@ pub struct JointBuilder {
     joint: Joint,
     state: Option<JointState>,
     free: Option<FreeState>,
+    limits: Option<Limits>,
     others: EntityBuilder,
 }
 
@@ -123,6 +125,7 @@ impl JointBuilder {
             },
             state: None,
             free: None,
+            limits: None,
             others: EntityBuilder::new(),
         }
     }
@@ -217,6 +220,20 @@ impl JointBuilder {
         self.with(drive)
     }
 
+    /// Stops at the ends of the range, rad or m; an infinite bound is none. See [`JointBuilder::restitution`].
+    pub fn limits(mut self, lower: f64, upper: f64) -> Self {
+        let given = |bound: f64, absent: f64| (bound.to_bits() != absent.to_bits()).then_some(bound);
+        let limits = self.limits.get_or_insert_default();
+        (limits.lower, limits.upper) = (given(lower, f64::NEG_INFINITY), given(upper, f64::INFINITY));
+        self
+    }
+
+    /// Newton's restitution of the stops, from 0 to 1; 0 if never called.
+    pub fn restitution(mut self, restitution: f64) -> Self {
+        self.limits.get_or_insert_default().restitution = restitution;
+        self
+    }
+
     /// Any other component, the user's own included.
     pub fn with<T: Component>(mut self, component: T) -> Self {
         self.others.add(component);
@@ -226,6 +243,9 @@ impl JointBuilder {
     /// Spawns the joint in a world.
     pub fn spawn(mut self, world: &mut World) -> Entity {
         self.others.add(self.name).add(self.joint);
+        if let Some(limits) = self.limits {
+            self.others.add(limits);
+        }
         // a state of the wrong kind is spawned as well, and `compile` refuses it
         let is_free = self.joint.kind == JointKind::Free;
         let has_one = !is_free && self.joint.kind != JointKind::Fixed;

@@ -4,8 +4,9 @@
 //! [`WriteBack`](crate::WriteBack) sets the components marked *result* after every step.
 //!
 //! - **link**: [`Name`], [`Link`]; acts: [`ExternalWrench`]; result: [`Pose`].
-//! - **joint**: [`Name`], [`Joint`]; acts: [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`];
-//!   state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results: [`Acceleration`] or
+//! - **joint**: [`Name`], [`Joint`]; acts: [`Effort`], [`Offset`], [`Damping`], [`Spring`], [`Friction`], [`Load`],
+//!   [`Drive`], [`Limits`]; state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results:
+//!   [`Acceleration`] or
 //!   [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`].
 //! - **coupling**: [`Name`], [`Coupling`]; acts: [`Friction`], [`Load`] of clutches and brakes; state:
 //!   [`BristleState`]; results: [`CouplingEffort`] of constraints and springs; [`FrictionEffort`], [`NormalLoad`],
@@ -20,7 +21,7 @@ use bristle_multibody::{JointKind, LinkInertia, Placement};
 use hecs::Entity;
 use nalgebra::Vector3;
 
-pub use crate::scene::{Drive, Load};
+pub use crate::scene::{Drive, Limits, Load};
 pub use bristle_multibody::Reaction;
 
 /// Name of a link or a joint; unique among its kind. Order and recorded channels follow from it.
@@ -111,6 +112,10 @@ impl Default for FreeState {
 /// Effort that a caller applies to a revolute or prismatic joint, N·m or N; constant until changed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Effort(pub f64);
+
+/// Constant effort on a revolute or prismatic joint besides those of caller and drive, N·m or N, along positive motion.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Offset(pub f64);
 
 /// Viscous damping of a revolute or prismatic joint: effort −damping · velocity, N·m·s/rad or N·s/m.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

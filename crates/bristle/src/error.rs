@@ -46,6 +46,32 @@ pub enum Error {
         /// Why it cannot be there.
         reason: &'static str,
     },
+    /// A joint is outside its limits.
+    #[error(
+        "joint `{joint}` is at {position:?}, outside its limits: the stop is at {bound:?}; start it inside, or \
+         widen its limits"
+    )]
+    OutsideLimits {
+        /// The joint.
+        joint: String,
+        /// Its position, rad or m.
+        position: f64,
+        /// The bound that it is beyond, rad or m.
+        bound: f64,
+    },
+    /// A prescribed motion drives a joint into its stop.
+    #[error(
+        "t = {t:?} s: the prescribed motion takes joint `{joint}` beyond its stop at {bound:?}; widen its limits, or \
+         keep the motion within them"
+    )]
+    MotionIntoStop {
+        /// Time, s.
+        t: f64,
+        /// The joint.
+        joint: String,
+        /// The bound, rad or m.
+        bound: f64,
+    },
     /// Something is larger than is allowed, or than there is memory for.
     #[error("{}", shortage(what, *bytes, *limit))]
     Memory {
@@ -84,7 +110,7 @@ pub enum Error {
         /// The joint or coupling.
         joint: String,
         /// The law.
-        law: &'static str,
+        law: String,
         /// Parameter and allowed range.
         reason: String,
     },
@@ -178,6 +204,17 @@ pub enum Error {
         t: f64,
         /// What happened.
         source: bristle_multibody::Error,
+    },
+    /// Equations of motion of a machine that cannot move.
+    #[error(
+        "at t = {t}: nothing can move, and there are no equations to linearise{}; linearise where the machine moves, \
+         or without friction", if stuck.is_empty() { String::new() } else { format!(": stuck is `{}`", stuck.join("`, `")) }
+    )]
+    Immobile {
+        /// Time, s.
+        t: f64,
+        /// Joints and couplings that are stuck.
+        stuck: Vec<String>,
     },
     /// No modes of the joints at rest could be chosen.
     #[error("at t = {t}, `{joint}`: {reason}")]
@@ -358,6 +395,8 @@ impl Error {
             | Self::NotSingle { name, .. }
             | Self::Unsupported { name, .. }
             | Self::Modes { joint: name, .. }
+            | Self::OutsideLimits { joint: name, .. }
+            | Self::MotionIntoStop { joint: name, .. }
             | Self::Jam { joint: name, .. }
             | Self::NoAcceleration { joint: name, .. }
             | Self::Unbalanced { contact: name, .. }

@@ -1,7 +1,7 @@
 //! Scene to world: one entity per link, per joint and per coupling.
 
 use crate::builder::{Describe, JointBuilder};
-use crate::component::{BristleState, Coupling, Damping, Friction, Name, Spring};
+use crate::component::{BristleState, Coupling, Damping, Friction, Name, Offset, Spring};
 use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
 use bristle_multibody::spatial::Symmetric3;
@@ -117,6 +117,9 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     if joint.damping != 0.0 {
         builder = builder.with(Damping(joint.damping));
     }
+    if joint.offset != 0.0 {
+        builder = builder.with(Offset(joint.offset));
+    }
     if let Some(scene::Spring { stiffness, rest }) = joint.spring {
         builder = builder.with(Spring { stiffness, rest });
     }
@@ -128,6 +131,9 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     }
     if let Some(drive) = &joint.drive {
         builder = builder.with(drive.clone());
+    }
+    if let Some(limits) = joint.limits {
+        builder = builder.with(limits);
     }
     builder
 }

@@ -2,6 +2,7 @@
 
 mod urdf {
     mod damage;
+    mod details;
     mod meaning;
     mod oracle;
     mod refusals;

@@ -86,7 +86,8 @@ impl LinearInterpolant {
     }
 }
 
-/// The part of [`Stepper`](crate::Stepper) that every method with a [`LinearInterpolant`] in its field `chord` has.
+/// The part of [`Stepper`](crate::Stepper) that every method with a [`LinearInterpolant`] in its field `interpolant`
+/// has.
 macro_rules! order_one {
     () => {
         fn order(&self) -> usize {
@@ -97,7 +98,7 @@ macro_rules! order_one {
             None
         }
 
-        crate::hermite::interpolated_by!(chord);
+        crate::hermite::interpolated_by!(interpolant);
     };
 }
 pub(crate) use order_one;

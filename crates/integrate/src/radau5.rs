@@ -190,7 +190,7 @@ impl Radau5 {
             Last::Computed => (&self.trial, h / self.trial_h, -1.0),
             _ if self.poly_h != 0.0 => (&self.poly, h / self.poly_h, 0.0),
             _ => {
-                // equations that are not linear in y' want to be started from a y' that satisfies them
+                // equations that are not linear in y' start from a y' that satisfies them
                 let is_known = self.has_f0 && self.linear.form() == Form::Residual;
                 for s in 0..3 {
                     for (z, rate) in self.z[s][..n].iter_mut().zip(&self.f0) {
@@ -251,7 +251,7 @@ impl Radau5 {
         }
         self.predict(h);
 
-        // J where it is missing or has served too long, factors where J or h has changed
+        // J where it is missing or too old, factors where J or h has changed
         let is_stale = match self.last {
             Last::Accepted => self.is_slow,
             Last::Computed => false,
@@ -275,7 +275,7 @@ impl Radau5 {
         if matches!(result, Err(Failure::Newton { .. } | Failure::NonFinite { .. }))
             && let Some(found) = self.coupled_newton(system, step, stats)
         {
-            // a prescribed step has no error to be judged by
+            // a prescribed step has no error estimate
             found?;
             (0..n).for_each(|i| self.y1[i] = y[i] + self.z[2][i]);
             return Ok(Attempt { error: 0.0, safety: 0.9 });

@@ -23,7 +23,8 @@ pub struct Tolerance {
     pub rtol: f64,
     /// Absolute tolerances; at least the active dimension.
     pub atol: Vec<f64>,
-    /// Bounds on the tolerance of each unknown at the present point, [`StepRules::bound_tolerances`](crate::StepRules::bound_tolerances); as many.
+    /// Bounds on the tolerance of each unknown at the present point,
+    /// [`StepRules::bound_tolerances`](crate::StepRules::bound_tolerances); as many.
     pub bound: Vec<f64>,
 }
 

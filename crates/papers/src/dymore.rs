@@ -112,7 +112,7 @@ struct Point {
     error: f64,
 }
 
-/// Runs of one method with one way to choose steps.
+/// Runs of one method with one step control.
 struct Curve {
     label: String,
     points: Vec<Point>,
@@ -120,7 +120,7 @@ struct Curve {
 
 impl Curve {
     /// The cost of an error, by lines between the points in a log-log picture. Where even the loosest point is more
-    /// accurate, its cost, an upper bound; nothing below the smallest error.
+    /// accurate, its cost, an upper bound; `None` below the smallest error.
     fn at(&self, error: f64, cost: impl Fn(&Point) -> f64) -> Option<f64> {
         let mut points: Vec<&Point> = self.points.iter().filter(|point| point.error.is_finite()).collect();
         points.sort_by(|a, b| a.error.total_cmp(&b.error));
@@ -181,7 +181,7 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// What the guess about T_s amounts to.
+/// Effect of the guess about T_s.
 fn cap(document: &mut Document) -> Result<(), Error> {
     document.heading("T_s, a guess");
     let mut rows = Vec::new();
@@ -202,7 +202,7 @@ fn cap(document: &mut Document) -> Result<(), Error> {
     Ok(())
 }
 
-/// What became of the manual's statements.
+/// Verdicts on the manual's statements.
 fn verdicts(document: &mut Document) {
     let error = document.value("figure1.error");
     document.claim(
@@ -425,7 +425,7 @@ fn dahl(document: &mut Document) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the continuous law does at rest.
+/// The continuous law at rest.
 fn creep(document: &mut Document) -> Result<(), Error> {
     document.heading("Sticking is replaced by creeping");
     let found = Experiment::new(SINGLE_TANH).keep(&["hinge.position", "hinge.velocity"]).run()?;
@@ -447,7 +447,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_is_interpolated_or_bounded() {
+    fn cost_is_interpolated_or_bounded() {
         let point = |steps, error| Point { setting: 1.0, steps, evaluations: 0, seconds: 0.0, error };
         let curve = Curve { label: String::new(), points: vec![point(100, 1e-3), point(200, 1e-5)] };
         let steps = |error| curve.at(error, |point| point.steps as f64);

@@ -52,7 +52,12 @@ impl Simulation {
 
     /// The scene with the laws and loads that callers have put on.
     fn present_scene(&self) -> PyResult<Scene> {
-        if self.put_on.is_empty() { Ok(self.scene.clone()) } else { self.scene.with(self.put_on.iter().cloned()) }
+        if self.put_on.is_empty() {
+            return Ok(self.scene.clone());
+        }
+        // the default stepper goes by the laws of the scene, and this one has been chosen by those it had
+        let method = ("solver.method".to_owned(), bristle_report::written(&self.scene.scene().method()));
+        self.scene.with(std::iter::once(method).chain(self.put_on.iter().cloned()))
     }
 
     /// Calls something that computes: efforts are taken in first, results are shown after it.
@@ -237,17 +242,30 @@ impl Simulation {
             joint: names.get(event.contact).map_or_else(String::new, |name| (*name).to_owned()),
             before: event.from.direction() as i8,
             after: event.to.direction() as i8,
+            kind: bristle::record::EventKind::Mode,
         };
         self.sim.events().iter().map(event).collect()
     }
 
-    /// Names of the joints, in the order of the arrays.
+    /// Names of the entries of `positions`: joints, of a free joint `NAME.x` to `NAME.qz`.
     #[getter]
-    fn joint_names(&self) -> &[String] {
-        self.sim.joint_names()
+    fn position_names(&self) -> Vec<String> {
+        self.sim.position_names()
     }
 
-    /// Names of the links: the children of `joint_names`.
+    /// Names of the entries of `velocities`, `accelerations` and efforts: joints, of a free joint `NAME.wx` to `NAME.vz`.
+    #[getter]
+    fn velocity_names(&self) -> Vec<String> {
+        self.sim.velocity_names()
+    }
+
+    /// Names of the entries of `reactions`: all joints, fixed ones included.
+    #[getter]
+    fn reaction_names(&self) -> &[String] {
+        self.sim.reaction_names()
+    }
+
+    /// Names of the links: the children of `reaction_names`.
     #[getter]
     fn link_names(&self) -> &[String] {
         self.sim.link_names()
@@ -347,7 +365,7 @@ impl Simulation {
         Ok(PyArray1::from_slice(py, &self.sim.reaction(joint).raised()?.wrench.to_array()))
     }
 
-    /// Reactions in the order of `joint_names`; `(n_joints, 6)`.
+    /// Reactions in the order of `reaction_names`; `(n_joints, 6)`.
     #[getter]
     fn reactions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let wrenches: Vec<[f64; 6]> = self.sim.reactions().iter().map(|reaction| reaction.wrench.to_array()).collect();
@@ -531,7 +549,7 @@ impl Simulation {
     /// >>> sim.restore(start); sim.step(0.1)
     /// >>> bool((sim.q == end).all())
     /// True
-    fn restore(&mut self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
+    pub fn restore(&mut self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
         let result = self.sim.restore(snapshot).raised();
         self.show(py);
         self.show_efforts(py);
@@ -554,7 +572,7 @@ impl Simulation {
     }
 
     /// A copy that goes on by itself, bit by bit the same.
-    fn copy(&mut self, py: Python<'_>) -> PyResult<Self> {
+    pub fn copy(&mut self, py: Python<'_>) -> PyResult<Self> {
         let snapshot = self.compute(py, bristle::Simulation::snapshot)?;
         Self::_rebuild(&py.get_type::<Self>(), self.present_scene()?.into_pyobject(py)?.borrow(), &snapshot)
     }
@@ -570,8 +588,8 @@ impl Simulation {
     #[expect(clippy::type_complexity, reason = "what `__reduce__` must return")]
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Scene, Bound<'py, PyBytes>))> {
         let rebuild = this.get_type().getattr("_rebuild")?;
-        let (scene, snapshot) = (this.borrow().present_scene()?, this.borrow_mut().snapshot(this.py())?);
-        Ok((rebuild, (scene, snapshot)))
+        let mut sim = this.try_borrow_mut()?;
+        Ok((rebuild, (sim.present_scene()?, sim.snapshot(this.py())?)))
     }
 
     #[classmethod]
@@ -583,7 +601,7 @@ impl Simulation {
     }
 
     fn __repr__(&self) -> String {
-        let n = self.sim.joint_names().len();
+        let n = self.sim.reaction_names().len();
         format!("<Simulation of {:?} at t = {:?} s, {n} joints>", self.scene.scene().name, self.sim.time())
     }
 }

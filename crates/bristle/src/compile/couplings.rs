@@ -249,5 +249,5 @@ fn contact(
         return Err(Error::Misplaced { name: name.into(), component: "Open", reason });
     }
     let joint = tree.joint_of_velocity(v);
-    Ok(Contact { joint, v, b, element: Some(k), law, load, arm: 1.0, bearing: None, reverse, open })
+    Ok(Contact { joint, v, b, element: Some(k), law, load, arm: 1.0, bearing: None, reverse, open, stops: None })
 }

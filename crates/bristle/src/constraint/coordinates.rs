@@ -197,7 +197,7 @@ impl Coordinates {
 pub(crate) fn sticks((compiled, scheme): (&Compiled, &Scheme), state: &State, c: usize) -> bool {
     let contact = &compiled.inputs.contacts[c];
     // an impulse overcomes the friction of a contact under a given, finite load
-    let can_hold = !scheme.is_impulsive || contact.bearing.is_some();
+    let can_hold = !scheme.is_impulsive || contact.bearing.is_some() || state.stops[c].closed.is_some();
     contact.is_event_driven() && state.mode[c] == Mode::Stuck && !state.prescribed_contacts[c] && can_hold
 }
 

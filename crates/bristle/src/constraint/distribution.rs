@@ -17,6 +17,7 @@ use crate::constraint::coordinates::sticks;
 use crate::formulation::machine::Scheme;
 use crate::formulation::point::Point;
 use crate::formulation::state::State;
+use crate::formulation::stops::limits_at_rest;
 use crate::model::{Compiled, Contact};
 use crate::modes::MAX_EAGER;
 
@@ -25,6 +26,9 @@ const WITHIN: f64 = 1e-9;
 
 /// Threshold pivoting in large systems, where fill-in matters: a pivot may be this part of the largest candidate.
 const SOUND: f64 = 0.1;
+
+/// Limit of a closed stop, relative to the largest effort or limit of its group.
+const STRONG: f64 = 1e4;
 
 /// Scratch, and the result found last.
 #[derive(Debug, Clone)]
@@ -85,7 +89,7 @@ impl Constraints {
         self.eliminate(compiled, loops, Some(required));
         for k in 0..self.distribution.contacts.len() {
             if self.find_group(k) {
-                self.distribution.distribute_in_group(&compiled.inputs.contacts, &point.load);
+                self.distribution.distribute_in_group(&compiled.inputs.contacts, state, &point.load);
             }
         }
         self.carry();
@@ -114,15 +118,22 @@ impl Constraints {
 
 impl Distribution {
     /// Margin and efforts of the group found last, under these loads.
-    fn distribute_in_group(&mut self, of: &[Contact], load: &[f64]) {
+    fn distribute_in_group(&mut self, of: &[Contact], state: &State, load: &[f64]) {
         let Self { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } = self;
         let from = *from;
         // basic variables first
         members.sort_by_key(|&k| equation[from + k] == ABSENT);
         let n_basic = members.iter().filter(|&&k| equation[from + k] != ABSENT).count();
+        // a closed stop is as strong as necessary: far stronger than all efforts of the group
+        let rights = members.iter().map(|&k| equation[from + k]).filter(|&row| row != ABSENT);
+        let needed = rights.map(|row| matrix.right(row).abs()).fold(0.0, f64::max);
+        let strengths = members.iter().map(|&k| of[contacts[k]].strength(load[contacts[k]]));
+        let largest = Some(strengths.fold(needed, f64::max)).filter(|most| *most > 0.0).unwrap_or(1.0);
         let limits = members.iter().map(|&k| {
-            let c = contacts[k];
-            (of[c].limits(load[c]), of[c].strength(load[c]))
+            let (c, strength) = (contacts[k], of[contacts[k]].strength(load[contacts[k]]));
+            let limits = limits_at_rest(&of[c], &state.stops[c], load[c]);
+            let strength = if state.stops[c].closed.is_some() { strength.max(largest) } else { strength };
+            (limits.map(|limit| limit.min(STRONG * largest)), strength)
         });
         group.fill(n_basic, limits, |i, j| {
             let row = equation[from + members[i]];

@@ -85,7 +85,7 @@ impl Constraints {
         let is_small = n_rows.max(n_columns).max(n_carriers) <= MAX_EAGER;
         Self {
             reach: Vec::with_capacity(if is_small { n_rows * n_v } else { 0 }),
-            reduced: (n_rows > reduced::FEW).then(|| Box::new(Reduced::new(compiled))),
+            reduced: (n_rows > reduced::FEW || Reduced::is_needed(compiled)).then(|| Box::new(Reduced::new(compiled))),
             delassus: Lu::new(n_rows),
             lambda: vec![0.0; n_rows],
             unit: vec![0.0; if n_rows > 0 { n_v } else { 0 }],

@@ -92,11 +92,11 @@ impl Machine {
     /// Whether all indices of velocities, joints and contacts are in range.
     fn fits(&self) -> bool {
         let Self { coordinates, diagnostics, .. } = self;
-        let Diagnostics { near_jams, stiff, overdeflected, unconverged_loads, changes, .. } = diagnostics;
+        let Diagnostics { near_jams, stiff, overdeflected, unconverged_loads, changes, stop_changes, .. } = diagnostics;
         let n_contacts = self.state.mode.len();
         let contacts = near_jams.iter().map(|at| at.contact).chain(unconverged_loads.iter().map(|at| at.contact));
-        let mut contacts =
-            contacts.chain(overdeflected.iter().map(|at| at.1)).chain(changes.iter().map(|at| at.contact));
+        let contacts = contacts.chain(overdeflected.iter().map(|at| at.1)).chain(changes.iter().map(|at| at.contact));
+        let mut contacts = contacts.chain(stop_changes.iter().map(|at| at.contact));
         contacts.all(|c| c < n_contacts)
             && stiff.is_none_or(|at| at.joint < coordinates.locked.len() && at.contact.is_none_or(|c| c < n_contacts))
             && coordinates.fits()

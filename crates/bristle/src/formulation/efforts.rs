@@ -31,7 +31,8 @@ pub(super) fn efforts(compiled: &Compiled, scheme: &Scheme, state: &State, point
         }
         return;
     }
-    tau.copy_from_slice(&compiled.inputs.effort);
+    let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
+    tau.iter_mut().zip(given).for_each(|(tau, (effort, offset))| *tau = effort + offset);
     let mut integrals = integral.iter();
     for drive in compiled.inputs.drives.iter() {
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
@@ -142,6 +143,22 @@ pub(super) fn show_locked_loads(compiled: &Compiled, state: &State, point: &mut 
 }
 
 impl Machine {
+    /// Effort of the drives of joint velocity `v` at the point evaluated last, N·m or N.
+    pub(crate) fn drive_effort(&self, t: f64, v: usize) -> f64 {
+        let point = &self.point;
+        let mut integrals = point.integral.iter();
+        let mut effort = 0.0;
+        for drive in self.compiled.inputs.drives.iter() {
+            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+            if drive.v == v {
+                let signal = drive.signal().sample(t, self.state.piece);
+                effort += drive.effort(&signal, point.q[drive.q], point.v[v], integral.unwrap_or(0.0));
+            }
+        }
+        let prescribed = self.compiled.model.prescribed.iter().zip(&point.drive_effort);
+        effort + prescribed.filter(|(joint, _)| joint.v == v).map(|(_, effort)| effort).sum::<f64>()
+    }
+
     /// See [`efforts`].
     pub(super) fn efforts(&mut self, t: f64) {
         efforts(&self.compiled, &self.scheme, &self.state, &mut self.point, t);

@@ -30,6 +30,11 @@ pub(crate) enum Failure {
     },
     /// Loops could not be closed.
     Loop(LoopFailure),
+    /// A prescribed motion drives a joint into its stop at this bound.
+    MotionIntoStop {
+        contact: usize,
+        bound: f64,
+    },
     /// An end was asked for: see [`crate::stop`].
     Stopped,
 }
@@ -117,6 +122,9 @@ impl Machine {
                         Error::Mechanics { t, source: bristle_multibody::Error::NonFinite { function: "loops" } }
                     }
                 }
+            }
+            Failure::MotionIntoStop { contact, bound } => {
+                Error::MotionIntoStop { t, joint: self.compiled.contact_name(contact).into(), bound }
             }
             Failure::Unbalanced { contact } => {
                 Error::Unbalanced { t, contact: self.compiled.contact_name(contact).into() }

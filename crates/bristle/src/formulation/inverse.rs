@@ -53,8 +53,10 @@ pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
 impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
-        let is_dependent = |v: &usize| self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(v));
-        (0..self.point.v.len()).filter(|v| !is_dependent(v) && !self.chart.dependent.contains(v)).collect()
+        let mut is_dependent = vec![false; self.point.v.len()];
+        let of_couplings = self.couplings.iter().flat_map(|couplings| &couplings.dependent);
+        of_couplings.chain(&self.chart.dependent).for_each(|&v| is_dependent[v] = true);
+        (0..is_dependent.len()).filter(|&v| !is_dependent[v]).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
@@ -260,6 +262,7 @@ impl Machine {
             self.state.mode[c] = if is_moving { Mode::of_sign(v) } else { Mode::Stuck };
             self.state.armed[c] = false;
         }
+        self.begin_stops();
         Ok(())
     }
 

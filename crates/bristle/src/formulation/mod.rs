@@ -13,6 +13,7 @@
 //! - `events`: event functions, and the mode transition at an event;
 //! - `kinks`: loads through zero and corners of tables, events without a change of mode;
 //! - `impulse`: corners of prescribed motions;
+//! - `stops`: joint stops, impacts, resting contact;
 //! - `transition`: the contacts at rest, and the selection of their modes by [`crate::modes`];
 //! - `enumerate`: mode selection by exhaustive enumeration;
 //! - `resolution`: bounds of the step for the resolution of bristles, at any tolerance;
@@ -20,6 +21,7 @@
 //! - `fixed_step`: the method of [`crate::real_time`] instead of all these;
 //! - `inverse`: inverse dynamics;
 //! - `linearize`: linearisation, friction parameters included;
+//! - `sensitivity`: derivatives of a run in parameters, across its events;
 //! - `ledger`: energy ledger;
 //! - `archive`: the state between steps as bytes, and checkpoints;
 //! - `system`: the interface to the steppers.
@@ -51,7 +53,9 @@ pub(crate) mod point;
 mod predictor;
 mod residual;
 mod resolution;
+mod sensitivity;
 pub(crate) mod state;
+pub(crate) mod stops;
 mod system;
 #[cfg(test)]
 mod tests;
@@ -61,3 +65,5 @@ mod unknowns;
 pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
 pub use machine::{Machine, Snapshot};
+pub(crate) use sensitivity::{Refusal, Tangents, Twin};
+pub use stops::StopChange;

@@ -27,6 +27,8 @@ pub(crate) struct Point {
     /// Friction efforts and normal loads; one per contact.
     pub friction: Vec<f64>,
     pub load: Vec<f64>,
+    /// Efforts of closed stops, as they act; one per contact.
+    pub stop_effort: Vec<f64>,
     /// κ = r · law of each contact that slides: effort per normal load.
     pub kappa: Vec<f64>,
     /// Reaction in the joint of each reaction-loaded contact, axes along the joint.
@@ -60,6 +62,7 @@ impl Point {
             frozen: vec![false; n],
             friction: vec![0.0; n],
             load: vec![0.0; n],
+            stop_effort: vec![0.0; n],
             kappa: vec![0.0; n],
             force: vec![Force::ZERO; n],
             constraint_force: vec![0.0; compiled.model.coupled.constraints.len()],
@@ -83,6 +86,7 @@ saved!(Point {
     frozen,
     friction,
     load,
+    stop_effort,
     kappa,
     constraint_force,
     closure_force,

@@ -163,6 +163,16 @@ fn hundred() -> f64 {
 }
 
 impl Coupling {
+    /// Whether it is a constraint on the position of a joint.
+    pub(crate) fn constrains(&self, joint: &str) -> bool {
+        match self {
+            Self::Gear { joints, .. } => joints.iter().any(|name| name == joint),
+            Self::Planetary { sun, ring, carrier, .. } => [sun, ring, carrier].into_iter().any(|name| name == joint),
+            Self::Linear { terms, .. } => terms.iter().any(|term| term.0 == joint),
+            _ => false,
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         match self {
@@ -225,6 +235,14 @@ impl Coupling {
             | Self::Brake { friction, load, .. }
             | Self::OneWayClutch { friction, load, .. } => Some((friction, load)),
             Self::LoopJoint { friction, load, .. } => friction.as_ref().map(|friction| (friction, load)),
+            _ => None,
+        }
+    }
+
+    /// Load of clutches and brakes.
+    pub(super) fn load_mut(&mut self) -> Option<&mut Load> {
+        match self {
+            Self::Clutch { load, .. } | Self::Brake { load, .. } | Self::OneWayClutch { load, .. } => Some(load),
             _ => None,
         }
     }

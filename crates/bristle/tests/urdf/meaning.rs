@@ -137,7 +137,10 @@ fn strict_refuses_whatever_is_left_over_and_bears_on_motion() {
         assert!(error.problems.len() == 1 && error.to_string().contains(reason), "{reason}: {error}");
     }
     let error = read(FLYING).unwrap_err();
-    assert!(error.problems.len() == 1 && error.to_string().contains("no axis for it to act along"), "{error}");
+    assert!(
+        error.problems.len() == 1 && error.to_string().contains("has six coordinates, and this is for one"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -167,7 +170,7 @@ fn the_world_may_be_a_link_and_joints_may_float() {
     assert_eq!(
         lines(&import)[2..],
         [
-            "joint `air`: floating, `world` to `body`; not used: `axis`, `damping` 0.5: the joint has no axis for it to act along",
+            "joint `air`: floating, `world` to `body`; not used: `axis`, `damping` 0.5: the joint has six coordinates, and this is for one",
             "root `world`: the world of the scene",
         ]
     );

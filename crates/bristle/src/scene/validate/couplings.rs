@@ -76,7 +76,9 @@ impl Check<'_> {
                 Coupling::LoopJoint { .. } => self.loop_joint(at, coupling),
             }
             self.all_led(at, coupling);
-            if let Coupling::OneWayClutch { name, friction: law @ Law::LuGre2(_), .. } = coupling {
+            if let Coupling::OneWayClutch { name, friction, .. } = coupling
+                && let law @ Law::LuGre2(_) = friction.base()
+            {
                 let reason = format!(
                     "one-way clutch `{name}`: which side `{}` holds is not known, it has two states",
                     law.name()

@@ -33,6 +33,7 @@ impl Check<'_> {
 
         self.number(at.key("damping"), joint.damping, Must::NotBeNegative);
         self.number(at.key("armature"), joint.armature, Must::NotBeNegative);
+        self.number(at.key("offset"), joint.offset, Must::BeFinite);
         if let Some(spring) = joint.spring {
             let at = at.key("spring");
             self.number(at.key("stiffness"), spring.stiffness, Must::NotBeNegative);
@@ -49,7 +50,7 @@ impl Check<'_> {
                 let reason =
                     format!("`{}` has an initial bristle state but no friction law with a bristle", joint.name);
                 self.report(at, reason, "leave `bristle` out, or use `Dahl`, `LuGre`, `LuGre2` or `ElastoPlastic`");
-            } else if bristle.w != 0.0 && !matches!(joint.friction, Some(Law::LuGre2(_))) {
+            } else if bristle.w != 0.0 && !matches!(joint.friction.as_ref().map(Law::base), Some(Law::LuGre2(_))) {
                 let reason =
                     format!("`{}` starts with w = {:?}, a state that only `LuGre2` has", joint.name, bristle.w);
                 self.report(at.key("w"), reason, "leave `w` out, or use `LuGre2`");
@@ -71,6 +72,9 @@ impl Check<'_> {
         }
         if let Some(drive) = &joint.drive {
             self.drive(at.key("drive"), drive);
+        }
+        if let Some(limits) = &joint.limits {
+            self.limits(at, joint, limits);
         }
     }
 
@@ -140,11 +144,13 @@ impl Check<'_> {
         let given = [
             ("damping", joint.damping != 0.0),
             ("armature", joint.armature != 0.0),
+            ("offset", joint.offset != 0.0),
             ("spring", joint.spring.is_some()),
             ("friction", joint.friction.is_some()),
             ("load", joint.load != Load::Unit),
             ("bristle", joint.bristle.is_some()),
             ("drive", joint.drive.is_some()),
+            ("limits", joint.limits.is_some()),
         ];
         for (key, given) in given {
             if given {
@@ -155,6 +161,16 @@ impl Check<'_> {
     }
 
     pub(super) fn law(&mut self, at: At, law: &Law) {
+        if let Law::Directional(pair) = law {
+            let findings = pair.validate_pair();
+            let fits = findings.is_empty();
+            findings.into_iter().for_each(|one| self.report_part(at, at.key(one.parameter), one.reason, ""));
+            if fits {
+                self.law(at.key("forward"), pair.forward());
+                self.law(at.key("backward"), pair.backward());
+            }
+            return;
+        }
         for finding in law.validate() {
             let parameter = at.key(finding.parameter);
             if let Some((i, k)) = finding.point {

@@ -57,7 +57,7 @@ def test_refused_calls_of_a_batch_change_nothing(call: Callable[[bristle.Batch],
 @pytest.mark.parametrize(
     "call",
     [
-        lambda sim: sim.step(0.0),
+        lambda sim: sim.step(-1.0),
         lambda sim: sim.step(float("inf")),
         lambda sim: sim.run(float("nan")),
         lambda sim: sim.set_state([np.inf, 0.0, 0.0], [0.0, 0.0, 0.0]),

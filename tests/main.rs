@@ -6,6 +6,7 @@ mod analytic;
 mod any_calls;
 mod armature_transfer;
 mod batch;
+mod batch_packs;
 mod between_steps;
 mod bristles_at_every_tolerance;
 mod caught_mutations;

@@ -19,7 +19,8 @@
 //! ```
 
 use crate::component::{
-    Damping, Drive, Effort, FreeState, Friction, Gravity, Joint, JointState, Link, Load, Name, Spring, Twist,
+    Closure, Damping, Drive, Effort, FreeState, Friction, Gravity, Joint, JointState, Limits, Link, Load, Name, Spring,
+    Twist,
 };
 use bristle_multibody::{JointKind, LinkInertia, Placement};
 use hecs::{Component, Entity, EntityBuilder, World};
@@ -31,6 +32,12 @@ pub trait Describe {
     fn spawn_link(&mut self, name: &str, inertia: LinkInertia) -> Entity;
     /// A joint.
     fn spawn_joint(&mut self, joint: JointBuilder) -> Entity;
+    /// A joint that closes a loop: `joint` is placed on the first link ([`JointBuilder::from`]), and its frame coincides
+    /// with `placement` in the `second` link; `None` is the world. Revolute, prismatic or fixed. Its coordinate is that of
+    /// the second link relative to the first.
+    fn spawn_loop_joint(&mut self, joint: JointBuilder, second: Option<Entity>, placement: Placement) -> Entity;
+    /// A ball joint that closes a loop: a point of the first link coincides with one of the second; `None` is the world.
+    fn spawn_loop_ball(&mut self, name: &str, links: [Option<Entity>; 2], points: [Vector3<f64>; 2]) -> Entity;
     /// Sets gravity, world axes, m/s².
     fn set_gravity(&mut self, gravity: impl Into<Vector3<f64>>);
 }
@@ -42,6 +49,25 @@ impl Describe for World {
 
     fn spawn_joint(&mut self, joint: JointBuilder) -> Entity {
         joint.spawn(self)
+    }
+
+    fn spawn_loop_joint(&mut self, mut joint: JointBuilder, second: Option<Entity>, placement: Placement) -> Entity {
+        if joint.joint.kind == JointKind::Fixed {
+            let links = [joint.joint.parent, second];
+            let closure = Closure { links, placements: [joint.joint.placement, placement], is_point: false };
+            return self.spawn((joint.name, closure));
+        }
+        // a joint like any other, to a massless frame that coincides with one of the second link
+        let massless = LinkInertia::point(0.0, Vector3::zeros());
+        let frame = self.spawn_link(&format!("{}.frame", joint.name.0), massless);
+        let placements = [Placement::identity(), placement];
+        joint.others.add(Closure { links: [Some(frame), second], placements, is_point: false });
+        joint.to(frame).spawn(self)
+    }
+
+    fn spawn_loop_ball(&mut self, name: &str, links: [Option<Entity>; 2], points: [Vector3<f64>; 2]) -> Entity {
+        let placements = points.map(|point| Placement::translation(point.x, point.y, point.z));
+        self.spawn((Name(name.into()), Closure { links, placements, is_point: true }))
     }
 
     fn set_gravity(&mut self, gravity: impl Into<Vector3<f64>>) {
@@ -61,6 +87,7 @@ pub struct JointBuilder {
     joint: Joint,
     state: Option<JointState>,
     free: Option<FreeState>,
+    limits: Option<Limits>,
     others: EntityBuilder,
 }
 
@@ -98,6 +125,7 @@ impl JointBuilder {
             },
             state: None,
             free: None,
+            limits: None,
             others: EntityBuilder::new(),
         }
     }
@@ -192,6 +220,20 @@ impl JointBuilder {
         self.with(drive)
     }
 
+    /// Stops at the ends of the range, rad or m; an infinite bound is none. See [`JointBuilder::restitution`].
+    pub fn limits(mut self, lower: f64, upper: f64) -> Self {
+        let given = |bound: f64, absent: f64| (bound.to_bits() != absent.to_bits()).then_some(bound);
+        let limits = self.limits.get_or_insert_default();
+        (limits.lower, limits.upper) = (given(lower, f64::NEG_INFINITY), given(upper, f64::INFINITY));
+        self
+    }
+
+    /// Newton's restitution of the stops, from 0 to 1; 0 if never called.
+    pub fn restitution(mut self, restitution: f64) -> Self {
+        self.limits.get_or_insert_default().restitution = restitution;
+        self
+    }
+
     /// Any other component, the user's own included.
     pub fn with<T: Component>(mut self, component: T) -> Self {
         self.others.add(component);
@@ -201,6 +243,9 @@ impl JointBuilder {
     /// Spawns the joint in a world.
     pub fn spawn(mut self, world: &mut World) -> Entity {
         self.others.add(self.name).add(self.joint);
+        if let Some(limits) = self.limits {
+            self.others.add(limits);
+        }
         // a state of the wrong kind is spawned as well, and `compile` refuses it
         let is_free = self.joint.kind == JointKind::Free;
         let has_one = !is_free && self.joint.kind != JointKind::Fixed;

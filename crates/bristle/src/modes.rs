@@ -56,6 +56,9 @@
 //! Levels may depend on the direction (a one-way clutch): those of f > 0 and of f < 0 are given separately, and every
 //! limit above is that of the direction of f.
 //!
+//! **Stops.** The level against motion into a closed stop is infinite: 0 ≤ λ ⊥ a ≥ 0 is (2) with such a level. The
+//! joint can only leave in the other direction.
+//!
 //! Dropped joints never regain their stiction, so there are at most n + 1 problems (3). A joint with zero limits
 //! never sticks.
 //!
@@ -96,6 +99,10 @@ fn level(levels: Levels, f: f64) -> f64 {
 /// Catches of a joint in one convex problem before the acceleration necessary for a catch doubles: one or two are
 /// usual.
 const FEW_CATCHES: i32 = 4;
+
+/// Joints at rest whose limits are reactions, and change from round to round: from here on the interior-point method,
+/// some thirty factorisations in every round, costs less than exchanges one by one (400 pins in a row: 6,000).
+const MANY_REACTIONS: usize = 256;
 
 /// More joints than this are first exchanged all at once, in at most so many rounds.
 const MANY: usize = 16;
@@ -224,8 +231,9 @@ pub struct ModeWork {
     step: Vec<f64>,
     /// Factors of a matrix; n × n.
     factor: Vec<f64>,
-    /// Whether limits do not depend on reactions: see [`Levelled`].
-    has_given_limits: bool,
+    /// Whether the path of the interior-point method is worth following: limits do not depend on reactions (see
+    /// [`Levelled`]), or there are `MANY_REACTIONS`.
+    has_path: bool,
     interior: Interior,
 }
 
@@ -267,7 +275,11 @@ impl ModeWork {
     /// Reduces the joint's limit to its sliding level; the joint moves in the direction of the friction that was
     /// exceeded.
     fn drop_joint(&mut self, rest: &Levelled, i: usize) {
-        self.leaving[i] = Mode::of_sign(self.selection.friction[i]).direction();
+        self.leaving[i] = match rest.stiction[i] {
+            [up, f64::INFINITY] if up.is_finite() => 1.0,
+            [f64::INFINITY, down] if down.is_finite() => -1.0,
+            _ => Mode::of_sign(self.selection.friction[i]).direction(),
+        };
         // with equal levels the limit is in force already
         if self.holds(i) {
             self.limit[i] = rest.kinetic[i];
@@ -281,7 +293,7 @@ impl ModeWork {
 
     /// Whether a joint sticks without limits.
     fn holds(&self, i: usize) -> bool {
-        self.limit[i][0].is_infinite()
+        self.limit[i] == [f64::INFINITY; 2]
     }
 
     /// |f|/stiction.
@@ -342,7 +354,10 @@ pub(crate) fn select_with<'w, H: Hold>(
         return Err(ModeError::Unusable { joint });
     }
     work.resize(n);
-    work.has_given_limits = rest.are_given;
+    // the path of the interior-point method has two finite limits, or none
+    let is_one_sided = |levels: &Levels| levels[0].is_finite() != levels[1].is_finite();
+    let is_worth_it = rest.are_given || n > MANY_REACTIONS;
+    work.has_path = is_worth_it && !rest.stiction.iter().any(is_one_sided);
     work.selection.n_problems = 0;
     work.selection.n_factor = 0;
 
@@ -393,7 +408,11 @@ pub(crate) fn select_with<'w, H: Hold>(
 /// Whether the limits are finite and in order.
 fn is_usable(rest: &Levelled, i: usize) -> bool {
     let (kinetic, stiction) = (rest.kinetic[i], rest.stiction[i]);
-    (0..2).all(|side| stiction[side].is_finite() && (0.0..=stiction[side] * (1.0 + ROUNDING)).contains(&kinetic[side]))
+    let is_stop = |side: usize| stiction[side] == f64::INFINITY && kinetic[side] == f64::INFINITY;
+    let is_finite = |side: usize| stiction[side].is_finite();
+    (0..2).all(|side| {
+        is_stop(side) || is_finite(side) && (0.0..=stiction[side] * (1.0 + ROUNDING)).contains(&kinetic[side])
+    }) && (is_finite(0) || is_finite(1))
 }
 
 #[cfg(test)]

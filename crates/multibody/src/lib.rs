@@ -124,6 +124,7 @@ mod model;
 mod momentum;
 mod principal_moments;
 mod reaction;
+mod resistance;
 mod rnea;
 mod rows;
 pub mod spatial;
@@ -139,7 +140,7 @@ pub use error::{Error, ModelError};
 pub use floating::{
     FloatingTree, LinkMotion, floating_tree, floating_wrench, link_motion, set_free_pose, set_free_velocity,
 };
-pub use jacobian::{jacobian, point_acceleration, point_velocity};
+pub use jacobian::{jacobian, jacobian_rows, point_acceleration, point_velocity};
 pub use jerk::{jerk, jerk_begin, jerk_rows, rnea_rate};
 pub use joint::JointKind;
 pub use kinematics::{Poses, accelerations, kinematics, poses};
@@ -149,6 +150,7 @@ pub use model::{JointSpec, LinkInertia, Model, ModelBuilder, Placement};
 pub use momentum::{Momentum, center_of_mass, kinetic_energy, momentum, potential_energy};
 pub use principal_moments::{MomentDefect, moment_defect, nearest_moments, principal_axes};
 pub use reaction::{Reaction, reactions};
+pub use resistance::check_resistance;
 pub use rnea::{bias_efforts, rnea};
 pub use rows::{axis_row, factor_rows, factor_rows_at, multiply_rows, solve_rows, unloaded_rows};
 pub use symmetry::{Ignorable, branches, ignorable};

@@ -10,12 +10,14 @@
 //! limit set is empty.
 
 use super::limit_analysis::LimitAnalysis;
+use super::loops::Loops;
 use super::sparse::SparseRows;
 use super::{ABSENT, Constraints, Elimination, NEGLIGIBLE};
 use crate::constraint::coordinates::sticks;
 use crate::formulation::machine::Scheme;
 use crate::formulation::point::Point;
 use crate::formulation::state::State;
+use crate::formulation::stops::limits_at_rest;
 use crate::model::{Compiled, Contact};
 use crate::modes::MAX_EAGER;
 
@@ -24,6 +26,9 @@ const WITHIN: f64 = 1e-9;
 
 /// Threshold pivoting in large systems, where fill-in matters: a pivot may be this part of the largest candidate.
 const SOUND: f64 = 0.1;
+
+/// Limit of a closed stop, relative to the largest effort or limit of its group.
+const STRONG: f64 = 1e4;
 
 /// Scratch, and the result found last.
 #[derive(Debug, Clone)]
@@ -75,24 +80,26 @@ impl Constraints {
         (compiled, scheme): (&Compiled, &Scheme),
         state: &State,
         point: &mut Point,
-        required: &[f64],
+        (required, loops): (&[f64], &Loops),
     ) {
         let Distribution { contacts, leader, .. } = &mut self.distribution;
         contacts.clear();
         contacts.extend((0..state.mode.len()).filter(|&c| sticks((compiled, scheme), state, c)));
         leader.fill(ABSENT);
-        self.eliminate(compiled, Some(required));
+        self.eliminate(compiled, loops, Some(required));
         for k in 0..self.distribution.contacts.len() {
             if self.find_group(k) {
-                self.distribution.distribute_in_group(&compiled.inputs.contacts, &point.load);
+                self.distribution.distribute_in_group(&compiled.inputs.contacts, state, &point.load);
             }
         }
         self.carry();
 
         let Distribution { carried, contacts, from, .. } = &self.distribution;
         let n_constraints = point.constraint_force.len();
+        let n_given = n_constraints + loops.n_rows;
         point.constraint_force.copy_from_slice(&carried[..n_constraints]);
-        point.drive_effort.copy_from_slice(&carried[n_constraints..*from]);
+        point.closure_force.copy_from_slice(&carried[n_constraints..n_given]);
+        point.drive_effort.copy_from_slice(&carried[n_given..*from]);
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
             point.friction[c] = *effort;
         }
@@ -100,10 +107,10 @@ impl Constraints {
     }
 
     /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
-    pub(crate) fn has_redundant(&mut self, compiled: &Compiled, contacts: &[usize]) -> bool {
+    pub(crate) fn has_redundant(&mut self, compiled: &Compiled, loops: &Loops, contacts: &[usize]) -> bool {
         self.distribution.contacts.clear();
         self.distribution.contacts.extend_from_slice(contacts);
-        self.eliminate(compiled, None);
+        self.eliminate(compiled, loops, None);
         let Distribution { equation, from, .. } = &self.distribution;
         equation[*from..from + contacts.len()].contains(&ABSENT)
     }
@@ -111,20 +118,32 @@ impl Constraints {
 
 impl Distribution {
     /// Margin and efforts of the group found last, under these loads.
-    fn distribute_in_group(&mut self, of: &[Contact], load: &[f64]) {
+    fn distribute_in_group(&mut self, of: &[Contact], state: &State, load: &[f64]) {
         let Self { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } = self;
         let from = *from;
         // basic variables first
         members.sort_by_key(|&k| equation[from + k] == ABSENT);
         let n_basic = members.iter().filter(|&&k| equation[from + k] != ABSENT).count();
+        // a closed stop is as strong as necessary: far stronger than all efforts of the group
+        let rights = members.iter().map(|&k| equation[from + k]).filter(|&row| row != ABSENT);
+        let needed = rights.map(|row| matrix.right(row).abs()).fold(0.0, f64::max);
+        let strengths = members.iter().map(|&k| of[contacts[k]].strength(load[contacts[k]]));
+        let largest = Some(strengths.fold(needed, f64::max)).filter(|most| *most > 0.0).unwrap_or(1.0);
         let limits = members.iter().map(|&k| {
-            let c = contacts[k];
-            (of[c].limits(load[c]), of[c].strength(load[c]))
+            let (c, strength) = (contacts[k], of[contacts[k]].strength(load[contacts[k]]));
+            let limits = limits_at_rest(&of[c], &state.stops[c], load[c]);
+            let strength = if state.stops[c].closed.is_some() { strength.max(largest) } else { strength };
+            (limits.map(|limit| limit.min(STRONG * largest)), strength)
         });
         group.fill(n_basic, limits, |i, j| {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
+        if members.iter().all(|&k| of[contacts[k]].strength(load[contacts[k]]) == 0.0) {
+            // no contact of it carries anything
+            members.iter().for_each(|&k| carried[from + k] = 0.0);
+            return;
+        }
         let largest_margin = group.largest_margin();
         if largest_margin >= -WITHIN {
             group.distribute();
@@ -141,6 +160,16 @@ impl Distribution {
 }
 
 impl Constraints {
+    /// Makes one group of `contacts`, with a margin and slips that another analysis has found.
+    pub(crate) fn set_group(&mut self, contacts: &[usize], margin: f64, slips: &[f64]) {
+        let Distribution { leader, margin: margins, slip, .. } = &mut self.distribution;
+        for (&c, way) in contacts.iter().zip(slips) {
+            leader[c] = contacts[0];
+            margins[c] = margin;
+            slip[c] = *way;
+        }
+    }
+
     /// Margin of the group of a stuck contact, as a fraction of the strengths, and the first contact of the group;
     /// `None` for a determinate contact.
     pub(crate) fn margin(&self, c: usize) -> Option<(f64, usize)> {
@@ -154,7 +183,7 @@ impl Constraints {
     }
 
     /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
-    fn eliminate(&mut self, compiled: &Compiled, wanted: Option<&[f64]>) {
+    fn eliminate(&mut self, compiled: &Compiled, loops: &Loops, wanted: Option<&[f64]>) {
         let is_large = self.elimination.is_deferred;
         let Self {
             distribution: Distribution { matrix, is_solved, equation, contacts, .. },
@@ -162,14 +191,19 @@ impl Constraints {
             ..
         } = self;
         let (n_constraints, prescribed) = (compiled.model.coupled.constraints.len(), &compiled.model.prescribed);
-        let from = n_constraints + prescribed.len();
+        let n_given = n_constraints + loops.n_rows;
+        let from = n_given + prescribed.len();
         let count = from + contacts.len();
         matrix.clear();
         for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
             constraint.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
+        for (k, row) in loops.rows.chunks_exact(compiled.model.tree.n_v.max(1)).enumerate() {
+            let terms = row.iter().enumerate().filter(|(_, c)| **c != 0.0);
+            terms.for_each(|(v, &c)| matrix.add(column_of[v], n_constraints + k, c));
+        }
         for (k, prescribed) in prescribed.iter().enumerate() {
-            matrix.add(column_of[prescribed.v], n_constraints + k, 1.0);
+            matrix.add(column_of[prescribed.v], n_given + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
             let contact = &compiled.inputs.contacts[c];

@@ -2,6 +2,7 @@
 
 use super::archive::saved;
 use super::failure::Failure;
+use super::stops::StopChange;
 use bristle_friction::Mode;
 
 /// Observations of a machine so far.
@@ -19,6 +20,8 @@ pub(super) struct Diagnostics {
     pub unconverged_loads: Vec<UnconvergedLoad>,
     /// Mode changes of the last event.
     pub changes: Vec<ModeChange>,
+    /// Impacts and releases of the last event.
+    pub stop_changes: Vec<StopChange>,
     /// Cause of the last failed evaluation.
     pub failure: Option<Failure>,
 }
@@ -29,12 +32,13 @@ impl Diagnostics {
             near_jams: Vec::with_capacity(n_contacts),
             unconverged_loads: Vec::with_capacity(n_contacts),
             changes: Vec::with_capacity(n_contacts),
+            stop_changes: Vec::with_capacity(2 * n_contacts),
             ..Self::default()
         }
     }
 }
 
-saved!(Diagnostics { counters, stiff, overdeflected } lists { near_jams, unconverged_loads, changes } without { failure });
+saved!(Diagnostics { counters, stiff, overdeflected } lists { near_jams, unconverged_loads, changes, stop_changes } without { failure });
 
 /// A contact that stuck, slipped or reversed.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

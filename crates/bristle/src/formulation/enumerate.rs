@@ -60,6 +60,13 @@ impl Machine {
                 for combination in 0..3_usize.pow(n) {
                     let modes = || (0..n).map(|k| mode_of(combination, k));
                     let follows = (0..n).all(|k| !breaks(self, k) || mode_of(combination, k) != Mode::Stuck);
+                    let is_beyond = |k: u32| {
+                        let closed = self.state.stops[contacts[k as usize]].closed;
+                        closed.is_some_and(|end| end.inward() * mode_of(combination, k).direction() < 0.0)
+                    };
+                    if (0..n).any(is_beyond) {
+                        continue;
+                    }
                     if modes().filter(|mode| *mode != Mode::Stuck).count() != n_slipping || follows != keeps_event {
                         continue;
                     }

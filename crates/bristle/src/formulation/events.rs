@@ -4,9 +4,11 @@ use super::diagnostics::ModeChange;
 use super::failure::Failure;
 use super::kinks::KinkEvent;
 use super::machine::Machine;
+use super::stops::limits_at_rest;
 use super::transition::ContactEvent;
-use crate::scene::{Control, Kinks};
-use crate::signal::Piece;
+use crate::model::End;
+use crate::scene::{Control, Formulation, Kinks};
+use crate::signal::{Piece, Signal};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{EvalError, FiredEvent, Restart};
 
@@ -37,7 +39,7 @@ impl Machine {
 
     /// Limits of a stuck contact for the load found last: see [`Contact::limits`](crate::model::Contact::limits).
     pub(super) fn limits(&self, c: usize) -> [f64; 2] {
-        self.compiled.inputs.contacts[c].limits(self.point.load[c])
+        limits_at_rest(&self.compiled.inputs.contacts[c], &self.state.stops[c], self.point.load[c])
     }
 
     /// The limit in the direction of its friction.
@@ -68,7 +70,8 @@ impl Machine {
                 let strength = contact.arm * contact.law.event_driven().map_or(0.0, |law| law.stiction_level());
                 let ([up, down], f) = (self.limits(c), self.point.friction[c]);
                 let effort = efforts[usize::from(self.compiled.model.tree.turns(contact.v))];
-                let size = f.abs().max(up).max(down).max(effort).max(strength * contact.largest());
+                let limits = [up, down].into_iter().filter(|limit| limit.is_finite()).fold(f.abs(), f64::max);
+                let size = limits.max(effort).max(strength * contact.largest());
                 let beyond = (-room([up, down], f)).max(0.0);
                 self.state.slack[c] = times * (beyond + 4.0 * f64::EPSILON * size);
             }
@@ -85,7 +88,7 @@ impl Machine {
 
     /// Number of event functions.
     pub(super) fn count_events(&self) -> usize {
-        self.first_kink() + self.count_kinks()
+        self.first_kink() + self.count_kinks() + self.count_gaps()
     }
 
     /// Number of event functions before those of `kinks`.
@@ -99,9 +102,14 @@ impl Machine {
         self.kink_of_event(index.checked_sub(self.first_kink())?)
     }
 
-    /// Name of the joint or coupling whose friction an event concerns.
+    /// The stop of an event function, if it belongs to one.
+    fn gap_of(&self, index: usize) -> Option<(usize, End)> {
+        self.gap_of_event(index.checked_sub(self.first_kink() + self.count_kinks())?)
+    }
+
+    /// Name of the joint or coupling whose friction or stop an event concerns.
     pub(crate) fn name_of_event(&self, index: usize) -> String {
-        let kink = self.kink_of(index).map(KinkEvent::contact);
+        let kink = self.kink_of(index).map(KinkEvent::contact).or(self.gap_of(index).map(|gap| gap.0));
         self.contact_of_event(index).or(kink).map_or("", |c| self.compiled.contact_name(c)).to_owned()
     }
 
@@ -136,7 +144,7 @@ impl Machine {
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
         if self.coordinates.is_stuck || self.needs_reactions() {
-            self.place().map_err(|e| self.record_failure(e.into()))?;
+            self.place().map_err(|e| self.record_failure(e))?;
             self.efforts(t);
             self.evaluate_stuck(t).map_err(|e| self.record_failure(e))?;
         }
@@ -146,7 +154,7 @@ impl Machine {
             let v = contact.rate(&self.point.v);
             let value = match (self.state.mode[c], contact.is_event_driven()) {
                 // friction without load has no direction
-                (_, true) if self.state.open[c] => 1.0,
+                (_, true) if (self.state.open[c] || contact.is_stop_alone()) && !self.is_closed(c) => 1.0,
                 // two prescribed joints stick to each other while their relative velocity is zero
                 (Mode::Stuck, true) if self.is_prescribed(c) => self.state.leaving - v.abs(),
                 (Mode::Stuck, true) => match self.constraints.margin(c) {
@@ -154,7 +162,10 @@ impl Machine {
                     Some((margin, leader)) if leader == c => margin + self.state.slack[c],
                     Some(_) => 1.0,
                     // the other limit has an event of its own: see `kinks`
-                    None if self.has_two_limits(c) => self.limits(c)[0] - self.point.friction[c] + self.state.slack[c],
+                    None if self.has_two_limits(c) => match self.limits(c)[0] {
+                        f64::INFINITY => 1.0,
+                        limit => limit - self.point.friction[c] + self.state.slack[c],
+                    },
                     None => room(self.limits(c), self.point.friction[c]) + self.state.slack[c],
                 },
                 (sliding, true) => sliding.direction() * v + if self.state.armed[c] { 0.0 } else { self.state.leaving },
@@ -180,7 +191,8 @@ impl Machine {
                 *g = if self.state.backward[c] { -side } else { side } + least;
             }
         }
-        self.fill_kinks(g);
+        self.fill_kinks(&mut g);
+        self.fill_gaps(g);
         Ok(())
     }
 
@@ -234,6 +246,9 @@ impl Machine {
     ) -> Result<Restart, Failure> {
         self.scatter(t, y);
         self.diagnostics.changes.clear();
+        self.diagnostics.stop_changes.clear();
+        self.impact.hit.clear();
+        self.impact.closed_before.iter_mut().zip(&self.state.stops).for_each(|(before, stop)| *before = stop.closed);
         self.state.contact_event.fill(ContactEvent::No);
         let breaks = |fired: &FiredEvent| match *fired {
             FiredEvent::Root { index, .. } => match self.kink_of(index) {
@@ -273,6 +288,12 @@ impl Machine {
                         self.pass_kink(kink);
                         continue;
                     }
+                    if let Some(gap) = self.gap_of(index) {
+                        is_fresh = true;
+                        is_touched = true;
+                        self.impact.hit.push(gap);
+                        continue;
+                    }
                     let Some(c) = self.contact_of_event(index) else { continue };
                     is_fresh = true;
                     if index >= (0..self.state.mode.len()).filter(|&c| self.has_event(c)).count() {
@@ -290,6 +311,7 @@ impl Machine {
                 }
             }
         }
+        self.pass_rests(t);
         if !is_fresh {
             return Ok(Restart::unchanged(self.n_unknowns(self.coordinates.active.len())));
         }
@@ -298,16 +320,21 @@ impl Machine {
             if !is_hit {
                 self.transition.modes_before.copy_from_slice(&self.state.mode);
             }
+            if !self.impact.hit.is_empty() {
+                self.take_impacts(t, quad)?;
+            }
             self.resolve_modes(t)?;
+            self.note_releases();
             for (contact, (&from, &to)) in self.transition.modes_before.iter().zip(&self.state.mode).enumerate() {
                 let is_open = self.state.open[contact] && self.state.was_open[contact];
-                if from != to && !is_open {
+                if from != to && !is_open && !self.compiled.inputs.contacts[contact].is_stop_alone() {
                     self.diagnostics.changes.push(ModeChange { contact, from, to });
                 }
             }
             self.gather(y);
         }
         self.place_segments();
+        self.record_loop_motion();
         Ok(Restart::fresh(self.n_unknowns(self.coordinates.active.len())))
     }
 
@@ -315,7 +342,8 @@ impl Machine {
     pub(super) fn break_away(&mut self, c: usize) {
         let Some((_, leader)) = self.constraints.margin(c) else {
             self.state.contact_event[c] = ContactEvent::BreaksAway;
-            self.transition.leaving[c] = Mode::of_sign(self.point.friction[c]);
+            let away = self.state.stops[c].closed.map(|end| Mode::of_sign(end.inward()));
+            self.transition.leaving[c] = away.unwrap_or(Mode::of_sign(self.point.friction[c]));
             return;
         };
         for other in 0..self.state.mode.len() {
@@ -338,13 +366,19 @@ impl Machine {
         }
     }
 
-    /// Whether no signal has a corner at `t`; `before` is the piece that ends there.
+    /// Whether no signal has a corner at `t` that makes the rates of the unknowns jump; `before` is the piece that ends
+    /// there.
     fn is_smooth(&self, t: f64, before: Piece) -> bool {
         let after = self.state.piece;
-        let drives = self.compiled.inputs.drives.iter().map(|drive| drive.signal());
-        let mut signals = drives.chain(self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()));
+        let is_jerk = self.scheme.formulation == Formulation::Jerk;
+        // the step ends at a corner; where the effort does not jump there, the rates of the unknowns are the same on
+        // both sides
+        let mut drives = self.compiled.inputs.drives.iter().map(|drive| drive.signal());
+        let mut loads = self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal());
+        let is_same = |s: &Signal| s.sample(t, before) == s.sample(t, after);
         // a clamped signal has corners where it reaches 0 or 1, from either side
-        signals.all(|s| s.sample(t, before) == s.sample(t, after))
+        drives.all(|s| if is_jerk { is_same(s) } else { s.is_continuous(t, before, after) })
+            && loads.all(is_same)
             && self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
                 let value = s.sample(t, after).value;
                 (1e-9..=1.0 - 1e-9).contains(&value) || s.derivative(t) == 0.0
@@ -356,7 +390,10 @@ impl Machine {
         use bristle_multibody::Error::{Jam, NonFinite};
         let may_go_away = matches!(
             failure,
-            Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration | Failure::Jam(_)
+            Failure::Mechanics(NonFinite { .. } | Jam { .. })
+                | Failure::NoAcceleration
+                | Failure::Jam(_)
+                | Failure::Loop(_)
         );
         self.diagnostics.failure = Some(failure);
         if may_go_away { EvalError::Retry } else { EvalError::Fatal { code: 0 } }

@@ -104,7 +104,7 @@ impl Machine {
         (0..contacts).flat_map(|contact| {
             let of = &self.compiled.inputs.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
-            let corner = matches!(of.law, Law::Table(_)).then_some(KinkEvent::Corner { contact });
+            let corner = matches!(of.law.base(), Law::Table(_)).then_some(KinkEvent::Corner { contact });
             let backward = self.has_two_limits(contact).then_some(KinkEvent::Backward { contact });
             parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner).chain(backward)
         })
@@ -204,7 +204,7 @@ impl Machine {
 
     /// Event functions of the kinks; where they need reactions, those are the ones at the point of evaluation.
     pub(super) fn fill_kinks<'a>(&self, g: impl Iterator<Item = &'a mut f64>) {
-        for (g, event) in g.zip(self.kink_events()) {
+        for (event, g) in self.kink_events().zip(g) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
                     let is_locked = self.coordinates.locked[self.compiled.inputs.contacts[c].joint];
@@ -229,7 +229,10 @@ impl Machine {
                 }
                 KinkEvent::Backward { contact: c } => {
                     let is_alone = self.sticks(c) && self.constraints.margin(c).is_none();
-                    if is_alone { self.limits(c)[1] + self.point.friction[c] + self.state.slack[c] } else { 1.0 }
+                    match self.limits(c)[1] {
+                        limit if is_alone && limit.is_finite() => limit + self.point.friction[c] + self.state.slack[c],
+                        _ => 1.0,
+                    }
                 }
             };
         }
@@ -246,7 +249,7 @@ impl Machine {
     /// Finds the table corners next to the present slip speeds.
     pub(super) fn place_segments(&mut self) {
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
-            if let Law::Table(table) = &contact.law {
+            if let Law::Table(table) = contact.law.towards(self.state.mode[c]) {
                 self.state.load_kinks[c].segment =
                     table.segment(self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v));
             }

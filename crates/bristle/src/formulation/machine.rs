@@ -49,9 +49,11 @@
 use crate::component::{BristleState, Drive};
 use crate::constraint::Constraints;
 use crate::constraint::coordinates::Coordinates;
+use crate::constraint::loops::{Chart, Loops};
 use crate::error::{Error, Result};
 use crate::formulation::archive::Checkpoint;
 use crate::formulation::branch::Branch;
+use crate::formulation::closed_loops::LoopWork;
 use crate::formulation::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use crate::formulation::efforts::show_locked_loads;
 use crate::formulation::failure::Failure;
@@ -62,6 +64,7 @@ use crate::formulation::jerk::JerkWork;
 use crate::formulation::point::Point;
 use crate::formulation::residual::ResidualWork;
 use crate::formulation::state::State;
+use crate::formulation::stops::ImpactWork;
 use crate::formulation::transition::{ContactEvent, TransitionWork};
 use crate::model::{Compiled, Inputs};
 use crate::real_time::RealTime;
@@ -112,6 +115,8 @@ pub(crate) struct Scheme {
     pub formulation: Formulation,
     /// Whether an error estimate controls the steps.
     pub is_controlled: bool,
+    /// Its relative and absolute tolerance.
+    pub tolerances: Option<(f64, f64)>,
     /// The rule of prescribed steps, if the control is one.
     pub step_control: Control,
     /// Accepted residual of (1) during steps.
@@ -131,12 +136,23 @@ pub(crate) struct Scheme {
 }
 
 impl Scheme {
+    /// Tolerance of a position, rad or m; 0 where steps are not error-controlled.
+    pub fn position_tolerance(&self, q: f64) -> f64 {
+        self.tolerances.map_or(0.0, |(relative, absolute)| absolute + relative * q.abs())
+    }
+
+    /// Largest remaining time of a sequence of bounces that is summed, as a fraction of the elapsed one: see `stops`.
+    pub fn zeno_fraction(&self) -> f64 {
+        self.tolerances.map_or(1e-10, |(relative, _)| relative).clamp(1e-10, 1e-8).sqrt()
+    }
+
     /// `tolerances` are the relative and the absolute one if steps are error-controlled.
     fn new(formulation: Formulation, tolerances: Option<(f64, f64)>) -> Self {
         let relative = tolerances.map(|(relative, _)| relative);
         Self {
             formulation,
             is_controlled: tolerances.is_some(),
+            tolerances,
             step_control: Control::default(),
             accuracy: relative.map_or(1e-12, |relative| (0.01 * relative).max(TIGHT)),
             kink_tolerance: tolerances.map(|(_, absolute)| absolute),
@@ -161,6 +177,10 @@ pub struct Machine {
     pub(super) work: Work,
     /// Constraints, with the velocities that depend on the unknowns.
     pub(super) constraints: Constraints,
+    /// Closed loops: the choice of their dependent velocities, and scratch.
+    pub(super) chart: Chart,
+    pub(super) loops: Loops,
+    pub(super) loop_work: Option<Box<LoopWork>>,
     /// Coordinates of the couplings alone, without stuck contacts; see `inverse`.
     pub(super) couplings: Option<Arc<Coordinates>>,
 
@@ -185,6 +205,7 @@ pub struct Machine {
     /// Scratch of the continuation; allocated on first use.
     pub(super) branch: Option<Box<Branch>>,
     pub(super) jump: JumpWork,
+    pub(super) impact: ImpactWork,
     /// State before an operation that may be refused; allocated on first use.
     pub(super) checkpoint: Option<Box<Checkpoint>>,
     /// The fixed-step method, where the system makes its own steps.
@@ -207,6 +228,9 @@ impl Machine {
             diagnostics: Diagnostics::new(n_contacts),
             work: Work::new(model),
             constraints: Constraints::new(&compiled),
+            chart: Chart::new(&compiled),
+            loops: Loops::new(&compiled.model),
+            loop_work: None,
             couplings: super::inverse::couplings(&compiled),
             newton: NewtonWork::new(model),
             jerk: JerkWork::new(n_v),
@@ -221,6 +245,7 @@ impl Machine {
             reduction: None,
             branch: None,
             jump: JumpWork::new(&compiled),
+            impact: ImpactWork::new(&compiled),
             checkpoint: None,
             real_time: None,
             compiled,
@@ -277,14 +302,26 @@ impl Machine {
     /// Starts from a snapshot: selects the modes and fills the unknowns `y` (`max_dim`).
     pub fn begin(&mut self, from: &Snapshot, y: &mut [f64]) -> Result<()> {
         self.load_state(from)?;
+        self.check_within_limits()?;
         let t = &from.mechanics.t;
         if self.is_real_time() {
             return self.begin_real_time(*t, y).map_err(|failure| self.explain(*t, failure));
         }
         self.state.contact_event.fill(ContactEvent::No);
         self.resolve_modes(*t).map_err(|failure| self.explain(*t, failure))?;
+        self.check_resistance().map_err(|source| self.explain(*t, Failure::Mechanics(source)))?;
         self.gather(y);
         Ok(())
+    }
+
+    /// Refuses a state at which rounding alone resists the motion of a joint. Couplings may supply what a tree lacks.
+    fn check_resistance(&mut self) -> std::result::Result<(), bristle_multibody::Error> {
+        if self.constraints.is_coupled() {
+            return Ok(());
+        }
+        let Self { compiled, work, point, coordinates, .. } = self;
+        bristle_multibody::factor(&compiled.model.tree, work, &point.q, &coordinates.locked)?;
+        bristle_multibody::check_resistance(&compiled.model.tree, work)
     }
 
     /// Selects the modes again at (t, y) after a sudden change of the inputs. `y` has length `max_dim`.
@@ -307,7 +344,7 @@ impl Machine {
             Some(rt) => rt.lock(&mut self.point.v),
             None => self.point_open(),
         }
-        let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
+        let result = self.place().and_then(|()| {
             if self.is_real_time() {
                 // the other quantities are those of the last step
                 return Ok(());
@@ -316,6 +353,7 @@ impl Machine {
             self.accelerate(t, TIGHT)?;
             self.read_reactions()?;
             show_locked_loads(&self.compiled, &self.state, &mut self.point);
+            self.share_stops();
             Ok(())
         });
         // at the centre of the chart the configuration is exactly `q_ref`
@@ -354,12 +392,12 @@ impl Machine {
 
     /// Friction efforts there, one per contact; friction opposes slip, and is positive for positive slip.
     pub fn friction(&self) -> &[f64] {
-        &self.point.friction
+        &self.point.friction[..self.compiled.model.n_frictions]
     }
 
     /// Normal loads there, one per contact.
     pub fn loads(&self) -> &[f64] {
-        &self.point.load
+        &self.point.load[..self.compiled.model.n_frictions]
     }
 
     /// Constraint forces λ of the couplings there; the effort on each joint is λ times its coefficient.
@@ -380,7 +418,7 @@ impl Machine {
 
     /// Modes, one per contact.
     pub fn modes(&self) -> &[Mode] {
-        &self.state.mode
+        &self.state.mode[..self.compiled.model.n_frictions]
     }
 
     /// Mode changes of the last event.
@@ -415,24 +453,27 @@ impl Machine {
 
     /// Link poses and joint reactions at the point evaluated last.
     pub(crate) fn poses_and_reactions(&mut self, t: f64) -> Result<(&Compiled, &Poses, &[Reaction])> {
+        self.apply_closure_forces().map_err(|source| Error::Mechanics { t, source })?;
         let Self { compiled, work, poses: places, reactions: forces, point: Point { q, v, a, .. }, .. } = self;
-        reactions(&compiled.model.tree, work, q, v, a, forces)
+        let found = reactions(&compiled.model.tree, work, q, v, a, forces)
             .and_then(|()| poses(&compiled.model.tree, work, places))
-            .map_err(|source| Error::Mechanics { t, source })?;
-        Ok((compiled, places, forces))
+            .map_err(|source| Error::Mechanics { t, source });
+        self.apply_wrenches();
+        found?;
+        Ok((&self.compiled, &self.poses, &self.reactions))
     }
 
-    /// Link poses at (q, v).
-    pub(crate) fn poses_at(
+    /// Link poses at (q, v), and the velocities of the links in `Work`.
+    pub(crate) fn links_at(
         &mut self,
         q: &[f64],
         v: &[f64],
-    ) -> std::result::Result<(&Compiled, &Poses), bristle_multibody::Error> {
+    ) -> std::result::Result<(&Compiled, &Work, &Poses), bristle_multibody::Error> {
         self.point.known = None;
         let Self { compiled, work, poses: places, .. } = self;
         kinematics(&compiled.model.tree, work, q, v)?;
         poses(&compiled.model.tree, work, places)?;
-        Ok((compiled, places))
+        Ok((compiled, work, places))
     }
 
     /// Joint reactions of the last call of `poses_and_reactions`; `n_bodies`, the world first.

@@ -27,12 +27,16 @@ pub(crate) struct Point {
     /// Friction efforts and normal loads; one per contact.
     pub friction: Vec<f64>,
     pub load: Vec<f64>,
+    /// Efforts of closed stops, as they act; one per contact.
+    pub stop_effort: Vec<f64>,
     /// κ = r · law of each contact that slides: effort per normal load.
     pub kappa: Vec<f64>,
     /// Reaction in the joint of each reaction-loaded contact, axes along the joint.
     pub force: Vec<Force>,
     /// Constraint forces λ of the compiled couplings.
     pub constraint_force: Vec<f64>,
+    /// Constraint forces of the closures of loops, row by row: moments and forces on the second body, world axes.
+    pub closure_force: Vec<f64>,
     /// Effort of the drive of each prescribed motion, N·m or N, and the jerk of its signal.
     pub drive_effort: Vec<f64>,
     pub drive_jerk: Vec<f64>,
@@ -58,9 +62,11 @@ impl Point {
             frozen: vec![false; n],
             friction: vec![0.0; n],
             load: vec![0.0; n],
+            stop_effort: vec![0.0; n],
             kappa: vec![0.0; n],
             force: vec![Force::ZERO; n],
             constraint_force: vec![0.0; compiled.model.coupled.constraints.len()],
+            closure_force: vec![0.0; compiled.model.coupled.closures.iter().map(|closure| closure.n_rows()).sum()],
             drive_effort: vec![0.0; n_prescribed],
             drive_jerk: vec![0.0; n_prescribed],
             integral: vec![0.0; compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).count()],
@@ -80,8 +86,10 @@ saved!(Point {
     frozen,
     friction,
     load,
+    stop_effort,
     kappa,
     constraint_force,
+    closure_force,
     drive_effort,
     drive_jerk,
     integral,

@@ -5,6 +5,7 @@
 use super::archive::{archive_mode, saved};
 use super::kinks::Kink;
 use super::predictor::Predictor;
+use super::stops::StopState;
 use super::transition::ContactEvent;
 use crate::model::Compiled;
 use crate::signal::Piece;
@@ -38,6 +39,9 @@ pub(crate) struct State {
     pub armed: Vec<bool>,
     /// Whether a sliding contact is not armed.
     pub is_any_unarmed: bool,
+    /// Stops of each contact, and whether the gap of an open stop is not armed.
+    pub stops: Vec<StopState>,
+    pub is_any_gap_unarmed: bool,
     /// Effect of the last event on each contact.
     pub contact_event: Vec<ContactEvent>,
     /// Whether each contact is open: it has no load up to the next corner of its signal, and cannot stick.
@@ -70,6 +74,8 @@ impl State {
             leaving,
             armed: vec![false; n],
             is_any_unarmed: false,
+            stops: vec![StopState::default(); n],
+            is_any_gap_unarmed: false,
             contact_event: vec![ContactEvent::No; n],
             open: vec![false; n],
             was_open: vec![false; n],
@@ -93,6 +99,8 @@ saved!(State {
     leaving,
     armed,
     is_any_unarmed,
+    stops,
+    is_any_gap_unarmed,
     contact_event,
     open,
     was_open,

@@ -36,7 +36,7 @@ impl System for Machine {
 
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        self.place().map_err(|e| self.record_failure(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e))?;
         self.efforts(t);
         let accuracy = self.scheme.accuracy;
         self.accelerate(t, accuracy).map_err(|e| self.record_failure(e))?;
@@ -96,7 +96,8 @@ impl System for Machine {
     }
 
     fn next_time_event(&self, t: f64) -> Option<f64> {
-        self.state.next_corner.filter(|&corner| corner > t && !self.is_real_time())
+        let next = self.state.next_corner.unwrap_or(f64::INFINITY).min(self.next_rest());
+        Some(next).filter(|&next| next > t && next.is_finite() && !self.is_real_time())
     }
 
     fn switch(&mut self, t: f64, y: &mut [f64], quad: &mut [f64], fired: &[FiredEvent]) -> Result<Restart, EvalError> {
@@ -164,6 +165,8 @@ impl StepRules for Machine {
             && self.compiled.model.reaction_loaded.is_empty()
             && !is_jerk
             && !self.state.is_any_unarmed
+            && !self.loops.is_any()
+            && !self.state.is_any_gap_unarmed
         {
             return Ok(false);
         }
@@ -171,7 +174,13 @@ impl StepRules for Machine {
         if self.state.is_any_unarmed {
             self.state.is_any_unarmed = self.arm_events();
         }
+        if self.state.is_any_gap_unarmed {
+            self.state.is_any_gap_unarmed = self.arm_gaps();
+        }
         let mut moved = self.move_charts().map_err(|_| EvalError::Retry)?;
+        if self.loops.is_any() {
+            moved |= self.accept_loops();
+        }
         if is_jerk {
             moved |= self.correct_drift(t).map_err(|e| self.record_failure(e))?;
         }

@@ -2,9 +2,11 @@
 //! change between steps.
 
 mod contact;
+pub(crate) mod stops;
 pub(crate) mod turning;
 
 pub use contact::Contact;
+pub use stops::{End, Stops};
 
 pub use crate::armature_transfer::ArmatureTransfer;
 use crate::compile::Index;
@@ -117,6 +119,8 @@ pub(crate) struct PrescribedJoint {
 pub struct Inputs {
     /// Efforts of callers; `n_v`.
     pub effort: Vec<f64>,
+    /// Constant efforts besides; `n_v`.
+    pub offset: Vec<f64>,
     /// Wrenches of callers, in link order.
     pub wrenches: Vec<WrenchAt>,
     /// Dampers, in joint order; none of them zero.
@@ -125,8 +129,17 @@ pub struct Inputs {
     pub springs: Vec<SpringAt>,
     /// Drives, in joint order. Copies of a machine share them until one is changed.
     pub drives: Arc<[DriveAt]>,
-    /// Friction, in joint order; then that of couplings, in their order. Shared like the drives.
+    /// Friction, in joint order; then that of couplings, in their order; then contacts that stand for stops alone, in
+    /// joint order. Shared like the drives.
     pub contacts: Arc<[Contact]>,
+}
+
+impl Inputs {
+    /// The contacts with friction: all but those that stand for stops alone.
+    pub fn frictions(&self) -> &[Contact] {
+        let n = self.contacts.iter().take_while(|contact| !contact.is_stop_alone()).count();
+        &self.contacts[..n]
+    }
 }
 
 /// The machine: links, joints and couplings, and the tables that follow from them. Immutable.
@@ -140,10 +153,12 @@ pub struct Model {
     pub coupled: Coupled,
     /// Armature transfers to joints without inertia from joints coupled to them.
     pub armature_transfers: Vec<ArmatureTransfer>,
-    /// Joints with a damper or friction, in order: each has an entry of heat in the ledger.
+    /// Joints with a damper, friction or stops, in order: each has an entry of heat in the ledger.
     pub heated: Vec<usize>,
     /// Couplings with a damper or friction, in order: their entries follow those of the joints.
     pub heated_elements: Vec<usize>,
+    /// Number of contacts with friction: those that stand for stops alone follow them.
+    pub(crate) n_frictions: usize,
     /// Joint of each velocity; `n_v`.
     pub(crate) joint_of: Vec<usize>,
     /// First velocities of the free joints.
@@ -183,6 +198,7 @@ impl Model {
             armature_transfers: Vec::new(),
             heated: sorted(dampers.chain(of_joints)),
             heated_elements: sorted(springs.chain(contacts.iter().filter_map(|contact| contact.element))),
+            n_frictions: inputs.frictions().len(),
             joint_of: (0..tree.n_v).map(|k| tree.joint_of_velocity(k)).collect(),
             free: free.collect(),
             reaction_loaded: (0..contacts.len()).filter(|&c| contacts[c].bearing.is_some()).collect(),
@@ -237,6 +253,22 @@ impl Model {
 }
 
 impl Compiled {
+    /// Refuses machines with loop joints where they are not supported.
+    pub(crate) fn refuse_loops(&self, whatever: &str, instead: &str) -> crate::Result<()> {
+        match self.model.coupled.closures.first() {
+            None => Ok(()),
+            Some(closure) => {
+                let reason = format!("loop joints are not supported by {whatever} yet: {instead}");
+                Err(crate::Error::Coupling { name: closure.name.clone(), reason })
+            }
+        }
+    }
+
+    /// The contacts with stops.
+    pub(crate) fn with_stops(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.inputs.contacts.len()).filter(|&c| self.inputs.contacts[c].stops.is_some())
+    }
+
     /// Name of a contact: its joint's, or its coupling's.
     pub fn contact_name(&self, c: usize) -> &str {
         let contact = &self.inputs.contacts[c];

@@ -8,7 +8,9 @@ use bristle_friction::Mode;
 impl ModeWork {
     /// Rounding error of an effort at its limit.
     pub(super) fn tolerance(&self, i: usize) -> f64 {
-        EQUAL * self.limit[i][0].max(self.limit[i][1])
+        // of a closed stop, the limit of friction
+        let [up, down] = self.limit[i];
+        EQUAL * if up.is_finite() != down.is_finite() { up.min(down) } else { up.max(down) }
     }
 
     /// Whether `f` exceeds the limit of a stuck joint.
@@ -95,10 +97,10 @@ pub(super) fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Res
     let is_first = work.selection.n_problems == 0;
     work.selection.n_problems += 1;
     if work.hold.len() > MANY {
-        if !is_first && work.has_given_limits && exchange_one_by_one(work, machine, MANY)? {
+        if !is_first && work.has_path && exchange_one_by_one(work, machine, MANY)? {
             return Ok(());
         }
-        if !exchange_all(work, machine)? && work.has_given_limits {
+        if !exchange_all(work, machine)? && work.has_path {
             work.follow_path(machine);
             // few are wrong now
             work.keep_path();
@@ -176,6 +178,11 @@ pub(super) fn choose_mode(work: &mut ModeWork, i: usize) {
     let (limit, leaving) = (work.limit[i], work.leaving[i]);
     let (direction, a) = match work.hold[i] {
         // an event located a little early, or a joint that sticks again at once
+        Side::Stuck if leaving != 0.0 && limit[0].is_finite() != limit[1].is_finite() => {
+            // a stop whose effort vanishes: relative to the efforts that balance
+            let near = level(limit, leaving) * (1.0 - LOCATED) - LOCATED * size * work.response[i].inertia;
+            (if leaving * f >= near { leaving } else { 0.0 }, 0.0)
+        }
         Side::Stuck if leaving != 0.0 && f.abs() >= level(limit, f) * (1.0 - LOCATED) => (f.signum(), 0.0),
         Side::Stuck => (0.0, 0.0),
         Side::AtLimit(side) => {

@@ -13,5 +13,5 @@ pub mod stream;
 
 pub(crate) use channels::channels;
 pub(crate) use recording::MAX_NUMBERS;
-pub use recording::{Event, Record, Recording};
+pub use recording::{Event, EventKind, Record, Recording};
 pub(crate) use samples::Samples;

@@ -35,6 +35,9 @@ pub struct Joint {
     /// Reflected inertia of a rotor: kg·m² or kg.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub armature: f64,
+    /// A constant effort, along positive motion: N·m or N.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: f64,
     /// Spring between parent and child along the joint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spring: Option<Spring>,
@@ -50,6 +53,9 @@ pub struct Joint {
     /// Drive of the joint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<Drive>,
+    /// Stops at the ends of its range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
 }
 
 impl Joint {
@@ -65,12 +71,21 @@ impl Joint {
             velocity: Rate::default(),
             damping: 0.0,
             armature: 0.0,
+            offset: 0.0,
             spring: None,
             friction: None,
             load: Load::default(),
             bristle: None,
             drive: None,
+            limits: None,
         }
+    }
+
+    /// The signals in it, with their paths.
+    pub(super) fn signals_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut Signal)> {
+        let drive = self.drive.iter_mut().flat_map(Drive::signals_mut);
+        let load = if let Load::Signal { signal, .. } = &mut self.load { Some(signal) } else { None };
+        drive.chain(load.map(|signal| ("load.signal", signal)))
     }
 }
 
@@ -365,4 +380,30 @@ pub enum Drive {
     },
     /// The joint follows a position over time, whatever it takes.
     Motion(Signal),
+}
+
+/// Stops at the ends of the range of a joint, either of which may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limits {
+    /// Smallest position, rad or m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lower: Option<f64>,
+    /// Largest position, rad or m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<f64>,
+    /// Newton's restitution: speed after an impact per speed before it, from 0 to 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub restitution: f64,
+}
+
+impl Drive {
+    /// The signals in it, with their paths from the joint.
+    pub(crate) fn signals_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut Signal)> {
+        let signal = match self {
+            Self::Effort(signal) | Self::Motion(signal) => ("drive.0", signal),
+            Self::Pull { target, .. } | Self::Pid { target, .. } => ("drive.target", target),
+        };
+        std::iter::once(signal)
+    }
 }

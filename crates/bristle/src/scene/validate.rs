@@ -2,6 +2,7 @@
 
 mod couplings;
 mod joint;
+mod limits;
 mod link;
 mod names;
 mod settings;

@@ -267,7 +267,7 @@ fn standard_output_takes_one_thing() {
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         String::from_utf8(output.stdout).unwrap()
     };
-    assert!(printed(&["--out", "k.csv", "--events", "-"]).starts_with("t,joint,from,to\n"));
+    assert!(printed(&["--out", "k.csv", "--events", "-"]).starts_with("t,joint,from,to,event\n"));
     let stats: serde_json::Value = serde_json::from_str(&printed(&["--out", "k.csv", "--stats", "-"])).unwrap();
     assert_eq!(stats["completed"].as_bool(), Some(true));
     assert!(!folder.0.join("-").exists());

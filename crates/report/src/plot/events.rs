@@ -1,4 +1,4 @@
-//! Changes of mode from a file: a header `t,joint,from,to`, then one change in each line, as `bristle run --events`
+//! Changes of mode from a file: a header `t,joint,from,to,event`, then one change in each line, as `bristle run --events`
 //! writes it.
 
 use crate::results::ResultEvent;
@@ -14,10 +14,12 @@ pub fn read(path: &Path) -> Result<Vec<ResultEvent>> {
 
 fn parse(input: impl Read) -> Result<Vec<ResultEvent>> {
     let mut reader = csv::Reader::from_reader(input);
-    if reader.headers()?.iter().ne(["t", "joint", "from", "to"]) {
+    let names = reader.headers()?.iter().collect::<Vec<_>>();
+    // files of older versions have no column `event`
+    if names != ["t", "joint", "from", "to", "event"] && names != ["t", "joint", "from", "to"] {
         bail!(
             "this is not a file of events, which `bristle run --events FILE.csv` writes: its first line must be \
-            `t,joint,from,to`"
+            `t,joint,from,to,event`"
         );
     }
     let mut events: Vec<ResultEvent> = Vec::new();
@@ -44,12 +46,15 @@ fn parse(input: impl Read) -> Result<Vec<ResultEvent>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bristle::EventKind;
 
     #[test]
     fn changes_are_read_and_nonsense_is_not() {
         let text = "t,joint,from,to\n0.5,\"a, b\",0,1\n0.75,c,1,-1\n";
-        let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to };
+        let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to, event: EventKind::Mode };
         assert_eq!(parse(text.as_bytes()).unwrap(), [event(0.5, "a, b", 0, 1), event(0.75, "c", 1, -1)]);
+        let with_stop = parse("t,joint,from,to,event\n0.5,a,-1,1,stop\n".as_bytes()).unwrap();
+        assert_eq!(with_stop, [ResultEvent { event: EventKind::Stop, ..event(0.5, "a", -1, 1) }]);
         for (text, expected) in [
             ("t,position\n0,1\n", "not a file of events"),
             ("t,joint,from,to\n1,a,0,1\n0,a,1,0\n", "backwards"),

@@ -76,7 +76,7 @@ pub fn bristles(scene: &Scene) -> Vec<Slow> {
     });
     let mut all = Vec::new();
     for (name, law, load) in joints.chain(couplings) {
-        let velocity = match law {
+        let velocity = match law.base() {
             Law::Dahl(_) => None,
             Law::LuGre(law) => law.stribeck_velocity,
             Law::LuGre2(law) => law.lugre.stribeck_velocity,
@@ -122,9 +122,10 @@ pub fn slow(results: &Results, t: &[f64], bristles: &[Slow]) -> Vec<Phases> {
 mod tests {
     use super::*;
     use crate::results::ResultEvent;
+    use bristle::EventKind;
 
     fn event(t: f64, joint: &str, from: i8, to: i8) -> ResultEvent {
-        ResultEvent { t, joint: joint.into(), from, to }
+        ResultEvent { t, joint: joint.into(), from, to, event: EventKind::Mode }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::results::ResultEvent;
+use bristle::EventKind;
 
 fn svg(results: &Results, selection: &Selection) -> Result<String> {
     Ok(String::from_utf8(drawn(results, selection, Format::Svg)?)?)
@@ -23,8 +24,8 @@ fn pendulum(n: usize) -> Results {
         .into(),
         columns: vec![t.clone(), wave(1.0), wave(3.0), vec![1.0; n], wave(2.0), vec![1e-12; n]],
         events: vec![
-            ResultEvent { t: 0.5, joint: "hinge <a&b>".into(), from: 1, to: 0 },
-            ResultEvent { t: 0.8, joint: "hinge <a&b>".into(), from: 0, to: -1 },
+            ResultEvent { t: 0.5, joint: "hinge <a&b>".into(), from: 1, to: 0, event: EventKind::Mode },
+            ResultEvent { t: 0.8, joint: "hinge <a&b>".into(), from: 0, to: -1, event: EventKind::Mode },
         ],
     }
 }

@@ -112,6 +112,7 @@ impl Drop for Columns {
 mod tests {
     use super::*;
     use crate::results::{Format, Results, write};
+    use bristle::EventKind;
 
     /// More rows than a block, and not a multiple of it.
     #[test]
@@ -119,7 +120,7 @@ mod tests {
         let n = 2 * BLOCK + 17;
         let t = (0..n).map(|k| k as f64 * 0.01).collect();
         let x: Vec<f64> = (0..n).map(|k| (k as f64).sin() / 3.0).collect();
-        let events = vec![ResultEvent { t: 0.25, joint: "a".into(), from: -1, to: 0 }];
+        let events = vec![ResultEvent { t: 0.25, joint: "a".into(), from: -1, to: 0, event: EventKind::Stop }];
         let names = ["t", "a, b", "c"].map(str::to_owned).to_vec();
         let table = Results { names, columns: vec![t, x.clone(), x.iter().map(|x| -x).collect()], events };
 

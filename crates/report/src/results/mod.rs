@@ -3,8 +3,8 @@
 //! | extension | contents | events |
 //! |---|---|---|
 //! | `.csv` | a header, then one row per instant | none: `--events` has a file for them |
-//! | `.npz` | one array per channel, as NumPy loads them | `events.t`, `events.joint`, `events.from`, `events.to` |
-//! | `.json` | `{"channels": {name: [numbers]}, "events": [{t, joint, from, to}]}` | in it |
+//! | `.npz` | one array per channel, as NumPy loads them | `events.t`, `events.joint`, `events.from`, `events.to`, `events.event` |
+//! | `.json` | `{"channels": {name: [numbers]}, "events": [{t, joint, from, to, event}]}` | in it |
 //!
 //! Whatever is written reads back as the same numbers, bit for bit.
 
@@ -19,7 +19,7 @@ mod npz;
 pub use columns::Columns;
 
 use anyhow::{Context, Result, bail};
-use bristle::{Event, Recording, memory};
+use bristle::{Event, EventKind, Recording, memory};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::Path;
@@ -27,7 +27,7 @@ use std::path::Path;
 /// Numbers in memory for pictures at most: twice 8 bytes each are 4 GB; and where nobody asked for a picture.
 pub const MAX_KEPT: usize = 250_000_000;
 
-/// A change of mode of one joint.
+/// A change of mode of one joint, an impact on a stop or a release.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct ResultEvent {
     /// When, s.
@@ -38,12 +38,15 @@ pub struct ResultEvent {
     pub from: i8,
     /// Mode after.
     pub to: i8,
+    /// What happened; files of older versions know changes of mode alone.
+    #[serde(default)]
+    pub event: EventKind,
 }
 
 impl From<&Event> for ResultEvent {
     fn from(event: &Event) -> Self {
         let (from, to) = (event.from.direction() as i8, event.to.direction() as i8);
-        Self { t: event.t, joint: event.joint.clone(), from, to }
+        Self { t: event.t, joint: event.joint.clone(), from, to, event: event.kind }
     }
 }
 
@@ -166,6 +169,11 @@ impl Results {
         self.columns.first().map_or(0, Vec::len)
     }
 
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// A table one can work with: named columns of one length, time among them and never running backwards.
     fn checked(self) -> Result<Self> {
         let mut sorted: Vec<&str> = self.names.iter().map(String::as_str).collect();
@@ -199,7 +207,7 @@ mod tests {
     fn table() -> Results {
         let hard =
             vec![f64::MIN_POSITIVE, 5e-324, f64::MAX, -0.0, 0.1 + 0.2, 1.0 / 3.0, 1e21, 1e-7, 123_456_789.123_456_79];
-        let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to };
+        let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to, event: EventKind::Mode };
         Results {
             names: vec!["t".into(), "a, \"b\".position".into(), "Gelenk ü.velocity".into()],
             columns: vec![(0..9).map(|k| f64::from(k) / 100.0).collect(), hard.iter().map(|x| -x).collect(), hard],

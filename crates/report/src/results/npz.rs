@@ -10,7 +10,7 @@
 
 use super::{MAX_KEPT, ResultEvent, Results, Table};
 use anyhow::{Context, Result, bail};
-use bristle::memory;
+use bristle::{EventKind, memory};
 use std::io::{Read, Seek, SeekFrom, Write};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -27,7 +27,7 @@ const FREE_BYTES: u64 = 1 << 28;
 /// Bytes of a header at most: those of results take 128.
 const MAX_HEADER: usize = 1 << 16;
 /// Arrays that hold the events, beside those of the channels.
-const EVENTS: [&str; 4] = ["events.t", "events.joint", "events.from", "events.to"];
+const EVENTS: [&str; 5] = ["events.t", "events.joint", "events.from", "events.to", "events.event"];
 
 /// Writes the table, uncompressed as `numpy.savez` does.
 pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
@@ -57,14 +57,18 @@ pub fn write(table: &impl Table, mut out: impl Write) -> Result<()> {
     };
     let (events, n) = (table.events(), table.events().len());
     array(EVENTS[0], "<f8", n, &events.iter().flat_map(|event| event.t.to_le_bytes()).collect::<Vec<u8>>())?;
-    // names as NumPy keeps strings: UTF-32, all of one length
-    let width = events.iter().map(|event| event.joint.chars().count()).max().unwrap_or(0).max(1);
-    let mut names = Vec::with_capacity(n.saturating_mul(width).saturating_mul(4));
-    for event in events {
-        let padded = event.joint.chars().map(u32::from).chain(std::iter::repeat(0)).take(width);
-        names.extend(padded.flat_map(u32::to_le_bytes));
-    }
-    array(EVENTS[1], &format!("<U{width}"), n, &names)?;
+    let mut texts = |name: &str, of: fn(&ResultEvent) -> &str| -> Result<()> {
+        // as NumPy keeps strings: UTF-32, all of one length
+        let width = events.iter().map(|event| of(event).chars().count()).max().unwrap_or(0).max(1);
+        let mut bytes = Vec::with_capacity(n.saturating_mul(width).saturating_mul(4));
+        for event in events {
+            let padded = of(event).chars().map(u32::from).chain(std::iter::repeat(0)).take(width);
+            bytes.extend(padded.flat_map(u32::to_le_bytes));
+        }
+        array(name, &format!("<U{width}"), n, &bytes)
+    };
+    texts(EVENTS[1], |event| &event.joint)?;
+    texts(EVENTS[4], |event| event.event.name())?;
     array(EVENTS[2], "|i1", n, &events.iter().flat_map(|event| event.from.to_le_bytes()).collect::<Vec<u8>>())?;
     array(EVENTS[3], "|i1", n, &events.iter().flat_map(|event| event.to.to_le_bytes()).collect::<Vec<u8>>())?;
     zip.finish()?;
@@ -100,7 +104,7 @@ pub fn read(mut input: impl Read + Seek) -> Result<Results> {
     let mut left = MAX_BYTES.min(length.saturating_mul(MAX_RATIO).saturating_add(FREE_BYTES));
     let mut zip = ZipArchive::new(input)?;
     let mut results = Results::default();
-    let mut events: [Option<Array>; 4] = [None, None, None, None];
+    let mut events: [Option<Array>; 5] = [None, None, None, None, None];
     for k in 0..zip.len() {
         let mut file = zip.by_index(k)?;
         let Some(name) = file.name().strip_suffix(".npy").map(str::to_owned) else { continue };
@@ -113,16 +117,22 @@ pub fn read(mut input: impl Read + Seek) -> Result<Results> {
             results.names.push(name);
         }
     }
-    if let [Some(t), Some(joint), Some(from), Some(to)] = events {
+    if let [Some(t), Some(joint), Some(from), Some(to), kinds] = events {
         let (t, joint, from, to) = (t.floats()?, joint.strings()?, from.bytes()?, to.bytes()?);
         if [joint.len(), from.len(), to.len()] != [t.len(); 3] {
             bail!("the arrays of the events differ in length");
         }
-        for (((t, joint), from), to) in t.into_iter().zip(joint).zip(from).zip(to) {
+        // files of older versions have changes of mode alone
+        let kinds = kinds.map(|kinds| kinds.strings()).transpose()?.unwrap_or_default();
+        for (k, (((t, joint), from), to)) in t.into_iter().zip(joint).zip(from).zip(to).enumerate() {
+            let kind = kinds.get(k).map_or("mode", String::as_str);
+            let all = [EventKind::Mode, EventKind::Stop, EventKind::Open];
+            let event = all.into_iter().find(|event| event.name() == kind);
+            let Some(event) = event else { bail!("there is no event `{kind}`") };
             if !t.is_finite() {
                 bail!("an event has the time {t}, which is not finite");
             }
-            results.events.push(ResultEvent { t, joint, from, to });
+            results.events.push(ResultEvent { t, joint, from, to, event });
         }
     }
     Ok(results)

@@ -17,6 +17,7 @@ impl Machine {
             let fastest = self.point.v.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
             self.state.leaving = self.state.leaving.max(64.0 * f64::EPSILON * fastest);
         }
+        self.open_moving_stops();
         self.transition.contacts.clear();
         self.transition.standing.clear();
         self.transition.is_resolved = false;
@@ -24,7 +25,8 @@ impl Machine {
         self.transition.mode_before.copy_from_slice(&self.state.mode);
         for c in 0..self.state.mode.len() {
             let contact = &self.compiled.inputs.contacts[c];
-            if !contact.is_event_driven() || self.scheme.is_impulsive && contact.bearing.is_none() {
+            let is_finite = contact.bearing.is_none() && !self.is_closed(c);
+            if !contact.is_event_driven() || self.scheme.is_impulsive && is_finite {
                 continue;
             }
             let rate = contact.rate(&self.point.v);
@@ -56,7 +58,9 @@ impl Machine {
             if !self.state.armed[c] && self.state.mode[c].direction() * rate < 0.0 && rate.abs() <= self.state.leaving {
                 self.state.contact_event[c] = ContactEvent::ComesToRest;
             }
-            if self.state.contact_event[c] == ContactEvent::ComesToRest {
+            if self.state.contact_event[c] == ContactEvent::ComesToRest && !self.can_stick_in_loop(c) {
+                self.turn_at_dead_centre(c);
+            } else if self.state.contact_event[c] == ContactEvent::ComesToRest {
                 self.state.mode[c] = Mode::Stuck;
             } else if rate != 0.0 && (self.state.mode[c] != Mode::Stuck || !contact.is_rounding(&self.point.v)) {
                 // the contact slides, or an impulse has moved it
@@ -71,6 +75,10 @@ impl Machine {
             for c in 0..self.state.mode.len() {
                 let rate = self.compiled.inputs.contacts[c].rate(&self.point.v);
                 if self.may_stick(c) && self.state.mode[c].direction() * rate < 0.0 {
+                    if !self.can_stick_in_loop(c) {
+                        self.turn_at_dead_centre(c);
+                        continue;
+                    }
                     self.state.contact_event[c] = ContactEvent::ComesToRest;
                     self.state.mode[c] = Mode::Stuck;
                     is_any = true;
@@ -98,17 +106,28 @@ impl Machine {
         was.extend(contacts.iter().map(|&c| mode_before[c]));
     }
 
+    /// A contact of a moving loop passes zero velocity: it changes its direction.
+    fn turn_at_dead_centre(&mut self, c: usize) {
+        self.state.contact_event[c] = ContactEvent::No;
+        self.state.mode[c] = match self.transition.mode_before[c] {
+            Mode::Forward => Mode::Backward,
+            _ => Mode::Forward,
+        };
+        self.state.armed[c] = false;
+    }
+
     /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.
-    pub(super) fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
+    pub(in crate::formulation) fn is_immobile(&self, a: usize, b: Option<usize>) -> bool {
         let model = &self.compiled.model;
         let is_locked = |v: usize| self.coordinates.locked[model.joint_of[v]] && !model.is_prescribed(v);
         self.coordinates.is_still(a, b, is_locked)
     }
 
-    /// Whether a contact has dry friction and a load to stick with, and its motion is not prescribed.
+    /// Whether a contact has dry friction and a load to stick with, or a closed stop, and its motion is not prescribed.
     pub(super) fn may_stick(&self, c: usize) -> bool {
         let contact = &self.compiled.inputs.contacts[c];
         let has_load = !self.state.open[c] && (!self.scheme.is_impulsive || contact.bearing.is_some());
-        contact.is_event_driven() && !self.is_prescribed(c) && has_load && !contact.never_sticks()
+        let may_hold = has_load && !contact.never_sticks() || self.is_closed(c);
+        contact.is_event_driven() && !self.is_prescribed(c) && may_hold
     }
 }

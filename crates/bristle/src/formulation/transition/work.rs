@@ -14,6 +14,9 @@ const N_CORRECTIONS: usize = 2;
 /// Accelerations above this, relative to the terms of their difference, are not rounding errors.
 const MOVING: f64 = 1e-9;
 
+/// Level of a closed stop in a redundant group, relative to the largest effort in it.
+const STRONG: f64 = 1e4;
+
 /// Scratch of a mode transition: the data of [`AtRest`].
 #[derive(Debug, Clone)]
 pub(in crate::formulation) struct TransitionWork {
@@ -117,10 +120,23 @@ impl TransitionWork {
         Ok(())
     }
 
+    /// Replaces the infinite levels of closed stops by finite ones far above all efforts: the regularised problem needs
+    /// numbers of comparable size.
+    fn bound_stops(&mut self) {
+        let n = self.contacts.len();
+        let finite = self.stiction.iter().flatten().filter(|level| level.is_finite());
+        let most = finite.fold(0.0_f64, |most, level| most.max(*level));
+        let needed = (0..n).map(|k| self.a0[k].abs() / self.delassus[k * n + k]).filter(|f| f.is_finite());
+        let enough = STRONG * needed.fold(most, f64::max).max(f64::MIN_POSITIVE);
+        let levels = self.stiction.iter_mut().chain(&mut self.kinetic).flatten();
+        levels.filter(|level| level.is_infinite()).for_each(|level| *level = enough);
+    }
+
     /// Selects the modes of redundant contacts. Each keeps its static level while it does not move. A compliance
     /// in inverse proportion to its strength regularises the problem, so that the solution is unique; a proximal point
     /// iteration removes its effect.
     pub fn select_shared(&mut self, contact_event: &[ContactEvent]) -> Result<(), ModeError> {
+        self.bound_stops();
         let n = self.contacts.len();
         let largest = (0..n).map(|k| self.delassus[k * n + k]).fold(0.0, f64::max);
         // the constraints alone immobilise all of them

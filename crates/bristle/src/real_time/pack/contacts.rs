@@ -63,12 +63,15 @@ pub(super) struct PackContact<S: Scalar> {
     pub lambda: S,
 }
 
-/// The form that the impulse laws of a friction law have.
-pub(super) fn form(law: &Law) -> Form {
-    match law {
-        law if law.event_driven().is_some() => Form::Dry,
-        law if law.bristle(1.0, 0.0, [0.0; 2]).is_some() => Form::Bristle,
-        _ => Form::Other,
+/// The form of the impulse laws of a contact; `None` where packs have none.
+pub(super) fn form(contact: &Contact) -> Option<Form> {
+    let has_power = |direction| contact.law.towards(direction).power_term().0 != 0.0;
+    match &contact.law {
+        _ if contact.is_event_driven() => {
+            (!has_power(Mode::Forward) && !has_power(Mode::Backward)).then_some(Form::Dry)
+        }
+        law if law.bristle(1.0, 0.0, [0.0; 2]).is_some() => Some(Form::Bristle),
+        _ => Some(Form::Other),
     }
 }
 
@@ -78,7 +81,7 @@ impl<S: Scalar> PackContact<S> {
         Self {
             v: contact.v,
             heat: 2 + model.heat_of(contact),
-            form: form(&contact.law),
+            form: form(contact).unwrap_or(Form::Other),
             n_states: contact.law.n_states(),
             mode: zero,
             trial: zero,
@@ -93,7 +96,7 @@ impl<S: Scalar> PackContact<S> {
             bristle: [zero; 8],
             arm: zero,
             scale: zero,
-            laws: [ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2] }; MAX_LANES],
+            laws: [ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2], power: None }; MAX_LANES],
             linear: [zero; 2],
             stuck: none,
             at_rest: none,
@@ -204,7 +207,7 @@ impl<S: Scalar> PackContact<S> {
         let put_all = |to: &mut [S], x: &[f64]| to.iter_mut().zip(x).for_each(|(to, x)| put(to, *x));
         put_all(&mut self.normal, &normal);
         match law {
-            ImpulseLaw::Dry { forward, backward } => {
+            ImpulseLaw::Dry { forward, backward, .. } => {
                 put_all(&mut self.forward, &forward);
                 put_all(&mut self.backward, &backward);
             }

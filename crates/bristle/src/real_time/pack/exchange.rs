@@ -12,7 +12,7 @@ impl<S: Scalar> PackStep<S> {
     /// Whether a machine fits the machines of this pack: one model, laws and drives of the same forms.
     pub fn fits(&self, compiled: &Compiled) -> bool {
         let inputs = &compiled.inputs;
-        let is_alike = |(own, contact): (&PackContact<S>, &Contact)| own.form == form(&contact.law);
+        let is_alike = |(own, contact): (&PackContact<S>, &Contact)| Some(own.form) == form(contact);
         Arc::ptr_eq(&self.model, &compiled.model)
             && self.contacts.iter().zip(inputs.contacts.iter()).all(is_alike)
             && self.dampers.iter().map(|d| d.v).eq(inputs.dampers.iter().map(|d| d.v))
@@ -31,6 +31,7 @@ impl<S: Scalar> PackStep<S> {
         put_all(&mut self.last_acceleration, &rt.last_acceleration);
         put_all(&mut self.integrals, start.integrals);
         put_all(&mut self.effort, &inputs.effort);
+        put_all(&mut self.offset, &inputs.offset);
         self.dampers.iter_mut().zip(&inputs.dampers).for_each(|(to, d)| put(&mut to.damping, d.damping));
         for (to, s) in self.springs.iter_mut().zip(&inputs.springs) {
             put(&mut to.stiffness, s.stiffness);

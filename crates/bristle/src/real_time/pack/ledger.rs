@@ -51,11 +51,11 @@ impl<S: Scalar> PackStep<S> {
 
     /// Adds work, heat and work of changing loads: see `ledger` of a single machine.
     fn add_energies(&mut self, done: S::Mask, h: f64) {
-        let Self { contacts, frictions, drives, samples, integrals, effort, q, x: v1, quad, .. } = self;
+        let Self { contacts, frictions, drives, samples, integrals, effort, offset, q, x: v1, quad, .. } = self;
         let h_lanes = S::splat(h);
         let mut work = S::ZERO;
-        for (effort, v1) in effort.iter().zip(&*v1) {
-            work = effort.times_add(*v1, work);
+        for ((effort, offset), v1) in effort.iter().zip(&*offset).zip(&*v1) {
+            work = (*effort + *offset).times_add(*v1, work);
         }
         let mut n_integrals = 0;
         for (k, sample) in samples.iter().enumerate() {

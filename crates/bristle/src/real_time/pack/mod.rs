@@ -19,7 +19,7 @@ use crate::component::{Drive, Load, Open};
 use crate::model::{Compiled, Contact, DriveAt, Inputs, Model};
 use bristle_multibody::MassOperator;
 use bristle_multibody::spatial::{Mask, Scalar};
-use contacts::PackContact;
+use contacts::{PackContact, form};
 use std::sync::Arc;
 
 /// A damper or spring on one velocity.
@@ -49,8 +49,9 @@ pub(crate) struct PackStep<S: Scalar> {
     /// Accelerations of the last step: warm start of the next.
     last_acceleration: Vec<S>,
     integrals: Vec<S>,
-    /// Efforts set by the caller; `n_v`.
+    /// Efforts set by the caller, and constant ones; `n_v` each.
     pub effort: Vec<S>,
+    offset: Vec<S>,
     contacts: Vec<PackContact<S>>,
     dampers: Vec<Damper<S>>,
     springs: Vec<Spring<S>>,
@@ -88,18 +89,19 @@ pub(crate) struct PackStep<S: Scalar> {
 /// Whether packs cover a machine, apart from its state.
 pub(crate) fn applies(compiled: &Compiled) -> bool {
     let Model { tree, coupled, free, prescribed, .. } = &*compiled.model;
-    let Inputs { effort: _, wrenches, dampers: _, springs: _, drives, contacts } = &compiled.inputs;
+    let Inputs { effort: _, offset: _, wrenches, dampers: _, springs: _, drives, contacts } = &compiled.inputs;
     let is_tree = free.is_empty() && coupled.constraints.is_empty() && coupled.springs.is_empty();
     let is_driven_by_efforts =
         drives.iter().all(|at| matches!(at.drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. }));
     let mut has_dry = vec![false; tree.n_v];
     let mut is_covered = |contact: &Contact| {
         // every field is looked at: a new one has to be decided about
-        let Contact { joint: _, v, b, element, law: _, load, arm: _, bearing, reverse, open } = contact;
+        let Contact { joint: _, v, b, element, law: _, load, arm: _, bearing, reverse, open, stops } = contact;
         let is_given = matches!(load, Load::Unit | Load::Constant(_) | Load::Signal { .. });
         let is_alone = !contact.is_event_driven() || !std::mem::replace(&mut has_dry[*v], true);
         let is_of_joint = b.is_none() && element.is_none() && reverse.is_none();
-        is_given && is_alone && is_of_joint && bearing.is_none() && *open == Open::Law
+        let is_plain = bearing.is_none() && stops.is_none() && *open == Open::Law && form(contact).is_some();
+        is_given && is_alone && is_of_joint && is_plain
     };
     tree.n_v > 0
         && tree.n_q == tree.n_v
@@ -140,6 +142,7 @@ impl<S: Scalar> PackStep<S> {
             last_acceleration: zeros(),
             integrals: vec![S::ZERO; n_integrals],
             effort: zeros(),
+            offset: zeros(),
             armature: zeros(),
             total: zeros(),
             r: zeros(),
@@ -183,12 +186,13 @@ impl<S: Scalar> PackStep<S> {
 
     /// A and r at the start of the step: see `assemble`.
     fn assemble(&mut self, at: SignalTime, h: f64) -> Result<(), bristle_multibody::Error> {
-        let Self { model, operator, q, v, effort, armature, r, bias, drives, samples, integrals, .. } = self;
+        let Self { model, operator, q, v, effort, offset, armature, r, bias, drives, samples, integrals, .. } = self;
         let tree = &model.tree;
         operator.place(tree, q)?;
         operator.bias_efforts(tree, &tree.gravity, v, bias)?;
         armature.iter_mut().zip(tree.armature()).for_each(|(to, armature)| *to = S::splat(*armature));
-        r.iter_mut().zip(effort).zip(&*bias).for_each(|((r, effort), bias)| *r = *effort - *bias);
+        let given = effort.iter().zip(offset).map(|(effort, offset)| *effort + *offset);
+        r.iter_mut().zip(given).zip(&*bias).for_each(|((r, given), bias)| *r = given - *bias);
         let h_lanes = S::splat(h);
         for d in &self.dampers {
             r[d.v] -= d.damping * v[d.v];

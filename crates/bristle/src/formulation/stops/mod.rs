@@ -1,0 +1,283 @@
+//! Joint stops: gaps, resting contact, release.
+//!
+//! ```text
+//! open      gap g > 0                            falls through 0: impact, see `impact`
+//! closed    0 ≤ λ ⊥ d a ≥ 0                      λ falls through 0, beyond what friction holds: release
+//! ```
+//!
+//! d is the direction into the range. A closed stop shares the contact of its joint: the joint is locked, its position
+//! is the bound and its velocity 0.0; one of the two limits of the contact is infinite. Mode selection, event functions
+//! and redundant groups need no more than that. A joint without friction has a contact of level zero for its stops
+//! ([`crate::model::Stops`]). The effort of the contact is friction up to its own limit, and λ for the rest: how both
+//! share a resting load is not determined.
+//!
+//! **No event function starts at zero.** A joint that has just left its stop has g = 0: its event function is g + ε
+//! until g exceeds ε. After a rebound ε is a rounding error of the bound: a larger one would delay the next of many fast
+//! bounces. A joint that leaves from rest has no speed yet: ε is then the *resolution* of gaps, a thousandth of the
+//! absolute tolerance.
+
+mod impact;
+mod nonnegative;
+
+use super::machine::Machine;
+use crate::error::{Error, Result};
+use crate::model::stops::with_stop;
+use crate::model::{Contact, End, Stops};
+use bristle_friction::Mode;
+use bristle_integrate::archive::{Archive, Archived};
+pub(super) use impact::ImpactWork;
+
+/// Resolution of gaps, as a fraction of the absolute tolerance of positions.
+const RESOLUTION: f64 = 1e-3;
+
+/// State of the stops of one contact.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct StopState {
+    /// The closed stop, on which the joint rests.
+    pub closed: Option<End>,
+    /// ε of the gap at each end; 0 once the gap has exceeded it.
+    pub shift: [f64; 2],
+    /// The sequence of bounces: its end of the range, the time of its first impact, the speed of its last one.
+    pub bouncing: Option<End>,
+    pub begun: f64,
+    pub speed: f64,
+    /// Time at which a summed sequence of bounces ends; infinite if there is none.
+    pub rest_at: f64,
+}
+
+impl Default for StopState {
+    fn default() -> Self {
+        Self { closed: None, shift: [0.0; 2], bouncing: None, begun: 0.0, speed: 0.0, rest_at: f64::INFINITY }
+    }
+}
+
+impl Archived for StopState {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { closed, shift, bouncing, begun, speed, rest_at } = self;
+        for end in [closed, bouncing] {
+            archive.choice(end, &[None, Some(End::Lower), Some(End::Upper)]);
+        }
+        shift.archive(archive);
+        [begun, speed, rest_at].into_iter().for_each(|number| number.archive(archive));
+    }
+}
+
+/// An impact on a stop, the end of a sequence of them, or a release.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StopChange {
+    /// Index of the contact.
+    pub contact: usize,
+    /// The end of the range.
+    pub end: End,
+    /// Whether it is a release.
+    pub is_release: bool,
+    /// Direction of motion before and after.
+    pub from: Mode,
+    /// See `from`.
+    pub to: Mode,
+}
+
+impl Default for StopChange {
+    fn default() -> Self {
+        Self { contact: 0, end: End::Lower, is_release: false, from: Mode::Stuck, to: Mode::Stuck }
+    }
+}
+
+impl Archived for StopChange {
+    fn archive(&mut self, archive: &mut Archive<'_>) {
+        let Self { contact, end, is_release, from, to } = self;
+        contact.archive(archive);
+        archive.choice(end, &End::BOTH);
+        is_release.archive(archive);
+        super::archive::archive_mode(from, archive);
+        super::archive::archive_mode(to, archive);
+    }
+}
+
+impl Machine {
+    /// The stops of a contact.
+    fn stops(&self, c: usize) -> Option<Stops> {
+        self.compiled.inputs.contacts[c].stops
+    }
+
+    /// Whether a stop of a contact is closed.
+    pub(super) fn is_closed(&self, c: usize) -> bool {
+        self.state.stops[c].closed.is_some()
+    }
+
+    /// Gap at an end of the range of a contact.
+    fn gap(&self, c: usize, stops: &Stops, end: End) -> f64 {
+        stops.gap(end, self.point.xi[self.compiled.inputs.contacts[c].v])
+    }
+
+    /// ε of a gap.
+    fn gap_resolution(&self, stops: &Stops) -> f64 {
+        let tolerance = RESOLUTION * self.scheme.kink_tolerance.unwrap_or(0.0);
+        tolerance.max(8.0 * stops.rounding()).max(f64::MIN_POSITIVE)
+    }
+
+    /// The stops with event functions, in order.
+    fn gap_events(&self) -> impl Iterator<Item = (usize, Stops, End)> + '_ {
+        let contacts = self.compiled.inputs.contacts.iter().enumerate();
+        contacts
+            .filter_map(|(c, contact)| contact.stops.map(|stops| (c, stops)))
+            .flat_map(|(c, stops)| stops.ends().map(move |end| (c, stops, end)))
+    }
+
+    /// Number of these event functions.
+    pub(super) fn count_gaps(&self) -> usize {
+        self.gap_events().count()
+    }
+
+    /// The stop of the event function `index`, counted from the first of a gap.
+    pub(super) fn gap_of_event(&self, index: usize) -> Option<(usize, End)> {
+        self.gap_events().nth(index).map(|(c, _, end)| (c, end))
+    }
+
+    /// Event functions of the gaps.
+    pub(super) fn fill_gaps<'a>(&self, g: impl Iterator<Item = &'a mut f64>) {
+        for (g, (c, stops, end)) in g.zip(self.gap_events()) {
+            let StopState { closed, shift, .. } = &self.state.stops[c];
+            *g = if *closed == Some(end) { 1.0 } else { self.gap(c, &stops, end) + shift[end as usize] };
+        }
+    }
+
+    /// Stops at the start: a joint at rest at its bound has a closed stop.
+    pub(super) fn begin_stops(&mut self) {
+        for c in 0..self.state.stops.len() {
+            let Some(stops) = self.stops(c) else { continue };
+            let resolution = self.gap_resolution(&stops);
+            let mut state = StopState::default();
+            for end in stops.ends() {
+                let (v, gap) = (self.compiled.inputs.contacts[c].v, self.gap(c, &stops, end));
+                state.shift[end as usize] = if gap > resolution { 0.0 } else { resolution };
+                if gap <= stops.rounding() {
+                    self.point.xi[v] = stops.bound(end);
+                    if self.point.v[v] == 0.0 && !self.is_prescribed(c) {
+                        state.closed = Some(end);
+                    }
+                }
+            }
+            self.state.stops[c] = state;
+        }
+        self.state.is_any_gap_unarmed = self.state.stops.iter().any(|stop| stop.shift != [0.0; 2]);
+    }
+
+    /// Refuses a start outside the limits.
+    pub(super) fn check_within_limits(&self) -> Result<()> {
+        for (c, stops, end) in self.gap_events() {
+            let joint = || self.compiled.contact_name(c).to_owned();
+            let (gap, bound) = (self.gap(c, &stops, end), stops.bound(end));
+            if gap < -2.0 * self.gap_resolution(&stops) {
+                let position = self.point.xi[self.compiled.inputs.contacts[c].v];
+                return Err(Error::OutsideLimits { joint: joint(), position, bound });
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the stops of joints that move.
+    pub(super) fn open_moving_stops(&mut self) {
+        self.open_stops(|machine, c| machine.point.v[machine.compiled.inputs.contacts[c].v] != 0.0);
+    }
+
+    /// Opens the stops of joints whose selected modes leave them.
+    pub(super) fn open_left_stops(&mut self) {
+        self.open_stops(|machine, c| machine.state.mode[c] != Mode::Stuck);
+    }
+
+    fn open_stops(&mut self, is_open: impl Fn(&Self, usize) -> bool) {
+        for c in 0..self.state.stops.len() {
+            let (Some(stops), Some(end)) = (self.stops(c), self.state.stops[c].closed) else { continue };
+            if is_open(self, c) {
+                self.state.stops[c].closed = None;
+                self.state.stops[c].shift[end as usize] = self.gap_resolution(&stops);
+                self.state.is_any_gap_unarmed = true;
+            }
+        }
+    }
+
+    /// Arms the gaps that exceed their ε; whether any is not armed yet.
+    pub(super) fn arm_gaps(&mut self) -> bool {
+        let mut is_any_left = false;
+        for c in 0..self.state.stops.len() {
+            let Some(stops) = self.stops(c) else { continue };
+            for end in stops.ends() {
+                let shift = self.state.stops[c].shift[end as usize];
+                if shift != 0.0 && self.gap(c, &stops, end) > shift {
+                    self.state.stops[c].shift[end as usize] = 0.0;
+                } else {
+                    is_any_left |= shift != 0.0 && self.state.stops[c].closed != Some(end);
+                }
+            }
+        }
+        is_any_left
+    }
+
+    /// The next end of a summed sequence of bounces.
+    pub(super) fn next_rest(&self) -> f64 {
+        self.state.stops.iter().fold(f64::INFINITY, |next, stop| next.min(stop.rest_at))
+    }
+
+    /// Records the sequences of bounces that end at `t`.
+    pub(super) fn pass_rests(&mut self, t: f64) {
+        for c in 0..self.state.stops.len() {
+            let stop = &mut self.state.stops[c];
+            if stop.rest_at > t {
+                continue;
+            }
+            stop.rest_at = f64::INFINITY;
+            if let Some(end) = stop.closed {
+                let from = Mode::of_sign(-end.inward());
+                let change = StopChange { contact: c, end, is_release: false, from, to: Mode::Stuck };
+                self.diagnostics.stop_changes.push(change);
+            }
+        }
+    }
+
+    /// Records the stops that have opened since the event began.
+    pub(super) fn note_releases(&mut self) {
+        for c in 0..self.state.stops.len() {
+            let (before, now) = (self.impact.closed_before[c], self.state.stops[c].closed);
+            if let Some(end) = before.filter(|_| now.is_none()) {
+                self.state.stops[c].rest_at = f64::INFINITY;
+                let change = StopChange {
+                    contact: c,
+                    end,
+                    is_release: true,
+                    from: Mode::Stuck,
+                    to: Mode::of_sign(end.inward()),
+                };
+                self.diagnostics.stop_changes.push(change);
+            }
+        }
+    }
+
+    /// Changes of stops at the last event.
+    pub fn stop_changes(&self) -> &[StopChange] {
+        &self.diagnostics.stop_changes
+    }
+
+    /// Efforts of the closed stops at the point evaluated last, as they act; one per contact.
+    pub fn stop_efforts(&self) -> &[f64] {
+        &self.point.stop_effort
+    }
+
+    /// Separates the effort of contacts with closed stops: friction up to its limit, and the stop for the rest.
+    pub(super) fn share_stops(&mut self) {
+        for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
+            self.point.stop_effort[c] = 0.0;
+            if contact.stops.is_some() && self.state.stops[c].closed.is_some() {
+                let [up, down] = contact.limits(self.point.load[c]);
+                let friction = self.point.friction[c].clamp(-down, up);
+                self.point.stop_effort[c] = friction - self.point.friction[c];
+                self.point.friction[c] = friction;
+            }
+        }
+    }
+}
+
+/// Limits of the effort of a contact at rest under the load `n`, with the closed stop of `state`.
+pub(crate) fn limits_at_rest(contact: &Contact, state: &StopState, n: f64) -> [f64; 2] {
+    with_stop(contact.limits(n), state.closed)
+}

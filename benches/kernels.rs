@@ -68,13 +68,13 @@ impl Bench {
             matrix: [zeros(), zeros(), zeros()],
             model,
         };
-        // what `solve_rows` and `jerk_rows` start from
+        // input of `solve_rows` and `jerk_rows`
         bench.call("jerk_begin");
         bench.call("factor_rows");
         bench
     }
 
-    /// One call of a kernel; something of its result, so that nothing is optimised away.
+    /// One call of a kernel; returns a part of its result, so that it is not optimised away.
     #[inline(always)]
     fn call(&mut self, kernel: &str) -> f64 {
         let Self { model, work, q, v, x, locked, none, rows, reaction, matrix: [a, b, c] } = self;
@@ -211,7 +211,7 @@ fn main() {
     for kernel in KERNELS {
         let mut group = criterion.benchmark_group(kernel);
         for (name, model) in &machines {
-            // dense results of the long chains are all about memory
+            // dense results of the long chains are limited by memory
             if model.n_v > 64 && ["crba", "rnea_derivatives", "aba_derivatives"].contains(&kernel) {
                 continue;
             }

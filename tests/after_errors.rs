@@ -1,4 +1,4 @@
-//! After an error: what was refused has not happened, what has failed can be got out of, and nothing panics.
+//! After an error: a refusal has changed nothing, a failure can be recovered from, and nothing panics.
 
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
@@ -10,7 +10,7 @@ fn link(world: &mut World, name: &str) -> Entity {
     world.spawn_link(name, LinkInertia::diagonal(1.0, [0.0, 0.0, -0.3].into(), 0.02, 0.03, 0.04))
 }
 
-/// Three joints: none, bristles, dry friction under the pin's own load.
+/// Three joints: without friction, with bristles, with dry friction under the load of its pin.
 fn arm(method: Method, control: Control) -> Simulation {
     let mut world = World::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| link(&mut world, name));
@@ -52,7 +52,7 @@ fn invalid_state_is_refused_until_corrected() {
         sim.set_joint("yaw", 0.0, 1.0).unwrap();
         sim.set_joint("elbow", 0.0, 1e200).unwrap();
         let first = sim.step(1e-3).unwrap_err().to_string();
-        // whatever is asked of it meanwhile is an answer or an error
+        // every query in between returns a result or an error
         let mut tau = [0.0; 3];
         let _ = (sim.efforts_for(&[0.0; 3], &mut tau), sim.linearize(), sim.energy());
         assert_eq!(sim.step(1e-3).unwrap_err().to_string(), first, "{method:?}");
@@ -96,7 +96,7 @@ fn restore_reset_and_set_state_recover_from_divergence() {
             }
             sim.step(1e-3).unwrap_or_else(|error| panic!("{method:?}, {way}: {error}"));
             assert!(sim.velocities().iter().all(|v| v.abs() < 1.0), "{method:?}, {way}: {:?}", sim.velocities());
-            // set by hand, what was booked on the way up counts as long as it does not drown the rest
+            // after setting the state, former entries of the ledger remain as long as their rounding errors are small
             let (balance, most) = (sim.energy().unwrap().balance, if way == 2 { 1e-1 } else { 1e-3 });
             assert!(balance.abs() < most, "{method:?}, {way}: {balance:e}");
         }
@@ -117,7 +117,7 @@ fn restore_and_reset_undo_nan_in_world() {
     }
 }
 
-/// A wrist without inertia: held it is fine, pushed past its limit it has no acceleration.
+/// A wrist without inertia: stuck it is valid, pushed beyond its limit it has no acceleration.
 fn weightless(law: impl Into<bristle::friction::Law>) -> Simulation {
     let mut world = World::new();
     let arm = link(&mut world, "arm");
@@ -220,7 +220,7 @@ fn refused_copy_does_not_stop_others() {
     batch.efforts_mut()[2 * 4 + 1] = 0.0;
     batch.step(1e-3).unwrap();
     assert!(Batch::new(&mut sim, 1 << 60).is_err());
-    // without friction it is found out late; the copy goes on from where it was all the same
+    // without friction the error is detected late; the copy continues from its former state all the same
     let mut world = World::new();
     let [a, b] = ["a", "b"].map(|name| link(&mut world, name));
     world.spawn_joint(revolute("yaw", [0.0, 0.0, 1.0]).to(a).velocity(1.0));

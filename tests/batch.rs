@@ -1,4 +1,4 @@
-//! Batches: every copy is a simulation of its own, whatever the threads.
+//! Batches: every copy equals a simulation, on any number of threads.
 
 use crate::embedding::{DRY, MACHINES, geared, lugre};
 use bristle::batch::Rollout;
@@ -24,7 +24,7 @@ fn batch_equals_simulations_on_any_threads() {
     let one = run(1);
     assert_eq!(one, run(2));
     assert_eq!(one, run(16));
-    // copy 7 beside a simulation of its own, to the tolerance: that one writes its states down in the world
+    // copy 7 beside a simulation, to the tolerance: the simulation writes its states to the world
     let mut sim = MACHINES[1]();
     sim.set_friction("a", Coulomb { coulomb: 3.7, ..DRY }).unwrap();
     for (name, q, v) in [("a", 1.5 - 0.35, 0.0), ("b", 0.07, 0.1), ("c", 0.0, 0.0)] {
@@ -44,7 +44,8 @@ fn batch_equals_simulations_on_any_threads() {
     assert!(batch.step(0.1).is_err());
 }
 
-/// An arm with a hinge under a constant load, a controller, a joint that is led, and a gear; every copy is told something else.
+/// An arm with a hinge under a constant load, a controller, a prescribed joint, and a gear; every copy has other
+/// inputs.
 fn machine(method: Method, control: Control) -> Simulation {
     let mut world = World::new();
     let links: Vec<Entity> =
@@ -64,7 +65,7 @@ fn machine(method: Method, control: Control) -> Simulation {
     Simulation::with_settings(world, Settings { method, control, ..Settings::default() }).unwrap()
 }
 
-/// What copy i is told at step k, alike for a copy and for a simulation.
+/// Inputs of copy i at step k, for a copy and for a simulation.
 fn target(i: usize, k: usize) -> f64 {
     0.2 + 0.01 * ((i + k) % 7) as f64
 }
@@ -112,7 +113,7 @@ fn inputs_of_copies_do_not_depend_on_threads() {
         assert_eq!(one, run(2));
         assert_eq!(one, run(16));
 
-        // copy 5 beside a simulation of its own, told the same through its own setters
+        // copy 5 beside a simulation with the same inputs
         let mut sim = machine(method, control);
         sim.set_load("a", Load::Constant(load(5))).unwrap();
         sim.set_load("b", Load::Pin { radius: 0.035 }).unwrap();
@@ -124,10 +125,10 @@ fn inputs_of_copies_do_not_depend_on_threads() {
             sim.step(0.02).unwrap();
         }
         for (k, q) in sim.positions().iter().enumerate() {
-            // a simulation that is told something looks at its world, and begins there
+            // a simulation with new inputs reads its world and restarts there
             assert!((one.0[k * N + 5] - q).abs() <= tolerance, "{method:?}: {} {q}", one.0[k * N + 5]);
         }
-        // and its snapshot goes on in a simulation
+        // and its snapshot continues in a simulation
         let mut other = machine(method, control);
         other.restore(&one.3[5]).unwrap();
         assert_eq!(other.positions()[0], one.0[5]);
@@ -156,7 +157,7 @@ fn copy_continues_from_snapshot_bit_for_bit() {
         sim.restore(&kept).unwrap();
         sim.step(0.07).unwrap();
         assert!(sim.snapshot().unwrap() == expected);
-        // damaged ones are refused, and nothing has changed
+        // damaged snapshots are refused, and nothing has changed
         let mut bad = kept.clone();
         bad[kept.len() / 2] ^= 4;
         assert!(batch.restore(0, &bad).is_err() && batch.restore(3, &kept).is_err() && batch.snapshot(3).is_err());
@@ -210,12 +211,12 @@ fn failed_copies_are_named() {
     assert_eq!((batch.time(0).unwrap(), batch.time(2).unwrap()), (0.1, 0.1));
     batch.set_wrench(1, "link 0", [0.0; 3], [0.0; 3]).unwrap();
 
-    // a prescribed motion goes on from where it is, or is refused
+    // a prescribed motion continues at the present position, or is refused
     let mut batch = Batch::new(&mut machine(Method::Dopri5, Control::default()), 2).unwrap();
     batch.step(0.1).unwrap();
     let error = batch.set_target(0, "d", 0.3).unwrap_err().to_string();
     assert!(error.contains("`d`: a jump of a prescribed motion"), "{error}");
-    // in the arrays it stops its own copy, until it is mended
+    // in the arrays it stops its own copy, until it is corrected
     let (d, t) = (batch.drive_names().position(|name| name == "d").unwrap(), batch.time(0).unwrap());
     batch.targets_mut()[2 * d] = Some(0.3);
     let error = batch.step(0.01).unwrap_err().to_string();

@@ -1,10 +1,10 @@
-//! What a caller changes between steps, who sees it, and when.
+//! Changes by a caller between steps, and when readers and queries see them.
 
 use crate::embedding::{DRY, MACHINES, command, lugre};
 use bristle::friction::{Coulomb, Law, Mode};
 use bristle::prelude::*;
 
-/// Two simulations that are in the same place: in every reader, in every answer.
+/// Two simulations in the same state: all readers and queries agree.
 fn assert_alike(ours: &mut Simulation, other: &mut Simulation, what: &str) {
     let near = |a: &[f64], b: &[f64], of: &str| {
         assert_eq!(a.len(), b.len());
@@ -67,7 +67,7 @@ fn queries_see_new_inputs() {
     ];
     for (m, make) in MACHINES.iter().enumerate() {
         for (name, edit) in edits {
-            // the results of a real-time step are the step's
+            // results of a real-time step belong to the step
             if m == 8 && ["wrench", "effort"].contains(&name) {
                 continue;
             }
@@ -111,7 +111,7 @@ fn set_joint_is_visible_at_once() {
     sim.step(1e-3).unwrap();
     assert!((sim.pose("top").unwrap().translation.x - 1.0).abs() < 1e-3);
     assert!(sim.energy().unwrap().balance.abs() < 1e-4, "{:?}", sim.energy());
-    // what cannot be is refused, and nothing has changed
+    // an invalid state is refused, and nothing has changed
     let before = sim.positions().to_vec();
     q[first + 3] = 2.0;
     for refused in [sim.set_state(&q, &v), sim.set_state(&q[1..], &v), sim.set_state(&before, &[f64::NAN; 9])] {
@@ -223,7 +223,7 @@ fn new_law_starts_with_steady_bristles() {
         (0..5).for_each(|_| sim.step(0.01).unwrap());
     }
     assert_eq!(sim.positions(), other.positions());
-    // friction that is taken away altogether takes its bristles along
+    // removing the friction removes its bristles
     sim.world_mut().remove_one::<bristle::component::Friction>(entity).unwrap();
     sim.step(0.01).unwrap();
     assert!(sim.world().get::<&BristleState>(entity).is_err() && sim.mode("b").unwrap() != Mode::default());

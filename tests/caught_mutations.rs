@@ -1,4 +1,4 @@
-//! Faults that one wrong line makes and no other test sees (`tests/mutations`): each against a closed form.
+//! Faults of one wrong line that no other test detects (`tests/mutations`): each against a closed form.
 
 mod real_time;
 
@@ -139,9 +139,9 @@ fn real_time_samples_signals_at_step_end() {
 
 #[test]
 fn hinge_on_wheel_breaks_away_in_first_turn() {
-    // a wheel with a vertical axle turns at constant speed, so error control sees nothing and steps grow as long as
-    // they may. Its axle is carried by a stuck rocker with a horizontal hinge in the plane of the eccentric mass: m g r
-    // sin(ωt) on the hinge, and no centrifugal moment
+    // a wheel with a vertical axle turns at constant speed, so that error control sees nothing and steps grow to their
+    // limit. Its axle is on a stuck rocker with a horizontal hinge in the plane of the eccentric mass: m g r sin(ωt) on
+    // the hinge, and no centrifugal moment
     let (m, r, g) = (2.0, 0.25, 9.81);
     let scene = |speed: f64, level: f64, method: &str| {
         format!(
@@ -172,7 +172,7 @@ fn hinge_on_wheel_breaks_away_in_first_turn() {
 
 #[test]
 fn load_jump_adds_no_energy_backward() {
-    // bent backward a one-way clutch has its largest load whatever its signal does; bent forward that of its signal
+    // deflected backward a one-way clutch has its largest load for any signal; deflected forward that of its signal
     let clutch = "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Dahl(coulomb: 1.0, sigma0: 1e3), \
                   load: Signal(max: 2.0, signal: Steps([(0.0, 0.2), (0.3, 1.0)])))";
     for (joint, load) in [("velocity: 3.0", 2.0 * 0.8 / 2e3), ("drive: Effort(Constant(-0.5)), damping: 0.1", 0.0)] {
@@ -201,11 +201,11 @@ fn force_above_stiction_moves_block() {
 
 #[test]
 fn parallel_clutches_slip_above_joint_limit() {
-    // 4 + 2 N·m between j1 and j2, which a brake holds against 900 N·m: 1e-7 beyond their limits is rounding beside
-    // what the brake carries, but j1 has to go, J v̇ = 6e-7 N·m
+    // 4 + 2 N·m between j1 and j2, which a brake locks against 900 N·m: 1e-7 beyond their limits is rounding beside the
+    // effort of the brake, but j1 must break away, J v̇ = 6e-7 N·m
     let beside = [
         ("Clutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 2.0))", &[1.0, -1.0][..]),
-        // forward it holds 2 N·m too
+        // forward its limit is 2 N·m, too
         (
             "OneWayClutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                  load: Constant(2.0))",
@@ -298,7 +298,7 @@ fn open_contact_mode_follows_motion() {
         );
         let recording = simulation(&slider(1.0, &joint), "Dopri5", "Error()").run_until(1.0).unwrap();
         assert_near("velocity", recording.last("slide.velocity").unwrap(), 2.0 * sign, 1e-9);
-        // from the first row on, where only its acceleration tells
+        // from the first row on, where only its acceleration determines the mode
         assert!(recording.channel("slide.mode").unwrap().all(|mode| mode == sign));
     }
 }
@@ -337,8 +337,7 @@ fn clutch_slips_when_prescribed_shafts_part() {
 
 #[test]
 fn clutch_across_reversing_gear_stops_shafts() {
-    // v₂ = −v₁, slip 2 v₁: 2 J v v̇ = −F 2 v, so v̇ = −F/J whatever the load did before; F is 0.5, then 1 N·m from 0.5
-    // s on
+    // v₂ = −v₁, slip 2 v₁: 2 J v v̇ = −F 2 v, so v̇ = −F/J for any load before; F is 0.5, then 1 N·m from 0.5 s on
     let couplings = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: -1.0), \
          Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                 load: Signal(max: 1.0, signal: Steps([(0.0, 0.5), (0.5, 1.0)])))";
@@ -359,7 +358,7 @@ fn clutch_across_reversing_gear_stops_shafts() {
 
 #[test]
 fn bristle_reversals_are_events() {
-    // a ringing block: as many events as its velocity has sign changes, and none where they are not asked for
+    // a ringing block: as many events as sign changes of its velocity, and none where kinks are off
     let joint = "velocity: 1.0, spring: Spring(stiffness: 100.0), friction: Dahl(coulomb: 0.1, sigma0: 50.0)";
     let fields = slider(1.0, joint) + ", output: Output(interval: 0.003)";
     for method in ["Dopri5", "Radau5"] {
@@ -388,8 +387,8 @@ fn brake_on_resting_motion_has_no_effort() {
 
 #[test]
 fn jam_at_event_rolls_back() {
-    // a block beside its guide slides without friction until it is pushed back: then slowing down makes more friction
-    // than it takes
+    // a block beside its guide slides without friction until it is pushed back: then deceleration produces more
+    // friction than it needs
     let text = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"block\", mass: 4.0, center_of_mass: (0.0, 0.3, 0.0), \
          inertia: \
                 Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", \
@@ -400,7 +399,7 @@ fn jam_at_event_rolls_back() {
     let slide = sim.joint("slide").unwrap();
     let error = sim.run_until(1.0).expect_err("it jams").to_string();
     assert!(error.contains("`slide`") && error.contains("jam"), "{error}");
-    // what was refused is refused again
+    // the refusal is repeated
     let again = sim.run_until(1.0).expect_err("it jams again").to_string();
     assert_eq!(again, error);
     let state = *sim.world().get::<&JointState>(slide).unwrap();

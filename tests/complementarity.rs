@@ -1,4 +1,4 @@
-//! At every instant: what sticks could hold, what slides moves the way its friction opposes.
+//! Complementarity at every instant: stuck contacts are within their limits, sliding ones move against their friction.
 
 use bristle::friction::{Coulomb, Law, Stribeck};
 use bristle::prelude::*;
@@ -7,7 +7,7 @@ use bristle::signal::Signal;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// A tree of `n` joints, each with dry friction, some driven to and fro; by joint, what it can hold and what it slides with.
+/// A tree of `n` joints, each with dry friction, some under alternating drives; by joint, stiction and sliding level.
 pub fn random_world(seed: u64, n: usize) -> (World, Vec<(String, f64, f64)>) {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut world = World::new();
@@ -80,7 +80,7 @@ fn modes_satisfy_complementarity() {
                             place()
                         );
                     }
-                    // from row to row of one stick, no bit moves
+                    // within one stick phase no bit moves
                     if let (Some(held), 0.0) = (held, mode)
                         && held != q
                     {
@@ -97,7 +97,7 @@ fn modes_satisfy_complementarity() {
     assert!(n_changes > 5000, "{n_changes}");
 }
 
-/// Many joints decided at once: each holds or slides for a reason from the first instant on.
+/// Many modes selected at once: each satisfies complementarity from the first instant on.
 #[test]
 fn modes_of_many_joints_satisfy_complementarity() {
     let (mut n_stuck, mut n_sliding) = (0, 0);

@@ -1,4 +1,4 @@
-//! Stick-slip at every tolerance: the same contacts stick and slip, in the same order, whatever the tolerance; times agree to it.
+//! Stick-slip at every tolerance: the same contacts stick and slip, in the same order; times agree to the tolerance.
 
 use crate::real_time_couplings::shafts;
 use crate::stick_slip::{assert_near, simulation, slider};
@@ -204,7 +204,7 @@ fn random_drivetrains_have_equal_events() {
 
 #[test]
 fn clutched_shaft_reverses_with_motion() {
-    // sin 4 t turns round at (2 k + 1) π/8; the clutch holds 3 N·m, 0.1 · 8 + 0.5 are needed at most
+    // sin 4 t reverses at (2 k + 1) π/8; the limit of the clutch is 3 N·m, it needs at most 0.1 · 8 + 0.5
     let text = include_str!("data/defects/clutch_to_reversing_motion.ron");
     for rtol in TOLERANCES {
         let recording = run_file(text, rtol);
@@ -244,8 +244,8 @@ fn planetary_at_one_speed_has_no_event() {
 
 #[test]
 fn stuck_clutch_follows_reversing_motion() {
-    // j3 = 0.3 sin 2 t, j1 = −j3 by its gear; j2 is clutched to j1 and has a bearing of its own, which comes to rest where they turn
-    // round: 0.1 · 1.2 + 1.0 N·m of the clutch's 5
+    // j3 = 0.3 sin 2 t, j1 = −j3 by its gear; j2 is clutched to j1 and has a bearing of its own, which comes to rest
+    // where they reverse: 0.1 · 1.2 + 1.0 N·m of the clutch's 5
     let joints = [
         (0.1, "friction: Coulomb(coulomb: 0.5)"),
         (0.1, "velocity: -0.6, friction: Coulomb(coulomb: 1.0, stiction: 1.5)"),
@@ -268,7 +268,7 @@ fn stuck_clutch_follows_reversing_motion() {
 
 #[test]
 fn brake_at_zero_load_stays_stuck_beside_bearing() {
-    // the bearing alone holds 1.0 N·m against 0.6; the brake's load is ½ (1 + sin 4 t), zero at 3π/8 and 7π/8
+    // the limit of the bearing alone is 1.0 N·m against 0.6; the brake's load is ½ (1 + sin 4 t), zero at 3π/8 and 7π/8
     let joints = [(0.1, "friction: Coulomb(coulomb: 1.0), drive: Effort(Constant(0.6))")];
     let couplings = "Brake(name: \"c\", joint: \"j1\", friction: Coulomb(coulomb: 2.0, stiction: 2.5), \
         load: Signal(max: 1.0, signal: Sine(amplitude: 0.5, frequency: 4.0, offset: 0.5)))";
@@ -283,7 +283,8 @@ fn brake_at_zero_load_stays_stuck_beside_bearing() {
 
 #[test]
 fn contacts_stop_at_zero_velocity_at_loose_tolerance() {
-    // a load kink that only the interpolant had hid the turning point behind it: it was found 1.7 ms and 7 of 67 rad/s late
+    // a load kink of the interpolant alone hid the turning point behind it, which was found 1.7 ms and 7 of 67 rad/s
+    // late
     let recording = run_text_as_it_is(include_str!("data/defects/late_landing_tree.ron"));
     for name in recording.names().iter().filter_map(|name| name.strip_suffix(".mode")) {
         let channel = |what: &str| recording.channel(&format!("{name}.{what}")).unwrap().collect::<Vec<f64>>();
@@ -297,7 +298,8 @@ fn contacts_stop_at_zero_velocity_at_loose_tolerance() {
 
 #[test]
 fn guide_breaks_away_in_load_valley() {
-    // the load falls to nothing and back within 5 ms of a step of 15 ms: the limit has a sharp valley between the samples
+    // the load falls to zero and rises again within 5 ms of a step of 15 ms: the limit has a sharp valley between the
+    // samples
     let recording = run_text_as_it_is(include_str!("data/defects/load_valley_tree.ron"));
     let channel = |what: &str| recording.channel(&format!("j1.{what}")).unwrap().collect::<Vec<f64>>();
     let (modes, frictions, loads) = (channel("mode"), channel("friction"), channel("load"));
@@ -313,7 +315,7 @@ fn modes_are_found_where_iteration_cycles() {
     assert_near("end", recording.last("t").unwrap(), 1.0, 1e-12);
 }
 
-/// A scene file as it is.
+/// A scene file without overrides.
 fn run_text_as_it_is(text: &str) -> Recording {
     let scene = Scene::parse(text, "scene").unwrap_or_else(|error| panic!("{error}"));
     let duration = scene.duration;

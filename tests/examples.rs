@@ -1,4 +1,4 @@
-//! The examples run, and what they assert holds.
+//! The examples run, and their assertions hold.
 
 #[path = "../crates/bristle/examples/arm_hold.rs"]
 mod arm_hold;
@@ -57,7 +57,8 @@ fn robot_torques_with_and_without_friction() {
     assert_eq!(text.lines().count(), 4001);
     for line in text.lines().skip(1001).step_by(97) {
         let row: Vec<f64> = line.split(',').map(|x| x.parse().unwrap()).collect();
-        // the motion is the same, so what lies between is friction: 0.8 N·m and what speed adds, with the motion
+        // the motion is the same, so that the difference is friction: 0.8 N·m and the viscous part, with the sign of
+        // the velocity
         let (v, friction) = (1.5 * (3.0 * row[0]).cos(), row[1] - row[2]);
         if v.abs() > 0.3 {
             assert!((friction - (0.8 * v.signum() + 0.2 * v)).abs() < 0.05, "{line}: {friction} {v}");

@@ -112,8 +112,8 @@ fn laws() -> [(&'static str, Law); 4] {
     [("a", pin.into()), ("b", table.into()), ("c", plastic.into()), ("d", stuck.into())]
 }
 
-/// A floating body with an arm of four joints: a pin, a table, an elasto-plastic bristle, and one that is stuck; the last two
-/// are on a branch of their own. Where asked, a gear ties `c` to `a`.
+/// A floating body with an arm of four joints: a pin, a table, an elasto-plastic bristle, and one that is stuck; the
+/// last two are on a branch of their own. With `is_geared`, a gear couples `c` to `a`.
 fn floating(method: Method, control: Control, formulation: Formulation, is_geared: bool) -> Simulation {
     let mut world = World::new();
     let body = |m: f64| LinkInertia::diagonal(m, [0.1, 0.02, 0.05].into(), 0.1 * m, 0.12 * m, 0.07 * m);
@@ -175,7 +175,7 @@ fn accelerations_moved(is_geared: bool, name: &str, h: f64) -> Vec<f64> {
     } else {
         let (dq, dv) = if what == "position" { (h, 0.0) } else { (0.0, h) };
         let (q, v) = (sim.position(joint).unwrap(), sim.velocity(joint).unwrap());
-        // what is geared to it goes along
+        // geared joints move with it
         sim.set_joint(joint, q + dq, v + dv).unwrap();
     }
     sim.step(0.0).unwrap();
@@ -313,7 +313,7 @@ fn table_and_bristle_parameters_have_columns() {
         }
         assert!(largest > 1e-5, "{whole}: it slides, so it matters");
     }
-    // nothing at all where the joint is stuck
+    // zero where the joint is stuck
     for (j, name) in linear.parameters.iter().enumerate().filter(|(_, name)| name.starts_with("d.")) {
         assert!(linear.p.column(j).iter().all(|x| *x == 0.0), "{name}");
     }

@@ -153,7 +153,8 @@ fn second_order_lugre_stick_slip() {
     }
 }
 
-/// In fast slip the bristle relaxes in 30 µs, a fraction of these steps: Newton must get through break-away without smaller ones.
+/// In fast slip the bristle relaxes in 30 µs, a fraction of these steps: Newton must converge at break-away without
+/// smaller ones.
 #[test]
 fn fixed_radau_steps_pass_break_away() {
     let joint = format!("friction: LuGre({PARAMETERS}), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))");
@@ -196,7 +197,8 @@ fn bristles_start_steady_or_as_given() {
 
 #[test]
 fn controller_hunts_about_target() {
-    // acho2004: k_p = 3, k_i = 4, k_v = 6, target 1. The integral winds up while the mass sticks off its target, then it slips past
+    // acho2004: k_p = 3, k_i = 4, k_v = 6, target 1. The integral winds up while the mass sticks off its target, then
+    // it slips past
     let joint = format!("friction: LuGre({PARAMETERS}), drive: Pid(kp: 3.0, ki: 4.0, kd: 6.0, target: Constant(1.0))");
     let recording = run(&joint, 0.01, 150.0);
     let x = channel(&recording, "slide.position");
@@ -207,7 +209,7 @@ fn controller_hunts_about_target() {
     assert!(worst < 1e-8, "{worst:e}");
 }
 
-/// A block on a stiff bristle, pushed: what an explicit stepper makes of it.
+/// A block on a stiff bristle, pushed, with an explicit stepper.
 fn stiff_block(method: Method, sigma0: f64) -> Simulation {
     let mut world = World::new();
     let block = world.spawn_link("block", LinkInertia::diagonal(1.0, [0.0; 3].into(), 0.1, 0.1, 0.1));
@@ -237,7 +239,7 @@ fn warning_of_explicit_stepper_on_stiff_bristles() {
     // the relaxation time is g/(σ₀ |v|), the method stable up to 3.3 of it
     let (bound, steps) = (3.3 * 1.0 / (1e9 * 0.3), 1e-4 / sim.stats().n_accepted as f64);
     assert!((0.5 * bound..1.5 * bound).contains(&steps), "{steps:e} {bound:e}");
-    // one that can takes long steps and has nothing to say; neither has the explicit one where bristles are soft
+    // an implicit stepper takes long steps without a warning; so does the explicit one with soft bristles
     let mut implicit = stiff_block(Method::Radau5, 1e9);
     implicit.step(1e-4).unwrap();
     assert!(implicit.warnings().is_empty() && implicit.stats().n_accepted < 200, "{:?}", implicit.stats());

@@ -1,4 +1,4 @@
-//! Any sequence of calls with any numbers, names and lengths: errors, never a panic, and what was refused has changed nothing.
+//! Random sequences of calls with any numbers, names and lengths: errors, never a panic, and a refusal changes nothing.
 
 use crate::embedding::{MACHINES, Make, geared, lugre};
 use bristle::batch::Rollout;
@@ -33,7 +33,7 @@ const NUMBERS: [f64; 16] = [
 const NAMES: [&str; 12] =
     ["a", "b", "c", "d", "", "world", "link 0", "link 2", "throw", "motor", "stage", "\u{1F980} no such thing"];
 
-/// Numbers and names, as they fall.
+/// Random numbers and names.
 struct Dice(Pcg64);
 
 impl Dice {
@@ -60,7 +60,7 @@ impl Dice {
         (0..n).map(|_| if is_tame { 0.1 * self.below(9) as f64 } else { self.x() }).collect()
     }
 
-    /// A time that does not take for ever: a little, nothing, or none at all.
+    /// A duration that is short, zero or invalid.
     fn time(&mut self) -> f64 {
         let x = self.x();
         if x.abs() <= 1e-3 || !x.is_finite() || x < 0.0 { x } else { 1e-3 }
@@ -128,7 +128,7 @@ impl Dice {
 const GEARED: [Make; 2] =
     [|| geared(Method::Radau5, Control::default()), || geared(Method::RealTime, Control::Constant { step: 1e-3 })];
 
-/// A recording that ends its run after so many steps.
+/// A recording that ends its run after a number of steps.
 struct Bounded {
     rows: Recording,
     left: usize,
@@ -192,7 +192,8 @@ fn random_calls_do_not_panic() {
                 19 => sim.reaction(name).map(|_| ()).and(sim.pose(other).map(|_| ())),
                 20 => sim.joint(name).map(|_| ()).and(sim.link(other).map(|_| ())),
                 21 => sim.energy().map(|_| ()),
-                // a machine that a target of 1e12 spins up takes millions of steps for a millisecond: these have no budget
+                // a machine that a target of 1e12 spins up takes millions of steps for a millisecond: these have no
+                // budget
                 22 => sim.run_until(sim.time() + dice.time().min(1e-9)).map(|_| ()),
                 23 => sim.run_into(sim.time() + dice.time().min(1e-9), &mut recording),
                 24 => {
@@ -200,7 +201,7 @@ fn random_calls_do_not_panic() {
                     sim.run_with(sim.time() + dice.time(), &mut other)
                 }
                 25 => {
-                    // a component as it comes, on an entity that may be none of ours
+                    // a random component, on an entity that may not belong to the machine
                     let entity = sim.joint(name).or(sim.link(name)).unwrap_or(Entity::DANGLING);
                     let world = sim.world_mut();
                     let _ = match dice.below(4) {
@@ -224,7 +225,7 @@ fn random_calls_do_not_panic() {
             let _ = (sim.events(), sim.stats(), sim.counters(), sim.warnings(), sim.compiled(), sim.world());
             if result.is_err() {
                 errors += 1;
-                // a machine that was driven into the impossible stays there
+                // a machine in an invalid state stays there
                 if errors % 20 == 0 {
                     sim = make();
                 }

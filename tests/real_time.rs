@@ -1,4 +1,5 @@
-//! The fixed step of `RealTime`: against tight runs and closed forms at first order, and without any limit on stability.
+//! The fixed step of `RealTime`: against tight runs and closed forms at first order, and without any limit on
+//! stability.
 
 use crate::stick_slip::{assert_near, simulation, slider};
 use bristle::friction::{Coulomb, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
@@ -52,7 +53,7 @@ fn lugre_slider_is_stable_at_any_step() {
         println!("h {h}: x {x} off {:e}, v {fastest}, friction {most}, {:?}", x - x_end, sim.counters());
         errors.push(((x - x_end).abs(), (fastest - v_max).abs()));
         assert!(most < 1.52, "friction {most} at {h}");
-        // what the method takes is of first order
+        // the dissipation of the method is of first order
         let balance = recording.last("energy.balance").unwrap();
         println!("balance {balance:e} of {}", recording.last("energy.input").unwrap());
         assert!(balance.abs() < 20.0 * h, "balance {balance} at {h}");
@@ -63,7 +64,7 @@ fn lugre_slider_is_stable_at_any_step() {
         let ratio = pair[0].0 / pair[1].0;
         assert!((3.0..5.5).contains(&ratio), "{errors:?}");
     }
-    // damping from none to far beyond what explicit steppers survive
+    // damping from zero to far beyond the stability of explicit steppers
     for sigma1 in [0.0, 0.003, 0.3, 30.0, 3e4] {
         for h in [4e-3, 1e-3] {
             let recording = real_time(&lugre_slider(sigma1), h).run_until(20.0).unwrap();
@@ -140,7 +141,7 @@ fn reference_angle(t: f64) -> f64 {
 
 #[test]
 fn stiff_controllers_are_stable() {
-    // kp 1e6 on 1 kg: 1000 rad/s, and steps of 1 ms and 10 ms; the block goes where it is told and stays
+    // kp 1e6 on 1 kg: 1000 rad/s, and steps of 1 ms and 10 ms; the block reaches its target and stays
     for h in [1e-2, 1e-3, 1e-4] {
         for (friction, gains) in [
             ("", "kp: 1e6, ki: 0.0, kd: 0.0"),
@@ -201,7 +202,7 @@ fn every_law_converges() {
         };
         let errors = [off(4e-3), off(1e-3), off(6.25e-5)];
         println!("{}: {errors:?}", law.name());
-        // a sixteenth of the step; where levels weaken within a millisecond the first order shows late
+        // a sixteenth of the step; where levels change within a millisecond first order appears late
         assert!(errors[0] < 2e-2 && errors[1] < 5e-3 && errors[2] < 0.15 * errors[1], "{}: {errors:?}", law.name());
     }
 }
@@ -216,7 +217,7 @@ fn random_machine(rng: &mut Pcg64, sign: f64) -> World {
         let scale = 10_f64.powf(rng.random_range(-2.0..1.0));
         let inertia = LinkInertia::diagonal(scale, [0.0; 3].into(), 0.1 * scale, 0.12 * scale, 0.15 * scale);
         let link = world.spawn_link(&format!("l{k}"), inertia);
-        // slides only: their mass matrix does not change, so that nothing but the forces can bring energy
+        // slides only: their mass matrix is constant, so that only forces can add energy
         let axis: [f64; 3] = std::array::from_fn(|_| rng.random_range(-1.0..1.0));
         let mut joint = prismatic(&format!("j{k}"), axis).to(link);
         if !links.is_empty() && rng.random_bool(0.8) {
@@ -254,7 +255,8 @@ fn energy_never_grows() {
             sim.step(h).unwrap_or_else(|error| panic!("seed {seed}, h {h}: {error}"));
             let energy = sim.energy().unwrap();
             let now = energy.kinetic + energy.potential + energy.elastic + energy.bristle;
-            // rounding of the sum; a bristle of a weakening law that is stretched beyond its level is let go by σ₁ a step late
+            // rounding of the sum; a bristle deflected beyond the level of a weakening law is released by σ₁ a step
+            // late
             assert!(now <= before + 1e-12 * start, "seed {seed}, h {h}, step {k}: {before:?} to {now:?}");
             assert!(energy.balance <= 1e-12 * start, "seed {seed}, h {h}: the method makes energy, {}", energy.balance);
             before = now;

@@ -68,10 +68,10 @@ fn inertia(rng: &mut Pcg64) -> LinkInertia {
     LinkInertia::diagonal(m, vector(rng, 0.2), moment(b, c), moment(a, c), moment(a, b))
 }
 
-/// What the joints of a random machine have.
+/// Elements of the joints of a random machine.
 #[derive(Clone, Copy, PartialEq)]
 enum Joints {
-    /// Nothing: no friction, no springs.
+    /// No friction, no springs.
     Bare,
     /// Friction of every kind, springs, dampers, couplings.
     Full,
@@ -172,7 +172,7 @@ fn stored(sim: &mut Simulation) -> f64 {
 }
 
 /// Friction, springs, dampers and couplings do not change the momentum of a floating machine; gravity changes it by m g
-/// t, and the centre of mass falls as a stone does. Whatever the step is.
+/// t, and the centre of mass falls freely, at any step.
 #[test]
 fn floating_momentum_follows_external_forces() {
     let (mut worst, mut stuck) = ([0.0_f64; 3], 0);
@@ -255,8 +255,8 @@ fn tumbling_body_converges_with_order_two() {
     }
 }
 
-/// The method takes energy from joints that move, and gives none: what has neither friction nor dampers loses a little,
-/// what is stuck nothing.
+/// The method takes energy from moving joints and adds none: without friction and dampers a machine loses a little,
+/// with stuck joints nothing.
 #[test]
 fn floating_energy_does_not_grow() {
     for seed in 0..12 {
@@ -273,7 +273,8 @@ fn floating_energy_does_not_grow() {
     }
 }
 
-/// All joints stuck: one rigid body, whose energy and momentum stay, while joints keep every bit of their positions.
+/// All joints stuck: one rigid body, whose energy and momentum are conserved, while joints keep every bit of their
+/// positions.
 #[test]
 fn stuck_floating_machine_is_rigid() {
     let mut rng = Pcg64::seed_from_u64(5);
@@ -299,7 +300,7 @@ fn stuck_floating_machine_is_rigid() {
     }
 }
 
-/// A body that floats in the frame of an arm that swings: the arm does not feel it, and it does not feel the arm.
+/// A free body in the frame of a swinging arm: neither affects the other.
 #[test]
 fn free_body_in_moving_frame_flies_straight() {
     let mut world = World::new();
@@ -322,7 +323,7 @@ fn free_body_in_moving_frame_flies_straight() {
     assert!((after.center - fallen).norm() < 1e-10, "{} {fallen}", after.center);
 }
 
-/// A body that spins at 100 rad/s, 0.1 rad in a step, flies straight on for ten seconds.
+/// A body that spins at 100 rad/s, 0.1 rad in a step, flies straight for ten seconds.
 #[test]
 fn spinning_body_is_not_deflected() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/defects/near_rt_free_deflection.ron");

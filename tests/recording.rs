@@ -1,10 +1,10 @@
-//! Rows as they come, and as they are kept: the same; a run that is stopped or cannot be written ends where it is.
+//! Streamed and stored rows are the same; a run that is stopped or cannot be written ends at its present state.
 
 use bristle::prelude::*;
 use bristle::{Event, Record};
 use std::ops::ControlFlow;
 
-/// Keeps rows, and has enough after some time or some rows.
+/// Stores rows, and ends the run after some time or some rows.
 struct Stream {
     values: Vec<f64>,
     events: Vec<Event>,

@@ -1,4 +1,4 @@
-//! What the comment at the head of each scene promises is so.
+//! The comment at the head of each scene is true.
 
 use bristle::prelude::*;
 
@@ -88,7 +88,7 @@ fn bristles_and_dry_friction_agree() {
             coulomb.channel(joint).iter().zip(lugre.channel(joint)).map(|(a, b)| (a - b).abs()).collect();
         assert!(largest(&apart) < 0.018, "{joint}: {}", largest(&apart));
     }
-    // a stuck hinge is now a stiff spring that yields
+    // a stuck hinge is now a stiff spring
     for k in 0..=10 {
         near(lugre.at("elbow.position", f64::from(k) / 100.0), 0.9, 2e-4);
     }
@@ -171,7 +171,7 @@ fn arm_sticks_until_pushed() {
         let moves = usize::from(joint == "shoulder" || joint == "waist");
         assert_eq!(run.changes(joint).len(), 2 * moves, "{joint}");
     }
-    // what friction holds is the weight: the moment of all that hangs from the joint, by inverse dynamics
+    // friction carries the weight: the moment of all links beyond the joint, by inverse dynamics
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/robot_arm_6dof.ron");
     let sim = Simulation::new(&Scene::load(path).unwrap()).unwrap();
     let model = &sim.compiled().model.tree;

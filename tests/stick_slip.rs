@@ -1,4 +1,4 @@
-//! Event-driven friction against closed forms and independent integrations: who sticks, who slips, and when.
+//! Event-driven friction against closed forms and independent integrations: modes and times of events.
 
 use bristle::friction::Mode::{self, Backward, Forward, Stuck};
 use bristle::prelude::*;
@@ -6,11 +6,12 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 pub const TIGHT: &str = "Error(rtol: 1e-12, atol: 1e-13)";
 
-/// A block on a rail along x, without gravity; `joint` is what the rail has besides.
+/// A block on a rail along x, without gravity; `joint` gives further fields of its joint.
 pub fn slider(mass: f64, joint: &str) -> String {
     format!(
-        "links: [Link(name: \"block\", mass: {mass:?})], gravity: (0.0, 0.0, 0.0), joints: [Joint(name: \"slide\", parent: \
-         \"world\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), {joint})]"
+        "links: [Link(name: \"block\", mass: {mass:?})], gravity: (0.0, 0.0, 0.0), \
+         joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+         {joint})]"
     )
 }
 
@@ -116,9 +117,10 @@ fn every_stepper_lands_on_the_events() {
 #[test]
 fn rotor_breaks_away_under_ramp() {
     // F02, all rational: breaks at 2, turns at 25 rad/s at 3, stops at 4
-    let fields = "links: [Link(name: \"rotor\", mass: 1.0, inertia: Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", \
-        parent: \"world\", child: \"rotor\", kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.5, stiction: 0.8), \
-        drive: Effort(Piecewise([(0.0, Ramp(rate: 0.4)), (3.0, Constant(0.0))])))]";
+    let fields = "links: [Link(name: \"rotor\", mass: 1.0, inertia: Diagonal(0.02, 0.02, 0.02))], \
+             joints: [Joint(name: \"slide\", parent: \"world\", child: \"rotor\", \
+             kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.5, stiction: 0.8), \
+             drive: Effort(Piecewise([(0.0, Ramp(rate: 0.4)), (3.0, Constant(0.0))])))]";
     let recording = run(fields, 5.0);
     assert_events(&recording, &[(2.0, Stuck, Forward), (4.0, Forward, Stuck)], 1e-9);
     let at = |t: f64, name: &str| recording.channel(name).unwrap().nth((100.0 * t).round() as usize).unwrap();
@@ -133,8 +135,10 @@ fn block_slides_up_and_down_incline() {
     // F12: 30°, μ = 0.3
     let (g, angle) = (9.81, PI / 6.0);
     let fields = format!(
-        "links: [Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: \
-         Prismatic(axis: ({:?}, 0.0, {:?})), velocity: 4.0, friction: Coulomb(coulomb: 0.3), load: Constant({:?}))]",
+        "links: [Link(name: \"block\", mass: 2.0)], \
+         joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", \
+         kind: Prismatic(axis: ({:?}, 0.0, {:?})), velocity: 4.0, friction: Coulomb(coulomb: 0.3), \
+         load: Constant({:?}))]",
         angle.cos(),
         angle.sin(),
         2.0 * g * angle.cos()
@@ -150,11 +154,12 @@ fn block_slides_up_and_down_incline() {
 
 #[test]
 fn block_and_plank_reach_common_speed() {
-    // F13: 2 kg at 5 m/s on 3 kg at rest, μ = 0.25; after that they move on together, and nothing is lost any more
-    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 3.0), Link(name: \"block\", mass: 2.0)], joints: [\
-        Joint(name: \"floor\", parent: \"world\", child: \"plank\", kind: Prismatic(axis: (1.0, 0.0, 0.0))), \
-        Joint(name: \"slide\", parent: \"plank\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), velocity: 5.0, \
-        friction: Coulomb(coulomb: 0.25), load: Constant(19.62))]";
+    // F13: 2 kg at 5 m/s on 3 kg at rest, μ = 0.25; after that they move together without loss
+    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 3.0), \
+             Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \"floor\", parent: \"world\", child: \"plank\", \
+             kind: Prismatic(axis: (1.0, 0.0, 0.0))), \
+             Joint(name: \"slide\", parent: \"plank\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+             velocity: 5.0, friction: Coulomb(coulomb: 0.25), load: Constant(19.62))]";
     let recording = run(fields, 2.0);
     assert_events(&recording, &[(1.223241590214067, Forward, Stuck)], 1e-9);
     assert_near("common speed", recording.last("floor.velocity").unwrap(), 2.0, 1e-10);
@@ -176,12 +181,13 @@ fn brake_stops_mass() {
 
 #[test]
 fn brake_closing_at_rest_has_no_effect() {
-    // without load there is nothing to hold; a load that grows from nothing must not push
-    let load = "load: Signal(max: 2.0, signal: Table([(0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (3.0, 0.0), (5.0, 0.0), (6.0, 1.0)]))";
+    // without load there is no friction; a load that grows from zero must not accelerate
+    let load = "load: Signal(max: 2.0, signal: Table([(0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (3.0, 0.0), (5.0, 0.0), \
+            (6.0, 1.0)]))";
     let recording = run(&slider(1.0, &format!("friction: Coulomb(coulomb: 0.5), {load}")), 7.0);
     assert!(recording.channel("slide.velocity").unwrap().all(|v| v.to_bits() == 0));
     assert_eq!(recording.last("slide.mode").unwrap(), 0.0);
-    // pushed with 0.25 N: it moves until the brake holds, goes again when the brake opens, and is caught again
+    // pushed with 0.25 N: it moves until the brake locks, again when the brake opens, and is stopped again
     let recording =
         run(&slider(1.0, &format!("friction: Coulomb(coulomb: 0.5), {load}, drive: Effort(Constant(0.25))")), 9.0);
     let modes: Vec<_> = changes(&recording).iter().map(|change| (change.1, change.2)).collect();
@@ -193,8 +199,8 @@ fn brake_closing_at_rest_has_no_effect() {
 #[test]
 fn stribeck_block_under_sine_force() {
     // M04: an independent integration with DOP853 at 1e-12
-    let joint = "friction: Stribeck(coulomb: 5.0, stiction: 15.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, peak: 1.001), \
-        drive: Effort(Sine(amplitude: 25.0, frequency: 1.5707963267948966))";
+    let joint = "friction: Stribeck(coulomb: 5.0, stiction: 15.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, \
+             peak: 1.001), drive: Effort(Sine(amplitude: 25.0, frequency: 1.5707963267948966))";
     let recording = run(&slider(1.0, joint), 5.0);
     let expected =
         [(0.4101431286349, Stuck, Forward), (2.4426904203564, Forward, Backward), (4.4419424314548, Backward, Forward)];
@@ -248,7 +254,8 @@ fn belt_block_sticks_and_slips() {
 #[test]
 fn stick_slip_with_a_friction_table() {
     // P3: an independent event-driven integration
-    let joint = "friction: Table(points: [(0.0, 1.0), (1.0, 1.4)], peak: 1.5), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))";
+    let joint = "friction: Table(points: [(0.0, 1.0), (1.0, 1.4)], peak: 1.5), \
+             drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))";
     let recording = run(&slider(1.0, joint), 25.0);
     let expected = [
         (7.5, Stuck, Forward),
@@ -388,7 +395,7 @@ fn stuck_arm_holds_load_for_a_million_seconds() {
         }
         (world, compiled)
     };
-    // what gravity asks of each joint, by inverse dynamics
+    // the effort of gravity on each joint, by inverse dynamics
     let (_, compiled) = described(9.81, None, None);
     let mut work = bristle::multibody::Work::new(&compiled.model.tree);
     let load =
@@ -396,7 +403,7 @@ fn stuck_arm_holds_load_for_a_million_seconds() {
     assert!(load.iter().filter(|load| load.abs() > 0.01).count() >= 3, "{load:?}");
     let pushed: Vec<f64> = load.iter().map(|load| -load).collect();
     for (margin, is_held) in [(1.05, true), (0.95, false)] {
-        // an axis along gravity carries nothing: give it some level all the same
+        // an axis along gravity has no load: its level is arbitrary
         let levels: Vec<f64> = load.iter().map(|load| margin * load.abs() + 1e-3).collect();
         for (gravity, efforts) in [(9.81, None), (0.0, Some(&pushed[..]))] {
             let (world, _) = described(gravity, Some(&levels), efforts);
@@ -412,7 +419,7 @@ fn stuck_arm_holds_load_for_a_million_seconds() {
                     assert_eq!(q.to_bits(), start.to_bits());
                 }
                 assert!(sim.velocities().iter().all(|v| v.to_bits() == 0));
-                // the work of holding is none
+                // stuck joints do no work
                 assert!(sim.stats().n_rhs < 10_000, "{:?}", sim.stats());
             }
         }
@@ -445,8 +452,8 @@ fn efforts_between_steps_release_joint() {
 
 #[test]
 fn break_away_by_rotation_is_found() {
-    // a balanced wheel turns at constant speed, so that error control sees nothing; an arm on it is held against gravity by
-    // its hinge: the load is m g l |sin(ω t)|
+    // a balanced wheel turns at constant speed, so that error control sees nothing; friction of its hinge holds an arm
+    // on it against gravity: the load is m g l |sin(ω t)|
     let scene = |speed: f64, level: f64, method: &str| {
         format!(
             "Scene(gravity: (0.0, 0.0, -9.81), links: [\
@@ -474,7 +481,8 @@ fn break_away_by_rotation_is_found() {
 
 #[test]
 fn jumping_brake_locks_joint_at_rest() {
-    // no load until 1 s, then limits 1.0 (static) and 0.3 (sliding) against an effort of 0.5 that begins at the same instant
+    // no load until 1 s, then limits 1.0 (static) and 0.3 (sliding) against an effort of 0.5 that begins at the same
+    // instant
     let joint = "friction: Coulomb(coulomb: 0.3, stiction: 1.0), \
                  load: Signal(max: 1.0, signal: Steps([(1.0, 1.0)])), drive: Effort(Steps([(1.0, 0.5)]))";
     let mut sim = simulation(&slider(1.0, joint), "Dopri5", TIGHT);
@@ -483,7 +491,8 @@ fn jumping_brake_locks_joint_at_rest() {
     assert_eq!(recording.last("slide.velocity").unwrap(), 0.0);
     // and after a real stop
     let joint = "velocity: 1.0, friction: Coulomb(coulomb: 1.0, stiction: 2.0), \
-                 load: Signal(max: 1.0, signal: Steps([(0.0, 1.0), (2.0, 0.0), (3.0, 1.0)])), drive: Effort(Steps([(3.0, 1.5)]))";
+             load: Signal(max: 1.0, signal: Steps([(0.0, 1.0), (2.0, 0.0), (3.0, 1.0)])), \
+             drive: Effort(Steps([(3.0, 1.5)]))";
     let mut sim = simulation(&slider(1.0, joint), "Dopri5", TIGHT);
     let recording = sim.run_until(4.0).unwrap();
     assert_near("rests", recording.last("slide.position").unwrap(), 0.5, 1e-9);

@@ -1,10 +1,10 @@
-//! What must not matter does not: mirrors, names, welds, order. And what friction tends to at its limits.
+//! Mirroring, names, welds and order do not matter; limits of stiff and of vanishing friction.
 
 use bristle::friction::{Coulomb, Law, LuGre};
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 
-/// How a double pendulum with dry hinges is described.
+/// Description of a double pendulum with dry hinges.
 struct Description<'a> {
     /// Laws of shoulder and elbow.
     laws: [Law; 2],

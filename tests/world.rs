@@ -438,7 +438,7 @@ fn no_sequence_of_calls_panics() {
                     n_bad += 1;
                 }
             }
-            // whatever was refused, the simulation still stands on finite ground
+            // after any refusal the state of the simulation is finite
             assert!(sim.time().is_finite() && sim.positions().iter().chain(sim.velocities()).all(|x| x.is_finite()));
         }
     }

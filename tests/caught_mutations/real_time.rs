@@ -1,4 +1,4 @@
-//! Faults of `RealTime` that other tests had not seen.
+//! Faults of `RealTime` that other tests do not detect.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn real_time_drive_work_follows_velocities() {
 #[test]
 fn real_time_motion_is_linear_in_a_step() {
     // w₁ = (s(t₁) − s(t₀))/h from w₀ = ṡ(0): the work of moving m is Σ m (w₁ − w₀) w₁; a viscous clutch of k drags a
-    // second shaft along, J (u₁ − u₀) = h k (w₁ − u₁)
+    // second shaft, J (u₁ − u₀) = h k (w₁ − u₁)
     let (h, n, k) = (0.02, 60, 1.5);
     let signal = |t: f64| 0.3 * (4.0 * t).sin();
     let clutch = "Clutch(name: \"k\", joints: (\"j2\", \"j1\"), friction: Coulomb(coulomb: 0.0, viscous: 1.5))";
@@ -65,8 +65,8 @@ fn real_time_gears_keep_offset() {
 
 #[test]
 fn real_time_one_way_bristles_lock_at_reversal() {
-    // bent forward by 0.01 N·m of the 0.02 that its signal leaves; pushed back with 1 N·m it holds with its largest
-    // load, 1e4 · 200 N·m/rad, from the first step on
+    // deflected forward by 0.01 N·m of the 0.02 that its signal permits; pushed back with 1 N·m it locks with its
+    // largest load, 1e4 · 200 N·m/rad, from the first step on
     let clutch = "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Dahl(coulomb: 1.0, sigma0: 1e4), \
                   load: Signal(max: 2.0, signal: Constant(0.01)))";
     let joints = [

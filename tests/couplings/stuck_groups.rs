@@ -1,14 +1,16 @@
-//! Shafts that several clutches and brakes hold.
+//! Rigid groups of shafts locked by several clutches and brakes.
 
 use super::*;
 
-/// Shafts with dry friction, a gear, a clutch and two brakes that hold one another, under 9 sin 3t N·m on the first.
+/// Shafts with dry friction, a gear, a clutch and two brakes that form one rigid group, under 9 sin 3t N·m on the
+/// first.
 fn held_many_times() -> String {
     let first = "drive: Effort(Sine(amplitude: 9.0, frequency: 3.0)), friction: Coulomb(coulomb: 1.0)";
     let second = "friction: Coulomb(coulomb: 0.5, stiction: 0.7)";
     let couplings = "couplings: [Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: -1.6), \
-         Clutch(name: \"k\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 2.0)), \
-         Brake(name: \"b3\", joint: \"j3\", friction: Coulomb(coulomb: 1.5)), Brake(name: \"b2\", joint: \"j2\", friction: Coulomb(coulomb: 0.9))]";
+             Clutch(name: \"k\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 2.0)), \
+             Brake(name: \"b3\", joint: \"j3\", friction: Coulomb(coulomb: 1.5)), \
+             Brake(name: \"b2\", joint: \"j2\", friction: Coulomb(coulomb: 0.9))]";
     format!("{}, {couplings}", inertias(&[0.5, 0.7, 0.4], &[first, second, ""]))
 }
 
@@ -27,7 +29,7 @@ fn group_sticks_until_all_are_at_limits() {
         let mut names: Vec<&str> = first.iter().map(|event| event.joint.as_str()).collect();
         names.sort_unstable();
         assert_eq!(names, ["b2", "b3", "j1", "j2"], "{method}");
-        // until then nobody carries more than it can, and together they carry it all
+        // until then no contact exceeds its limit, and together they carry the load
         let at = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
         let (t, efforts) = (at("t"), ["j1", "j2", "b2", "b3", "k"].map(|name| at(&format!("{name}.friction"))));
         for k in (0..t.len()).filter(|&k| t[k] < expected - 1e-3) {
@@ -42,7 +44,7 @@ fn group_sticks_until_all_are_at_limits() {
 
 #[test]
 fn weak_clutch_sticks_with_strong_ones() {
-    // a ring of four shafts; a: 1.5 sliding and 2.5 static beside a chain that holds 7
+    // a ring of four shafts; a: 1.5 sliding and 2.5 static, parallel to a chain with a limit of 7
     let clutch = |name: &str, a: u32, b: u32, friction: &str| {
         format!("Clutch(name: \"{name}\", joints: (\"j{a}\", \"j{b}\"), friction: Coulomb({friction})), ")
     };
@@ -63,7 +65,7 @@ fn weak_clutch_sticks_with_strong_ones() {
         ends.into_iter().fold(0.0, f64::max)
     });
     assert!(off[0] < 0.02 && (3.0..5.0).contains(&(off[0] / off[1])), "{off:?}");
-    // what is stuck does not slip by a bit in either
+    // stuck contacts have slip 0.0 in both
     let slips = tight.channel("q.velocity").unwrap().zip(tight.channel("q.mode").unwrap());
     assert!(slips.filter(|slip| slip.1 == 0.0).all(|slip| slip.0 == 0.0));
 }
@@ -72,7 +74,8 @@ fn weak_clutch_sticks_with_strong_ones() {
 fn open_contact_is_free_at_rest() {
     let brake = |signal: &str| {
         format!(
-            "couplings: [Brake(name: \"k\", joint: \"j1\", friction: Coulomb(coulomb: 1.0), load: Signal(max: 1.0, signal: {signal}))]"
+            "couplings: [Brake(name: \"k\", joint: \"j1\", friction: Coulomb(coulomb: 1.0), \
+             load: Signal(max: 1.0, signal: {signal}))]"
         )
     };
     let pushed = ["drive: Effort(Ramp(rate: 1.0))"];
@@ -107,7 +110,7 @@ fn open_contact_is_free_at_rest() {
 
 #[test]
 fn opening_clutch_has_one_event() {
-    // 1 − t on the first shaft: it turns round at 2 s; the clutch, stuck, opens at 0.5 s and closes at 3 s
+    // 1 − t on the first shaft: it reverses at 2 s; the stuck clutch opens at 0.5 s and closes at 3 s
     let clutch = "couplings: [Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                   load: Signal(max: 2.0, signal: Steps([(0.0, 1.0), (0.5, 0.0), (3.0, 1.0)])))]";
     let drive = "drive: Effort(Table([(0.0, 0.0), (0.5, 0.0), (0.5001, 1.0), (3.5, -2.0)]))";
@@ -116,7 +119,7 @@ fn opening_clutch_has_one_event() {
     let events: Vec<_> =
         recording.events().iter().map(|event| (event.t, event.from.direction(), event.to.direction())).collect();
     assert_eq!(events, [(0.5, 0.0, 1.0)]);
-    // what it does meanwhile is recorded
+    // its mode is recorded meanwhile
     let mode: Vec<f64> = recording.channel("k.mode").unwrap().collect();
     let slip: Vec<f64> = recording.channel("k.velocity").unwrap().collect();
     assert!(slip[10] > 0.0 && slip[28] < 0.0, "{slip:?}");

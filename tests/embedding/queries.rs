@@ -64,19 +64,19 @@ fn inverse_dynamics_with_gears() {
     let worst = sim.accelerations().iter().zip(wanted).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
     // Newton for the pin, to a hundredth of the relative tolerance
     assert!(worst < 1e-8, "{:?} {wanted:?}", sim.accelerations());
-    // the same through the motor: the gear passes it on, twelve times over and the other way round
+    // the same at the motor: the gear transmits it with ratio −12
     sim.set_effort("arm", 0.0).unwrap();
     sim.set_effort("motor", tau[arm] / -12.0).unwrap();
     sim.step(0.0).unwrap();
     let worst = sim.accelerations().iter().zip(wanted).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
     assert!(worst < 1e-8, "{:?} {wanted:?}", sim.accelerations());
 
-    // energy is that of the joints that are left
+    // energy is that of the independent joints
     let mass = sim.reduced_mass_matrix().unwrap();
     let rates = nalgebra::DVector::from_iterator(2, sim.independent().into_iter().map(|k| v[k]));
     let kinetic = 0.5 * rates.dot(&(mass * &rates));
     assert!((kinetic - sim.energy().unwrap().kinetic).abs() < 1e-12 * kinetic);
-    // what the gear does not allow is refused by its name
+    // a motion that violates the gear is refused by its name
     wanted[motor] = 24.0;
     let error = sim.inverse_dynamics(&q, &v, &wanted, &mut tau).unwrap_err().to_string();
     assert!(
@@ -116,7 +116,7 @@ fn mass_matrix_and_jacobian_agree_with_energy() {
     let mass = sim.mass_matrix().unwrap();
     let kinetic = 0.5 * v.dot(&(mass * &v));
     assert!((kinetic - sim.energy().unwrap().kinetic).abs() < 1e-12 * kinetic);
-    // the tip moves as its Jacobian says
+    // the velocity of the tip follows from its Jacobian
     let tip = |sim: &Simulation| sim.pose("link 2").unwrap().transform_point(&[0.5, 0.0, 0.0].into());
     let rate = sim.jacobian("link 2", [0.5, 0.0, 0.0]).unwrap() * &v;
     let (h, before) = (1e-6, tip(&sim));

@@ -52,6 +52,7 @@ pub mod component;
 mod constraint;
 pub mod coupled;
 pub mod error;
+pub mod fit;
 pub mod formulation;
 pub mod memory;
 pub mod model;
@@ -114,6 +115,9 @@ pub mod guide {
 #[doc = "[Open]: crate::component::Open"]
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}
+
+#[doc = include_str!("../docs/loops.md")]
+pub mod loops {}
 
 #[doc = include_str!("../docs/real_time.md")]
 pub mod real_time;

@@ -18,7 +18,7 @@ pub struct BristleStep {
     /// k = h σ₀, and k/g.
     k: f64,
     k_g: f64,
-    /// s₀; what of it is within ±g, the same by g, and what is left beyond after the step.
+    /// s₀; its part within ±g, the same by g, and the rest beyond after the step.
     start: f64,
     within: f64,
     share: f64,
@@ -67,7 +67,7 @@ impl BristleStep {
         (s1 + self.p * (s1 - self.start) + self.sigma2 * v, ds1 + self.p * ds1 + self.sigma2)
     }
 
-    /// Size of the terms of τ, which cancel where a bristle is let go: what its rounding goes with.
+    /// Size of the terms of τ, which cancel where a bristle is released: the scale of its rounding.
     #[inline]
     pub fn size(&self) -> f64 {
         (1.0 + self.p) * (self.within + self.beyond).abs() + self.p * self.start.abs()

@@ -205,7 +205,7 @@ impl Law {
         }
     }
 
-    /// The largest sliding friction per unit load without viscous part, which a bristle reaches before it lets go.
+    /// The largest sliding friction per unit load without viscous part, which a bristle reaches before it breaks away.
     pub fn largest_level(&self) -> f64 {
         match self {
             Law::LuGre(law) => law.coulomb.max(law.stiction),

@@ -14,7 +14,7 @@
 //! the two levels, and minus the table's slope times them for the two speeds; at a point, those of the segment above
 //! it.
 //!
-//! `stiction` of [`Coulomb`](crate::Coulomb) and `peak` have no slope: they say when a joint that is stuck lets go,
+//! `stiction` of [`Coulomb`](crate::Coulomb) and `peak` have no slope: they determine when a stuck joint breaks away,
 //! not how it slides.
 
 use crate::elasto_plastic::ElastoPlastic;

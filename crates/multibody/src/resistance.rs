@@ -47,17 +47,17 @@ pub fn check_resistance(model: &Model, work: &mut Work) -> Result<(), Error> {
 mod tests {
     use super::*;
     use crate::{JointSpec, LinkInertia, ModelBuilder, factor};
-    use nalgebra::{Matrix3, Vector3};
+    use nalgebra::Vector3;
 
     /// Three axes through a point that carry a mass of the given inertia; the first one turned by `angle`.
     fn wrist(inertia: f64, angle: f64) -> Result<(), Error> {
         let mut builder = ModelBuilder::new();
         let axes = [Vector3::z(), Vector3::x(), Vector3::z()];
         for (k, axis) in axes.into_iter().enumerate() {
-            let mass = LinkInertia::new(2.0, Vector3::new(0.0, 0.0, 0.3), Matrix3::from_diagonal_element(inertia));
-            builder.link(format!("l{k}"), if k == 2 { mass } else { LinkInertia::point(0.0, Vector3::zeros()) });
+            let mass = LinkInertia::diagonal(2.0, Vector3::new(0.0, 0.0, 0.3), inertia, inertia, inertia);
+            builder.link(&format!("l{k}"), if k == 2 { mass } else { LinkInertia::point(0.0, Vector3::zeros()) });
             let parent = if k == 0 { "world".to_owned() } else { format!("l{}", k - 1) };
-            builder.joint(JointSpec::revolute(format!("j{k}"), parent, format!("l{k}"), axis));
+            builder.joint(JointSpec::revolute(&format!("j{k}"), &parent, &format!("l{k}"), axis));
         }
         let model = builder.build().unwrap();
         let mut work = Work::new(&model);
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_small_inertia_of_a_link_itself_is_known_exactly() {
         let mut builder = ModelBuilder::new();
-        let spindle = LinkInertia::new(1.0, Vector3::z(), Matrix3::from_diagonal(&Vector3::new(1e-14, 1e-14, 2e-14)));
+        let spindle = LinkInertia::diagonal(1.0, Vector3::z(), 1e-14, 1e-14, 2e-14);
         builder.link("spindle", spindle);
         builder.joint(JointSpec::revolute("spin", "world", "spindle", Vector3::z()));
         let model = builder.build().unwrap();

@@ -100,6 +100,9 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
+        if self.has_loaded_loops() && !self.transition.contacts.is_empty() {
+            return self.resolve_loaded_loops(t);
+        }
         if self.transition.contacts.is_empty() || self.compiled.model.reaction_loaded.is_empty() {
             self.set_levels(t);
             if !self.transition.contacts.is_empty() && !self.all_hold(t)? {
@@ -298,8 +301,7 @@ impl Machine {
             rest.stiction.push(with_stop([n * stiction[0], reverse * stiction[1]], stops[c].closed));
             let is_impending = contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
             let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
-            let kinetic = [left * n * levels[0], left * reverse * levels[1]];
-            rest.kinetic.push(with_stop(kinetic, stops[c].closed));
+            rest.kinetic.push(with_stop([left * n * levels[0], left * reverse * levels[1]], stops[c].closed));
             mode[c] = Mode::Stuck;
         }
     }

@@ -239,6 +239,7 @@ enum Place {
     Row(usize),
     Position(usize),
     Velocity(usize),
+    /// The effort of the drives of a joint.
     Drive(usize),
 }
 

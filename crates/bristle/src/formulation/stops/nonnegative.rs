@@ -190,7 +190,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as f64 / f64::from(1_u32 << 31) * 2.0 - 1.0
         };
-        for n in 1..8 {
+        for n in 1..8_usize {
             for rank in [n, n.div_ceil(2)] {
                 for _ in 0..50 {
                     // W = G Gᵀ, b = G v: feasible, since p = 0 is optimal for some shift of v

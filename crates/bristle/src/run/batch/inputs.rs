@@ -81,6 +81,13 @@ impl Batch {
         Ok(())
     }
 
+    /// The friction law and load of a joint or coupling of one copy.
+    pub fn contact(&self, copy: usize, name: &str) -> Result<(&Law, &Load)> {
+        let run = &self.at(copy)?.run;
+        let contact = &run.compiled().inputs.contacts[run.contact(name)?];
+        Ok((&contact.law, &contact.load))
+    }
+
     /// Gives a joint or coupling of one copy another friction law of the same kind: as many states, with or without
     /// modes as before. Bristles keep their deflection.
     pub fn set_friction(&mut self, copy: usize, name: &str, law: impl Into<Law>) -> Result<()> {

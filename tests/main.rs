@@ -41,6 +41,7 @@ mod redundant;
 mod scaling;
 mod scene_checks;
 mod scenes;
+mod servos;
 mod stick_slip;
 mod symmetry;
 mod world;

@@ -283,7 +283,7 @@ fn read_drives(world: &World, tree: &Tree, index: &Index) -> Result<Vec<DriveAt>
         let Ok(drive) = world.get::<&Drive>(entity) else { continue };
         check_drive(tree, joint, &drive)?;
         let (q, v) = (tree.q_index[joint], tree.v_index[joint]);
-        drives.push(DriveAt { joint, q, v, drive: Drive::clone(&drive) });
+        drives.push(DriveAt::new(joint, q, v, Drive::clone(&drive)));
     }
     Ok(drives)
 }
@@ -291,7 +291,9 @@ fn read_drives(world: &World, tree: &Tree, index: &Index) -> Result<Vec<DriveAt>
 /// Refuses a drive that no joint can follow.
 pub(crate) fn check_drive(tree: &Tree, joint: usize, drive: &Drive) -> Result<()> {
     let name = || tree.joint_names[joint].clone();
-    if let Some(finding) = signal_of(drive).validate().into_iter().next() {
+    let of_servo = if let Drive::Servo { supply, enable, .. } = drive { [supply, enable] } else { [&None, &None] };
+    let mut signals = [signal_of(drive)].into_iter().chain(of_servo.into_iter().flatten());
+    if let Some(finding) = signals.find_map(|signal| signal.validate().into_iter().next()) {
         return Err(Error::Signal { joint: name(), path: finding.path, reason: finding.reason });
     }
     match drive {
@@ -306,6 +308,19 @@ pub(crate) fn check_drive(tree: &Tree, joint: usize, drive: &Drive) -> Result<()
             }
             None => Ok(()),
         },
+        Drive::Servo { kp, kd, error_gain, delay, period, constant, resistance, duty_limit, voltage_limit, .. } => {
+            for (what, value) in
+                [("kp", kp), ("kd", kd), ("error_gain", error_gain), ("delay", delay), ("period", period)]
+            {
+                not_negative(*value, what, name)?;
+            }
+            let limits = [("resistance", resistance), ("duty_limit", duty_limit), ("voltage_limit", voltage_limit)];
+            let limits = limits.into_iter().filter_map(|(what, value)| Some((what, value.as_ref()?)));
+            [("constant", constant)]
+                .into_iter()
+                .chain(limits)
+                .try_for_each(|(what, value)| positive(*value, what, name))
+        }
         Drive::Effort(_) => Ok(()),
     }
 }

@@ -7,11 +7,7 @@ use crate::signal::Signal;
 pub(crate) fn signals_mut(scene: &mut Scene) -> Vec<&mut Signal> {
     let mut found = Vec::new();
     for joint in &mut scene.joints {
-        match &mut joint.drive {
-            Some(Drive::Effort(signal) | Drive::Motion(signal)) => found.push(signal),
-            Some(Drive::Pull { target, .. } | Drive::Pid { target, .. }) => found.push(target),
-            None => {}
-        }
+        found.extend(joint.drive.iter_mut().flat_map(Drive::signals_mut).map(|(_, signal)| signal));
         found.extend(of_load(&mut joint.load));
     }
     for coupling in &mut scene.couplings {

@@ -11,6 +11,7 @@ use super::point::Point;
 use super::state::State;
 use crate::component::Drive;
 use crate::constraint::coordinates::sticks;
+use crate::model::servo::DriveSample;
 use crate::model::{Compiled, Model};
 use crate::signal::{Piece, Sample, Signal};
 use bristle_friction::{FrictionLaw, Mode};
@@ -34,10 +35,11 @@ pub(super) fn efforts(compiled: &Compiled, scheme: &Scheme, state: &State, point
     let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
     tau.iter_mut().zip(given).for_each(|(tau, (effort, offset))| *tau = effort + offset);
     let mut integrals = integral.iter();
-    for drive in compiled.inputs.drives.iter() {
+    for (k, drive) in compiled.inputs.drives.iter().enumerate() {
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
-        let signal = drive.signal().sample(t, state.piece);
-        tau[drive.v] += drive.effort(&signal, q[drive.q], v[drive.v], integral.unwrap_or(0.0));
+        let (q, v) = (q[drive.q], v[drive.v]);
+        let sample = drive_sample((compiled, scheme), state, k, t, q, v);
+        tau[drive.v] += drive.effort(&sample, q, v, integral.unwrap_or(0.0));
     }
     for d in &compiled.inputs.dampers {
         tau[d.v] -= d.damping * v[d.v];
@@ -87,9 +89,11 @@ pub(super) fn effort_rates(
 ) {
     let Point { q, v, a, load, bristles, kappa, .. } = point;
     rates.fill(0.0);
-    for drive in compiled.inputs.drives.iter() {
-        let signal = drive.signal().sample(t, state.piece);
+    for (k, drive) in compiled.inputs.drives.iter().enumerate() {
+        let sample = drive_sample((compiled, scheme), state, k, t, q[drive.q], v[drive.v]);
+        let signal = sample.signal;
         rates[drive.v] += match drive.drive {
+            Drive::Servo { .. } => sample.servo_rate(q[drive.q], v[drive.v], a[drive.v]),
             Drive::Effort(_) => signal.derivative,
             Drive::Pull { stiffness, .. } => stiffness * (signal.derivative - v[drive.v]),
             Drive::Pid { kp, ki, kd, .. } => {
@@ -132,6 +136,20 @@ pub(super) fn effort_rates(
     }
 }
 
+/// Drive number `k` at (t, q, v).
+pub(super) fn drive_sample(
+    (compiled, scheme): (&Compiled, &Scheme),
+    state: &State,
+    k: usize,
+    t: f64,
+    q: f64,
+    v: f64,
+) -> DriveSample {
+    // corners of saturations are located under error control
+    let at = if scheme.kink_tolerance.is_some() { None } else { Some((q, v)) };
+    compiled.inputs.drives[k].sample(t, state.piece, &state.servos[k], at)
+}
+
 /// Sets the recorded load of a one-way clutch that sticks backward to its backward load.
 pub(super) fn show_locked_loads(compiled: &Compiled, state: &State, point: &mut Point) {
     for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
@@ -148,11 +166,12 @@ impl Machine {
         let point = &self.point;
         let mut integrals = point.integral.iter();
         let mut effort = 0.0;
-        for drive in self.compiled.inputs.drives.iter() {
+        for (k, drive) in self.compiled.inputs.drives.iter().enumerate() {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };
             if drive.v == v {
-                let signal = drive.signal().sample(t, self.state.piece);
-                effort += drive.effort(&signal, point.q[drive.q], point.v[v], integral.unwrap_or(0.0));
+                let (q, v) = (point.q[drive.q], point.v[v]);
+                let sample = drive_sample((&self.compiled, &self.scheme), &self.state, k, t, q, v);
+                effort += drive.effort(&sample, q, v, integral.unwrap_or(0.0));
             }
         }
         let prescribed = self.compiled.model.prescribed.iter().zip(&point.drive_effort);

@@ -32,7 +32,8 @@ impl Machine {
     /// Selects the pieces of the signals that are valid just after `t`.
     pub(crate) fn enter_piece(&mut self, t: f64) {
         self.state.piece = Piece::After(t);
-        let drives = self.compiled.inputs.drives.iter().filter_map(|drive| drive.signal().next_corner(t));
+        self.update_servos(t);
+        let drives = self.compiled.inputs.drives.iter().filter_map(|drive| drive.next_corner(t));
         let loads = self.compiled.inputs.contacts.iter().filter_map(|c| c.signal()?.next_corner_clamped(t));
         self.state.next_corner = drives.chain(loads).reduce(f64::min);
     }
@@ -109,7 +110,7 @@ impl Machine {
 
     /// Name of the joint or coupling whose friction or stop an event concerns.
     pub(crate) fn name_of_event(&self, index: usize) -> String {
-        let kink = self.kink_of(index).map(KinkEvent::contact).or(self.gap_of(index).map(|gap| gap.0));
+        let kink = self.kink_of(index).and_then(KinkEvent::contact).or(self.gap_of(index).map(|gap| gap.0));
         self.contact_of_event(index).or(kink).map_or("", |c| self.compiled.contact_name(c)).to_owned()
     }
 
@@ -191,7 +192,7 @@ impl Machine {
                 *g = if self.state.backward[c] { -side } else { side } + least;
             }
         }
-        self.fill_kinks(&mut g);
+        self.fill_kinks(t, &mut g);
         self.fill_gaps(g);
         Ok(())
     }
@@ -269,6 +270,8 @@ impl Machine {
             match *fired {
                 FiredEvent::Time => {
                     let before = self.state.piece;
+                    let servos = self.state.servos.len();
+                    is_fresh |= (0..servos).any(|k| self.is_sample_due(k, t));
                     self.enter_piece(t);
                     // an extremum of a signal changes nothing; a corner or a jump does
                     is_fresh |= !self.is_smooth(t, before);
@@ -285,7 +288,7 @@ impl Machine {
                             is_touched = true;
                             self.break_away(contact);
                         }
-                        self.pass_kink(kink);
+                        self.pass_kink(t, kink);
                         continue;
                     }
                     if let Some(gap) = self.gap_of(index) {
@@ -373,11 +376,11 @@ impl Machine {
         let is_jerk = self.scheme.formulation == Formulation::Jerk;
         // the step ends at a corner; where the effort does not jump there, the rates of the unknowns are the same on
         // both sides
-        let mut drives = self.compiled.inputs.drives.iter().map(|drive| drive.signal());
+        let mut drives = self.compiled.inputs.drives.iter();
         let mut loads = self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal());
         let is_same = |s: &Signal| s.sample(t, before) == s.sample(t, after);
         // a clamped signal has corners where it reaches 0 or 1, from either side
-        drives.all(|s| if is_jerk { is_same(s) } else { s.is_continuous(t, before, after) })
+        drives.all(|drive| drive.is_smooth(t, before, after, is_jerk))
             && loads.all(is_same)
             && self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
                 let value = s.sample(t, after).value;

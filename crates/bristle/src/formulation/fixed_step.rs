@@ -63,6 +63,8 @@ impl Machine {
         quad: &mut [f64],
     ) -> Result<(), EvalError> {
         self.take_unknowns(y);
+        self.state.piece = Piece::After(t);
+        self.update_servos(t);
         let t1 = t + h;
         // the sum of the steps differs from the time of a corner by rounding
         self.state.piece = Piece::Before(t1 - 1e-6 * h);
@@ -113,12 +115,12 @@ impl Machine {
             compiled,
             work,
             real_time,
-            state: State { q_ref, mode, .. },
+            state: State { q_ref, mode, servos, .. },
             point: Point { q, xi, v, bristles: state, load, integral, .. },
             ..
         } = self;
         let Some(rt) = real_time else { return Ok(()) };
-        let start = Start { q_ref, q, xi, v, bristles: state, modes: mode, loads: load, integrals: integral };
+        let start = Start { q_ref, q, xi, v, bristles: state, modes: mode, loads: load, integrals: integral, servos };
         let called = call(rt, compiled, work, start);
         let (n_rounds, max_rounds) = rt.rounds();
         self.diagnostics.counters.n_rounds += n_rounds;

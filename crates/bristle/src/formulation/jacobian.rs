@@ -20,6 +20,7 @@
 //! Stuck and prescribed joints have no rows and columns. Finite differences replace these derivatives for free joints
 //! away from the centre of their charts, and for the differentiated equations.
 
+use super::efforts::drive_sample;
 use super::failure::Failure;
 use super::implicit::NewtonWork;
 use super::machine::Machine;
@@ -89,7 +90,7 @@ impl Machine {
         let mut derivatives = self.take_matrices();
         let result = self.derive(t, &mut derivatives);
         if result.is_ok() {
-            self.assemble(&derivatives, jac);
+            self.assemble(t, &derivatives, jac);
         }
         self.derivatives = Some(derivatives);
         result.map_err(|e| self.record_failure(e))
@@ -198,7 +199,7 @@ impl Machine {
     }
 
     /// Assembles the blocks of the module header.
-    fn assemble(&self, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
+    fn assemble(&self, t: f64, [dq, dv, dtau]: &[DMatrix<f64>; 3], jac: &mut Matrix) {
         let active = &self.coordinates.active;
         let n = active.len();
         jac.clear();
@@ -218,7 +219,7 @@ impl Machine {
                 }
             }
         }
-        self.slopes(|slope| match slope {
+        self.slopes(t, |slope| match slope {
             Slope::Effort { of, v, slope } => self.columns(of, |column, c| {
                 for (r, &i) in active.iter().enumerate() {
                     jac[(n + r, column)] += dtau[(i, v)] * slope * c;
@@ -249,6 +250,7 @@ impl Machine {
     /// ∂F/∂y and ∂F/∂y' of the residual form; `dq`, `dv` and `mass` are Pᵀ∂f/∂q, Pᵀ∂f/∂v and M_P.
     pub(super) fn assemble_residual(
         &self,
+        t: f64,
         [dq, dv, mass]: &[DMatrix<f64>; 3],
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
@@ -281,7 +283,7 @@ impl Machine {
         for k in 2 * n..df_ddy.n() {
             df_ddy[(k, k)] = 1.0;
         }
-        self.slopes(|slope| match slope {
+        self.slopes(t, |slope| match slope {
             Slope::Effort { of, v, slope } => self.columns(of, |column, c| {
                 for (r, t_r) in coordinates.unknowns_of(v) {
                     df_dy[(n + r, column)] -= slope * c * t_r;
@@ -292,7 +294,7 @@ impl Machine {
     }
 
     /// All derivatives of efforts and rates, at constant reactions.
-    fn slopes(&self, mut visit: impl FnMut(Slope)) {
+    fn slopes(&self, t: f64, mut visit: impl FnMut(Slope)) {
         let Self { compiled, point: Point { v, bristles: state, load, frozen, .. }, state: State { mode, .. }, .. } =
             self;
         // an effort of `slope` per unit of q_a − q_b, or of its rate, on a, and the opposite effort on b
@@ -350,8 +352,10 @@ impl Machine {
             }
             next += n_states;
         }
-        for drive in compiled.inputs.drives.iter() {
-            let [in_q, in_v, in_integral] = drive.slopes();
+        for (k, drive) in compiled.inputs.drives.iter().enumerate() {
+            let at = (self.point.q[drive.q], v[drive.v]);
+            let sample = drive_sample((compiled, &self.scheme), &self.state, k, t, at.0, at.1);
+            let [in_q, in_v, in_integral] = drive.slopes(&sample);
             visit(Slope::Effort { of: In::Position(drive.v), v: drive.v, slope: in_q });
             visit(Slope::Effort { of: In::Velocity(drive.v), v: drive.v, slope: in_v });
             if drive.has_integral() {

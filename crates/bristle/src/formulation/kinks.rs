@@ -87,12 +87,15 @@ pub(super) enum KinkEvent {
     Corner { contact: usize },
     /// Limit of a stuck contact against backward motion.
     Backward { contact: usize },
+    /// Saturation of a servo, by the number of the drive.
+    Saturation { drive: usize },
 }
 
 impl KinkEvent {
-    pub fn contact(self) -> usize {
+    pub fn contact(self) -> Option<usize> {
         match self {
-            Self::Load { contact, .. } | Self::Corner { contact } | Self::Backward { contact } => contact,
+            Self::Load { contact, .. } | Self::Corner { contact } | Self::Backward { contact } => Some(contact),
+            Self::Saturation { .. } => None,
         }
     }
 }
@@ -101,13 +104,18 @@ impl Machine {
     /// The kinks that are events, in order.
     fn kink_events(&self) -> impl Iterator<Item = KinkEvent> + '_ {
         let contacts = if self.scheme.kink_tolerance.is_some() { self.compiled.inputs.contacts.len() } else { 0 };
-        (0..contacts).flat_map(|contact| {
+        let of_contacts = (0..contacts).flat_map(|contact| {
             let of = &self.compiled.inputs.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
             let corner = matches!(of.law.base(), Law::Table(_)).then_some(KinkEvent::Corner { contact });
             let backward = self.has_two_limits(contact).then_some(KinkEvent::Backward { contact });
             parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner).chain(backward)
-        })
+        });
+        let drives = if self.scheme.kink_tolerance.is_some() { self.compiled.inputs.drives.len() } else { 0 };
+        let has_corners =
+            |drive: &usize| self.compiled.inputs.drives[*drive].servo().is_some_and(|servo| servo.has_corners());
+        let servos = (0..drives).filter(has_corners).map(|drive| KinkEvent::Saturation { drive });
+        of_contacts.chain(servos)
     }
 
     /// Whether both limits of a stuck contact have events of their own.
@@ -203,7 +211,7 @@ impl Machine {
     }
 
     /// Event functions of the kinks; where they need reactions, those are the ones at the point of evaluation.
-    pub(super) fn fill_kinks<'a>(&self, g: impl Iterator<Item = &'a mut f64>) {
+    pub(super) fn fill_kinks<'a>(&self, t: f64, g: impl Iterator<Item = &'a mut f64>) {
         for (event, g) in self.kink_events().zip(g) {
             *g = match event {
                 KinkEvent::Load { contact: c, part } => {
@@ -227,6 +235,7 @@ impl Machine {
                         (speed - low).min(high - speed) + contact.arm * self.scheme.kink_tolerance.unwrap_or(0.0);
                     if self.state.mode[c] == Mode::Stuck || inside.is_infinite() { 1.0 } else { inside }
                 }
+                KinkEvent::Saturation { drive } => self.saturation(drive, t),
                 KinkEvent::Backward { contact: c } => {
                     let is_alone = self.sticks(c) && self.constraints.margin(c).is_none();
                     match self.limits(c)[1] {
@@ -239,7 +248,10 @@ impl Machine {
     }
 
     /// Performs the event of a kink.
-    pub(super) fn pass_kink(&mut self, event: KinkEvent) {
+    pub(super) fn pass_kink(&mut self, t: f64, event: KinkEvent) {
+        if let KinkEvent::Saturation { drive } = event {
+            self.pass_saturation(drive, t);
+        }
         if let KinkEvent::Load { contact, part } = event {
             let [x, y] = self.state.load_kinks[contact].way[part];
             self.state.load_kinks[contact].way[part] = [-x, -y];

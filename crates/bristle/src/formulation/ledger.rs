@@ -13,7 +13,7 @@
 //!
 //! which includes jumps of N at events. The quadrature is that of −N Ė; readers of the ledger add the stored energy.
 
-use super::efforts::load_signal;
+use super::efforts::{drive_sample, load_signal};
 use super::machine::{Machine, Snapshot};
 use super::point::Point;
 use super::state::State;
@@ -170,7 +170,8 @@ impl Machine {
             work,
             poses: places,
             point: Point { q, v, integral, drive_effort, .. },
-            state: State { piece, .. },
+            state,
+            scheme,
             ..
         } = self;
         let Model { prescribed, .. } = &*compiled.model;
@@ -178,11 +179,11 @@ impl Machine {
         let mut power: f64 = given.zip(&*v).map(|((effort, offset), v)| (effort + offset) * v).sum();
         power += prescribed.iter().zip(&*drive_effort).map(|(joint, effort)| effort * v[joint.v]).sum::<f64>();
         let mut integrals = integral.iter();
-        for drive in compiled.inputs.drives.iter() {
+        for (k, drive) in compiled.inputs.drives.iter().enumerate() {
             let integral = if drive.has_integral() { integrals.next().copied() } else { None };
-            let signal = drive.signal().sample(t, *piece);
-            let v = v[drive.v];
-            power += drive.effort(&signal, q[drive.q], v, integral.unwrap_or(0.0)) * v;
+            let (q, v) = (q[drive.q], v[drive.v]);
+            let sample = drive_sample((compiled, scheme), state, k, t, q, v);
+            power += drive.effort(&sample, q, v, integral.unwrap_or(0.0)) * v;
         }
         if !compiled.inputs.wrenches.is_empty() {
             let model = &compiled.model.tree;

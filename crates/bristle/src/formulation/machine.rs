@@ -269,7 +269,7 @@ impl Machine {
 
     /// Replaces the parameters or the signal of drive number `k`; its kind stays.
     pub(crate) fn set_drive(&mut self, k: usize, drive: Drive) {
-        Arc::make_mut(&mut self.compiled.inputs.drives)[k].drive = drive;
+        Arc::make_mut(&mut self.compiled.inputs.drives)[k].set(drive);
         self.bound_motions();
     }
 

@@ -54,6 +54,7 @@ mod predictor;
 mod residual;
 mod resolution;
 mod sensitivity;
+mod servos;
 pub(crate) mod state;
 pub(crate) mod stops;
 mod system;

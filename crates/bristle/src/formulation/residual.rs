@@ -105,7 +105,7 @@ impl Machine {
         let mut matrices = self.take_matrices();
         let result = self.derive_residual(&mut matrices);
         if result.is_ok() {
-            self.assemble_residual(&matrices, df_dy, df_ddy);
+            self.assemble_residual(t, &matrices, df_dy, df_ddy);
         }
         self.derivatives = Some(matrices);
         result.map_err(|e| self.record_failure(e))?;

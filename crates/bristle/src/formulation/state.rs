@@ -8,6 +8,7 @@ use super::predictor::Predictor;
 use super::stops::StopState;
 use super::transition::ContactEvent;
 use crate::model::Compiled;
+use crate::model::servo::ServoState;
 use crate::signal::Piece;
 use bristle_friction::Mode;
 use bristle_multibody::neutral;
@@ -55,6 +56,8 @@ pub(crate) struct State {
     pub predictor: Predictor,
     /// Deflections |s| after the last fixed step, one per contact.
     pub bent: Vec<f64>,
+    /// Servos, one per drive of any kind.
+    pub servos: Vec<ServoState>,
 }
 
 impl State {
@@ -83,6 +86,7 @@ impl State {
             next_corner: None,
             predictor: Predictor::new(model.n_v),
             bent: vec![0.0; n],
+            servos: vec![ServoState::default(); compiled.inputs.drives.len()],
         }
     }
 }
@@ -108,4 +112,5 @@ saved!(State {
     next_corner,
     predictor,
     bent,
+    servos,
 } each { mode: archive_mode });

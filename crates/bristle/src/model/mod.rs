@@ -2,6 +2,7 @@
 //! change between steps.
 
 mod contact;
+pub(crate) mod servo;
 pub(crate) mod stops;
 pub(crate) mod turning;
 
@@ -12,10 +13,11 @@ pub use crate::armature_transfer::ArmatureTransfer;
 use crate::compile::Index;
 use crate::component::{BristleState, Drive};
 use crate::coupled::Coupled;
-use crate::signal::{Sample, Signal};
+use crate::signal::{Piece, Signal};
 use bristle_friction::FrictionLaw;
 use bristle_multibody::spatial::Force;
 use bristle_multibody::{JointKind, Model as Tree, Work, aba, neutral};
+use servo::{DriveSample, Servo, ServoState};
 use std::sync::Arc;
 use turning::Turning;
 
@@ -54,20 +56,38 @@ pub struct DriveAt {
     pub v: usize,
     /// Kind and parameters.
     pub drive: Drive,
+    /// The target of a servo, late by its delay.
+    delayed: Option<Signal>,
 }
 
 /// The signal of a drive.
 pub(crate) fn signal_of(drive: &Drive) -> &Signal {
     match drive {
         Drive::Effort(signal) | Drive::Motion(signal) => signal,
-        Drive::Pull { target, .. } | Drive::Pid { target, .. } => target,
+        Drive::Pull { target, .. } | Drive::Pid { target, .. } | Drive::Servo { target, .. } => target,
     }
 }
 
 impl DriveAt {
-    /// The signal, an effort or a position.
+    /// A drive on the coordinate of a joint.
+    pub(crate) fn new(joint: usize, q: usize, v: usize, drive: Drive) -> Self {
+        let mut at = Self { joint, q, v, drive: Drive::Effort(Signal::default()), delayed: None };
+        at.set(drive);
+        at
+    }
+
+    /// Puts another drive in its place.
+    pub(crate) fn set(&mut self, drive: Drive) {
+        self.delayed = match &drive {
+            Drive::Servo { target, delay, .. } if *delay > 0.0 => Some(target.delayed(*delay)),
+            _ => None,
+        };
+        self.drive = drive;
+    }
+
+    /// The signal, an effort or a position; that of a servo is late by its delay.
     pub fn signal(&self) -> &Signal {
-        signal_of(&self.drive)
+        self.delayed.as_ref().unwrap_or_else(|| signal_of(&self.drive))
     }
 
     /// Whether it has an integral of its error as a state.
@@ -75,23 +95,67 @@ impl DriveAt {
         matches!(self.drive, Drive::Pid { .. })
     }
 
-    /// Effort, N·m or N, for the sample `signal` of the signal.
-    pub fn effort(&self, signal: &Sample, q: f64, v: f64, integral: f64) -> f64 {
+    /// The parameters of a servo.
+    pub(crate) fn servo(&self) -> Option<Servo<'_>> {
+        Servo::of(&self.drive)
+    }
+
+    /// Signal and terms at `t`. The regime of a servo is that of its state where corners are located, otherwise that of
+    /// the position and velocity `at`.
+    pub(crate) fn sample(&self, t: f64, piece: Piece, state: &ServoState, at: Option<(f64, f64)>) -> DriveSample {
+        let signal = self.signal().sample(t, piece);
+        let Some(servo) = self.servo() else { return DriveSample { signal, ..Default::default() } };
+        let regime = at.map_or(state.regime, |(q, v)| {
+            let (demand, bound) = servo.demand(signal.value, t, piece, q, v);
+            Servo::regime(demand, bound)
+        });
+        servo.terms(signal, t, piece, state, regime)
+    }
+
+    /// The next time after `t` at which a signal has a corner or a sample is taken.
+    pub(crate) fn next_corner(&self, t: f64) -> Option<f64> {
+        let Some(servo) = self.servo() else { return self.signal().next_corner(t) };
+        let target = if servo.is_sampled() {
+            let next = |k: f64| (servo.number(t) + k) * servo.period;
+            Some(if next(1.0) > t { next(1.0) } else { next(2.0) })
+        } else {
+            self.signal().next_corner(t)
+        };
+        let supply = servo.supply.and_then(|signal| signal.next_corner(t));
+        let enable = servo.enable.and_then(|signal| signal.next_switch(t));
+        [target, supply, enable].into_iter().flatten().reduce(f64::min)
+    }
+
+    /// Whether its effort does not jump at `t`, samples aside; with `is_jerk`, nor its rate.
+    pub(crate) fn is_smooth(&self, t: f64, before: Piece, after: Piece, is_jerk: bool) -> bool {
+        let is_same = |s: &Signal| s.sample(t, before) == s.sample(t, after);
+        let passes = |s: &Signal| if is_jerk { is_same(s) } else { s.is_continuous(t, before, after) };
+        let Some(servo) = self.servo() else { return passes(self.signal()) };
+        (servo.is_sampled() || passes(self.signal()))
+            && servo.supply.is_none_or(passes)
+            && servo.enable.is_none_or(|s| s.is_on(t, before) == s.is_on(t, after))
+    }
+
+    /// Effort, N·m or N, for a sample.
+    pub(crate) fn effort(&self, sample: &DriveSample, q: f64, v: f64, integral: f64) -> f64 {
+        let signal = &sample.signal;
         match self.drive {
             Drive::Effort(_) => signal.value,
             Drive::Pull { stiffness, .. } => stiffness * (signal.value - q),
             Drive::Pid { kp, ki, kd, .. } => kp * (signal.value - q) + ki * integral - kd * v,
+            Drive::Servo { .. } => sample.servo_effort(q, v),
             // equilibrium determines it
             Drive::Motion(_) => 0.0,
         }
     }
 
     /// Derivatives of the effort in position, velocity and integral.
-    pub fn slopes(&self) -> [f64; 3] {
+    pub(crate) fn slopes(&self, sample: &DriveSample) -> [f64; 3] {
         match self.drive {
             Drive::Effort(_) | Drive::Motion(_) => [0.0; 3],
             Drive::Pull { stiffness, .. } => [-stiffness, 0.0, 0.0],
             Drive::Pid { kp, ki, kd, .. } => [-kp, -kd, ki],
+            Drive::Servo { .. } => [-sample.stiffness[0], -sample.damping[0], 0.0],
         }
     }
 }

@@ -12,7 +12,7 @@ use super::step_matrix::{MatrixForm, StepMatrix};
 use super::{SignalTime, Start};
 use crate::component::Drive;
 use crate::model::Compiled;
-use crate::signal::Sample;
+use crate::model::servo::DriveSample;
 use bristle_multibody::{Error, Work};
 
 /// (1) and (2) of one step; the arrays are made once.
@@ -28,7 +28,7 @@ pub(super) struct StepEquations {
     /// u_p.
     pub u_prescribed: Vec<f64>,
     /// Signals of the drives at the end of the step.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<DriveSample>,
     /// b in the independent velocities.
     pub b: Vec<f64>,
     /// A u_p.
@@ -45,7 +45,7 @@ impl StepEquations {
             v_mean: vec![0.0; n_v],
             mean_bias: vec![0.0; n_v],
             u_prescribed: vec![0.0; n_v],
-            samples: vec![Sample::default(); compiled.inputs.drives.len()],
+            samples: vec![DriveSample::default(); compiled.inputs.drives.len()],
             b: vec![0.0; n],
             prescribed_impulse: vec![0.0; n_v],
         }
@@ -87,21 +87,23 @@ pub(super) fn assemble(
     // drives
     u_prescribed.fill(0.0);
     let mut integrals = start.integrals.iter();
-    for (drive, sample) in compiled.inputs.drives.iter().zip(samples) {
-        let signal = drive.signal().sample(at.t, at.piece);
-        *sample = signal;
+    for ((drive, sample), servo) in compiled.inputs.drives.iter().zip(samples).zip(start.servos) {
         let (k, ahead) = (drive.v, q[drive.q] + h * v[drive.v]);
+        *sample = drive.sample(at.t, at.piece, servo, Some((ahead, v[k])));
+        let signal = sample.signal;
         match drive.drive {
             Drive::Motion(_) if at.is_first => u_prescribed[k] = h * signal.second_derivative,
             Drive::Motion(_) => u_prescribed[k] = (signal.value - xi[k]) / h - v[k],
-            Drive::Effort(_) | Drive::Pull { .. } => r[k] += drive.effort(&signal, ahead, v[k], 0.0),
+            Drive::Effort(_) | Drive::Pull { .. } | Drive::Servo { .. } => {
+                r[k] += drive.effort(sample, ahead, v[k], 0.0);
+            }
             Drive::Pid { .. } => {
                 let integral = integrals.next().map_or(0.0, |integral| integral + h * (signal.value - ahead));
-                r[k] += drive.effort(&signal, ahead, v[k], integral);
+                r[k] += drive.effort(sample, ahead, v[k], integral);
             }
         }
         // gains of the wrong sign stay explicit, so that A is positive definite
-        let [in_q, in_v, in_integral] = drive.slopes();
+        let [in_q, in_v, in_integral] = drive.slopes(sample);
         matrix.add(k, h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0)));
     }
     Ok(())

@@ -172,6 +172,7 @@ fn compare_on((compiled, state): (Compiled, Snapshot), n_steps: usize) -> (Worst
     let mut quad = vec![0.0; 2 + compiled.model.heated.len() + compiled.model.heated_elements.len()];
     for k in 0..n_steps {
         let End { xi, v, bristles, modes, load, integrals, .. } = dense.end.clone();
+        let servos = vec![crate::model::servo::ServoState::default(); compiled.inputs.drives.len()];
         chart_point(&compiled.model.tree, &q_ref, &xi, &mut q).unwrap();
         let start = Start {
             q_ref: &q_ref,
@@ -182,6 +183,7 @@ fn compare_on((compiled, state): (Compiled, Snapshot), n_steps: usize) -> (Worst
             modes: &modes,
             loads: &load,
             integrals: &integrals,
+            servos: &servos,
         };
         let (h, t1) = (H, H * (k + 1) as f64);
         if k == 0 {
@@ -319,6 +321,7 @@ fn thousands_of_dry_joints_start_and_step() {
         let mut quad = vec![0.0; 2 + compiled.model.heated.len()];
         for k in 0..4 {
             let End { xi, v, bristles, modes, load, integrals, .. } = rt.end.clone();
+            let servos = vec![crate::model::servo::ServoState::default(); compiled.inputs.drives.len()];
             let start = Start {
                 q_ref: &q_ref,
                 q: &xi,
@@ -328,6 +331,7 @@ fn thousands_of_dry_joints_start_and_step() {
                 modes: &modes,
                 loads: &load,
                 integrals: &integrals,
+                servos: &servos,
             };
             if k > 0 {
                 let t1 = 1e-3 * f64::from(k);

@@ -64,11 +64,11 @@ pub(super) fn add_energies(
     let prescribed = coordinates.prescribed.iter().zip(prescribed_effort);
     quad[0] += h * prescribed.map(|(joint, effort)| effort * v1[joint.v]).sum::<f64>();
     let mut integrals = start.integrals.iter();
-    for (drive, signal) in compiled.inputs.drives.iter().zip(&equations.samples) {
+    for (drive, sample) in compiled.inputs.drives.iter().zip(&equations.samples) {
         let (v, q) = (v1[drive.v], start.xi[drive.v] + h * v1[drive.v]);
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
-        let integral = integral.map_or(0.0, |integral| integral + h * (signal.value - q));
-        quad[0] += h * drive.effort(signal, q, v, integral) * v;
+        let integral = integral.map_or(0.0, |integral| integral + h * (sample.signal.value - q));
+        quad[0] += h * drive.effort(sample, q, v, integral) * v;
     }
     // heat of dampers
     let heat = &mut quad[2..];

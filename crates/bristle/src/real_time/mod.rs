@@ -50,6 +50,7 @@ mod velocities;
 
 use crate::memory;
 use crate::model::Compiled;
+use crate::model::servo::ServoState;
 use crate::signal::Piece;
 use active_set::ActiveSet;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
@@ -118,6 +119,8 @@ pub(crate) struct Start<'a> {
     pub loads: &'a [f64],
     /// Integrals of the controllers.
     pub integrals: &'a [f64],
+    /// Servos, one per drive of any kind.
+    pub servos: &'a [ServoState],
 }
 
 /// Where the signals of a step are sampled.
@@ -371,7 +374,7 @@ fn complete(
     // (2)
     end.xi.iter_mut().zip(start.xi).zip(&end.v).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
     for joint in &coordinates.prescribed {
-        end.xi[joint.v] = equations.samples[joint.drive].value;
+        end.xi[joint.v] = equations.samples[joint.drive].signal.value;
     }
     coordinates.set_positions(&mut end.xi);
     float(end, free, &compiled.model.tree, work, start, &compiled.inputs.effort, h)?;
@@ -385,8 +388,8 @@ fn complete(
     let RealTime { coordinates, equations, solver, end, last_acceleration, .. } = rt;
     end.integrals.copy_from_slice(start.integrals);
     let pids = compiled.inputs.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
-    for (integral, (drive, signal)) in end.integrals.iter_mut().zip(pids) {
-        *integral += h * (signal.value - end.xi[drive.v]);
+    for (integral, (drive, sample)) in end.integrals.iter_mut().zip(pids) {
+        *integral += h * (sample.signal.value - end.xi[drive.v]);
     }
     // warm start of the next step
     for (a, &k) in last_acceleration.iter_mut().zip(&coordinates.independent) {

@@ -79,9 +79,19 @@ impl Run {
     fn call<T>(&mut self, function: impl FnOnce(&mut RealTime, &Compiled, &mut Work, Start<'_>) -> T) -> T {
         let Self { compiled, work, q_ref, q, rt } = self;
         let End { xi, v, bristles, modes, load, integrals, .. } = rt.end.clone();
+        let servos = vec![crate::model::servo::ServoState::default(); compiled.inputs.drives.len()];
         q.copy_from_slice(&xi);
-        let start =
-            Start { q_ref, q, xi: &xi, v: &v, bristles: &bristles, modes: &modes, loads: &load, integrals: &integrals };
+        let start = Start {
+            q_ref,
+            q,
+            xi: &xi,
+            v: &v,
+            bristles: &bristles,
+            modes: &modes,
+            loads: &load,
+            integrals: &integrals,
+            servos: &servos,
+        };
         function(rt, compiled, work, start)
     }
 }

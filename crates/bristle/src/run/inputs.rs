@@ -220,9 +220,14 @@ impl Run {
         if !target.is_finite() {
             return Err(Error::number(name(), "target", target, "finite"));
         }
-        match &mut at.drive {
-            Drive::Effort(signal) | Drive::Pull { target: signal, .. } | Drive::Pid { target: signal, .. } => {
+        let mut drive = at.drive.clone();
+        match &mut drive {
+            Drive::Effort(signal)
+            | Drive::Pull { target: signal, .. }
+            | Drive::Pid { target: signal, .. }
+            | Drive::Servo { target: signal, .. } => {
                 *signal = Signal::Constant(target);
+                at.set(drive);
             }
             Drive::Motion(_) => {
                 return Err(Error::Unsupported { name: name(), what: "a jump of a prescribed motion".into() });

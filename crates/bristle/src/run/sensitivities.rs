@@ -225,6 +225,10 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     if is_followed && run.system.has_charts() {
         return refuse("a free joint");
     }
+    let mut servos = run.system.compiled().inputs.drives.iter().filter_map(|drive| drive.servo());
+    if is_followed && servos.any(|servo| servo.is_sampled()) {
+        return refuse("a servo that samples: leave its `period` out");
+    }
     Ok(run)
 }
 

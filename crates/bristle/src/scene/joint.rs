@@ -351,6 +351,10 @@ fn one() -> f64 {
     1.0
 }
 
+fn is_one(value: &f64) -> bool {
+    *value == 1.0
+}
+
 /// The drive of a joint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -380,6 +384,47 @@ pub enum Drive {
     },
     /// The joint follows a position over time, whatever it takes.
     Motion(Signal),
+    /// A position controller with sampling, saturation and a DC motor: see `docs/drives.md`.
+    Servo {
+        /// Position gain, volts or duty per rad or m, times `error_gain`.
+        kp: f64,
+        /// Velocity gain, per rad/s or m/s, times `error_gain`.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        kd: f64,
+        /// Factor of both gains: from the numbers of a controller to volts or duty.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        error_gain: f64,
+        /// Samples over which the velocity for `kd` is measured; 0: the velocity itself.
+        #[serde(default, skip_serializing_if = "is_default")]
+        difference: usize,
+        /// Desired position, rad or m.
+        target: Signal,
+        /// Time by which the target arrives late, s.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        delay: f64,
+        /// Time between samples, s; 0: continuous.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        period: f64,
+        /// Supply voltage, V; with it the controller puts out a duty.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        supply: Option<Signal>,
+        /// Largest duty; 1 with a supply.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        duty_limit: Option<f64>,
+        /// Largest voltage, V.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        voltage_limit: Option<f64>,
+        /// Torque constant at the joint, N·m/A, which is that of the back-EMF, V·s/rad; without `resistance` effort per
+        /// volt.
+        #[serde(default = "one", skip_serializing_if = "is_one")]
+        constant: f64,
+        /// Resistance of the winding, Ω; without it there is no back-EMF.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resistance: Option<f64>,
+        /// On where it is 0.5 or more; off, the motor is open and has no effort.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        enable: Option<Signal>,
+    },
 }
 
 /// Stops at the ends of the range of a joint, either of which may be left out.
@@ -400,10 +445,12 @@ pub struct Limits {
 impl Drive {
     /// The signals in it, with their paths from the joint.
     pub(crate) fn signals_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut Signal)> {
-        let signal = match self {
-            Self::Effort(signal) | Self::Motion(signal) => ("drive.0", signal),
-            Self::Pull { target, .. } | Self::Pid { target, .. } => ("drive.target", target),
+        let (first, supply, enable) = match self {
+            Self::Effort(signal) | Self::Motion(signal) => (("drive.0", signal), None, None),
+            Self::Pull { target, .. } | Self::Pid { target, .. } => (("drive.target", target), None, None),
+            Self::Servo { target, supply, enable, .. } => (("drive.target", target), supply.as_mut(), enable.as_mut()),
         };
-        std::iter::once(signal)
+        let supply = supply.map(|signal| ("drive.supply", signal));
+        std::iter::once(first).chain(supply).chain(enable.map(|signal| ("drive.enable", signal)))
     }
 }

@@ -59,6 +59,14 @@ impl Samples {
         self.0.as_ref().map_or(0.0, |recorded| recorded.largest)
     }
 
+    /// The same samples, later by `delay`, s.
+    pub(super) fn delayed(&self, delay: f64) -> Self {
+        Self(self.0.as_ref().map(|recorded| {
+            let points = recorded.points.iter().map(|&(t, y)| (t + delay, y)).collect();
+            Arc::new(Recorded { points, largest: recorded.largest })
+        }))
+    }
+
     /// Samples from times and values, in order.
     pub(super) fn new(points: &[(f64, f64)], hold: Hold) -> Self {
         let largest = points.iter().fold(0.0_f64, |largest, point| largest.max(point.1.abs()));

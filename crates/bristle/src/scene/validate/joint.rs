@@ -1,6 +1,7 @@
 //! Joints: axis, placement, initial state, and the friction, load and drive that act along the axis.
 
 use super::{At, Check, Must};
+use crate::model::servo::MAX_DIFFERENCE;
 use crate::scene::{Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, has_bristle};
 use bristle_friction::{FrictionLaw, Law};
 
@@ -213,12 +214,56 @@ impl Check<'_> {
                 self.signal(at.key("target"), target);
                 self.number(at.key("stiffness"), *stiffness, Must::NotBeNegative);
             }
+            Drive::Servo { .. } => self.servo(at, drive),
             Drive::Pid { kp, ki, kd, target } => {
                 self.signal(at.key("target"), target);
                 self.number(at.key("kp"), *kp, Must::NotBeNegative);
                 self.number(at.key("ki"), *ki, Must::NotBeNegative);
                 self.number(at.key("kd"), *kd, Must::NotBeNegative);
             }
+        }
+    }
+
+    fn servo(&mut self, at: At, drive: &Drive) {
+        let Drive::Servo {
+            kp,
+            kd,
+            error_gain,
+            difference,
+            target,
+            delay,
+            period,
+            supply,
+            duty_limit,
+            voltage_limit,
+            constant,
+            resistance,
+            enable,
+        } = drive
+        else {
+            return;
+        };
+        self.signal(at.key("target"), target);
+        for (key, signal) in [("supply", supply), ("enable", enable)] {
+            if let Some(signal) = signal {
+                self.signal(at.key(key), signal);
+            }
+        }
+        let numbers = [("kp", *kp), ("kd", *kd), ("error_gain", *error_gain), ("delay", *delay), ("period", *period)];
+        for (key, value) in numbers {
+            self.number(at.key(key), value, Must::NotBeNegative);
+        }
+        self.number(at.key("constant"), *constant, Must::BePositive);
+        let limits = [("resistance", resistance), ("duty_limit", duty_limit), ("voltage_limit", voltage_limit)];
+        for (key, value) in limits {
+            if let Some(value) = value {
+                self.number(at.key(key), *value, Must::BePositive);
+            }
+        }
+        if *difference > MAX_DIFFERENCE || *difference > 0 && *period == 0.0 {
+            let reason = format!("`difference` is {difference}; it must be a number of samples up to {MAX_DIFFERENCE}");
+            let reason = if *period == 0.0 { format!("{reason}, and `period` is 0") } else { reason };
+            self.report(at.key("difference"), reason, "write `period: …`, the time between samples, or leave it out");
         }
     }
 }

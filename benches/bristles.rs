@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench -p bristle --bench bristles                               all scenes, rtol = atol
-//! cargo bench -p bristle --bench bristles -- slider pins                those whose names are given
+//! cargo bench -p bristle --bench bristles -- slider pins                the named ones
 //! cargo bench -p bristle --bench bristles -- --ratio=0.01               atol = rtol/100
 //! ```
 

@@ -1,19 +1,18 @@
-//! What files cost: loading and compiling a chain of 1,000 links, and writing the results of `double_pendulum` as CSV.
+//! Cost of files: loading and compiling a chain of 1,000 links, and writing the results of `double_pendulum` as CSV.
 //!
 //!     cargo bench -p bristle --bench files
 //!
-//! Each figure is the least of several runs: what it takes when nothing interferes. Writing is set against the same run with
-//! rows that go nowhere.
+//! Each figure is the minimum of several runs. Writing is compared with the same run without output.
 //!
-//! On two cores at rest (2026-11-16): file to simulation 10.4 ms; 5.65 ms without writing, 6.12 ms with CSV, 8.3 % more (12 % on busy cores),
-//! about half of it digits (18 ns a number) and half of it the file system.
+//! On two cores at rest (2026-11-16): file to simulation 10.4 ms; 5.65 ms without writing, 6.12 ms with CSV, 8.3 % more
+//! (12 % on busy cores), about half of it digits (18 ns a number) and half of it the file system.
 
 use bristle::prelude::*;
 use bristle::stream::CsvStream;
 use bristle::{Event, Record};
 use std::time::{Duration, Instant};
 
-/// Rows that go nowhere.
+/// A record that discards its rows.
 struct Nowhere;
 
 impl Record for Nowhere {
@@ -27,7 +26,7 @@ impl Record for Nowhere {
     }
 }
 
-/// The least time of `n` runs.
+/// The minimum time of `n` runs.
 fn least(n: usize, mut run: impl FnMut()) -> Duration {
     let time = |run: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -41,15 +40,16 @@ fn chain(n: usize) -> String {
     let mut text = String::from("Scene(\n    links: [\n");
     for i in 0..n {
         text += &format!(
-            "        Link(name: \"rod{i}\", mass: 0.1, center_of_mass: (0.0, 0.0, -0.1), inertia: Diagonal(3.3e-4, 3.3e-4, 5.0e-6)),\n"
+            "        Link(name: \"rod{i}\", mass: 0.1, center_of_mass: (0.0, 0.0, -0.1), \
+             inertia: Diagonal(3.3e-4, 3.3e-4, 5.0e-6)),\n"
         );
     }
     text += "    ],\n    joints: [\n";
     for i in 0..n {
         let parent = if i == 0 { "world".to_owned() } else { format!("rod{}", i - 1) };
         text += &format!(
-            "        Joint(name: \"pin{i}\", parent: \"{parent}\", child: \"rod{i}\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
-             placement: Placement(translation: (0.0, 0.0, -0.2)), damping: 0.002),\n"
+            "        Joint(name: \"pin{i}\", parent: \"{parent}\", child: \"rod{i}\", \
+             kind: Revolute(axis: (0.0, 1.0, 0.0)), placement: Placement(translation: (0.0, 0.0, -0.2)), damping: 0.002),\n"
         );
     }
     text + "    ],\n)\n"
@@ -77,7 +77,7 @@ fn main() {
     let names = Simulation::new(&scene).unwrap().recording().names().to_vec();
     let run = |record: &mut dyn Record| Simulation::new(&scene).unwrap().run_with(scene.duration, record).unwrap();
     let (mut plain, mut written) = (Duration::MAX, Duration::MAX);
-    // by turns, so that both see the same machine
+    // alternating, so that both run under the same conditions
     for _ in 0..200 {
         plain = plain.min(least(1, || run(&mut Nowhere)));
         let _ = std::fs::remove_file(&file);

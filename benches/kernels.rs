@@ -4,10 +4,11 @@
 //! cargo bench --bench kernels                         times (criterion)
 //! cargo bench --bench kernels -- --count aba arm7     20,000 calls and nothing else, for an instruction counter
 //! cargo bench --bench kernels -- --times aba rnea     ns per call, minimum over many repeats, as plain text
+//! cargo bench --bench kernels -- --packs              ns per machine of packs of machines, as plain text
 //! benches/count.sh                                    instructions per call under callgrind, every kernel and machine
 //! ```
 
-use bristle_multibody::spatial::Motion;
+use bristle_multibody::spatial::{Mask, Motion, Pack4, Pack8, Scalar};
 use bristle_multibody::*;
 use criterion::{BenchmarkId, Criterion};
 use nalgebra::{DMatrix, Vector3};
@@ -67,13 +68,13 @@ impl Bench {
             matrix: [zeros(), zeros(), zeros()],
             model,
         };
-        // what `solve_rows` and `jerk_rows` start from
+        // input of `solve_rows` and `jerk_rows`
         bench.call("jerk_begin");
         bench.call("factor_rows");
         bench
     }
 
-    /// One call of a kernel; something of its result, so that nothing is optimised away.
+    /// One call of a kernel; returns a part of its result, so that it is not optimised away.
     #[inline(always)]
     fn call(&mut self, kernel: &str) -> f64 {
         let Self { model, work, q, v, x, locked, none, rows, reaction, matrix: [a, b, c] } = self;
@@ -100,6 +101,40 @@ impl Bench {
             _ => kinematics(model, work, q, v).map(|()| 0.0),
         };
         done.expect("a finite state")
+    }
+}
+
+/// Kernels on a pack of machines: ns per machine.
+fn packs<S: Scalar>(name: &str, model: &Model) {
+    let (n, mut random) = (model.n_v, support::Random::new(7));
+    let mut numbers = || -> Vec<S> { (0..n).map(|_| S::from_lanes(|_| random.real(-1.0, 1.0))).collect() };
+    let (q, v, x, armature) = (numbers(), numbers(), numbers(), vec![S::ZERO; n]);
+    let (mut operator, mut out, mut effort) = (MassOperator::<S>::new(model), numbers(), numbers());
+    let none = vec![S::Mask::splat(false); n];
+    let print = |kernel: &str, call: &mut dyn FnMut() -> Result<f64, Error>| {
+        let time = best(|| call().expect("a finite state"));
+        println!("{kernel} {name} {} lanes {:.1}", S::LANES, time / S::LANES as f64);
+    };
+    let mut done = |operator: &mut MassOperator<S>, kernel: &str| -> Result<f64, Error> {
+        let (q, v, x) = (black_box(&q[..]), black_box(&v[..]), black_box(&x[..]));
+        match kernel {
+            "place" => operator.place(model, q)?,
+            "factor" => operator.factor(model, &armature, &none)?,
+            "solve" => operator.solve(model, x, &mut out, &mut effort)?,
+            "bias" => operator.bias_efforts(model, &model.gravity, v, &mut out)?,
+            "rnea" => {
+                operator.place(model, q)?;
+                operator.inverse_dynamics(model, v, x, &mut out)?;
+            }
+            _ => {
+                operator.place(model, q)?;
+                operator.forward_dynamics(model, v, x, &mut out)?;
+            }
+        }
+        Ok(out[0].lane(0))
+    };
+    for kernel in ["aba", "rnea", "place", "factor", "solve", "bias"] {
+        print(kernel, &mut || done(&mut operator, kernel));
     }
 }
 
@@ -153,6 +188,15 @@ fn main() {
         return;
     }
 
+    if arguments.iter().any(|a| a == "--packs") {
+        for (name, model) in &machines {
+            packs::<f64>(name, model);
+            packs::<Pack4>(name, model);
+            packs::<Pack8>(name, model);
+        }
+        return;
+    }
+
     if let Some(at) = arguments.iter().position(|a| a == "--times") {
         for (name, model) in &machines {
             let mut bench = Bench::new(model.clone());
@@ -167,7 +211,7 @@ fn main() {
     for kernel in KERNELS {
         let mut group = criterion.benchmark_group(kernel);
         for (name, model) in &machines {
-            // dense results of the long chains are all about memory
+            // dense results of the long chains are limited by memory
             if model.n_v > 64 && ["crba", "rnea_derivatives", "aba_derivatives"].contains(&kernel) {
                 continue;
             }

@@ -3,8 +3,8 @@
 //! ```text
 //! cargo bench --bench pendulum_formulations                                 both tables
 //! cargo bench --bench pendulum_formulations -- --quick                      the same with less care
-//! cargo bench --bench pendulum_formulations -- --count implicit 16 100      100 × 60 evaluations on 16 pins, for an instruction counter
-//! benches/count_formulations.sh                                             instructions per evaluation and joint under callgrind
+//! cargo bench --bench pendulum_formulations -- --count implicit 16 100      6,000 evaluations on 16 pins, for callgrind
+//! benches/count_formulations.sh                                             instructions per evaluation and joint
 //! ```
 //!
 //! `bristle bench pendulum` and `bristle bench chains` print the same.

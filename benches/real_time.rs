@@ -1,6 +1,6 @@
-//! Time of a `RealTime` step with dry friction in every joint: chains of 16 to 256 hinges, a tree of 36 joints, an arm and
-//! a double pendulum. The side of this library of `benches/peers/mujoco_real_time.py`, which runs it and prints the table.
-//! One line of JSON: nanoseconds of a step, the least of several rollouts of 200 steps.
+//! Time of a `RealTime` step with dry friction in every joint: chains of 16 to 256 hinges, a tree of 36 joints, an arm
+//! and a double pendulum. `benches/peers/mujoco_real_time.py` runs it beside MuJoCo and prints the table. Output: one
+//! line of JSON with nanoseconds of a step, the minimum of several rollouts of 200 steps.
 //!
 //! Machines are those of `benches/models.json`; a chain of n hinges has the first n links of `chain128`, repeated.
 
@@ -38,7 +38,7 @@ fn machine(model: &Value, n: usize) -> Result<Simulation, Error> {
         let kind = if joint["type"] == "prismatic" { prismatic } else { revolute };
         let [roll, pitch, yaw] = triple(&joint["rpy"]);
         let mut described = kind(&format!("j{k:03}"), triple(&joint["axis"])).to(child).turned(roll, pitch, yaw);
-        // a chain that is repeated hangs on its own end
+        // a repeated chain continues at its end
         let first_offset = triple(&model["joints"][1]["xyz"]);
         described = described.at(if k > 0 && k % n_links == 0 { first_offset } else { triple(&joint["xyz"]) });
         let parent = spawned.iter().find(|(name, _)| joint["parent"] == *name).filter(|_| k < n_links);

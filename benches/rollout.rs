@@ -1,6 +1,6 @@
-//! A batch of 1,024 double pendulums with dry friction in both joints, 1,000 steps of 1 ms on two threads: the side of this library of
-//! `benches/peers/mujoco_rollout.py`, which runs it and prints the table. One line of JSON: steps per second, final positions, and
-//! those of a tight reference for every 64th pendulum.
+//! A batch of 1,024 double pendulums with dry friction in both joints, 1,000 steps of 1 ms on two threads:
+//! `benches/peers/mujoco_rollout.py` runs it beside MuJoCo and prints the table. Output: one line of JSON with steps
+//! per second, final positions, and those of a tight reference for every 64th pendulum.
 
 use bristle::batch::Rollout;
 use bristle::friction::Coulomb;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Error> {
     for i in 0..N {
         batch.set_state(i, &start(i), &[0.0; 2])?;
     }
-    // open loop, all states kept, as the other side does; then once more with a call for every step, as a controller has it
+    // open loop with all states stored, as in MuJoCo's rollout; then with one call for every step, as in a controller
     let states: Vec<_> = (0..N).map(|i| batch.snapshot(i)).collect::<Result<_, _>>()?;
     let mut rollout = Rollout::default();
     batch.rollout(1e-3, 10, &[], &mut rollout)?;
@@ -74,7 +74,8 @@ fn main() -> Result<(), Error> {
     let (shoulder, elbow) = batch.positions().split_at(N);
     let last: Vec<_> = (0..N).map(|i| [shoulder[i], elbow[i]]).collect();
     println!(
-        "{{\"rate\": [{rate:?}, {rate_processor:?}], \"stepped\": [{stepped:?}, {stepped_processor:?}], \"last\": {last:?}, \"reference\": {reference:?}}}"
+        "{{\"rate\": [{rate:?}, {rate_processor:?}], \"stepped\": [{stepped:?}, {stepped_processor:?}], \
+         \"last\": {last:?}, \"reference\": {reference:?}}}"
     );
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Error against cost, stepper by stepper, problem by problem.
 //!
 //! ```text
-//!     cargo bench -p bristle-integrate --bench work_precision -- [--quick] [--csv FILE]     (FILE as seen from crates/integrate)
+//!     cargo bench -p bristle-integrate --bench work_precision -- [--quick] [--csv FILE]     FILE from crates/integrate
 //! ```
 //!
-//! The first tables give, for every stepper on every problem of `tests/steppers/problems`, the relative error of the end values and what it
-//! cost; the last one the friction force of the LuGre slider at the stepper's own step points. Times are the shortest of several runs.
+//! The first tables give, for every stepper on every problem of `tests/steppers/problems`, the relative error of the
+//! end values and its cost; the last one gives the friction force of the LuGre slider at the stepper's own step points.
+//! Times are the shortest of several runs.
 
 #[path = "../crates/integrate/tests/steppers/problems/mod.rs"]
 mod problems;
@@ -41,16 +42,17 @@ fn main() {
             "--csv" => {
                 let path = arguments.next().expect("--csv needs a file");
                 let mut file = std::fs::File::create(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-                let head = "problem,method,control,error,accepted,rejected,failed,rhs,residual,difference_columns,jacobian,factor,solve,newton,events,seconds";
+                let head = "problem,method,control,error,accepted,rejected,failed,rhs,residual,\
+                            difference_columns,jacobian,factor,solve,newton,events,seconds";
                 writeln!(file, "{head}").expect("the file can be written");
                 bench.csv = Some(file);
             }
-            "--bench" => is_bench = true, // how `cargo bench` calls us
+            "--bench" => is_bench = true, // argument of `cargo bench`
             other => panic!("unknown argument {other}; there are --quick and --csv FILE"),
         }
     }
 
-    // `cargo test --benches` only wants to see it run
+    // `cargo test --benches` only checks that it runs
     bench.is_quick |= !is_bench;
 
     let tolerances = [1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10];
@@ -193,7 +195,8 @@ impl Bench {
         }
     }
 
-    /// Largest friction-force error of the LuGre slider at own step points, beside scipy's Radau with the same restarts.
+    /// Largest friction-force error of the LuGre slider at own step points, beside scipy's Radau with the same
+    /// restarts.
     fn friction_curve(&mut self) {
         println!("\nLuGre slider: largest friction-force error (N) at own step points, kinks at v = 0 located");
         println!(
@@ -234,8 +237,8 @@ impl Bench {
     }
 }
 
-/// The cheapest of Radau5's runs, over a fine grid of tolerances, that reaches a friction-force error: the curve is ragged, because a
-/// break-away amplifies earlier errors and they may cancel.
+/// The cheapest of Radau5's runs, over a fine grid of tolerances, that reaches a friction-force error: the curve is not
+/// smooth, because a break-away amplifies earlier errors and they may cancel.
 fn cheapest_runs(is_quick: bool) {
     let n_grid = if is_quick { 3 } else { 33 };
     let mut runs = vec![];

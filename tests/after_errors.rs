@@ -1,4 +1,4 @@
-//! After an error: what was refused has not happened, what has failed can be got out of, and nothing panics.
+//! After an error: a refusal has changed nothing, a failure can be recovered from, and nothing panics.
 
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
@@ -10,7 +10,7 @@ fn link(world: &mut World, name: &str) -> Entity {
     world.spawn_link(name, LinkInertia::diagonal(1.0, [0.0, 0.0, -0.3].into(), 0.02, 0.03, 0.04))
 }
 
-/// Three joints: none, bristles, dry friction under the pin's own load.
+/// Three joints: without friction, with bristles, with dry friction under the load of its pin.
 fn arm(method: Method, control: Control) -> Simulation {
     let mut world = World::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| link(&mut world, name));
@@ -44,7 +44,7 @@ fn methods() -> [(Method, Control); 5] {
 }
 
 #[test]
-fn a_state_that_cannot_be_is_refused_again_and_again_and_then_mended() {
+fn invalid_state_is_refused_until_corrected() {
     for (method, control) in methods() {
         let mut sim = arm(method, control);
         sim.step(0.01).unwrap();
@@ -52,7 +52,7 @@ fn a_state_that_cannot_be_is_refused_again_and_again_and_then_mended() {
         sim.set_joint("yaw", 0.0, 1.0).unwrap();
         sim.set_joint("elbow", 0.0, 1e200).unwrap();
         let first = sim.step(1e-3).unwrap_err().to_string();
-        // whatever is asked of it meanwhile is an answer or an error
+        // every query in between returns a result or an error
         let mut tau = [0.0; 3];
         let _ = (sim.efforts_for(&[0.0; 3], &mut tau), sim.linearize(), sim.energy());
         assert_eq!(sim.step(1e-3).unwrap_err().to_string(), first, "{method:?}");
@@ -68,7 +68,7 @@ fn a_state_that_cannot_be_is_refused_again_and_again_and_then_mended() {
 }
 
 #[test]
-fn what_ran_away_comes_back_by_snapshot_by_reset_and_by_hand() {
+fn restore_reset_and_set_state_recover_from_divergence() {
     for (method, control) in methods() {
         for way in 0..3 {
             let mut sim = arm(method, control);
@@ -96,7 +96,7 @@ fn what_ran_away_comes_back_by_snapshot_by_reset_and_by_hand() {
             }
             sim.step(1e-3).unwrap_or_else(|error| panic!("{method:?}, {way}: {error}"));
             assert!(sim.velocities().iter().all(|v| v.abs() < 1.0), "{method:?}, {way}: {:?}", sim.velocities());
-            // set by hand, what was booked on the way up counts as long as it does not drown the rest
+            // after setting the state, former entries of the ledger remain as long as their rounding errors are small
             let (balance, most) = (sim.energy().unwrap().balance, if way == 2 { 1e-1 } else { 1e-3 });
             assert!(balance.abs() < most, "{method:?}, {way}: {balance:e}");
         }
@@ -104,7 +104,7 @@ fn what_ran_away_comes_back_by_snapshot_by_reset_and_by_hand() {
 }
 
 #[test]
-fn a_number_that_is_none_in_the_world_is_undone_by_a_snapshot_and_by_a_reset() {
+fn restore_and_reset_undo_nan_in_world() {
     for way in 0..2 {
         let mut sim = arm(Method::Radau5, Control::default());
         let elbow = sim.joint("elbow").unwrap();
@@ -117,7 +117,7 @@ fn a_number_that_is_none_in_the_world_is_undone_by_a_snapshot_and_by_a_reset() {
     }
 }
 
-/// A wrist without inertia: held it is fine, pushed past its limit it has no acceleration.
+/// A wrist without inertia: stuck it is valid, pushed beyond its limit it has no acceleration.
 fn weightless(law: impl Into<bristle::friction::Law>) -> Simulation {
     let mut world = World::new();
     let arm = link(&mut world, "arm");
@@ -128,7 +128,7 @@ fn weightless(law: impl Into<bristle::friction::Law>) -> Simulation {
 }
 
 #[test]
-fn a_step_that_cannot_be_taken_cannot_be_taken_twice() {
+fn failing_step_fails_again() {
     let mut sim = weightless(Coulomb { coulomb: 0.2, stiction: 0.2, viscous: 0.0 });
     sim.step(1e-3).unwrap();
     sim.set_effort("wrist", 5.0).unwrap();
@@ -152,7 +152,7 @@ fn a_step_that_cannot_be_taken_cannot_be_taken_twice() {
 }
 
 #[test]
-fn a_call_that_would_take_for_ever_is_an_error_that_says_so() {
+fn step_budget_ends_a_call() {
     let mut sim = arm(Method::Dopri5, Control::default());
     sim.set_max_steps(3);
     let error = sim.step(10.0).unwrap_err().to_string();
@@ -166,7 +166,7 @@ fn a_call_that_would_take_for_ever_is_an_error_that_says_so() {
 }
 
 #[test]
-fn gears_and_mimics_go_along_with_the_joint_that_is_set() {
+fn set_joint_moves_geared_joints() {
     let mut world = World::new();
     let [a, b, c] = ["a", "b", "c"].map(|name| link(&mut world, name));
     let [j, k, l] =
@@ -187,7 +187,7 @@ fn gears_and_mimics_go_along_with_the_joint_that_is_set() {
 }
 
 #[test]
-fn a_drive_put_on_later_stays_when_it_begins_again() {
+fn reset_keeps_added_drive() {
     let mut sim = arm(Method::Radau5, Control::default());
     let elbow = sim.joint("elbow").unwrap();
     sim.step(0.1).unwrap();
@@ -205,7 +205,7 @@ fn a_drive_put_on_later_stays_when_it_begins_again() {
 }
 
 #[test]
-fn one_copy_that_is_refused_leaves_the_others_going() {
+fn refused_copy_does_not_stop_others() {
     let mut sim = arm(Method::Radau5, Control::default());
     let mut batch = Batch::new(&mut sim, 4).unwrap();
     assert!(batch.set_state(0, &[0.0; 3], &[1.0, 0.0, 1e200]).is_err());
@@ -220,7 +220,7 @@ fn one_copy_that_is_refused_leaves_the_others_going() {
     batch.efforts_mut()[2 * 4 + 1] = 0.0;
     batch.step(1e-3).unwrap();
     assert!(Batch::new(&mut sim, 1 << 60).is_err());
-    // without friction it is found out late; the copy goes on from where it was all the same
+    // without friction the error is detected late; the copy continues from its former state all the same
     let mut world = World::new();
     let [a, b] = ["a", "b"].map(|name| link(&mut world, name));
     world.spawn_joint(revolute("yaw", [0.0, 0.0, 1.0]).to(a).velocity(1.0));
@@ -233,7 +233,7 @@ fn one_copy_that_is_refused_leaves_the_others_going() {
 }
 
 #[test]
-fn times_that_are_none_are_refused_in_the_caller_s_words() {
+fn invalid_durations_are_refused() {
     let mut sim = arm(Method::Radau5, Control::default());
     for dt in [-1e-3, f64::NAN, f64::INFINITY] {
         let error = sim.step(dt).unwrap_err().to_string();

@@ -1,47 +1,11 @@
 //! A step does not allocate.
 
+#[path = "counting.rs"]
+mod counting;
+
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
-/// Counts what the present thread asks for.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is passed on unchanged to the system's allocator; the counter is a plain number without a destructor,
-// so that touching it neither allocates nor outlives its thread.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller keeps the contract of `GlobalAlloc::alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: `pointer` came from `System` with this layout.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: `pointer` came from `System` with this layout.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-/// Allocations of this thread during `action`.
-fn allocations(action: impl FnOnce()) -> usize {
-    let before = COUNT.get();
-    action();
-    COUNT.get() - before
-}
+use counting::allocations;
 
 #[test]
 fn a_step_does_not_allocate() {
@@ -55,7 +19,7 @@ fn a_step_does_not_allocate() {
         let mut world = World::new();
         let base = world.spawn_link("base", LinkInertia::diagonal(2.0, [0.1, 0.0, 0.2].into(), 0.1, 0.2, 0.25));
         let arm = world.spawn_link("arm", LinkInertia::rod(1.0, [0.5, 0.0, 0.0].into()));
-        // Jacobians of free joints come from finite differences, which is the steppers' business
+        // Jacobians of free joints come from finite differences in the steppers
         let root = if method == Method::Radau5 {
             revolute("root", [1.0, 0.0, 0.0])
         } else {
@@ -83,7 +47,7 @@ fn a_step_does_not_allocate() {
 }
 
 #[test]
-fn sticking_and_slipping_does_not_allocate() {
+fn stick_slip_does_not_allocate() {
     use bristle::friction::{Coulomb, LuGre};
     use bristle::signal::Signal;
     let lugre = LuGre {
@@ -130,14 +94,14 @@ fn gears_and_clutches_do_not_allocate() {
     let path = |name: &str| format!("{}/../../scenes/{name}.ron", env!("CARGO_MANIFEST_DIR"));
     for name in ["coupled_clutches", "gearbox_three_speed", "gearbox_three_speed_lugre", "series_elastic_joint"] {
         let mut sim = Simulation::new(&Scene::load(path(name)).unwrap()).unwrap();
-        // everything has been done once
+        // every call has been made once
         for _ in 0..20 {
             sim.step(0.01).unwrap();
         }
         let count = allocations(|| (0..100).for_each(|_| sim.step(0.01).unwrap()));
         assert_eq!(count, 0, "{name}");
     }
-    // a joint that is put somewhere takes its gears along
+    // setting a joint also sets geared joints
     let mut sim = crate::embedding::geared(Method::Radau5, Control::default());
     let mut steps = |n: u32| {
         for k in 0..n {
@@ -153,7 +117,7 @@ fn gears_and_clutches_do_not_allocate() {
 }
 
 #[test]
-fn friction_that_follows_the_reaction_does_not_allocate() {
+fn reaction_loaded_friction_does_not_allocate() {
     use bristle::friction::Coulomb;
     use bristle::scene::Formulation;
     for (formulation, method) in [
@@ -186,7 +150,7 @@ fn friction_that_follows_the_reaction_does_not_allocate() {
     }
 }
 
-/// Everything a controller changes between steps, and what it asks.
+/// All setters and queries of a controller between steps.
 #[test]
 fn setters_and_inverse_dynamics_do_not_allocate() {
     use crate::embedding::{DRY, MACHINES, lugre};

@@ -41,7 +41,8 @@ fn pendulum_period_is_the_elliptic_integral() {
     assert!((period - 2.367841947576237).abs() < 1e-14, "BENCHMARKS A01: {period}");
     for method in [Method::Dopri5, Method::Radau5] {
         let mut sim = Simulation::with_settings(pendulum(), tight(method, 0.1)).unwrap();
-        // after four periods it is back at the horizontal and at rest; a late arrival shows as −g · delay in the velocity
+        // after four periods it is back at the horizontal and at rest; a late arrival shows as −g · delay in the
+        // velocity
         sim.run_until(4.0 * period).unwrap();
         let delay = sim.velocities()[0] / 9.81 / 4.0;
         assert!(delay.abs() < 1e-9, "{method:?}: period wrong by {delay:e} s");
@@ -144,7 +145,7 @@ fn damped_slider_follows_the_linear_solution() {
         let exact = rest + (-decay * t).exp() * (c * (omega * t).cos() + b * (omega * t).sin());
         assert!((x - exact).abs() < 1e-9, "t = {t}: {x} instead of {exact}");
     }
-    // heat: what is gone from the stored energy, by closed form of the stored energy
+    // heat: the loss of stored energy, by its closed form
     let lost = 0.5 * k * (x0 - rest).powi(2) - energy_of(&recording, m, k, rest);
     assert!((recording.last("slide.dissipated").unwrap() - lost).abs() < 1e-8);
     assert_eq!(recording.last("slide.dissipated").unwrap(), recording.last("energy.dissipated").unwrap());
@@ -157,7 +158,7 @@ fn energy_of(recording: &Recording, m: f64, k: f64, rest: f64) -> f64 {
 }
 
 #[test]
-fn thrown_body_flies_a_parabola_and_keeps_its_angular_momentum() {
+fn thrown_body_conserves_momentum() {
     let mut world = World::new();
     let inertia = LinkInertia::diagonal(0.5, [0.0; 3].into(), 0.001, 0.002, 0.003);
     let racket = world.spawn_link("racket", inertia);
@@ -188,7 +189,7 @@ fn thrown_body_flies_a_parabola_and_keeps_its_angular_momentum() {
 
 #[test]
 fn work_of_efforts_drives_and_wrenches_is_booked() {
-    // a slider pushed by a caller, by a drive and by a wrench on the link: each does force × way
+    // a slider pushed by a caller, by a drive and by a wrench on the link: the work of each is force × path
     let mut world = World::new();
     world.set_gravity([0.0; 3]);
     let block = world.spawn_link("block", LinkInertia::point(2.0, [0.0; 3].into()));
@@ -210,7 +211,7 @@ fn work_of_efforts_drives_and_wrenches_is_booked() {
 }
 
 #[test]
-fn wrench_turns_with_its_link() {
+fn wrench_rotates_with_link() {
     // a force along the link's own y at the end of an arm is a constant torque about z
     let mut world = World::new();
     world.set_gravity([0.0; 3]);
@@ -223,7 +224,7 @@ fn wrench_turns_with_its_link() {
     let (alpha, t) = (6.0 / (0.5 * 4.0), 3.0);
     assert!((recording.last("hinge.position").unwrap() - 0.5 * alpha * t * t).abs() < 1e-9);
     assert!((recording.last("energy.input").unwrap() - 6.0 * 0.5 * alpha * t * t).abs() < 1e-8);
-    // the hinge holds the arm: centripetal force, less what the wrench pushes
+    // the hinge carries the arm: centripetal force minus the wrench
     let reaction = parts(&sim.world().get::<&Reaction>(sim.joint("hinge").unwrap()).unwrap()).1;
     assert!((reaction.x + 0.5 * 2.0 * (alpha * t).powi(2)).abs() < 1e-7, "{reaction}");
     assert!((reaction.y - (0.5 * 2.0 * alpha - 3.0)).abs() < 1e-9, "{reaction}");

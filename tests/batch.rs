@@ -1,4 +1,4 @@
-//! Batches: every copy is a simulation of its own, whatever the threads.
+//! Batches: every copy equals a simulation, on any number of threads.
 
 use crate::embedding::{DRY, MACHINES, geared, lugre};
 use bristle::batch::Rollout;
@@ -8,7 +8,7 @@ use bristle::scene::{Control, Method};
 use bristle::signal::Signal;
 
 #[test]
-fn a_batch_is_so_many_simulations_whatever_the_threads() {
+fn batch_equals_simulations_on_any_threads() {
     let run = |threads: usize| {
         let mut batch = Batch::new(&mut MACHINES[1](), 20).unwrap().with_threads(threads).unwrap();
         for i in 0..20 {
@@ -24,7 +24,7 @@ fn a_batch_is_so_many_simulations_whatever_the_threads() {
     let one = run(1);
     assert_eq!(one, run(2));
     assert_eq!(one, run(16));
-    // copy 7 beside a simulation of its own, to the tolerance: that one writes its states down in the world
+    // copy 7 beside a simulation, to the tolerance: the simulation writes its states to the world
     let mut sim = MACHINES[1]();
     sim.set_friction("a", Coulomb { coulomb: 3.7, ..DRY }).unwrap();
     for (name, q, v) in [("a", 1.5 - 0.35, 0.0), ("b", 0.07, 0.1), ("c", 0.0, 0.0)] {
@@ -44,7 +44,8 @@ fn a_batch_is_so_many_simulations_whatever_the_threads() {
     assert!(batch.step(0.1).is_err());
 }
 
-/// An arm with a hinge under a constant load, a controller, a joint that is led, and a gear; every copy is told something else.
+/// An arm with a hinge under a constant load, a controller, a prescribed joint, and a gear; every copy has other
+/// inputs.
 fn machine(method: Method, control: Control) -> Simulation {
     let mut world = World::new();
     let links: Vec<Entity> =
@@ -64,7 +65,7 @@ fn machine(method: Method, control: Control) -> Simulation {
     Simulation::with_settings(world, Settings { method, control, ..Settings::default() }).unwrap()
 }
 
-/// What copy i is told at step k, alike for a copy and for a simulation.
+/// Inputs of copy i at step k, for a copy and for a simulation.
 fn target(i: usize, k: usize) -> f64 {
     0.2 + 0.01 * ((i + k) % 7) as f64
 }
@@ -74,7 +75,7 @@ fn load(i: usize) -> f64 {
 }
 
 #[test]
-fn copies_with_loads_targets_and_wrenches_of_their_own_do_not_depend_on_threads() {
+fn inputs_of_copies_do_not_depend_on_threads() {
     const N: usize = 12;
     for (method, control, tolerance) in [
         (Method::Radau5, Control::Error { rtol: 1e-7, atol: 1e-9 }, 1e-5),
@@ -112,7 +113,7 @@ fn copies_with_loads_targets_and_wrenches_of_their_own_do_not_depend_on_threads(
         assert_eq!(one, run(2));
         assert_eq!(one, run(16));
 
-        // copy 5 beside a simulation of its own, told the same through its own setters
+        // copy 5 beside a simulation with the same inputs
         let mut sim = machine(method, control);
         sim.set_load("a", Load::Constant(load(5))).unwrap();
         sim.set_load("b", Load::Pin { radius: 0.035 }).unwrap();
@@ -124,10 +125,10 @@ fn copies_with_loads_targets_and_wrenches_of_their_own_do_not_depend_on_threads(
             sim.step(0.02).unwrap();
         }
         for (k, q) in sim.positions().iter().enumerate() {
-            // a simulation that is told something looks at its world, and begins there
+            // a simulation with new inputs reads its world and restarts there
             assert!((one.0[k * N + 5] - q).abs() <= tolerance, "{method:?}: {} {q}", one.0[k * N + 5]);
         }
-        // and its snapshot goes on in a simulation
+        // and its snapshot continues in a simulation
         let mut other = machine(method, control);
         other.restore(&one.3[5]).unwrap();
         assert_eq!(other.positions()[0], one.0[5]);
@@ -136,7 +137,7 @@ fn copies_with_loads_targets_and_wrenches_of_their_own_do_not_depend_on_threads(
 }
 
 #[test]
-fn a_copy_goes_on_bit_by_bit_from_its_snapshot() {
+fn copy_continues_from_snapshot_bit_for_bit() {
     for make in [MACHINES[0], MACHINES[1], MACHINES[8], || geared(Method::Radau5, Control::default())] {
         let mut batch = Batch::new(&mut make(), 3).unwrap();
         batch.step(0.1).unwrap();
@@ -156,7 +157,7 @@ fn a_copy_goes_on_bit_by_bit_from_its_snapshot() {
         sim.restore(&kept).unwrap();
         sim.step(0.07).unwrap();
         assert!(sim.snapshot().unwrap() == expected);
-        // damaged ones are refused, and nothing has changed
+        // damaged snapshots are refused, and nothing has changed
         let mut bad = kept.clone();
         bad[kept.len() / 2] ^= 4;
         assert!(batch.restore(0, &bad).is_err() && batch.restore(3, &kept).is_err() && batch.snapshot(3).is_err());
@@ -165,7 +166,7 @@ fn a_copy_goes_on_bit_by_bit_from_its_snapshot() {
 }
 
 #[test]
-fn a_rollout_is_so_many_steps() {
+fn rollout_equals_steps() {
     const N: usize = 5;
     for make in [MACHINES[1], MACHINES[8]] {
         let mut sim = make();
@@ -201,7 +202,7 @@ fn a_rollout_is_so_many_steps() {
 }
 
 #[test]
-fn copies_that_fail_are_named_and_the_others_go_on() {
+fn failed_copies_are_named() {
     let mut batch = Batch::new(&mut machine(Method::Dopri5, Control::default()), 3).unwrap();
     batch.set_wrench(1, "link 0", [0.0, 1e300, 0.0], [0.0; 3]).unwrap();
     let error = batch.step(0.1).unwrap_err().to_string();
@@ -210,12 +211,12 @@ fn copies_that_fail_are_named_and_the_others_go_on() {
     assert_eq!((batch.time(0).unwrap(), batch.time(2).unwrap()), (0.1, 0.1));
     batch.set_wrench(1, "link 0", [0.0; 3], [0.0; 3]).unwrap();
 
-    // a prescribed motion goes on from where it is, or is refused
+    // a prescribed motion continues at the present position, or is refused
     let mut batch = Batch::new(&mut machine(Method::Dopri5, Control::default()), 2).unwrap();
     batch.step(0.1).unwrap();
     let error = batch.set_target(0, "d", 0.3).unwrap_err().to_string();
     assert!(error.contains("`d`: a jump of a prescribed motion"), "{error}");
-    // in the arrays it stops its own copy, until it is mended
+    // in the arrays it stops its own copy, until it is corrected
     let (d, t) = (batch.drive_names().position(|name| name == "d").unwrap(), batch.time(0).unwrap());
     batch.targets_mut()[2 * d] = Some(0.3);
     let error = batch.step(0.01).unwrap_err().to_string();
@@ -249,7 +250,7 @@ fn copies_that_fail_are_named_and_the_others_go_on() {
 }
 
 #[test]
-fn threads_beyond_any_use_are_refused() {
+fn too_many_threads_are_refused() {
     for threads in [0, 1025, 20_000, usize::MAX] {
         let refused = Batch::new(&mut MACHINES[1](), 2).unwrap().with_threads(threads);
         let said = refused.err().unwrap().to_string();
@@ -258,7 +259,7 @@ fn threads_beyond_any_use_are_refused() {
 }
 
 #[test]
-fn states_and_laws_set_in_a_copy_shift_the_ledger_not_its_balance() {
+fn changes_of_copies_keep_energy_balance() {
     // dry friction with a pin, bristles, a chart; bristles under a reaction; steps of a fixed length
     let pressed = || {
         let mut sim = MACHINES[1]();
@@ -285,7 +286,7 @@ fn states_and_laws_set_in_a_copy_shift_the_ledger_not_its_balance() {
 }
 
 #[test]
-fn a_change_that_is_refused_leaves_the_copy_as_it_was() {
+fn refused_change_keeps_copy() {
     let mut sim = MACHINES[0]();
     sim.step(0.05).unwrap();
     let mut batch = Batch::new(&mut sim, 3).unwrap();
@@ -302,7 +303,7 @@ fn a_change_that_is_refused_leaves_the_copy_as_it_was() {
 }
 
 #[test]
-fn a_length_of_time_that_is_none_changes_nothing() {
+fn invalid_duration_changes_nothing() {
     for make in MACHINES {
         let mut sim = make();
         sim.step(0.1).unwrap();
@@ -321,7 +322,7 @@ fn a_length_of_time_that_is_none_changes_nothing() {
 }
 
 #[test]
-fn copies_have_a_budget_of_steps_and_of_memory() {
+fn copies_have_step_and_memory_budget() {
     let mut sim = MACHINES[0]();
     sim.set_max_steps(500);
     let mut batch = Batch::new(&mut sim, 2).unwrap();
@@ -335,7 +336,7 @@ fn copies_have_a_budget_of_steps_and_of_memory() {
 }
 
 #[test]
-fn efforts_on_free_joints_are_refused_in_batches_as_in_simulations() {
+fn batch_refuses_efforts_on_free_joints() {
     let mut sim = MACHINES[0]();
     let model = &sim.compiled().model.tree;
     let (k, n_v) = (model.v_index[model.joint("throw").unwrap()] + 5, model.n_v);

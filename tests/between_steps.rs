@@ -1,10 +1,10 @@
-//! What a caller changes between steps, who sees it, and when.
+//! Changes by a caller between steps, and when readers and queries see them.
 
 use crate::embedding::{DRY, MACHINES, command, lugre};
 use bristle::friction::{Coulomb, Law, Mode};
 use bristle::prelude::*;
 
-/// Two simulations that are in the same place: in every reader, in every answer.
+/// Two simulations in the same state: all readers and queries agree.
 fn assert_alike(ours: &mut Simulation, other: &mut Simulation, what: &str) {
     let near = |a: &[f64], b: &[f64], of: &str| {
         assert_eq!(a.len(), b.len());
@@ -48,7 +48,7 @@ fn assert_alike(ours: &mut Simulation, other: &mut Simulation, what: &str) {
 }
 
 #[test]
-fn what_is_set_is_seen_by_every_question_that_follows() {
+fn queries_see_new_inputs() {
     type Edit = fn(&mut Simulation);
     let edits: [(&str, Edit); 7] = [
         ("joint", |sim| sim.set_joint("a", -0.7, 0.9).unwrap()),
@@ -67,7 +67,7 @@ fn what_is_set_is_seen_by_every_question_that_follows() {
     ];
     for (m, make) in MACHINES.iter().enumerate() {
         for (name, edit) in edits {
-            // the results of a real-time step are the step's
+            // results of a real-time step belong to the step
             if m == 8 && ["wrench", "effort"].contains(&name) {
                 continue;
             }
@@ -87,7 +87,7 @@ fn what_is_set_is_seen_by_every_question_that_follows() {
 }
 
 #[test]
-fn a_joint_that_is_put_somewhere_is_there_at_once() {
+fn set_joint_is_visible_at_once() {
     let mut sim = MACHINES[0]();
     sim.step(0.1).unwrap();
     let (pose, bristle) = (sim.pose("link 2").unwrap(), sim.bristle("c").unwrap());
@@ -111,7 +111,7 @@ fn a_joint_that_is_put_somewhere_is_there_at_once() {
     sim.step(1e-3).unwrap();
     assert!((sim.pose("top").unwrap().translation.x - 1.0).abs() < 1e-3);
     assert!(sim.energy().unwrap().balance.abs() < 1e-4, "{:?}", sim.energy());
-    // what cannot be is refused, and nothing has changed
+    // an invalid state is refused, and nothing has changed
     let before = sim.positions().to_vec();
     q[first + 3] = 2.0;
     for refused in [sim.set_state(&q, &v), sim.set_state(&q[1..], &v), sim.set_state(&before, &[f64::NAN; 9])] {
@@ -126,7 +126,7 @@ fn a_joint_that_is_put_somewhere_is_there_at_once() {
 }
 
 #[test]
-fn a_state_that_is_refused_is_shown_no_longer() {
+fn refused_state_is_not_visible() {
     let mut world = World::new();
     let links: Vec<Entity> =
         (0..3).map(|k| world.spawn_link(&format!("link {k}"), LinkInertia::rod(1.0, [0.5, 0.0, 0.0].into()))).collect();
@@ -151,7 +151,7 @@ fn a_state_that_is_refused_is_shown_no_longer() {
 }
 
 #[test]
-fn asking_between_steps_does_not_change_one_bit() {
+fn queries_between_steps_change_no_bit() {
     for (m, make) in MACHINES.iter().enumerate() {
         let (mut plain, mut asked) = (make(), make());
         let n = plain.velocities().len();
@@ -179,7 +179,7 @@ fn asking_between_steps_does_not_change_one_bit() {
 }
 
 #[test]
-fn a_snapshot_after_a_failed_step_goes_on_bit_by_bit() {
+fn snapshot_after_failure_continues_bit_for_bit() {
     for (m, make) in MACHINES.iter().enumerate() {
         let (mut sim, mut other) = (make(), make());
         (0..7).for_each(|_| sim.step(0.01).unwrap());
@@ -201,7 +201,7 @@ fn a_snapshot_after_a_failed_step_goes_on_bit_by_bit() {
 }
 
 #[test]
-fn bristles_go_with_their_law_and_start_steady_with_the_next() {
+fn new_law_starts_with_steady_bristles() {
     let mut sim = MACHINES[0]();
     let entity = sim.joint("a").unwrap();
     sim.set_friction("a", lugre()).unwrap();
@@ -223,7 +223,7 @@ fn bristles_go_with_their_law_and_start_steady_with_the_next() {
         (0..5).for_each(|_| sim.step(0.01).unwrap());
     }
     assert_eq!(sim.positions(), other.positions());
-    // friction that is taken away altogether takes its bristles along
+    // removing the friction removes its bristles
     sim.world_mut().remove_one::<bristle::component::Friction>(entity).unwrap();
     sim.step(0.01).unwrap();
     assert!(sim.world().get::<&BristleState>(entity).is_err() && sim.mode("b").unwrap() != Mode::default());

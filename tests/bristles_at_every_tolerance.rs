@@ -8,8 +8,8 @@
 //! Right: as many break-aways as in a run at 1e-11, each within 1 % of its time, each peak within 2 %. Tolerances are
 //! relative *and* absolute: an absolute tolerance of 1e-2 m/s is ten times the Stribeck velocity of the slider.
 //!
-//! Random machines are held to the same, and to positions within 2 % of the range of motion; many more of them:
-//! `cargo bench -p bristle --bench random_bristles`.
+//! Random machines must satisfy the same, and positions within 2 % of the range of motion. Many more of them: `cargo
+//! bench -p bristle --bench random_bristles`.
 //!
 //! The whole table: `cargo bench -p bristle --bench bristles`, in `benches/BRISTLES.md`.
 
@@ -27,7 +27,7 @@ const fn alpha(spectral_radius: f64) -> Method {
     Method::GeneralizedAlpha { spectral_radius }
 }
 
-/// Every one of these runs is right, or an error.
+/// Every one of these runs is right or ends with an error.
 fn assert_right(name: &str, methods: &[Method], tolerances: &[f64], formulations: &[Formulation]) {
     let case = CASES.iter().find(|case| case.name == name).unwrap();
     let reference = tight(case).unwrap();
@@ -62,7 +62,7 @@ fn pendulum_on_pins() {
 
 #[test]
 fn gearbox() {
-    // explicit steps crawl: 120,000 of them, whatever the tolerance
+    // stability limits explicit steps: 120,000 of them at any tolerance
     assert_right("gearbox", &METHODS[..1], &TOLERANCES[..1], &IMPLICIT);
     assert_right("gearbox", &METHODS[1..], &TOLERANCES, &IMPLICIT);
 }
@@ -114,8 +114,8 @@ fn deflections(method: Method, tolerance: f64, joint: &'static str) -> Vec<f64> 
 }
 
 #[test]
-fn bristles_bend_no_further_than_stiction_bends_them() {
-    // f_s/σ₀ = 15 µm (Acho et al. 2004, property 1), and what a step may be wrong by, 1e-4 of it
+fn deflection_stays_below_stiction_level() {
+    // f_s/σ₀ = 15 µm (Acho et al. 2004, property 1), and the error of a step, 1e-4 of it
     for method in METHODS {
         for tolerance in [1e-2, 1e-4] {
             let most = deflections(method, tolerance, "drive:").into_iter().fold(0.0, f64::max);
@@ -125,7 +125,7 @@ fn bristles_bend_no_further_than_stiction_bends_them() {
 }
 
 #[test]
-fn bristles_that_start_further_out_only_straighten() {
+fn overdeflected_bristles_relax() {
     for method in METHODS {
         let z = deflections(method, 1e-2, "bristle: (z: 4.0e-5), drive:");
         assert!((z[0] - 4e-5).abs() < 1e-12);
@@ -137,12 +137,12 @@ fn bristles_that_start_further_out_only_straighten() {
 }
 
 #[test]
-fn fixed_steps_too_long_for_bristles_are_warned_of() {
+fn warning_of_fixed_steps_too_long_for_bristles() {
     let warned = |step: f64| {
         let mut scene = scene(&CASES[0], Method::Rk4, (1e-8, 1e-8), Formulation::Implicit).unwrap();
         scene.solver.control = Some(Control::Constant { step });
         let mut sim = Simulation::new(&scene).unwrap();
-        // it runs away soon after
+        // it diverges soon after
         let _ = sim.run_until(0.1);
         sim.warnings().iter().any(|warning| warning.contains("bent further"))
     };
@@ -172,7 +172,7 @@ fn random_machines() {
     assert_eq!(n_runs, 120);
 }
 
-/// The runs of a random machine that are right and those that are refused; none is wrong. `None` without a clear answer.
+/// Numbers of right and of refused runs of a random machine; none is wrong. `None` without a unique answer.
 fn count_right(seed: u64, methods: &[Method], tolerances: &[f64]) -> Option<[usize; 2]> {
     let machine = random::Machine::new(seed);
     let tight = random::reference(&machine, 60_000)?;
@@ -191,7 +191,7 @@ fn count_right(seed: u64, methods: &[Method], tolerances: &[f64]) -> Option<[usi
 }
 
 #[test]
-fn random_machines_of_consecutive_seeds() {
+fn random_machines_by_seed() {
     let methods = [Method::Radau5, alpha(0.0), alpha(0.5), alpha(0.8), alpha(1.0)];
     let counts: Vec<[usize; 2]> = (500..510).filter_map(|seed| count_right(seed, &methods, &[1e-2, 1e-6])).collect();
     assert!(counts.len() >= 3, "{counts:?}");
@@ -199,8 +199,9 @@ fn random_machines_of_consecutive_seeds() {
 }
 
 #[test]
-fn creep_of_bristles_that_ring() {
-    // hundreds of reversals with σ₁ = 0: errors of one sign, up to 4 % of the displacement where steps are twice as long
+fn creep_of_ringing_bristles() {
+    // hundreds of reversals with σ₁ = 0: errors of one sign, up to 4 % of the displacement where steps are twice as
+    // long
     for seed in [97, 275, 363] {
         let methods = [alpha(0.0), alpha(0.5), alpha(0.8), alpha(1.0)];
         assert_eq!(count_right(seed, &methods, &[1e-3]), Some([4, 0]), "{seed}");
@@ -208,7 +209,7 @@ fn creep_of_bristles_that_ring() {
 }
 
 #[test]
-fn undamped_bristles_that_ring_are_warned_of() {
+fn warning_of_undamped_bristles() {
     // 496: off by 5 % of the displacement with ρ∞ = 0, friction within 0.01 %; 519: friction by 3 %
     // at some rows; the slider of the table has σ₁ > 0
     let is_warned = |seed: u64, method: Method| {

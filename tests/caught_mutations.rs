@@ -1,4 +1,4 @@
-//! Faults that one wrong line makes and no other test sees (`tests/mutations`): each against a closed form.
+//! Faults of one wrong line that no other test detects (`tests/mutations`): each against a closed form.
 
 mod real_time;
 
@@ -10,7 +10,7 @@ use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 
 #[test]
-fn load_that_jumps_puts_energy_into_bent_bristles() {
+fn load_jump_adds_energy_to_bristles() {
     // sliding at 1 m/s and more, s = f_c = 1, so each jump of the load by ΔN books ΔN f_c²/(2σ₀)
     let (sigma0, steps) = (1e3, [(0.0, 0.2), (0.3, 1.0), (0.6, 0.5)]);
     let joint = format!(
@@ -35,7 +35,7 @@ fn load_that_jumps_puts_energy_into_bent_bristles() {
 }
 
 #[test]
-fn real_time_books_the_work_of_forces_and_moments_on_links() {
+fn real_time_books_work_of_wrenches() {
     // q₁ = q₀ + h v₁: the work h M v₁ of a constant moment is M times the angle, of a constant force F times the way,
     // to rounding
     let mut world = World::new();
@@ -60,7 +60,7 @@ fn real_time_books_the_work_of_forces_and_moments_on_links() {
 }
 
 #[test]
-fn work_of_a_wrench_turns_with_its_link() {
+fn wrench_work_follows_link_rotation() {
     // two hinges about y and z: a force and a moment in the axes of the tip, whose velocity and angular velocity are
     // written out in the world's. The work is the gain of kinetic energy
     for (method, control, tolerance) in [
@@ -88,7 +88,7 @@ fn work_of_a_wrench_turns_with_its_link() {
 }
 
 #[test]
-fn real_time_reads_signals_at_the_end_of_the_step() {
+fn real_time_samples_signals_at_step_end() {
     // v₁ = v₀ + h f(t₁)/m, q₁ = q₀ + h v₁, whatever the step; by hand
     let (h, n) = (0.02, 50);
     let by_hand = |f: &dyn Fn(f64, f64, f64) -> f64, gain: f64, mut v: f64| {
@@ -138,10 +138,10 @@ fn real_time_reads_signals_at_the_end_of_the_step() {
 }
 
 #[test]
-fn stuck_hinge_on_a_turning_wheel_breaks_away_in_the_first_turn() {
-    // a wheel with a vertical axle turns at constant speed, so error control sees nothing and steps grow as long as
-    // they may. Its axle is carried by a stuck rocker with a horizontal hinge in the plane of the eccentric mass: m g r
-    // sin(ωt) on the hinge, and no centrifugal moment
+fn hinge_on_wheel_breaks_away_in_first_turn() {
+    // a wheel with a vertical axle turns at constant speed, so that error control sees nothing and steps grow to their
+    // limit. Its axle is on a stuck rocker with a horizontal hinge in the plane of the eccentric mass: m g r sin(ωt) on
+    // the hinge, and no centrifugal moment
     let (m, r, g) = (2.0, 0.25, 9.81);
     let scene = |speed: f64, level: f64, method: &str| {
         format!(
@@ -171,8 +171,8 @@ fn stuck_hinge_on_a_turning_wheel_breaks_away_in_the_first_turn() {
 }
 
 #[test]
-fn load_that_jumps_puts_nothing_into_one_way_bristles_bent_backward() {
-    // bent backward a one-way clutch has its largest load whatever its signal does; bent forward that of its signal
+fn load_jump_adds_no_energy_backward() {
+    // deflected backward a one-way clutch has its largest load for any signal; deflected forward that of its signal
     let clutch = "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Dahl(coulomb: 1.0, sigma0: 1e3), \
                   load: Signal(max: 2.0, signal: Steps([(0.0, 0.2), (0.3, 1.0)])))";
     for (joint, load) in [("velocity: 3.0", 2.0 * 0.8 / 2e3), ("drive: Effort(Constant(-0.5)), damping: 0.1", 0.0)] {
@@ -184,7 +184,7 @@ fn load_that_jumps_puts_nothing_into_one_way_bristles_bent_backward() {
 }
 
 #[test]
-fn force_just_beyond_stiction_moves_a_block() {
+fn force_above_stiction_moves_block() {
     // 1e-5 beyond stiction, from the start: a = 1.5 (1 + 1e-5) − 1
     let joint = "friction: Coulomb(coulomb: 1.0, stiction: 1.5), drive: Effort(Constant(1.500015))";
     let recording = simulation(&slider(1.0, joint), "Dopri5", "Error()").run_until(1.0).unwrap();
@@ -200,12 +200,12 @@ fn force_just_beyond_stiction_moves_a_block() {
 }
 
 #[test]
-fn clutches_side_by_side_slip_under_a_constant_load_just_beyond_them() {
-    // 4 + 2 N·m between j1 and j2, which a brake holds against 900 N·m: 1e-7 beyond their limits is rounding beside
-    // what the brake carries, but j1 has to go, J v̇ = 6e-7 N·m
+fn parallel_clutches_slip_above_joint_limit() {
+    // 4 + 2 N·m between j1 and j2, which a brake locks against 900 N·m: 1e-7 beyond their limits is rounding beside the
+    // effort of the brake, but j1 must break away, J v̇ = 6e-7 N·m
     let beside = [
         ("Clutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 2.0))", &[1.0, -1.0][..]),
-        // forward it holds 2 N·m too
+        // forward its limit is 2 N·m, too
         (
             "OneWayClutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                  load: Constant(2.0))",
@@ -231,7 +231,7 @@ fn clutches_side_by_side_slip_under_a_constant_load_just_beyond_them() {
 }
 
 #[test]
-fn stuck_hinge_on_a_wheel_that_starts_late_breaks_away_in_the_first_turn() {
+fn hinge_on_late_wheel_breaks_away_in_first_turn() {
     // nothing moves for 5 s and steps grow; then the wheel turns by ½ α t², which every stepper of order 2 and more
     // integrates exactly
     let (m, r, g, alpha, share) = (2.0, 0.25, 9.81, 2.0, 0.9995);
@@ -257,7 +257,7 @@ fn stuck_hinge_on_a_wheel_that_starts_late_breaks_away_in_the_first_turn() {
 }
 
 #[test]
-fn dropped_joint_whose_acceleration_vanishes_leaves() {
+fn dropped_joint_leaves_at_zero_acceleration() {
     // both reach their stiction together, f = (2, 3); sliding with (1, 1) the first has 2 − 1.5 − (1 − 0.5) = 0, the
     // second 3 − 1 − (1 − 0.5) = 1.5
     let rest = AtRest {
@@ -276,7 +276,7 @@ fn dropped_joint_whose_acceleration_vanishes_leaves() {
 }
 
 #[test]
-fn friction_of_a_chosen_direction_is_that_of_its_own_side() {
+fn selected_direction_has_its_own_level() {
     // 1 against forward motion, 5 against backward motion: a = a₀ ∓ level
     for (a0, mode, friction) in [(3.0, Forward, 1.0), (-7.0, Backward, -5.0), (-3.0, Stuck, -3.0), (0.5, Stuck, 0.5)] {
         let levels = [[1.0, 5.0]];
@@ -289,7 +289,7 @@ fn friction_of_a_chosen_direction_is_that_of_its_own_side() {
 }
 
 #[test]
-fn open_contact_that_is_pushed_from_rest_shows_where_it_goes() {
+fn open_contact_mode_follows_motion() {
     for sign in [1.0, -1.0] {
         let joint = format!(
             "friction: Coulomb(coulomb: 1.0), drive: Effort(Constant({:?})), load: Signal(max: 1.0, \
@@ -298,13 +298,13 @@ fn open_contact_that_is_pushed_from_rest_shows_where_it_goes() {
         );
         let recording = simulation(&slider(1.0, &joint), "Dopri5", "Error()").run_until(1.0).unwrap();
         assert_near("velocity", recording.last("slide.velocity").unwrap(), 2.0 * sign, 1e-9);
-        // from the first row on, where only its acceleration tells
+        // from the first row on, where only its acceleration determines the mode
         assert!(recording.channel("slide.mode").unwrap().all(|mode| mode == sign));
     }
 }
 
 #[test]
-fn brake_on_a_shaft_that_is_clutched_to_a_prescribed_one_goes_on_sliding() {
+fn brake_on_clutched_shaft_keeps_sliding() {
     // j1 is stuck to j2, which turns at 1 rad/s; the brake on j1 is not at rest, whatever its load does at 0.5 s: 0.6
     // N·m, then 1.2 N·m
     let couplings = "Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 10.0)), \
@@ -322,7 +322,7 @@ fn brake_on_a_shaft_that_is_clutched_to_a_prescribed_one_goes_on_sliding() {
 }
 
 #[test]
-fn clutch_between_prescribed_shafts_slips_as_soon_as_they_part() {
+fn clutch_slips_when_prescribed_shafts_part() {
     // sin 2t beside 2t: the same velocity and acceleration at the start, no corner anywhere; heat F (2t − sin 2t)
     let clutch = "Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 3.0))";
     let motions = ["drive: Motion(Sine(amplitude: 1.0, frequency: 2.0))", "drive: Motion(Ramp(rate: 2.0))"];
@@ -336,9 +336,8 @@ fn clutch_between_prescribed_shafts_slips_as_soon_as_they_part() {
 }
 
 #[test]
-fn clutch_between_shafts_geared_to_turn_against_each_other_slides_until_they_stop() {
-    // v₂ = −v₁, slip 2 v₁: 2 J v v̇ = −F 2 v, so v̇ = −F/J whatever the load did before; F is 0.5, then 1 N·m from 0.5
-    // s on
+fn clutch_across_reversing_gear_stops_shafts() {
+    // v₂ = −v₁, slip 2 v₁: 2 J v v̇ = −F 2 v, so v̇ = −F/J for any load before; F is 0.5, then 1 N·m from 0.5 s on
     let couplings = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: -1.0), \
          Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                 load: Signal(max: 1.0, signal: Steps([(0.0, 0.5), (0.5, 1.0)])))";
@@ -358,8 +357,8 @@ fn clutch_between_shafts_geared_to_turn_against_each_other_slides_until_they_sto
 }
 
 #[test]
-fn every_reversal_of_a_bristle_is_an_event_under_error_control() {
-    // a ringing block: as many events as its velocity has sign changes, and none where they are not asked for
+fn bristle_reversals_are_events() {
+    // a ringing block: as many events as sign changes of its velocity, and none where kinks are off
     let joint = "velocity: 1.0, spring: Spring(stiffness: 100.0), friction: Dahl(coulomb: 0.1, sigma0: 50.0)";
     let fields = slider(1.0, joint) + ", output: Output(interval: 0.003)";
     for method in ["Dopri5", "Radau5"] {
@@ -376,7 +375,7 @@ fn every_reversal_of_a_bristle_is_an_event_under_error_control() {
 }
 
 #[test]
-fn friction_beside_a_motion_that_stands_still_carries_nothing() {
+fn brake_on_resting_motion_has_no_effort() {
     // a horizontal arm, m g l = 4.905 N·m, on a hinge with friction and a motion that does not move
     let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"arm\", mass: 1.0, center_of_mass: (0.5, 0.0, \
          0.0))], \
@@ -387,9 +386,9 @@ fn friction_beside_a_motion_that_stands_still_carries_nothing() {
 }
 
 #[test]
-fn jam_at_an_event_leaves_the_machine_as_it_was_before() {
-    // a block beside its guide slides without friction until it is pushed back: then slowing down makes more friction
-    // than it takes
+fn jam_at_event_rolls_back() {
+    // a block beside its guide slides without friction until it is pushed back: then deceleration produces more
+    // friction than it needs
     let text = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"block\", mass: 4.0, center_of_mass: (0.0, 0.3, 0.0), \
          inertia: \
                 Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", \
@@ -400,7 +399,7 @@ fn jam_at_an_event_leaves_the_machine_as_it_was_before() {
     let slide = sim.joint("slide").unwrap();
     let error = sim.run_until(1.0).expect_err("it jams").to_string();
     assert!(error.contains("`slide`") && error.contains("jam"), "{error}");
-    // what was refused is refused again
+    // the refusal is repeated
     let again = sim.run_until(1.0).expect_err("it jams again").to_string();
     assert_eq!(again, error);
     let state = *sim.world().get::<&JointState>(slide).unwrap();
@@ -409,7 +408,7 @@ fn jam_at_an_event_leaves_the_machine_as_it_was_before() {
 }
 
 #[test]
-fn accelerations_of_the_jerk_form_obey_the_equation_however_long_it_runs() {
+fn jerk_form_keeps_equation_of_motion() {
     // a pendulum of 1 m that swings widely: l a + g sin q = 0, to the tolerance, after a hundred swings
     let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, 0.0, \
          -1.0))], \

@@ -1,4 +1,4 @@
-//! At every instant: what sticks could hold, what slides moves the way its friction opposes.
+//! Complementarity at every instant: stuck contacts are within their limits, sliding ones move against their friction.
 
 use bristle::friction::{Coulomb, Law, Stribeck};
 use bristle::prelude::*;
@@ -7,7 +7,7 @@ use bristle::signal::Signal;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// A tree of `n` joints, each with dry friction, some driven to and fro; by joint, what it can hold and what it slides with.
+/// A tree of `n` joints, each with dry friction, some under alternating drives; by joint, stiction and sliding level.
 pub fn random_world(seed: u64, n: usize) -> (World, Vec<(String, f64, f64)>) {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut world = World::new();
@@ -45,7 +45,7 @@ pub fn random_world(seed: u64, n: usize) -> (World, Vec<(String, f64, f64)>) {
 }
 
 #[test]
-fn stuck_joints_could_hold_and_sliding_ones_are_opposed() {
+fn modes_satisfy_complementarity() {
     let mut n_changes = 0;
     for seed in 0..80 {
         let n = 1 + seed as usize % 12;
@@ -80,7 +80,7 @@ fn stuck_joints_could_hold_and_sliding_ones_are_opposed() {
                             place()
                         );
                     }
-                    // from row to row of one stick, no bit moves
+                    // within one stick phase no bit moves
                     if let (Some(held), 0.0) = (held, mode)
                         && held != q
                     {
@@ -97,9 +97,9 @@ fn stuck_joints_could_hold_and_sliding_ones_are_opposed() {
     assert!(n_changes > 5000, "{n_changes}");
 }
 
-/// Many joints decided at once: each holds or slides for a reason from the first instant on.
+/// Many modes selected at once: each satisfies complementarity from the first instant on.
 #[test]
-fn many_joints_at_rest_are_settled_together() {
+fn modes_of_many_joints_satisfy_complementarity() {
     let (mut n_stuck, mut n_sliding) = (0, 0);
     for seed in 0..6 {
         let (world, levels) = random_world(2000 + seed, 60 + 20 * seed as usize);
@@ -128,7 +128,7 @@ fn many_joints_at_rest_are_settled_together() {
 }
 
 #[test]
-fn inverse_dynamics_with_friction_returns_the_efforts_applied() {
+fn inverse_dynamics_returns_applied_efforts() {
     let mut n_stuck = 0;
     for seed in 0..10 {
         let (world, _) = random_world(2000 + seed, 8);
@@ -160,7 +160,7 @@ fn inverse_dynamics_with_friction_returns_the_efforts_applied() {
 }
 
 #[test]
-fn twins_stop_and_start_at_the_same_instant() {
+fn equal_joints_have_equal_events() {
     let mut world = World::new();
     for name in ["left", "right"] {
         let block = world.spawn_link(name, LinkInertia::point(1.0, [0.0; 3].into()));

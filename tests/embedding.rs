@@ -1,8 +1,8 @@
-//! A simulation in the hands of a program: snapshots, resets, setters and readers.
+//! A simulation in a program: snapshots, resets, setters and readers.
 
-mod questions;
+mod queries;
 
-pub use questions::geared;
+pub use queries::geared;
 
 use bristle::component::{BristleState, Friction};
 use bristle::friction::{Coulomb, Law, LuGre};
@@ -27,7 +27,7 @@ pub fn lugre() -> LuGre {
 
 pub const DRY: Coulomb = Coulomb { coulomb: 5.0, stiction: 6.0, viscous: 0.05 };
 
-/// Three links on hinges that are pushed to and fro: dry friction that sticks and slips, a pin, bristles, a controller.
+/// Three links on hinges under alternating efforts: dry friction that sticks and slips, a pin, bristles, a controller.
 fn arm(method: Method, control: Control, formulation: Formulation, with_free: bool) -> Simulation {
     let mut world = World::new();
     let links: Vec<Entity> =
@@ -66,7 +66,7 @@ pub const MACHINES: [Make; 9] = [
     || arm(Method::RealTime, Control::Constant { step: 1e-3 }, Formulation::Implicit, true),
 ];
 
-/// What a controller does at step `k`: an effort, a target, friction that wears.
+/// Inputs of a controller at step `k`: an effort, a target, changing friction.
 pub fn command(sim: &mut Simulation, k: usize) {
     sim.set_effort("b", 0.3 * (0.1 * k as f64).sin()).unwrap();
     if k % 7 == 3 {
@@ -78,11 +78,11 @@ pub fn command(sim: &mut Simulation, k: usize) {
     }
 }
 
-/// Runs every machine, keeps it after every step, and goes on from `n` of these points in a simulation made afresh.
+/// Runs every machine, saves it after every step, and continues from `n` of these points in a new simulation.
 fn go_on_from_snapshots(n: usize, seed: u64) {
     let mut random = Pcg64::seed_from_u64(seed);
     for (m, make) in MACHINES.iter().enumerate() {
-        // the run as it is, and with a snapshot after every step, not always where a period ends
+        // the run without snapshots, and with a snapshot after every step, not always at the end of a period
         let (mut plain, mut kept) = (make(), make());
         let mut points = Vec::new();
         let periods: Vec<f64> = (0..150).map(|_| random.random_range(1e-4..0.02)).collect();
@@ -112,12 +112,12 @@ fn go_on_from_snapshots(n: usize, seed: u64) {
 }
 
 #[test]
-fn a_restored_simulation_goes_on_bit_by_bit() {
+fn restore_continues_bit_for_bit() {
     go_on_from_snapshots(160, 1);
 }
 
 #[test]
-fn machines_with_couplings_go_on_bit_by_bit() {
+fn coupled_machines_continue_bit_for_bit() {
     for scene in ["coupled_clutches", "one_way_clutch", "series_elastic_joint"] {
         let path = format!("{}/../../scenes/{scene}.ron", env!("CARGO_MANIFEST_DIR"));
         let scene = Scene::load(path).unwrap();
@@ -138,11 +138,11 @@ fn machines_with_couplings_go_on_bit_by_bit() {
 }
 
 #[test]
-fn a_restored_simulation_goes_on_bit_by_bit_from_anywhere() {
+fn restore_continues_from_any_time() {
     go_on_from_snapshots(10_000, 2);
 }
 
-/// Flips, overwrites, cuts off, adds and exchanges bytes of a snapshot: all of them are refused, and nothing has changed.
+/// Flips, overwrites, cuts off, adds and exchanges bytes of a snapshot: all are refused, and nothing has changed.
 fn refuse_damaged(n: usize) {
     let mut random = Pcg64::seed_from_u64(3);
     let mut sim = MACHINES[1]();
@@ -173,7 +173,7 @@ fn refuse_damaged(n: usize) {
 }
 
 #[test]
-fn very_many_damaged_snapshots_are_refused() {
+fn damaged_snapshots_are_refused() {
     refuse_damaged(100_000);
 }
 
@@ -183,7 +183,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     bytes[..32].iter().chain(&bytes[40..]).fold(0xcbf2_9ce4_8422_2325, step)
 }
 
-/// Snapshots of every machine with words changed and the checksum mended are refused or go on; nothing panics.
+/// Snapshots of every machine with changed words and a correct checksum are refused or continue; nothing panics.
 fn forge_snapshots(n: usize, seed: u64) {
     let mut random = Pcg64::seed_from_u64(seed);
     let coupled: Make = || geared(Method::Radau5, Control::default());
@@ -233,15 +233,15 @@ fn forge_snapshots(n: usize, seed: u64) {
     assert!(accepted > n / 10 && refused > n / 20, "{accepted} {refused}");
 }
 
-/// 3,000 of them, or as many as `BRISTLE_FORGED` says: 100,000 take a minute.
+/// 3,000 of them, or the number in `BRISTLE_FORGED`: 100,000 take a minute.
 #[test]
 fn forged_snapshots_do_not_panic() {
     forge_snapshots(std::env::var("BRISTLE_FORGED").ok().and_then(|n| n.parse().ok()).unwrap_or(3_000), 9);
 }
 
-/// −0.0 equals 0.0 and is another effort to the bit.
+/// −0.0 equals 0.0 and has other bits.
 #[test]
-fn snapshots_put_back_the_sign_of_zero() {
+fn snapshots_restore_sign_of_zero() {
     for make in MACHINES {
         let mut sim = make();
         let start = sim.snapshot().unwrap();
@@ -267,7 +267,7 @@ fn snapshots_of_other_machines_and_versions_are_refused() {
 }
 
 #[test]
-fn a_reset_simulation_runs_as_one_made_afresh() {
+fn reset_equals_new_simulation() {
     for make in MACHINES {
         let (mut fresh, mut sim) = (make(), make());
         let first = fresh.snapshot().unwrap();
@@ -284,10 +284,10 @@ fn a_reset_simulation_runs_as_one_made_afresh() {
 }
 
 #[test]
-fn arrays_names_entities_and_components_say_the_same() {
+fn arrays_names_and_components_agree() {
     let mut sim = MACHINES[0]();
     sim.step(0.37).unwrap();
-    assert_eq!(sim.joint_names(), ["a", "b", "c", "throw"]);
+    assert_eq!(sim.reaction_names(), ["a", "b", "c", "throw"]);
     assert_eq!(sim.link_names(), ["link 0", "link 1", "link 2", "top"]);
     assert_eq!(sim.contact_names().collect::<Vec<_>>(), ["a", "b", "c"]);
     assert_eq!((sim.positions().len(), sim.velocities().len(), sim.accelerations().len()), (10, 9, 9));
@@ -320,7 +320,7 @@ fn arrays_names_entities_and_components_say_the_same() {
 }
 
 #[test]
-fn events_of_a_step_are_those_a_recording_sees() {
+fn step_events_equal_recorded_events() {
     let (mut stepped, mut recorded) = (MACHINES[1](), MACHINES[1]());
     let mut seen = Vec::new();
     for _ in 0..100 {
@@ -333,10 +333,10 @@ fn events_of_a_step_are_those_a_recording_sees() {
     assert_eq!(seen.len(), recording.events().len());
     for (seen, event) in seen.iter().zip(recording.events()) {
         assert_eq!((&seen.0, seen.1, seen.2), (&event.joint, event.from, event.to));
-        // steps are cut at other places: the same instant to the tolerance
+        // steps end elsewhere: the same instant to the tolerance
         assert!((seen.3 - event.t).abs() < 1e-6, "{} {}", seen.3, event.t);
     }
-    // those of fixed steps are noted at their ends
+    // mode changes of fixed steps are recorded at their ends
     let (mut stepped, mut recorded) = (MACHINES[8](), MACHINES[8]());
     let mut seen = Vec::new();
     for _ in 0..1000 {
@@ -361,7 +361,7 @@ fn events_of_a_step_are_those_a_recording_sees() {
 }
 
 #[test]
-fn friction_that_is_set_acts_as_if_it_had_been_there() {
+fn set_friction_equals_scene_friction() {
     // a disc that turns at 3 rad/s: a = −τ_f / I
     let mut world = World::new();
     let disc = world.spawn_link("disc", LinkInertia::diagonal(1.0, [0.0; 3].into(), 1.0, 0.5, 1.0));
@@ -378,16 +378,16 @@ fn friction_that_is_set_acts_as_if_it_had_been_there() {
     sim.step(0.5).unwrap();
     assert!((sim.velocity("spin").unwrap() - (1.6 - 0.5 * 0.5 / 0.5)).abs() < 1e-12);
     assert_eq!(sim.load("spin").unwrap(), 1.0);
-    // the machine has been the same all along; and the ledger is even
+    // the machine was not compiled again, and the ledger balances
     assert!(sim.energy().unwrap().balance.abs() < 1e-12);
     sim.reset().unwrap();
     assert_eq!(sim.world().get::<&Friction>(sim.joint("spin").unwrap()).unwrap().0, Law::from(law));
-    // another kind of law: compiled again, the motion goes on
+    // another kind of law: compiled again, the motion continues
     sim.step(0.5).unwrap();
     sim.set_friction("spin", lugre()).unwrap();
     sim.step(0.1).unwrap();
     assert!((sim.velocity("spin").unwrap() - 2.6).abs() < 0.2);
-    // the law that was put on stays when it begins again; another joint is another machine
+    // reset keeps the added law; another joint is another machine
     sim.reset().unwrap();
     assert_eq!((sim.time(), sim.velocity("spin").unwrap()), (0.0, 3.0));
     assert_eq!(sim.world().get::<&Friction>(sim.joint("spin").unwrap()).unwrap().0, Law::from(lugre()));
@@ -399,7 +399,7 @@ fn friction_that_is_set_acts_as_if_it_had_been_there() {
 }
 
 #[test]
-fn what_cannot_be_set_is_refused_and_changes_nothing() {
+fn invalid_inputs_change_nothing() {
     let mut sim = MACHINES[1]();
     sim.step(0.1).unwrap();
     let before = sim.snapshot().unwrap();
@@ -420,7 +420,7 @@ fn what_cannot_be_set_is_refused_and_changes_nothing() {
 }
 
 #[test]
-fn a_target_that_is_set_is_what_the_drive_follows() {
+fn drive_follows_set_target() {
     let mut sim = MACHINES[1]();
     let c = sim.joint("c").unwrap();
     let Drive::Pid { kp, ki, kd, .. } = Drive::clone(&sim.world().get::<&Drive>(c).unwrap()) else { panic!() };

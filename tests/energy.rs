@@ -1,4 +1,4 @@
-//! Energy on random machines: what is stored, put in and turned into heat adds up, with every law.
+//! Energy balance of random machines with every law: stored energy, input and heat.
 
 use bristle::friction::{Coulomb, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
 use bristle::prelude::*;
@@ -37,7 +37,8 @@ fn random_law(rng: &mut Pcg64) -> (Law, bool) {
     }
 }
 
-/// A tree of 1 to 10 joints with random axes, masses, springs, drives, loads and laws; the names of the joints with passive ones.
+/// A tree of 1 to 10 joints with random axes, masses, springs, drives, loads and laws; the names of the joints with
+/// passive ones.
 fn random_world(seed: u64) -> (World, Vec<String>) {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut world = World::new();
@@ -86,7 +87,7 @@ fn random_world(seed: u64) -> (World, Vec<String>) {
     (world, passive)
 }
 
-/// Largest |balance| over the energy turned over, and the number of mode changes.
+/// Largest |balance| relative to the energy exchanged, and the number of mode changes.
 fn imbalance(seed: u64, method: Method, rtol: f64, atol: f64) -> (f64, usize) {
     let (world, passive) = random_world(seed);
     let settings = Settings { method, control: Control::Error { rtol, atol }, interval: 0.02, ..Settings::default() };
@@ -111,7 +112,7 @@ fn imbalance(seed: u64, method: Method, rtol: f64, atol: f64) -> (f64, usize) {
 }
 
 #[test]
-fn energy_adds_up_on_a_hundred_random_machines() {
+fn energy_balance_of_random_machines() {
     let mut worst = [(0.0, 0); 2];
     let mut n_changes = 0;
     for seed in 0..100 {
@@ -139,8 +140,8 @@ fn worst_balance(scene: &str, method: &str) -> f64 {
 }
 
 #[test]
-fn the_balance_closes_between_steps_of_any_length() {
-    // polynomial motion: steps grow as long as they may, and the rows between them come from dense output
+fn energy_balance_closes_within_steps() {
+    // polynomial motion: steps grow to their limit, and the rows between them come from dense output
     let block = |joint: &str| crate::stick_slip::slider(1.0, joint) + ", duration: 2.0";
     for joint in [
         "drive: Effort(Ramp(rate: 1.0))",
@@ -154,7 +155,7 @@ fn the_balance_closes_between_steps_of_any_length() {
 }
 
 #[test]
-fn load_work_is_booked_where_a_signal_leaves_or_reaches_its_ends() {
+fn load_work_at_corners_of_signals() {
     let block = |joint: &str| crate::stick_slip::slider(1.0, joint) + ", duration: 3.0";
     for signal in ["Table([(0.0, 0.0), (1.0, 1.0), (2.0, 0.2)])", "Sine(amplitude: 2.0, frequency: 3.0)"] {
         let joint = format!(

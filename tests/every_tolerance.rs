@@ -1,4 +1,4 @@
-//! Stick-slip at every tolerance: the same contacts stick and slip, in the same order, whatever the tolerance; times agree to it.
+//! Stick-slip at every tolerance: the same contacts stick and slip, in the same order; times agree to the tolerance.
 
 use crate::real_time_couplings::shafts;
 use crate::stick_slip::{assert_near, simulation, slider};
@@ -47,7 +47,7 @@ fn coulomb_oscillator_stops_after_five_half_swings() {
 }
 
 #[test]
-fn group_locked_by_a_clutch_stops_as_one() {
+fn rigid_group_stops_together() {
     // 0.12 kg·m² against 1.4 N·m from 1 rad/s: 0.12/1.4 s
     let files = [
         include_str!("data/defects/one_clutch_chatter.ron"),
@@ -71,7 +71,7 @@ fn group_locked_by_a_clutch_stops_as_one() {
 }
 
 #[test]
-fn group_locked_by_a_clutch_turns_round_as_one() {
+fn rigid_group_reverses_together() {
     let files = [
         include_str!("data/defects/one_clutch_spurious_default_tol.ron"),
         include_str!("data/defects/parallel_clutches_spurious_default_tol.ron"),
@@ -88,7 +88,7 @@ fn group_locked_by_a_clutch_turns_round_as_one() {
 }
 
 #[test]
-fn coupled_clutches_change_their_modes_six_times() {
+fn coupled_clutches_have_six_mode_changes() {
     let text = include_str!("../scenes/coupled_clutches.ron");
     let expected =
         [0.7096214746937, 0.7916623591548, 0.8311085061377, 0.9068501927979, 1.0002958598946, 1.1439674924732];
@@ -161,7 +161,7 @@ fn drivetrain(seed: u64) -> String {
 }
 
 #[test]
-fn drivetrains_have_the_same_events_at_every_tolerance() {
+fn random_drivetrains_have_equal_events() {
     let n = std::env::var("BRISTLE_MACHINES").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     let (mut failed, mut n_events) = (Vec::new(), 0);
     for seed in 0..n {
@@ -203,8 +203,8 @@ fn drivetrains_have_the_same_events_at_every_tolerance() {
 }
 
 #[test]
-fn shaft_clutched_to_a_prescribed_motion_turns_round_with_it() {
-    // sin 4 t turns round at (2 k + 1) π/8; the clutch holds 3 N·m, 0.1 · 8 + 0.5 are needed at most
+fn clutched_shaft_reverses_with_motion() {
+    // sin 4 t reverses at (2 k + 1) π/8; the limit of the clutch is 3 N·m, it needs at most 0.1 · 8 + 0.5
     let text = include_str!("data/defects/clutch_to_reversing_motion.ron");
     for rtol in TOLERANCES {
         let recording = run_file(text, rtol);
@@ -221,7 +221,7 @@ fn shaft_clutched_to_a_prescribed_motion_turns_round_with_it() {
 }
 
 #[test]
-fn shafts_that_stop_beside_a_resting_motion_stay_where_they_are() {
+fn shafts_stay_at_rest_beside_resting_motion() {
     let text = include_str!("data/defects/clutches_on_a_resting_motion.ron");
     for rtol in TOLERANCES {
         let recording = run_file(text, rtol);
@@ -237,15 +237,15 @@ fn shafts_that_stop_beside_a_resting_motion_stay_where_they_are() {
 }
 
 #[test]
-fn joints_of_a_planetary_set_at_one_speed_start_without_an_event() {
+fn planetary_at_one_speed_has_no_event() {
     let recording = run_file(include_str!("data/defects/planetary_at_one_speed.ron"), 1e-8);
     assert!(recording.events().iter().all(|event| event.t > 1e-6), "{:?}", recording.events());
 }
 
 #[test]
-fn shaft_geared_to_a_reversing_motion_follows_it_through_a_stuck_clutch() {
-    // j3 = 0.3 sin 2 t, j1 = −j3 by its gear; j2 is clutched to j1 and has a bearing of its own, which comes to rest where they turn
-    // round: 0.1 · 1.2 + 1.0 N·m of the clutch's 5
+fn stuck_clutch_follows_reversing_motion() {
+    // j3 = 0.3 sin 2 t, j1 = −j3 by its gear; j2 is clutched to j1 and has a bearing of its own, which comes to rest
+    // where they reverse: 0.1 · 1.2 + 1.0 N·m of the clutch's 5
     let joints = [
         (0.1, "friction: Coulomb(coulomb: 0.5)"),
         (0.1, "velocity: -0.6, friction: Coulomb(coulomb: 1.0, stiction: 1.5)"),
@@ -267,8 +267,8 @@ fn shaft_geared_to_a_reversing_motion_follows_it_through_a_stuck_clutch() {
 }
 
 #[test]
-fn brake_whose_load_touches_zero_beside_a_bearing_that_holds_stays_stuck() {
-    // the bearing alone holds 1.0 N·m against 0.6; the brake's load is ½ (1 + sin 4 t), zero at 3π/8 and 7π/8
+fn brake_at_zero_load_stays_stuck_beside_bearing() {
+    // the limit of the bearing alone is 1.0 N·m against 0.6; the brake's load is ½ (1 + sin 4 t), zero at 3π/8 and 7π/8
     let joints = [(0.1, "friction: Coulomb(coulomb: 1.0), drive: Effort(Constant(0.6))")];
     let couplings = "Brake(name: \"c\", joint: \"j1\", friction: Coulomb(coulomb: 2.0, stiction: 2.5), \
         load: Signal(max: 1.0, signal: Sine(amplitude: 0.5, frequency: 4.0, offset: 0.5)))";
@@ -282,8 +282,9 @@ fn brake_whose_load_touches_zero_beside_a_bearing_that_holds_stays_stuck() {
 }
 
 #[test]
-fn contacts_come_to_rest_where_their_velocity_vanishes_at_loose_tolerance() {
-    // a load kink that only the interpolant had hid the turning point behind it: it was found 1.7 ms and 7 of 67 rad/s late
+fn contacts_stop_at_zero_velocity_at_loose_tolerance() {
+    // a load kink of the interpolant alone hid the turning point behind it, which was found 1.7 ms and 7 of 67 rad/s
+    // late
     let recording = run_text_as_it_is(include_str!("data/defects/late_landing_tree.ron"));
     for name in recording.names().iter().filter_map(|name| name.strip_suffix(".mode")) {
         let channel = |what: &str| recording.channel(&format!("{name}.{what}")).unwrap().collect::<Vec<f64>>();
@@ -296,8 +297,9 @@ fn contacts_come_to_rest_where_their_velocity_vanishes_at_loose_tolerance() {
 }
 
 #[test]
-fn stuck_guide_breaks_away_in_a_narrow_valley_of_its_load() {
-    // the load falls to nothing and back within 5 ms of a step of 15 ms: the limit has a sharp valley between the samples
+fn guide_breaks_away_in_load_valley() {
+    // the load falls to zero and rises again within 5 ms of a step of 15 ms: the limit has a sharp valley between the
+    // samples
     let recording = run_text_as_it_is(include_str!("data/defects/load_valley_tree.ron"));
     let channel = |what: &str| recording.channel(&format!("j1.{what}")).unwrap().collect::<Vec<f64>>();
     let (modes, frictions, loads) = (channel("mode"), channel("friction"), channel("load"));
@@ -308,12 +310,12 @@ fn stuck_guide_breaks_away_in_a_narrow_valley_of_its_load() {
 }
 
 #[test]
-fn modes_are_found_where_limits_and_loads_go_round_in_a_circle() {
+fn modes_are_found_where_iteration_cycles() {
     let recording = run_text_as_it_is(include_str!("data/defects/modes_by_enumeration.ron"));
     assert_near("end", recording.last("t").unwrap(), 1.0, 1e-12);
 }
 
-/// A scene file as it is.
+/// A scene file without overrides.
 fn run_text_as_it_is(text: &str) -> Recording {
     let scene = Scene::parse(text, "scene").unwrap_or_else(|error| panic!("{error}"));
     let duration = scene.duration;

@@ -1,4 +1,4 @@
-//! The examples run, and what they assert holds.
+//! The examples run, and their assertions hold.
 
 #[path = "../crates/bristle/examples/arm_hold.rs"]
 mod arm_hold;
@@ -17,37 +17,37 @@ mod pendulum;
 mod robot;
 
 #[test]
-fn a_pendulum_stops_for_good() {
+fn pendulum_comes_to_rest() {
     pendulum::main().unwrap();
 }
 
 #[test]
-fn an_arm_is_held_by_friction() {
+fn friction_holds_arm() {
     arm_hold::main().unwrap();
 }
 
 #[test]
-fn a_controller_that_knows_friction_follows_better() {
+fn friction_compensation_reduces_error() {
     friction_compensation::main().unwrap();
 }
 
 #[test]
-fn friction_follows_a_users_own_component() {
+fn friction_follows_user_component() {
     custom_components::main().unwrap();
 }
 
 #[test]
-fn a_batch_comes_to_rest() {
+fn batch_comes_to_rest() {
     batch_sweep::main().unwrap();
 }
 
 #[test]
-fn a_pole_stands_by_the_linearised_equations() {
+fn linear_controller_balances_pole() {
     linearize_lqr::main().unwrap();
 }
 
 #[test]
-fn torques_of_a_robot_with_and_without_friction() {
+fn robot_torques_with_and_without_friction() {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let table = std::env::temp_dir().join(format!("bristle-torques-{}.csv", std::process::id()));
     let file = |name: &str| here.join("examples").join(name).to_str().unwrap().to_owned();
@@ -57,7 +57,8 @@ fn torques_of_a_robot_with_and_without_friction() {
     assert_eq!(text.lines().count(), 4001);
     for line in text.lines().skip(1001).step_by(97) {
         let row: Vec<f64> = line.split(',').map(|x| x.parse().unwrap()).collect();
-        // the motion is the same, so what lies between is friction: 0.8 N·m and what speed adds, with the motion
+        // the motion is the same, so that the difference is friction: 0.8 N·m and the viscous part, with the sign of
+        // the velocity
         let (v, friction) = (1.5 * (3.0 * row[0]).cos(), row[1] - row[2]);
         if v.abs() > 0.3 {
             assert!((friction - (0.8 * v.signum() + 0.2 * v)).abs() < 0.05, "{line}: {friction} {v}");

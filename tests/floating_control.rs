@@ -1,4 +1,4 @@
-//! Control of a robot on a floating base: the joints follow, the base moves as they make it.
+//! Control of a robot on a floating base: the joints follow, and the base reacts.
 
 use bristle::prelude::*;
 use bristle::urdf::{self, Options};
@@ -21,10 +21,10 @@ fn swimmer(overrides: &[(&str, &str)]) -> Simulation {
     Simulation::new(&import.unwrap().scene).unwrap()
 }
 
-/// With the efforts of `efforts_for`, forward dynamics gives the wanted accelerations of the joints, and the base is
-/// pushed by nobody.
+/// With the efforts of `efforts_for`, forward dynamics gives the required accelerations of the joints, and no effort
+/// acts on the base.
 #[test]
-fn joints_accelerate_as_wanted_on_a_floating_base() {
+fn floating_base_reaches_given_accelerations() {
     let mut sim = swimmer(&[("solver.control", "Error(rtol: 1e-10, atol: 1e-10)")]);
     let joints = sim.coordinates();
     let names: Vec<&str> = joints.iter().map(|joint| joint.name.as_str()).collect();
@@ -39,7 +39,7 @@ fn joints_accelerate_as_wanted_on_a_floating_base() {
         sim.efforts_for(&wanted, &mut torque).unwrap();
         sim.set_efforts(&torque).unwrap();
         assert!(torque[..6].iter().all(|&x| x == 0.0), "{torque:?}");
-        // what acts now is seen after no time at all
+        // a step of length 0 applies the efforts
         sim.refresh().unwrap();
         if k > 0 {
             for joint in &joints {
@@ -51,9 +51,9 @@ fn joints_accelerate_as_wanted_on_a_floating_base() {
     }
 }
 
-/// The momentum of a floating robot in free fall does not depend on what its motors do.
+/// The momentum of a floating robot in free fall does not depend on its motors.
 #[test]
-fn motors_do_not_push_the_whole() {
+fn motors_do_not_move_centre_of_mass() {
     for method in ["Dopri5", "RealTime"] {
         let control = if method == "Dopri5" { "Error(rtol: 1e-9, atol: 1e-9)" } else { "Constant(step: 1e-3)" };
         let mut sim = swimmer(&[("solver.method", method), ("solver.control", control), ("gravity", "(0, 0, 0)")]);

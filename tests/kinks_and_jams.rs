@@ -24,17 +24,19 @@ fn shaken(g: f64, a: f64, omega: f64, end: f64) -> f64 {
     ends.windows(2).map(|pair| (whole(pair[1]) - whole(pair[0])).abs()).sum()
 }
 
-/// Something on a lift that goes up and down by 1 m at 5 rad/s: its weight passes through zero.
+/// A body on a lift that moves up and down by 1 m at 5 rad/s: its weight passes through zero.
 fn lift(joint: &str) -> String {
     format!(
-        "links: [Link(name: \"lift\", mass: 1.0), Link(name: \"body\", mass: 1.0, inertia: Diagonal(0.05, 0.05, 0.05))], joints: \
-         [Joint(name: \"l\", parent: \"world\", child: \"lift\", kind: Prismatic(axis: (0.0, 0.0, 1.0)), drive: Motion(Sine(amplitude: \
-         1.0, frequency: 5.0))), Joint(name: \"j\", parent: \"lift\", child: \"body\", {joint})]"
+        "links: [Link(name: \"lift\", mass: 1.0), \
+         Link(name: \"body\", mass: 1.0, inertia: Diagonal(0.05, 0.05, 0.05))], \
+         joints: [Joint(name: \"l\", parent: \"world\", child: \"lift\", kind: Prismatic(axis: (0.0, 0.0, 1.0)), \
+         drive: Motion(Sine(amplitude: 1.0, frequency: 5.0))), \
+         Joint(name: \"j\", parent: \"lift\", child: \"body\", {joint})]"
     )
 }
 
 #[test]
-fn loads_through_zero_are_located_in_every_formulation() {
+fn zero_loads_are_events_in_every_formulation() {
     let lost = shaken(9.81, 25.0, 5.0, 3.0);
     // v̇ = −c |g + z̈|, c = μ r m/J or μ; the load of a pin or guide has one component that is zero all the time
     let bodies = [
@@ -62,14 +64,15 @@ fn loads_through_zero_are_located_in_every_formulation() {
     }
 }
 
-/// The lift in slow and in fast motion: which loads are negligible is a matter of the steps, not of the second.
+/// The lift in slow and in fast motion: negligible loads depend on the steps, not on the unit of time.
 #[test]
-fn loads_through_zero_are_located_in_any_unit_of_time() {
+fn zero_loads_are_events_in_any_time_unit() {
     let expected = 50.0 - 0.6 * shaken(9.81, 25.0, 5.0, 3.0);
     for slower in [f64::exp2(-30.0), 1.0, f64::exp2(30.0)] {
         let (g, omega, v, atol) = (9.81 / (slower * slower), 5.0 / slower, 50.0 / slower, 1e-10 / slower);
         let joint = format!(
-            "kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.3), load: Thrust(radius: 0.1), velocity: {v:?}"
+            "kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.3), load: Thrust(radius: 0.1), \
+             velocity: {v:?}"
         );
         let fields = lift(&joint).replacen("frequency: 5.0", &format!("frequency: {omega:?}"), 1);
         let (fields, interval) = (format!("gravity: (0.0, 0.0, -{g:?}), {fields}"), 0.1 * slower);
@@ -81,10 +84,10 @@ fn loads_through_zero_are_located_in_any_unit_of_time() {
     }
 }
 
-/// A block on the lift is held by friction, μ m |g + z̈|, against a push that changes its direction near the zeros of its
-/// weight: there the limit is a narrow valley, and the break-away is found in closed form.
+/// A block on the lift is stuck by friction, μ m |g + z̈|, against a push that changes its direction near the zeros of
+/// its weight: there the limit is a narrow valley, and the break-away is found in closed form.
 #[test]
-fn a_break_away_in_a_valley_of_the_load_is_found_whatever_the_push_does_there() {
+fn break_away_in_load_valley_is_found() {
     let rng = &mut Pcg64::seed_from_u64(7);
     let (mut n_in_valley, mut missed) = (0, Vec::new());
     for k in 0..200 {
@@ -94,7 +97,8 @@ fn a_break_away_in_a_valley_of_the_load_is_found_whatever_the_push_does_there() 
         if room(0.0) <= 0.0 {
             continue;
         }
-        // the first root: the valley at zero weight is below zero for push/(μ 25 · 5) s and more, unless the push is zero
+        // the first root: the valley at zero weight is below zero for push/(μ 25 · 5) s and more, unless the push is
+        // zero
         let Some(past) = (1..1_000_000).map(|k| 1e-6 * f64::from(k)).find(|t| room(*t) < 0.0) else { continue };
         let joint = format!(
             "kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: Coulomb(coulomb: {mu:?}), load: Guide, \
@@ -112,11 +116,11 @@ fn a_break_away_in_a_valley_of_the_load_is_found_whatever_the_push_does_there() 
 }
 
 #[test]
-fn a_load_that_turns_in_the_journal_is_no_kink() {
+fn rotating_load_has_no_kink() {
     // a flywheel on a horizontal pin: in its own axes the weight turns, a hundred times in the time of a step
-    let fields = "links: [Link(name: \"wheel\", mass: 2.0, inertia: Diagonal(0.5, 0.5, 0.5))], joints: [Joint(name: \"pin\", parent: \
-                  \"world\", child: \"wheel\", kind: Revolute(axis: (1.0, 0.0, 0.0)), velocity: 400.0, friction: Coulomb(coulomb: 0.2), \
-                  load: Pin(radius: 0.01))]";
+    let fields = "links: [Link(name: \"wheel\", mass: 2.0, inertia: Diagonal(0.5, 0.5, 0.5))], \
+             joints: [Joint(name: \"pin\", parent: \"world\", child: \"wheel\", kind: Revolute(axis: (1.0, 0.0, 0.0)), \
+             velocity: 400.0, friction: Coulomb(coulomb: 0.2), load: Pin(radius: 0.01))]";
     let mut sim = simulation(fields, "Dopri5", DEFAULT);
     let recording = sim.run_until(20.0).unwrap();
     assert_near(
@@ -126,7 +130,7 @@ fn a_load_that_turns_in_the_journal_is_no_kink() {
         1e-9,
     );
     assert_eq!(sim.stats().n_events, 0);
-    // and where nothing presses at all there is nothing to see
+    // and without load there is no kink
     let fields = fields.replacen("links", "gravity: (0.0, 0.0, 0.0), links", 1);
     let mut sim = simulation(&fields, "Dopri5", DEFAULT);
     assert_near("velocity", sim.run_until(20.0).unwrap().last("pin.velocity").unwrap(), 400.0, 1e-12);
@@ -134,7 +138,7 @@ fn a_load_that_turns_in_the_journal_is_no_kink() {
 }
 
 #[test]
-fn corners_of_tables_are_located() {
+fn table_corners_are_events() {
     // m v̇ = −L(v), m = 2: from 3 m/s down over the corners at 2, 1 and 0.5 m/s, each segment L = c + k v in closed
     // form
     let points = [(0.0, 2.0), (0.5, 1.0), (1.0, 1.4), (2.0, 1.4), (4.0, 3.0)];
@@ -167,16 +171,16 @@ fn defect(text: &str) -> Result<Simulation, Error> {
 }
 
 #[test]
-fn a_joint_that_would_jam_on_a_locked_base_moves_on_one_that_gives_way() {
-    // accelerations of the branch followed in steps of 1/400 of the friction, with a mass matrix from vectors in
-    // world axes: the base slides backward; held, or forward, it is not consistent
+fn free_base_prevents_jam() {
+    // accelerations of the branch followed in steps of 1/400 of the friction, with a mass matrix from vectors in world
+    // axes: the base slides backward; stuck or forward it is not consistent
     let sim = defect(include_str!("data/defects/false_jam_1080.ron")).unwrap();
     assert_near("j0", sim.accelerations()[0], -18.67730922, 1e-7);
     assert_near("j1", sim.accelerations()[1], -4.14079953, 1e-7);
 }
 
 #[test]
-fn a_jam_says_where_the_branch_ends_and_names_joints_with_friction() {
+fn jam_names_joints_and_branch_end() {
     // by the same route det M_P vanishes at 0.98604 of the friction
     let error = defect(include_str!("data/defects/false_jam_1063.ron")).err().unwrap().to_string();
     assert!(error.contains("`j0`") && error.contains("at 98.6 % of it"), "{error}");
@@ -185,13 +189,15 @@ fn a_jam_says_where_the_branch_ends_and_names_joints_with_friction() {
 }
 
 #[test]
-fn a_driven_rotor_jams_exactly_where_no_acceleration_satisfies_its_equation() {
+fn rotor_jams_without_consistent_acceleration() {
     // an unbalanced rotor, c = μ r m e/J = 1.4, driven by τ: x = τ/J − c √(x² + ω⁴) has two solutions or none
     let rotor = |torque: f64| {
         format!(
-            "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"rotor\", mass: 2.0, center_of_mass: (0.1, 0.0, 0.0), inertia: \
-             Diagonal(0.03, 0.03, 0.03))], joints: [Joint(name: \"rotor\", parent: \"world\", child: \"rotor\", kind: Revolute(axis: \
-             (0.0, 0.0, 1.0)), velocity: 10.0, friction: Coulomb(coulomb: 0.35), load: Pin(radius: 1.0), drive: Effort(Constant({torque:?})))]"
+            "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"rotor\", mass: 2.0, center_of_mass: (0.1, 0.0, 0.0), \
+             inertia: Diagonal(0.03, 0.03, 0.03))], \
+             joints: [Joint(name: \"rotor\", parent: \"world\", child: \"rotor\", \
+             kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 10.0, friction: Coulomb(coulomb: 0.35), \
+             load: Pin(radius: 1.0), drive: Effort(Constant({torque:?})))]"
         )
     };
     for torque in [0.0, 1.0, 4.0, 6.0, 20.0] {
@@ -209,23 +215,24 @@ fn a_driven_rotor_jams_exactly_where_no_acceleration_satisfies_its_equation() {
 /// A bob of 1 kg at 0.5 m on a carriage whose velocity jumps by 1 m/s after a nanosecond; κ = μ r.
 fn struck(velocity: f64, kappa: f64) -> String {
     format!(
-        "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"carriage\", mass: 3.0), Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, \
-         -0.5, 0.0), inertia: Diagonal(0.01, 0.01, 0.01))], joints: [Joint(name: \"rail\", parent: \"world\", child: \"carriage\", kind: \
-         Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Ramp(rate: 1.0, start: 1e-9))), Joint(name: \"hinge\", parent: \"carriage\", \
-         child: \"bob\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: {velocity:?}, friction: Coulomb(coulomb: {kappa:?}), load: \
-         Pin(radius: 1.0))]"
+        "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"carriage\", mass: 3.0), \
+         Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), inertia: Diagonal(0.01, 0.01, 0.01))], \
+         joints: [Joint(name: \"rail\", parent: \"world\", child: \"carriage\", \
+         kind: Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Ramp(rate: 1.0, start: 1e-9))), \
+         Joint(name: \"hinge\", parent: \"carriage\", child: \"bob\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+         velocity: {velocity:?}, friction: Coulomb(coulomb: {kappa:?}), load: Pin(radius: 1.0))]"
     )
 }
 
 #[test]
-fn a_corner_in_a_prescribed_position_has_its_impulse_of_friction() {
+fn motion_corner_has_friction_impulse() {
     // per λ: (J + m l²) ω' + m l + sign(ω) κ m |1 + l ω'| = 0, linear where 1 + l ω' > 0
     let slope = |kappa: f64| -(0.5 + kappa) / (0.26 + 0.5 * kappa);
     for (omega, kappa) in [(3.0, 0.02), (1.0, 0.02), (1.0, 0.51), (0.0, 0.02), (0.0, 0.51), (-1.0, 0.02)] {
         let forward: f64 = slope(kappa);
         assert!(1.0 + 0.5 * forward > 0.0 && 1.0 + 0.5 * slope(-0.02) > 0.0);
         let stops = if omega > 0.0 { (-omega / forward).min(1.0) } else { 0.0 };
-        // what is left moves it back, or it sticks: m l < κ m
+        // the rest of the jump reverses it, or it sticks: m l < κ m
         let back = if kappa > 0.5 { 0.0 } else { slope(-kappa) };
         let after = if stops == 1.0 { omega + forward } else { omega.min(0.0) + (1.0 - stops) * back };
         let heat = kappa
@@ -244,17 +251,17 @@ fn a_corner_in_a_prescribed_position_has_its_impulse_of_friction() {
 }
 
 #[test]
-fn a_bristle_passes_zero_slip_in_the_jerk_form() {
+fn jerk_form_bristle_passes_zero_slip() {
     // steps shrank to 3e-15 s where the slip of the clutch passes zero; the witness is `Implicit` at the same tolerance
     let recording = defect(include_str!("data/defects/jerk_radau5_lugre_clutch.ron")).unwrap().run_until(1.2).unwrap();
     assert_near("j0", recording.last("j0.velocity").unwrap(), -0.517218133694, 1e-8);
     assert_near("j1", recording.last("j1.velocity").unwrap(), 0.027051518025, 1e-8);
 }
 
-/// Pushed with 2 − t from rest against 1 N, 1 kg: v = t − t²/2, which every step integrates exactly. The block stops at v = 0,
-/// t = 2, not where it has passed zero by a share of the absolute tolerance, however large that is.
+/// Pushed with 2 − t from rest against 1 N, 1 kg: v = t − t²/2, which every step integrates exactly. The block stops at
+/// v = 0, t = 2, not where it has passed zero by a fraction of the absolute tolerance, however large.
 #[test]
-fn a_contact_that_has_left_rest_stops_at_zero_velocity_at_any_tolerance() {
+fn contact_stops_again_after_leaving_rest() {
     let joint = "friction: Coulomb(coulomb: 1.0), drive: Effort(Sum([Constant(2.0), Ramp(rate: -1.0)]))";
     for atol in ["1.0", "1e-3", "1e-9"] {
         let mut sim = simulation(&slider(1.0, joint), "Dopri5", &format!("Error(rtol: 1e-3, atol: {atol})"));

@@ -10,7 +10,7 @@ use bristle::simulation::Linearization;
 
 /// ẏ about the state of `sim`, by differences of whole simulations: y moved, an effort or a parameter changed.
 #[test]
-fn the_linearisation_is_what_differences_say() {
+fn linearisation_equals_differences() {
     // all slide; the laws are of four kinds, one under the joint's own reaction
     let build = |shift: &dyn Fn(&mut [f64; 8])| {
         let mut x = [0.3, 0.4, 1.1, 0.2, 0.3, 0.1, 0.5, 0.25];
@@ -112,8 +112,8 @@ fn laws() -> [(&'static str, Law); 4] {
     [("a", pin.into()), ("b", table.into()), ("c", plastic.into()), ("d", stuck.into())]
 }
 
-/// A floating body with an arm of four joints: a pin, a table, an elasto-plastic bristle, and one that is stuck; the last two
-/// are on a branch of their own. Where asked, a gear ties `c` to `a`.
+/// A floating body with an arm of four joints: a pin, a table, an elasto-plastic bristle, and one that is stuck; the
+/// last two are on a branch of their own. With `is_geared`, a gear couples `c` to `a`.
 fn floating(method: Method, control: Control, formulation: Formulation, is_geared: bool) -> Simulation {
     let mut world = World::new();
     let body = |m: f64| LinkInertia::diagonal(m, [0.1, 0.02, 0.05].into(), 0.1 * m, 0.12 * m, 0.07 * m);
@@ -175,7 +175,7 @@ fn accelerations_moved(is_geared: bool, name: &str, h: f64) -> Vec<f64> {
     } else {
         let (dq, dv) = if what == "position" { (h, 0.0) } else { (0.0, h) };
         let (q, v) = (sim.position(joint).unwrap(), sim.velocity(joint).unwrap());
-        // what is geared to it goes along
+        // geared joints move with it
         sim.set_joint(joint, q + dq, v + dv).unwrap();
     }
     sim.step(0.0).unwrap();
@@ -196,7 +196,7 @@ fn rows(sim: &Simulation, linear: &Linearization) -> Vec<(usize, usize)> {
 }
 
 #[test]
-fn floating_machines_are_linearised_as_differences_say() {
+fn floating_linearisation_equals_differences() {
     for is_geared in [false, true] {
         let mut sim = steady(is_geared);
         let linear = sim.linearize().unwrap();
@@ -253,7 +253,7 @@ fn floating_machines_are_linearised_as_differences_say() {
 }
 
 #[test]
-fn parameters_of_tables_and_elasto_plastic_bristles_have_columns() {
+fn table_and_bristle_parameters_have_columns() {
     let mut sim = steady(false);
     let linear = sim.linearize().unwrap();
     let velocities = rows(&sim, &linear);
@@ -313,14 +313,14 @@ fn parameters_of_tables_and_elasto_plastic_bristles_have_columns() {
         }
         assert!(largest > 1e-5, "{whole}: it slides, so it matters");
     }
-    // nothing at all where the joint is stuck
+    // zero where the joint is stuck
     for (j, name) in linear.parameters.iter().enumerate().filter(|(_, name)| name.starts_with("d.")) {
         assert!(linear.p.column(j).iter().all(|x| *x == 0.0), "{name}");
     }
 }
 
 #[test]
-fn a_linearisation_does_not_depend_on_how_the_equations_are_solved() {
+fn linearisation_is_independent_of_solver() {
     let expected = steady(true).linearize().unwrap();
     for (method, control, formulation) in [
         (Method::Dopri5, Control::default(), Formulation::Jerk),

@@ -1,5 +1,5 @@
-//! Long hanging chains with dry friction in every hinge, and loads that vanish with the accelerations: whoever sticks or slides does so for
-//! a reason, at every row and at every tolerance.
+//! Long hanging chains with dry friction in every hinge, and loads that vanish with the accelerations: modes are
+//! consistent at every row and at every tolerance.
 
 use bristle::friction::Mode;
 use bristle::prelude::*;
@@ -7,9 +7,10 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
 const CHAIN_50: &str = include_str!("data/defects/chain_50_coulomb_cycles.ron");
-const VANISHING_LOAD: &str = include_str!("data/defects/loads_do_not_settle.ron");
+const VANISHING_LOAD: &str = include_str!("data/defects/unconverged_loads.ron");
 
-/// A chain that hangs from the world along −z; lengths, masses, angles between neighbours and friction levels of its links.
+/// A chain that hangs from the world along −z; lengths, masses, angles between neighbours and friction levels of its
+/// links.
 struct Chain {
     length: Vec<f64>,
     mass: Vec<f64>,
@@ -19,7 +20,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// Hinges along y where `is_planar`, else along any horizontal axis; few or all of them bent; all levels the same, or each its own.
+    /// Hinges along y where `is_planar`, else along any horizontal axis; few or all of them bent; all levels the same,
+    /// or each its own.
     fn random(seed: u64, n: usize, is_planar: bool) -> Self {
         let mut rng = Pcg64::seed_from_u64(seed);
         let coulomb = 10.0_f64.powf(rng.random_range(-3.5..-1.0));
@@ -63,13 +65,14 @@ impl Chain {
         }
         let solver = format!("Solver(method: Dopri5, control: Error(rtol: {rtol:e}, atol: {:e}))", 0.01 * rtol);
         let text = format!(
-            "Scene(links: [{links}], joints: [{joints}], solver: {solver}, duration: 1.0, output: Output(interval: 0.002))"
+            "Scene(links: [{links}], joints: [{joints}], solver: {solver}, duration: 1.0, \
+             output: Output(interval: 0.002))"
         );
         Scene::parse(&text, "chain").unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Of a plane chain at rest, by Newton and Euler in the plane of the world: the effort in each hinge beyond its friction `f` that the
-    /// accelerations `a` would take, and the size of the terms of which that is the difference.
+    /// Of a plane chain at rest, by Newton and Euler in the plane of the world: the effort in each hinge beyond its
+    /// friction `f` that the accelerations `a` would take, and the size of the terms of which that is the difference.
     fn unbalanced(&self, a: &[f64], f: &[f64]) -> Vec<(f64, f64)> {
         let n = self.n();
         // hinges and centres in (x, z); a turn about y moves (dx, dz) by (dz, −dx)
@@ -81,7 +84,7 @@ impl Chain {
             hinge.push([0, 1].map(|x| end[x] + self.length[k] * way[x]));
         }
         let turned = |from: [f64; 2], to: [f64; 2]| [to[1] - from[1], from[0] - to[0]];
-        // what each link takes, force and moment, with the sizes of the terms
+        // force and moment of each link, with the sizes of the terms
         let links: Vec<[[f64; 3]; 2]> = (0..n)
             .map(|k| {
                 let mut acceleration = [[0.0, 9.81, 0.0]; 2];
@@ -108,8 +111,8 @@ impl Chain {
     }
 }
 
-/// Every row of a run: stuck hinges do not move and hold no more than their level, sliding ones have it against their motion, and the energy
-/// balances to the tolerance. Returns how many stuck and sliding hinges there were.
+/// Every row of a run: stuck hinges do not move and stay within their level, sliding ones have it against their motion,
+/// and the energy balances to the tolerance. Returns the numbers of stuck and sliding hinges.
 fn assert_rows(what: &str, recording: &Recording, levels: &[f64], rtol: f64) -> [usize; 2] {
     let channel = |name: String| recording.channel(&name).unwrap().collect::<Vec<f64>>();
     let mut count = [0; 2];
@@ -123,7 +126,7 @@ fn assert_rows(what: &str, recording: &Recording, levels: &[f64], rtol: f64) -> 
                 assert!(v.to_bits() == 0 && f.abs() <= level * (1.0 + 1e-9), "{}", place());
             } else {
                 count[1] += 1;
-                // an interpolated row may be past the root by what the interpolant leaves
+                // an interpolated row may be past the root by the error of the interpolant
                 assert!(*f == mode * level && mode * v >= -0.01 * rtol, "{}", place());
             }
         }
@@ -142,7 +145,7 @@ fn with_tolerance(text: &str, rtol: f64) -> Scene {
 }
 
 #[test]
-fn fifty_links_that_stick_and_slide_run_at_every_tolerance() {
+fn stick_slip_chain_of_fifty_runs() {
     for rtol in [1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10] {
         let mut scene = with_tolerance(CHAIN_50, rtol);
         scene.output.interval = 0.002;
@@ -169,9 +172,9 @@ fn random_chains_run() {
     assert!(count.iter().all(|&count| count > 2000), "{count:?}");
 }
 
-/// (1) and (2) of `modes` have one solution where levels are equal: whatever satisfies them is it.
+/// (1) and (2) of `modes` have one solution where levels are equal.
 #[test]
-fn the_choice_for_500_links_balances_in_the_plane_of_the_world() {
+fn modes_of_500_links_satisfy_newton_euler() {
     let mut count = [0; 2];
     for seed in 100..106 {
         let n = [60, 200, 500][seed as usize % 3];
@@ -196,9 +199,9 @@ fn the_choice_for_500_links_balances_in_the_plane_of_the_world() {
     assert!(count.iter().all(|&count| count > 300), "{count:?}");
 }
 
-/// A pin without gravity carries nothing while nothing accelerates: its limit and its direction are decided by the motion that impends.
+/// A pin without gravity has no load without acceleration: the impending motion determines its limit and its direction.
 #[test]
-fn a_load_that_vanishes_with_the_accelerations_has_its_modes() {
+fn modes_where_load_vanishes_with_acceleration() {
     let finish = |rtol: f64| {
         let mut sim = Simulation::new(&with_tolerance(VANISHING_LOAD, rtol)).unwrap();
         let recording = sim.run_until(1.2).unwrap_or_else(|error| panic!("rtol {rtol:e}: {error}"));
@@ -208,7 +211,7 @@ fn a_load_that_vanishes_with_the_accelerations_has_its_modes() {
         (sim.position("j0").unwrap(), sim.position("j1").unwrap(), events, times)
     };
     let tight = finish(1e-11);
-    // the clutch slips where the drive reaches what it can hold, and the pin with it, backward
+    // the clutch slips where the drive reaches its limit, and the pin with it, backward
     let (ts, drive) = ([0.06954862410199421, 0.3143055272593762], [4.912437711644802, -5.641692961408108]);
     let limit = 0.5538673564415004 * 6.894701135237044;
     let break_away = ts[0] + (ts[1] - ts[0]) * (drive[0] + limit) / (drive[0] - drive[1]);

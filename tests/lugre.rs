@@ -81,7 +81,7 @@ fn pre_sliding_hysteresis() {
 }
 
 #[test]
-fn vibration_below_break_away_moves_lugre_but_not_its_elasto_plastic_relative() {
+fn vibration_drift_lugre_but_not_elasto_plastic() {
     // L7: 0.8 + 0.4 sin 2πt N, peak 1.2 of 1.5
     let drive = format!("drive: Effort(Sine(amplitude: 0.4, frequency: {:?}, offset: 0.8))", 2.0 * PI);
     let recording = run(&format!("friction: LuGre({PARAMETERS}), bristle: (z: 8e-6), {drive}"), 10.0, 50.0);
@@ -153,9 +153,10 @@ fn second_order_lugre_stick_slip() {
     }
 }
 
-/// In fast slip the bristle relaxes in 30 µs, a fraction of these steps: Newton must get through break-away without smaller ones.
+/// In fast slip the bristle relaxes in 30 µs, a fraction of these steps: Newton must converge at break-away without
+/// smaller ones.
 #[test]
-fn fixed_steps_of_radau_get_through_break_away() {
+fn fixed_radau_steps_pass_break_away() {
     let joint = format!("friction: LuGre({PARAMETERS}), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))");
     for (step, tolerance) in [(1e-3, 1e-6), (3e-4, 1e-7)] {
         let mut sim = simulation(&slider(1.0, &joint), "Radau5", &format!("Constant(step: {step:?})"));
@@ -165,7 +166,7 @@ fn fixed_steps_of_radau_get_through_break_away() {
 }
 
 #[test]
-fn step_rules_take_slip_and_time_constants_from_the_laws() {
+fn step_rules_use_slip_and_time_constants() {
     let joint = format!("friction: LuGre({PARAMETERS}), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))");
     let steps = |control: &str| {
         let mut sim = simulation(&slider(1.0, &joint), "Radau3", control);
@@ -182,7 +183,7 @@ fn step_rules_take_slip_and_time_constants_from_the_laws() {
 }
 
 #[test]
-fn bristles_start_steady_in_motion_and_as_told_at_rest() {
+fn bristles_start_steady_or_as_given() {
     let z = |joint: &str| {
         let sim = simulation(&slider(1.0, &format!("friction: LuGre({PARAMETERS}), {joint}")), "Radau5", FINE);
         let slide = sim.joint("slide").unwrap();
@@ -195,8 +196,9 @@ fn bristles_start_steady_in_motion_and_as_told_at_rest() {
 }
 
 #[test]
-fn a_controller_hunts_about_its_target() {
-    // acho2004: k_p = 3, k_i = 4, k_v = 6, target 1. The integral winds up while the mass sticks off its target, then it slips past
+fn controller_hunts_about_target() {
+    // acho2004: k_p = 3, k_i = 4, k_v = 6, target 1. The integral winds up while the mass sticks off its target, then
+    // it slips past
     let joint = format!("friction: LuGre({PARAMETERS}), drive: Pid(kp: 3.0, ki: 4.0, kd: 6.0, target: Constant(1.0))");
     let recording = run(&joint, 0.01, 150.0);
     let x = channel(&recording, "slide.position");
@@ -207,7 +209,7 @@ fn a_controller_hunts_about_its_target() {
     assert!(worst < 1e-8, "{worst:e}");
 }
 
-/// A block on a stiff bristle, pushed: what an explicit stepper makes of it.
+/// A block on a stiff bristle, pushed, with an explicit stepper.
 fn stiff_block(method: Method, sigma0: f64) -> Simulation {
     let mut world = World::new();
     let block = world.spawn_link("block", LinkInertia::diagonal(1.0, [0.0; 3].into(), 0.1, 0.1, 0.1));
@@ -227,7 +229,7 @@ fn stiff_block(method: Method, sigma0: f64) -> Simulation {
 }
 
 #[test]
-fn an_explicit_stepper_that_crawls_on_stiff_bristles_says_so() {
+fn warning_of_explicit_stepper_on_stiff_bristles() {
     let mut sim = stiff_block(Method::Dopri5, 1e9);
     sim.step(1e-4).unwrap();
     let [warning] = &sim.warnings()[..] else { panic!("{:?} {:?}", sim.warnings(), sim.stats()) };
@@ -237,7 +239,7 @@ fn an_explicit_stepper_that_crawls_on_stiff_bristles_says_so() {
     // the relaxation time is g/(σ₀ |v|), the method stable up to 3.3 of it
     let (bound, steps) = (3.3 * 1.0 / (1e9 * 0.3), 1e-4 / sim.stats().n_accepted as f64);
     assert!((0.5 * bound..1.5 * bound).contains(&steps), "{steps:e} {bound:e}");
-    // one that can takes long steps and has nothing to say; neither has the explicit one where bristles are soft
+    // an implicit stepper takes long steps without a warning; so does the explicit one with soft bristles
     let mut implicit = stiff_block(Method::Radau5, 1e9);
     implicit.step(1e-4).unwrap();
     assert!(implicit.warnings().is_empty() && implicit.stats().n_accepted < 200, "{:?}", implicit.stats());

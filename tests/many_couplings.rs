@@ -1,11 +1,12 @@
-//! Machines with more couplings than small ones have, which are eliminated in another way: accelerations against the full equations
+//! Machines with many couplings, which have another elimination: accelerations against the full equations
 //!
 //! ```text
 //! [M  Gᵀ] [ a ]   [τ − c]
 //! [G  0 ] [−λ ] = [  0  ]
 //! ```
 //!
-//! with M and c of the same tree without couplings and the rows G written down here; and one clutch among a hundred gears in closed form.
+//! with M and c of the same tree without couplings and the rows G written down here; and one clutch among a hundred
+//! gears in closed form.
 
 use bristle::prelude::*;
 use nalgebra::{DMatrix, DVector};
@@ -37,7 +38,8 @@ impl Rows {
         let k = self.rows.len();
         self.rows.push(vec![(sun, 1.0), (ring, ratio), (carrier, -1.0 - ratio)]);
         self.text += &format!(
-            "Planetary(name: \"p{k}\", sun: \"j{sun:03}\", ring: \"j{ring:03}\", carrier: \"j{carrier:03}\", ratio: {ratio:?}), "
+            "Planetary(name: \"p{k}\", sun: \"j{sun:03}\", ring: \"j{ring:03}\", carrier: \"j{carrier:03}\", \
+             ratio: {ratio:?}), "
         );
     }
 
@@ -50,7 +52,8 @@ impl Rows {
     }
 }
 
-/// `m` couplings, each of which brings in a joint that those before it do not have. With `is_row` every joint is geared to the next.
+/// `m` couplings, each of which brings in a joint that those before it do not have. With `is_row` every joint is geared
+/// to the next.
 fn couplings(rng: &mut Pcg64, n: usize, m: usize, is_row: bool) -> Rows {
     let mut rows = Rows { rows: Vec::new(), text: String::new() };
     let mut order: Vec<usize> = (0..n).collect();
@@ -85,7 +88,8 @@ fn scene(seed: u64, n: usize, is_chain: bool, state: [&[f64]; 2], friction: &[f6
     for (k, (q, v)) in state[0].iter().zip(state[1]).enumerate().take(n) {
         let [ix, iy, iz] = [0; 3].map(|_| rng.random_range(0.5..0.9));
         links += &format!(
-            "Link(name: \"l{k:03}\", mass: 0.3, center_of_mass: (0.03, {:?}, 0.01), inertia: Diagonal({ix:?}, {iy:?}, {iz:?})), ",
+            "Link(name: \"l{k:03}\", mass: 0.3, center_of_mass: (0.03, {:?}, 0.01), \
+             inertia: Diagonal({ix:?}, {iy:?}, {iz:?})), ",
             rng.random_range(-0.05..0.05)
         );
         let parent = match if is_chain { k } else { k % 5 } {
@@ -96,8 +100,8 @@ fn scene(seed: u64, n: usize, is_chain: bool, state: [&[f64]; 2], friction: &[f6
         let dry = friction.get(k).filter(|level| **level > 0.0);
         let dry = dry.map_or(String::new(), |level| format!("friction: Coulomb(coulomb: {level:?}), "));
         joints += &format!(
-            "Joint(name: \"j{k:03}\", parent: \"{parent}\", child: \"l{k:03}\", kind: Revolute(axis: {axis}), {dry}position: {:?}, \
-             velocity: {:?}, placement: Placement(translation: (0.05, 0, 0))), ",
+            "Joint(name: \"j{k:03}\", parent: \"{parent}\", child: \"l{k:03}\", kind: Revolute(axis: {axis}), \
+             {dry}position: {:?}, velocity: {:?}, placement: Placement(translation: (0.05, 0, 0))), ",
             q, v
         );
     }
@@ -115,10 +119,10 @@ fn open(seed: u64, n: usize, is_chain: bool, q: &[f64], v: &[f64]) -> (DMatrix<f
     (open.mass_matrix().unwrap(), DVector::from_vec(bias))
 }
 
-/// The part of x that the couplings allow.
+/// The projection of x onto the motions that satisfy the couplings.
 fn allowed(pseudo_inverse: &DMatrix<f64>, g: &DMatrix<f64>, x: &DVector<f64>) -> DVector<f64> {
     let mut x = x.clone();
-    // twice: what is left is rounding of itself
+    // twice: the rest is rounding
     (0..2).for_each(|_| x -= pseudo_inverse * (g * &x));
     x
 }
@@ -172,7 +176,7 @@ fn accelerations_solve_the_full_equations() {
             let free = scene(seed, n, is_chain, state, &[], &rows.text);
             assert_same(&what, free.accelerations(), &accelerations(&mass, &g, &-&bias));
 
-            // everything slides the way it moves
+            // all joints slide in the direction of their velocity
             let levels: Vec<f64> = (0..n).map(|k| if k % 3 == 0 { 0.0 } else { rng.random_range(0.05..0.5) }).collect();
             let friction = DVector::from_fn(n, |k, _| -levels[k] * v[k].signum());
             let sliding = scene(seed, n, is_chain, state, &levels, &rows.text);
@@ -185,9 +189,10 @@ fn accelerations_solve_the_full_equations() {
     }
 }
 
-/// From rest the accelerations are those that minimise ½ aᵀM a + cᵀa + Σ level |a| among all that the couplings allow.
+/// From rest the accelerations are those that minimise ½ aᵀM a + cᵀa + Σ level |a| among all that satisfy the
+/// couplings.
 #[test]
-fn joints_at_rest_start_as_gauss_has_it() {
+fn joints_at_rest_obey_gauss_principle() {
     for (seed, (n, m, is_row)) in [(100, 80, false), (120, 70, true), (150, 70, false)].into_iter().enumerate() {
         let seed = 100 + seed as u64;
         let mut rng = Pcg64::seed_from_u64(seed);
@@ -210,13 +215,13 @@ fn joints_at_rest_start_as_gauss_has_it() {
         let friction = DVector::from_fn(n, |k, _| if a[k] == 0.0 { 0.0 } else { -levels[k] * a[k].signum() });
         let mut held = g.clone().resize_vertically(m + stuck.len(), 0.0);
         stuck.iter().enumerate().for_each(|(k, &v)| held[(m + k, v)] = 1.0);
-        // rows that others imply are left out: an orthonormal basis of the row space
+        // redundant rows are left out: an orthonormal basis of the row space
         let svd = held.svd(false, true);
         let rank = svd.singular_values.iter().filter(|s| **s > 1e-9 * svd.singular_values[0]).count();
         let basis = svd.v_t.unwrap().rows(0, rank).into_owned();
         assert_same(&format!("{n} joints from rest"), a.as_slice(), &accelerations(&mass, &basis, &(friction - &bias)));
 
-        // no motion that the couplings allow lessens it
+        // no motion that satisfies the couplings lowers it
         let slope = &mass * &a + &bias;
         let sizes = mass.abs() * a.abs() + bias.abs();
         for k in 0..2000 {
@@ -237,10 +242,10 @@ fn joints_at_rest_start_as_gauss_has_it() {
     }
 }
 
-/// A clutch between two trains of geared rotors, which weigh Σ ratio² I at the clutch: it locks where the slip Δω has died away, and lets go
-/// where the share of the ramp that it passes on reaches its level.
+/// A clutch between two trains of geared rotors with inertia Σ ratio² I at the clutch: it locks where the slip Δω
+/// vanishes, and breaks away where the part of the ramp that it transmits reaches its level.
 #[test]
-fn clutch_among_a_hundred_gears_acts_as_between_two_rotors() {
+fn clutch_among_gears_equals_two_rotors() {
     let mut rng = Pcg64::seed_from_u64(7);
     let (level, rate, slip) = (3.0, 2.0, 1.5);
     let (mut links, mut joints, mut rows) =
@@ -265,7 +270,8 @@ fn clutch_among_a_hundred_gears_acts_as_between_two_rotors() {
             let driven = if k == 0 { format!("drive: Effort(Ramp(rate: {rate:?})), ") } else { String::new() };
             let velocity = if train == 0 { slip * ratio } else { 0.0 };
             joints += &format!(
-                "Joint(name: \"j{k:03}\", parent: \"world\", child: \"l{k:03}\", {driven}kind: Revolute(axis: (0, 0, 1)), velocity: {velocity:?}), "
+                "Joint(name: \"j{k:03}\", parent: \"world\", child: \"l{k:03}\", \
+                 {driven}kind: Revolute(axis: (0, 0, 1)), velocity: {velocity:?}), "
             );
         }
     }

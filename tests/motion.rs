@@ -1,4 +1,4 @@
-//! Joints whose position is prescribed: kinematics as told, efforts as required, work accounted for.
+//! Joints with prescribed position: kinematics by the signal, efforts by inverse dynamics, work in the ledger.
 
 use crate::stick_slip::{TIGHT, assert_near, simulation, slider};
 use bristle::prelude::*;
@@ -6,15 +6,16 @@ use bristle::prelude::*;
 /// A pendulum of 1 kg, 0.5 m, hanging from a carriage on a rail; the carriage follows `signal`.
 fn crane(signal: &str, hinge: &str) -> String {
     format!(
-        "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"carriage\", mass: 3.0), Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, -0.5, \
-         0.0), inertia: Diagonal(0.01, 0.01, 0.01))], joints: [Joint(name: \"rail\", parent: \"world\", child: \"carriage\", kind: \
-         Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion({signal})), Joint(name: \"hinge\", parent: \"carriage\", child: \"bob\", kind: \
-         Revolute(axis: (0.0, 0.0, 1.0)), {hinge})]"
+        "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"carriage\", mass: 3.0), \
+         Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), inertia: Diagonal(0.01, 0.01, 0.01))], \
+         joints: [Joint(name: \"rail\", parent: \"world\", child: \"carriage\", \
+         kind: Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion({signal})), \
+         Joint(name: \"hinge\", parent: \"carriage\", child: \"bob\", kind: Revolute(axis: (0.0, 0.0, 1.0)), {hinge})]"
     )
 }
 
 #[test]
-fn a_led_joint_is_where_its_signal_says_and_the_work_it_takes_is_booked() {
+fn prescribed_joint_follows_signal_and_books_work() {
     for (formulation, method) in
         [("Implicit", "Dopri5"), ("Implicit", "Radau5"), ("Jerk", "Dopri5"), ("Residual", "Radau5")]
     {
@@ -27,7 +28,8 @@ fn a_led_joint_is_where_its_signal_says_and_the_work_it_takes_is_booked() {
             assert_near("velocity", row[2], 1.2 * phase.cos(), 1e-14);
             assert_near("acceleration", row[3], -4.8 * phase.sin(), 1e-14);
         }
-        // the same pendulum in the carriage's frame: J q̈ = −d q̇ − m l (g sin q + ẍ cos q), by a program of a few lines
+        // the same pendulum in the carriage's frame: J q̈ = −d q̇ − m l (g sin q + ẍ cos q), by a program of a few
+        // lines
         let (mut q, mut v) = (0.4_f64, 0.0_f64);
         let f = |t: f64, q: f64, v: f64| {
             let x = -4.8 * (4.0 * t + 0.5).sin();
@@ -55,31 +57,33 @@ fn a_led_joint_is_where_its_signal_says_and_the_work_it_takes_is_booked() {
 }
 
 #[test]
-fn a_corner_in_a_prescribed_position_is_a_blow_that_the_others_feel() {
-    // the carriage starts to move with 1 m/s at t = 0.5: the bob, at rest below it, gets Δv = −m l Δẋ/(J + m l²) at once
+fn motion_corner_is_impulse_on_others() {
+    // the carriage starts to move with 1 m/s at t = 0.5: the bob, at rest below it, gets Δv = −m l Δẋ/(J + m l²) at
+    // once
     let recording = simulation(&crane("Ramp(rate: 1.0, start: 0.5)", ""), "Dopri5", TIGHT).run_until(0.51).unwrap();
     let before = recording.rows().find(|row| row[0] == 0.49).unwrap();
     assert_eq!((before[4], before[5]), (0.0, 0.0));
     let (q, v) = (recording.last("hinge.position").unwrap(), recording.last("hinge.velocity").unwrap());
     let jump = -0.5 / 0.26;
-    // 0.01 s later gravity has taken a little of it
+    // 0.01 s later gravity has reduced it a little
     assert_near("velocity", v, jump, 2e-2);
     assert_near("angle", q, 0.01 * jump, 1e-4);
-    // ½ (m_carriage + m) ẋ² less what the bob saves by swinging
+    // ½ (m_carriage + m) ẋ² minus the part of the bob's swing
     let work = 0.5 * 4.0 + 0.5 * jump - 0.0 + 0.5 * 0.26 * jump * jump;
     assert_near("work of the blow", recording.last("energy.input").unwrap(), work, 1e-2);
     assert!(recording.last("energy.balance").unwrap().abs() < 1e-11);
 }
 
 #[test]
-fn a_block_on_a_shaken_plank_lets_go_where_friction_can_no_longer_carry_it() {
-    // the plank moves back and forth; the block sticks to it while friction can carry it
-    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 1.0), Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \
-                  \"rail\", parent: \"world\", child: \"plank\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Sine(amplitude: 0.2, \
-                  frequency: 5.0))), Joint(name: \"top\", parent: \"plank\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
-                  friction: Coulomb(coulomb: 6.0))]";
+fn block_on_shaken_plank_breaks_away() {
+    // the plank moves back and forth; the block sticks to it within its friction limit
+    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 1.0), \
+             Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \"rail\", parent: \"world\", child: \"plank\", \
+             kind: Prismatic(axis: (1.0, 0.0, 0.0)), drive: Motion(Sine(amplitude: 0.2, frequency: 5.0))), \
+             Joint(name: \"top\", parent: \"plank\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+             friction: Coulomb(coulomb: 6.0))]";
     let recording = simulation(fields, "Dopri5", TIGHT).run_until(3.0).unwrap();
-    // it lets go where m ẍ = 6 N: 10 sin(5t) = 6
+    // it breaks away where m ẍ = 6 N: 10 sin(5t) = 6
     let first = &recording.events()[0];
     assert_eq!(first.joint, "top");
     assert_near("break-away", first.t, 0.6_f64.asin() / 5.0, 1e-10);
@@ -88,7 +92,7 @@ fn a_block_on_a_shaken_plank_lets_go_where_friction_can_no_longer_carry_it() {
 }
 
 #[test]
-fn friction_of_a_led_joint_turns_with_it() {
+fn friction_of_prescribed_joint_reverses() {
     let motion = "drive: Motion(Sine(amplitude: 0.2, frequency: 5.0)), friction: Coulomb(coulomb: 2.0, stiction: 3.0)";
     let recording = simulation(&slider(1.0, motion), "Dopri5", TIGHT).run_until(2.0).unwrap();
     for row in recording.rows() {
@@ -104,7 +108,7 @@ fn friction_of_a_led_joint_turns_with_it() {
 }
 
 #[test]
-fn positions_that_jump_and_starts_that_contradict_are_refused_with_their_place() {
+fn jumping_motions_are_refused_with_place() {
     let refused = |joint: &str| {
         let text = format!("Scene({})", slider(1.0, joint));
         let scene = Scene::parse(&text, "test.ron").unwrap();
@@ -119,11 +123,13 @@ fn positions_that_jump_and_starts_that_contradict_are_refused_with_their_place()
 }
 
 #[test]
-fn work_of_a_joint_led_round_and_round_is_integrated() {
-    // a pendulum on a pin, turned at 10 rad/s: heat is μ r ω ∫ N dt, N = m |l ω² − g cos q …| with the reaction of the turning mass
-    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), inertia: \
-                  Diagonal(0.08, 0.08, 0.08))], joints: [Joint(name: \"h\", parent: \"world\", child: \"p\", kind: Revolute(axis: (0.0, 0.0, \
-                  1.0)), drive: Motion(Ramp(rate: 10.0)), friction: Coulomb(coulomb: 0.3), load: Pin(radius: 0.05))]";
+fn work_of_rotating_motion_is_integrated() {
+    // a pendulum on a pin, turned at 10 rad/s: heat is μ r ω ∫ N dt, N = m |l ω² − g cos q …| with the reaction of the
+    // turning mass
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), \
+             inertia: Diagonal(0.08, 0.08, 0.08))], \
+             joints: [Joint(name: \"h\", parent: \"world\", child: \"p\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+             drive: Motion(Ramp(rate: 10.0)), friction: Coulomb(coulomb: 0.3), load: Pin(radius: 0.05))]";
     let recording = simulation(fields, "Dopri5", "Error(rtol: 1e-8, atol: 1e-10)").run_until(10.0).unwrap();
     let n = 1_000_000;
     let load = |q: f64| (50.0 + 9.81 * q.cos()).hypot(9.81 * q.sin());
@@ -135,10 +141,12 @@ fn work_of_a_joint_led_round_and_round_is_integrated() {
     assert!(recording.last("energy.balance").unwrap().abs() < 1e-5, "{:?}", recording.last("energy.balance"));
 }
 
-/// A bristle under a joint that is led starts steady at the speed it is led with: friction is that of steady sliding from the first row on.
+/// A bristle of a prescribed joint starts steady at the prescribed speed: friction is that of steady sliding from the
+/// first row on.
 #[test]
 fn bristles_start_steady_at_the_prescribed_speed() {
-    let joint = "friction: LuGre(sigma0: 1e5, sigma1: 300.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 1e-3), drive: Motion(Ramp(rate: 0.05))";
+    let joint = "friction: LuGre(sigma0: 1e5, sigma1: 300.0, sigma2: 0.4, coulomb: 1.0, stiction: 1.5, \
+             stribeck_velocity: 1e-3), drive: Motion(Ramp(rate: 0.05))";
     let mut sim = simulation(&slider(1.0, joint), "Radau5", "Error()");
     let recording = sim.run_until(0.1).unwrap();
     for friction in recording.channel("slide.friction").unwrap() {
@@ -146,21 +154,22 @@ fn bristles_start_steady_at_the_prescribed_speed() {
     }
 }
 
-/// Wheels of 1 kg·m²: joints a, b, …, each with what it has besides.
+/// Wheels of 1 kg·m²: joints a, b, …, each with further fields.
 fn wheels(joints: &[&str], couplings: &str) -> String {
     let names = ["a", "b", "c", "d"];
     let (mut links, mut list) = (String::new(), String::new());
     for (name, rest) in names.iter().zip(joints) {
         links += &format!("Link(name: \"{name}\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), ");
         list += &format!(
-            "Joint(name: \"{name}\", parent: \"world\", child: \"{name}\", kind: Revolute(axis: (0.0, 0.0, 1.0)), {rest}), "
+            "Joint(name: \"{name}\", parent: \"world\", child: \"{name}\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+             {rest}), "
         );
     }
     format!("gravity: (0.0, 0.0, 0.0), links: [{links}], joints: [{list}], couplings: [{couplings}]")
 }
 
 #[test]
-fn a_clutch_between_two_led_shafts_turns_round_where_they_pass_each_other() {
+fn clutch_between_prescribed_shafts_reverses() {
     let shafts =
         ["drive: Motion(Sine(amplitude: 0.5, frequency: 2.0))", "drive: Motion(Sine(amplitude: 0.3, frequency: 3.0))"];
     let fields = wheels(&shafts, "Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5))");
@@ -185,7 +194,7 @@ fn a_clutch_between_two_led_shafts_turns_round_where_they_pass_each_other() {
         assert_near("heat", recording.last("k.dissipated").unwrap(), heat, 1e-8);
         assert!(recording.last("energy.balance").unwrap().abs() < 1e-8);
     }
-    // equal speeds to begin with, and equal accelerations: they part all the same
+    // equal speeds and accelerations at the start: they part all the same
     let alike =
         ["drive: Motion(Sine(amplitude: 0.3, frequency: 2.0))", "drive: Motion(Sine(amplitude: 0.2, frequency: 3.0))"];
     let fields = wheels(&alike, "Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5))");
@@ -195,8 +204,8 @@ fn a_clutch_between_two_led_shafts_turns_round_where_they_pass_each_other() {
 }
 
 #[test]
-fn what_is_led_is_told_by_the_joints_it_is_made_of() {
-    // d − a = 3 b − 1.5 c, all led
+fn dependent_joint_of_prescribed_ones_is_prescribed() {
+    // d − a = 3 b − 1.5 c, all prescribed
     let led = "drive: Motion(Sine(amplitude: 0.15, frequency: 3.94))";
     let other = "drive: Motion(Sine(amplitude: 0.533, frequency: 2.138))";
     let couplings = "Gear(name: \"g\", joints: (\"a\", \"d\"), ratio: 0.5), \
@@ -209,7 +218,7 @@ fn what_is_led_is_told_by_the_joints_it_is_made_of() {
         assert_near("gear", a, 0.5 * d, 1e-12);
         assert_near("set", c + 2.0 * a, 3.0 * b, 1e-12);
     }
-    // a brake on what is led and free at once: it sticks, 2 a − b = led
+    // a brake between a prescribed and a free joint: it sticks, 2 a − b is prescribed
     let couplings = "Linear(name: \"l\", terms: [(\"d\", 1.0), (\"a\", -2.0), (\"b\", 1.0), (\"c\", -1.0)]), \
          Brake(name: \"k\", joint: \"d\", friction: Coulomb(coulomb: 3.0))";
     let free = "drive: Effort(Sine(amplitude: 1.0, frequency: 5.0)), velocity: 0.5";

@@ -33,7 +33,7 @@ pub struct Link {
     pub axis: V3,
 }
 
-/// Where all links are and how they move: world coordinates, straight from the definitions.
+/// Poses and velocities of all links: world coordinates, straight from the definitions.
 pub fn motion(machine: &Machine, row: &Row) -> Vec<Link> {
     let world = Link {
         rotation: Matrix3::identity(),

@@ -1,4 +1,4 @@
-//! Numbers that leave: time is counted, results are finite or an error, and what is refused changes nothing.
+//! Time is counted, results are finite or an error, and a refusal changes nothing.
 
 use crate::embedding::MACHINES;
 use bristle::prelude::*;
@@ -6,8 +6,9 @@ use bristle::prelude::*;
 /// A mass on a slide, with a spring.
 fn slide(solver: &str, output: &str) -> Simulation {
     let text = format!(
-        "Scene(gravity: (0, 0, 0), links: [Link(name: \"a\", mass: 1)], joints: [Joint(name: \"j\", parent: \"world\", child: \"a\", \
-         kind: Prismatic(axis: (1, 0, 0)), position: 1, spring: Spring(stiffness: 4))], {solver}, duration: 1, {output})"
+        "Scene(gravity: (0, 0, 0), links: [Link(name: \"a\", mass: 1)], \
+         joints: [Joint(name: \"j\", parent: \"world\", child: \"a\", kind: Prismatic(axis: (1, 0, 0)), position: 1, \
+         spring: Spring(stiffness: 4))], {solver}, duration: 1, {output})"
     );
     Simulation::new(&Scene::parse(&text, "slide.ron").unwrap()).unwrap()
 }
@@ -19,7 +20,7 @@ const FIXED: [&str; 3] = [
 ];
 const STEPS: &str = "output: Output(steps: true)";
 
-/// A sum of 1e5 steps of 1 ms is off by 1e-9 s: time is n·dt to a rounding or two, however it is asked for.
+/// A sum of 1e5 steps of 1 ms is off by 1e-9 s: time is n·dt to a rounding or two, in any kind of run.
 #[test]
 fn steps_of_one_length_are_counted() {
     let n = 100_000;
@@ -27,12 +28,12 @@ fn steps_of_one_length_are_counted() {
         let mut sim = slide(solver, "");
         (0..n).for_each(|_| sim.step(1e-3).unwrap());
         assert_eq!(sim.time(), 100.0, "{solver}");
-        // another length goes on from there; what is refused is not counted
+        // another length begins a new count; a refused step is not counted
         assert!(sim.step(f64::NAN).is_err() && sim.step(-1.0).is_err());
         (0..n).for_each(|_| sim.step(1e-4).unwrap());
         assert!((sim.time() - 110.0).abs() <= 2.0 * f64::EPSILON * 110.0, "{solver}: {:?}", sim.time());
     }
-    // one run: every row stands at a multiple of the step
+    // one run: every row is at a multiple of the step
     for solver in &FIXED[..2] {
         let recording = slide(solver, STEPS).run_until(100.0).unwrap();
         assert_eq!(recording.len(), n + 1, "{solver}");
@@ -47,7 +48,7 @@ fn steps_of_one_length_are_counted() {
 }
 
 #[test]
-fn a_snapshot_goes_on_counting() {
+fn snapshot_continues_step_count() {
     for solver in FIXED {
         let [mut one, mut two] = [slide(solver, ""), slide(solver, "")];
         (0..1234).for_each(|_| one.step(1e-3).unwrap());
@@ -63,20 +64,21 @@ fn a_snapshot_goes_on_counting() {
     }
 }
 
-/// A body so heavy, or so fast, that its energy is beyond the numbers there are, while its state is not.
+/// A body so heavy, or so fast, that its energy overflows, while its state does not.
 #[test]
 fn energies_and_matrices_that_are_not_finite_are_errors() {
     let mut sim = slide(FIXED[1], "");
     sim.set_joint("j", 1e200, 0.0).unwrap();
     let error = sim.energy().unwrap_err().to_string();
     assert!(error.contains("no finite number"), "{error}");
-    // and the machine goes on from another state
+    // and the machine continues from another state
     sim.set_joint("j", 1.0, 0.0).unwrap();
     assert_eq!(sim.energy().unwrap().elastic, 2.0);
 
-    let text = "Scene(gravity: (0, 0, 0), links: [Link(name: \"a\", mass: 1, inertia: Diagonal(0.1, 0.1, 0.1)), Link(name: \"b\", mass: 1, \
-        inertia: Diagonal(0.1, 0.1, 0.1))], joints: [Joint(name: \"r\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0, 0, 1))), \
-        Joint(name: \"s\", parent: \"a\", child: \"b\", kind: Prismatic(axis: (1, 0, 0)))], duration: 1)";
+    let text = "Scene(gravity: (0, 0, 0), links: [Link(name: \"a\", mass: 1, inertia: Diagonal(0.1, 0.1, 0.1)), \
+             Link(name: \"b\", mass: 1, inertia: Diagonal(0.1, 0.1, 0.1))], \
+             joints: [Joint(name: \"r\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0, 0, 1))), \
+             Joint(name: \"s\", parent: \"a\", child: \"b\", kind: Prismatic(axis: (1, 0, 0)))], duration: 1)";
     let mut mechanics = bristle::dynamics::Mechanics::new(&Scene::parse(text, "arm.ron").unwrap(), false).unwrap();
     assert!(mechanics.mass_matrix(&[0.0, 1e150]).is_ok());
     let error = mechanics.mass_matrix(&[0.0, 1e160]).unwrap_err().to_string();
@@ -84,9 +86,9 @@ fn energies_and_matrices_that_are_not_finite_are_errors() {
     assert!(mechanics.energies(&[0.0, 0.0], &[0.0, 1e200]).is_err());
 }
 
-/// A run that runs away keeps its rows up to the last one whose numbers all are finite.
+/// A diverging run keeps its rows up to the last one that is finite.
 #[test]
-fn rows_of_a_run_that_runs_away_are_finite() {
+fn rows_of_diverging_run_are_finite() {
     let text =
         std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/defects/ledger_runs_away.ron"));
     let mut sim = Simulation::new(&Scene::parse(&text.unwrap(), "ledger_runs_away.ron").unwrap()).unwrap();
@@ -102,9 +104,10 @@ fn checksum(bytes: &[u8]) -> u64 {
     all.fold(0xcbf2_9ce4_8422_2325, |sum, &byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Every word of a snapshot replaced by what no machine can have, the checksum mended: refused, it leaves the simulation as it was.
+/// Every word of a snapshot replaced by an impossible value, with a correct checksum: if refused, it does not change
+/// the simulation.
 #[test]
-fn a_forged_snapshot_that_is_refused_changes_nothing() {
+fn refused_snapshot_changes_nothing() {
     for machine in MACHINES {
         let mut sim = machine();
         sim.step(0.01).unwrap();
@@ -134,7 +137,7 @@ fn a_forged_snapshot_that_is_refused_changes_nothing() {
 }
 
 #[test]
-fn very_long_steps_do_not_overflow_what_is_counted() {
+fn very_long_steps_do_not_overflow_counters() {
     let mut sim = slide("solver: Solver(method: Dopri5)", "");
     sim.set_joint("j", 0.0, 0.0).unwrap();
     let _ = sim.step(1e18);

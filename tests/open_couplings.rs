@@ -1,12 +1,14 @@
 //! Bristles of clutches and brakes that are open: they follow their law, or keep their deflection (`open: Frozen`).
 //!
-//! A disc turns freely at ω₀; at t = ½ s its brake closes with load N. With z = 0 frozen in, the model starts at N σ₁ω₀ and
+//! A disc turns freely at ω₀; at t = ½ s its brake closes with load N. With z = 0 frozen in, the model starts at N σ₁ω₀
+//! and
 //!
 //! ```text
 //! J ω̇ = −N (σ₀z + σ₁ż),    ż = ω − σ₀|ω|z/g
 //! ```
 //!
-//! which is integrated here by hand, from the moment of closing. Bristles that followed their law have z = g/σ₀ there, and no peak.
+//! which is integrated here by hand, from the moment of closing. Bristles that followed their law have z = g/σ₀ there,
+//! and no peak.
 
 use bristle::hecs;
 use bristle::prelude::*;
@@ -21,7 +23,8 @@ fn scene(open: &str, signal: &str) -> Scene {
         "Scene(
             gravity: (0.0, 0.0, 0.0),
             links: [Link(name: \"disc\", mass: 1.0, inertia: Diagonal({J:?}, {J:?}, {J:?}))],
-            joints: [Joint(name: \"shaft\", parent: \"world\", child: \"disc\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 1.0)],
+            joints: [Joint(name: \"shaft\", parent: \"world\", child: \"disc\", \
+                kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 1.0)],
             couplings: [Brake(
                 name: \"brake\", joint: \"shaft\", {open}
                 friction: LuGre(sigma0: {:?}, sigma1: {:?}, coulomb: {G:?}),
@@ -88,7 +91,7 @@ fn frozen_bristles_keep_every_bit_while_open() {
             let (speed, now, torque) = run("open: Frozen,", z, 0.4, settings);
             assert_eq!((now.to_bits(), torque), (z.to_bits(), 0.0), "{settings:?}");
             assert!((speed - 1.0).abs() < 1e-14);
-            // the law: bent as the slip asks, whatever it was
+            // by the law: deflection follows the slip, from any start value
             let (_, now, _) = run("", z, 0.4, settings);
             assert!((now * SIGMA[0] / G - 1.0).abs() < 1e-6, "{settings:?}: {now}");
         }
@@ -96,7 +99,7 @@ fn frozen_bristles_keep_every_bit_while_open() {
 }
 
 #[test]
-fn a_frozen_brake_closes_as_the_equations_say() {
+fn frozen_brake_closes_by_its_equations() {
     for z in [0.0, -2e-5] {
         for after in [2e-5, 1e-4, 3e-3] {
             let (speed, bent, torque) = run("open: Frozen,", z, 0.5 + after, &[]);
@@ -106,14 +109,14 @@ fn a_frozen_brake_closes_as_the_equations_say() {
             assert!((torque - expected).abs() < 1e-5 * N, "{z} {after}: {torque} {expected}");
         }
     }
-    // a peak six times the torque of sliding to begin with, and none where bristles followed the slip
+    // a peak of six times the torque of sliding at first, and none where bristles followed the slip
     let peak = N * SIGMA[1] / (N * G);
     assert!(peak > 5.9 && run("open: Frozen,", 0.0, 0.5 + 1e-9, &[]).2 > 0.99 * peak * N * G);
     assert!((run("", 0.0, 0.5 + 1e-9, &[]).2 - N * G).abs() < 1e-6);
 }
 
 #[test]
-fn what_stays_of_the_peak_is_its_momentum_at_any_fixed_step() {
+fn peak_momentum_is_independent_of_step() {
     // beyond the friction of sliding: N σ₁ g/σ₀ of the peak, less N g · g/(σ₀ω) while the bristles bend; RealTime
     let lost = |open: &str| {
         let (speed, ..) = run(open, 0.0, 0.51, &[("", "RealTime"), ("", "Constant(step: 1e-3)")]);
@@ -127,7 +130,7 @@ fn what_stays_of_the_peak_is_its_momentum_at_any_fixed_step() {
 }
 
 #[test]
-fn a_frozen_state_has_no_slopes() {
+fn frozen_state_has_no_derivatives() {
     let mut sim = Simulation::new(&scene("open: Frozen,", STEP)).unwrap();
     sim.run_until(0.25).unwrap();
     let open = sim.linearize().unwrap().a;
@@ -139,7 +142,7 @@ fn a_frozen_state_has_no_slopes() {
 }
 
 #[test]
-fn a_ramp_that_leaves_zero_is_no_open_brake() {
+fn ramp_from_zero_is_not_open() {
     // rate of the bristle just after the ramp begins: the law's, not 0, whatever the method
     for method in ["Radau5", "Dopri5"] {
         let text = scene("open: Frozen,", "Table([(0.5, 0.0), (0.6, 1.0)])").to_ron().unwrap();
@@ -149,18 +152,20 @@ fn a_ramp_that_leaves_zero_is_no_open_brake() {
         sim.world_mut().get::<&mut BristleState>(brake).unwrap().z = 0.0;
         sim.run_until(0.5 + 1e-6).unwrap();
         let z = sim.world_mut().get::<&BristleState>(brake).unwrap().z;
-        // z = g/σ₀ (1 − exp(−σ₀ωt/g)): the load is as good as none
+        // z = g/σ₀ (1 − exp(−σ₀ωt/g)): the load is negligible
         let expected = G / SIGMA[0] * (1.0 - (-SIGMA[0] * 1e-6 / G).exp());
         assert!((z / expected - 1.0).abs() < 1e-6, "{method}: {z} {expected}");
     }
 }
 
 #[test]
-fn a_one_way_clutch_is_not_frozen() {
-    let text = "Scene(links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"b\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
+fn one_way_clutch_is_not_frozen() {
+    let text = "Scene(links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), \
+            Link(name: \"b\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
         joints: [Joint(name: \"i\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0))),
             Joint(name: \"o\", parent: \"world\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, 1.0)))],
-        couplings: [OneWayClutch(name: \"f\", joints: (\"i\", \"o\"), friction: LuGre(sigma0: 1e5, sigma1: 300.0, coulomb: 0.5), load: Signal(max: 10.0, signal: Constant(0.0)))])";
+        couplings: [OneWayClutch(name: \"f\", joints: (\"i\", \"o\"), \
+            friction: LuGre(sigma0: 1e5, sigma1: 300.0, coulomb: 0.5), load: Signal(max: 10.0, signal: Constant(0.0)))])";
     let frozen = text.replace("OneWayClutch(", "OneWayClutch(open: Frozen, ");
     assert!(Scene::parse(&frozen, "one-way").unwrap_err().to_string().contains("open"));
     // nor through the world

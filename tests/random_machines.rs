@@ -1,17 +1,19 @@
-//! Machines made up at random, every recorded row held against equations that share no code with the engine.
+//! Random machines: every recorded row is checked by equations that share no code with the engine.
 //!
-//! Kinematics and Newton–Euler are written out in world coordinates, link by link, without recursions on articulated bodies:
+//! Kinematics and Newton–Euler are written out in world coordinates, link by link, without recursions on articulated
+//! bodies:
 //!
 //! ```text
 //! F = m (a_c − g),   N = I α + ω × I ω,   reaction of a joint = Σ over the links beyond it,   Q = axis · reaction
 //! Q + armature a = drive − damping v − stiffness (q − rest) − friction + gears                              (1)
 //! ```
 //!
-//! At every row, whatever the tolerance: (1) holds; a stuck contact has velocity 0.0 and friction within its limit; a sliding one has the
-//! friction of its law and its own reaction, and moves in the direction of its mode; geared joints move together.
+//! At every row and any tolerance (1) holds; a stuck contact has velocity 0.0 and friction within its limit; a sliding
+//! one has the friction of its law and its own reaction, and moves in the direction of its mode; geared joints move
+//! together.
 
+use crate::inconsistent_modes::has_consistent_modes;
 use crate::newton_euler::{Row, lever_load, motion, reactions};
-use crate::no_modes::has_consistent_modes;
 use bristle::prelude::*;
 use nalgebra::Vector3;
 use rand::{RngExt, SeedableRng};
@@ -38,7 +40,7 @@ pub enum Bearing {
     Edges(f64),
 }
 
-/// Dry friction: levels per load, and where the load comes from.
+/// Dry friction: levels per load, and the source of the load.
 #[derive(Clone, Copy)]
 pub struct Dry {
     pub coulomb: f64,
@@ -83,7 +85,8 @@ fn vector(rng: &mut Pcg64, size: f64) -> V3 {
 }
 
 impl Machine {
-    /// A tree of `n` joints, with a free base or without, some of them with friction from their own reactions, gears and clutches.
+    /// A tree of `n` joints, with a free base or without, some of them with friction from their own reactions, gears
+    /// and clutches.
     pub fn random(rng: &mut Pcg64, n: usize, is_free: bool, is_coupled: bool) -> Self {
         let mut joints = Vec::new();
         let mut start = Vec::new();
@@ -230,7 +233,7 @@ fn check_contact(at: &str, row: &Row, name: &str, dry: &Dry, arm_load: f64, slac
     }
 }
 
-/// Holds every row of a run against (1) and the rules of dry friction. Returns how many rows had something stuck.
+/// Checks every row of a run by (1) and the rules of dry friction. Returns the number of rows with stuck contacts.
 fn check(machine: &Machine, label: &str, recording: &Recording, rtol: f64, accuracy: f64) -> usize {
     let columns: HashMap<String, usize> = recording.names().iter().cloned().zip(0..).collect();
     let mut n_stuck = 0;
@@ -240,7 +243,7 @@ fn check(machine: &Machine, label: &str, recording: &Recording, rtol: f64, accur
         let links = motion(machine, &row);
         let through = reactions(machine, &links);
         let n = machine.joints.len();
-        // what is left of (1), and the size of its terms
+        // the residual of (1), and the size of its terms
         let (mut left, mut size) = (vec![0.0; n], vec![0.0_f64; n]);
         for (k, j) in machine.joints.iter().enumerate() {
             let (force, moment) = through[k];
@@ -305,9 +308,9 @@ fn run(machine: &Machine, label: &str, rest: &str, rtol: f64, duration: f64, acc
     };
     let recording = match sim.run_until(duration) {
         Ok(recording) => recording,
-        // several solutions or none: what a jam is has tests of its own
+        // several solutions or none: jams have tests of their own
         Err(Error::Jam { .. } | Error::NoAcceleration { .. }) => return 0,
-        // no modes are consistent: so says the dense search, too
+        // no modes are consistent: the dense search agrees
         Err(Error::Modes { t, reason, .. }) if reason.contains("Painlevé") => {
             let (q, v) = (sim.positions(), sim.velocities());
             assert!(!has_consistent_modes(machine, t, q, v), "{label}: modes exist at t = {t}\n{fields}");
@@ -325,8 +328,8 @@ pub fn error_controlled(method: &str, formulation: &str, rtol: f64) -> String {
     )
 }
 
-/// Checks machines of seeds from `first` on: `n` of them, or as many as `BRISTLE_MACHINES` says. Returns the sum of what `check` counts;
-/// all that fail are named.
+/// Checks machines of seeds from `first` on: `n` of them, or the number in `BRISTLE_MACHINES`. Returns the sum of the
+/// counts of `check`; all failures are named.
 fn for_seeds(first: u64, n: u64, check: impl Fn(u64, f64) -> usize + std::panic::RefUnwindSafe) -> usize {
     let n = std::env::var("BRISTLE_MACHINES").ok().and_then(|n| n.parse().ok()).unwrap_or(n);
     let (mut count, mut failed) = (0, Vec::new());
@@ -344,7 +347,7 @@ fn for_seeds(first: u64, n: u64, check: impl Fn(u64, f64) -> usize + std::panic:
 pub const TOLERANCES: [f64; 5] = [1e-2, 1e-3, 1e-5, 1e-7, 1e-9];
 
 #[test]
-fn trees_obey_newton_euler_and_coulomb_at_every_tolerance() {
+fn trees_obey_newton_euler_and_coulomb() {
     let n_stuck = for_seeds(0, 100, |seed, rtol| {
         let mut rng = Pcg64::seed_from_u64(seed);
         let n = rng.random_range(1..=7);
@@ -356,7 +359,7 @@ fn trees_obey_newton_euler_and_coulomb_at_every_tolerance() {
 }
 
 #[test]
-fn coupled_machines_obey_them_too() {
+fn coupled_machines_obey_newton_euler_and_coulomb() {
     let n_stuck = for_seeds(10_000, 100, |seed, rtol| {
         let mut rng = Pcg64::seed_from_u64(seed);
         let n = rng.random_range(2..=6);
@@ -368,7 +371,7 @@ fn coupled_machines_obey_them_too() {
 }
 
 #[test]
-fn other_formulations_and_steppers_obey_them_too() {
+fn other_formulations_obey_newton_euler_and_coulomb() {
     for_seeds(20_000, 40, |seed, rtol| {
         let mut rng = Pcg64::seed_from_u64(seed);
         let n = rng.random_range(2..=5);
@@ -376,7 +379,7 @@ fn other_formulations_and_steppers_obey_them_too() {
         let mut n_stuck = 0;
         for (method, formulation) in [("Radau5", "Implicit"), ("Radau5", "Residual"), ("Dopri5", "Jerk")] {
             let solver = error_controlled(method, formulation, rtol);
-            // accelerations that are integrated are as good as the steps
+            // integrated accelerations have the accuracy of the steps
             let accuracy = if formulation == "Jerk" { 100.0 * rtol } else { 1e-9 };
             n_stuck += run(&machine, &format!("{formulation} {method} {seed}"), &solver, rtol, 0.6, accuracy);
         }
@@ -385,7 +388,7 @@ fn other_formulations_and_steppers_obey_them_too() {
 }
 
 #[test]
-fn long_trees_obey_them_too() {
+fn long_trees_obey_newton_euler_and_coulomb() {
     for (seed, n) in [(300, 30), (301, 50), (302, 80)] {
         let mut rng = Pcg64::seed_from_u64(seed);
         let machine = Machine::random(&mut rng, n, seed == 301, false);

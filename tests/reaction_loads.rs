@@ -72,7 +72,7 @@ fn assert_mode_changes(recording: &Recording, joints: &[&str], expected: &str, t
 }
 
 #[test]
-fn single_pendulum_on_a_pin_follows_its_reference_in_every_formulation() {
+fn single_pendulum_on_pin_follows_reference() {
     for (formulation, method) in WAYS {
         let mut sim = by(&fields_of(SINGLE), formulation, method, CLOSE);
         let recording = sim.run_until(8.0).unwrap();
@@ -90,7 +90,7 @@ fn single_pendulum_on_a_pin_follows_its_reference_in_every_formulation() {
 }
 
 #[test]
-fn double_pendulum_on_pins_follows_its_reference_and_the_formulations_agree() {
+fn double_pendulum_on_pins_follows_reference() {
     let mut ends: Vec<Vec<f64>> = Vec::new();
     for (formulation, method) in WAYS {
         let mut sim = by(&fields_of(DOUBLE), formulation, method, CLOSE);
@@ -104,7 +104,7 @@ fn double_pendulum_on_pins_follows_its_reference_and_the_formulations_agree() {
         ends.push(recording.rows().next_back().unwrap()[1..3].to_vec());
         assert_eq!(sim.stats().n_difference_columns, 0);
         if formulation == "Residual" {
-            // nothing was solved for accelerations but at the start, at events, and to look at stuck joints and results
+            // accelerations were solved for only at the start, at events, for stuck joints and for results
             assert_eq!(sim.counters().n_jerks, 0);
         }
     }
@@ -119,14 +119,15 @@ fn double_pendulum_on_pins_follows_its_reference_and_the_formulations_agree() {
 fn rotor(c: f64, velocity: f64, rest: &str) -> String {
     let radius = c * 0.05 / (0.5 * 2.0 * 0.1);
     format!(
-        "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"disc\", mass: 2.0, center_of_mass: (0.1, 0.0, 0.0), inertia: \
-         Diagonal(0.015, 0.015, 0.03))], joints: [Joint(name: \"rotor\", parent: \"world\", child: \"disc\", kind: Revolute(axis: \
-         (0.0, 0.0, 1.0)), velocity: {velocity:?}, friction: Coulomb(coulomb: 0.5), load: Pin(radius: {radius:?}), {rest})]"
+        "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"disc\", mass: 2.0, center_of_mass: (0.1, 0.0, 0.0), \
+         inertia: Diagonal(0.015, 0.015, 0.03))], \
+         joints: [Joint(name: \"rotor\", parent: \"world\", child: \"disc\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+         velocity: {velocity:?}, friction: Coulomb(coulomb: 0.5), load: Pin(radius: {radius:?}), {rest})]"
     )
 }
 
 #[test]
-fn unbalanced_rotor_slows_down_as_its_closed_form_says() {
+fn unbalanced_rotor_follows_closed_form() {
     // F05: a = −κ ω²
     let (c, omega) = (0.2_f64, 40.0);
     let kappa = c / (1.0 - c * c).sqrt();
@@ -144,12 +145,12 @@ fn unbalanced_rotor_slows_down_as_its_closed_form_says() {
 
 #[test]
 fn unbalanced_rotor_without_a_solution_jams() {
-    // c ≥ 1: no deceleration is consistent with the friction it makes
+    // c ≥ 1: no deceleration is consistent with its friction
     for c in [1.0, 1.2] {
         let text = format!("Scene({})", rotor(c, 40.0, ""));
         let scene = Scene::parse(&text, "test").unwrap();
         let error = Simulation::new(&scene).err().expect("there is no solution");
-        // a machine that cannot begin is refused, with its place in the scene
+        // a machine that jams at the start is refused, with its place in the scene
         assert!(error.is_refusal());
         let message = error.to_string();
         assert!(message.contains("`rotor`") && message.contains("jam"), "{message}");
@@ -157,7 +158,7 @@ fn unbalanced_rotor_without_a_solution_jams() {
 }
 
 #[test]
-fn of_several_solutions_the_one_continuous_from_no_friction_is_taken_with_a_warning() {
+fn continuous_branch_is_taken_with_warning() {
     // c = 1.4 with a driving torque has the roots −226 and −24 at this speed: J a = T − c J √(ω⁴ + a²)
     let (c, omega, torque) = (1.4, 10.0, 5.0);
     let fields = rotor(c, omega, &format!("drive: Effort(Constant({torque:?}))"));
@@ -181,11 +182,13 @@ fn of_several_solutions_the_one_continuous_from_no_friction_is_taken_with_a_warn
 }
 
 #[test]
-fn balanced_rotor_decelerates_evenly_and_stops() {
+fn balanced_rotor_stops_on_pin() {
     // F06
-    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"disc\", mass: 5.0, inertia: Diagonal(0.05, 0.05, 0.08))], joints: \
-                  [Joint(name: \"rotor\", parent: \"world\", child: \"disc\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 30.0, \
-                  friction: Coulomb(coulomb: 0.15), load: Pin(radius: 0.02))], output: Output(interval: 0.5)";
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"disc\", mass: 5.0, \
+             inertia: Diagonal(0.05, 0.05, 0.08))], \
+             joints: [Joint(name: \"rotor\", parent: \"world\", child: \"disc\", \
+             kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 30.0, friction: Coulomb(coulomb: 0.15), \
+             load: Pin(radius: 0.02))], output: Output(interval: 0.5)";
     for (formulation, method) in WAYS {
         let recording = by(fields, formulation, method, CLOSE).run_until(20.0).unwrap();
         let a = recording.channel("rotor.acceleration").unwrap().next().unwrap();
@@ -198,11 +201,12 @@ fn balanced_rotor_decelerates_evenly_and_stops() {
 }
 
 #[test]
-fn released_pendulum_turns_fifty_one_times_and_rests_where_it_must() {
+fn released_pendulum_rests_after_51_turns() {
     // F07
-    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"bar\", mass: 1.5, center_of_mass: (0.0, -0.4, 0.0), inertia: \
-                  Diagonal(0.02, 0.0, 0.02))], joints: [Joint(name: \"hinge\", parent: \"world\", child: \"bar\", kind: Revolute(axis: \
-                  (0.0, 0.0, 1.0)), position: 2.2, friction: Coulomb(coulomb: 0.25, stiction: 0.3), load: Pin(radius: 0.02))]";
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"bar\", mass: 1.5, center_of_mass: (0.0, -0.4, 0.0), \
+             inertia: Diagonal(0.02, 0.0, 0.02))], \
+             joints: [Joint(name: \"hinge\", parent: \"world\", child: \"bar\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+             position: 2.2, friction: Coulomb(coulomb: 0.25, stiction: 0.3), load: Pin(radius: 0.02))]";
     let (names, rows) = table(include_str!("data/pin_pendulum_release.csv"));
     assert_eq!(names, ["t", "theta", "omega", "dissipated_energy"]);
     for (formulation, method) in WAYS {
@@ -226,7 +230,7 @@ fn released_pendulum_turns_fifty_one_times_and_rests_where_it_must() {
 }
 
 #[test]
-fn block_pushed_beside_its_guide_accelerates_or_jams() {
+fn block_on_guide_accelerates_or_jams() {
     // F11
     let scene = |offset: f64, push: f64| {
         let offset = format!("(0.0, {offset:?}, 0.0)");
@@ -248,18 +252,19 @@ fn block_pushed_beside_its_guide_accelerates_or_jams() {
         assert_eq!(recording.last("slide.velocity").unwrap(), 0.0);
         assert_eq!(recording.last("slide.position").unwrap(), 0.0);
     }
-    // a centre of mass that far beside the guide: slowing down makes more friction than it takes
-    let text = "Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: \"block\", mass: 4.0, center_of_mass: (0.0, 0.3, 0.0), inertia: \
-                Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: Prismatic(axis: \
-                (1.0, 0.0, 0.0)), velocity: 1.0, friction: Coulomb(coulomb: 0.35), load: Guide(length: 0.2), drive: \
-                Effort(Constant(-10.0)))])";
+    // a centre of mass that far beside the guide: deceleration produces more friction than it needs
+    let text = "Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: \"block\", mass: 4.0, \
+             center_of_mass: (0.0, 0.3, 0.0), inertia: Diagonal(0.02, 0.02, 0.02))], \
+             joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", \
+             kind: Prismatic(axis: (1.0, 0.0, 0.0)), velocity: 1.0, friction: Coulomb(coulomb: 0.35), \
+             load: Guide(length: 0.2), drive: Effort(Constant(-10.0)))])";
     let scene = Scene::parse(text, "test").unwrap();
     let error = Simulation::new(&scene).err().expect("it jams").to_string();
     assert!(error.contains("`slide`") && error.contains("jam"), "{error}");
 }
 
 #[test]
-fn bristles_on_a_pin_keep_the_energy_balance_and_agree_between_formulations() {
+fn formulations_agree_on_pin_with_bristles() {
     let friction =
         "LuGre(sigma0: 2000.0, sigma1: 5.0, sigma2: 0.4, coulomb: 0.4, stiction: 0.6, stribeck_velocity: 0.01)";
     let fields = fields_of(DOUBLE).replace("Coulomb(coulomb: 0.4, stiction: 0.6)", friction);
@@ -283,11 +288,12 @@ fn bristles_on_a_pin_keep_the_energy_balance_and_agree_between_formulations() {
 }
 
 #[test]
-fn thrust_bearing_carries_the_weight_on_its_axis() {
+fn thrust_load_is_axial_weight() {
     // a disc on a vertical axis: friction μ r m g; a joint under it in free fall carries nothing
-    let fields = "links: [Link(name: \"disc\", mass: 3.0, inertia: Diagonal(0.05, 0.05, 0.08))], joints: [Joint(name: \"rotor\", parent: \
-                  \"world\", child: \"disc\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 10.0, friction: Coulomb(coulomb: 0.2), \
-                  load: Thrust(radius: 0.05))]";
+    let fields = "links: [Link(name: \"disc\", mass: 3.0, inertia: Diagonal(0.05, 0.05, 0.08))], \
+             joints: [Joint(name: \"rotor\", parent: \"world\", child: \"disc\", \
+             kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: 10.0, friction: Coulomb(coulomb: 0.2), \
+             load: Thrust(radius: 0.05))]";
     for (formulation, method) in WAYS {
         let recording = by(fields, formulation, method, TIGHT).run_until(1.0).unwrap();
         let a = -0.2 * 0.05 * 3.0 * 9.81 / 0.08;
@@ -297,13 +303,14 @@ fn thrust_bearing_carries_the_weight_on_its_axis() {
 }
 
 #[test]
-fn an_unloaded_pin_is_no_trouble() {
-    // nothing presses: no gravity, balanced, and a chain of two of them
-    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(0.1, 0.1, 0.1)), Link(name: \"b\", mass: \
-                  1.0, inertia: Diagonal(0.1, 0.1, 0.1))], joints: [Joint(name: \"p\", parent: \"world\", child: \"a\", kind: Revolute(axis: \
-                  (0.0, 0.0, 1.0)), velocity: 1.0, friction: Coulomb(coulomb: 0.5), load: Pin(radius: 0.1)), Joint(name: \"r\", parent: \
-                  \"a\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: -0.5, friction: Coulomb(coulomb: 0.5), load: \
-                  Pin(radius: 0.1))]";
+fn unloaded_pin_has_no_friction() {
+    // no load: no gravity, balanced, and a chain of two of them
+    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(0.1, 0.1, 0.1)), \
+             Link(name: \"b\", mass: 1.0, inertia: Diagonal(0.1, 0.1, 0.1))], \
+             joints: [Joint(name: \"p\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+             velocity: 1.0, friction: Coulomb(coulomb: 0.5), load: Pin(radius: 0.1)), \
+             Joint(name: \"r\", parent: \"a\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, 1.0)), velocity: -0.5, \
+             friction: Coulomb(coulomb: 0.5), load: Pin(radius: 0.1))]";
     for (formulation, method) in WAYS {
         let recording = by(fields, formulation, method, CLOSE).run_until(3.0).unwrap();
         assert_near("angle", recording.last("p.position").unwrap(), 3.0, 1e-9);
@@ -313,11 +320,12 @@ fn an_unloaded_pin_is_no_trouble() {
 }
 
 #[test]
-fn what_cannot_hold_slides_though_sliding_would_make_it_hold() {
-    // stuck: N = m g = 9.81, limit 5.886 < 6; sliding: N = 2 m a e/L = 6 a, a = 6 − 0.3 · 6 a. A limit of 0.6 · 12.86 is no reason to stick
-    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"b\", mass: 1.0, center_of_mass: (0.0, 0.6, 0.0))], joints: [Joint(name: \
-                  \"x\", parent: \"world\", child: \"b\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: Coulomb(coulomb: 0.3, stiction: \
-                  0.6), load: Guide(length: 0.2), drive: Effort(Constant(6.0)))]";
+fn contact_beyond_stiction_slides_although_sliding_adds_load() {
+    // stuck: N = m g = 9.81, limit 5.886 < 6; sliding: N = 2 m a e/L = 6 a, a = 6 − 0.3 · 6 a. A limit of 0.6 · 12.86
+    // is no reason to stick
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"b\", mass: 1.0, center_of_mass: (0.0, 0.6, 0.0))], \
+             joints: [Joint(name: \"x\", parent: \"world\", child: \"b\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+             friction: Coulomb(coulomb: 0.3, stiction: 0.6), load: Guide(length: 0.2), drive: Effort(Constant(6.0)))]";
     for (formulation, method) in WAYS {
         let recording = by(fields, formulation, method, CLOSE).run_until(1.0).unwrap();
         assert_near("acceleration", recording.last("x.acceleration").unwrap(), 6.0 / 2.8, 1e-9);
@@ -325,12 +333,13 @@ fn what_cannot_hold_slides_though_sliding_would_make_it_hold() {
 }
 
 #[test]
-fn the_residual_form_leaves_rest_without_acceleration() {
-    // a sliding level that equals stiction at v = 0: on leaving the acceleration is zero
-    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), inertia: \
-                  Diagonal(0.08, 0.08, 0.08))], joints: [Joint(name: \"h\", parent: \"world\", child: \"p\", kind: Revolute(axis: (0.0, 0.0, \
-                  1.0)), friction: Stribeck(coulomb: 0.4, stiction: 0.8, stribeck_velocity: 0.02), load: Pin(radius: 0.1), drive: \
-                  Effort(Ramp(rate: 1.0, start: 0.0)))]";
+fn residual_form_leaves_rest_without_acceleration() {
+    // a sliding level that equals stiction at v = 0: the acceleration at break-away is zero
+    let fields = "gravity: (0.0, -9.81, 0.0), links: [Link(name: \"p\", mass: 1.0, center_of_mass: (0.0, -0.5, 0.0), \
+             inertia: Diagonal(0.08, 0.08, 0.08))], \
+             joints: [Joint(name: \"h\", parent: \"world\", child: \"p\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+             friction: Stribeck(coulomb: 0.4, stiction: 0.8, stribeck_velocity: 0.02), load: Pin(radius: 0.1), \
+             drive: Effort(Ramp(rate: 1.0, start: 0.0)))]";
     let ends = WAYS.map(|(formulation, method)| {
         let recording = by(fields, formulation, method, CLOSE).run_until(3.0).unwrap();
         recording.last("h.position").unwrap()
@@ -339,7 +348,7 @@ fn the_residual_form_leaves_rest_without_acceleration() {
 }
 
 #[test]
-fn a_jam_in_the_residual_form_names_its_joint() {
+fn residual_form_jam_names_joint() {
     let fields = rotor(7.0, 1.0, "drive: Effort(Table([(0.0, 1.0), (2.0, 0.0)]))");
     for (formulation, method) in [("Implicit", "Dopri5"), ("Residual", "Radau5")] {
         let error = by(&fields, formulation, method, CLOSE).run_until(2.0).unwrap_err().to_string();
@@ -348,7 +357,7 @@ fn a_jam_in_the_residual_form_names_its_joint() {
 }
 
 #[test]
-fn generalized_alpha_integrates_the_unsolved_equations_too() {
+fn generalized_alpha_integrates_residual_form() {
     let mut sim =
         by(&fields_of(SINGLE), "Residual", "GeneralizedAlpha(spectral_radius: 0.8)", "Error(rtol: 1e-8, atol: 1e-9)");
     let recording = sim.run_until(4.0).unwrap();

@@ -1,4 +1,5 @@
-//! The fixed step of `RealTime`: against tight runs and closed forms at first order, and without any limit on stability.
+//! The fixed step of `RealTime`: against tight runs and closed forms at first order, and without any limit on
+//! stability.
 
 use crate::stick_slip::{assert_near, simulation, slider};
 use bristle::friction::{Coulomb, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
@@ -38,7 +39,7 @@ fn lugre_slider(sigma1: f64) -> String {
 }
 
 #[test]
-fn lugre_slider_is_stable_at_any_step_and_converges_with_first_order() {
+fn lugre_slider_is_stable_at_any_step() {
     // the same run with Radau5 at 1e-10: tests/lugre.rs
     let (x_end, v_max) = (1.2725964123237923, 0.3698159989269699);
     let mut errors = Vec::new();
@@ -52,7 +53,7 @@ fn lugre_slider_is_stable_at_any_step_and_converges_with_first_order() {
         println!("h {h}: x {x} off {:e}, v {fastest}, friction {most}, {:?}", x - x_end, sim.counters());
         errors.push(((x - x_end).abs(), (fastest - v_max).abs()));
         assert!(most < 1.52, "friction {most} at {h}");
-        // what the method takes is of first order
+        // the dissipation of the method is of first order
         let balance = recording.last("energy.balance").unwrap();
         println!("balance {balance:e} of {}", recording.last("energy.input").unwrap());
         assert!(balance.abs() < 20.0 * h, "balance {balance} at {h}");
@@ -63,7 +64,7 @@ fn lugre_slider_is_stable_at_any_step_and_converges_with_first_order() {
         let ratio = pair[0].0 / pair[1].0;
         assert!((3.0..5.5).contains(&ratio), "{errors:?}");
     }
-    // damping from none to far beyond what explicit steppers survive
+    // damping from zero to far beyond the stability of explicit steppers
     for sigma1 in [0.0, 0.003, 0.3, 30.0, 3e4] {
         for h in [4e-3, 1e-3] {
             let recording = real_time(&lugre_slider(sigma1), h).run_until(20.0).unwrap();
@@ -75,7 +76,7 @@ fn lugre_slider_is_stable_at_any_step_and_converges_with_first_order() {
 }
 
 #[test]
-fn coulomb_oscillator_stops_with_velocity_zero_and_keeps_every_bit() {
+fn coulomb_oscillator_stops_exactly() {
     // F01: stops at 0.01 m after five half periods
     let scene = include_str!("../scenes/coulomb_oscillator.ron");
     let mut errors = Vec::new();
@@ -108,7 +109,7 @@ fn solver(h: f64) -> bristle::scene::Solver {
 }
 
 #[test]
-fn pendulum_on_a_pin_converges_to_its_reference() {
+fn pendulum_on_pin_converges() {
     // P1: at rest from 5.987285102 s at −0.0370979359 rad, six turns
     let scene = Scene::parse(include_str!("../scenes/single_pendulum_pin.ron"), "single_pendulum_pin.ron").unwrap();
     let mut errors = Vec::new();
@@ -140,7 +141,7 @@ fn reference_angle(t: f64) -> f64 {
 
 #[test]
 fn stiff_controllers_are_stable() {
-    // kp 1e6 on 1 kg: 1000 rad/s, and steps of 1 ms and 10 ms; the block goes where it is told and stays
+    // kp 1e6 on 1 kg: 1000 rad/s, and steps of 1 ms and 10 ms; the block reaches its target and stays
     for h in [1e-2, 1e-3, 1e-4] {
         for (friction, gains) in [
             ("", "kp: 1e6, ki: 0.0, kd: 0.0"),
@@ -175,7 +176,7 @@ fn laws(beta: f64) -> [Law; 8] {
 }
 
 #[test]
-fn every_law_converges_to_its_tight_run() {
+fn every_law_converges() {
     for law in laws(0.2) {
         let world = || {
             let mut world = World::new();
@@ -201,7 +202,7 @@ fn every_law_converges_to_its_tight_run() {
         };
         let errors = [off(4e-3), off(1e-3), off(6.25e-5)];
         println!("{}: {errors:?}", law.name());
-        // a sixteenth of the step; where levels weaken within a millisecond the first order shows late
+        // a sixteenth of the step; where levels change within a millisecond first order appears late
         assert!(errors[0] < 2e-2 && errors[1] < 5e-3 && errors[2] < 0.15 * errors[1], "{}: {errors:?}", law.name());
     }
 }
@@ -216,7 +217,7 @@ fn random_machine(rng: &mut Pcg64, sign: f64) -> World {
         let scale = 10_f64.powf(rng.random_range(-2.0..1.0));
         let inertia = LinkInertia::diagonal(scale, [0.0; 3].into(), 0.1 * scale, 0.12 * scale, 0.15 * scale);
         let link = world.spawn_link(&format!("l{k}"), inertia);
-        // slides only: their mass matrix does not change, so that nothing but the forces can bring energy
+        // slides only: their mass matrix is constant, so that only forces can add energy
         let axis: [f64; 3] = std::array::from_fn(|_| rng.random_range(-1.0..1.0));
         let mut joint = prismatic(&format!("j{k}"), axis).to(link);
         if !links.is_empty() && rng.random_bool(0.8) {
@@ -240,7 +241,7 @@ fn random_machine(rng: &mut Pcg64, sign: f64) -> World {
 }
 
 #[test]
-fn energy_never_grows_whatever_the_step() {
+fn energy_never_grows() {
     let mut most = 0;
     for seed in 0..300 {
         let mut rng = Pcg64::seed_from_u64(seed);
@@ -254,7 +255,8 @@ fn energy_never_grows_whatever_the_step() {
             sim.step(h).unwrap_or_else(|error| panic!("seed {seed}, h {h}: {error}"));
             let energy = sim.energy().unwrap();
             let now = energy.kinetic + energy.potential + energy.elastic + energy.bristle;
-            // rounding of the sum; a bristle of a weakening law that is stretched beyond its level is let go by σ₁ a step late
+            // rounding of the sum; a bristle deflected beyond the level of a weakening law is released by σ₁ a step
+            // late
             assert!(now <= before + 1e-12 * start, "seed {seed}, h {h}, step {k}: {before:?} to {now:?}");
             assert!(energy.balance <= 1e-12 * start, "seed {seed}, h {h}: the method makes energy, {}", energy.balance);
             before = now;
@@ -266,7 +268,7 @@ fn energy_never_grows_whatever_the_step() {
 }
 
 #[test]
-fn a_mirrored_machine_makes_mirrored_steps() {
+fn mirrored_machine_has_mirrored_steps() {
     for seed in 0..30 {
         let run = |sign: f64| {
             let mut sim =
@@ -317,7 +319,7 @@ pub fn arm() -> World {
 }
 
 #[test]
-fn seven_joint_arm_with_bristles_follows_its_tight_run() {
+fn lugre_arm_follows_tight_run() {
     let tight =
         Settings { method: Method::Radau5, control: Control::Error { rtol: 1e-7, atol: 1e-9 }, ..Settings::default() };
     let expected = Simulation::with_settings(arm(), tight).unwrap().run_until(2.0).unwrap();
@@ -338,7 +340,7 @@ fn seven_joint_arm_with_bristles_follows_its_tight_run() {
 }
 
 #[test]
-fn a_body_that_tumbles_keeps_its_energy_to_the_step() {
+fn tumbling_body_conserves_energy() {
     // 10 s free fall at 6 rad/s: 100 m/s in axes that turn
     let scene = Scene::parse(include_str!("../scenes/tumbling_body.ron"), "tumbling_body.ron").unwrap();
     let recording = Simulation::new(&Scene { solver: solver(1e-3), ..scene }).unwrap().run_until(10.0).unwrap();

@@ -1,4 +1,4 @@
-//! `RealTime` with gears, clutches, brakes and springs between joints: against tight runs, and whatever the step.
+//! `RealTime` with gears, clutches, brakes and springs between joints: against tight runs, at any step.
 
 use crate::stick_slip::{assert_near, simulation};
 use bristle::prelude::*;
@@ -6,7 +6,7 @@ use bristle::scene::{Control, Method};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// Inertias on one axis, each on its own bearing, joints `j1`, `j2`, …: inertia and what the joint has besides.
+/// Inertias on one axis, each on its own bearing, joints `j1`, `j2`, …: inertia and further fields of the joint.
 pub(crate) fn shafts(shafts: &[(f64, &str)], couplings: &str) -> String {
     let mut text = String::from("gravity: (0.0, 0.0, 0.0), links: [");
     for (k, (j, _)) in shafts.iter().enumerate() {
@@ -15,7 +15,8 @@ pub(crate) fn shafts(shafts: &[(f64, &str)], couplings: &str) -> String {
     text += "], joints: [";
     for (k, (_, rest)) in shafts.iter().enumerate() {
         text += &format!(
-            "Joint(name: \"j{0}\", parent: \"world\", child: \"i{0}\", kind: Revolute(axis: (0.0, 0.0, 1.0)), {rest}), ",
+            "Joint(name: \"j{0}\", parent: \"world\", child: \"i{0}\", \
+             kind: Revolute(axis: (0.0, 0.0, 1.0)), {rest}), ",
             k + 1
         );
     }
@@ -54,7 +55,7 @@ fn off(text: &str, method: Method, prefix: &[&str], h: &[f64], until: f64) -> Ve
 }
 
 #[test]
-fn coupled_clutches_follow_their_tight_run() {
+fn coupled_clutches_follow_tight_run() {
     let text = include_str!("../scenes/coupled_clutches.ron");
     let channels = ["shaft 1.velocity", "shaft 2.velocity", "shaft 3.velocity", "shaft 4.velocity"];
     let worst = off(text, Method::Dopri5, &channels, &[4e-3, 1e-3, 2.5e-4], 1.5);
@@ -74,10 +75,11 @@ fn coupled_clutches_follow_their_tight_run() {
 }
 
 #[test]
-fn gears_are_exact_and_carry_what_they_must() {
+fn gears_are_exact_with_right_forces() {
     // 50:1 with a brake on the slow side, driven by a sine: the gear's effort and positions against the tight run
-    let couplings = "Gear(name: \"stage\", joints: (\"j1\", \"j2\"), ratio: 50.0, offset: 0.3), Planetary(name: \"p\", sun: \"j2\", ring: \
-         \"j3\", carrier: \"j4\", ratio: 2.0), Brake(name: \"b\", joint: \"j3\", friction: Coulomb(coulomb: 2.0, stiction: 3.0))";
+    let couplings = "Gear(name: \"stage\", joints: (\"j1\", \"j2\"), ratio: 50.0, offset: 0.3), \
+             Planetary(name: \"p\", sun: \"j2\", ring: \"j3\", carrier: \"j4\", ratio: 2.0), \
+             Brake(name: \"b\", joint: \"j3\", friction: Coulomb(coulomb: 2.0, stiction: 3.0))";
     let drive = "drive: Effort(Sine(amplitude: 1.0, frequency: 3.0))";
     let fields = shafts(&[(1e-3, drive), (0.5, "damping: 0.2"), (0.2, ""), (0.8, "damping: 1.0")], couplings);
     let tight = simulation(&fields, "Dopri5", "Error(rtol: 1e-10, atol: 1e-12)").run_until(3.0).unwrap();
@@ -117,7 +119,7 @@ fn gears_are_exact_and_carry_what_they_must() {
 }
 
 #[test]
-fn series_elastic_joint_follows_its_tight_run() {
+fn series_elastic_joint_follows_tight_run() {
     let text = include_str!("../scenes/series_elastic_joint.ron");
     let scene = Scene::parse(text, "series_elastic_joint.ron").unwrap();
     let channels: Vec<String> = scene.joints.iter().map(|joint| format!("{}.position", joint.name)).collect();
@@ -128,7 +130,7 @@ fn series_elastic_joint_follows_its_tight_run() {
 }
 
 #[test]
-fn one_way_clutch_follows_its_tight_run() {
+fn one_way_clutch_follows_tight_run() {
     let text = include_str!("../scenes/one_way_clutch.ron");
     let scene = Scene::parse(text, "one_way_clutch.ron").unwrap();
     let channels: Vec<String> = scene.joints.iter().map(|joint| format!("{}.velocity", joint.name)).collect();
@@ -141,8 +143,8 @@ fn one_way_clutch_follows_its_tight_run() {
 }
 
 #[test]
-fn clutches_that_lock_what_a_gear_ties_already_hold_exactly() {
-    // a gear of 1, two dry clutches across it, a third to a brake that holds: everything stands, whoever carries
+fn clutches_redundant_to_gear_stick_exactly() {
+    // a gear of 1, two dry clutches across it, a third to a stuck brake: all joints are at rest
     let clutch = |name: &str, a: usize, b: usize| {
         format!("Clutch(name: \"{name}\", joints: (\"j{a}\", \"j{b}\"), friction: Coulomb(coulomb: 4.0)), ")
     };
@@ -166,7 +168,7 @@ fn clutches_that_lock_what_a_gear_ties_already_hold_exactly() {
             assert_eq!(recording.last(&format!("{element}.mode")).unwrap(), 0.0, "{element}");
             assert!(recording.last(&format!("{element}.friction")).unwrap().abs() <= 4.0 + 1e-12);
         }
-        // what the drive asks for is held by brake and clutches together
+        // brake and clutches together carry the effort of the drive
         assert_near("held", recording.last("b.friction").unwrap(), 1.0, 1e-9);
         println!("{:?}", sim.counters());
         assert!(sim.counters().max_rounds <= 20);
@@ -174,13 +176,17 @@ fn clutches_that_lock_what_a_gear_ties_already_hold_exactly() {
 }
 
 #[test]
-fn motion_drives_end_their_steps_where_their_signals_are() {
+fn motion_drives_match_signals_at_step_ends() {
     // a driven slide with a pendulum on it, and a spring-damper and a clutch to a third joint
-    let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"cart\", mass: 2.0), Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, 0.0, -0.5)), \
-         Link(name: \"block\", mass: 1.0)], joints: [Joint(name: \"cart\", parent: \"world\", child: \"cart\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
-         friction: Coulomb(coulomb: 0.5), drive: Motion(Sine(amplitude: 0.3, frequency: 4.0))), Joint(name: \"swing\", parent: \"cart\", child: \"bob\", \
-         kind: Revolute(axis: (0.0, 1.0, 0.0)), damping: 0.05), Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: Prismatic(axis: (1.0, \
-         0.0, 0.0)))], couplings: [SpringDamper(name: \"s\", joints: (\"slide\", \"cart\"), stiffness: 30.0, damping: 2.0)]";
+    let fields = "gravity: (0.0, 0.0, -9.81), links: [Link(name: \"cart\", mass: 2.0), \
+             Link(name: \"bob\", mass: 1.0, center_of_mass: (0.0, 0.0, -0.5)), Link(name: \"block\", mass: 1.0)], \
+             joints: [Joint(name: \"cart\", parent: \"world\", child: \"cart\", \
+             kind: Prismatic(axis: (1.0, 0.0, 0.0)), friction: Coulomb(coulomb: 0.5), \
+             drive: Motion(Sine(amplitude: 0.3, frequency: 4.0))), \
+             Joint(name: \"swing\", parent: \"cart\", child: \"bob\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
+             damping: 0.05), Joint(name: \"slide\", parent: \"world\", child: \"block\", \
+             kind: Prismatic(axis: (1.0, 0.0, 0.0)))], \
+             couplings: [SpringDamper(name: \"s\", joints: (\"slide\", \"cart\"), stiffness: 30.0, damping: 2.0)]";
     let tight = simulation(fields, "Dopri5", "Error(rtol: 1e-10, atol: 1e-12)").run_until(3.0).unwrap();
     let mut errors = Vec::new();
     for h in [4e-3, 1e-3] {
@@ -236,7 +242,8 @@ fn random_drivetrain(rng: &mut Pcg64) -> String {
                 100.0 * load
             ),
             2 => format!(
-                "OneWayClutch(name: \"e{k}\", joints: (\"j{a}\", \"j{b}\"), friction: {law}, load: Constant({load:?}), lock_factor: 10.0), "
+                "OneWayClutch(name: \"e{k}\", joints: (\"j{a}\", \"j{b}\"), friction: {law}, load: Constant({load:?}), \
+                 lock_factor: 10.0), "
             ),
             _ => format!(
                 "Clutch(name: \"e{k}\", joints: (\"j{a}\", \"j{b}\"), friction: {law}, load: Constant({load:?})), "
@@ -248,12 +255,12 @@ fn random_drivetrain(rng: &mut Pcg64) -> String {
 }
 
 #[test]
-fn drivetrains_never_gain_energy_whatever_the_step() {
+fn drivetrains_never_gain_energy() {
     let mut most = 0;
     for seed in 0..300 {
         let mut rng = Pcg64::seed_from_u64(seed);
         let fields = random_drivetrain(&mut rng);
-        // one-way clutches change the load of bent bristles at once: booked as work of loads
+        // one-way clutches change the load of deflected bristles at once: booked as work of loads
         let h = 10_f64.powf(rng.random_range(-5.0..-0.5));
         let mut sim = real_time(&fields, h);
         let start = sim.energy().unwrap().kinetic;
@@ -265,7 +272,7 @@ fn drivetrains_never_gain_energy_whatever_the_step() {
         for k in 0..150 {
             sim.step(h).unwrap_or_else(|error| panic!("seed {seed}, h {h}, step {k}: {error}\n{fields}"));
             let (now, balance) = stored(&mut sim);
-            // many stiff contacts in parallel: velocities are known to 1e-8 of what each would do alone
+            // many stiff contacts in parallel: velocities are accurate to 1e-8 of the effect of each alone
             assert!(now <= before + 1e-6 * start, "seed {seed}, h {h}, step {k}: {before:?} to {now:?}\n{fields}");
             assert!(balance <= 1e-6 * start, "seed {seed}, h {h}: {balance}");
             before = now;
@@ -273,19 +280,23 @@ fn drivetrains_never_gain_energy_whatever_the_step() {
         most = most.max(sim.counters().max_rounds);
     }
     println!("most rounds in a step: {most}");
-    // half of what a step may take; drivetrains without four stiff contacts side by side take ten
+    // half of the bound on rounds; drivetrains without four stiff parallel contacts need ten
     assert!(most <= 100, "{most}");
 }
 
-/// Rows that fall on ends of steps, rounding aside, are of the step that ends there: load and mode are those of the velocity beside them.
+/// Rows that fall on ends of steps, rounding aside, are of the step that ends there: load and mode are those of the
+/// velocity beside them.
 #[test]
-fn rows_belong_to_the_step_that_ends_with_them() {
-    let text = "Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: \"a\", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"b\", \
-        mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))], joints: [Joint(name: \"a\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, \
-        0.0, 1.0)), drive: Effort(Constant(1.0))), Joint(name: \"b\", parent: \"world\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, \
-        1.0)))], couplings: [Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 10.0, signal: \
-        Table([(0.0, 1.0), (0.5, 1.0), (0.6, 0.0), (1.2, 0.0), (1.3, 1.0)])))], solver: Solver(method: RealTime, control: \
-        Constant(step: 1e-3)), duration: 2.0, output: Output(interval: 0.01))";
+fn rows_belong_to_their_step() {
+    let text = "Scene(gravity: (0.0, 0.0, 0.0), links: [Link(name: \"a\", mass: 1.0, \
+             inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: \"b\", mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))], \
+             joints: [Joint(name: \"a\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0)), \
+             drive: Effort(Constant(1.0))), Joint(name: \"b\", parent: \"world\", child: \"b\", \
+             kind: Revolute(axis: (0.0, 0.0, 1.0)))], \
+             couplings: [Clutch(name: \"k\", joints: (\"a\", \"b\"), friction: Coulomb(coulomb: 0.5), \
+             load: Signal(max: 10.0, signal: Table([(0.0, 1.0), (0.5, 1.0), (0.6, 0.0), (1.2, 0.0), (1.3, 1.0)])))], \
+             solver: Solver(method: RealTime, control: Constant(step: 1e-3)), duration: 2.0, \
+             output: Output(interval: 0.01))";
     let scene = Scene::parse(text, "test").unwrap();
     let recording = Simulation::new(&scene).unwrap().run_until(2.0).unwrap();
     let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();

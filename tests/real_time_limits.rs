@@ -1,4 +1,5 @@
-//! `RealTime` against other steppers on machines made up at random, on one-way clutches with bristles, with stiff gains, and near jamming.
+//! `RealTime` against other steppers on random machines, on one-way clutches with bristles, with stiff gains, and near
+//! jamming.
 
 use crate::real_time::arm;
 use crate::stick_slip::simulation;
@@ -8,7 +9,7 @@ use bristle::scene::{Control, Method};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// Shafts on one axis, `j1`, `j2`, …: inertia and what the joint has besides.
+/// Shafts on one axis, `j1`, `j2`, …: inertia and further fields of the joint.
 fn shafts(shafts: &[(f64, String)], couplings: &str) -> String {
     let (mut links, mut joints) = (String::new(), String::new());
     for (k, (inertia, rest)) in shafts.iter().enumerate() {
@@ -20,11 +21,13 @@ fn shafts(shafts: &[(f64, String)], couplings: &str) -> String {
         );
     }
     format!(
-        "gravity: (0.0, 0.0, 0.0), links: [{links}], joints: [{joints}], couplings: [{couplings}], output: Output(interval: 0.01)"
+        "gravity: (0.0, 0.0, 0.0), links: [{links}], joints: [{joints}], couplings: [{couplings}], \
+         output: Output(interval: 0.01)"
     )
 }
 
-/// A box of six driven shafts: a gear, a planetary set, a spring, and clutches and brakes of every law, some of them opening and closing.
+/// A box of six driven shafts: a gear, a planetary set, a spring, and clutches and brakes of every law, some of them
+/// opening and closing.
 fn random_box(rng: &mut Pcg64) -> String {
     let laws = [
         "Coulomb(coulomb: 0.8, stiction: 1.0)",
@@ -41,7 +44,7 @@ fn random_box(rng: &mut Pcg64) -> String {
         let frequency = rng.random_range(0.5..6.0);
         let effort =
             format!("drive: Effort(Sine(amplitude: {amplitude:?}, frequency: {frequency:?}, offset: {offset:?}))");
-        // what is tied starts from rest, the rest in motion
+        // geared shafts start from rest, the others in motion
         let velocity: f64 = if k < 5 { 0.0 } else { rng.random_range(-4.0..4.0) };
         kept.push((
             10_f64.powf(rng.random_range(-1.5..0.3)),
@@ -49,7 +52,8 @@ fn random_box(rng: &mut Pcg64) -> String {
         ));
     }
     let mut couplings = format!(
-        "Gear(name: \"gear\", joints: (\"j1\", \"j2\"), ratio: {:?}), Planetary(name: \"set\", sun: \"j2\", ring: \"j3\", carrier: \"j4\", ratio: {:?}), \
+        "Gear(name: \"gear\", joints: (\"j1\", \"j2\"), ratio: {:?}), \
+         Planetary(name: \"set\", sun: \"j2\", ring: \"j3\", carrier: \"j4\", ratio: {:?}), \
          SpringDamper(name: \"shaft\", joints: (\"j4\", \"j5\"), stiffness: {:?}, damping: 0.3), ",
         rng.random_range(-3.0..-0.5),
         rng.random_range(1.5..3.0),
@@ -67,7 +71,8 @@ fn random_box(rng: &mut Pcg64) -> String {
         couplings += &match rng.random_range(0..3) {
             0 => format!("Brake(name: \"e{k}\", joint: \"{a}\", friction: {law}, load: {load}), "),
             1 => format!(
-                "OneWayClutch(name: \"e{k}\", joints: (\"{a}\", \"{b}\"), friction: {law}, load: {load}, lock_factor: 5.0), "
+                "OneWayClutch(name: \"e{k}\", joints: (\"{a}\", \"{b}\"), friction: {law}, load: {load}, \
+                 lock_factor: 5.0), "
             ),
             _ => format!("Clutch(name: \"e{k}\", joints: (\"{a}\", \"{b}\"), friction: {law}, load: {load}), "),
         };
@@ -75,13 +80,13 @@ fn random_box(rng: &mut Pcg64) -> String {
     shafts(&kept, &couplings)
 }
 
-/// How far a run is from one at 1e-9.
+/// Differences of a run from one at 1e-9.
 #[derive(Debug, Clone, Copy)]
 struct Off {
     /// Largest difference of any velocity, rad/s, and of any position, rad, in any row.
     velocity: f64,
     position: f64,
-    /// Heat of all couplings together, and what is missing in the balance, J, at the end.
+    /// Heat of all couplings together, and the error of the balance, J, at the end.
     heat: f64,
     balance: f64,
 }
@@ -108,7 +113,7 @@ fn off(fields: &str, h: &[f64; 3], until: f64) -> [Off; 3] {
     })
 }
 
-/// A quarter of the step leaves a quarter of what `of` tells, in the last of three steps.
+/// A quarter of the step leaves a quarter of the error `of`, in the last of three steps.
 #[track_caller]
 fn assert_first_order(found: &[Off; 3], of: fn(&Off) -> f64, range: std::ops::Range<f64>, what: &str) {
     let ratio = of(&found[1]) / of(&found[2]);
@@ -121,13 +126,14 @@ fn random_gearboxes_converge_with_first_order() {
         let fields = random_box(&mut Pcg64::seed_from_u64(seed));
         let found = off(&fields, &[1e-3, 2.5e-4, 6.25e-5], 0.8);
         println!("seed {seed}: {found:?}");
-        // speeds are of the order of 5 rad/s, ways of 2 rad
+        // speeds are of the order of 5 rad/s, paths of 2 rad
         assert!(found[0].velocity < 0.1 && found[0].position < 0.012, "seed {seed}: {found:?}\n{fields}");
         assert_first_order(&found, |off| off.position, 3.4..4.6, &format!("positions of seed {seed}"));
         assert_first_order(&found, |off| off.heat, 3.7..4.3, &format!("heat of seed {seed}"));
         assert_first_order(&found, |off| off.balance, 3.7..4.3, &format!("balance of seed {seed}"));
-        // Dahl's bristles have no damping: what they ring with, at up to 500 rad/s, the method damps with ω² h/2, in 0.1 s at 60 µs. It
-        // is in the velocities of every row, of no account in the positions, and takes steps of 4 µs to be right
+        // Dahl's bristles have no damping: the method damps their ringing, at up to 500 rad/s, with ω² h/2, in 0.1 s at
+        // 60 µs. The ringing is in the velocities of every row, negligible in the positions, and needs steps of 4 µs to
+        // be right
         if !fields.contains("Dahl") {
             assert_first_order(&found, |off| off.velocity, 3.6..4.4, &format!("velocities of seed {seed}"));
         }
@@ -135,9 +141,9 @@ fn random_gearboxes_converge_with_first_order() {
 }
 
 #[test]
-fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
-    // Dahl's bristles ring, at 80 rad/s and undamped: ω² h/2 is to be small beside 1/s before the rings are there that the load finds
-    // when it returns, and steps are a quarter of what the others need
+fn one_way_clutches_follow_tight_runs() {
+    // Dahl's bristles ring, at 80 rad/s and undamped: the ringing persists until the load returns only if ω² h/2 is
+    // small beside 1/s, so that steps are a quarter of those of the others
     let (fine, coarse) = ([2.5e-4, 6.25e-5, 1.5625e-5], [1e-3, 2.5e-4, 6.25e-5]);
     for (law, steps) in [
         ("Dahl(coulomb: 0.8, sigma0: 50.0)", fine),
@@ -146,7 +152,8 @@ fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
         ("LuGre(sigma0: 1e5, sigma1: 300.0, sigma2: 0.0, coulomb: 0.8)", coarse),
         ("ElastoPlastic(sigma0: 1e4, sigma1: 30.0, sigma2: 0.02, coulomb: 0.8, breakaway: 4e-5)", coarse),
     ] {
-        // the motor swings to and fro and takes the wheel along one way: bent backward, let go, bent forward, five times
+        // the motor oscillates and drives the wheel in one direction: bristles deflect backward, release, deflect
+        // forward, five times
         for load in
             ["Constant(1.0)", "Signal(max: 2.0, signal: Table([(0.5, 1.0), (0.7, 0.0), (1.1, 0.0), (1.3, 1.0)]))"]
         {
@@ -154,7 +161,8 @@ fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
             let fields = shafts(
                 &[(0.3, "damping: 0.05".to_owned()), (0.1, motor)],
                 &format!(
-                    "OneWayClutch(name: \"freewheel\", joints: (\"j1\", \"j2\"), friction: {law}, load: {load}, lock_factor: 10.0)"
+                    "OneWayClutch(name: \"freewheel\", joints: (\"j1\", \"j2\"), friction: {law}, load: {load}, \
+                     lock_factor: 10.0)"
                 ),
             );
             let found = off(&fields, &steps, 2.0);
@@ -166,14 +174,14 @@ fn one_way_clutches_follow_their_tight_runs_and_close_their_balance() {
             assert!(velocity < bound, "{}: {found:?}", what("velocity"));
             assert_first_order(&found, |off| off.velocity, 3.6..4.4, &what("velocity"));
             assert_first_order(&found, |off| off.balance, 3.7..4.3, &what("balance"));
-            // the heat is a tenth of the work, what the coarse steps miss in it of either sign
+            // the heat is a tenth of the work; the error of coarse steps has either sign
             assert_first_order(&found, |off| off.heat, 2.8..5.2, &what("heat"));
         }
     }
 }
 
 #[test]
-fn an_arm_with_stiff_gains_goes_where_it_is_told() {
+fn arm_with_stiff_gains_reaches_target() {
     // kp/inertia reaches 1e7/s²: 3,000 rad/s at steps of 4 ms and 1 ms
     for h in [4e-3, 1e-3] {
         let mut world = arm();
@@ -203,13 +211,15 @@ fn an_arm_with_stiff_gains_goes_where_it_is_told() {
 }
 
 #[test]
-fn a_load_that_does_not_settle_is_named() {
-    // hinge 0.1 m from the centre of mass, J = 0.011 kg·m²: friction of the pin takes μ r m l/J = 9.1 μ r of the acceleration back
+fn unconverged_load_is_named() {
+    // hinge 0.1 m from the centre of mass, J = 0.011 kg·m²: friction of the pin reduces the acceleration by μ r m l/J =
+    // 9.1 μ r
     let pendulum = |radius: f64| {
         format!(
-            "links: [Link(name: \"bar\", mass: 1.0, center_of_mass: (0.0, 0.0, -0.1), inertia: Diagonal(1e-3, 1e-3, 1e-3))], joints: [Joint(name: \
-             \"hinge\", parent: \"world\", child: \"bar\", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 1.5, friction: Coulomb(coulomb: 0.5), \
-             load: Pin(radius: {radius:?}))]"
+            "links: [Link(name: \"bar\", mass: 1.0, center_of_mass: (0.0, 0.0, -0.1), \
+             inertia: Diagonal(1e-3, 1e-3, 1e-3))], \
+             joints: [Joint(name: \"hinge\", parent: \"world\", child: \"bar\", kind: Revolute(axis: (0.0, 1.0, 0.0)), \
+             position: 1.5, friction: Coulomb(coulomb: 0.5), load: Pin(radius: {radius:?}))]"
         )
     };
     for (radius, is_named) in [(0.005, false), (0.02, false), (0.19, true)] {
@@ -223,7 +233,7 @@ fn a_load_that_does_not_settle_is_named() {
             is_named,
             "{warnings:?}"
         );
-        // and is remembered
+        // and is stored
         let bytes = sim.snapshot().unwrap();
         let mut again = simulation(&pendulum(radius), "RealTime", "Constant(step: 1e-3)");
         again.restore(&bytes).unwrap();
@@ -231,7 +241,7 @@ fn a_load_that_does_not_settle_is_named() {
     }
 }
 
-/// A chain of rods, every hinge with dry friction, let go from where it is stretched out.
+/// A chain of rods, every hinge with dry friction, released from the stretched position.
 fn chain(n: usize) -> World {
     let mut world = World::new();
     let mut last: Option<Entity> = None;
@@ -248,10 +258,10 @@ fn chain(n: usize) -> World {
     world
 }
 
-/// Inertia is spread over many decades and hinges let go together: found within the rounds of a step all the same, and as the
-/// event-driven form chooses.
+/// Inertia spans many decades and hinges break away together: the modes converge within the rounds of a step, and agree
+/// with the event-driven selection.
 #[test]
-fn a_chain_of_a_hundred_hinges_is_let_go() {
+fn chain_of_a_hundred_hinges_breaks_away() {
     let settings =
         Settings { method: Method::RealTime, control: Control::Constant { step: 1e-3 }, ..Settings::default() };
     for n in [10, 40, 100] {
@@ -271,7 +281,7 @@ fn a_chain_of_a_hundred_hinges_is_let_go() {
             sim.step(1e-3).unwrap_or_else(|error| panic!("{n} joints, step {k}: {error}"));
             let energy = sim.energy().unwrap();
             let now = energy.kinetic + energy.potential;
-            // rounding, and what the method does to a chain that whips, of first order
+            // rounding, and the dissipation of first order in a chain that whips
             assert!(now <= before + 1e-3 * energy.kinetic, "{n} joints, step {k}: {before} to {now}");
             before = now;
         }
@@ -280,9 +290,9 @@ fn a_chain_of_a_hundred_hinges_is_let_go() {
     }
 }
 
-/// The state is one of motion: accelerations and friction before the first step, which are those of a very short one.
+/// A state in motion: accelerations and friction before the first step are those of a very short step.
 #[test]
-fn accelerations_at_the_start_are_those_of_the_equations() {
+fn start_accelerations_satisfy_equations() {
     let mut rng = Pcg64::seed_from_u64(5);
     for _ in 0..50 {
         let v: Vec<f64> = (0..7).map(|_| rng.random_range(-2.0..2.0)).collect();

@@ -68,10 +68,10 @@ fn inertia(rng: &mut Pcg64) -> LinkInertia {
     LinkInertia::diagonal(m, vector(rng, 0.2), moment(b, c), moment(a, c), moment(a, b))
 }
 
-/// What the joints of a random machine have.
+/// Elements of the joints of a random machine.
 #[derive(Clone, Copy, PartialEq)]
 enum Joints {
-    /// Nothing: no friction, no springs.
+    /// No friction, no springs.
     Bare,
     /// Friction of every kind, springs, dampers, couplings.
     Full,
@@ -172,9 +172,9 @@ fn stored(sim: &mut Simulation) -> f64 {
 }
 
 /// Friction, springs, dampers and couplings do not change the momentum of a floating machine; gravity changes it by m g
-/// t, and the centre of mass falls as a stone does. Whatever the step is.
+/// t, and the centre of mass falls freely, at any step.
 #[test]
-fn momentum_of_floating_machines_is_that_of_the_forces_from_outside() {
+fn floating_momentum_follows_external_forces() {
     let (mut worst, mut stuck) = ([0.0_f64; 3], 0);
     for seed in 0..24 {
         for h in [8e-3, 1e-3] {
@@ -201,7 +201,7 @@ fn momentum_of_floating_machines_is_that_of_the_forces_from_outside() {
 
 /// In one step momentum changes by h times the force, as it acts at the start.
 #[test]
-fn wrenches_and_efforts_on_a_floating_base_push_as_they_are() {
+fn wrenches_change_floating_momentum() {
     let (h, gravity) = (1e-3, Vector3::new(0.0, 0.0, -9.81));
     for seed in 0..8 {
         let (mut sim, links) = floating(seed, Joints::Full, gravity, h);
@@ -224,7 +224,7 @@ fn wrenches_and_efforts_on_a_floating_base_push_as_they_are() {
 /// A body without symmetry that turns about its middle axis and tumbles over (Dzhanibekov): energy and momentum to
 /// rounding, its motion by an independent method to second order.
 #[test]
-fn a_tumbling_body_converges_with_second_order_and_keeps_its_energy() {
+fn tumbling_body_converges_with_order_two() {
     let body = |settings: Settings| {
         let mut world = World::new();
         world.spawn((bristle::component::Gravity(Vector3::zeros()),));
@@ -255,10 +255,10 @@ fn a_tumbling_body_converges_with_second_order_and_keeps_its_energy() {
     }
 }
 
-/// The method takes energy from joints that move, and gives none: what has neither friction nor dampers loses a little,
-/// what is stuck nothing.
+/// The method takes energy from moving joints and adds none: without friction and dampers a machine loses a little,
+/// with stuck joints nothing.
 #[test]
-fn energy_of_floating_machines_does_not_grow() {
+fn floating_energy_does_not_grow() {
     for seed in 0..12 {
         for joints in [Joints::Bare, Joints::Full] {
             let (mut sim, _) = floating(seed, joints, Vector3::zeros(), 2e-3);
@@ -273,9 +273,10 @@ fn energy_of_floating_machines_does_not_grow() {
     }
 }
 
-/// All joints stuck: one rigid body, whose energy and momentum stay, while joints keep every bit of their positions.
+/// All joints stuck: one rigid body, whose energy and momentum are conserved, while joints keep every bit of their
+/// positions.
 #[test]
-fn a_floating_machine_that_is_stuck_is_a_rigid_body() {
+fn stuck_floating_machine_is_rigid() {
     let mut rng = Pcg64::seed_from_u64(5);
     let mut world = World::new();
     world.spawn((bristle::component::Gravity(Vector3::zeros()),));
@@ -299,9 +300,9 @@ fn a_floating_machine_that_is_stuck_is_a_rigid_body() {
     }
 }
 
-/// A body that floats in the frame of an arm that swings: the arm does not feel it, and it does not feel the arm.
+/// A free body in the frame of a swinging arm: neither affects the other.
 #[test]
-fn a_body_that_floats_in_a_moving_frame_flies_straight_on() {
+fn free_body_in_moving_frame_flies_straight() {
     let mut world = World::new();
     world.spawn((bristle::component::Gravity(Vector3::new(0.0, 0.0, -9.81)),));
     let arm = LinkInertia::rod(2.0, [0.4, 0.0, 0.0].into());
@@ -322,9 +323,9 @@ fn a_body_that_floats_in_a_moving_frame_flies_straight_on() {
     assert!((after.center - fallen).norm() < 1e-10, "{} {fallen}", after.center);
 }
 
-/// A body that spins at 100 rad/s, 0.1 rad in a step, flies straight on for ten seconds.
+/// A body that spins at 100 rad/s, 0.1 rad in a step, flies straight for ten seconds.
 #[test]
-fn a_spinning_body_is_not_deflected() {
+fn spinning_body_is_not_deflected() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/defects/near_rt_free_deflection.ron");
     let mut sim = Simulation::new(&Scene::load(path).unwrap()).unwrap();
     sim.run_until(10.0).unwrap();

@@ -1,10 +1,10 @@
-//! Rows as they come, and as they are kept: the same; a run that is stopped or cannot be written ends where it is.
+//! Streamed and stored rows are the same; a run that is stopped or cannot be written ends at its present state.
 
 use bristle::prelude::*;
 use bristle::{Event, Record};
 use std::ops::ControlFlow;
 
-/// Keeps rows, and has enough after some time or some rows.
+/// Stores rows, and ends the run after some time or some rows.
 struct Stream {
     values: Vec<f64>,
     events: Vec<Event>,
@@ -46,7 +46,7 @@ fn pendulum() -> Simulation {
 }
 
 #[test]
-fn rows_that_stream_are_the_rows_that_are_kept() {
+fn streamed_rows_equal_recorded_rows() {
     let kept = pendulum().run_until(2.0).unwrap();
     let mut stream = Stream::new(f64::INFINITY, usize::MAX);
     pendulum().run_with(2.0, &mut stream).unwrap();
@@ -57,7 +57,7 @@ fn rows_that_stream_are_the_rows_that_are_kept() {
 }
 
 #[test]
-fn a_stopped_run_stands_where_it_was_stopped_and_goes_on_from_there() {
+fn stopped_run_continues() {
     let mut sim = pendulum();
     let mut stream = Stream::new(1.0, usize::MAX);
     let error = sim.run_with(2.0, &mut stream).unwrap_err();
@@ -72,7 +72,7 @@ fn a_stopped_run_stands_where_it_was_stopped_and_goes_on_from_there() {
 }
 
 #[test]
-fn a_row_that_cannot_be_kept_ends_the_run() {
+fn failed_row_ends_run() {
     let mut sim = pendulum();
     let error = sim.run_with(1e6, &mut Stream::new(f64::INFINITY, 100)).unwrap_err();
     assert!(matches!(&error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::StorageFull), "{error}");

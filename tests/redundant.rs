@@ -1,4 +1,4 @@
-//! Dry friction that holds the same thing many times over: shafts with gears, clutches and brakes made up at random, by events and in fixed steps.
+//! Redundant dry friction: random shafts with gears, clutches and brakes, event-driven and in fixed steps.
 
 use crate::real_time_couplings::{real_time, shafts};
 use crate::stick_slip::{assert_near, simulation};
@@ -8,14 +8,14 @@ use rand_pcg::Pcg64;
 
 const TIGHT: &str = "Error(rtol: 1e-9, atol: 1e-11)";
 
-/// A machine made up: its fields, and what each contact can hold per unit load.
+/// A random machine: its fields, and the limit of each contact per unit load.
 struct Made {
     fields: String,
     strengths: Vec<(String, f64)>,
 }
 
-/// Three to six shafts, a gear and a planetary set or none, up to six clutches and brakes with loads that come and go; with `is_wild`
-/// one-way clutches, bearings whose load is their reaction, springs and ramps too.
+/// Three to six shafts, a gear and a planetary set or none, up to six clutches and brakes with loads that vanish and
+/// return; with `is_wild` one-way clutches, bearings whose load is their reaction, springs and ramps too.
 fn random_holders(rng: &mut Pcg64, is_wild: bool) -> Made {
     let n = rng.random_range(3..=if is_wild { 6_usize } else { 5 });
     let mut strengths = Vec::new();
@@ -74,7 +74,7 @@ fn random_holders(rng: &mut Pcg64, is_wild: bool) -> Made {
     Made { fields: format!("{}, output: Output(interval: 0.01)", shafts(&kept, &couplings)), strengths }
 }
 
-/// What is stuck carries no more than it can: what it carries beyond its limit, relative to what it holds under a unit load.
+/// Excess of the effort of stuck contacts over their limits, relative to the limit under a unit load.
 fn most_over_limit(recording: &Recording, strengths: &[(String, f64)]) -> f64 {
     let mut most = 0.0_f64;
     for (name, strength) in strengths {
@@ -99,7 +99,7 @@ fn assert_no_slip(recording: &Recording, fields: &str) {
 }
 
 #[test]
-fn what_is_held_many_times_moves_alike_by_events_and_in_fixed_steps() {
+fn redundant_groups_agree_in_events_and_fixed_steps() {
     let mut near = 0;
     for seed in 0..40 {
         let Made { fields, .. } = random_holders(&mut Pcg64::seed_from_u64(seed), false);
@@ -115,18 +115,20 @@ fn what_is_held_many_times_moves_alike_by_events_and_in_fixed_steps() {
         println!("seed {seed}: {off:e}, balance {balance:e}");
         assert!(balance < 1e-6, "seed {seed}: {balance:e}\n{fields}");
         near += usize::from(off < 5e-3);
-        // where stiction exceeds the sliding level a break-away may go one way or the other by a hair
+        // where stiction exceeds the sliding level rounding may decide the direction of a break-away
         assert!(off < 0.05, "seed {seed}: {off:e}\n{fields}");
     }
     assert!(near >= 38, "{near} of 40");
 }
 
 #[test]
-fn a_one_way_clutch_lets_go_when_nothing_pushes_whatever_its_signal_does() {
-    // the wheel is pushed by 3 sin 2t; the load is 0 all the time, by a constant and by a sine that has an extremum just before
+fn unloaded_one_way_clutch_releases() {
+    // the wheel is pushed by 3 sin 2t; the load is always 0, by a constant and by a sine that has an extremum just
+    // before
     let release = |signal: &str, method: &str, control: &str| {
         let clutch = format!(
-            "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 0.5), load: Signal(max: 2.0, signal: {signal}))"
+            "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 0.5), \
+             load: Signal(max: 2.0, signal: {signal}))"
         );
         let fields =
             shafts(&[(1.0, "damping: 0.1"), (0.5, "drive: Effort(Sine(amplitude: 3.0, frequency: 2.0))")], &clutch);
@@ -140,12 +142,13 @@ fn a_one_way_clutch_lets_go_when_nothing_pushes_whatever_its_signal_does() {
 }
 
 #[test]
-fn what_opens_leaves_its_share_to_those_that_can_hold_it() {
-    // a clutch carries over to a second brake; the third opens at 0.5 s, when the two left can still hold: until 5 t = 1.4 + 1.1
+fn opening_clutch_passes_load_to_others() {
+    // a clutch connects a second brake; the third opens at 0.5 s, when the other two still stick: until 5 t = 1.4 + 1.1
     let couplings = "Clutch(name: \"c\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 20.0)), \
-         Brake(name: \"b1\", joint: \"j1\", friction: Coulomb(coulomb: 0.9, stiction: 1.4)), \
-         Brake(name: \"b2\", joint: \"j2\", friction: Coulomb(coulomb: 1.1)), \
-         Brake(name: \"b3\", joint: \"j2\", friction: Coulomb(coulomb: 3.0), load: Signal(max: 1.0, signal: Steps([(0.0, 1.0), (0.4, 0.0)])))";
+             Brake(name: \"b1\", joint: \"j1\", friction: Coulomb(coulomb: 0.9, stiction: 1.4)), \
+             Brake(name: \"b2\", joint: \"j2\", friction: Coulomb(coulomb: 1.1)), \
+             Brake(name: \"b3\", joint: \"j2\", friction: Coulomb(coulomb: 3.0), \
+             load: Signal(max: 1.0, signal: Steps([(0.0, 1.0), (0.4, 0.0)])))";
     let fields = shafts(&[(0.5, "drive: Effort(Ramp(rate: 5.0))"), (0.5, "")], couplings);
     for (sim, near) in [(simulation(&fields, "Dopri5", TIGHT), 1e-9), (real_time(&fields, 1e-4), 2e-4)] {
         let mut sim = sim;
@@ -156,14 +159,16 @@ fn what_opens_leaves_its_share_to_those_that_can_hold_it() {
 }
 
 #[test]
-fn clutches_side_by_side_let_go_on_time_whatever_is_recorded() {
-    // 5 t on a shaft of 1 kg·m², which takes another of 2 along: the clutches carry 10 t / 3, and hold 1.5 + 4
+fn parallel_clutches_break_away_on_time() {
+    // 5 t on a shaft of 1 kg·m², which drives another of 2: the clutches carry 10 t / 3, their limits are 1.5 + 4
     let scene = |settings: &str| {
         let text = format!(
             r#"Scene(version: 1, name: "side by side", gravity: (0.0, 0.0, 0.0),
-            links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: "b", mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))],
+            links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)),
+                Link(name: "b", mass: 1.0, inertia: Diagonal(2.0, 2.0, 2.0))],
             joints: [
-                Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)), drive: Effort(Ramp(rate: 5.0))),
+                Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)),
+                    drive: Effort(Ramp(rate: 5.0))),
                 Joint(name: "b", parent: "world", child: "b", kind: Revolute(axis: (0.0, 0.0, 1.0))),
             ],
             couplings: [
@@ -185,16 +190,19 @@ fn clutches_side_by_side_let_go_on_time_whatever_is_recorded() {
 }
 
 #[test]
-fn a_one_way_clutch_that_holds_shows_the_load_that_holds() {
+fn stuck_one_way_clutch_records_active_load() {
     for solver in ["Dopri5", "RealTime"] {
         let text = format!(
             r#"Scene(version: 1, name: "held back", gravity: (0.0, 0.0, 0.0),
             links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0))],
             joints: [
-                Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)), drive: Effort(Constant(-3.0))),
-                Joint(name: "case", parent: "world", child: "c", kind: Revolute(axis: (0.0, 0.0, 1.0)), drive: Motion(Constant(0.0))),
+                Joint(name: "a", parent: "world", child: "a", kind: Revolute(axis: (0.0, 0.0, 1.0)),
+                    drive: Effort(Constant(-3.0))),
+                Joint(name: "case", parent: "world", child: "c", kind: Revolute(axis: (0.0, 0.0, 1.0)),
+                    drive: Motion(Constant(0.0))),
             ],
-            couplings: [OneWayClutch(name: "f", joints: ("a", "case"), friction: Coulomb(coulomb: 0.5), load: Constant(2.0), lock_factor: 50.0)],
+            couplings: [OneWayClutch(name: "f", joints: ("a", "case"), friction: Coulomb(coulomb: 0.5),
+                load: Constant(2.0), lock_factor: 50.0)],
             solver: Solver(method: {solver}), duration: 0.1)"#
         );
         let text =
@@ -207,18 +215,20 @@ fn a_one_way_clutch_that_holds_shows_the_load_that_holds() {
 }
 
 #[test]
-fn a_one_way_clutch_across_a_gear_lets_go_with_all_that_hold_beside_it() {
-    // two bearings and the clutch hold one wheel train; all of them are at their limits when it moves, the clutch in its weak direction
-    let couplings = "OneWayClutch(name: \"f\", joints: (\"j3\", \"j1\"), friction: Coulomb(coulomb: 0.851), load: Constant(1.448), lock_factor: 100.0), \
-         Gear(name: \"g\", joints: (\"j1\", \"j3\"), ratio: 3.68), \
-         Planetary(name: \"p\", sun: \"j3\", ring: \"j2\", carrier: \"j1\", ratio: 2.188)";
+fn one_way_clutch_across_gear_breaks_away_with_group() {
+    // two bearings and the clutch lock one wheel train; all are at their limits when it moves, the clutch in its weak
+    // direction
+    let couplings = "OneWayClutch(name: \"f\", joints: (\"j3\", \"j1\"), friction: Coulomb(coulomb: 0.851), \
+             load: Constant(1.448), lock_factor: 100.0), Gear(name: \"g\", joints: (\"j1\", \"j3\"), ratio: 3.68), \
+             Planetary(name: \"p\", sun: \"j3\", ring: \"j2\", carrier: \"j1\", ratio: 2.188)";
     let shafts = shafts(
         &[
             (1.828, "drive: Effort(Constant(-3.989))"),
             (0.282, "drive: Effort(Sine(amplitude: 4.349, frequency: 18.884)), friction: Coulomb(coulomb: 1.832)"),
             (
                 0.623,
-                "drive: Effort(Sine(amplitude: 3.592, frequency: 16.966)), friction: Coulomb(coulomb: 0.393), damping: 0.121",
+                "drive: Effort(Sine(amplitude: 3.592, frequency: 16.966)), friction: Coulomb(coulomb: 0.393), \
+                 damping: 0.121",
             ),
         ],
         couplings,
@@ -234,8 +244,8 @@ fn a_one_way_clutch_across_a_gear_lets_go_with_all_that_hold_beside_it() {
 }
 
 #[test]
-fn what_is_stuck_carries_no_more_than_it_can() {
-    // the last two once stuck and slipped without end, and let go late
+fn stuck_efforts_stay_within_limits() {
+    // regression: the last two chattered and broke away late
     let seeds: Vec<u64> = (1000..1300).chain([20489, 20653]).collect();
     let mut near = 0;
     for &seed in &seeds {
@@ -247,7 +257,7 @@ fn what_is_stuck_carries_no_more_than_it_can() {
         assert!(over < 1e-8, "seed {seed}: {over:e} more than it can\n{fields}");
         let (n_landings, n_events) = (sim.stats().n_landings, tight.events().len());
         assert!(n_landings < 50 + 10 * n_events, "seed {seed}: {n_landings} landings, {n_events} events\n{fields}");
-        // shorter steps where the first are too long to tell
+        // shorter steps where the first are too long
         let names: Vec<&String> =
             tight.names().iter().filter(|name| name.starts_with('j') && name.ends_with(".position")).collect();
         near += usize::from([1e-3, 2.5e-4, 6.25e-5].into_iter().any(|h| {
@@ -257,17 +267,19 @@ fn what_is_stuck_carries_no_more_than_it_can() {
             real_time(&fields, h).run_until(1.6).is_ok_and(is_near)
         }));
     }
-    // where stiction exceeds the sliding level a break-away may go one way or the other by a hair
+    // where stiction exceeds the sliding level rounding may decide the direction of a break-away
     assert!(near >= seeds.len() - 3, "{near} of {}", seeds.len());
 }
 
 #[test]
-fn a_one_way_clutch_beside_clutches_through_a_gear_does_not_hide_that_they_let_go() {
-    // j3 = 0.5 j2 is held by the freewheel; what pulls on j1 falls to what both clutches hold, 0.8294 + 1.368, at 0.8 − 3 t
+fn one_way_clutch_does_not_hide_break_away() {
+    // the freewheel locks j3 = 0.5 j2; the effort on j1 falls to the limit of both clutches, 0.8294 + 1.368, at 0.8 − 3
+    // t
     let couplings = "Gear(name: \"g\", joints: (\"j3\", \"j2\"), ratio: 0.5), \
-         Clutch(name: \"k1\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 0.8294)), \
-         Clutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.368)), \
-         OneWayClutch(name: \"f\", joints: (\"j3\", \"j2\"), friction: Coulomb(coulomb: 1.0), load: Signal(max: 2.0, signal: Constant(0.0)))";
+             Clutch(name: \"k1\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 0.8294)), \
+             Clutch(name: \"k2\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.368)), \
+             OneWayClutch(name: \"f\", joints: (\"j3\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
+             load: Signal(max: 2.0, signal: Constant(0.0)))";
     let joints = [
         (0.3, "drive: Effort(Table([(0.0, 0.8), (2.0, -5.2)]))"),
         (1.0, "drive: Effort(Constant(8.2))"),
@@ -282,8 +294,8 @@ fn a_one_way_clutch_beside_clutches_through_a_gear_does_not_hide_that_they_let_g
 }
 
 #[test]
-fn what_has_nothing_to_do_with_a_break_away_holds_on() {
-    // brakes on j1 and j2 = 3.7 j1 hold 9.5 of 4 + 3.7 · 2; j3 breaks away at 2 s
+fn unrelated_contacts_stay_stuck() {
+    // brakes on j1 and j2 = 3.7 j1 carry 9.5 of 4 + 3.7 · 2; j3 breaks away at 2 s
     let couplings = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: 3.7), \
          Brake(name: \"k1\", joint: \"j1\", friction: Coulomb(coulomb: 4.0)), \
          Brake(name: \"k2\", joint: \"j2\", friction: Coulomb(coulomb: 1.0, stiction: 2.0))";
@@ -299,7 +311,7 @@ fn what_has_nothing_to_do_with_a_break_away_holds_on() {
     assert_eq!(recording.last("j1.velocity").unwrap(), 0.0);
 }
 
-/// Runs a file of `tests/data` by events at `control`, and in steps of 1e-4 s.
+/// Runs a file of `tests/data` event-driven at `control`, and in steps of 1e-4 s.
 fn run_both(text: &str, control: &str, until: f64) -> (Recording, usize, Recording) {
     let run = |method: &str, control: &str| {
         let mut sim = simulation(text.trim(), method, control);
@@ -311,11 +323,11 @@ fn run_both(text: &str, control: &str, until: f64) -> (Recording, usize, Recordi
 }
 
 #[test]
-fn two_that_hold_the_same_let_go_together_whatever_rounding_says() {
-    // clutches side by side between shafts of a drivetrain; a bearing and a brake on one shaft, with a clutch beside them
+fn redundant_pair_breaks_away_together() {
+    // parallel clutches between shafts of a drivetrain; a bearing and a brake on one shaft, with a parallel clutch
     for (text, names, t) in [
-        (include_str!("data/held_side_by_side.ron"), ["E1", "E2"], 0.869472),
-        (include_str!("data/held_by_bearing_and_brake.ron"), ["c", "E1"], 0.131306),
+        (include_str!("data/stuck_in_parallel.ron"), ["E1", "E2"], 0.869472),
+        (include_str!("data/stuck_by_bearing_and_brake.ron"), ["c", "E1"], 0.131306),
     ] {
         let (found, _, steps) = run_both(text, TIGHT, 1.2);
         for name in names {
@@ -333,10 +345,10 @@ fn two_that_hold_the_same_let_go_together_whatever_rounding_says() {
 }
 
 #[test]
-fn holders_at_their_limits_make_no_landings() {
-    // seven shafts; several are at their limits for tenths of a second while the others hold
+fn contacts_at_limits_cause_no_landings() {
+    // seven shafts; several contacts are at their limits for tenths of a second while the others stick
     let (found, n_landings, steps) =
-        run_both(include_str!("data/held_at_limits.ron"), "Error(rtol: 1e-6, atol: 1e-8)", 2.0);
+        run_both(include_str!("data/stuck_at_limits.ron"), "Error(rtol: 1e-6, atol: 1e-8)", 2.0);
     assert!(n_landings < 60, "{n_landings} landings, {} events", found.events().len());
     for joint in ["a", "c", "d", "g"] {
         let at = |r: &Recording| r.last(&format!("{joint}.position")).unwrap();

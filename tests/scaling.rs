@@ -8,8 +8,8 @@
 //! pin, radius L: levels 1, v_s L/T, viscous parts T/L. Frequencies 1/T; steps, intervals and ends T.
 //!
 //! The absolute tolerance is one number for angles, lengths, their velocities and friction, and belongs to the caller:
-//! no scaling of lengths or times leaves it the same for all of them. Runs under error control are therefore made with
-//! one that is nothing beside any of them.
+//! no scaling of lengths or times leaves it the same for all of them. Runs under error control therefore use one that
+//! is negligible beside all of them.
 
 use bristle::component::{Coupling, Drive, Friction, Gravity, Name};
 use bristle::friction::{Coulomb, Dahl, Law, LuGre, Stribeck, Tanh};
@@ -36,12 +36,12 @@ impl Scale {
         Self { mass: power(), length: power(), time: power() }
     }
 
-    /// Times as they are.
+    /// Times unscaled.
     fn timeless(rng: &mut Pcg64) -> Self {
         Self { time: 1.0, ..Self::random(rng) }
     }
 
-    /// Times as they are, and moments, so that the states of bristles of joints that turn are, too.
+    /// Times and moments unscaled, so that states of bristles of revolute joints are unscaled, too.
     fn same_moments(rng: &mut Pcg64) -> Self {
         let Self { length, .. } = Self::random(rng);
         Self { mass: 1.0 / (length * length), length, time: 1.0 }
@@ -80,7 +80,7 @@ enum Kinds {
     Sliding,
 }
 
-/// What a random machine may have.
+/// Options of a random machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Kit {
     kinds: Kinds,
@@ -118,7 +118,7 @@ fn law(rng: &mut Pcg64, kit: Kit, q: f64, effort: f64, time: f64) -> Law {
     }
 }
 
-/// A motion that turns back at times which are rounded, and has a corner in its velocity.
+/// A motion that reverses at rounded times and has a corner in its velocity.
 fn motion(rng: &mut Pcg64, q: f64, time: f64) -> Signal {
     let frequency = rng.random_range(8.0..20.0) / time;
     let wave = Signal::Sine { amplitude: 0.1 * q, frequency, phase: rng.random_range(-3.0..3.0), offset: 0.2 * q };
@@ -215,7 +215,7 @@ fn machine(seed: u64, kit: Kit, s: Scale) -> World {
     world
 }
 
-/// What a run came to, in the units of the scale: velocities, one-degree positions, times of events, steps.
+/// Results of a run, in the units of the scale: velocities, positions, times of events, steps.
 #[derive(Debug, PartialEq)]
 struct Came {
     positions: Vec<f64>,
@@ -224,8 +224,7 @@ struct Came {
     steps: (usize, usize, usize),
 }
 
-/// Rows at sixteenths: their times are decimal numbers where the interval is one, which has nothing to do with the
-/// motion.
+/// Rows at sixteenths: decimal intervals would have rounded times, which do not matter to the motion.
 fn run(seed: u64, kit: Kit, s: Scale, method: Method, control: &dyn Fn(Scale) -> Control) -> Result<Came, Error> {
     let settings =
         Settings { method, control: control(s), interval: s.time / 16.0, max_steps: 1_000_000, ..Settings::default() };
@@ -249,7 +248,7 @@ fn run(seed: u64, kit: Kit, s: Scale, method: Method, control: &dyn Fn(Scale) ->
     Ok(Came { positions, velocities, events, steps: (stats.n_accepted, stats.n_rejected, stats.n_events) })
 }
 
-/// Runs machines at random scales and compares; how many events there were.
+/// Runs machines at random scales and compares; returns the number of events.
 fn compare(
     seeds: std::ops::Range<u64>,
     kit: Kit,
@@ -298,7 +297,7 @@ fn real_time_steps_do_not_depend_on_units() {
     assert!(n_events > 50, "{n_events}");
 }
 
-/// With an absolute tolerance that is nothing, masses, lengths and times may all be others.
+/// With a negligible absolute tolerance masses, lengths and times may all be scaled.
 #[test]
 fn runs_with_relative_tolerances_do_not_depend_on_units() {
     let control = |_: Scale| Control::Error { rtol: 1e-6, atol: 1e-280 };
@@ -307,7 +306,7 @@ fn runs_with_relative_tolerances_do_not_depend_on_units() {
     assert!(n_events > 20, "{n_events}");
 }
 
-/// With the usual tolerances masses and lengths may, those of lengths scaled with them.
+/// With the usual tolerances masses and lengths may be scaled, tolerances of lengths with them.
 #[test]
 fn runs_with_absolute_tolerances_do_not_depend_on_masses_and_lengths() {
     let turning = |_: Scale| Control::Error { rtol: 1e-6, atol: 1e-8 };
@@ -322,7 +321,7 @@ fn runs_with_absolute_tolerances_do_not_depend_on_masses_and_lengths() {
     assert!(n_events > 50, "{n_events}");
 }
 
-/// Prescribed motions: signals turn back and have corners, at which contacts follow them, whatever the units.
+/// Prescribed motions: signals reverse and have corners, at which contacts follow them, in any units.
 #[test]
 fn prescribed_motions_do_not_depend_on_units() {
     let control = |_: Scale| Control::Error { rtol: 1e-6, atol: 1e-280 };
@@ -334,8 +333,9 @@ fn prescribed_motions_do_not_depend_on_units() {
     assert!(n_events > 50, "{n_events}");
 }
 
-/// Steps of one length have no tolerance at all: with explicit ones masses, lengths and times may be others. Newton of the
-/// implicit ones has an absolute tolerance of its own, for angles and their velocities: masses and lengths may.
+/// Steps of one length have no tolerance: with explicit steppers masses, lengths and times may be scaled. Newton of the
+/// implicit ones has an absolute tolerance of its own, for angles and their velocities: masses and lengths may be
+/// scaled.
 #[test]
 fn steps_of_one_length_do_not_depend_on_units() {
     let control = |s: Scale| Control::Constant { step: s.time / 2048.0 };
@@ -354,10 +354,10 @@ fn steps_of_one_length_do_not_depend_on_units() {
     assert!(n_events > 50, "{n_events}");
 }
 
-/// A gear whose joints start apart by a share of their positions or velocities: the verdict is one of the share, not of
-/// units, and lies between 1e-11 and 1e-7.
+/// A gear whose joints start apart by a share of their positions or velocities: the verdict depends on that fraction,
+/// not on units, and its limit lies between 1e-11 and 1e-7.
 #[test]
-fn starts_that_contradict_a_gear_are_refused_in_any_units() {
+fn inconsistent_gear_start_is_refused_in_any_units() {
     let mut n_refused = 0;
     for seed in 0..60 {
         let rng = &mut Pcg64::seed_from_u64(seed);
@@ -401,7 +401,7 @@ fn defect(name: &str) -> Simulation {
 
 /// 1 µg on 1000 N/m: 500 turning points, as many as at 1 kg on 1 N/m, π/ω apart.
 #[test]
-fn a_resonator_at_a_million_radians_per_second_has_all_its_turning_points() {
+fn fast_resonator_has_all_turning_points() {
     let mut sim = defect("event_budget_mems.ron");
     let recording = sim.run_until(3e-3).unwrap();
     assert_eq!(recording.events().len(), 500);
@@ -413,12 +413,12 @@ fn a_resonator_at_a_million_radians_per_second_has_all_its_turning_points() {
 }
 
 #[test]
-fn a_rotor_that_nothing_feels_does_not_shorten_steps() {
+fn decoupled_rotor_does_not_shorten_steps() {
     let mut sim = defect("slow_turn_limit.ron");
     sim.run_until(10.0).unwrap();
     assert!(sim.stats().n_accepted < 40, "{:?}", sim.stats());
     assert_eq!(sim.position("b").unwrap(), 0.0);
-    // nor does one that is balanced about its axis on the arm that is held, though the arm feels its weight
+    // nor does a balanced rotor on the stuck arm, though its weight loads the arm
     let on_arm = |offset: f64| {
         let scene = format!(
             r#"gravity: (0, -9.81, 0), links: [
@@ -439,11 +439,11 @@ fn a_rotor_that_nothing_feels_does_not_shorten_steps() {
     assert!(balanced < 40 && unbalanced >= 8000, "{balanced} {unbalanced}");
 }
 
-/// A wheel that turns at constant speed carries a weight whose moment the brake of the arm must hold: it peaks 0.1 %
-/// above what the brake can. The wheel is turned by a gear from a slow, balanced shaft.
+/// A wheel that turns at constant speed carries a weight whose moment acts on the stuck brake of the arm: its peak is
+/// 0.1 % above the limit of the brake. The wheel is turned by a gear from a slow, balanced shaft.
 #[test]
-fn what_a_gear_turns_is_felt_by_a_joint_that_is_held() {
-    // the shaft is so heavy that the wheel turns at ω = 2 rad/s, come what may; about the brake, d/dt of its angular
+fn geared_rotation_loads_stuck_joint() {
+    // the shaft is so heavy that the wheel turns at ω = 2 rad/s throughout; about the brake, d/dt of its angular
     // momentum less its weight:
     let (m, g, l, r, omega) = (1.0, 9.81_f64, 0.5, 0.2, 2.0_f64);
     let moment = |phi: f64| m * g * (l + r * phi.cos()) - m * omega * omega * r * l * phi.sin();

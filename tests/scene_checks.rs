@@ -1,4 +1,4 @@
-//! What the comment at the head of each scene promises is so.
+//! The comment at the head of each scene is true.
 
 use bristle::prelude::*;
 
@@ -41,7 +41,7 @@ fn largest(values: &[f64]) -> f64 {
 }
 
 #[test]
-fn every_scene_opens_with_what_it_shows_and_what_to_look_for() {
+fn every_scene_has_a_header() {
     for path in crate::scenes::scene_files() {
         let text = std::fs::read_to_string(&path).unwrap();
         let comment: String = text.lines().take_while(|line| line.starts_with("//")).collect();
@@ -55,7 +55,7 @@ fn every_scene_opens_with_what_it_shows_and_what_to_look_for() {
 }
 
 #[test]
-fn the_single_pendulum_is_where_elliptic_functions_say() {
+fn single_pendulum_follows_elliptic_functions() {
     let run = Run::of("single_pendulum");
     let q = run.at("hinge.position", 10.0);
     near(-q.cos(), -0.275087462576122, 1e-8);
@@ -63,7 +63,7 @@ fn the_single_pendulum_is_where_elliptic_functions_say() {
 }
 
 #[test]
-fn the_frictionless_double_pendulum_keeps_its_energy() {
+fn frictionless_double_pendulum_conserves_energy() {
     let run = Run::of("double_pendulum");
     let (kinetic, potential) = (run.channel("energy.kinetic"), run.channel("energy.potential"));
     let start = kinetic[0] + potential[0];
@@ -72,7 +72,7 @@ fn the_frictionless_double_pendulum_keeps_its_energy() {
 }
 
 #[test]
-fn hinges_with_dry_friction_stick_and_let_go() {
+fn dry_hinges_stick_and_slip() {
     let run = Run::of("double_pendulum_coulomb");
     assert_eq!(run.recording.events().len(), 36);
     near(run.changes("elbow")[0].0, 0.130488, 1e-6);
@@ -81,14 +81,14 @@ fn hinges_with_dry_friction_stick_and_let_go() {
 }
 
 #[test]
-fn bristles_of_the_same_levels_give_the_same_swings() {
+fn bristles_and_dry_friction_agree() {
     let (coulomb, lugre) = (Run::of("double_pendulum_coulomb"), Run::of("double_pendulum_lugre"));
     for joint in ["shoulder.position", "elbow.position"] {
         let apart: Vec<f64> =
             coulomb.channel(joint).iter().zip(lugre.channel(joint)).map(|(a, b)| (a - b).abs()).collect();
         assert!(largest(&apart) < 0.018, "{joint}: {}", largest(&apart));
     }
-    // a stuck hinge is now a stiff spring that yields
+    // a stuck hinge is now a stiff spring
     for k in 0..=10 {
         near(lugre.at("elbow.position", f64::from(k) / 100.0), 0.9, 2e-4);
     }
@@ -96,7 +96,7 @@ fn bristles_of_the_same_levels_give_the_same_swings() {
 }
 
 #[test]
-fn stick_slip_with_a_table_breaks_away_and_sticks_on_time() {
+fn table_stick_slip_is_on_time() {
     let changes = Run::of("stick_slip_coulomb").changes("slide");
     near(changes[0].0, 7.5, 1e-10);
     near(changes[1].0, 10.313744, 1e-6);
@@ -106,7 +106,7 @@ fn stick_slip_with_a_table_breaks_away_and_sticks_on_time() {
 }
 
 #[test]
-fn stick_slip_with_bristles_pulls_as_far_as_published() {
+fn bristle_stick_slip_reaches_published_position() {
     let run = Run::of("stick_slip_lugre");
     let (t, x) = (run.channel("t"), run.channel("slide.position"));
     let force: Vec<f64> = t.iter().zip(&x).map(|(t, x)| 2.0 * (0.1 * t - x)).collect();
@@ -118,7 +118,7 @@ fn stick_slip_with_bristles_pulls_as_far_as_published() {
 }
 
 #[test]
-fn the_second_internal_state_settles_on_a_root() {
+fn second_state_converges_to_root() {
     // ẇ = v − (w³/3 − w) is at rest for w³ = 3w, v small
     let run = Run::of("stick_slip_lugre2");
     near(run.at("slide.w", 5.0), 0.0, 0.2);
@@ -126,7 +126,7 @@ fn the_second_internal_state_settles_on_a_root() {
 }
 
 #[test]
-fn pre_sliding_is_a_hysteresis_loop_of_micrometres() {
+fn presliding_is_hysteresis_of_micrometres() {
     let run = Run::of("presliding");
     for (t, micrometres) in [(20.0, 44.89), (40.0, 45.12), (80.0, -9.79), (120.0, 44.98)] {
         near(run.at("slide.position", t) * 1e6, micrometres, 0.01);
@@ -134,7 +134,7 @@ fn pre_sliding_is_a_hysteresis_loop_of_micrometres() {
 }
 
 #[test]
-fn a_controlled_mass_hunts_about_its_target() {
+fn controlled_mass_hunts_about_target() {
     let run = Run::of("pid_hunting");
     let x = run.channel("slide.position");
     near(largest(&x), 1.5005, 1e-4);
@@ -148,7 +148,7 @@ fn a_controlled_mass_hunts_about_its_target() {
 }
 
 #[test]
-fn a_block_on_a_belt_goes_round_its_limit_cycle() {
+fn belt_block_follows_limit_cycle() {
     let run = Run::of("belt_oscillator");
     let changes = run.changes("slide");
     near(changes[0].0, 1.5, 1e-10);
@@ -162,7 +162,7 @@ fn a_block_on_a_belt_goes_round_its_limit_cycle() {
 }
 
 #[test]
-fn an_arm_holds_itself_up_until_it_is_pushed() {
+fn arm_sticks_until_pushed() {
     let run = Run::of("robot_arm_6dof");
     for joint in ["waist", "shoulder", "elbow", "roll", "pitch", "flange"] {
         let position = run.channel(&format!("{joint}.position"));
@@ -171,7 +171,7 @@ fn an_arm_holds_itself_up_until_it_is_pushed() {
         let moves = usize::from(joint == "shoulder" || joint == "waist");
         assert_eq!(run.changes(joint).len(), 2 * moves, "{joint}");
     }
-    // what friction holds is the weight: the moment of all that hangs from the joint, by inverse dynamics
+    // friction carries the weight: the moment of all links beyond the joint, by inverse dynamics
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/robot_arm_6dof.ron");
     let sim = Simulation::new(&Scene::load(path).unwrap()).unwrap();
     let model = &sim.compiled().model.tree;
@@ -188,7 +188,7 @@ fn an_arm_holds_itself_up_until_it_is_pushed() {
 }
 
 #[test]
-fn what_a_chain_loses_is_the_heat_of_its_pins() {
+fn chain_loses_the_heat_of_its_pins() {
     let run = Run::of("chain_10");
     let stored = |t: f64| run.at("energy.kinetic", t) + run.at("energy.potential", t);
     let lost = stored(0.0) - stored(10.0);

@@ -17,7 +17,7 @@ pub fn scene_files() -> Vec<PathBuf> {
     files
 }
 
-/// Energy that changed hands: how far kinetic energy ever was from its start, and what went in and out.
+/// Energy exchanged: largest change of kinetic energy, input and output.
 fn turnover(recording: &Recording) -> f64 {
     let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<_>>();
     let kinetic = channel("energy.kinetic");
@@ -26,7 +26,7 @@ fn turnover(recording: &Recording) -> f64 {
 }
 
 #[test]
-fn every_scene_runs_and_its_energy_balance_closes() {
+fn energy_balance_of_every_scene_closes() {
     for path in scene_files() {
         let scene = Scene::load(&path).unwrap_or_else(|error| panic!("{error}"));
         let mut sim = Simulation::new(&scene).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -46,9 +46,9 @@ fn every_scene_runs_and_its_energy_balance_closes() {
         let worst = recording.channel("energy.balance").unwrap().fold(0.0, |worst: f64, e| worst.max(e.abs()));
         let turnover = turnover(&recording);
         assert!(turnover > 0.0, "{}: nothing moves", path.display());
-        // error control at rtol 1e-8 leaves some 1e-6 of what changed hands
+        // error control at rtol 1e-8 leaves about 1e-6 of the energy exchanged
         assert!(worst < 1e-6 * turnover, "{}: balance {worst:e} J of {turnover:e} J", path.display());
-        // dissipation never runs backwards, where a law is passive
+        // dissipation never decreases, where a law is passive
         let laws: Vec<&Law> = scene.joints.iter().filter_map(|joint| joint.friction.as_ref()).collect();
         if laws.iter().any(|law| matches!(law, Law::LuGre2(_)) || !law.warnings().is_empty()) {
             continue;
@@ -102,7 +102,7 @@ fn csv_of_a_run_reads_back_bit_for_bit() {
         let bits: Vec<u64> = line.split(',').map(|x| x.parse::<f64>().unwrap().to_bits()).collect();
         assert_eq!(bits, row.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
     }
-    // a place that cannot be written is an error with its name
+    // a path that cannot be written is an error with its name
     let error = recording.write_csv("/nowhere/at/all.csv").unwrap_err().to_string();
     assert!(error.contains("/nowhere/at/all.csv"), "{error}");
 }
@@ -110,11 +110,13 @@ fn csv_of_a_run_reads_back_bit_for_bit() {
 #[test]
 fn channels_have_the_documented_names_and_order() {
     let text = r#"Scene(
-        links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: "b", mass: 1.0), Link(name: "c", mass: 1.0)],
+        links: [Link(name: "a", mass: 1.0, inertia: Diagonal(1.0, 1.0, 1.0)), Link(name: "b", mass: 1.0),
+            Link(name: "c", mass: 1.0)],
         joints: [
             Joint(name: "float", parent: "world", child: "a", kind: Free),
             Joint(name: "weld", parent: "a", child: "b", kind: Fixed),
-            Joint(name: "hinge", parent: "b", child: "c", kind: Revolute(axis: (0.0, 1.0, 0.0)), damping: 0.1, armature: 0.1),
+            Joint(name: "hinge", parent: "b", child: "c", kind: Revolute(axis: (0.0, 1.0, 0.0)), damping: 0.1,
+                armature: 0.1),
         ],
     )"#;
     let sim = Simulation::new(&Scene::parse(text, "test").unwrap()).unwrap();
@@ -128,8 +130,8 @@ fn channels_have_the_documented_names_and_order() {
 }
 
 #[test]
-fn a_run_that_fails_says_where_and_keeps_what_it_had() {
-    // an upright stack of explicit Euler steps far too large for a stiff spring: the numbers run away
+fn failed_run_keeps_rows_and_names_time() {
+    // explicit Euler steps far too large for a stiff spring: the motion diverges
     let mut world = World::new();
     let block = world.spawn_link("block", LinkInertia::point(1.0, [0.0; 3].into()));
     world.spawn_joint(prismatic("slide", [1.0, 0.0, 0.0]).to(block).position(1.0).spring(1e6, 0.0));
@@ -150,7 +152,7 @@ fn a_run_that_fails_says_where_and_keeps_what_it_had() {
 }
 
 #[test]
-fn order_in_the_file_does_not_change_one_bit() {
+fn file_order_changes_no_bit() {
     use rand::SeedableRng;
     use rand::seq::SliceRandom;
     let mut rng = rand_pcg::Pcg64Mcg::seed_from_u64(11);

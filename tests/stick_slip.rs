@@ -1,4 +1,4 @@
-//! Event-driven friction against closed forms and independent integrations: who sticks, who slips, and when.
+//! Event-driven friction against closed forms and independent integrations: modes and times of events.
 
 use bristle::friction::Mode::{self, Backward, Forward, Stuck};
 use bristle::prelude::*;
@@ -6,11 +6,12 @@ use std::f64::consts::{FRAC_PI_2, PI};
 
 pub const TIGHT: &str = "Error(rtol: 1e-12, atol: 1e-13)";
 
-/// A block on a rail along x, without gravity; `joint` is what the rail has besides.
+/// A block on a rail along x, without gravity; `joint` gives further fields of its joint.
 pub fn slider(mass: f64, joint: &str) -> String {
     format!(
-        "links: [Link(name: \"block\", mass: {mass:?})], gravity: (0.0, 0.0, 0.0), joints: [Joint(name: \"slide\", parent: \
-         \"world\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), {joint})]"
+        "links: [Link(name: \"block\", mass: {mass:?})], gravity: (0.0, 0.0, 0.0), \
+         joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+         {joint})]"
     )
 }
 
@@ -52,7 +53,7 @@ fn assert_events(recording: &Recording, expected: &[(f64, Mode, Mode)], toleranc
 const OSCILLATOR: &str = "position: 0.19, spring: Spring(stiffness: 100.0), friction: Coulomb(coulomb: 2.0)";
 
 #[test]
-fn coulomb_oscillator_loses_the_same_amplitude_every_time_and_stops_for_ever() {
+fn coulomb_oscillator_loses_equal_amplitudes_and_stops() {
     // five half periods, each turning point 2F/k nearer; the block stops where the spring cannot move it: F01
     let half = PI / 10.0;
     for method in ["Dopri5", "Radau5"] {
@@ -114,11 +115,12 @@ fn every_stepper_lands_on_the_events() {
 }
 
 #[test]
-fn a_rotor_breaks_away_under_a_ramp_and_coasts_to_rest() {
+fn rotor_breaks_away_under_ramp() {
     // F02, all rational: breaks at 2, turns at 25 rad/s at 3, stops at 4
-    let fields = "links: [Link(name: \"rotor\", mass: 1.0, inertia: Diagonal(0.02, 0.02, 0.02))], joints: [Joint(name: \"slide\", \
-        parent: \"world\", child: \"rotor\", kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.5, stiction: 0.8), \
-        drive: Effort(Piecewise([(0.0, Ramp(rate: 0.4)), (3.0, Constant(0.0))])))]";
+    let fields = "links: [Link(name: \"rotor\", mass: 1.0, inertia: Diagonal(0.02, 0.02, 0.02))], \
+             joints: [Joint(name: \"slide\", parent: \"world\", child: \"rotor\", \
+             kind: Revolute(axis: (0.0, 0.0, 1.0)), friction: Coulomb(coulomb: 0.5, stiction: 0.8), \
+             drive: Effort(Piecewise([(0.0, Ramp(rate: 0.4)), (3.0, Constant(0.0))])))]";
     let recording = run(fields, 5.0);
     assert_events(&recording, &[(2.0, Stuck, Forward), (4.0, Forward, Stuck)], 1e-9);
     let at = |t: f64, name: &str| recording.channel(name).unwrap().nth((100.0 * t).round() as usize).unwrap();
@@ -129,12 +131,14 @@ fn a_rotor_breaks_away_under_a_ramp_and_coasts_to_rest() {
 }
 
 #[test]
-fn a_block_slides_up_an_incline_and_back() {
+fn block_slides_up_and_down_incline() {
     // F12: 30°, μ = 0.3
     let (g, angle) = (9.81, PI / 6.0);
     let fields = format!(
-        "links: [Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", kind: \
-         Prismatic(axis: ({:?}, 0.0, {:?})), velocity: 4.0, friction: Coulomb(coulomb: 0.3), load: Constant({:?}))]",
+        "links: [Link(name: \"block\", mass: 2.0)], \
+         joints: [Joint(name: \"slide\", parent: \"world\", child: \"block\", \
+         kind: Prismatic(axis: ({:?}, 0.0, {:?})), velocity: 4.0, friction: Coulomb(coulomb: 0.3), \
+         load: Constant({:?}))]",
         angle.cos(),
         angle.sin(),
         2.0 * g * angle.cos()
@@ -149,12 +153,13 @@ fn a_block_slides_up_an_incline_and_back() {
 }
 
 #[test]
-fn a_block_and_a_plank_come_to_a_common_speed() {
-    // F13: 2 kg at 5 m/s on 3 kg at rest, μ = 0.25; after that they move on together, and nothing is lost any more
-    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 3.0), Link(name: \"block\", mass: 2.0)], joints: [\
-        Joint(name: \"floor\", parent: \"world\", child: \"plank\", kind: Prismatic(axis: (1.0, 0.0, 0.0))), \
-        Joint(name: \"slide\", parent: \"plank\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), velocity: 5.0, \
-        friction: Coulomb(coulomb: 0.25), load: Constant(19.62))]";
+fn block_and_plank_reach_common_speed() {
+    // F13: 2 kg at 5 m/s on 3 kg at rest, μ = 0.25; after that they move together without loss
+    let fields = "gravity: (0.0, 0.0, 0.0), links: [Link(name: \"plank\", mass: 3.0), \
+             Link(name: \"block\", mass: 2.0)], joints: [Joint(name: \"floor\", parent: \"world\", child: \"plank\", \
+             kind: Prismatic(axis: (1.0, 0.0, 0.0))), \
+             Joint(name: \"slide\", parent: \"plank\", child: \"block\", kind: Prismatic(axis: (1.0, 0.0, 0.0)), \
+             velocity: 5.0, friction: Coulomb(coulomb: 0.25), load: Constant(19.62))]";
     let recording = run(fields, 2.0);
     assert_events(&recording, &[(1.223241590214067, Forward, Stuck)], 1e-9);
     assert_near("common speed", recording.last("floor.velocity").unwrap(), 2.0, 1e-10);
@@ -164,7 +169,7 @@ fn a_block_and_a_plank_come_to_a_common_speed() {
 }
 
 #[test]
-fn a_brake_stops_a_mass() {
+fn brake_stops_mass() {
     // M03: 1 kg at 1 m/s, from 0.1 s on 2 N on a brake with μ = 0.5
     let joint = "velocity: 1.0, friction: Coulomb(coulomb: 0.5), load: Signal(max: 2.0, signal: Steps([(0.1, 1.0)]))";
     let recording = run(&slider(1.0, joint), 3.0);
@@ -175,13 +180,14 @@ fn a_brake_stops_a_mass() {
 }
 
 #[test]
-fn a_brake_that_closes_on_a_mass_at_rest_leaves_it_there() {
-    // without load there is nothing to hold; a load that grows from nothing must not push
-    let load = "load: Signal(max: 2.0, signal: Table([(0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (3.0, 0.0), (5.0, 0.0), (6.0, 1.0)]))";
+fn brake_closing_at_rest_has_no_effect() {
+    // without load there is no friction; a load that grows from zero must not accelerate
+    let load = "load: Signal(max: 2.0, signal: Table([(0.0, 0.0), (1.0, 0.0), (2.0, 1.0), (3.0, 0.0), (5.0, 0.0), \
+            (6.0, 1.0)]))";
     let recording = run(&slider(1.0, &format!("friction: Coulomb(coulomb: 0.5), {load}")), 7.0);
     assert!(recording.channel("slide.velocity").unwrap().all(|v| v.to_bits() == 0));
     assert_eq!(recording.last("slide.mode").unwrap(), 0.0);
-    // pushed with 0.25 N: it moves until the brake holds, goes again when the brake opens, and is caught again
+    // pushed with 0.25 N: it moves until the brake locks, again when the brake opens, and is stopped again
     let recording =
         run(&slider(1.0, &format!("friction: Coulomb(coulomb: 0.5), {load}, drive: Effort(Constant(0.25))")), 9.0);
     let modes: Vec<_> = changes(&recording).iter().map(|change| (change.1, change.2)).collect();
@@ -191,10 +197,10 @@ fn a_brake_that_closes_on_a_mass_at_rest_leaves_it_there() {
 }
 
 #[test]
-fn a_stribeck_block_under_a_sine_force() {
+fn stribeck_block_under_sine_force() {
     // M04: an independent integration with DOP853 at 1e-12
-    let joint = "friction: Stribeck(coulomb: 5.0, stiction: 15.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, peak: 1.001), \
-        drive: Effort(Sine(amplitude: 25.0, frequency: 1.5707963267948966))";
+    let joint = "friction: Stribeck(coulomb: 5.0, stiction: 15.0, stribeck_velocity: 0.5, exponent: 1.0, viscous: 1.0, \
+             peak: 1.001), drive: Effort(Sine(amplitude: 25.0, frequency: 1.5707963267948966))";
     let recording = run(&slider(1.0, joint), 5.0);
     let expected =
         [(0.4101431286349, Stuck, Forward), (2.4426904203564, Forward, Backward), (4.4419424314548, Backward, Forward)];
@@ -204,7 +210,7 @@ fn a_stribeck_block_under_a_sine_force() {
 }
 
 #[test]
-fn a_bearing_under_a_sine_torque() {
+fn bearing_under_sine_torque() {
     // M06: breaks away where 10 sin 2πt = 1, with an acceleration that begins at zero
     let joint =
         format!("friction: Coulomb(coulomb: 1.0), drive: Effort(Sine(amplitude: 10.0, frequency: {:?}))", 2.0 * PI);
@@ -216,7 +222,7 @@ fn a_bearing_under_a_sine_torque() {
 }
 
 #[test]
-fn a_block_on_a_belt_sticks_and_slips_for_ever() {
+fn belt_block_sticks_and_slips() {
     // F03 in the frame of the belt: with A = (F_s − F_k)/k and φ = atan(v_b/ωA), slip lasts (π + 2φ)/ω and stick 2A/v_b
     let joint =
         "friction: Coulomb(coulomb: 10.0, stiction: 15.0), drive: Pull(stiffness: 100.0, target: Ramp(rate: -0.1))";
@@ -248,7 +254,8 @@ fn a_block_on_a_belt_sticks_and_slips_for_ever() {
 #[test]
 fn stick_slip_with_a_friction_table() {
     // P3: an independent event-driven integration
-    let joint = "friction: Table(points: [(0.0, 1.0), (1.0, 1.4)], peak: 1.5), drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))";
+    let joint = "friction: Table(points: [(0.0, 1.0), (1.0, 1.4)], peak: 1.5), \
+             drive: Pull(stiffness: 2.0, target: Ramp(rate: 0.1))";
     let recording = run(&slider(1.0, joint), 25.0);
     let expected = [
         (7.5, Stuck, Forward),
@@ -326,7 +333,7 @@ fn double_pendulum_with_dry_hinges() {
 }
 
 #[test]
-fn a_peak_just_above_stiction_is_not_stepped_over() {
+fn peak_above_stiction_is_found() {
     let force = "drive: Effort(Sine(amplitude: 1.001, frequency: 2.0))";
     let breaks = (1.0_f64 / 1.001).asin() / 2.0;
     for method in ["Dopri5", "Radau5"] {
@@ -344,7 +351,7 @@ fn a_peak_just_above_stiction_is_not_stepped_over() {
 }
 
 #[test]
-fn a_joint_exactly_at_its_limit_holds_until_there_is_more() {
+fn joint_at_its_limit_stays_stuck() {
     // for ever under a constant force
     let recording =
         run(&slider(1.0, "friction: Coulomb(coulomb: 0.5, stiction: 0.8), drive: Effort(Constant(0.8))"), 100.0);
@@ -361,7 +368,7 @@ fn a_joint_exactly_at_its_limit_holds_until_there_is_more() {
 }
 
 #[test]
-fn an_arm_holds_for_a_million_seconds_without_one_bit_of_motion() {
+fn stuck_arm_holds_load_for_a_million_seconds() {
     use bristle::friction::Coulomb;
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenes/robot_arm_6dof.ron");
     let position = [0.3, -0.7, 1.1, 0.4, -0.9, 0.2];
@@ -388,7 +395,7 @@ fn an_arm_holds_for_a_million_seconds_without_one_bit_of_motion() {
         }
         (world, compiled)
     };
-    // what gravity asks of each joint, by inverse dynamics
+    // the effort of gravity on each joint, by inverse dynamics
     let (_, compiled) = described(9.81, None, None);
     let mut work = bristle::multibody::Work::new(&compiled.model.tree);
     let load =
@@ -396,7 +403,7 @@ fn an_arm_holds_for_a_million_seconds_without_one_bit_of_motion() {
     assert!(load.iter().filter(|load| load.abs() > 0.01).count() >= 3, "{load:?}");
     let pushed: Vec<f64> = load.iter().map(|load| -load).collect();
     for (margin, is_held) in [(1.05, true), (0.95, false)] {
-        // an axis along gravity carries nothing: give it some level all the same
+        // an axis along gravity has no load: its level is arbitrary
         let levels: Vec<f64> = load.iter().map(|load| margin * load.abs() + 1e-3).collect();
         for (gravity, efforts) in [(9.81, None), (0.0, Some(&pushed[..]))] {
             let (world, _) = described(gravity, Some(&levels), efforts);
@@ -412,7 +419,7 @@ fn an_arm_holds_for_a_million_seconds_without_one_bit_of_motion() {
                     assert_eq!(q.to_bits(), start.to_bits());
                 }
                 assert!(sim.velocities().iter().all(|v| v.to_bits() == 0));
-                // the work of holding is none
+                // stuck joints do no work
                 assert!(sim.stats().n_rhs < 10_000, "{:?}", sim.stats());
             }
         }
@@ -420,7 +427,7 @@ fn an_arm_holds_for_a_million_seconds_without_one_bit_of_motion() {
 }
 
 #[test]
-fn efforts_set_between_steps_release_and_catch_a_joint() {
+fn efforts_between_steps_release_joint() {
     let mut sim = simulation(&slider(2.0, "friction: Coulomb(coulomb: 1.0, stiction: 1.5)"), "Dopri5", TIGHT);
     let slide = sim.joint("slide").unwrap();
     let mode = |sim: &Simulation| sim.world().get::<&SlipMode>(slide).unwrap().0;
@@ -444,9 +451,9 @@ fn efforts_set_between_steps_release_and_catch_a_joint() {
 }
 
 #[test]
-fn break_away_that_only_the_configuration_shows_is_not_stepped_over() {
-    // a balanced wheel turns at constant speed, so that error control sees nothing; an arm on it is held against gravity by
-    // its hinge: the load is m g l |sin(ω t)|
+fn break_away_by_rotation_is_found() {
+    // a balanced wheel turns at constant speed, so that error control sees nothing; friction of its hinge holds an arm
+    // on it against gravity: the load is m g l |sin(ω t)|
     let scene = |speed: f64, level: f64, method: &str| {
         format!(
             "Scene(gravity: (0.0, 0.0, -9.81), links: [\
@@ -473,8 +480,9 @@ fn break_away_that_only_the_configuration_shows_is_not_stepped_over() {
 }
 
 #[test]
-fn a_brake_that_closes_by_a_jump_holds_what_stood_free_under_it() {
-    // no load until 1 s, then limits 1.0 (static) and 0.3 (sliding) against an effort of 0.5 that begins at the same instant
+fn jumping_brake_locks_joint_at_rest() {
+    // no load until 1 s, then limits 1.0 (static) and 0.3 (sliding) against an effort of 0.5 that begins at the same
+    // instant
     let joint = "friction: Coulomb(coulomb: 0.3, stiction: 1.0), \
                  load: Signal(max: 1.0, signal: Steps([(1.0, 1.0)])), drive: Effort(Steps([(1.0, 0.5)]))";
     let mut sim = simulation(&slider(1.0, joint), "Dopri5", TIGHT);
@@ -483,7 +491,8 @@ fn a_brake_that_closes_by_a_jump_holds_what_stood_free_under_it() {
     assert_eq!(recording.last("slide.velocity").unwrap(), 0.0);
     // and after a real stop
     let joint = "velocity: 1.0, friction: Coulomb(coulomb: 1.0, stiction: 2.0), \
-                 load: Signal(max: 1.0, signal: Steps([(0.0, 1.0), (2.0, 0.0), (3.0, 1.0)])), drive: Effort(Steps([(3.0, 1.5)]))";
+             load: Signal(max: 1.0, signal: Steps([(0.0, 1.0), (2.0, 0.0), (3.0, 1.0)])), \
+             drive: Effort(Steps([(3.0, 1.5)]))";
     let mut sim = simulation(&slider(1.0, joint), "Dopri5", TIGHT);
     let recording = sim.run_until(4.0).unwrap();
     assert_near("rests", recording.last("slide.position").unwrap(), 0.5, 1e-9);

@@ -1,10 +1,10 @@
-//! What must not matter does not: mirrors, names, welds, order. And what friction tends to at its limits.
+//! Mirroring, names, welds and order do not matter; limits of stiff and of vanishing friction.
 
 use bristle::friction::{Coulomb, Law, LuGre};
 use bristle::prelude::*;
 use bristle::scene::{Control, Method};
 
-/// How a double pendulum with dry hinges is described.
+/// Description of a double pendulum with dry hinges.
 struct Description<'a> {
     /// Laws of shoulder and elbow.
     laws: [Law; 2],
@@ -84,7 +84,7 @@ fn distance(a: [f64; 4], b: [f64; 4]) -> f64 {
 }
 
 #[test]
-fn mirror_image_names_and_welds_do_not_matter() {
+fn mirroring_names_and_welds_do_not_matter() {
     let plain = Description::new(dry()).run(Method::Dopri5, 3.0);
     assert!((plain[0] + 0.445954392179).abs() < 1e-8, "F08: {plain:?}");
     let mirrored = Description { sign: -1.0, ..Description::new(dry()) }.run(Method::Dopri5, 3.0);
@@ -96,7 +96,7 @@ fn mirror_image_names_and_welds_do_not_matter() {
 }
 
 #[test]
-fn order_of_spawning_leaves_every_bit() {
+fn spawn_order_changes_no_bit() {
     let bristles = LuGre {
         sigma0: 1e4,
         sigma1: 10.0,
@@ -143,7 +143,7 @@ fn stiff_bristles_approach_dry_friction() {
 }
 
 #[test]
-fn vanishing_friction_leaves_the_motion_without() {
+fn vanishing_friction_is_no_friction() {
     let free = Coulomb { coulomb: 0.0, stiction: 0.0, viscous: 0.0 };
     let exact = Description::new([free.into(), free.into()]).run(Method::Dopri5, 1.0);
     let at = |mu: f64| {

@@ -1,4 +1,4 @@
-//! Commit and compiler of a build, for reports that say what made them.
+//! Commit and compiler of a build, for the header of reports.
 
 use std::process::Command;
 

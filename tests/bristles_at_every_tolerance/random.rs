@@ -1,16 +1,16 @@
-//! Machines with bristles made up at random, and what a run of one shows.
+//! Random machines with bristles, and the features of their runs that are compared.
 //!
 //! ```text
 //! pull      a block pulled by a spring whose other end moves at constant speed
 //! push      a block pushed by a force that rises, waits, reverses and returns
-//! swing     a block on a spring, let go: it comes to rest
+//! swing     a block on a spring, released: it comes to rest
 //! shake     a block under a force that is the sum of two sines
 //! chain     two or three hinges with gravity, all with bristles, pushed by sines
 //! pins      the same, the load of each hinge being its own reaction
 //! ```
 //!
-//! σ₀ 1e2 … 1e6 per load, the other scales from the machine: f_c/√(σ₀ m) is the speed at which the energy of the motion is
-//! that of a fully bent bristle.
+//! σ₀ 1e2 … 1e6 per load, the other scales from the machine: f_c/√(σ₀ m) is the speed at which the kinetic energy is
+//! that of a fully deflected bristle.
 
 use bristle::prelude::*;
 use bristle::scene::{Control, Formulation, Method};
@@ -20,7 +20,7 @@ use rand_pcg::Pcg64;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
-/// A scene as text, and where to look.
+/// A scene as text, and the quantities to compare.
 #[derive(Debug, Clone)]
 pub struct Machine {
     /// Kind and laws.
@@ -36,7 +36,8 @@ fn log(rng: &mut Pcg64, from: f64, to: f64) -> f64 {
     (from.ln() + rng.random::<f64>() * (to / from).ln()).exp()
 }
 
-/// A law for an inertia `m` in units of slip and a load, of level `f` with that load; in words, and the speed scale.
+/// A law for an inertia `m` in units of slip and a load, of level `f` with that load; its description, and the speed
+/// scale.
 fn law(rng: &mut Pcg64, kind: usize, m: f64, load: f64, f: f64) -> (String, f64) {
     let level = f / load;
     let sigma0 = log(rng, 1e2, 1e6) * level;
@@ -47,7 +48,8 @@ fn law(rng: &mut Pcg64, kind: usize, m: f64, load: f64, f: f64) -> (String, f64)
     let v_s = log(rng, 0.1, 10.0) * own;
     let faded = if rng.random() { format!("damping_velocity: {v_s:e}, ") } else { String::new() };
     let shared = format!(
-        "sigma0: {sigma0:e}, sigma1: {sigma1:e}, sigma2: {sigma2:e}, coulomb: {level:e}, stiction: {:e}, stribeck_velocity: {v_s:e}, {faded}",
+        "sigma0: {sigma0:e}, sigma1: {sigma1:e}, sigma2: {sigma2:e}, coulomb: {level:e}, stiction: {:e}, \
+         stribeck_velocity: {v_s:e}, {faded}",
         rise * level
     );
     match kind {
@@ -83,7 +85,8 @@ impl Machine {
             let parent = if i == 0 { "world".to_owned() } else { format!("l{}", i - 1) };
             let _ = write!(
                 links,
-                "Link(name: \"l{i}\", mass: {m}, center_of_mass: (0, 0, {}), inertia: Diagonal({inertia}, {inertia}, {})),",
+                "Link(name: \"l{i}\", mass: {m}, center_of_mass: (0, 0, {}), \
+                 inertia: Diagonal({inertia}, {inertia}, {})),",
                 -0.5 * l,
                 0.01 * inertia
             );
@@ -95,9 +98,9 @@ impl Machine {
             let (law, speed) = law(rng, which, 4.0 * inertia / (arm * arm), load, f / arm);
             let _ = write!(
                 joints,
-                "Joint(name: \"j{i}\", parent: \"{parent}\", child: \"l{i}\", kind: Revolute(axis: (0, -1, 0)), position: {}, \
-                 placement: Placement(translation: (0, 0, {})), friction: {law}, {} \
-                 drive: Effort(Sine(amplitude: {}, frequency: {}, phase: {}))),",
+                "Joint(name: \"j{i}\", parent: \"{parent}\", child: \"l{i}\", kind: Revolute(axis: (0, -1, 0)), \
+                 position: {}, placement: Placement(translation: (0, 0, {})), friction: {law}, \
+                 {} drive: Effort(Sine(amplitude: {}, frequency: {}, phase: {}))),",
                 rng.random_range(-1.0..1.0),
                 if i == 0 { 0.0 } else { -0.4 },
                 if is_pinned { "load: Pin(radius: 0.02)," } else { "" },
@@ -108,7 +111,8 @@ impl Machine {
             contacts.push((format!("j{i}"), speed / arm));
         }
         let text = format!(
-            "Scene(version: 1, name: \"random\", gravity: (0, 0, -9.81), links: [{links}], joints: [{joints}], duration: {duration})"
+            "Scene(version: 1, name: \"random\", gravity: (0, 0, -9.81), links: [{links}], joints: [{joints}], \
+             duration: {duration})"
         );
         Self { name, text, duration, contacts }
     }
@@ -116,7 +120,7 @@ impl Machine {
     fn slider(rng: &mut Pcg64, kind: usize, which: usize, name: String) -> Self {
         let (m, f) = (log(rng, 0.1, 10.0), log(rng, 0.1, 10.0));
         let (law, speed) = law(rng, which, m, 1.0, f);
-        // a spring in which friction is drawn out to `reach`, and its period
+        // a spring that friction extends to `reach`, and its period
         let reach = log(rng, 0.01, 1.0);
         let k = f / reach;
         let period = std::f64::consts::TAU * (m / k).sqrt();
@@ -140,7 +144,8 @@ impl Machine {
                 let (a, b) = (f * rng.random_range(0.8..1.6), f * rng.random_range(0.1..0.6));
                 let slow = log(rng, 0.1, 3.0);
                 let drive = format!(
-                    "drive: Effort(Sum([Sine(amplitude: {a:e}, frequency: {slow:e}), Sine(amplitude: {b:e}, frequency: {:e})]))",
+                    "drive: Effort(Sum([Sine(amplitude: {a:e}, frequency: {slow:e}), Sine(amplitude: {b:e}, \
+                     frequency: {:e})]))",
                     2.7 * slow
                 );
                 (drive, String::new(), 3.0 / slow)
@@ -154,7 +159,7 @@ impl Machine {
         Self { name, text, duration, contacts: vec![("slide".to_owned(), speed)] }
     }
 
-    /// The scene, to be solved so.
+    /// The scene with these solver settings.
     pub fn scene(&self, method: Method, (rtol, atol): (f64, f64), formulation: Formulation) -> Result<Scene, String> {
         let mut scene = Scene::parse(&self.text, &self.name).map_err(|error| format!("{error}\n{}", self.text))?;
         scene.solver.method = Some(method);
@@ -192,11 +197,11 @@ pub struct Shown {
     pub steps: usize,
     /// Evaluations of the right-hand side, steps rejected, events.
     pub counts: [usize; 3],
-    /// A warning says that bristles ring.
+    /// Whether a warning says that bristles ring.
     pub is_warned: bool,
 }
 
-/// A recording that ends its run after so many steps.
+/// A recording that ends its run after a number of steps.
 struct Bounded {
     rows: Recording,
     left: usize,
@@ -260,7 +265,7 @@ impl Off {
         self.time <= 0.01 && self.peak <= 0.02 && self.position <= 0.02 && self.friction <= 0.02
     }
 
-    /// The largest in units of what is allowed.
+    /// The largest in units of the allowed difference.
     pub fn size(&self) -> f64 {
         (self.time / 0.01).max(self.peak / 0.02).max(self.position / 0.02).max(self.friction / 0.02)
     }
@@ -315,7 +320,8 @@ pub fn difference(machine: &Machine, a: &Shown, b: &Shown, factor: f64) -> Off {
     off
 }
 
-/// The tight run, if the machine has one answer: not one that another tolerance, 1e-4 more mass or another rate of break-away changes.
+/// The tight run, if the machine has a unique answer: another tolerance, 1e-4 more mass or another rate of break-away
+/// does not change it.
 pub fn reference(machine: &Machine, most: usize) -> Option<Shown> {
     let scene = machine.scene(Method::Radau5, (1e-10, 1e-13), Formulation::Implicit).ok()?;
     let tight = run(machine, &scene, most).ok()?;

@@ -1,10 +1,10 @@
-//! The scenes, steppers and tolerances of the table, and what a run shows.
+//! The scenes, steppers and tolerances of the table, and the features of a run.
 
 use bristle::prelude::*;
 use bristle::scene::{Control, Formulation, Method};
 use std::path::Path;
 
-/// A scene, and where to look.
+/// A scene, and the quantities to compare.
 pub struct Case {
     /// In the table.
     pub name: &'static str,
@@ -27,7 +27,7 @@ const fn alpha(spectral_radius: f64) -> Method {
     Method::GeneralizedAlpha { spectral_radius }
 }
 
-/// Those that estimate errors.
+/// Steppers with an error estimate.
 pub const METHODS: [Method; 6] = [Method::Dopri5, Method::Radau5, alpha(0.0), alpha(0.5), alpha(0.8), alpha(1.0)];
 
 const AS_IS: (&str, &str) = ("Scene(", "Scene(");
@@ -108,10 +108,10 @@ pub const CASES: [Case; 9] = [
     },
 ];
 
-/// A contact that was slower than its Stribeck velocity for this long has stuck, s: one that only reverses is so for a millisecond.
+/// A contact below its Stribeck velocity for this time has stuck, s: a reversal takes a millisecond.
 const REST: f64 = 0.02;
 
-/// What a run shows.
+/// Features of a run.
 #[derive(Debug, Default)]
 pub struct Shown {
     /// Times of break-away, s, and peaks, one more; for each contact.
@@ -120,7 +120,7 @@ pub struct Shown {
     pub steps: usize,
 }
 
-/// The scene of a case, to be solved so.
+/// The scene of a case with these solver settings.
 pub fn scene(case: &Case, method: Method, (rtol, atol): (f64, f64), formulation: Formulation) -> Result<Scene, String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes").join(case.file);
     let text = std::fs::read_to_string(&path).map_err(|error| error.to_string())?;
@@ -172,7 +172,7 @@ fn look(t: &[f64], v: &[f64], friction: &[f64], rate: f64) -> (Vec<f64>, Vec<f64
     (times, peaks)
 }
 
-/// By how much times and peaks differ, relatively; infinitely where one run breaks away more often than the other.
+/// Relative differences of times and peaks; infinite where one run breaks away more often than the other.
 pub fn difference(a: &Shown, b: &Shown) -> (f64, f64) {
     let (mut time, mut peak) = (0.0_f64, 0.0_f64);
     for ((times_a, peaks_a), (times_b, peaks_b)) in a.contacts.iter().zip(&b.contacts) {

@@ -1,9 +1,9 @@
-//! Faults of `RealTime` that other tests had not seen.
+//! Faults of `RealTime` that other tests do not detect.
 
 use super::*;
 
 #[test]
-fn real_time_work_of_drives_is_what_velocities_say() {
+fn real_time_drive_work_follows_velocities() {
     // without friction h f₁ = m (v₁ − v₀), so the work of a step is m (v₁ − v₀) v₁, by the velocities recorded
     let h = 0.01;
     for drive in [
@@ -20,9 +20,9 @@ fn real_time_work_of_drives_is_what_velocities_say() {
 }
 
 #[test]
-fn real_time_moves_prescribed_joints_by_the_chords_of_their_signals() {
+fn real_time_motion_is_linear_in_a_step() {
     // w₁ = (s(t₁) − s(t₀))/h from w₀ = ṡ(0): the work of moving m is Σ m (w₁ − w₀) w₁; a viscous clutch of k drags a
-    // second shaft along, J (u₁ − u₀) = h k (w₁ − u₁)
+    // second shaft, J (u₁ − u₀) = h k (w₁ − u₁)
     let (h, n, k) = (0.02, 60, 1.5);
     let signal = |t: f64| 0.3 * (4.0 * t).sin();
     let clutch = "Clutch(name: \"k\", joints: (\"j2\", \"j1\"), friction: Coulomb(coulomb: 0.0, viscous: 1.5))";
@@ -43,7 +43,7 @@ fn real_time_moves_prescribed_joints_by_the_chords_of_their_signals() {
 }
 
 #[test]
-fn real_time_gears_keep_the_offset_they_start_with() {
+fn real_time_gears_keep_offset() {
     // q₂ = 2 q₁ + ½, springs of 8 and 20 N·m/rad on both; in the velocity of j1, J = 1 + 4 · 1:
     // J (v₁ − v₀) = −h (8 (q + h v₁) + 2 · 20 (2 (q + h v₁) + ½))
     let gear = "Gear(name: \"g\", joints: (\"j2\", \"j1\"), ratio: 2.0, offset: 0.5)";
@@ -64,9 +64,9 @@ fn real_time_gears_keep_the_offset_they_start_with() {
 }
 
 #[test]
-fn real_time_one_way_bristles_hold_from_the_step_in_which_they_turn() {
-    // bent forward by 0.01 N·m of the 0.02 that its signal leaves; pushed back with 1 N·m it holds with its largest
-    // load, 1e4 · 200 N·m/rad, from the first step on
+fn real_time_one_way_bristles_lock_at_reversal() {
+    // deflected forward by 0.01 N·m of the 0.02 that its signal permits; pushed back with 1 N·m it locks with its
+    // largest load, 1e4 · 200 N·m/rad, from the first step on
     let clutch = "OneWayClutch(name: \"f\", joints: (\"j1\", \"j2\"), friction: Dahl(coulomb: 1.0, sigma0: 1e4), \
                   load: Signal(max: 2.0, signal: Constant(0.01)))";
     let joints = [

@@ -25,6 +25,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import textwrap
 import threading
 import time
 import tomllib
@@ -40,7 +41,10 @@ QUICK = {
     "transitions": [("physics", ["stick_slip", "couplings", "redundant", "every_tolerance"])],
     "events": [("physics", ["stick_slip", "motion", "couplings", "every_tolerance"])],
     "ledger": [("physics", ["energy", "analytic", "motion", "reaction_loads", "couplings"])],
-    "constraints": [("bristle", ["ties"]), ("physics", ["couplings", "redundant", "lent_inertia", "every_tolerance"])],
+    "constraints": [
+        ("bristle", ["constraint"]),
+        ("physics", ["couplings", "redundant", "armature_transfer", "every_tolerance"]),
+    ],
     "unknowns": [("physics", ["motion", "couplings", "stick_slip", "analytic"])],
     "dynamics": [("physics", ["motion", "couplings", "reaction_loads", "stick_slip", "random_machines"])],
     "real_time": [("bristle", ["real_time"]), ("physics", ["real_time"])],
@@ -119,8 +123,8 @@ class Scratch:
         return self.files[file].decode()
 
     def write(self, changed):
-        """The files of HEAD but for those that are changed. What is there already is not touched: cargo builds no more than
-        it must."""
+        """Writes the files of HEAD with the changed ones. Files with the same content are not touched, so that cargo
+        builds no more than necessary."""
         for file, content in {**self.files, **{file: text.encode() for file, text in changed.items()}}.items():
             path = self.tree / file
             if not path.exists() or path.read_bytes() != content:
@@ -308,6 +312,13 @@ def score(mutations, results):
             print(f"  {verdicts[m.name]}: {m.name} ({m.file}): {m.equivalent or m.breaks}")
 
 
+def entry(text):
+    """An entry of a list in Markdown, wrapped at 120 columns."""
+    return textwrap.fill(
+        text, 120, initial_indent="- ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    ) + "\n"
+
+
 def readme(mutations):
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     head = (HERE / "README.md").read_text().split("<!-- results -->")[0]
@@ -319,13 +330,13 @@ def readme(mutations):
     lines.append(f"{len(mutations)} mutations: {', '.join(counts)}.\n")
     for room in QUICK:
         here = [m for m in mutations if m.room == room]
-        lines.append(f"\n## {room}: {len(here)}\n\n| mutation | breaks | verdict |\n|---|---|---|\n")
+        lines.append(f"\n## {room}: {len(here)}\n\n")
         for m in here:
             by = of(m).get("by", "")
             verdict = of(m).get("verdict", "not run")
             because = f": {m.equivalent}" if m.equivalent else ""
             verdict = f"`{by}`" if verdict == "killed" else f"**{verdict}**{because}"
-            lines.append(f"| {m.name} | {m.breaks} | {verdict} |\n")
+            lines.append(entry(f"{m.name} ({m.breaks}): {verdict}"))
     (HERE / "README.md").write_text("".join(lines))
 
 
@@ -335,11 +346,11 @@ def main():
     parser.add_argument("--list", action="store_true", help="list, and check that snippets are found")
     parser.add_argument("--readme", action="store_true", help="write results into README.md")
     parser.add_argument("--quick", action="store_true", help="tests of the room only, not all of them")
-    parser.add_argument("--again", action="store_true", help="also what was killed before")
+    parser.add_argument("--again", action="store_true", help="also mutations that were killed before")
     parser.add_argument("--unchecked", action="store_true", help="do not first run all tests with no mutation chosen")
-    parser.add_argument("--verbose", action="store_true", help="show what the compiler says")
+    parser.add_argument("--verbose", action="store_true", help="show the output of the compiler")
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--timeout", type=float, default=900.0, help="of a test executable, s: beyond it counts as killed")
+    parser.add_argument("--timeout", type=float, default=900.0, help="of a test executable, s; beyond it: killed")
     parser.add_argument("--scratch", default=os.path.join(tempfile.gettempdir(), "bristle-mutations"))
     args = parser.parse_args()
     mutations = load()

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn bad_worlds_are_refused_by_name() {
+fn invalid_worlds_are_refused_by_name() {
     fn refused(change: impl FnOnce(&mut World, &[Entity], &[Entity])) -> String {
         let (mut world, links, joints) = chain(3);
         change(&mut world, &links, &joints);

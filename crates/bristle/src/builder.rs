@@ -19,7 +19,8 @@
 //! ```
 
 use crate::component::{
-    Damping, Drive, Effort, FreeState, Friction, Gravity, Joint, JointState, Limits, Link, Load, Name, Spring, Twist,
+    Closure, Damping, Drive, Effort, FreeState, Friction, Gravity, Joint, JointState, Limits, Link, Load, Name, Spring,
+    Twist,
 };
 use bristle_multibody::{JointKind, LinkInertia, Placement};
 use hecs::{Component, Entity, EntityBuilder, World};
@@ -31,6 +32,12 @@ pub trait Describe {
     fn spawn_link(&mut self, name: &str, inertia: LinkInertia) -> Entity;
     /// A joint.
     fn spawn_joint(&mut self, joint: JointBuilder) -> Entity;
+    /// A joint that closes a loop: `joint` is placed on the first link ([`JointBuilder::from`]), and its frame coincides
+    /// with `placement` in the `second` link; `None` is the world. Revolute, prismatic or fixed. Its coordinate is that of
+    /// the second link relative to the first.
+    fn spawn_loop_joint(&mut self, joint: JointBuilder, second: Option<Entity>, placement: Placement) -> Entity;
+    /// A ball joint that closes a loop: a point of the first link coincides with one of the second; `None` is the world.
+    fn spawn_loop_ball(&mut self, name: &str, links: [Option<Entity>; 2], points: [Vector3<f64>; 2]) -> Entity;
     /// Sets gravity, world axes, m/s².
     fn set_gravity(&mut self, gravity: impl Into<Vector3<f64>>);
 }
@@ -42,6 +49,25 @@ impl Describe for World {
 
     fn spawn_joint(&mut self, joint: JointBuilder) -> Entity {
         joint.spawn(self)
+    }
+
+    fn spawn_loop_joint(&mut self, mut joint: JointBuilder, second: Option<Entity>, placement: Placement) -> Entity {
+        if joint.joint.kind == JointKind::Fixed {
+            let links = [joint.joint.parent, second];
+            let closure = Closure { links, placements: [joint.joint.placement, placement], is_point: false };
+            return self.spawn((joint.name, closure));
+        }
+        // a joint like any other, to a massless frame that coincides with one of the second link
+        let massless = LinkInertia::point(0.0, Vector3::zeros());
+        let frame = self.spawn_link(&format!("{}.frame", joint.name.0), massless);
+        let placements = [Placement::identity(), placement];
+        joint.others.add(Closure { links: [Some(frame), second], placements, is_point: false });
+        joint.to(frame).spawn(self)
+    }
+
+    fn spawn_loop_ball(&mut self, name: &str, links: [Option<Entity>; 2], points: [Vector3<f64>; 2]) -> Entity {
+        let placements = points.map(|point| Placement::translation(point.x, point.y, point.z));
+        self.spawn((Name(name.into()), Closure { links, placements, is_point: true }))
     }
 
     fn set_gravity(&mut self, gravity: impl Into<Vector3<f64>>) {

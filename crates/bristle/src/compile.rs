@@ -18,8 +18,8 @@ pub use state::{read_bristles, read_integrals, read_state};
 
 use crate::bearing::Bearing;
 use crate::component::{
-    BristleState, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint, JointState,
-    Link, Load, Name, Open, Spring,
+    BristleState, Closure, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, Gravity, Joint,
+    JointState, Link, Load, Name, Offset, Open, Spring,
 };
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Contact, Damper, DriveAt, Inputs, Model, SpringAt, WrenchAt, signal_of};
@@ -38,6 +38,7 @@ pub struct Index {
     joint_of: HashMap<Entity, usize>,
     link_of: HashMap<Entity, usize>,
     couplings: Vec<(Entity, Coupling)>,
+    closures: Vec<(Entity, Closure)>,
     /// Links and joints at compilation.
     described: (Vec<Link>, Vec<Joint>),
 }
@@ -134,11 +135,13 @@ pub fn compile(world: &World) -> Result<Compiled> {
         joints: joint_entities,
         links: link_entities,
         couplings: Vec::new(),
+        closures: Vec::new(),
         described: (links, joints),
     };
 
     let mut inputs = Inputs {
         effort: vec![0.0; tree.n_v],
+        offset: vec![0.0; tree.n_v],
         wrenches: Vec::new(),
         dampers: Vec::new(),
         springs: Vec::new(),
@@ -221,10 +224,11 @@ fn read_inputs(world: &World, tree: &Tree, index: &Index, inputs: &mut Inputs) -
     inputs.wrenches.clear();
     for (joint, entity) in index.joints() {
         let mut query = world.query_one::<Actions<'_>>(entity);
-        let Ok((effort, damping, spring)) = query.get() else { continue };
+        let Ok((effort, damping, spring, offset)) = query.get() else { continue };
         let (q, v) = (tree.q_index[joint], tree.v_index[joint]);
         if is_one_degree(&tree.kinds[joint]) {
             inputs.effort[v] = effort.map_or(0.0, |effort| effort.0);
+            inputs.offset[v] = offset.map_or(0.0, |offset| offset.0);
         }
         if let Some(&Damping(damping)) = damping
             && damping > 0.0
@@ -247,10 +251,13 @@ fn read_inputs(world: &World, tree: &Tree, index: &Index, inputs: &mut Inputs) -
 fn refuse_bad_numbers(world: &World, tree: &Tree, index: &Index) -> Result<()> {
     for (joint, entity) in index.joints() {
         let mut query = world.query_one::<Actions<'_>>(entity);
-        let Ok((effort, damping, spring)) = query.get() else { continue };
+        let Ok((effort, damping, spring, offset)) = query.get() else { continue };
         let name = || tree.joint_names[joint].clone();
         if let Some(effort) = effort {
             finite(effort.0, "effort", name)?;
+        }
+        if let Some(offset) = offset {
+            finite(offset.0, "offset", name)?;
         }
         if let Some(damping) = damping {
             not_negative(damping.0, "damping", name)?;
@@ -354,17 +361,19 @@ fn refuse_misplaced(world: &World, tree: &Tree, index: &Index) -> Result<()> {
         Option<&'a Load>,
         Option<&'a Drive>,
         Option<&'a BristleState>,
+        Option<&'a Offset>,
     );
     let mut refused = Vec::new();
     for (entity, of_joint, wrench, name) in
         &mut world.query::<(Entity, OfJoints<'_>, Option<&ExternalWrench>, Option<&Name>)>()
     {
-        let (effort, damping, spring, state, free, friction, load, drive, bristle) = of_joint;
+        let (effort, damping, spring, state, free, friction, load, drive, bristle, offset) = of_joint;
         let name = || name.map_or_else(|| format!("{entity:?}"), |name| name.0.clone());
         let mut refuse = |component, reason| refused.push((name(), component, reason));
         let kind = index.joint(entity).map(|i| tree.kinds[i]);
         for (component, is_there) in [
             ("Effort", effort.is_some()),
+            ("Offset", offset.is_some()),
             ("Damping", damping.is_some()),
             ("Spring", spring.is_some()),
             ("JointState", state.is_some()),
@@ -398,7 +407,7 @@ fn refuse_misplaced(world: &World, tree: &Tree, index: &Index) -> Result<()> {
 }
 
 /// The actions in a joint.
-type Actions<'a> = (Option<&'a Effort>, Option<&'a Damping>, Option<&'a Spring>);
+type Actions<'a> = (Option<&'a Effort>, Option<&'a Damping>, Option<&'a Spring>, Option<&'a Offset>);
 
 const ONE_DEGREE: &str = "which belongs on revolute and prismatic joints";
 
@@ -428,7 +437,7 @@ fn not_negative(value: f64, what: &'static str, name: impl Fn() -> String) -> Re
 /// Refuses laws and loads with unusable numbers.
 pub(crate) fn validate_friction(law: &Law, load: &Load, name: impl Fn() -> String + Copy) -> Result<()> {
     if let Some(finding) = law.validate().into_iter().next() {
-        return Err(Error::Friction { joint: name(), law: law.name(), reason: finding.to_string() });
+        return Err(Error::Friction { joint: name(), law: law.name().to_owned(), reason: finding.to_string() });
     }
     match load {
         Load::Unit => Ok(()),

@@ -4,8 +4,9 @@
 //! [`WriteBack`](crate::WriteBack) sets the components marked *result* after every step.
 //!
 //! - **link**: [`Name`], [`Link`]; acts: [`ExternalWrench`]; result: [`Pose`].
-//! - **joint**: [`Name`], [`Joint`]; acts: [`Effort`], [`Damping`], [`Spring`], [`Friction`], [`Load`], [`Drive`],
-//!   [`Limits`]; state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results: [`Acceleration`] or
+//! - **joint**: [`Name`], [`Joint`]; acts: [`Effort`], [`Offset`], [`Damping`], [`Spring`], [`Friction`], [`Load`],
+//!   [`Drive`], [`Limits`]; state: [`JointState`] or [`FreeState`], [`BristleState`], [`PidState`]; results:
+//!   [`Acceleration`] or
 //!   [`FreeAcceleration`], [`Reaction`], [`FrictionEffort`], [`NormalLoad`], [`SlipMode`], [`Dissipated`].
 //! - **coupling**: [`Name`], [`Coupling`]; acts: [`Friction`], [`Load`] of clutches and brakes; state:
 //!   [`BristleState`]; results: [`CouplingEffort`] of constraints and springs; [`FrictionEffort`], [`NormalLoad`],
@@ -112,6 +113,10 @@ impl Default for FreeState {
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Effort(pub f64);
 
+/// Constant effort on a revolute or prismatic joint besides those of caller and drive, N·m or N, along positive motion.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Offset(pub f64);
+
 /// Viscous damping of a revolute or prismatic joint: effort −damping · velocity, N·m·s/rad or N·s/m.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Damping(pub f64);
@@ -153,6 +158,18 @@ pub struct ExternalWrench {
     pub moment: Vector3<f64>,
     /// N.
     pub force: Vector3<f64>,
+}
+
+/// Closes a loop: a frame of the second link coincides with a frame of the first. Spawned by
+/// [`Describe::spawn_loop_joint`](crate::builder::Describe::spawn_loop_joint).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Closure {
+    /// The links; `None` is the world. Where the loop joint has a coordinate, the first is its massless child.
+    pub links: [Option<Entity>; 2],
+    /// The frames in the links.
+    pub placements: [Placement; 2],
+    /// Whether only the origins of the frames coincide: a ball joint.
+    pub is_point: bool,
 }
 
 /// A coupling between the coordinates of revolute and prismatic joints, on an entity of its own with a [`Name`].

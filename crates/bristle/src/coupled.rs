@@ -9,7 +9,45 @@
 //! | `Clutch`, `OneWayClutch` | q_a − q_b | contact |
 //! | `Brake` | q_a | contact |
 //!
+//! | loop joint | frame of one link = frame of another | closure: rows that depend on the configuration |
+//!
 //! Couplings are in order of their names, whatever the order in which they were spawned.
+
+use crate::model::Model;
+use bristle_multibody::{Error, Placement, Poses};
+
+/// A closure of a loop: a frame of body b coincides with a frame of body a, or its origin does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Closure {
+    /// Name of the loop joint.
+    pub name: String,
+    /// Bodies a and b; 0 is the world.
+    pub bodies: [usize; 2],
+    /// The frames, in the user's link axes.
+    pub placements: [Placement; 2],
+    /// Whether only the origins coincide.
+    pub is_point: bool,
+    /// Velocity of the joint between the first link and a massless frame, body a, if the loop joint has a coordinate.
+    pub v: Option<usize>,
+}
+
+impl Closure {
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        if self.is_point { 3 } else { 6 }
+    }
+
+    /// Component of the relative velocity (angular first, world axes) in row `k`.
+    pub(crate) fn component(&self, k: usize) -> usize {
+        if self.is_point { 3 + k } else { k }
+    }
+
+    /// Both frames in the world.
+    pub(crate) fn frames(&self, model: &Model, poses: &Poses) -> Result<[Placement; 2], Error> {
+        let [a, b] = self.bodies;
+        Ok([poses.link(&model.tree, a)? * self.placements[0], poses.link(&model.tree, b)? * self.placements[1]])
+    }
+}
 
 /// A holonomic constraint Σ cᵢ qᵢ = offset.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,4 +93,6 @@ pub struct Coupled {
     pub constraints: Vec<ConstraintRow>,
     /// Springs and dampers between joints.
     pub springs: Vec<SpringDamperAt>,
+    /// Closures of loops, in order of their names.
+    pub closures: Vec<Closure>,
 }

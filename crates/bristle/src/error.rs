@@ -110,7 +110,7 @@ pub enum Error {
         /// The joint or coupling.
         joint: String,
         /// The law.
-        law: &'static str,
+        law: String,
         /// Parameter and allowed range.
         reason: String,
     },
@@ -137,6 +137,28 @@ pub enum Error {
         name: String,
         /// What is wrong with it.
         reason: String,
+    },
+    /// A loop that does not close.
+    #[error("loop joint `{joint}`, t = {t:?} s: the loop stays open by {gap:e} (m or rad){}", if *t > 0.0 {
+        ": the positions near the last ones cannot close it"
+    } else {
+        ": give positions that close it to 1e-6, or leave out those of the joints that shall be solved for"
+    })]
+    OpenLoop {
+        /// Time, s.
+        t: f64,
+        /// The loop joint.
+        joint: String,
+        /// Largest component of the gap, m or rad.
+        gap: f64,
+    },
+    /// A loop in a configuration in which its constraints do not determine its motion.
+    #[error("loop joint `{joint}`, t = {t:?} s: singular configuration, its constraints do not determine the motion")]
+    SingularLoop {
+        /// Time, s.
+        t: f64,
+        /// The loop joint.
+        joint: String,
     },
     /// Gravity on more than one entity.
     #[error("{count} entities carry `Gravity`; a world has one")]
@@ -182,6 +204,17 @@ pub enum Error {
         t: f64,
         /// What happened.
         source: bristle_multibody::Error,
+    },
+    /// Equations of motion of a machine that cannot move.
+    #[error(
+        "at t = {t}: nothing can move, and there are no equations to linearise{}; linearise where the machine moves, \
+         or without friction", if stuck.is_empty() { String::new() } else { format!(": stuck is `{}`", stuck.join("`, `")) }
+    )]
+    Immobile {
+        /// Time, s.
+        t: f64,
+        /// Joints and couplings that are stuck.
+        stuck: Vec<String>,
     },
     /// No modes of the joints at rest could be chosen.
     #[error("at t = {t}, `{joint}`: {reason}")]
@@ -356,6 +389,8 @@ impl Error {
             | Self::Signal { joint: name, .. }
             | Self::Friction { joint: name, .. }
             | Self::NotCoupled { joint: name, .. }
+            | Self::OpenLoop { joint: name, .. }
+            | Self::SingularLoop { joint: name, .. }
             | Self::Coupling { name, .. }
             | Self::NotSingle { name, .. }
             | Self::Unsupported { name, .. }
@@ -383,8 +418,11 @@ impl Error {
             | Self::ModeCycle { .. }
             | Self::Diverged { .. }
             | Self::NotFinite { .. }
+            | Self::SingularLoop { .. }
             | Self::Stopped { .. }
             | Self::Io { .. } => false,
+            // at the start the positions are refused
+            Self::OpenLoop { t, .. } => *t == 0.0,
             Self::Copy { is_refused, .. } => *is_refused,
             Self::Integrate(error) => {
                 use bristle_integrate::Error::{Input, Memory, NeedsImplicit};

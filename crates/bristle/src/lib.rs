@@ -52,6 +52,7 @@ pub mod component;
 mod constraint;
 pub mod coupled;
 pub mod error;
+pub mod fit;
 pub mod formulation;
 pub mod memory;
 pub mod model;
@@ -77,6 +78,7 @@ pub use model::{Compiled, Inputs, Model};
 pub use nalgebra;
 pub use record::{Event, EventKind, Record, Recording, csv, stream};
 pub use run::batch::{self, Batch};
+pub use run::sensitivities::{self, Sensitivities};
 pub use run::simulation::{self, Settings, Simulation};
 pub use run::{WriteBack, mechanics as dynamics};
 pub use scene::Scene;
@@ -113,6 +115,9 @@ pub mod guide {
 #[doc = "[Open]: crate::component::Open"]
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}
+
+#[doc = include_str!("../docs/loops.md")]
+pub mod loops {}
 
 #[doc = include_str!("../docs/real_time.md")]
 pub mod real_time;

@@ -8,6 +8,7 @@
 //! Steps([(t, value), …])                     each value from its time on, 0 before the first
 //! Piecewise([(t, signal), …])                each signal from its time on, 0 before the first
 //! Sum([signal, …])                           the sum of all
+//! Log(file, column, time, hold)              two columns of a CSV file, read once: see `log`
 //! ```
 //!
 //! Signals are functions of absolute time, also inside `Piecewise`. Numbers left out are 0. At a jump or corner the
@@ -26,10 +27,12 @@
 //! corner is later than the one before by at least an ulp, and the search for it is bounded. A sine whose quarter
 //! period is below that, at ωt beyond 1e15, has no corners: no floating-point time separates its extrema.
 
+mod log;
 #[cfg(test)]
 mod tests;
 mod validate;
 
+pub use log::{Hold, Samples};
 use serde::{Deserialize, Serialize};
 pub use validate::SignalFinding;
 
@@ -71,6 +74,27 @@ pub enum Signal {
     Piecewise(Vec<(f64, Signal)>),
     /// The sum of all.
     Sum(Vec<Signal>),
+    /// Two columns of a CSV file; see [`Signal::log`].
+    Log {
+        /// The file; in a scene, relative to its folder.
+        file: String,
+        /// Name of the column with the values.
+        column: String,
+        /// Name of the column with the times, s.
+        #[serde(default = "time_column")]
+        time: String,
+        /// What it says between two samples.
+        #[serde(default)]
+        hold: Hold,
+        /// The samples, once they have been read.
+        #[serde(skip)]
+        samples: Samples,
+    },
+}
+
+/// The time of our own results.
+fn time_column() -> String {
+    "t".into()
 }
 
 /// A signal and its first three derivatives at one time.
@@ -149,13 +173,13 @@ impl Signal {
                     third_derivative: -frequency * frequency * slope,
                 }
             }
-            Signal::Table(points) => {
-                let begun = points.partition_point(|p| piece.has_begun(p.0));
-                match (begun.checked_sub(1).map(|i| points[i]), points.get(begun)) {
-                    (None, None) => Sample::default(),
-                    (Some(a), Some(b)) => line(a.1, a.0, (b.1 - a.1) / (b.0 - a.0), t),
-                    (Some(locked), None) | (None, Some(&locked)) => Sample { value: locked.1, ..Default::default() },
-                }
+            Signal::Table(points) => polygon(points, t, piece),
+            Signal::Log { hold: Hold::Linear, samples, .. } => polygon(samples.points(), t, piece),
+            Signal::Log { hold: Hold::Previous, samples, .. } => {
+                // the first value holds before it, too
+                let points = samples.points();
+                let begun = points.partition_point(|p| piece.has_begun(p.0)).max(1);
+                Sample { value: points.get(begun - 1).map_or(0.0, |p| p.1), ..Default::default() }
             }
             Signal::Steps(points) => {
                 let begun = points.partition_point(|p| piece.has_begun(p.0));
@@ -191,7 +215,8 @@ impl Signal {
                 // a sine without amplitude has no extrema
                 if *amplitude == 0.0 { None } else { next_angle(*frequency, *phase, quarters, after) }
             }
-            Signal::Table(points) | Signal::Steps(points) => points.iter().map(|p| p.0).find(|t| *t > after),
+            Signal::Table(points) | Signal::Steps(points) => next_time(points, after),
+            Signal::Log { samples, .. } => next_time(samples.points(), after),
             Signal::Piecewise(parts) => {
                 let begun = parts.partition_point(|p| p.0 <= after);
                 let inside = begun.checked_sub(1).and_then(|i| parts[i].1.corner(after, quarters));
@@ -284,6 +309,12 @@ impl Signal {
         }
     }
 
+    /// Whether its value does not jump at `t`, from the piece `before` to the piece `after`, rounding aside.
+    pub(crate) fn is_continuous(&self, t: f64, before: Piece, after: Piece) -> bool {
+        let jump = self.sample(t, before).value - self.sample(t, after).value;
+        jump.abs() <= 16.0 * f64::EPSILON * self.size(t)
+    }
+
     /// The first time after 0 at which the value jumps.
     pub fn first_jump(&self) -> Option<f64> {
         let mut times = Vec::new();
@@ -300,6 +331,7 @@ impl Signal {
             Signal::Ramp { rate, start } => rate.abs() * (t.abs() + start.abs()),
             Signal::Sine { amplitude, offset, .. } => amplitude.abs() + offset.abs(),
             Signal::Table(points) | Signal::Steps(points) => largest(points),
+            Signal::Log { samples, .. } => samples.largest(),
             Signal::Piecewise(parts) => parts.iter().fold(0.0, |most, (_, part)| part.size(t).max(most)),
             Signal::Sum(terms) => terms.iter().map(|term| term.size(t)).sum(),
         }
@@ -330,18 +362,13 @@ impl Signal {
     /// A bound on the terms of its derivative, those of a sine times its angle.
     fn slope_size(&self, t: f64, piece: Piece) -> f64 {
         match self {
-            Signal::Constant(_) | Signal::Steps(_) => 0.0,
+            Signal::Constant(_) | Signal::Steps(_) | Signal::Log { hold: Hold::Previous, .. } => 0.0,
             Signal::Ramp { rate, .. } => rate.abs(),
             Signal::Sine { amplitude, frequency, phase, .. } => {
                 (amplitude * frequency).abs() * (1.0 + (frequency * t).abs() + phase.abs())
             }
-            Signal::Table(points) => {
-                let begun = points.partition_point(|p| piece.has_begun(p.0));
-                match (begun.checked_sub(1).map(|i| points[i]), points.get(begun)) {
-                    (Some(a), Some(b)) => (a.1.abs() + b.1.abs()) / (b.0 - a.0),
-                    _ => 0.0,
-                }
-            }
+            Signal::Table(points) => polygon_slope_size(points, piece),
+            Signal::Log { samples, .. } => polygon_slope_size(samples.points(), piece),
             Signal::Piecewise(parts) => {
                 let begun = parts.partition_point(|p| piece.has_begun(p.0));
                 begun.checked_sub(1).map_or(0.0, |i| parts[i].1.slope_size(t, piece))
@@ -361,7 +388,7 @@ impl Signal {
             Signal::Sine { frequency, .. } => frequency.abs(),
             Signal::Piecewise(parts) => parts.iter().map(|(_, part)| part.largest_frequency()).fold(0.0, f64::max),
             Signal::Sum(terms) => terms.iter().map(Signal::largest_frequency).fold(0.0, f64::max),
-            Signal::Constant(_) | Signal::Ramp { .. } | Signal::Table(_) | Signal::Steps(_) => 0.0,
+            Signal::Constant(_) | Signal::Ramp { .. } | Signal::Table(_) | Signal::Steps(_) | Signal::Log { .. } => 0.0,
         }
     }
 
@@ -374,9 +401,35 @@ impl Signal {
                 part.breaks_into(times);
             }),
             Signal::Sum(terms) => terms.iter().for_each(|term| term.breaks_into(times)),
-            Signal::Constant(_) | Signal::Ramp { .. } | Signal::Sine { .. } | Signal::Table(_) => {}
+            Signal::Log { hold: Hold::Previous, samples, .. } => times.extend(samples.points().iter().map(|p| p.0)),
+            Signal::Constant(_) | Signal::Ramp { .. } | Signal::Sine { .. } | Signal::Table(_) | Signal::Log { .. } => {
+            }
         }
     }
+}
+
+/// Straight lines between points, constant beyond both ends.
+fn polygon(points: &[(f64, f64)], t: f64, piece: Piece) -> Sample {
+    let begun = points.partition_point(|p| piece.has_begun(p.0));
+    match (begun.checked_sub(1).map(|i| points[i]), points.get(begun)) {
+        (None, None) => Sample::default(),
+        (Some(a), Some(b)) => line(a.1, a.0, (b.1 - a.1) / (b.0 - a.0), t),
+        (Some(locked), None) | (None, Some(&locked)) => Sample { value: locked.1, ..Default::default() },
+    }
+}
+
+/// A bound on the terms of its slope.
+fn polygon_slope_size(points: &[(f64, f64)], piece: Piece) -> f64 {
+    let begun = points.partition_point(|p| piece.has_begun(p.0));
+    match (begun.checked_sub(1).map(|i| points[i]), points.get(begun)) {
+        (Some(a), Some(b)) => (a.1.abs() + b.1.abs()) / (b.0 - a.0),
+        _ => 0.0,
+    }
+}
+
+/// The first time of a list after `after`.
+fn next_time(points: &[(f64, f64)], after: f64) -> Option<f64> {
+    points.get(points.partition_point(|p| p.0 <= after)).map(|p| p.0)
 }
 
 /// The line through (t₀, y₀) with the given slope.

@@ -1,7 +1,7 @@
 //! Scene to world: one entity per link, per joint and per coupling.
 
 use crate::builder::{Describe, JointBuilder};
-use crate::component::{BristleState, Coupling, Damping, Friction, Name, Spring};
+use crate::component::{BristleState, Coupling, Damping, Friction, Name, Offset, Spring};
 use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
 use bristle_multibody::spatial::Symmetric3;
@@ -35,8 +35,35 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
         joints.insert(&joint.name, world.spawn_joint(components(builder, joint)));
     }
     for coupling in &scene.couplings {
-        spawn_coupling(coupling, &joints, world)?;
+        match coupling {
+            scene::Coupling::LoopJoint { .. } => spawn_loop_joint(coupling, &links, world)?,
+            _ => spawn_coupling(coupling, &joints, world)?,
+        }
     }
+    Ok(())
+}
+
+/// A joint that closes a loop.
+fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, world: &mut World) -> Result<()> {
+    let scene::Coupling::LoopJoint { name, kind: of, links: [first, second], placements, .. } = coupling else {
+        return Ok(());
+    };
+    let link = |link: &String| match (link.as_str(), links.get(link.as_str())) {
+        ("world", _) => Ok(None),
+        (_, Some(&link)) => Ok(Some(link)),
+        _ => Err(ModelError::MissingLink { joint: name.clone(), link: link.clone() }),
+    };
+    let (first, second) = (link(first)?, link(second)?);
+    let [at_first, at_second] = placements.map(|at| placement(&at));
+    let Some(joint) = coupling.loop_joint().filter(|_| *of != scene::LoopKind::Spherical) else {
+        world.spawn_loop_ball(name, [first, second], [at_first, at_second].map(|at| at.translation.vector));
+        return Ok(());
+    };
+    let mut builder = components(JointBuilder::new(name, kind(&joint.kind)).placed(at_first), &joint);
+    if let Some(first) = first {
+        builder = builder.from(first);
+    }
+    world.spawn_loop_joint(builder, second, at_second);
     Ok(())
 }
 
@@ -67,6 +94,7 @@ fn spawn_coupling(coupling: &scene::Coupling, joints: &HashMap<&String, Entity>,
         scene::Coupling::OneWayClutch { joints, lock_factor, .. } => {
             Coupling::OneWayClutch { joints: both(joints)?, lock_factor: *lock_factor }
         }
+        scene::Coupling::LoopJoint { .. } => return Ok(()),
     };
     let entity = world.spawn((Name(coupling.name().into()), component));
     if let Some((law, load)) = coupling.friction() {
@@ -88,6 +116,9 @@ fn components(mut builder: JointBuilder, joint: &scene::Joint) -> JointBuilder {
     };
     if joint.damping != 0.0 {
         builder = builder.with(Damping(joint.damping));
+    }
+    if joint.offset != 0.0 {
+        builder = builder.with(Offset(joint.offset));
     }
     if let Some(scene::Spring { stiffness, rest }) = joint.spring {
         builder = builder.with(Spring { stiffness, rest });

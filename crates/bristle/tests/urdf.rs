@@ -2,6 +2,8 @@
 
 mod urdf {
     mod damage;
+    mod details;
+    mod hands;
     mod meaning;
     mod oracle;
     mod refusals;

@@ -76,8 +76,7 @@ impl Check {
             scene.warnings().iter().for_each(|warning| say!("{warning}"));
         }
         let sim = self.settings.simulation(&scene)?;
-        let model = &sim.compiled().model.tree;
-        let (joints, freedom) = (count(model.n_joints(), "joint"), count(model.n_v, "degree"));
+        let (joints, freedom) = (count(sim.compiled().model.tree.n_joints(), "joint"), count(sim.freedom(), "degree"));
         crate::print(&format!("{}: {joints}, {freedom} of freedom\n", path.display()));
         Ok(if self.save.is_some() { Some(scene.to_ron()?) } else { None })
     }

@@ -74,6 +74,14 @@ const LAWS: &[Entry] = &[
         0.001, exponent: 2.0, breakaway: 7.0e-6)",
         "LuGre without drift: purely elastic below break-away (Dupont et al. 2002); may have `damping_velocity`",
     ),
+    (
+        "Coulomb(coulomb: 20.0, viscous: 180.0, viscous_exponent: 0.6)",
+        "a viscous term k |v|ⁿ sign v; in every law with `viscous` or `sigma2` but LuGre2",
+    ),
+    (
+        "Directional(forward: Coulomb(coulomb: 20.0, viscous: 167.0), backward: Coulomb(coulomb: 20.6, viscous: 240.0))",
+        "one law for each direction of slip, both of one kind; holds between −backward and +forward",
+    ),
 ];
 
 const LOADS: &[Entry] = &[
@@ -122,6 +130,11 @@ const COUPLINGS: &[Entry] = &[
         signal: Constant(0.0)), lock_factor: 100.0)",
         "a clutch in parallel with a freewheel: locks against j falling behind k",
     ),
+    (
+        "LoopJoint(name: \"c\", kind: Revolute(axis: (0.0, 0.0, 1.0)), links: (\"block\", \"disc\"), friction: \
+        Coulomb(coulomb: 0.1))",
+        "a joint that closes a chain of links; Prismatic, Spherical and Fixed too; either link may be \"world\"",
+    ),
 ];
 
 const SIGNALS: &[Entry] = &[
@@ -135,6 +148,10 @@ const SIGNALS: &[Entry] = &[
     ("Steps([(0.0, 0.0), (0.5, 1.0)])", "jumps"),
     ("Piecewise([(0.0, Constant(0.0)), (1.0, Ramp(rate: 2.0, start: 1.0))])", "one signal after another"),
     ("Sum([Constant(1.0), Sine(amplitude: 0.1, frequency: 6.0)])", "signals added up"),
+    (
+        "Log(file: \"run.csv\", column: \"force_N\", time: \"t_s\", hold: Linear)",
+        "a column of a CSV file, relative to the scene; hold: Linear or Previous",
+    ),
 ];
 
 const STEPPERS: &[Entry] = &[

@@ -1,6 +1,7 @@
 //! `bristle run`: simulate a scene, write its results, print a summary.
 
 mod files;
+mod sensitivities;
 
 use crate::Outcome;
 use crate::collect::{Collector, Rows};
@@ -47,6 +48,7 @@ Examples:
   bristle run scenes/single_pendulum.ron --until 2.5 --rtol 1e-11 --atol 1e-11 --out - > pendulum.csv
   bristle run scenes/arm_3dof.ron --method Rk4 --step 1e-3 --out arm.csv
   bristle run scenes/double_pendulum_coulomb.ron --set joints.elbow.friction.coulomb=0.1 --set gravity='(0, 0, -1.62)'
+  bristle run scenes/double_pendulum_coulomb.ron --sensitivities joints.elbow.friction.coulomb,links.lower.mass
   bristle run robot.urdf --friction friction.ron
   bristle run scenes/stick_slip_lugre.ron --json --out out.csv | jq .worst_balance
 
@@ -68,6 +70,10 @@ pub struct Run {
     /// t,joint,from,to,event; `-` for standard output
     #[arg(long, value_name = "FILE")]
     events: Option<PathBuf>,
+    /// Derivatives of all channels in these numbers of the scene, by path, into NAME.sensitivities.csv: columns
+    /// `d(channel)/d(path)`
+    #[arg(long, value_name = "PATH,…", value_delimiter = ',')]
+    sensitivities: Vec<String>,
     /// The summary with all counters, .json; `-` for standard output
     #[arg(long, value_name = "FILE")]
     stats: Option<PathBuf>,
@@ -193,6 +199,14 @@ impl Run {
         Ok(())
     }
 
+    /// The table of derivatives, beside the results.
+    fn sensitivities_name(&self, ready: &Ready) -> PathBuf {
+        match &ready.out {
+            Some((path, _)) if self.out.is_some() => path.with_extension("sensitivities.csv"),
+            _ => default_name(&self.scene, "sensitivities.csv"),
+        }
+    }
+
     /// Files that are read.
     fn inputs(&self) -> Vec<&Path> {
         std::iter::once(self.scene.as_path()).chain(self.settings.friction_file()).collect()
@@ -247,6 +261,22 @@ impl Run {
     }
 
     fn simulate(&self, ready: Ready, limits: Limits) -> Result<Outcome> {
+        let derivatives = if self.sensitivities.is_empty() {
+            None
+        } else {
+            match sensitivities::write(
+                &ready.scene,
+                &self.sensitivities,
+                &self.sensitivities_name(&ready),
+                &self.inputs(),
+            ) {
+                Ok(path) => Some(path),
+                Err(error) => {
+                    say!("{}", explained(&error, &self.scene));
+                    return Ok(sensitivities::outcome(&error));
+                }
+            }
+        };
         let is_kept = ready.keeps_rows();
         let Ready { scene, mut sim, names, out, plot, report, .. } = ready;
         let rows = match &out {
@@ -275,6 +305,7 @@ impl Run {
         let wall = start.elapsed();
         let (mut rows, kept) = collector.finish();
         let mut summary = Summary::new(&self.scene, &scene, &sim, &names, &collector, wall);
+        summary.files.extend(derivatives.map(|path| ("sensitivities".into(), path)));
         match result {
             Ok(()) => {}
             // the reader has seen enough

@@ -16,10 +16,10 @@ use crate::progress::clock;
 use crate::settings::Settings;
 use crate::target;
 use bristle::batch::MAX_THREADS;
-use bristle::scene::Problem;
 use bristle::urdf::Import;
-use bristle::{Error, Event, Record, Simulation};
+use bristle::{Error, Simulation};
 use bristle_plot::format::count;
+use bristle_report::sweep::{in_a_line, last_row, merge};
 use clap::Args;
 pub use grid::Range;
 use grid::{Grid, Points};
@@ -227,52 +227,8 @@ impl Sweep {
 
     /// Every channel at the end of the run; nothing for those that the machine does not have with these values.
     fn finish(&self, grid: &Grid, names: &[String], k: usize) -> Result<Vec<Option<f64>>, String> {
-        let run = || {
-            let (import, mut sim) = self.simulation(grid, k)?;
-            let mut last = Last::default();
-            sim.run_with(import.scene.duration, &mut last)?;
-            Ok((sim.recording(), last.0))
-        };
-        let (recording, row) = run().map_err(|error: Error| in_a_line(&error))?;
-        // in the order of the machine, which is that of the table
-        let mut own = recording.names().iter().zip(&row).peekable();
-        let values = names.iter().map(|name| own.next_if(|(own, _)| *own == name).map(|(_, value)| *value)).collect();
-        match own.next() {
-            None => Ok(values),
-            Some((name, _)) => {
-                Err(format!("`{name}` is no column of this table: the first, last and middle point do not have it"))
-            }
-        }
-    }
-}
-
-/// The last row of a run, the same as that of `bristle run` to the last bit.
-#[derive(Default)]
-struct Last(Vec<f64>);
-
-impl Record for Last {
-    fn row(&mut self, row: &[f64]) -> bristle::Result<()> {
-        self.0.clear();
-        self.0.extend_from_slice(row);
-        Ok(())
-    }
-
-    fn event(&mut self, _: Event) -> bristle::Result<()> {
-        Ok(())
-    }
-}
-
-/// Adds names that are lacking, each after the one it follows.
-fn merge(names: &mut Vec<String>, more: &[String]) {
-    let mut place = 0;
-    for name in more {
-        match names.iter().position(|known| known == name) {
-            Some(k) => place = k + 1,
-            None => {
-                names.insert(place, name.clone());
-                place += 1;
-            }
-        }
+        let (import, mut sim) = self.simulation(grid, k).map_err(|error| in_a_line(&error))?;
+        last_row(&mut sim, import.scene.duration, names)
     }
 }
 
@@ -297,29 +253,6 @@ fn row_start(grid: &Grid, k: usize) -> String {
     format!("{k},{values}")
 }
 
-/// An error as one line that stands in a table; never empty.
-fn in_a_line(error: &Error) -> String {
-    let text = match error {
-        Error::Scene(error) => {
-            let reasons: Vec<String> = error.problems.iter().map(reason).collect();
-            reasons.join("; ")
-        }
-        error => error.to_string(),
-    };
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if text.is_empty() { "failed".into() } else { text }
-}
-
-/// A reason, and its place in the scene; values of the sweep stand in the same row.
-fn reason(problem: &Problem) -> String {
-    match problem.position {
-        Some(at) if problem.overridden.is_none() => {
-            format!("{} (line {}, column {})", problem.reason, at.line, at.column)
-        }
-        _ => problem.reason.clone(),
-    }
-}
-
 /// A reason but for its numbers.
 fn without_numbers(reason: &str) -> String {
     reason.split(|c: char| c.is_ascii_digit()).map(|part| part.trim_end_matches(['.', '-', 'e'])).collect()
@@ -328,16 +261,6 @@ fn without_numbers(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_merged_in_the_order_of_the_machine() {
-        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let mut names = words("t a b energy");
-        for more in ["t a a.heat b energy", "t a b b.heat energy", "t"] {
-            merge(&mut names, &words(more));
-        }
-        assert_eq!(names, words("t a a.heat b b.heat energy"));
-    }
 
     #[test]
     fn reasons_are_the_same_but_for_their_numbers() {

@@ -18,7 +18,7 @@ pub struct BristleStep {
     /// k = h σ₀, and k/g.
     k: f64,
     k_g: f64,
-    /// s₀; what of it is within ±g, the same by g, and what is left beyond after the step.
+    /// s₀; its part within ±g, the same by g, and the rest beyond after the step.
     start: f64,
     within: f64,
     share: f64,
@@ -32,12 +32,23 @@ impl BristleStep {
     /// From deflection `s`, of a bristle with k = h σ₀, level `g` at the slip velocity `v_level` of the start,
     /// damping σ₁ and σ₂.
     pub(crate) fn new(k: f64, v_level: f64, g: f64, s: f64, sigma1: f64, sigma2: f64) -> Self {
-        // not `clamp`, which would not take a level that is no number
-        let within = s.max(-g).min(g);
-        let k_g = k / g;
-        let beyond = (s - within) / (1.0 + k_g * v_level.abs());
+        Self::towards(false, k, v_level, [g; 2], s, sigma1, sigma2)
+    }
+
+    /// The same for slip in one direction, where the level is up forward and down backward.
+    pub(crate) fn towards(
+        is_backward: bool,
+        k: f64,
+        v_level: f64,
+        [up, down]: [f64; 2],
+        s: f64,
+        sigma1: f64,
+        sigma2: f64,
+    ) -> Self {
+        let g = if is_backward { down } else { up };
+        let (within, beyond) = within(k, v_level, [up, down], s);
         // as h → 0 the quotient of (2) is σ₁ v
-        Self { k, k_g, start: s, within, share: within / g, beyond, p: sigma1 / k, sigma2 }
+        Self { k, k_g: k / g, start: s, within, share: within / g, beyond, p: sigma1 / k, sigma2 }
     }
 
     /// Deflection (1) at slip velocity `v`, and its slope, never negative.
@@ -56,7 +67,7 @@ impl BristleStep {
         (s1 + self.p * (s1 - self.start) + self.sigma2 * v, ds1 + self.p * ds1 + self.sigma2)
     }
 
-    /// Size of the terms of τ, which cancel where a bristle is let go: what its rounding goes with.
+    /// Size of the terms of τ, which cancel where a bristle is released: the scale of its rounding.
     #[inline]
     pub fn size(&self) -> f64 {
         (1.0 + self.p) * (self.within + self.beyond).abs() + self.p * self.start.abs()
@@ -67,6 +78,14 @@ impl BristleStep {
         let (effort, effort_v) = self.effort(v);
         ImplicitStep { state: [self.deflection(v).0, w], effort, effort_v }
     }
+}
+
+/// The part of deflection `s` within the levels, and what is left of the rest after a step from `v_level`.
+pub(crate) fn within(k: f64, v_level: f64, [up, down]: [f64; 2], s: f64) -> (f64, f64) {
+    // not `clamp`, which would not take a level that is no number
+    let within = s.max(-down).min(up);
+    let g = if v_level < 0.0 { down } else { up };
+    (within, (s - within) / (1.0 + k / g * v_level.abs()))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@
 //! ds/dx = σ₀ (1 − sign(v) s/f_c). It creeps under any load: there is no stiction. LuGre with σ₁ = σ₂ = 0 and f_s =
 //! f_c.
 
-use crate::{BristleStep, Evaluation, Finding, FrictionLaw, ImplicitStep, State, check, sign};
+use crate::{BristleStep, Evaluation, Finding, FrictionLaw, ImplicitStep, LuGre, State, check, sign};
 
 /// One elastic bristle, constant level.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,6 +24,20 @@ impl Dahl {
     /// The bristle over an implicit step of length `h` from `state`.
     pub(crate) fn bristle(&self, h: f64, v_level: f64, state: State) -> BristleStep {
         BristleStep::new(h * self.sigma0, v_level, self.coulomb, state[0], 0.0, 0.0)
+    }
+
+    /// The same bristle as LuGre.
+    pub(crate) fn lugre(&self) -> LuGre {
+        LuGre {
+            sigma0: self.sigma0,
+            sigma1: 0.0,
+            sigma2: 0.0,
+            coulomb: self.coulomb,
+            stiction: self.coulomb,
+            stribeck_velocity: None,
+            exponent: 2.0,
+            damping_velocity: None,
+        }
     }
 }
 

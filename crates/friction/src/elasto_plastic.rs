@@ -88,6 +88,66 @@ impl ElastoPlastic {
             a_s: half_cos * theta_u * sign(s),
         }
     }
+
+    /// An implicit step in the direction of `v`, where the level is up forward and down backward, and `damper` has σ₁.
+    pub(crate) fn step_within(
+        &self,
+        [up, down]: [f64; 2],
+        damper: &LuGre,
+        h: f64,
+        v: f64,
+        v_level: f64,
+        state: State,
+    ) -> ImplicitStep {
+        let k = h * self.lugre.sigma0;
+        let e = self.weakening(v_level);
+        let (g, b) = (self.lugre.level_at(e).0, self.breakaway_at(e).0);
+        // what lies beyond g decays at the speed of `v_level`, as LuGre's does, unless it is being unloaded
+        let within = state[0].max(-down).min(up);
+        let beyond = state[0] - within;
+        let level = if v_level < 0.0 { down } else { up };
+        let beyond = if beyond * v_level > 0.0 { beyond / (1.0 + k * v_level.abs() / level) } else { beyond };
+        let (start, beyond) = if beyond * v < 0.0 { (within + beyond, 0.0) } else { (within, beyond) };
+        // elastic: s₁ = s₀ + k v, unless that ends beyond break-away on the side of v
+        let trial = start + k * v;
+        if !(trial * v > 0.0 && trial.abs() > b) {
+            return self.lugre.finish_step(damper, h, v, v_level, state, trial + beyond, k);
+        }
+        // at g, the end of the blend: LuGre's own step
+        let c = k * v.abs() / g;
+        let s1 = trial / (1.0 + c);
+        if s1.abs() >= g {
+            return self.lugre.finish_step(damper, h, v, v_level, state, s1 + beyond, 0.0);
+        }
+        // blend: φ(u) = u + c α(u) u − |trial| = 0 with c = k|v|/g; increasing, one root between LuGre's (α = 1) and
+        // both g and |trial|
+        let blend = |u: f64| {
+            let theta = PI * (u - 0.5 * (g + b)) / (g - b);
+            (0.5 + 0.5 * theta.sin(), 0.5 * theta.cos() * PI / (g - b))
+        };
+        let (mut low, mut high) = (s1.abs().max(b), trial.abs().min(g));
+        let mut u = low;
+        // Newton inside a shrinking bracket; bisection alone would need 53 rounds for the last bit
+        for _ in 0..100 {
+            let (a, a_u) = blend(u);
+            let phi = u + c * a * u - trial.abs();
+            if phi > 0.0 {
+                high = u;
+            } else {
+                low = u;
+            }
+            let newton = u - phi / (1.0 + c * (a + u * a_u));
+            let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
+            let settled = (next - u).abs() <= f64::EPSILON * u;
+            u = next;
+            if settled {
+                break;
+            }
+        }
+        let (a, a_u) = blend(u);
+        let ds1 = k * (1.0 - a * (u / g)) / (1.0 + c * (a + u * a_u));
+        self.lugre.finish_step(damper, h, v, v_level, state, u * sign(v) + beyond, ds1)
+    }
 }
 
 impl FrictionLaw for ElastoPlastic {
@@ -136,53 +196,8 @@ impl FrictionLaw for ElastoPlastic {
     }
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
-        let k = h * self.lugre.sigma0;
-        let e = self.weakening(v_level);
-        let (g, b) = (self.lugre.level_at(e).0, self.breakaway_at(e).0);
-        // what lies beyond g decays at the speed of `v_level`, as LuGre's does, unless it is being unloaded
-        let within = state[0].max(-g).min(g);
-        let beyond = state[0] - within;
-        let beyond = if beyond * v_level > 0.0 { beyond / (1.0 + k * v_level.abs() / g) } else { beyond };
-        let (start, beyond) = if beyond * v < 0.0 { (within + beyond, 0.0) } else { (within, beyond) };
-        // elastic: s₁ = s₀ + k v, unless that ends beyond break-away on the side of v
-        let trial = start + k * v;
-        if !(trial * v > 0.0 && trial.abs() > b) {
-            return self.lugre.finish_step(h, v, v_level, state, trial + beyond, k);
-        }
-        // at g, the end of the blend: LuGre's own step
-        let c = k * v.abs() / g;
-        let s1 = trial / (1.0 + c);
-        if s1.abs() >= g {
-            return self.lugre.finish_step(h, v, v_level, state, s1 + beyond, 0.0);
-        }
-        // blend: φ(u) = u + c α(u) u − |trial| = 0 with c = k|v|/g; increasing, one root between LuGre's (α = 1) and
-        // both g and |trial|
-        let blend = |u: f64| {
-            let theta = PI * (u - 0.5 * (g + b)) / (g - b);
-            (0.5 + 0.5 * theta.sin(), 0.5 * theta.cos() * PI / (g - b))
-        };
-        let (mut low, mut high) = (s1.abs().max(b), trial.abs().min(g));
-        let mut u = low;
-        // Newton inside a shrinking bracket; bisection alone would need 53 rounds for the last bit
-        for _ in 0..100 {
-            let (a, a_u) = blend(u);
-            let phi = u + c * a * u - trial.abs();
-            if phi > 0.0 {
-                high = u;
-            } else {
-                low = u;
-            }
-            let newton = u - phi / (1.0 + c * (a + u * a_u));
-            let next = if newton >= low && newton <= high { newton } else { 0.5 * (low + high) };
-            let settled = (next - u).abs() <= f64::EPSILON * u;
-            u = next;
-            if settled {
-                break;
-            }
-        }
-        let (a, a_u) = blend(u);
-        let ds1 = k * (1.0 - a * (u / g)) / (1.0 + c * (a + u * a_u));
-        self.lugre.finish_step(h, v, v_level, state, u * sign(v) + beyond, ds1)
+        let g = self.lugre.level(v_level).0;
+        self.step_within([g; 2], &self.lugre, h, v, v_level, state)
     }
 }
 

@@ -105,9 +105,16 @@ pub trait EventDriven: FrictionLaw {
 
     /// Effort and its slope in v while sliding in `mode`, continued smoothly past v = 0 so that an integrator can
     /// step across the reversal and locate it. Zero when stuck: friction is then whatever equilibrium requires.
+    ///
+    /// A viscous term with an exponent below 1 has no smooth continuation: it ends at v = 0.
     fn sliding(&self, mode: Mode, v: f64) -> (f64, f64) {
         let direction = mode.direction();
         let (level, slope) = self.kinetic_level(direction * v);
         (direction * level, direction.abs() * slope)
+    }
+
+    /// Coefficient k and exponent n of a term k |v|ⁿ sign(v) in the sliding level: see [`crate::PowerViscous`].
+    fn power_term(&self) -> (f64, f64) {
+        (0.0, 1.0)
     }
 }

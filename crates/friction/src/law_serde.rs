@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Coulomb, Dahl, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
+use crate::{Coulomb, Custom, Dahl, Directional, ElastoPlastic, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename = "Law", deny_unknown_fields)]
@@ -16,6 +16,8 @@ pub(crate) enum LawSerde {
         stiction: Option<f64>,
         #[serde(default)]
         viscous: f64,
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
+        viscous_exponent: Option<f64>,
     },
     Stribeck {
         coulomb: f64,
@@ -27,6 +29,8 @@ pub(crate) enum LawSerde {
         exponent: f64,
         #[serde(default)]
         viscous: f64,
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
+        viscous_exponent: Option<f64>,
         #[serde(default = "one")]
         peak: f64,
     },
@@ -40,6 +44,8 @@ pub(crate) enum LawSerde {
         stribeck_velocity: f64,
         #[serde(default)]
         viscous: f64,
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
+        viscous_exponent: Option<f64>,
     },
     Dahl {
         coulomb: f64,
@@ -50,6 +56,8 @@ pub(crate) enum LawSerde {
         sigma1: f64,
         #[serde(default)]
         sigma2: f64,
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
+        viscous_exponent: Option<f64>,
         coulomb: f64,
         #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stiction: Option<f64>,
@@ -84,6 +92,8 @@ pub(crate) enum LawSerde {
         sigma1: f64,
         #[serde(default)]
         sigma2: f64,
+        #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
+        viscous_exponent: Option<f64>,
         coulomb: f64,
         #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         stiction: Option<f64>,
@@ -94,6 +104,15 @@ pub(crate) enum LawSerde {
         #[serde(default, with = "number", skip_serializing_if = "Option::is_none")]
         damping_velocity: Option<f64>,
         breakaway: f64,
+    },
+    Directional {
+        forward: Box<Law>,
+        backward: Box<Law>,
+    },
+    /// Its name alone: a scene cannot hold it, and none is read.
+    #[serde(skip_deserializing)]
+    Custom {
+        name: String,
     },
 }
 
@@ -123,25 +142,32 @@ mod number {
     }
 }
 
+/// The law, its viscous term with the exponent that the file gives.
+fn powered(law: impl Into<Law>, viscous_exponent: Option<f64>) -> Law {
+    let law = law.into();
+    if let Some(n) = viscous_exponent { law.with_viscous_exponent(n) } else { law }
+}
+
 impl From<LawSerde> for Law {
     fn from(law: LawSerde) -> Law {
         match law {
-            LawSerde::Coulomb { coulomb, stiction, viscous } => {
-                Coulomb { coulomb, stiction: stiction.unwrap_or(coulomb), viscous }.into()
+            LawSerde::Coulomb { coulomb, stiction, viscous, viscous_exponent } => {
+                powered(Coulomb { coulomb, stiction: stiction.unwrap_or(coulomb), viscous }, viscous_exponent)
             }
-            LawSerde::Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak } => {
+            LawSerde::Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, viscous_exponent, peak } => {
                 let stiction = stiction.unwrap_or(coulomb);
-                Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak }.into()
+                powered(Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak }, viscous_exponent)
             }
             LawSerde::Table { points, peak } => Table { points, peak }.into(),
-            LawSerde::Tanh { coulomb, stribeck_velocity, viscous } => {
-                Tanh { coulomb, stribeck_velocity, viscous }.into()
+            LawSerde::Tanh { coulomb, stribeck_velocity, viscous, viscous_exponent } => {
+                powered(Tanh { coulomb, stribeck_velocity, viscous }, viscous_exponent)
             }
             LawSerde::Dahl { coulomb, sigma0 } => Dahl { coulomb, sigma0 }.into(),
             LawSerde::LuGre {
                 sigma0,
                 sigma1,
                 sigma2,
+                viscous_exponent,
                 coulomb,
                 stiction,
                 stribeck_velocity,
@@ -149,8 +175,9 @@ impl From<LawSerde> for Law {
                 damping_velocity,
             } => {
                 let stiction = stiction.unwrap_or(coulomb);
-                LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity }
-                    .into()
+                let law =
+                    LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity };
+                powered(law, viscous_exponent)
             }
             LawSerde::LuGre2 {
                 sigma0,
@@ -173,6 +200,7 @@ impl From<LawSerde> for Law {
                 sigma0,
                 sigma1,
                 sigma2,
+                viscous_exponent,
                 coulomb,
                 stiction,
                 stribeck_velocity,
@@ -183,8 +211,10 @@ impl From<LawSerde> for Law {
                 let stiction = stiction.unwrap_or(coulomb);
                 let lugre =
                     LuGre { sigma0, sigma1, sigma2, coulomb, stiction, stribeck_velocity, exponent, damping_velocity };
-                ElastoPlastic { lugre, breakaway }.into()
+                powered(ElastoPlastic { lugre, breakaway }, viscous_exponent)
             }
+            LawSerde::Directional { forward, backward } => Directional { forward, backward }.into(),
+            LawSerde::Custom { name } => Custom::absent(name).into(),
         }
     }
 }
@@ -193,20 +223,22 @@ impl From<Law> for LawSerde {
     fn from(law: Law) -> LawSerde {
         match law {
             Law::Coulomb(Coulomb { coulomb, stiction, viscous }) => {
-                LawSerde::Coulomb { coulomb, stiction: Some(stiction), viscous }
+                LawSerde::Coulomb { coulomb, stiction: Some(stiction), viscous, viscous_exponent: None }
             }
             Law::Stribeck(Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, peak }) => {
-                LawSerde::Stribeck { coulomb, stiction: Some(stiction), stribeck_velocity, exponent, viscous, peak }
+                let (stiction, viscous_exponent) = (Some(stiction), None);
+                LawSerde::Stribeck { coulomb, stiction, stribeck_velocity, exponent, viscous, viscous_exponent, peak }
             }
             Law::Table(Table { points, peak }) => LawSerde::Table { points, peak },
             Law::Tanh(Tanh { coulomb, stribeck_velocity, viscous }) => {
-                LawSerde::Tanh { coulomb, stribeck_velocity, viscous }
+                LawSerde::Tanh { coulomb, stribeck_velocity, viscous, viscous_exponent: None }
             }
             Law::Dahl(Dahl { coulomb, sigma0 }) => LawSerde::Dahl { coulomb, sigma0 },
             Law::LuGre(l) => LawSerde::LuGre {
                 sigma0: l.sigma0,
                 sigma1: l.sigma1,
                 sigma2: l.sigma2,
+                viscous_exponent: None,
                 coulomb: l.coulomb,
                 stiction: Some(l.stiction),
                 stribeck_velocity: l.stribeck_velocity,
@@ -229,6 +261,7 @@ impl From<Law> for LawSerde {
                 sigma0: l.sigma0,
                 sigma1: l.sigma1,
                 sigma2: l.sigma2,
+                viscous_exponent: None,
                 coulomb: l.coulomb,
                 stiction: Some(l.stiction),
                 stribeck_velocity: l.stribeck_velocity,
@@ -236,6 +269,21 @@ impl From<Law> for LawSerde {
                 damping_velocity: l.damping_velocity,
                 breakaway,
             },
+            Law::PowerViscous(law) => {
+                let n = law.viscous_exponent;
+                let mut written = LawSerde::from(law.linear());
+                if let LawSerde::Coulomb { viscous_exponent, .. }
+                | LawSerde::Stribeck { viscous_exponent, .. }
+                | LawSerde::Tanh { viscous_exponent, .. }
+                | LawSerde::LuGre { viscous_exponent, .. }
+                | LawSerde::ElastoPlastic { viscous_exponent, .. } = &mut written
+                {
+                    *viscous_exponent = Some(n);
+                }
+                written
+            }
+            Law::Directional(Directional { forward, backward }) => LawSerde::Directional { forward, backward },
+            Law::Custom(law) => LawSerde::Custom { name: law.name().to_owned() },
         }
     }
 }
@@ -327,6 +375,10 @@ mod tests {
             "LuGre(sigma0: 1.0e5, sigma1: 316.22776601683796, coulomb: 1.0)",
             "LuGre2(sigma0: 1.0e5, sigma1: 316.0, coulomb: 1.0, stiction: 1.5, stribeck_velocity: 0.001)",
             "ElastoPlastic(sigma0: 1.0e5, sigma1: 316.0, coulomb: 1.0, damping_velocity: 0.2, breakaway: 7.0e-6)",
+            "Coulomb(coulomb: 0.1, viscous: 0.2, viscous_exponent: 0.7)",
+            "Stribeck(coulomb: 0.1, viscous: 0.2, viscous_exponent: 1.0)",
+            "LuGre(sigma0: 1.0e5, sigma1: 316.0, sigma2: 0.4, coulomb: 1.0, viscous_exponent: 1.5)",
+            "Directional(forward: Coulomb(coulomb: 0.1), backward: Coulomb(coulomb: 0.2, viscous_exponent: 0.5))",
         ] {
             let law = read(text).unwrap();
             let written = ron::to_string(&law).unwrap();
@@ -343,5 +395,7 @@ mod tests {
         assert!(message("Coulomb(stiction: 0.4)").contains("coulomb"));
         assert!(message("Dahl(coulomb: 0.4)").contains("sigma0"));
         assert!(message("Coulumb(coulomb: 0.4)").contains("Coulumb"));
+        assert!(message("Dahl(coulomb: 0.4, sigma0: 1.0, viscous_exponent: 0.5)").contains("viscous_exponent"));
+        assert!(message("Directional(forward: Coulomb(coulomb: 0.4))").contains("backward"));
     }
 }

@@ -6,6 +6,8 @@
 //! | [`Tanh`] | `tanh.rs` | none |
 //! | [`Dahl`], [`LuGre`], [`ElastoPlastic`] | `dahl.rs`, `lugre.rs`, `elasto_plastic.rs` | bristle deflection z |
 //! | [`LuGre2`] | `lugre2.rs` | z and w |
+//! | [`PowerViscous`], [`Directional`] | `power_viscous.rs`, `directional.rs` | that of the laws inside |
+//! | [`Custom`] | `custom.rs` | its own |
 //!
 //! Every law answers the same questions in the same order, those of [`FrictionLaw`]; [`Law`] is any one of them.
 //! Laws know nothing of joints, loads or time steps: they are pure functions, they do not allocate, and they do not
@@ -31,7 +33,9 @@
 mod bristle;
 mod check;
 mod coulomb;
+mod custom;
 mod dahl;
+mod directional;
 mod elasto_plastic;
 mod friction_law;
 mod law;
@@ -40,6 +44,7 @@ mod law_serde;
 mod lugre;
 mod lugre2;
 mod parameters;
+mod power_viscous;
 mod stribeck;
 mod table;
 mod tanh;
@@ -48,13 +53,16 @@ mod transition;
 pub use bristle::BristleStep;
 pub use check::Finding;
 pub use coulomb::Coulomb;
+pub use custom::{Custom, CustomLaw};
 pub use dahl::Dahl;
+pub use directional::Directional;
 pub use elasto_plastic::ElastoPlastic;
 pub use friction_law::{Evaluation, EventDriven, FrictionLaw, ImplicitStep, State};
 pub use law::Law;
 pub use lugre::LuGre;
 pub use lugre2::LuGre2;
 pub use parameters::ParameterSlope;
+pub use power_viscous::PowerViscous;
 pub use stribeck::Stribeck;
 pub use table::Table;
 pub use tanh::Tanh;

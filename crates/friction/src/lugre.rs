@@ -105,9 +105,19 @@ impl LuGre {
     }
 
     /// Effort over an implicit step from s to s₁(v), with ds₁/dv given: s₁ + σ₁ (s₁ − s)/(h σ₀) + σ₂ v.
-    pub(crate) fn finish_step(&self, h: f64, v: f64, v_level: f64, [s, w]: State, s1: f64, ds1: f64) -> ImplicitStep {
+    /// `damper` has σ₁.
+    pub(crate) fn finish_step(
+        &self,
+        damper: &LuGre,
+        h: f64,
+        v: f64,
+        v_level: f64,
+        [s, w]: State,
+        s1: f64,
+        ds1: f64,
+    ) -> ImplicitStep {
         // σ₁/k with k = h σ₀: as h → 0 the quotient is σ₁ v
-        let per_k = self.damping(v_level).0 / (h * self.sigma0);
+        let per_k = damper.damping(v_level).0 / (h * self.sigma0);
         ImplicitStep {
             state: [s1, w],
             effort: s1 + per_k * (s1 - s) + self.sigma2 * v,

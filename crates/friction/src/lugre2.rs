@@ -52,6 +52,18 @@ impl LuGre2 {
     pub fn bound(&self, speed: f64, w: f64) -> f64 {
         w.abs().max(largest_root(self.alpha, speed))
     }
+
+    /// Adds w at the end of an implicit step, and its effort, to the step of the bristle.
+    pub(crate) fn step_second(&self, h: f64, v: f64, state: State, step: &mut ImplicitStep) {
+        // (2): w₁³ h/α + (1 − h) w₁ = w₀ + h v, one root while h < 1
+        let w1 = root_of_sign((1.0 - h) * self.alpha / h, (state[1] + h * v) * self.alpha / h);
+        let dw1 = h / (1.0 - h + 3.0 * h * w1 * w1 / self.alpha);
+        // (3)
+        let sigma2_beta = self.lugre.sigma2 * self.beta;
+        step.state[1] = w1;
+        step.effort += sigma2_beta * w1;
+        step.effort_v += sigma2_beta * dw1;
+    }
 }
 
 impl FrictionLaw for LuGre2 {
@@ -102,14 +114,7 @@ impl FrictionLaw for LuGre2 {
 
     fn implicit_step(&self, h: f64, v: f64, v_level: f64, state: State) -> ImplicitStep {
         let mut step = self.lugre.implicit_step(h, v, v_level, state);
-        // (2): w₁³ h/α + (1 − h) w₁ = w₀ + h v, one root while h < 1
-        let w1 = root_of_sign((1.0 - h) * self.alpha / h, (state[1] + h * v) * self.alpha / h);
-        let dw1 = h / (1.0 - h + 3.0 * h * w1 * w1 / self.alpha);
-        // (3)
-        let sigma2_beta = self.lugre.sigma2 * self.beta;
-        step.state[1] = w1;
-        step.effort += sigma2_beta * w1;
-        step.effort_v += sigma2_beta * dw1;
+        self.step_second(h, v, state, &mut step);
         step
     }
 }

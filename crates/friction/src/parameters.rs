@@ -14,12 +14,12 @@
 //! the two levels, and minus the table's slope times them for the two speeds; at a point, those of the segment above
 //! it.
 //!
-//! `stiction` of [`Coulomb`](crate::Coulomb) and `peak` have no slope: they say when a joint that is stuck lets go,
+//! `stiction` of [`Coulomb`](crate::Coulomb) and `peak` have no slope: they determine when a stuck joint breaks away,
 //! not how it slides.
 
 use crate::elasto_plastic::ElastoPlastic;
 use crate::lugre::Plastic;
-use crate::{Law, LuGre, State, Table};
+use crate::{Directional, Law, LuGre, PowerViscous, State, Table};
 use std::borrow::Cow;
 
 /// Derivative of a law in one of its parameters.
@@ -102,8 +102,49 @@ impl Law {
                 slopes
             }
             Law::ElastoPlastic(law) => elasto_plastic(law, v, state[0]),
+            Law::PowerViscous(law) => power_viscous(law, direction, v, state),
+            Law::Directional(law) => directional(law, direction, v, state),
+            // what its parameters are is not known here
+            Law::Custom(_) => Vec::new(),
         }
     }
+}
+
+/// Those of the law inside, its viscous coefficient that of k |v|ⁿ sign(v), and n: k |v|ⁿ ln|v| sign(v).
+fn power_viscous(law: &PowerViscous, direction: f64, v: f64, state: State) -> Vec<ParameterSlope> {
+    let mut slopes = law.law.parameter_slopes(direction, v, state);
+    let acts = law.law.event_driven().is_none() || direction != 0.0;
+    let [share, by_exponent, by_v_s] = if acts { law.term_slopes(v) } else { [0.0; 3] };
+    for slope in &mut slopes {
+        match &*slope.name {
+            "viscous" | "sigma2" => slope.effort = share,
+            "stribeck_velocity" => slope.effort += by_v_s,
+            _ => {}
+        }
+    }
+    slopes.push(slope("viscous_exponent", by_exponent, 0.0));
+    slopes
+}
+
+/// Those of both laws, by the names of their sides; the side that does not act has none. At rest both act half.
+fn directional(law: &Directional, direction: f64, v: f64, state: State) -> Vec<ParameterSlope> {
+    let side = if direction == 0.0 { v } else { direction };
+    let share = |is_own: bool| match () {
+        () if side == 0.0 => 0.5,
+        () if is_own => 1.0,
+        () => 0.0,
+    };
+    let mut slopes = Vec::new();
+    for (name, law, share) in
+        [("forward", &law.forward, share(side > 0.0)), ("backward", &law.backward, share(side < 0.0))]
+    {
+        slopes.extend(law.parameter_slopes(direction, v, state).into_iter().map(|slope| ParameterSlope {
+            name: format!("{name}.{}", slope.name).into(),
+            effort: share * slope.effort,
+            rate: slope.rate.map(|rate| share * rate),
+        }));
+    }
+    slopes
 }
 
 /// (3): `driven` is what σ₂ multiplies, `plastic_slope` gives ∂a/∂p from the parameter's name and ∂g/∂p.
@@ -185,7 +226,7 @@ fn table(law: &Table, direction: f64, v: f64) -> Vec<ParameterSlope> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Coulomb, Dahl, FrictionLaw, LuGre2, Stribeck, Tanh};
+    use crate::{Coulomb, Dahl, Directional, FrictionLaw, LuGre2, Stribeck, Tanh};
 
     fn lugre() -> LuGre {
         LuGre {
@@ -215,6 +256,14 @@ mod tests {
         };
         let mut law = law.clone();
         match (&mut law, name) {
+            (Law::Directional(law), _) => {
+                let (side, name) = name.split_once('.').unwrap();
+                let side = if side == "forward" { &mut law.forward } else { &mut law.backward };
+                **side = moved(side, name, h);
+            }
+            (Law::PowerViscous(law), "viscous" | "sigma2") => law.viscous += h,
+            (Law::PowerViscous(law), "viscous_exponent") => law.viscous_exponent += h,
+            (Law::PowerViscous(law), _) => *law.law = moved(&law.law, name, h),
             (Law::Coulomb(law), "coulomb") => law.coulomb += h,
             (Law::Coulomb(law), "viscous") => law.viscous += h,
             (Law::Stribeck(law), "coulomb") => law.coulomb += h,
@@ -269,6 +318,15 @@ mod tests {
             LuGre2 { lugre: lugre(), alpha: 3.0, beta: 0.8 }.into(),
             plastic(0.5).into(),
             plastic(1.2).into(),
+            Law::from(Coulomb { coulomb: 0.5, stiction: 0.7, viscous: 0.1 }).with_viscous_exponent(0.6),
+            Law::from(lugre()).with_viscous_exponent(1.4),
+            Directional::new(
+                Tanh { coulomb: 0.4, stribeck_velocity: 0.2, viscous: 0.3 },
+                Law::from(Tanh { coulomb: 0.6, stribeck_velocity: 0.3, viscous: 0.1 }).with_viscous_exponent(0.7),
+            )
+            .into(),
+            Directional::new(lugre(), LuGre { coulomb: 0.7, ..lugre() }).into(),
+            Law::from(lugre()).with_viscous_exponent(0.5),
         ];
         let mut seen = 0;
         for law in &laws {

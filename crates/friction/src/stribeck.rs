@@ -141,7 +141,7 @@ mod tests {
     use crate::Mode;
     use approx::assert_relative_eq;
 
-    /// The block of BENCHMARKS M04: F(v) = 5 + 10 exp(−2|v|) + |v|, held up to 15.015 N.
+    /// The block of BENCHMARKS M04: F(v) = 5 + 10 exp(−2|v|) + |v|, stiction 15.015 N.
     const BLOCK: Stribeck = Stribeck {
         coulomb: 5.0,
         stiction: 15.0,

@@ -14,7 +14,7 @@ const CLASSIC: LuGre = LuGre {
     damping_velocity: None,
 };
 
-/// What the run is judged by.
+/// Features of a run.
 #[derive(Debug)]
 struct Run {
     x_end: f64,

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A description names every field, or it does not compile: a field that is added to a stepper later is part of its
-//! memory too. Numbers are stored by their bits, eight bytes each, little end first; the length of a list comes before
-//! it, and is that of the list it is read into, except where a list grows and shrinks ([`Archive::list`]). Numbers that
+//! memory too. Numbers are stored by their bits, eight bytes each, little-endian; the length of a list comes before it,
+//! and is that of the list it is read into, except where a list grows and shrinks ([`Archive::list`]). Numbers that
 //! count something have a condition (`fits`). Bytes that end too early or violate a condition make the archive *bad*
 //! ([`Archive::is_good`]); values read before are in place. Archives that are stored need a version and a checksum
 //! around them.
@@ -100,7 +100,7 @@ impl<'b> Archive<'b> {
         list.iter_mut().for_each(|entry| entry.archive(self));
     }
 
-    /// One of a few, by its number among them.
+    /// One of several values, by its number.
     pub fn choice<T: Copy + PartialEq>(&mut self, value: &mut T, all: &[T]) {
         let mut k = all.iter().position(|one| one == value).unwrap_or(0) as u64;
         self.word(&mut k);
@@ -113,7 +113,7 @@ impl<'b> Archive<'b> {
     }
 }
 
-/// Something that can be written down and read back.
+/// A value that can be written and read back.
 pub trait Archived {
     /// Writes itself, or reads itself.
     fn archive(&mut self, archive: &mut Archive<'_>);

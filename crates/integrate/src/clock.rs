@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A sum of n rounded steps is off by up to n roundings, 1.6e-6 s after 1e7 steps of 1 ms. As long as steps of one
-//! length follow one another the clock counts them, and time is rounded twice for any n. Another length, or a time
-//! that the clock has not told, begins a new count there.
+//! length follow one another the clock counts them, and time is rounded twice for any n. Another length, or a time that
+//! is not the clock's, begins a new count there.
 
 /// Steps of one length. See the [module](self).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -29,7 +29,7 @@ impl Clock {
         Self { start, h, n: n + 1.0 }
     }
 
-    /// Time it tells, s.
+    /// Time of the clock, s.
     pub fn t(self) -> f64 {
         self.start + self.n * self.h
     }
@@ -46,7 +46,7 @@ mod tests {
             clock = clock.after(clock.t(), 1e-3);
         }
         assert_eq!(clock.t(), 1e4);
-        // another length goes on from there, and so does another time
+        // another length or another time begins a new count
         let clock = clock.after(clock.t(), 0.25).after(1e4 + 0.25, 0.25);
         assert_eq!(clock.t(), 1e4 + 0.5);
         assert_eq!(clock.after(7.0, 0.25).t(), 7.25);

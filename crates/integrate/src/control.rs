@@ -134,7 +134,7 @@ impl ErrorControl {
     const TEXTBOOK_SAFETY: f64 = 0.8;
     /// b of the PI rule.
     const B: f64 = 0.04;
-    /// err₋ is not taken below this: an error that was nearly zero says nothing of the next (DOPRI5 and RADAU5).
+    /// err₋ is not taken below this: an error that was nearly zero does not predict the next (DOPRI5 and RADAU5).
     const PI_FLOOR: f64 = 1e-4;
     const PREDICTIVE_FLOOR: f64 = 1e-2;
 
@@ -148,7 +148,7 @@ impl ErrorControl {
         *self = ErrorControl::new(self.rule);
     }
 
-    /// Is the error within the tolerance? Not a number is not.
+    /// Whether the error is within the tolerance; NaN is not.
     pub fn accepts(&self, error: f64) -> bool {
         error <= 1.0
     }

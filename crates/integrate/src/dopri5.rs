@@ -11,8 +11,8 @@
 //! (−3.3, 0). The method to choose where nothing is stiff.
 //!
 //! **Stiff?** Stages 6 and 7 are both at t + h, so |k₇ − k₆|/|Y₇ − Y₆| is a lower bound of the largest |λ| (*Solving
-//! ODEs II*, section IV.2). Where h|λ| exceeds 3.25 step after step, fifteen times without six calm ones in between, it
-//! is stability that holds the steps down, not the tolerance: [`Stepper::stiff_component`].
+//! ODEs II*, section IV.2). Where h|λ| exceeds 3.25 step after step, fifteen times without six calm ones in between,
+//! stability limits the steps, not the tolerance: [`Stepper::stiff_component`].
 
 use crate::rk4::evaluate;
 use crate::stepper::check_finite;
@@ -68,7 +68,7 @@ pub struct Dopri5 {
     /// Steps at the border of stability, and others since the last of them.
     at_border: usize,
     calm: usize,
-    /// Where the last accepted step was stiff: the unknown whose rate differs most between stages 6 and 7.
+    /// If the last accepted step was stiff: the unknown whose rate differs most between stages 6 and 7.
     stiff: Option<usize>,
 }
 

@@ -6,10 +6,10 @@
 //!       └──────────────────┴─────────────────────┘
 //! ```
 //!
-//! A [`Driver`] keeps time, state and everything a stepper remembers between calls of [`Driver::advance`], so that an
-//! embedding program may advance it by small intervals: each call costs a step cut short, no new start. Where only
-//! output is wanted at many times, a [`Sink`] gets it from the interpolant, which cuts nothing. A driver does not own
-//! the system: pass the same one every time.
+//! A [`Driver`] keeps time, state and the memory of the stepper between calls of [`Driver::advance`], so that an
+//! embedding program may advance it by small intervals: each call shortens one step and does not restart. For output at
+//! many times a [`Sink`] gets it from the interpolant, which shortens no step. A driver does not own the system: pass
+//! the same one every time.
 //!
 //! **Time** is counted where steps are of one length, those of a fixed-step rule and those of [`Driver::advance_by`]: n
 //! steps of h end at t₀ + n h to rounding.
@@ -42,7 +42,7 @@ pub enum Outcome {
     Stopped,
 }
 
-/// Bytes of a stepper's matrices at most: 10,000 unknowns of Radau5.
+/// Largest size of a stepper's matrices in bytes: 10,000 unknowns of Radau5.
 pub const MAX_MATRIX_BYTES: u64 = 4_000_000_000;
 
 /// A run in progress. See the [module](self).
@@ -371,7 +371,7 @@ impl Driver {
             }
         }
 
-        // where the step really ends
+        // the end of the step
         let h_taken = landing.unwrap_or(h);
         let is_shortened = h_taken < h;
         let t_new = if is_shortened {
@@ -389,6 +389,14 @@ impl Driver {
             self.fired.push(FiredEvent::Time);
         }
 
+        if sink.follows_steps() {
+            let (y0, stepper) = (&self.y[..n], &self.stepper);
+            sink.interval(system, t, h_taken, &|theta, y| match theta {
+                0.0 => y.copy_from_slice(y0),
+                1.0 => y.copy_from_slice(stepper.y_new()),
+                _ => stepper.interpolate(theta, y),
+            });
+        }
         self.emit_samples(system, sink, t_new, h_taken);
         self.y[..n].copy_from_slice(self.stepper.y_new());
         self.stepper.interpolate_quadratures(1.0, &mut self.quad_at);
@@ -396,14 +404,14 @@ impl Driver {
         self.t = t_new;
         self.stats.n_accepted += 1;
 
-        // the next step; one that was cut short by a stop or an event says little about it
+        // the next step; a step shortened by a stop or an event does not determine it
         if is_adaptive {
             let mut proposed = self.control.accepted(h, &attempt, exponent);
             // a step that failed would fail again
             if has_failed {
                 proposed = proposed.min(h);
             }
-            self.h_next = if lands { proposed.max(wanted) } else { self.stepper.settle(h, proposed) };
+            self.h_next = if lands { proposed.max(wanted) } else { self.stepper.adjust_step(h, proposed) };
         }
         self.stepper.accept();
         if let Some(component) = self.stepper.stiff_component() {

@@ -14,19 +14,24 @@ use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 /// Explicit Euler. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct Euler {
-    chord: LinearInterpolant,
+    interpolant: LinearInterpolant,
     fresh: bool,
     k: Vec<f64>,
     /// Rates of the quadratures.
     r: Vec<f64>,
 }
 
-crate::archive::archived!(Euler { chord, fresh, k, r });
+crate::archive::archived!(Euler { interpolant, fresh, k, r });
 
 impl Euler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
-        Euler { chord: LinearInterpolant::new(n_max, n_quad), fresh: false, k: vec![0.0; n_max], r: vec![0.0; n_quad] }
+        Euler {
+            interpolant: LinearInterpolant::new(n_max, n_quad),
+            fresh: false,
+            k: vec![0.0; n_max],
+            r: vec![0.0; n_quad],
+        }
     }
 }
 
@@ -34,30 +39,26 @@ impl Stepper for Euler {
     order_one!();
 
     fn restart(&mut self, n: usize) {
-        self.chord.restart(n);
+        self.interpolant.restart(n);
         self.fresh = false;
     }
 
     fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
         let Step { t, h, y, .. } = step;
-        let n = self.chord.n();
-        self.chord.begin(t, h, y);
+        let n = self.interpolant.n();
+        self.interpolant.begin(t, h, y);
         if !self.fresh {
             evaluate(system, t, y, &mut self.k[..n], &mut self.r, stats)?;
             self.fresh = true;
         }
-        for (y1, (y, k)) in self.chord.y1.iter_mut().zip(y.iter().zip(&self.k)) {
+        for (y1, (y, k)) in self.interpolant.y1.iter_mut().zip(y.iter().zip(&self.k)) {
             *y1 = y + h * k;
         }
-        for (rise, rate) in self.chord.quad.iter_mut().zip(&self.r) {
+        for (rise, rate) in self.interpolant.quad.iter_mut().zip(&self.r) {
             *rise = h * rate;
         }
-        check_finite(self.chord.end())?;
+        check_finite(self.interpolant.end())?;
         Ok(Attempt::explicit(0.0))
-    }
-
-    fn finish<S: System>(&mut self, _system: &mut S, _stats: &mut Stats) -> Result<(), Failure> {
-        Ok(())
     }
 
     fn accept(&mut self) {

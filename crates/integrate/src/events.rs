@@ -164,8 +164,7 @@ impl Locator {
             g(at(k), &mut self.g[k * n..(k + 1) * n])?;
         }
 
-        // the function whose root seems to come first goes first: of most others nothing more is asked then than where
-        // they are at that root
+        // the function whose root seems to come first goes first: most others are then evaluated at that root only
         let estimate = |i: usize| {
             let value = |k: usize| self.g[k * n + i];
             let k = (1..=m).find(|&k| has_crossed(self.sign[i], value(k)))?;
@@ -184,8 +183,8 @@ impl Locator {
             // last point known to be on the side of `sign`
             let mut before = (0.0, self.g[i]);
             let mut samples = 1..m + 1;
-            // at zero, or so near that the first sample says nothing of how the function left: look closer, it may be
-            // back already
+            // at zero, or so near that the first sample does not show how the function left zero: sample closer, it may
+            // have returned
             let first = self.g[n + i];
             if sign == 0 || before.1.abs() < NEAR * first.abs() {
                 let visible = before.1.abs() / VISIBLE;
@@ -235,7 +234,7 @@ impl Locator {
                     break;
                 }
                 let here = (at(k), value);
-                // brackets of the way across and, for a dip between samples, of the way back
+                // brackets of the sign change and, for a dip between samples, of the return
                 let mut brackets = [None, None];
                 if has_crossed(sign, value) {
                     brackets[0] = Some((before, here));
@@ -252,8 +251,8 @@ impl Locator {
                         }
                     }
                     let b = point(k - 1);
-                    // at the start of a step the chord before is unknown: had the function come along its own parabola,
-                    // or down, there?
+                    // at the start of a step the chord before is unknown: was the function on its own parabola there,
+                    // or falling?
                     let has_come_down = || {
                         let come = if m >= 3 { 3.0 * (point(1).1 - point(2).1) + point(3).1 } else { value };
                         b.1.abs() >= value.abs() || has_crossed(sign, come)
@@ -323,7 +322,7 @@ impl Locator {
         is_any
     }
 
-    /// Have all functions found by the last search changed their sign at the end of the searched step, too?
+    /// Whether all functions found by the last search have changed their sign at the end of the searched step, too.
     pub(crate) fn is_crossed_at_end(&self) -> bool {
         let end = &self.g[self.samples * self.n..];
         self.found.iter().all(|crossing| has_crossed(if crossing.rising { -1 } else { 1 }, end[crossing.index]))
@@ -351,7 +350,7 @@ impl Locator {
         }
     }
 
-    /// Has function i, now at `value`, changed its sign: as the search said it would, or since the start of the step?
+    /// Whether function i, now at `value`, has changed its sign, as found by the search or since the start of the step.
     pub fn is_crossed(&self, i: usize, value: f64) -> bool {
         match self.found.iter().find(|crossing| crossing.index == i) {
             Some(crossing) => has_crossed(if crossing.rising { -1 } else { 1 }, value),

@@ -43,7 +43,8 @@ use crate::stepper::check_finite;
 use crate::{Attempt, Error, Failure, Form, Stats, Step, Stepper, System, Tolerance};
 use coefficients::Coefficients;
 
-/// Newton iterations allowed, and among them such that do worse than the one before (they cross kinks).
+/// Newton iterations allowed, and among them iterations with a larger correction than the one before (they cross
+/// kinks).
 const MAX_NEWTON: usize = 30;
 const MAX_GROWING: usize = 4;
 /// Newton stops at this fraction of the tolerance.
@@ -52,7 +53,7 @@ const KAPPA: f64 = 0.01;
 const THETA_KEEP: f64 = 0.03;
 /// … and computed anew within an iteration that converges more slowly than this.
 const THETA_SLOW: f64 = 0.1;
-/// A step longer than this many times the last one does not trust its slopes.
+/// A step longer than this many times the last one does not use its slopes.
 const MAX_RATIO: f64 = 8.0;
 
 /// Generalized-α. See the [module](self).
@@ -254,7 +255,7 @@ impl GeneralizedAlpha {
             let is_stalled = iteration > 2 && theta > 0.3 && norm <= 0.1;
             if is_round_off || is_stalled || norm == 0.0 || theta < 1.0 && theta / (1.0 - theta) * norm <= KAPPA {
                 if iteration == 1 && is_round_off {
-                    // nothing to correct: the rate is unknown, but J serves
+                    // nothing to correct: the rate is unknown, but J is good enough
                     self.theta = self.theta.min(0.5 * THETA_KEEP);
                 }
                 return Ok(iteration);
@@ -294,7 +295,7 @@ impl GeneralizedAlpha {
 
         self.filter();
         stats.n_solve += 1;
-        // unknowns of higher index: their errors are larger by 1/h, 1/h² without doing harm
+        // unknowns of higher index: their errors are larger by 1/h, 1/h² without effect on the solution
         if self.linear.form() != Form::Explicit {
             for (i, error) in self.error[..n].iter_mut().enumerate() {
                 *error *= h.powi(i32::from(system.index(i)) - 1);
@@ -374,7 +375,7 @@ impl Stepper for GeneralizedAlpha {
         }
         self.advance();
 
-        // Newton, with the old Jacobian while it serves
+        // Newton, with the old Jacobian while it converges
         let keeps_jacobian = self.has_jacobian && self.theta < THETA_KEEP;
         if !keeps_jacobian {
             self.linear.update(system, t + h, &self.ends.y1[..n], &self.ends.dy1[..n], stats)?;
@@ -424,7 +425,7 @@ impl Stepper for GeneralizedAlpha {
     }
 
     // a step that grows by less than a fifth is not worth new factors
-    fn settle(&self, h: f64, h_new: f64) -> f64 {
+    fn adjust_step(&self, h: f64, h_new: f64) -> f64 {
         if self.theta < THETA_KEEP && (1.0..1.2).contains(&(h_new / h)) { h } else { h_new }
     }
 }

@@ -108,7 +108,7 @@ pub use linearly_implicit_euler::LinearlyImplicitEuler;
 pub use method::Method;
 pub use mixed_euler::MixedEuler;
 pub use options::Options;
-pub use output::{Sink, Trace};
+pub use output::{Interpolant, Sink, Trace};
 pub use radau3::Radau3;
 pub use radau5::Radau5;
 pub use rk4::Rk4;

@@ -18,7 +18,7 @@ use crate::archive::{Archive, Archived};
 pub use scalar::{Complex, Scalar};
 use std::ops::{Index, IndexMut};
 
-/// A matrix without a usable pivot: in this column everything that is left is zero (or not a number).
+/// A matrix without a usable pivot: all remaining entries of this column are zero (or not a number).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("singular matrix: no pivot in column {column}")]
 pub struct Singular {
@@ -61,7 +61,7 @@ impl<T: Scalar> Matrix<T> {
         Matrix { n: n_max, n_max, data: vec![T::ZERO; n_max * n_max] }
     }
 
-    /// The same; one that is large has its room only when it is used, and dimension 0 until then.
+    /// The same; a large matrix is allocated on first use, and has dimension 0 until then.
     pub fn on_demand(n_max: usize) -> Self {
         if n_max <= MAX_EAGER { Self::new(n_max) } else { Matrix { n: 0, n_max, data: Vec::new() } }
     }

@@ -86,18 +86,15 @@ impl LinearInterpolant {
     }
 }
 
-/// The part of [`Stepper`](crate::Stepper) that every method with a [`LinearInterpolant`] in its field `chord` has.
+/// The part of [`Stepper`](crate::Stepper) that every method with a [`LinearInterpolant`] in its field `interpolant`
+/// has.
 macro_rules! order_one {
     () => {
         fn order(&self) -> usize {
             1
         }
 
-        fn error_exponent(&self) -> Option<f64> {
-            None
-        }
-
-        crate::hermite::interpolated_by!(chord);
+        crate::hermite::interpolated_by!(interpolant);
     };
 }
 pub(crate) use order_one;

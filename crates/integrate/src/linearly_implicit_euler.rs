@@ -18,21 +18,21 @@ use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 /// One Newton step of backward Euler. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct LinearlyImplicitEuler {
-    chord: LinearInterpolant,
+    interpolant: LinearInterpolant,
     /// f, then Δ, then the slope.
     f: Vec<f64>,
     linear: Linearised,
     lu: Lu,
 }
 
-crate::archive::archived!(LinearlyImplicitEuler { chord, f, linear, lu };
-    fits |it| it.linear.fits(it.chord.n()));
+crate::archive::archived!(LinearlyImplicitEuler { interpolant, f, linear, lu };
+    fits |it| it.linear.fits(it.interpolant.n()));
 
 impl LinearlyImplicitEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
         LinearlyImplicitEuler {
-            chord: LinearInterpolant::new(n_max, n_quad),
+            interpolant: LinearInterpolant::new(n_max, n_quad),
             f: vec![0.0; n_max],
             linear: Linearised::new(n_max),
             lu: Lu::new(n_max),
@@ -45,42 +45,32 @@ impl Stepper for LinearlyImplicitEuler {
     matrices!(linear, lu);
 
     fn restart(&mut self, n: usize) {
-        self.chord.restart(n);
+        self.interpolant.restart(n);
         self.linear.restart();
     }
 
     fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
         let Step { t, h, y, .. } = step;
-        let n = self.chord.n();
+        let n = self.interpolant.n();
         self.linear.set_up(system, n);
-        self.chord.begin(t, h, y);
+        self.interpolant.begin(t, h, y);
         stats.n_rhs += 1;
         system.rhs(t + h, y, &mut self.f[..n])?;
         check_finite(&self.f[..n])?;
 
         // 1/h − J
         self.linear.update(system, t + h, y, &self.f[..n], stats)?;
-        stats.n_factor += 1;
-        let matrix = self.lu.matrix_mut(n);
-        for i in 0..n {
-            for j in 0..n {
-                matrix[(i, j)] = -self.linear.jac[(i, j)];
-            }
-            matrix[(i, i)] += 1.0 / h;
-        }
-        self.lu.factor()?;
+        self.linear.factor_block(0, n, 1.0 / h, &mut self.lu, stats)?;
         stats.n_solve += 1;
         self.lu.solve(&mut self.f[..n]);
-        for (y1, (y, change)) in self.chord.y1.iter_mut().zip(y.iter().zip(&self.f)) {
+        for (y1, (y, change)) in self.interpolant.y1.iter_mut().zip(y.iter().zip(&self.f)) {
             *y1 = y + change;
         }
-        check_finite(self.chord.end())?;
+        check_finite(self.interpolant.end())?;
         Ok(Attempt::explicit(0.0))
     }
 
     fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
-        self.chord.integrate_from_end(system, &mut self.f, stats)
+        self.interpolant.integrate_from_end(system, &mut self.f, stats)
     }
-
-    fn accept(&mut self) {}
 }

@@ -20,21 +20,21 @@ use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 /// Explicit for x, implicit for z. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct MixedEuler {
-    chord: LinearInterpolant,
+    interpolant: LinearInterpolant,
     f: Vec<f64>,
     correction: Vec<f64>,
     linear: Linearised,
     lu: Lu,
 }
 
-crate::archive::archived!(MixedEuler { chord, f, correction, linear, lu };
-    fits |it| it.linear.fits(it.chord.n()));
+crate::archive::archived!(MixedEuler { interpolant, f, correction, linear, lu };
+    fits |it| it.linear.fits(it.interpolant.n()));
 
 impl MixedEuler {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
         MixedEuler {
-            chord: LinearInterpolant::new(n_max, n_quad),
+            interpolant: LinearInterpolant::new(n_max, n_quad),
             f: vec![0.0; n_max],
             correction: vec![0.0; n_max],
             linear: Linearised::new(n_max),
@@ -48,16 +48,16 @@ impl Stepper for MixedEuler {
     matrices!(linear, lu);
 
     fn restart(&mut self, n: usize) {
-        self.chord.restart(n);
+        self.interpolant.restart(n);
         self.linear.restart();
     }
 
     fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
         let Step { t, h, y, tolerance } = step;
-        let n = self.chord.n();
+        let n = self.interpolant.n();
         self.linear.set_up(system, n);
-        self.chord.begin(t, h, y);
-        let y1 = &mut self.chord.y1;
+        self.interpolant.begin(t, h, y);
+        let y1 = &mut self.interpolant.y1;
         let part = system.implicit_part();
         let (start, m) = (part.start.min(n), part.end.min(n).saturating_sub(part.start.min(n)));
 
@@ -76,15 +76,7 @@ impl Stepper for MixedEuler {
         while !is_done {
             if iteration.n() == 0 || iteration.is_slow() {
                 self.linear.update(system, t + h, &y1[..n], &self.f[..n], stats)?;
-                stats.n_factor += 1;
-                let matrix = self.lu.matrix_mut(m);
-                for i in 0..m {
-                    for j in 0..m {
-                        matrix[(i, j)] = -self.linear.jac[(start + i, start + j)];
-                    }
-                    matrix[(i, i)] += 1.0 / h;
-                }
-                self.lu.factor()?;
+                self.linear.factor_block(start, m, 1.0 / h, &mut self.lu, stats)?;
             }
             stats.n_rhs += 1;
             system.rhs(t + h, &y1[..n], &mut self.f[..n])?;
@@ -110,8 +102,6 @@ impl Stepper for MixedEuler {
 
     fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
         // rates at the end, where z is implicit
-        self.chord.integrate_from_end(system, &mut self.f, stats)
+        self.interpolant.integrate_from_end(system, &mut self.f, stats)
     }
-
-    fn accept(&mut self) {}
 }

@@ -23,7 +23,7 @@ use crate::linear::{Complex, Lu, Matrix, Scalar, Shortage, Singular};
 use crate::stepper::check_finite;
 use crate::{Failure, Form, Stats, System};
 
-/// Rates below this are as good as zero where rates are solved for, per second in the units of the unknowns.
+/// Rates below this count as zero where rates are solved for, per second in the units of the unknowns.
 const MIN_RATE: f64 = 1e-3;
 
 /// J and M at one point. See the [module](self).
@@ -73,7 +73,7 @@ impl Linearised {
         self.is_set_up
     }
 
-    /// Whether it may be that of `n` unknowns: after reading an archive.
+    /// Whether it can have `n` unknowns: after reading an archive.
     pub fn fits(&self, n: usize) -> bool {
         !self.is_set_up || self.n == n && self.jac.n() == n && self.mass.n() == n
     }
@@ -108,7 +108,7 @@ impl Linearised {
         self.mass.reserve()
     }
 
-    /// The system has changed: it is set up anew before the next step.
+    /// Marks the system as changed: it is set up again before the next step.
     pub fn restart(&mut self) {
         self.is_set_up = false;
     }
@@ -292,6 +292,19 @@ impl Linearised {
         lu.factor()
     }
 
+    /// Factors c − J over `m` unknowns from `start` on, for the explicit form.
+    pub fn factor_block(&self, start: usize, m: usize, c: f64, lu: &mut Lu, stats: &mut Stats) -> Result<(), Failure> {
+        stats.n_factor += 1;
+        let matrix = lu.matrix_mut(m);
+        for i in 0..m {
+            for j in 0..m {
+                matrix[(i, j)] = -self.jac[(start + i, start + j)];
+            }
+            matrix[(i, i)] += c;
+        }
+        Ok(lu.factor()?)
+    }
+
     /// Solves (c M − J) x = b in place with the factors of [`Linearised::factor`] for the same c.
     #[inline]
     pub fn solve<T: Coefficient>(&self, c: T, lu: &Lu<T>, b: &mut [T]) {
@@ -341,7 +354,7 @@ impl Linearised {
             let Ok(size) = outcome else { break };
             // rates that are all zero have no size of their own
             let level = dy[n2..].iter().fold(MIN_RATE, |level: f64, rate| level.max(rate.abs()));
-            // converged, or as far as round-off lets it; the mass form is linear
+            // converged, or limited by round-off; the mass form is linear
             let is_stalled = size <= 1e-9 * level && size >= 0.5 * size_old;
             if m == 0 || self.form == Form::Mass || size <= 1e-14 * level || is_stalled {
                 outcome = Ok(0.0);
@@ -460,7 +473,7 @@ impl Iteration {
         self.n
     }
 
-    /// Takes the norm of a correction; is the iteration at its end?
+    /// Takes the norm of a correction; returns whether the iteration has ended.
     pub fn is_done(&mut self, norm: f64) -> Result<bool, Failure> {
         self.n += 1;
         if self.n == 1 {
@@ -480,7 +493,7 @@ impl Iteration {
         if self.n == Self::MAX { Err(Failure::Newton { factor: 0.5 }) } else { Ok(false) }
     }
 
-    /// Does J deserve an update?
+    /// Whether J needs an update.
     pub fn is_slow(&self) -> bool {
         self.n > 1 && self.rate > 0.1
     }

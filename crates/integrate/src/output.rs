@@ -2,6 +2,9 @@
 
 use crate::{FiredEvent, System};
 
+/// y(t + θh) of an accepted step into the slice, 0 ≤ θ ≤ 1.
+pub type Interpolant<'a> = dyn Fn(f64, &mut [f64]) + 'a;
+
 /// Receives output, a few calls in each step. Every method may use the system, which still has the discrete state of
 /// that step.
 pub trait Sink<S: System> {
@@ -15,6 +18,17 @@ pub trait Sink<S: System> {
 
     /// The state after an accepted step; at an event, before `switch`.
     fn step(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64]) {}
+
+    /// Whether [`Sink::interval`] and [`Sink::before_event`] are wanted.
+    fn follows_steps(&self) -> bool {
+        false
+    }
+
+    /// An accepted step of length `h` from `t`, before its samples, if [`Sink::follows_steps`].
+    fn interval(&mut self, _system: &mut S, _t: f64, _h: f64, _y: &Interpolant<'_>) {}
+
+    /// Events fired at t; the state is the one before `switch`. Called if [`Sink::follows_steps`].
+    fn before_event(&mut self, _system: &mut S, _t: f64, _y: &[f64], _fired: &[FiredEvent]) {}
 
     /// Events fired at t; the state is the one after `switch`.
     fn event(&mut self, _system: &mut S, _t: f64, _y: &[f64], _quad: &[f64], _fired: &[FiredEvent]) {}

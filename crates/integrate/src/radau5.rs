@@ -35,7 +35,7 @@ const SAME_STEP: f64 = 1e-9;
 
 /// A next step in this range of the present one is replaced by it, which saves factors: `radau5` keeps 1 … 1.2; this
 /// range costs no steps and less than half the factorisations on van der Pol.
-const SETTLE: std::ops::RangeInclusive<f64> = 0.87..=1.25;
+const KEPT_RATIO: std::ops::RangeInclusive<f64> = 0.87..=1.25;
 
 /// Where a step comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -190,7 +190,7 @@ impl Radau5 {
             Last::Computed => (&self.trial, h / self.trial_h, -1.0),
             _ if self.poly_h != 0.0 => (&self.poly, h / self.poly_h, 0.0),
             _ => {
-                // equations that are not linear in y' want to be started from a y' that satisfies them
+                // equations that are not linear in y' start from a y' that satisfies them
                 let is_known = self.has_f0 && self.linear.form() == Form::Residual;
                 for s in 0..3 {
                     for (z, rate) in self.z[s][..n].iter_mut().zip(&self.f0) {
@@ -251,7 +251,7 @@ impl Radau5 {
         }
         self.predict(h);
 
-        // J where it is missing or has served too long, factors where J or h has changed
+        // J where it is missing or too old, factors where J or h has changed
         let is_stale = match self.last {
             Last::Accepted => self.is_slow,
             Last::Computed => false,
@@ -275,7 +275,7 @@ impl Radau5 {
         if matches!(result, Err(Failure::Newton { .. } | Failure::NonFinite { .. }))
             && let Some(found) = self.coupled_newton(system, step, stats)
         {
-            // a prescribed step has no error to be judged by
+            // a prescribed step has no error estimate
             found?;
             (0..n).for_each(|i| self.y1[i] = y[i] + self.z[2][i]);
             return Ok(Attempt { error: 0.0, safety: 0.9 });
@@ -423,8 +423,8 @@ impl Stepper for Radau5 {
         self.last = Last::Accepted;
     }
 
-    fn settle(&self, h: f64, h_new: f64) -> f64 {
-        let is_kept = !self.is_slow && SETTLE.contains(&(h_new / h));
+    fn adjust_step(&self, h: f64, h_new: f64) -> f64 {
+        let is_kept = !self.is_slow && KEPT_RATIO.contains(&(h_new / h));
         if is_kept { h } else { h_new }
     }
 }

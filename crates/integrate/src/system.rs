@@ -44,11 +44,11 @@ impl crate::archive::Archived for Form {
 /// The reason why a system could not be evaluated. Details stay with the system, which the caller owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvalError {
-    /// Not here, but a smaller step may do: the attempt is rejected.
+    /// Not at this point, but a smaller step may succeed: the attempt is rejected.
     Retry,
-    /// Not at all: the run ends with [`crate::Error::System`], which carries `code`.
+    /// Never: the run ends with [`crate::Error::System`], which carries `code`.
     Fatal {
-        /// For the system to recognise its own error by.
+        /// A code by which the system recognises its error.
         code: usize,
     },
 }
@@ -71,7 +71,7 @@ impl crate::archive::Archived for Direction {
     }
 }
 
-/// Something that happened at the end of a step.
+/// An event at the end of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FiredEvent {
     /// The time given by [`System::next_time_event`] is reached, exactly.
@@ -100,7 +100,7 @@ pub struct Restart {
 }
 
 impl Restart {
-    /// Neither y nor f has changed: only something was noted.
+    /// Neither y nor f has changed.
     pub fn unchanged(dim: usize) -> Self {
         Restart { dim, fresh: false, terminate: false, step: None }
     }

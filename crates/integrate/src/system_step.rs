@@ -14,15 +14,15 @@ use crate::{Attempt, Failure, Stats, Step, Stepper, System};
 /// A step made by the system itself. See the [module](self).
 #[derive(Clone, Debug)]
 pub struct SystemStep {
-    chord: LinearInterpolant,
+    interpolant: LinearInterpolant,
 }
 
-crate::archive::archived!(SystemStep { chord });
+crate::archive::archived!(SystemStep { interpolant });
 
 impl SystemStep {
     /// Room for `n_max` unknowns and `n_quad` quadratures.
     pub fn new(n_max: usize, n_quad: usize) -> Self {
-        SystemStep { chord: LinearInterpolant::new(n_max, n_quad) }
+        SystemStep { interpolant: LinearInterpolant::new(n_max, n_quad) }
     }
 }
 
@@ -34,22 +34,16 @@ impl Stepper for SystemStep {
     }
 
     fn restart(&mut self, n: usize) {
-        self.chord.restart(n);
+        self.interpolant.restart(n);
     }
 
     fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, _stats: &mut Stats) -> Result<Attempt, Failure> {
         let Step { t, h, y, .. } = step;
-        let n = self.chord.n();
-        self.chord.begin(t, h, y);
-        self.chord.quad.fill(0.0);
-        system.system_step(t, h, y, &mut self.chord.y1[..n], &mut self.chord.quad)?;
-        check_finite(self.chord.end())?;
+        let n = self.interpolant.n();
+        self.interpolant.begin(t, h, y);
+        self.interpolant.quad.fill(0.0);
+        system.system_step(t, h, y, &mut self.interpolant.y1[..n], &mut self.interpolant.quad)?;
+        check_finite(self.interpolant.end())?;
         Ok(Attempt::explicit(0.0))
     }
-
-    fn finish<S: System>(&mut self, _system: &mut S, _stats: &mut Stats) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn accept(&mut self) {}
 }

@@ -1,4 +1,4 @@
-//! A step does not allocate: not with any stepper, not in any form, not at events, not when the dimension changes.
+//! A step does not allocate: with any stepper, in any form, at events and at changes of dimension.
 
 use bristle_integrate::linear::Matrix;
 use bristle_integrate::{

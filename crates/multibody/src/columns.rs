@@ -14,15 +14,15 @@ use crate::error::{Error, check_finite};
 use crate::joint::Kernel;
 use crate::model::{Model, Node};
 use crate::rows::RowPivot;
-use crate::spatial::{Force, Four, M3, Transform, V3};
+use crate::spatial::{Force, M3, Pack4, Scalar, Transform, V3};
 use crate::work::{Link, Pivot, Work};
 use nalgebra::{Cholesky, DMatrix, LU, U6, Vector6};
 
 /// Three, or six, numbers of four columns.
-type Three = [Four; 3];
+type Three = [Pack4; 3];
 type Six = [Three; 2];
 
-const NOTHING: Six = [[Four::ZERO; 3]; 2];
+const NOTHING: Six = [[Pack4::ZERO; 3]; 2];
 
 /// Scratch of four columns.
 #[derive(Debug, Clone)]
@@ -30,19 +30,19 @@ pub(crate) struct Scratch {
     /// Forces, then accelerations, of each body; `n_bodies`.
     pA: Vec<Six>,
     /// Right-hand sides, then solutions; `n_v`.
-    b: Vec<Four>,
+    b: Vec<Pack4>,
 }
 
 impl Scratch {
     pub(crate) fn new(model: &Model) -> Self {
-        Self { pA: vec![NOTHING; model.n_bodies()], b: vec![Four::ZERO; model.n_v] }
+        Self { pA: vec![NOTHING; model.n_bodies()], b: vec![Pack4::ZERO; model.n_v] }
     }
 }
 
 /// A factorised mass matrix, joint by joint.
 trait Factored {
     /// Sᵀ pA, or Pᵀ pA, of a one-degree joint.
-    fn read(&self, i: usize, kernel: Kernel, pA: &Six) -> Four;
+    fn read(&self, i: usize, kernel: Kernel, pA: &Six) -> Pack4;
     /// U and D⁻¹.
     fn column(&self, i: usize) -> (&Force, f64);
     /// The component of the parent's motion: U, or W.
@@ -62,7 +62,7 @@ struct Plain<'a> {
 
 impl Factored for Plain<'_> {
     #[inline(always)]
-    fn read(&self, _: usize, kernel: Kernel, pA: &Six) -> Four {
+    fn read(&self, _: usize, kernel: Kernel, pA: &Six) -> Pack4 {
         pA[usize::from(kernel == Kernel::Prismatic)][2]
     }
 
@@ -93,9 +93,9 @@ struct Loaded<'a> {
 
 impl Factored for Loaded<'_> {
     #[inline(always)]
-    fn read(&self, i: usize, _: Kernel, pA: &Six) -> Four {
+    fn read(&self, i: usize, _: Kernel, pA: &Six) -> Pack4 {
         let P = &self.pivot[i].P;
-        dot(P.angular, &pA[0], dot(P.linear, &pA[1], Four::ZERO))
+        dot(P.angular, &pA[0], dot(P.linear, &pA[1], Pack4::ZERO))
     }
 
     #[inline(always)]
@@ -145,7 +145,7 @@ fn solve_with(
     for part in B.as_mut_slice().chunks_mut(4 * n) {
         // four columns side by side; the last part may hold fewer
         for (k, b) in b.iter_mut().enumerate() {
-            *b = Four::new(std::array::from_fn(|lane| part.get(lane * n + k).copied().unwrap_or(0.0)));
+            *b = Pack4::new(std::array::from_fn(|lane| part.get(lane * n + k).copied().unwrap_or(0.0)));
         }
         solve_four(model, link, pA, factor, b);
         for (lane, column) in part.chunks_mut(n).enumerate() {
@@ -155,7 +155,7 @@ fn solve_with(
     check_finite("solve", B.as_slice())
 }
 
-fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factored, b: &mut [Four]) {
+fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factored, b: &mut [Pack4]) {
     pA.fill(NOTHING);
     for i in (1..model.node.len()).rev() {
         let node = &model.node[i];
@@ -179,19 +179,19 @@ fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factor
                         let solved = factor.free(i, &u).unwrap_or(Vector6::zeros());
                         x.iter_mut().zip(solved.iter()).for_each(|(x, s)| x.set_lane(lane, *s));
                     }
-                    x.iter_mut().zip(delta.as_flattened()).for_each(|(x, felt)| *x = *x - *felt);
+                    x.iter_mut().zip(delta.as_flattened()).for_each(|(x, felt)| *x -= *felt);
                 } else {
-                    x.fill(Four::ZERO);
+                    x.fill(Pack4::ZERO);
                 }
-                delta.as_flattened_mut().iter_mut().zip(&*x).for_each(|(delta, x)| *delta = *delta + *x);
+                delta.as_flattened_mut().iter_mut().zip(&*x).for_each(|(delta, x)| *delta += *x);
             }
             Kernel::Revolute | Kernel::Prismatic => {
                 let (_, D_inv) = factor.column(i);
                 let Force { moment, force } = *factor.row(i);
-                let felt = dot(moment, &delta[0], dot(force, &delta[1], Four::ZERO));
+                let felt = dot(moment, &delta[0], dot(force, &delta[1], Pack4::ZERO));
                 let x = (b[node.v] - felt) * D_inv;
                 let along = &mut delta[usize::from(node.kernel == Kernel::Prismatic)][2];
-                *along = *along + x;
+                *along += x;
                 b[node.v] = x;
             }
         }
@@ -201,12 +201,12 @@ fn solve_four(model: &Model, link: &[Link], pA: &mut [Six], factor: &impl Factor
 
 /// `u` into `b`, and the force propagated to the parent.
 #[inline(always)]
-fn reduce(node: &Node, i: usize, factor: &impl Factored, pA: Six, b: &mut [Four]) -> Six {
+fn reduce(node: &Node, i: usize, factor: &impl Factored, pA: Six, b: &mut [Pack4]) -> Six {
     match node.kernel {
         Kernel::Free if factor.moves(i) => {
             let b = &mut b[node.v..node.v + 6];
             let tau = [[b[0], b[1], b[2]], [b[3], b[4], b[5]]];
-            b.iter_mut().zip(pA.as_flattened()).for_each(|(b, pA)| *b = *b - *pA);
+            b.iter_mut().zip(pA.as_flattened()).for_each(|(b, pA)| *b -= *pA);
             tau
         }
         Kernel::Fixed | Kernel::Free => pA,
@@ -223,12 +223,12 @@ fn reduce(node: &Node, i: usize, factor: &impl Factored, pA: Six, b: &mut [Four]
 
 #[inline(always)]
 fn add(sum: &mut Six, f: &Six) {
-    sum.as_flattened_mut().iter_mut().zip(f.as_flattened()).for_each(|(sum, f)| *sum = *sum + *f);
+    sum.as_flattened_mut().iter_mut().zip(f.as_flattened()).for_each(|(sum, f)| *sum += *f);
 }
 
 /// `a·x + c`, with a the same for all columns.
 #[inline(always)]
-fn dot(a: V3, x: &Three, c: Four) -> Four {
+fn dot(a: V3, x: &Three, c: Pack4) -> Pack4 {
     x[0].scale_add(a[0], x[1].scale_add(a[1], x[2].scale_add(a[2], c)))
 }
 

@@ -45,8 +45,8 @@ use std::ops::Range;
 pub struct Row {
     /// The joint (and body) whose reaction is read.
     pub body: usize,
-    /// What is read off it: canonical axes (z along the joint axis), angular part against the moment, linear part
-    /// against the force.
+    /// Its components: canonical axes (z along the joint axis), angular part against the moment, linear part against
+    /// the force.
     pub projector: Motion,
 }
 

@@ -129,8 +129,8 @@ pub enum Error {
     },
     /// The mass matrix is singular: a joint moves nothing that has inertia.
     #[error(
-        "the inertia felt by joint `{joint}` is {inertia:?}: nothing resists its motion; give the links beyond \
-        it mass or the joint armature"
+        "the inertia felt by joint `{joint}` is {inertia:?}: nothing but rounding resists its motion; give the \
+        links beyond it mass, the joint armature, or the machine another position"
     )]
     Singular {
         /// The joint.

@@ -7,6 +7,7 @@
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
 use crate::error::{Error, check_body, check_length};
+use crate::joint::Kernel;
 use crate::kinematics::Poses;
 use crate::model::Model;
 use crate::spatial::Motion;
@@ -22,14 +23,42 @@ pub fn jacobian(
     point: &Vector3<f64>,
     J: &mut Matrix6xX<f64>,
 ) -> Result<(), Error> {
+    fill(model, poses, i, point, |j, k| model.node[j].kernel.axis(k), J)
+}
+
+/// The same with `rows` (`n_bodies`, canonical axes) in place of the axes of one-degree joints: a wrench w on link `i` at
+/// its `point` changes P_jᵀ f_j of every joint on the way from the base by −w · (column j).
+pub fn jacobian_rows(
+    model: &Model,
+    poses: &Poses,
+    i: usize,
+    point: &Vector3<f64>,
+    rows: &[Motion],
+    J: &mut Matrix6xX<f64>,
+) -> Result<(), Error> {
+    check_length("rows", rows.len(), model.n_bodies())?;
+    let row = |j: usize, k: usize| match model.node[j].kernel {
+        Kernel::Free => Motion::unit(k),
+        _ => rows[j],
+    };
+    fill(model, poses, i, point, row, J)
+}
+
+fn fill(
+    model: &Model,
+    poses: &Poses,
+    i: usize,
+    point: &Vector3<f64>,
+    row: impl Fn(usize, usize) -> Motion,
+    J: &mut Matrix6xX<f64>,
+) -> Result<(), Error> {
     check_length("columns of J", J.ncols(), model.n_v)?;
     let p = poses.point(model, i, point)?;
     J.fill(0.0);
     let mut j = i;
     while j != 0 {
-        let kernel = model.node[j].kernel;
         for (k, column) in model.v_range(j).enumerate() {
-            let S = kernel.axis(k);
+            let S = row(j, k);
             let (w, v) = (poses.R[j] * S.angular(), poses.R[j] * S.linear());
             let v = v + w.cross(&(p - poses.p[j]));
             J.fixed_view_mut::<3, 1>(0, column).copy_from(&w);

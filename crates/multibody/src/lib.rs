@@ -68,6 +68,28 @@
 //! [`rnea_inertia_rows`] and [`rnea_derivatives_rows`] for Newton matrices of one's own; [`rows_derivatives`]. A joint
 //! whose load outgrows its inertia is an [`Error::Jam`].
 //!
+//! # Packs of machines
+//!
+//! [`MassOperator`] is written over a [`spatial::Scalar`]: with [`spatial::Pack4`] or [`spatial::Pack8`] in place of `f64` it
+//! computes four or eight machines of one model at once, one in each lane. No operation mixes lanes, so every machine
+//! has the bits that it has alone.
+//!
+//! ```
+//! # use bristle_multibody::{spatial::{Pack8, Scalar}, *};
+//! # use nalgebra::Vector3;
+//! # let mut builder = ModelBuilder::new();
+//! # builder.link("arm", LinkInertia::point(2.0, Vector3::new(0.0, 0.0, -0.5)));
+//! # builder.joint(JointSpec::revolute("hinge", "world", "arm", Vector3::x()));
+//! # let model = builder.build()?;
+//! // Eight pendulums, each at another angle: accelerations −g/l sin q.
+//! let mut pack = MassOperator::<Pack8>::new(&model);
+//! let (q, zero, mut a) = ([Pack8::from_lanes(|k| 0.1 * k as f64)], [Pack8::ZERO], [Pack8::ZERO]);
+//! pack.place(&model, &q)?;
+//! pack.forward_dynamics(&model, &zero, &zero, &mut a)?;
+//! (0..8).for_each(|k| assert!((a[0].lane(k) + 9.81 / 0.5 * (0.1 * k as f64).sin()).abs() < 1e-12));
+//! # Ok::<(), bristle_multibody::Error>(())
+//! ```
+//!
 //! # Cost
 //!
 //! Every function is O(n) except those that fill a matrix (`crba`, derivatives: O(n · depth)). Nothing allocates after
@@ -102,6 +124,7 @@ mod model;
 mod momentum;
 mod principal_moments;
 mod reaction;
+mod resistance;
 mod rnea;
 mod rows;
 pub mod spatial;
@@ -117,7 +140,7 @@ pub use error::{Error, ModelError};
 pub use floating::{
     FloatingTree, LinkMotion, floating_tree, floating_wrench, link_motion, set_free_pose, set_free_velocity,
 };
-pub use jacobian::{jacobian, point_acceleration, point_velocity};
+pub use jacobian::{jacobian, jacobian_rows, point_acceleration, point_velocity};
 pub use jerk::{jerk, jerk_begin, jerk_rows, rnea_rate};
 pub use joint::JointKind;
 pub use kinematics::{Poses, accelerations, kinematics, poses};
@@ -127,6 +150,7 @@ pub use model::{JointSpec, LinkInertia, Model, ModelBuilder, Placement};
 pub use momentum::{Momentum, center_of_mass, kinetic_energy, momentum, potential_energy};
 pub use principal_moments::{MomentDefect, moment_defect, nearest_moments, principal_axes};
 pub use reaction::{Reaction, reactions};
+pub use resistance::check_resistance;
 pub use rnea::{bias_efforts, rnea};
 pub use rows::{axis_row, factor_rows, factor_rows_at, multiply_rows, solve_rows, unloaded_rows};
 pub use symmetry::{Ignorable, branches, ignorable};

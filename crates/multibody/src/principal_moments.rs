@@ -5,8 +5,8 @@
 //! sᵢ = (λ₁ + λ₂ + λ₃)/2 − λᵢ                                                   (2)
 //! ```
 //!
-//! By (2) no moment exceeds the sum of the other two (triangle inequality), and then none is negative. Moments that break
-//! it have a nearest triple that does not:
+//! By (2) no moment exceeds the sum of the other two (triangle inequality), and then none is negative. Moments that
+//! break it have a nearest triple that does not:
 //!
 //! ```text
 //! min |λ' − λ|²   subject to   s(λ') ≥ 0                                       (3)

@@ -4,7 +4,7 @@
 //! Sun Microsystems 1993). Within one ulp for |x| ≤ 2²⁰, which is half a million turns of a joint; the standard
 //! library takes over beyond. Half the instructions of the system's `sincos`, and the same bits on every system.
 
-use crate::spatial::fma;
+use crate::spatial::{Mask, Scalar};
 
 /// Beyond this the three parts of π/2 no longer cancel exactly.
 const LIMIT: f64 = 1_048_576.0;
@@ -23,43 +23,54 @@ pub fn sin_cos(x: f64) -> (f64, f64) {
     if x.abs() <= LIMIT { reduced(x) } else { x.sin_cos() }
 }
 
+/// The same for every lane.
 #[inline(always)]
-fn reduced(x: f64) -> (f64, f64) {
+pub(crate) fn sin_cos_lanes<S: Scalar>(x: S) -> (S, S) {
+    let is_within = x.size().is_at_most(S::splat(LIMIT));
+    if is_within.all() { reduced(x) } else { beyond(x) }
+}
+
+/// Lanes that lie beyond the limit by the standard library.
+#[cold]
+fn beyond<S: Scalar>(x: S) -> (S, S) {
+    (S::from_lanes(|k| sin_cos(x.lane(k)).0), S::from_lanes(|k| sin_cos(x.lane(k)).1))
+}
+
+#[inline(always)]
+fn reduced<S: Scalar>(x: S) -> (S, S) {
+    let (one, half) = (S::splat(1.0), S::splat(0.5));
     // x = k π/2 + r + r_lo, |r| ≤ π/4
-    let k = fma(x, std::f64::consts::FRAC_2_PI, ROUND);
-    let quadrant = k.to_bits();
-    let k = k - ROUND;
-    let head = fma(-k, PIO2_1, x);
-    let middle = k * PIO2_2;
+    let quadrant = x.times_add(S::splat(std::f64::consts::FRAC_2_PI), S::splat(ROUND));
+    let k = quadrant - S::splat(ROUND);
+    let head = k.times_from(S::splat(PIO2_1), x);
+    let middle = k * S::splat(PIO2_2);
     let r0 = head - middle;
     let lost = (head - r0) - middle;
-    let tail = fma(k, PIO2_3, -lost);
+    let tail = k.times_less(S::splat(PIO2_3), lost);
     let r = r0 - tail;
     let r_lo = (r0 - r) - tail;
 
     // polynomials on [−π/4, π/4], with r_lo carried to first order
     let z = r * r;
-    let s = fma(z, 1.589_690_995_211_55e-10, -2.505_076_025_340_686_3e-8);
-    let s = fma(z, s, 2.755_731_370_707_006_8e-6);
-    let s = fma(z, s, -1.984_126_982_985_795e-4);
-    let s = fma(z, s, 8.333_333_333_322_49e-3);
+    let s = z.times_add(S::splat(1.589_690_995_211_55e-10), S::splat(-2.505_076_025_340_686_3e-8));
+    let s = z.times_add(s, S::splat(2.755_731_370_707_006_8e-6));
+    let s = z.times_add(s, S::splat(-1.984_126_982_985_795e-4));
+    let s = z.times_add(s, S::splat(8.333_333_333_322_49e-3));
     let v = z * r;
-    let sin = r - fma(v, 1.666_666_666_666_663_2e-1, fma(z, fma(-v, s, 0.5 * r_lo), -r_lo));
-    let c = fma(z, -1.135_964_755_778_819_5e-11, 2.087_572_321_298_175e-9);
-    let c = fma(z, c, -2.755_731_435_139_066_3e-7);
-    let c = fma(z, c, 2.480_158_728_947_673e-5);
-    let c = fma(z, c, -1.388_888_888_887_411e-3);
-    let c = fma(z, c, 4.166_666_666_666_66e-2);
-    let half = 0.5 * z;
-    let w = 1.0 - half;
-    let cos = w + (((1.0 - w) - half) + fma(z * z, c, -r * r_lo));
+    let sin = r - v.times_add(S::splat(1.666_666_666_666_663_2e-1), z.times_less(v.times_from(s, half * r_lo), r_lo));
+    let c = z.times_add(S::splat(-1.135_964_755_778_819_5e-11), S::splat(2.087_572_321_298_175e-9));
+    let c = z.times_add(c, S::splat(-2.755_731_435_139_066_3e-7));
+    let c = z.times_add(c, S::splat(2.480_158_728_947_673e-5));
+    let c = z.times_add(c, S::splat(-1.388_888_888_887_411e-3));
+    let c = z.times_add(c, S::splat(4.166_666_666_666_66e-2));
+    let half_z = half * z;
+    let w = one - half_z;
+    let cos = w + (((one - w) - half_z) + (z * z).times_less(c, r * r_lo));
 
     // odd quadrants swap, quadrants 1, 2 flip the cosine, 2, 3 the sine
-    let odd = quadrant & 1 == 1;
-    let (s, c) = if odd { (cos, sin) } else { (sin, cos) };
-    let flip_s = (quadrant & 2) << 62;
-    let flip_c = (quadrant.wrapping_add(1) & 2) << 62;
-    (f64::from_bits(s.to_bits() ^ flip_s), f64::from_bits(c.to_bits() ^ flip_c))
+    let odd = quadrant.shift::<63>(0);
+    let (s, c) = (cos.where_negative(odd, sin), sin.where_negative(odd, cos));
+    (s.flipped(quadrant.shift::<62>(0)), c.flipped(quadrant.shift::<62>(1)))
 }
 
 #[cfg(test)]

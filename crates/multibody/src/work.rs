@@ -48,6 +48,14 @@ impl Outside {
         Ok(())
     }
 
+    /// Adds `wrench` to the one that acts on body `i`: moment about the link's origin and force, in the user's link axes.
+    pub fn add_wrench(&mut self, model: &Model, i: usize, wrench: Force) -> Result<(), Error> {
+        check_body(i, model.n_bodies().min(self.wrench.len()))?;
+        let A = &model.to_canonical[i];
+        self.wrench[i] += Force::new(A * wrench.moment(), A * wrench.force());
+        Ok(())
+    }
+
     /// Rate of change of the wrench on body `i`, in the user's link axes: for `jerk`.
     pub fn set_wrench_rate(&mut self, model: &Model, i: usize, rate: Force) -> Result<(), Error> {
         check_body(i, model.n_bodies().min(self.wrench_rate.len()))?;

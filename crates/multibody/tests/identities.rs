@@ -7,6 +7,8 @@
 
 #[path = "identities/mass_operator.rs"]
 mod mass_operator;
+#[path = "identities/packs.rs"]
+mod packs;
 
 mod support;
 

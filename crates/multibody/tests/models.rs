@@ -382,7 +382,7 @@ fn long_chain_takes_little_memory() {
     let a = aba(&model, &mut work, &q, &zeros, &tau).unwrap();
     // everything ever allocated, freed or not
     assert!(BYTES.get() - start < 100_000_000, "{} bytes", BYTES.get() - start);
-    // held against gravity it stays, but for the rounding of a moment of 2.5e6 N·m on the lightest link
+    // locked against gravity it stays, except for the rounding of a moment of 2.5e6 N·m on the lightest link
     assert!(a.iter().all(|a| a.is_finite()));
     let whole = potential_energy(&model, &mut work, &q).unwrap();
     assert!(whole < 0.0);

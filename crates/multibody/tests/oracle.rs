@@ -42,7 +42,7 @@ fn sixteen_trees_agree_with_three_other_engines() {
         };
         let (q, v, tau) = (ours("q"), ours("v"), ours("tau"));
 
-        // 50 ε cond(M) for what is solved, a few hundred ε for what is summed
+        // 50 ε cond(M) for solutions, a few hundred ε for sums
         let cond = case["mass_matrix_cond"].as_f64().expect("cond");
         let (solved, summed) = (50.0 * f64::EPSILON * cond.max(1.0), 1e-13);
         assert!(difference(aba(model, &mut work, &q, &v, &tau).unwrap(), &ours("qdd_forward")) < solved, "{name}");

@@ -52,7 +52,7 @@ fn projectors(model: &Model, rows: &[Motion]) -> Vec<(usize, Motion)> {
         .collect()
 }
 
-/// Armature of each velocity, from a machine without anything else: what the effort is that the reaction is not.
+/// Armature of each velocity: the part of the effort that the reaction does not contain.
 fn armature(case: &mut Case) -> Vec<f64> {
     let Case { model, work, q, .. } = case;
     let (rest, ones) = (vec![0.0; model.n_v], vec![1.0; model.n_v]);
@@ -362,7 +362,7 @@ fn derivatives_along_rows_match_differences() {
             let by_v = (at(&q, &shifted(&v, h), &tau) - at(&q, &shifted(&v, -h), &tau)) / (2.0 * h);
             assert!((by_v - dv.column(k)).amax() < slack(&dv), "∂/∂v_{k}");
         }
-        // M_P⁻¹ without the rows and columns of what is locked
+        // M_P⁻¹ without the rows and columns of locked joints
         let open = |k: usize| if case.locked[case.model.joint_of_velocity(k)] { 0.0 } else { 1.0 };
         let free = DMatrix::from_diagonal(&DVector::from_fn(n, |k, _| open(k)));
         let inverse = &free * M.try_inverse().unwrap() * &free;

@@ -33,8 +33,8 @@ const STICTION: f64 = 1.5;
 const FORCE_T: [f64; 6] = [0.0, 20.0, 40.0, 80.0, 100.0, 140.0];
 const FORCE: [f64; 6] = [0.0, 1.425, 1.425, -1.425, -1.425, 1.425];
 
-/// Where the mass of the second-order stick-slip is after 15 s, m: `tests/witnesses/acho2004_stick_slip.py` prints it
-/// to 10⁻¹¹.
+/// Position of the mass in second-order stick-slip after 15 s, m: `tests/witnesses/acho2004_stick_slip.py` prints it to
+/// 10⁻¹¹.
 const POSITION_AT_15: f64 = 0.439951342511893;
 
 /// The report.
@@ -98,7 +98,7 @@ fn limit_cycle(document: &mut Document, progress: &Progress) -> Result<(), Error
         chart::draw("Figure 2: PID control", 1, &panels),
         "Figure 2: position under PID control, both models.",
     );
-    // the last third: how far it still goes to and fro
+    // the last third: remaining amplitude
     let swing = |found: &Found| {
         let late: Vec<f64> = found.t.iter().zip(found.column(0)).filter(|(t, _)| **t > 66.0).map(|(_, x)| *x).collect();
         let (low, high) = range(late.iter().copied());
@@ -182,8 +182,7 @@ fn lag(document: &mut Document, progress: &Progress) -> Result<(), Error> {
             format!("Motion(Sum([Ramp(rate: 1.5e-3), Sine(amplitude: {:?}, frequency: {omega:?})]))", 1e-3 / omega);
         let run =
             Experiment::new(LAG).set("joints.slide.drive", drive).every(2.0 * std::f64::consts::PI / omega / 200.0);
-        // bent as the slip asks, and w at 0: a prescribed joint would start both steady, and there would be nothing to
-        // see
+        // steady deflection, and w at 0: a prescribed joint would start both steady, and the transient would be missing
         let second = run.clone().set("joints.slide.friction", SECOND).set("joints.slide.bristle", "(z: 1e-5, w: 0.0)");
         let found = [
             run.clone().keep(&["slide.velocity", "slide.friction"]).run()?,
@@ -197,7 +196,7 @@ fn lag(document: &mut Document, progress: &Progress) -> Result<(), Error> {
         }
         let title = format!("Figure {}: velocity varied at {omega} rad/s", figure.trim_start_matches("figure"));
         document.figure(figure, chart::draw(&title, 2, &panels), format!("{title}; 50 s."));
-        // where the loop stands at its slow end, near the beginning and in the end
+        // friction at the slow end of the loop, near the beginning and at the end
         let second = &found[1];
         let mut hint = 0;
         let mut at = |t: f64| interpolate(&second.t, second.column(1), t, &mut hint);
@@ -235,7 +234,7 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
     let mut panels = Vec::new();
     let mut spans = Vec::new();
     for (found, model) in found.iter().zip(MODELS) {
-        // friction that acts, and the force applied; they differ by mass times acceleration
+        // friction and applied force; they differ by mass times acceleration
         let applied: Vec<f64> = found.t.iter().map(|&t| interpolate(&FORCE_T, &FORCE, t, &mut 0)).collect();
         panels.push(
             Panel::new(model, "displacement, m", "N")
@@ -294,8 +293,8 @@ fn presliding(document: &mut Document, progress: &Progress) -> Result<(), Error>
     Ok(())
 }
 
-/// How the span of figure 7 goes with the ramp, and the climb of figures 5 and 6 with the velocity, neither of which is
-/// printed.
+/// Dependence of the span of figure 7 on the ramp, and of the rise of figures 5 and 6 on the velocity, neither of which
+/// is printed.
 fn bands(document: &mut Document) -> Result<(), Error> {
     document.heading("Bands: what the print does not give");
     let mut rows = Vec::new();

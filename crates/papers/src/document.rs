@@ -1,7 +1,7 @@
-//! A report: words, tables and figures, as Markdown for a folder and as HTML for the page that shows everything.
+//! A report: text, tables and figures, as Markdown for a folder and as HTML for the page of all reports.
 //!
-//! Words may hold `code`, **bold** and *italic*. Numbers that matter are put down a second time, by name, with what the
-//! paper prints: they are what `results.json` holds and what the tests look at.
+//! Text may contain `code`, **bold** and *italic*. Important numbers are stored a second time, by name, with the
+//! printed value: `results.json` and the tests use them.
 
 use super::scoreboard::{Claim, Verdict};
 use bristle_plot::escape;
@@ -14,7 +14,7 @@ pub use bristle_plot::format::digits;
 /// A number of a paper and ours.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Quantity {
-    /// What it is, `table.row.column`.
+    /// Its name, `table.row.column`.
     pub name: String,
     /// As the paper prints it; `None` where it prints none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -40,7 +40,7 @@ enum Block {
 pub struct Data {
     /// Its name in the folder.
     pub name: String,
-    /// What is in it.
+    /// Its content.
     pub text: String,
 }
 
@@ -56,9 +56,9 @@ pub struct Document {
     blocks: Vec<Block>,
     /// Tables of numbers.
     pub data: Vec<Data>,
-    /// Numbers that matter.
+    /// Important numbers.
     pub quantities: Vec<Quantity>,
-    /// What the text claims, and what became of it.
+    /// Claims of the text, with verdicts.
     pub claims: Vec<Claim>,
 }
 
@@ -76,7 +76,7 @@ impl Document {
         }
     }
 
-    /// Says before everything else that the experiments were shortened, and how to get the whole of them.
+    /// Begins with the statement that the experiments were shortened, and how to run them in full.
     pub fn mark_shortened(&mut self) {
         let words = format!(
             "**Shortened**, with `--quick`: fewer steps, points and repetitions than in the paper, and some figures \
@@ -133,28 +133,28 @@ impl Document {
         self.data.push(Data { name: format!("{name}.csv"), text });
     }
 
-    /// Puts down a number that the paper prints.
+    /// Stores a number with its printed value.
     pub fn compare(&mut self, name: impl Into<String>, printed: f64, ours: f64) {
         let ratio = Some(ours / printed).filter(|ratio| ratio.is_finite());
         self.quantities.push(Quantity { name: name.into(), printed: Some(printed), ours, ratio });
     }
 
-    /// Puts down a number of ours.
+    /// Stores a number without a printed value.
     pub fn note(&mut self, name: impl Into<String>, ours: f64) {
         self.quantities.push(Quantity { name: name.into(), printed: None, ours, ratio: None });
     }
 
-    /// Puts down a claim of the text, and what became of it.
+    /// Stores a claim of the text with its verdict.
     pub fn claim(&mut self, place: &str, claim: &str, verdict: Verdict, finding: impl Into<String>) {
         self.claims.push(Claim { place: place.into(), claim: claim.into(), verdict, finding: finding.into() });
     }
 
-    /// The number put down under `name`; not a number where there is none.
+    /// The number stored under `name`; NaN where there is none.
     pub fn value(&self, name: &str) -> f64 {
         self.quantities.iter().find(|quantity| quantity.name == name).map_or(f64::NAN, |quantity| quantity.ours)
     }
 
-    /// A number that was put down.
+    /// A stored number.
     #[cfg(test)]
     pub fn ours(&self, name: &str) -> f64 {
         let found = self.quantities.iter().find(|quantity| quantity.name == name);
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_show_the_same() {
+    fn markdown_and_html_agree() {
         let mut document = Document::new("paper", "A & B");
         document.heading("Table 1");
         document.words("With `x < 1` and **bold** *words*.");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shortened_report_says_so_first() {
+    fn shortened_report_begins_with_a_notice() {
         let mut document = Document::new("paper", "Title");
         document.words("Much.");
         document.mark_shortened();

@@ -112,7 +112,7 @@ struct Point {
     error: f64,
 }
 
-/// Runs of one method with one way to choose steps.
+/// Runs of one method with one step control.
 struct Curve {
     label: String,
     points: Vec<Point>,
@@ -120,7 +120,7 @@ struct Curve {
 
 impl Curve {
     /// The cost of an error, by lines between the points in a log-log picture. Where even the loosest point is more
-    /// accurate, its cost, an upper bound; nothing below the smallest error.
+    /// accurate, its cost, an upper bound; `None` below the smallest error.
     fn at(&self, error: f64, cost: impl Fn(&Point) -> f64) -> Option<f64> {
         let mut points: Vec<&Point> = self.points.iter().filter(|point| point.error.is_finite()).collect();
         points.sort_by(|a, b| a.error.total_cmp(&b.error));
@@ -181,7 +181,7 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// What the guess about T_s amounts to.
+/// Effect of the guess about T_s.
 fn cap(document: &mut Document) -> Result<(), Error> {
     document.heading("T_s, a guess");
     let mut rows = Vec::new();
@@ -202,7 +202,7 @@ fn cap(document: &mut Document) -> Result<(), Error> {
     Ok(())
 }
 
-/// What became of the manual's statements.
+/// Verdicts on the manual's statements.
 fn verdicts(document: &mut Document) {
     let error = document.value("figure1.error");
     document.claim(
@@ -341,6 +341,10 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
         let is_same = |curve: &&Curve| !rule.label.ends_with("Radau5") || curve.label.ends_with("Radau5");
         controlled.iter().filter(is_same).filter_map(|curve| curve.at(error, cost)).min_by(f64::total_cmp)
     };
+    let row = |curve: &Curve, setting: String, point: &Point, gains: [String; 2]| {
+        let costs = [count(point.steps), count(point.evaluations), digits(point.error, 2)];
+        [curve.label.clone(), setting].into_iter().chain(costs).chain(gains).collect::<Vec<_>>()
+    };
     for curve in &rules {
         for point in &curve.points {
             let steps = best(curve, point.error, |p| p.steps as f64).map(|ours| point.steps as f64 / ours);
@@ -348,15 +352,7 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
             let is_bound = controlled.iter().all(|curve| curve.points.iter().all(|p| p.error < point.error));
             let least = if is_bound { "≥ " } else { "" };
             let gain = |gain: Option<f64>| gain.map_or("–".into(), |gain| format!("{least}{}", digits(gain, 2)));
-            rows.push(vec![
-                curve.label.clone(),
-                format!("× {}", point.setting),
-                count(point.steps),
-                count(point.evaluations),
-                digits(point.error, 2),
-                gain(steps),
-                gain(time),
-            ]);
+            rows.push(row(curve, format!("× {}", point.setting), point, [gain(steps), gain(time)]));
             if point.setting == 1.0 {
                 let method = curve.label.rsplit(' ').next().unwrap_or_default().to_lowercase();
                 document.note(format!("{name}.{method}.steps"), point.steps as f64);
@@ -368,17 +364,8 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
         }
     }
     for curve in &controlled {
-        for point in &curve.points {
-            rows.push(vec![
-                curve.label.clone(),
-                format!("rtol {:.0e}", point.setting),
-                count(point.steps),
-                count(point.evaluations),
-                digits(point.error, 2),
-                String::new(),
-                String::new(),
-            ]);
-        }
+        let row = |point: &Point| row(curve, format!("rtol {:.0e}", point.setting), point, Default::default());
+        rows.extend(curve.points.iter().map(row));
     }
     let mut panel = Panel::new("", "steps", "largest error").log_x().log_y();
     for curve in rules.iter().chain(&controlled) {
@@ -425,7 +412,7 @@ fn dahl(document: &mut Document) -> Result<(), Error> {
     Ok(())
 }
 
-/// What the continuous law does at rest.
+/// The continuous law at rest.
 fn creep(document: &mut Document) -> Result<(), Error> {
     document.heading("Sticking is replaced by creeping");
     let found = Experiment::new(SINGLE_TANH).keep(&["hinge.position", "hinge.velocity"]).run()?;
@@ -447,7 +434,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cost_is_interpolated_or_bounded() {
+    fn cost_is_interpolated_or_bounded() {
         let point = |steps, error| Point { setting: 1.0, steps, evaluations: 0, seconds: 0.0, error };
         let curve = Curve { label: String::new(), points: vec![point(100, 1e-3), point(200, 1e-5)] };
         let steps = |error| curve.at(error, |point| point.steps as f64);

@@ -1,7 +1,7 @@
-//! One run of one of the papers' scenes, by the engine and in the way of `bristle run`: the file is read and checked,
-//! values take the place of its own as with `--set`, and the simulation hands out its rows.
+//! One run of a scene of the papers by the engine, as in `bristle run`: the file is read and checked, values are
+//! replaced as with `--set`, and the simulation records rows.
 //!
-//! A run that fails is a result too: it keeps what it had and says why it ended.
+//! A failed run is a result, too: it has its rows so far and the reason of its end.
 
 use super::series::range;
 use bristle::component::{BristleState, Friction, Name};
@@ -41,12 +41,12 @@ pub struct Experiment {
     stops: Option<f64>,
 }
 
-/// What came out of a run.
+/// Result of a run.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// Times of the rows.
     pub t: Vec<f64>,
-    /// The channels asked for, in that order.
+    /// The requested channels, in that order.
     columns: Vec<Vec<f64>>,
     /// Changes of mode.
     pub events: Vec<Event>,
@@ -56,7 +56,7 @@ pub struct Found {
     pub wall: Duration,
     /// Shortest and longest step.
     pub step: (f64, f64),
-    /// Why the run ended before its time.
+    /// The reason why the run ended early.
     pub failure: Option<String>,
 }
 
@@ -83,18 +83,18 @@ impl Found {
 }
 
 impl Experiment {
-    /// A scene as it stands.
+    /// A scene without changes.
     pub fn new(scene: PaperScene) -> Self {
         Self { scene, set: Vec::new(), channels: Vec::new(), most_steps: usize::MAX, stops: None }
     }
 
-    /// Another value in place of the file's.
+    /// Replaces a value of the file.
     pub fn set(mut self, path: &str, value: impl Into<String>) -> Self {
         self.set.push((path.to_owned(), value.into()));
         self
     }
 
-    /// Values in place of the file's.
+    /// Replaces values of the file.
     pub fn set_all(self, values: impl IntoIterator<Item = (String, String)>) -> Self {
         values.into_iter().fold(self, |run, (path, value)| run.set(&path, value))
     }
@@ -104,7 +104,7 @@ impl Experiment {
         names.iter().fold(self, |run, name| run.set(&format!("couplings.{name}.{field}"), value))
     }
 
-    /// A number in place of the file's.
+    /// Replaces a number of the file.
     pub fn number(self, path: &str, value: f64) -> Self {
         self.set(path, format!("{value:?}"))
     }
@@ -140,7 +140,7 @@ impl Experiment {
         self
     }
 
-    /// Ends a run that takes more steps.
+    /// Ends a run after this number of steps.
     pub fn at_most(mut self, steps: usize) -> Self {
         self.most_steps = steps;
         self
@@ -153,18 +153,18 @@ impl Experiment {
         self
     }
 
-    /// The scene with the values in place.
+    /// The scene with the replaced values.
     pub fn scene(&self) -> Result<Scene, Error> {
         let set: Vec<(&str, &str)> = self.set.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
         Ok(Scene::parse_with(self.scene.text, self.scene.path, &set)?)
     }
 
-    /// The simulation at its start, for experiments that take it in hand.
+    /// The simulation at its start, for experiments that step it themselves.
     pub fn simulation(&self) -> Result<Simulation, Error> {
         Simulation::new(&self.scene()?)
     }
 
-    /// Runs. An error is a scene that is refused; a run that fails is found out and kept.
+    /// Runs. An error is a refused scene; a failed run is a result.
     pub fn run(&self) -> Result<Found, Error> {
         let scene = self.scene()?;
         self.go_on(&mut Simulation::new(&scene)?, scene.duration)
@@ -198,7 +198,7 @@ impl Experiment {
             None => sim.run_with(end, &mut kept),
             Some(interval) => (1..=(end / interval).ceil() as usize).try_for_each(|k| {
                 sim.run_with((k as f64 * interval).min(end), &mut kept)?;
-                // the next piece begins with the row that this one ended with
+                // the next piece begins with the last row of this one
                 kept.is_again = true;
                 Ok(())
             }),
@@ -229,7 +229,7 @@ fn entity(sim: &mut Simulation, name: &str) -> Result<Entity, Error> {
     found.ok_or_else(|| Error::Unknown { what: "coupling", name: name.into(), known: String::new() })
 }
 
-/// Moves σ₀z of a coupling by one unit in the last place, away from 0, through its public state.
+/// Changes σ₀z of a coupling by one unit in the last place, away from 0, through its public state.
 pub fn kick_coupling(sim: &mut Simulation, name: &str) -> Result<(), Error> {
     let entity = entity(sim, name)?;
     if let Ok(mut state) = sim.world_mut().get::<&mut BristleState>(entity) {
@@ -238,12 +238,12 @@ pub fn kick_coupling(sim: &mut Simulation, name: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Moves σ₀z of a joint up by some units in the last place, through its public state. Returns it as it is then.
+/// Increases σ₀z of a joint by some units in the last place, through its public state. Returns the new value.
 pub fn kick(sim: &mut Simulation, joint: &str, ulps: u32) -> Result<f64, Error> {
     let sigma0 = sigma0(sim, joint)?;
     let mut z = sim.bristle(joint)?.z;
     let wanted = (0..ulps).fold(sigma0 * z, |effort, _| effort.next_up());
-    // the deflection whose product is the number wanted
+    // the deflection whose product is the required number
     while sigma0 * z < wanted {
         z = z.next_up();
     }
@@ -262,7 +262,7 @@ fn sigma0(sim: &mut Simulation, joint: &str) -> Result<f64, Error> {
     Ok(world.get::<&Friction>(entity).map_or(f64::NAN, |friction| friction.0.sigma0()))
 }
 
-/// Keeps the channels asked for.
+/// Records the requested channels.
 struct Kept {
     picked: Vec<usize>,
     t: Vec<f64>,
@@ -273,7 +273,7 @@ struct Kept {
     step: (f64, f64),
     /// Steps that may still be taken.
     left: usize,
-    /// Whether the next row has been kept already.
+    /// Whether the next row is recorded already.
     is_again: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Published experiments run again, each number beside the printed one, and measurements of the engine: the work behind
+//! Published experiments repeated, each number beside the printed one, and measurements of the engine: the library of
 //! `bristle reproduce` and `bristle bench`.
 //!
 //! ```text
@@ -6,7 +6,7 @@
 //!                                                                            ─▶ scoreboard.md, index.html
 //! ```
 //!
-//! [`report`] makes the report on a paper, [`write_report`], [`write_scoreboard`] and [`write_index`] put it into a
+//! [`report`] makes the report on a paper, [`write_report`], [`write_scoreboard`] and [`write_index`] write it into a
 //! folder. Measurements of the engine are in [`mod@bench`].
 
 mod aberger2002;
@@ -67,11 +67,11 @@ impl Paper {
 pub enum Effort {
     /// Everything, as finely as the papers.
     Full,
-    /// What the tests look at.
+    /// The part that the tests use.
     Short,
 }
 
-/// Tells the caller which experiment is running.
+/// Reports the present experiment to the caller.
 pub struct Progress<'a>(pub &'a dyn Fn(&str));
 
 impl Progress<'_> {
@@ -96,7 +96,7 @@ pub fn report(paper: Paper, effort: Effort, progress: &Progress) -> Result<Docum
     Ok(document)
 }
 
-/// Writes the folder of a paper into `out`; gives the path of the report.
+/// Writes the folder of a paper into `out`; returns the path of the report.
 pub fn write_report(document: &Document, out: &Path) -> Result<PathBuf> {
     let folder = out.join(document.name);
     std::fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
@@ -121,14 +121,14 @@ pub fn write_report(document: &Document, out: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes the scoreboard of all papers that lie in `out`; gives its path.
+/// Writes the scoreboard of all papers in `out`; returns its path.
 pub fn write_scoreboard(out: &Path) -> Result<PathBuf> {
     let path = out.join("scoreboard.md");
     write_file(&path, &Scoreboard::read(out, Paper::ALL.into_iter().map(Paper::name)).markdown())?;
     Ok(path)
 }
 
-/// Writes one page with all reports into `out`; gives its path.
+/// Writes one page with all reports into `out`; returns its path.
 pub fn write_index(documents: &[Document], out: &Path) -> Result<PathBuf> {
     let path = out.join("index.html");
     write_file(&path, &index::page(out, documents))?;

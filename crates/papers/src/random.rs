@@ -1,4 +1,4 @@
-//! Random numbers that are always the same.
+//! Reproducible random numbers.
 
 /// Numbers in 0..1 (splitmix64).
 pub struct Random(u64);

@@ -1,7 +1,6 @@
-//! The scoreboard: every claim of the texts with what became of it, read from the `results.json` files that the reports
-//! left.
+//! The scoreboard: every claim of the texts with its verdict, read from the `results.json` files of the reports.
 //!
-//! A paper that is run alone takes its place beside what earlier runs left in the folder.
+//! A paper that is run alone is combined with the results of earlier runs in the folder.
 
 use super::document::inline;
 use bristle_plot::escape;
@@ -9,17 +8,17 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 use std::path::Path;
 
-/// What became of a claim.
+/// Verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The numbers of the print, or the sentence, come out.
+    /// The printed numbers, or the sentence, are reproduced.
     Reproduced,
     /// The print differs from the correct result, and a stated cause gives the print.
     Explained,
-    /// The print comes out with something that it does not give and that was adjusted until it did.
+    /// The print is reproduced with an adjusted parameter that it does not give.
     Fitted,
-    /// The opposite comes out.
+    /// The result is the opposite.
     Contradicted,
     /// It was run, but the print lacks what a comparison needs.
     NotComparable,
@@ -57,17 +56,17 @@ impl Verdict {
 /// A claim of a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
-    /// Where it stands: `Table 2`, `Section 1.3`.
+    /// Its place: `Table 2`, `Section 1.3`.
     pub place: String,
-    /// What is claimed, in our words.
+    /// The claim, in our words.
     pub claim: String,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// The numbers.
     pub finding: String,
 }
 
-/// What made a result.
+/// Origin of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
     /// Day, UTC.
@@ -79,7 +78,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Here and now.
+    /// Of this build, at this time.
     pub fn here() -> Self {
         let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |d| d.as_secs());
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();

@@ -2,10 +2,10 @@
 //!
 //! These measure errors as the papers do: a curve at its own instants, against a baseline that is much finer and taken
 //! as linear between its points, the mean over time by the trapezoidal rule. `bristle compare` compares two tables of
-//! results instead, of which neither is the truth: on the instants they share, by cubics, the mean over rows.
+//! results instead, neither of which is a reference: at common instants, by cubics, with the mean over rows.
 
-/// The value of a curve at `t`, linear between its points. `hint` is where the last one was found: times that come in
-/// order cost nothing to find.
+/// The value of a curve at `t`, linear between its points. `hint` is the index of the last one: times in ascending
+/// order need no search.
 pub fn interpolate(t: &[f64], x: &[f64], at: f64, hint: &mut usize) -> f64 {
     let last = t.len().min(x.len()).saturating_sub(1);
     if last == 0 {
@@ -21,7 +21,7 @@ pub fn interpolate(t: &[f64], x: &[f64], at: f64, hint: &mut usize) -> f64 {
     if h > 0.0 { x[k] + (x[k + 1] - x[k]) * ((at - t[k]) / h).clamp(0.0, 1.0) } else { x[k + 1] }
 }
 
-/// How far a curve is from another, at the times of the first.
+/// Difference of a curve from another, at the times of the first.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Difference {
     /// Largest.

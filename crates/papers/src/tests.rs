@@ -29,7 +29,7 @@ fn do2007_holds() {
         assert_near(row, ours("max"), max, 0.02);
         assert_near(row, ours("rms"), rms, 0.02);
     }
-    // twelve printed numbers from one slip of the clock; counts are printed to four digits, the rest to three
+    // twelve printed numbers from one error of the clock; counts are printed to four digits, the rest to three
     for row in ["rk4_time_constant", "rk4_velocity", "radau3_velocity", "radau3_time_constant"] {
         for (what, part) in [("points", 5e-4), ("max", 5e-3), ("rms", 5e-3)] {
             let name = format!("slipped.{row}.{what}");
@@ -51,7 +51,7 @@ fn do2007_holds() {
     }
     assert!(report.ours("stuck.zero") < 1e-9);
     assert_near("largest eigenvalue", report.ours("lambda_max"), 2.6150e4, 0.02);
-    // the kick: one bit, and only Runge–Kutta beyond its limit minds
+    // the perturbation: one bit, which only affects Runge–Kutta beyond its limit
     assert_eq!([report.ours("kick.ulps"), report.ours("no_kick.ulps")], [1.0, 0.0]);
     assert_eq!([report.ours("no_kick.survives"), report.ours("kick.survives")], [1.0, 0.0]);
     assert_eq!([report.ours("kick_1e-4.survives"), report.ours("kick_radau3.survives")], [1.0, 1.0]);
@@ -67,7 +67,7 @@ fn do2007_holds() {
     }
     assert!(report.ours("refined.points.high") / report.ours("refined.points.low") < 1.01);
     assert!(report.ours("gain_over_rk4_constant") > 20.0);
-    // the guide names the steps of error control as they are
+    // the guide has the present number of steps of error control
     let guide = include_str!("../../bristle/docs/papers.md");
     let steps = count(report.ours("radau5_1e-5.steps") as usize);
     assert!(guide.contains(&format!("order five needs {steps} steps")), "{steps}");
@@ -85,12 +85,12 @@ fn lee1997_holds() {
     assert!(report.ours("single.worst_event") < 1e-8, "{}", report.ours("single.worst_event"));
     assert!(report.ours("single.rest_error") < 1e-8, "{}", report.ours("single.rest_error"));
     assert!(report.ours("double.elbow_error") < 1e-8, "{}", report.ours("double.elbow_error"));
-    // times are the machine's; that none of the printed ratios comes out is not
+    // times depend on the machine; that no printed ratio is reproduced does not
     let table_1: Vec<Verdict> =
         report.claims.iter().filter(|claim| claim.place == "table 1").map(|claim| claim.verdict).collect();
     assert!(table_1.len() == 3 && table_1.iter().all(|verdict| *verdict != Verdict::Reproduced), "{table_1:?}");
     for pendulum in ["single", "double"] {
-        // nor is the work: explicit and implicit form evaluate the equations about as often
+        // nor does the work: explicit and implicit form have about as many evaluations
         let work = report.ours(&format!("{pendulum}.implicit_over_explicit.evaluations"));
         assert!(work > 0.5 && work < 2.0, "{pendulum}: {work}");
         for form in ["jerk_dopri5", "residual_radau5", "implicit_radau5"] {
@@ -139,7 +139,7 @@ fn dymore_holds() {
     let report = dymore::report(Effort::Short, &SILENT).unwrap();
     assert!(report.ours("figure1.error") < 1e-12);
     assert!(report.ours("dahl.apart") < 1e-7);
-    // where dry friction holds, the continuous law creeps
+    // where dry friction sticks, the continuous law creeps
     assert!(report.ours("creep.rate") > 1e-3);
     // error control needs fewer steps at equal error, also where the method is the same
     assert!(report.ours("slider.radau3.gain_in_steps") > 50.0);
@@ -172,14 +172,14 @@ fn aberger2002_holds() {
     assert_near("classic break-away", ours("classic.radau5.break_away"), 1.5, 1e-6);
     assert!(ours("lugre.radau5.angle_error") < 1e-5 && ours("classic.radau5.angle_error") < 1e-5);
 
-    // one unit in the last place: explicit methods fall back to their limit, the rest does not mind
+    // one unit in the last place: explicit methods fall back to their limit, the others are not affected
     assert!(ours("longest.euler") >= 0.9 && ours("longest.euler_kicked") < 0.1);
     assert!(ours("longest.rk4_kicked") <= 0.15 && ours("longest.rk4") > ours("longest.rk4_kicked"));
     assert!(ours("longest.mixed") >= 2.0 && ours("longest.real_time") == 10.0);
     assert!(ours("longest.classic_rk4") >= 7.0 && ours("longest.classic_euler") >= 4.0);
 
-    // scaling, tolerances taken as they are: nothing less than the motion itself to an explicit method; digits to an
-    // implicit one where kinks are located (2.4e-6 and 2.5e-6 rad where they are not)
+    // scaling, with unbounded tolerances: it decides the motion of an explicit method, and digits of an implicit one
+    // where kinks are located (2.4e-6 and 2.5e-6 rad where they are not)
     assert!(ours("scaling.dopri5.1e-4.unscaled.off.angle") > 10.0 * ours("scaling.dopri5.1e-4.scaled.off.angle"));
     for kinks in ["velocity", "deflection"] {
         let angle = |scale: &str| ours(&format!("scaling.radau5.1e-6.{scale}.{kinks}.angle"));
@@ -216,7 +216,7 @@ fn aberger2002_holds() {
     assert!(ours("explicit.fast.fastest") > 100.0 && ours("explicit.fast.kicked") == 0.0);
     assert!(ours("explicit.fast.real_time") < 5e-3, "{}", ours("explicit.fast.real_time"));
     assert!(ours("gearbox.jump.c2.frozen") > 3.0 * ours("gearbox.jump.c2.law"), "{}", ours("gearbox.jump.c2.frozen"));
-    // normal forces that jump meet frozen bristles with the whole slip, those that rise slowly do not
+    // normal forces that jump act on frozen bristles at the full slip, those that rise slowly do not
     assert!(ours("bands.peak_frozen.high") > 10.0 && ours("bands.peak_law.high") < 1.5);
     assert!(ours("bands.real_time.high") < 5e-3);
     // the car
@@ -224,12 +224,12 @@ fn aberger2002_holds() {
     assert_eq!(ours("car.rk4.through"), 0.0);
     assert!(ours("car.lambda") > 1e8 && ours("car.law.loss") < 0.01 && ours("car.law.acceleration") < 10.0);
     assert!(ours("car.jump.acceleration") > 5.0 * ours("car.law.acceleration"));
-    // N g + N σ₁g/(σ₀h) and N σ₁g/σ₀ at 1 ms; nothing where bristles are bent as the slip asks
+    // N g + N σ₁g/(σ₀h) and N σ₁g/σ₀ at 1 ms; no peak with steady bristles
     assert_near("peak", ours("engagement.peak_1ms"), 20.0, 1e-3);
     assert_near("momentum", ours("engagement.momentum_1ms"), 0.015, 1e-3);
     assert!(ours("engagement.peak_finest") > 2e4);
     assert_near("no peak", ours("engagement.bent"), 5.0, 1e-9);
-    // locks and lets go three times each
+    // locks and releases three times each
     assert_eq!(ours("one_way.jumps"), 6.0);
     assert!(ours("one_way.softness") < 0.01 && ours("one_way.real_time") < 0.005);
 }

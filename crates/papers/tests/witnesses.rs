@@ -1,8 +1,8 @@
-//! The scripts in `tests/witnesses`, which share no code with the engine, against what the reports and their tests
-//! hold.
+//! The scripts in `tests/witnesses`, which share no code with the engine, against the numbers in the reports and their
+//! tests.
 //!
-//! They need `python3` and nothing else. Where there is none the tests say so and pass: numbers that scripts print are
-//! also in the reports' tests.
+//! They need `python3` and nothing else. Without Python the tests print a note and pass: the numbers of the scripts are
+//! also in the tests of the reports.
 
 use std::path::Path;
 use std::process::Command;
@@ -24,7 +24,7 @@ fn number(word: &str) -> f64 {
 }
 
 #[test]
-fn the_slip_of_the_clock_gives_the_print() {
+fn clock_error_reproduces_the_print() {
     let Some(lines) = lines("do2007_clock.py", &["--quick"]) else { return };
     // steps, max E and RMS; the last as printed, to three digits and a baseline ten times as coarse
     for (name, clock, steps, max, rms) in [
@@ -50,7 +50,7 @@ fn turns_and_sticks_of_the_pendulums() {
     let events = |pendulum: &str, joint: &str| -> Vec<String> {
         lines.iter().filter(|line| line[0] == pendulum && line[1] == joint).map(|line| line[3].clone()).collect()
     };
-    // the constants of the report are what the script prints, but for the last digit
+    // the constants of the report are those of the script, except the last digit
     let near = |value: f64| {
         let is_near = |word: &str| word.parse::<f64>().is_ok_and(|found| (found - value).abs() < 3e-10);
         source.split(|c: char| !(c.is_ascii_digit() || c == '.')).any(is_near)
@@ -77,11 +77,11 @@ fn second_order_stick_slip() {
 }
 
 #[test]
-fn one_unit_in_the_last_place_finds_the_limit_of_explicit_steps() {
+fn one_ulp_shows_the_limit_of_explicit_steps() {
     let Some(lines) = lines("aberger2002_sliding.py", &[]) else { return };
     for line in &lines {
         let [h_lambda, plain, kicked] = [2, 3, 4].map(|k| number(&line[k]));
-        // exactly at rest without it, whatever the step; with it the polynomial of the method decides
+        // exactly at rest without it, at any step; with it the stability polynomial of the method decides
         assert_eq!(plain, 0.0, "{line:?}");
         assert_eq!(kicked < 1e-15, h_lambda < 2.785, "{line:?}");
     }

@@ -1,11 +1,11 @@
 //! Fewer points, the same picture.
 //!
 //! A curve of a million rows on a strip of n columns: of each column only four points can be seen, the first, the
-//! lowest, the highest and the last (Jugel et al. 2014, "M4"). Between them the drawn line covers the same pixels as
-//! the whole curve would, and no peak is lost however narrow it is.
+//! lowest, the highest and the last (Jugel et al. 2014, "M4"). The line through them covers the same pixels as the
+//! whole curve, and no peak is lost, however narrow.
 
-/// Which rows to draw on `n` columns over the times `from..=to`, as runs without gaps: the curve is broken where values
-/// are not finite. `t` does not run backwards. The rows next to the window on either side come with it.
+/// Rows to draw on `n` columns over the times `from..=to`, as runs without gaps: the curve is broken where values are
+/// not finite. `t` must not descend. The rows next to the window on both sides are included.
 pub fn runs(t: &[f64], x: &[f64], from: f64, to: f64, n: usize) -> Vec<Vec<usize>> {
     let first = t.partition_point(|&t| t < from).saturating_sub(1);
     let end = (t.partition_point(|&t| t <= to) + 1).min(t.len()).min(x.len());
@@ -38,12 +38,12 @@ pub fn runs(t: &[f64], x: &[f64], from: f64, to: f64, n: usize) -> Vec<Vec<usize
     runs
 }
 
-/// Whether a value has a place in a picture: finite, and small enough that differences are finite too.
+/// Whether a value can be drawn: finite, and small enough that differences are finite too.
 pub fn is_drawable(x: f64) -> bool {
     x.abs() <= 1e300
 }
 
-/// What is seen of one column.
+/// Visible rows of one column.
 struct Column {
     at: f64,
     first: usize,
@@ -108,7 +108,7 @@ mod tests {
 
     /// Against a search by brute force: lowest and highest of every column are those of all rows.
     #[test]
-    fn every_column_has_the_extent_of_all_its_rows() {
+    fn columns_have_the_extent_of_their_rows() {
         let n = 5000;
         let t = times(n);
         let mut state = 1_u64;
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn few_rows_are_all_kept_and_gaps_break_the_curve() {
+    fn few_rows_are_kept_and_gaps_break_curves() {
         let t = times(6);
         let x = [1.0, 2.0, f64::NAN, 3.0, f64::INFINITY, 0.0];
         assert_eq!(runs(&t, &x, 0.0, 0.005, 500), [vec![0, 1], vec![3], vec![5]]);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_its_neighbours() {
+    fn window_includes_neighbours() {
         let t = times(100);
         let kept = runs(&t, &t, 0.0205, 0.0295, 1000).concat();
         assert_eq!(kept, (20..=30).collect::<Vec<_>>());

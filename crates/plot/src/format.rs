@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers for people.
 
 /// A number with this many significant digits.
 pub fn digits(x: f64, n: usize) -> String {
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_as_many_digits_as_asked_for() {
+    fn numbers_have_given_digits() {
         assert_eq!(
             [digits(3.985e-4, 3), digits(0.1501, 3), digits(28284.0, 4), digits(1.5, 3), digits(f64::INFINITY, 3)],
             ["3.98e-4", "0.150", "28284", "1.50", "–"].map(String::from)
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn thousands_stand_apart_and_one_has_no_s() {
+    fn thousands_are_separated_and_one_is_singular() {
         assert_eq!([7, 402_046, 2_828_427].map(|n| grouped(n, ',')), ["7", "402,046", "2,828,427"].map(String::from));
         assert_eq!([0, 999, 1000].map(|n| grouped(n, '_')), ["0", "999", "1_000"].map(String::from));
         assert_eq!([count(1, "joint"), count(2, "joint")], ["1 joint", "2 joints"].map(String::from));

@@ -5,20 +5,20 @@
 //! z       line to the start                                     v dy   line downwards
 //! ```
 //!
-//! Only `M` says where; all others how far from where the pen is. Numbers have tenths of a pixel.
+//! Only `M` is absolute; all others are relative to the pen. Numbers have tenths of a pixel.
 
 /// One movement of the pen, to a place in pixels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Step {
-    /// Goes there.
+    /// Moves to the place.
     Move(f64, f64),
-    /// Draws a line to there.
+    /// Draws a line to the place.
     Line(f64, f64),
-    /// Draws a line to where it last went.
+    /// Draws a line to the last `M`.
     Close,
 }
 
-/// What the pen does. Letters that are not ours are left out.
+/// Movements of the pen. Other letters are left out.
 pub fn steps(data: &str) -> Vec<Step> {
     let letters = data.match_indices(|c: char| c.is_ascii_alphabetic()).map(|(k, _)| k);
     let bounds: Vec<usize> = letters.chain([data.len()]).collect();
@@ -53,7 +53,7 @@ fn numbers(text: &str) -> (f64, f64) {
     (number(first), number(second))
 }
 
-/// A number of tenths, as short as it can be written: 12 is `1.2`, 30 is `3`, −5 is `-.5`.
+/// A number of tenths, in its shortest form: 12 is `1.2`, 30 is `3`, −5 is `-.5`.
 pub fn tenth(n: i64) -> String {
     let (sign, whole, rest) = (if n < 0 { "-" } else { "" }, n.abs() / 10, n.abs() % 10);
     match (whole, rest) {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn written_paths_read_back() {
         use Step::{Close, Line, Move};
         assert_eq!(
             steps("M76 12.5h826M1.5-3l2-1v-6z"),

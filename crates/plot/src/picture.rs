@@ -1,31 +1,31 @@
-//! A picture before it is written: a list of shapes, later ones over earlier ones, each with the class that says how it
-//! looks ([`super::style`]).
+//! A picture before it is written: a list of shapes, later ones over earlier ones, each with a class for its style
+//! ([`super::style`]).
 
 use std::fmt;
 
 /// Shapes on a ground of one colour.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picture {
-    /// What it shows, for those who cannot see it.
+    /// Description for screen readers.
     pub name: String,
     /// Width, px.
     pub width: f64,
     /// Height, px.
     pub height: f64,
-    /// What is drawn, in order.
+    /// Shapes in drawing order.
     pub shapes: Vec<Shape>,
 }
 
-/// What a picture is made of. x goes to the right, y downwards.
+/// Shapes of a picture. x points to the right, y downwards.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
-    /// A line of text; x is where its anchor is, y its baseline.
+    /// A line of text; x is its anchor, y its baseline.
     Text { class: &'static str, x: Px, y: Px, text: String },
-    /// Lines and areas, as path data ([`super::path`]); areas can be thinner than their class says.
+    /// Lines and areas, as path data ([`super::path`]); areas can have a smaller opacity than their class.
     Path { class: String, fill_opacity: f64, data: String },
     /// A rectangle with sides along the axes.
     Rect { class: &'static str, area: Area },
-    /// Shapes of which only what lies in an area is seen.
+    /// Shapes that are clipped to an area.
     Clip { id: String, area: Area, shapes: Vec<Shape> },
 }
 
@@ -42,12 +42,12 @@ pub struct Area {
     pub height: Px,
 }
 
-/// A place or a length in pixels, and how it is written.
+/// A place or a length in pixels, and its format.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Px {
-    /// A constant of the layout: as it is.
+    /// A constant of the layout: written exactly.
     Fixed(f64),
-    /// What was computed: to a tenth.
+    /// A computed number: to a tenth.
     Tenth(f64),
 }
 
@@ -75,7 +75,7 @@ impl Shape {
         Self::Text { class, x: Px::Tenth(x), y: Px::Tenth(y), text: text.into() }
     }
 
-    /// Lines and areas as dense as their class says.
+    /// Lines and areas with the opacity of their class.
     pub fn path(class: impl Into<String>, data: impl Into<String>) -> Self {
         Self::Path { class: class.into(), fill_opacity: 1.0, data: data.into() }
     }

@@ -1,6 +1,6 @@
-//! Spans of an axis: from when to when something holds.
+//! Time spans in which a state holds.
 
-/// From when to when a state holds within `start..end`: whether it does at the start, when that changes, and to which.
+/// Time spans in which a state holds within `start..end`, from its value at the start and its changes.
 pub fn spans(holds: bool, changes: &[(f64, bool)], (start, end): (f64, f64)) -> Vec<(f64, f64)> {
     let mut spans = Vec::new();
     let (mut since, mut holds) = (start, holds);
@@ -16,7 +16,7 @@ pub fn spans(holds: bool, changes: &[(f64, bool)], (start, end): (f64, f64)) -> 
     spans
 }
 
-/// Spans that touch, or come nearer to one another than `gap`, as one: a picture shows no more.
+/// Merges spans that touch or are closer than `gap`, which a picture cannot separate.
 pub fn merged(spans: &[(f64, f64)], gap: f64) -> Vec<(f64, f64)> {
     let mut merged: Vec<(f64, f64)> = Vec::new();
     for &(from, to) in spans {

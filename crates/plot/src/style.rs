@@ -1,8 +1,8 @@
-//! How pictures look: one table of rules, written as CSS into SVG and looked up when pixels are painted.
+//! The stylesheet of pictures: one table of rules, written as CSS into SVG and looked up when pixels are painted.
 //!
 //! A rule is for an element (`path`), for a class (`.grid`), for a class against others (`.event.event`) or for curves,
-//! whose classes begin with a c. As in CSS the more particular rule goes before the other, and then the later one.
-//! Pixels are painted on light ground.
+//! whose classes begin with a c. As in CSS the more specific rule has precedence, then the later one. Pixels are
+//! painted on light ground.
 
 use super::palette::{DARK, DASHES, LIGHT};
 use std::fmt::Write;
@@ -11,7 +11,7 @@ const FONTS: &str = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',
 /// The first class is that of a colour, .c0 and on.
 const CURVES: &str = "[class^=c]";
 
-/// One thing that a rule sets.
+/// One property of a rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Property {
     /// The font, at a size in px.
@@ -43,12 +43,12 @@ pub enum Anchor {
     End,
 }
 
-/// How strokes end.
+/// Line caps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
-    /// Where the line does.
+    /// At the end of the line.
     Butt,
-    /// In half a circle beyond it.
+    /// Half a circle beyond it.
     Round,
 }
 
@@ -57,7 +57,7 @@ struct Rule {
     properties: Vec<Property>,
 }
 
-/// On light ground: texts, then what lies behind the curves, then the curves.
+/// On light ground: texts, then the background of the curves, then the curves.
 fn light() -> Vec<Rule> {
     use Property::{
         Anchor as At, Bold, Dashes, Ends as Cap, Fill, Font, NoFill, Opacity, RoundCorners, Size, Stroke, Width,
@@ -86,7 +86,7 @@ fn light() -> Vec<Rule> {
     rules
 }
 
-/// What is different on dark ground.
+/// Differences on dark ground.
 fn dark() -> Vec<Rule> {
     use Property::{Fill, Opacity, Stroke};
     let mut rules = vec![
@@ -137,7 +137,7 @@ impl Rule {
         }
     }
 
-    /// How particular it is: elements, then classes, then classes twice.
+    /// Specificity: elements, then classes, then classes twice.
     fn rank(&self) -> usize {
         self.selector.matches(['.', '[']).count()
     }
@@ -168,7 +168,7 @@ impl Property {
 /// Red, green and blue.
 pub type Color = [u8; 3];
 
-/// What all rules together make of one shape.
+/// The style of one shape by all rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Look {
     /// Colour of the area, if it is filled.
@@ -181,9 +181,9 @@ pub struct Look {
     pub dashes: Vec<f32>,
     /// Whether corners of lines are round.
     pub has_round_corners: bool,
-    /// How lines end.
+    /// Line cap.
     pub ends: Ends,
-    /// How much of what is behind is hidden, 0 to 1.
+    /// Opacity, 0 to 1.
     pub opacity: f32,
     /// Size of letters, px.
     pub size: f32,
@@ -193,7 +193,7 @@ pub struct Look {
     pub anchor: Anchor,
 }
 
-/// The rules for light ground, to be asked for looks.
+/// The rules for light ground, for lookups.
 pub struct Looks(Vec<Rule>);
 
 impl Default for Looks {
@@ -203,14 +203,14 @@ impl Default for Looks {
 }
 
 impl Looks {
-    /// All rules, the particular ones last.
+    /// All rules, the specific ones last.
     pub fn new() -> Self {
         let mut rules = light();
         rules.sort_by_key(Rule::rank);
         Self(rules)
     }
 
-    /// How an element with these classes looks.
+    /// The style of an element with these classes.
     pub fn of(&self, element: &str, class: &str) -> Look {
         let mut look = Look {
             fill: Some([0, 0, 0]),
@@ -258,18 +258,18 @@ fn rgb(color: &str) -> Color {
 mod tests {
     use super::*;
 
-    /// As a browser finds it, worked out by hand.
+    /// As in a browser, computed by hand.
     #[test]
-    fn the_more_particular_rule_goes_first() {
+    fn more_specific_rule_has_precedence() {
         let looks = Looks::new();
         let curve = looks.of("path", "c1 d1");
         assert_eq!((curve.fill, curve.stroke, curve.width), (None, Some([0xd5, 0x5e, 0x00]), 1.5));
         assert_eq!((&curve.dashes[..], curve.ends, curve.has_round_corners), (&[7.0, 3.0][..], Ends::Round, true));
-        // a class twice goes before curves in general, which come later
+        // a class twice precedes curves in general, which are later
         assert_eq!(looks.of("path", "c0 event").width, 1.0);
         let along = looks.of("path", "c0 along");
         assert_eq!((along.width, along.opacity, along.ends), (8.0, 0.2, Ends::Butt));
-        // a class goes before the element
+        // a class precedes the element
         let stuck = looks.of("path", "stuck f0");
         assert_eq!((stuck.fill, stuck.stroke, stuck.opacity), (Some([0x00, 0x72, 0xb2]), None, 0.13));
         let title = looks.of("text", "title");

@@ -1,6 +1,6 @@
 //! A picture as SVG.
 //!
-//! It takes its colours from classes, with another set for dark ground, so that it can stand in any page.
+//! It takes its colours from classes, with another set for dark ground, so that it fits any page.
 
 use super::picture::{Area, Picture, Shape};
 use super::style;
@@ -46,7 +46,7 @@ fn attributes(Area { x, y, width, height }: &Area) -> String {
     format!(r#"x="{x}" y="{y}" width="{width}" height="{height}""#)
 }
 
-/// A text as it stands in XML; control characters, which XML has no way to write, are replaced.
+/// A text in XML; control characters, which XML cannot represent, are replaced.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -6,7 +6,7 @@
 /// Numbers below are drawn as zero: powers of ten end at 1e-308.
 const TINY: f64 = 1e-300;
 
-/// An axis: where it begins and ends, and what is written along it.
+/// An axis: its ends and its labels.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     /// Lower end.
@@ -22,7 +22,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis from `low` to `high` as they are, with at most `most` ticks between them.
+    /// An axis from `low` to `high` exactly, with at most `most` ticks between them.
     pub fn exact(low: f64, high: f64, most: usize) -> Self {
         let step = step(high - low, most);
         // a tick that misses an end by rounding belongs to it
@@ -52,7 +52,7 @@ impl Axis {
         Self::exact(low - margin, high + margin, most)
     }
 
-    /// What stands at a tick: digits without the power of ten.
+    /// The label of a tick: digits without the power of ten.
     pub fn label(&self, tick: f64) -> String {
         let text = format!("{:.*}", self.decimals, tick / 10_f64.powi(self.exponent));
         // a true minus; no sign on zero
@@ -63,12 +63,12 @@ impl Axis {
         }
     }
 
-    /// The power of ten that the labels leave out, `×10⁻⁹`; nothing where they leave out none.
+    /// The power of ten that the labels leave out, `×10⁻⁹`; empty where there is none.
     pub fn factor(&self) -> String {
         if self.exponent == 0 { String::new() } else { format!("×10{}", superscript(self.exponent)) }
     }
 
-    /// Where a value lies: 0 at the lower end, 1 at the upper.
+    /// Place of a value: 0 at the lower end, 1 at the upper.
     pub fn place(&self, value: f64) -> f64 {
         let length = self.high - self.low;
         if length > 0.0 { (value - self.low) / length } else { 0.5 }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_all_the_same_have_room() {
+    fn equal_values_have_a_margin() {
         for c in [0.0, 1.0, -2e-9, 7e9, 1.0 + 1e-15] {
             let axis = Axis::around(c, c, 5);
             assert!(axis.low < c && c < axis.high && axis.ticks.len() >= 2, "{axis:?}");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn any_range_gives_a_handful() {
+    fn any_range_has_few_ticks() {
         for e in -298..299 {
             for f in [1.0, 1.7, 3.3, 9.99] {
                 let (low, high) = (-0.3 * f * 10_f64.powi(e), f * 10_f64.powi(e));

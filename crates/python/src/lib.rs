@@ -17,6 +17,7 @@
 )]
 
 mod arrays;
+mod batch;
 mod error;
 mod event;
 mod interrupt;
@@ -24,8 +25,11 @@ mod law;
 mod picture;
 mod query;
 mod recording;
+mod rollout;
 mod scene;
 mod simulation;
+mod sweep;
+mod timing;
 mod value;
 
 use pyo3::prelude::*;
@@ -33,6 +37,8 @@ use pyo3::prelude::*;
 /// The native part of the module `bristle`.
 #[pymodule]
 mod _bristle {
+    #[pymodule_export]
+    use crate::batch::Batch;
     #[pymodule_export]
     use crate::event::Event;
     #[pymodule_export]
@@ -42,9 +48,16 @@ mod _bristle {
     #[pymodule_export]
     use crate::recording::Recording;
     #[pymodule_export]
+    use crate::rollout::Rollout;
+    #[pymodule_export]
     use crate::scene::Scene;
     #[pymodule_export]
     use crate::simulation::Simulation;
+
+    #[pymodule_export]
+    use crate::sweep::{sweep_channels, sweep_rows};
+    #[pymodule_export]
+    use crate::timing::{_seconds_of_rollouts, _seconds_of_steps};
 
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {

@@ -107,7 +107,7 @@ impl Scene {
     /// >>> robot = bristle.Scene.load(
     /// ...     "crates/bristle/examples/robot.urdf", friction="crates/bristle/examples/friction.ron")
     /// >>> robot.joint_names
-    /// ['shoulder', 'elbow', 'wrist']
+    /// ['world_to_base', 'shoulder', 'elbow']
     #[classmethod]
     #[pyo3(signature = (path, *, friction=None, floating=false, strict=false, set=None))]
     fn load(
@@ -155,6 +155,18 @@ impl Scene {
     /// (2.0, (0.0, 0.0, -1.62))
     fn set(&mut self, path: String, value: &Bound<'_, PyAny>) -> PyResult<()> {
         *self = self.with([(path, value::ron(value)?)])?;
+        Ok(())
+    }
+
+    /// Puts several values in their places at once: `{path: value}`, for those that only go together.
+    ///
+    /// >>> import bristle
+    /// >>> scene = bristle.Scene.load("scenes/double_pendulum.ron")
+    /// >>> scene.update({"solver.method": "Rk4", "solver.control": "Constant(step: 1e-3)"})
+    /// >>> scene.method
+    /// 'Rk4'
+    fn update(&mut self, values: &Bound<'_, PyDict>) -> PyResult<()> {
+        *self = self.with(value::overrides(Some(values))?)?;
         Ok(())
     }
 

@@ -1,22 +1,24 @@
 //! A machine in motion.
 
+mod record;
+mod views;
+
+pub use views::directions;
+
 use crate::arrays::{Shown, matrix, numbers, rows};
 use crate::error::Raise;
 use crate::event::Event;
-use crate::interrupt::{Interrupt, Interruptible};
 use crate::law::{self, Template};
 use crate::query::{Energy, Linearization};
 use crate::recording::Recording;
 use crate::scene::{Scene, SceneOrPath};
 use bristle::component::Load;
-use bristle::friction::{Law, Mode};
-use bristle::multibody::Placement;
+use bristle::friction::Law;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::PathBuf;
-use std::rc::Rc;
-use std::time::Instant;
+use views::transforms;
 
 /// A machine in motion: run it to a time, or step by step.
 ///
@@ -41,92 +43,6 @@ pub struct Simulation {
     efforts: Option<Shown>,
     friction: Option<Shown>,
     loads: Option<Shown>,
-}
-
-impl Simulation {
-    pub fn of_scene(py: Python<'_>, scene: Scene) -> PyResult<Self> {
-        let sim = py.detach(|| bristle::Simulation::new(scene.scene())).raised()?;
-        let (q, v) = (Shown::new(py, sim.positions(), false), Shown::new(py, sim.velocities(), false));
-        Ok(Self { sim, scene, put_on: Vec::new(), q, v, a: None, efforts: None, friction: None, loads: None })
-    }
-
-    /// The scene with the laws and loads that callers have put on.
-    fn present_scene(&self) -> PyResult<Scene> {
-        if self.put_on.is_empty() { Ok(self.scene.clone()) } else { self.scene.with(self.put_on.iter().cloned()) }
-    }
-
-    /// Calls something that computes: efforts are taken in first, results are shown after it.
-    pub fn compute<T: Send>(
-        &mut self,
-        py: Python<'_>,
-        call: impl FnOnce(&mut bristle::Simulation) -> bristle::Result<T> + Send,
-    ) -> PyResult<T> {
-        self.take_efforts(py)?;
-        let sim = &mut self.sim;
-        let result = py.detach(|| call(sim));
-        self.show(py);
-        result.raised()
-    }
-
-    /// Efforts that callers have written.
-    fn take_efforts(&mut self, py: Python<'_>) -> PyResult<()> {
-        match &self.efforts {
-            Some(efforts) if efforts.differs(py, &self.sim.compiled().inputs.effort) => {
-                self.sim.set_efforts(&efforts.values(py)).raised()
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The state as it is now.
-    fn show(&mut self, py: Python<'_>) {
-        let sim = &self.sim;
-        self.q.show(py, sim.positions(), false);
-        self.v.show(py, sim.velocities(), false);
-        for (shown, values) in [
-            (&mut self.a, sim.accelerations()),
-            (&mut self.friction, sim.friction_efforts()),
-            (&mut self.loads, sim.loads()),
-        ] {
-            if let Some(shown) = shown {
-                shown.show(py, values, false);
-            }
-        }
-    }
-
-    /// Efforts as they are after a call that changes them.
-    fn show_efforts(&mut self, py: Python<'_>) {
-        if let Some(efforts) = &mut self.efforts {
-            efforts.show(py, &self.sim.compiled().inputs.effort, true);
-        }
-    }
-
-    /// Where a scene has the law or load of a joint or coupling.
-    fn path_of(&self, of: &str, what: &str) -> String {
-        let is_joint = self.scene.scene().joints.iter().any(|joint| joint.name == of);
-        format!("{}.{of}.{what}", if is_joint { "joints" } else { "couplings" })
-    }
-
-    /// The law and load of a joint or coupling as they are now.
-    fn contact(&mut self, of: &str) -> PyResult<(Law, Load)> {
-        self.sim.refresh().raised()?;
-        // an unknown name is refused, with those that are known
-        self.sim.friction_effort(of).raised()?;
-        let c = self.sim.contact_names().position(|name| name == of).unwrap_or(0);
-        let contact = &self.sim.compiled().inputs.contacts[c];
-        Ok((contact.law.clone(), contact.load.clone()))
-    }
-}
-
-/// Homogeneous transforms, child to world.
-fn transforms<'py>(py: Python<'py>, poses: &[Placement]) -> PyResult<Bound<'py, PyArray3<f64>>> {
-    let numbers: Vec<f64> = poses.iter().flat_map(|pose| pose.to_homogeneous().transpose().data.0.concat()).collect();
-    PyArray1::from_vec(py, numbers).reshape([poses.len(), 4, 4])
-}
-
-/// Modes as numbers.
-pub fn directions(modes: &[Mode]) -> Vec<i8> {
-    modes.iter().map(|mode| mode.direction() as i8).collect()
 }
 
 #[pymethods]
@@ -237,17 +153,31 @@ impl Simulation {
             joint: names.get(event.contact).map_or_else(String::new, |name| (*name).to_owned()),
             before: event.from.direction() as i8,
             after: event.to.direction() as i8,
+            kind: bristle::record::EventKind::Mode,
         };
         self.sim.events().iter().map(event).collect()
     }
 
-    /// Names of the joints, in the order of the arrays.
+    /// Names of the entries of `positions`: joints, of a free joint `NAME.x` to `NAME.qz`.
     #[getter]
-    fn joint_names(&self) -> &[String] {
-        self.sim.joint_names()
+    fn position_names(&self) -> Vec<String> {
+        self.sim.position_names()
     }
 
-    /// Names of the links: the children of `joint_names`.
+    /// Names of the entries of `velocities`, `accelerations` and efforts: joints, of a free joint `NAME.wx` to
+    /// `NAME.vz`.
+    #[getter]
+    fn velocity_names(&self) -> Vec<String> {
+        self.sim.velocity_names()
+    }
+
+    /// Names of the entries of `reactions`: all joints, fixed ones included.
+    #[getter]
+    fn reaction_names(&self) -> &[String] {
+        self.sim.reaction_names()
+    }
+
+    /// Names of the links: the children of `reaction_names`.
     #[getter]
     fn link_names(&self) -> &[String] {
         self.sim.link_names()
@@ -284,30 +214,7 @@ impl Simulation {
     /// 2.0
     #[pyo3(signature = (until=None))]
     fn run(&mut self, py: Python<'_>, until: Option<f64>) -> PyResult<Recording> {
-        self.take_efforts(py)?;
-        let until = until.unwrap_or_else(|| self.scene.scene().duration);
-        let scene = self.present_scene()?;
-        let sim = &mut self.sim;
-        let (result, recording, wall, raised) = py.detach(|| {
-            let interrupt = Interrupt::new();
-            let mut output = Interruptible { recording: sim.recording(), interrupt: Rc::clone(&interrupt) };
-            let (start, within) = (Instant::now(), Rc::clone(&interrupt));
-            let result = bristle::stop::until(move || within.is_asked(), || sim.run_with(until, &mut output));
-            (result, output.recording, start.elapsed(), interrupt.take_raised())
-        });
-        self.show(py);
-        if let Some(raised) = raised {
-            return Err(raised);
-        }
-        let failure = result.as_ref().err().map(ToString::to_string);
-        let recording = Recording::new(&recording, scene, &self.sim, wall, failure)?;
-        match result.raised() {
-            Ok(()) => Ok(recording),
-            Err(error) => {
-                error.value(py).setattr("recording", recording)?;
-                Err(error)
-            }
-        }
+        self.record(py, until)
     }
 
     /// Takes in what has changed, without a step: accelerations, friction, loads and modes are those of now.
@@ -341,13 +248,13 @@ impl Simulation {
         Ok((state.z, state.w))
     }
 
-    /// Reaction of a joint: what the parent exerts on the child, at the joint's origin, in child axes. Moment, N·m, then
-    /// force, N.
+    /// Reaction of a joint: what the parent exerts on the child, at the joint's origin, in child axes. Moment, N·m,
+    /// then force, N.
     fn reaction<'py>(&self, py: Python<'py>, joint: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_slice(py, &self.sim.reaction(joint).raised()?.wrench.to_array()))
     }
 
-    /// Reactions in the order of `joint_names`; `(n_joints, 6)`.
+    /// Reactions in the order of `reaction_names`; `(n_joints, 6)`.
     #[getter]
     fn reactions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let wrenches: Vec<[f64; 6]> = self.sim.reactions().iter().map(|reaction| reaction.wrench.to_array()).collect();
@@ -373,7 +280,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an `Effort`.
+    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an
+    /// `Effort`.
     fn set_target(&mut self, joint: &str, target: f64) -> PyResult<()> {
         self.sim.set_target(joint, target).raised()
     }
@@ -470,7 +378,8 @@ impl Simulation {
         matrix(py, mass)
     }
 
-    /// Efforts for the accelerations `a` at positions `q` and velocities `v`; where the machine is if those are left out.
+    /// Efforts for the accelerations `a` at positions `q` and velocities `v`; where the machine is if those are left
+    /// out.
     ///
     /// Friction, dampers, springs and drives act as they do now.
     ///
@@ -531,7 +440,7 @@ impl Simulation {
     /// >>> sim.restore(start); sim.step(0.1)
     /// >>> bool((sim.q == end).all())
     /// True
-    fn restore(&mut self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
+    pub fn restore(&mut self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
         let result = self.sim.restore(snapshot).raised();
         self.show(py);
         self.show_efforts(py);
@@ -554,7 +463,7 @@ impl Simulation {
     }
 
     /// A copy that goes on by itself, bit by bit the same.
-    fn copy(&mut self, py: Python<'_>) -> PyResult<Self> {
+    pub fn copy(&mut self, py: Python<'_>) -> PyResult<Self> {
         let snapshot = self.compute(py, bristle::Simulation::snapshot)?;
         Self::_rebuild(&py.get_type::<Self>(), self.present_scene()?.into_pyobject(py)?.borrow(), &snapshot)
     }
@@ -570,8 +479,8 @@ impl Simulation {
     #[expect(clippy::type_complexity, reason = "what `__reduce__` must return")]
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Scene, Bound<'py, PyBytes>))> {
         let rebuild = this.get_type().getattr("_rebuild")?;
-        let (scene, snapshot) = (this.borrow().present_scene()?, this.borrow_mut().snapshot(this.py())?);
-        Ok((rebuild, (scene, snapshot)))
+        let mut sim = this.try_borrow_mut()?;
+        Ok((rebuild, (sim.present_scene()?, sim.snapshot(this.py())?)))
     }
 
     #[classmethod]
@@ -583,7 +492,7 @@ impl Simulation {
     }
 
     fn __repr__(&self) -> String {
-        let n = self.sim.joint_names().len();
+        let n = self.sim.reaction_names().len();
         format!("<Simulation of {:?} at t = {:?} s, {n} joints>", self.scene.scene().name, self.sim.time())
     }
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`results`] | tables: `.csv`, `.npz`, `.json` |
 //! | [`plot`] | curves over time: `.svg`, `.png` |
+//! | [`sweep`] | rows of a table of many runs |
 //! | [`report`] | the machine in motion with its curves, ledger and statistics: `.html` |
 //!
 //! The command `bristle` and the Python module share this code.
@@ -21,6 +22,7 @@
 pub mod plot;
 pub mod report;
 pub mod results;
+pub mod sweep;
 
 /// A setting as it stands in a scene.
 pub fn written(setting: &impl serde::Serialize) -> String {

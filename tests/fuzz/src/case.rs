@@ -36,14 +36,14 @@ impl Cases {
         }
         let mut random = Pcg64::seed_from_u64(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut bytes = self.corpus[random.random_range(0..self.corpus.len())].clone();
-        // few changes leave much to be read, many lead astray
+        // few changes keep most of an input valid, many do not
         for _ in 0..1 + random.random_range(0..3) * random.random_range(0..3) {
             mutate(&mut bytes, &self.corpus, self.target, &mut random);
         }
         bytes
     }
 
-    /// Keeps a case, and says how to try it again.
+    /// Saves a case, and prints how to run it again.
     pub fn save(&self, number: u64, reason: &str) -> anyhow::Result<()> {
         let (name, folder) = (self.target.name, crate::findings());
         fs::create_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! Random inputs for everything that reads: scenes, robots, friction files, tables, snapshots, and calls in any order.
+//! Random inputs for all readers: scenes, robots, friction files, tables, snapshots, and calls in any order.
 //!
 //! ```text
 //! cargo run -p bristle-fuzz -- TARGET --seconds 60 --seed 7     try cases until the time is over
@@ -6,13 +6,14 @@
 //! cargo run -p bristle-fuzz -- TARGET --replay FILE             a case that was saved
 //! ```
 //!
-//! Case k of a seed is a function of the target, the seed and k alone ([`mutate`]), so that any case can be made again by number. The dev
-//! profile is optimised and checks arithmetic for overflow, which is why it is used here.
+//! Case k of a seed is a function of the target, the seed and k alone ([`mutate`]), so that any case can be made again
+//! by number. The dev profile is optimised and checks arithmetic for overflow, which is why it is used here.
 //!
-//! A case is a *finding* if it panics, breaks a property that its target asserts, takes longer than [`MAX_TIME`], takes more memory than
-//! [`MAX_MEMORY`], or kills the process (a stack that overflows). The cases run in a child process ([`child`]); its parent watches a
-//! file in which the child notes the number of the case, saves the cases of a child that had to be stopped or died, and starts another
-//! one behind them. Findings stand in `fuzz/findings/`, and any finding is exit code 1.
+//! A case is a *finding* if it panics, violates a property that its target asserts, takes longer than [`MAX_TIME`], takes
+//! more memory than [`MAX_MEMORY`], or kills the process (a stack overflow). The cases run in a child process
+//! ([`child`]); its parent watches a file in which the child records the number of the case, saves the cases of a child
+//! that had to be stopped or died, and starts another child after them. Findings are written to `fuzz/findings/`, and
+//! any finding is exit code 1.
 
 mod case;
 mod child;
@@ -40,7 +41,7 @@ struct Arguments {
     /// Time to spend, s.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Decides all cases; from the clock if not given.
+    /// Determines all cases; from the clock if not given.
     #[arg(long)]
     seed: Option<u64>,
     /// Try this case only, without catching its panic.
@@ -52,7 +53,7 @@ struct Arguments {
     /// Number of the first case.
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Where the child notes its progress.
+    /// File of the child's progress.
     #[arg(long, hide = true)]
     progress: Option<PathBuf>,
 }
@@ -85,7 +86,7 @@ fn findings() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("findings")
 }
 
-/// Lets children try cases until the time is over.
+/// Runs cases in child processes until the time is over.
 fn watch(cases: &case::Cases, mut from: u64, time: Duration) -> anyhow::Result<ExitCode> {
     let (name, seed) = (cases.target.name, cases.seed);
     println!("{name}: seed {seed}, {} inputs to begin with", cases.corpus.len());
@@ -113,7 +114,7 @@ fn watch(cases: &case::Cases, mut from: u64, time: Duration) -> anyhow::Result<E
             if now != last {
                 (last, since) = (now, Instant::now());
             } else if since.elapsed() > MAX_TIME {
-                // this process alone, which is ours
+                // only the process started here
                 child.kill()?;
                 child.wait()?;
                 break Some(format!("longer than {} s", MAX_TIME.as_secs()));

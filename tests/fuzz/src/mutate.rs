@@ -5,10 +5,10 @@ use rand::RngExt;
 use rand_pcg::Pcg64;
 use std::ops::Range;
 
-/// Longer inputs are cut: a case is to take milliseconds.
+/// Longer inputs are cut: a case should take milliseconds.
 const MAX_LENGTH: usize = 1 << 16;
 
-/// Numbers at which something may turn.
+/// Numbers at limits.
 const NUMBERS: [&str; 20] = [
     "0",
     "-0.0",
@@ -111,7 +111,7 @@ fn group(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     None
 }
 
-/// `<a …/>` or `<a …>…</a>`, told by tags of that name.
+/// `<a …/>` or `<a …>…</a>`, recognised by tags of that name.
 fn element(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     let name = word(bytes, start + 1);
     let end = start + bytes[start..].iter().position(|&byte| byte == b'>')? + 1;
@@ -123,7 +123,7 @@ fn element(bytes: &[u8], start: usize) -> Option<Range<usize>> {
     Some(start..end + length + close.len())
 }
 
-/// The next number becomes another one.
+/// Replaces the next number.
 fn replace_number(bytes: &mut Vec<u8>, at: usize, random: &mut Pcg64) {
     let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'-' | b'+');
     let Some(start) = bytes[at..].iter().position(u8::is_ascii_digit).map(|k| at + k) else { return };

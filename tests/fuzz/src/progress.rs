@@ -1,10 +1,10 @@
-//! A small file through which a child tells its parent how far it has come.
+//! A small file in which a child reports its progress to its parent.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-/// What it holds.
+/// Content of the file.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Number of the case that is being tried.

@@ -3,9 +3,10 @@
 use super::{Index, validate_friction};
 use crate::bearing::Bearing;
 use crate::component::{
-    Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load, Name, Open, Spring,
+    Closure as LoopClosure, Coupling, Damping, Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load,
+    Name, Open, Spring,
 };
-use crate::coupled::{ConstraintRow, Coupled, SpringDamperAt};
+use crate::coupled::{Closure, ConstraintRow, Coupled, SpringDamperAt};
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Contact, Model};
 use bristle_friction::FrictionLaw;
@@ -41,7 +42,31 @@ pub(super) fn read(world: &World, tree: &Tree, index: &mut Index, contacts: &mut
         coupled.names.push(name);
         index.couplings.push((entity, coupling));
     }
+    coupled.closures = read_closures(world, tree, index)?;
     Ok(coupled)
+}
+
+/// Reads the closures of loops, by name.
+fn read_closures(world: &World, tree: &Tree, index: &mut Index) -> Result<Vec<Closure>> {
+    let mut closures = Vec::new();
+    for (entity, closure, name) in &mut world.query::<(Entity, &LoopClosure, Option<&Name>)>() {
+        let name = name.ok_or(Error::Nameless { what: "loop joint", entity })?.0.clone();
+        let body = |link: Option<Entity>| match link {
+            None => Ok(0),
+            Some(link) => index.link(link).ok_or(Error::NotALink { joint: name.clone(), end: "link", entity: link }),
+        };
+        let bodies = [body(closure.links[0])?, body(closure.links[1])?];
+        if bodies[0] == bodies[1] {
+            let reason = "which joins a link to itself";
+            return Err(Error::Misplaced { name, component: "Closure", reason });
+        }
+        let v = index.joint(entity).filter(|&i| !tree.v_range(i).is_empty()).map(|i| tree.v_index[i]);
+        let LoopClosure { placements, is_point, .. } = *closure;
+        closures.push((Closure { name, bodies, placements, is_point, v }, entity, *closure));
+    }
+    closures.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+    index.closures = closures.iter().map(|(_, entity, closure)| (*entity, *closure)).collect();
+    Ok(closures.into_iter().map(|(closure, ..)| closure).collect())
 }
 
 impl Compiled {
@@ -49,7 +74,13 @@ impl Compiled {
     pub(super) fn has_current_couplings(&self, world: &World) -> bool {
         let (Model { index, coupled, .. }, contacts) = (&*self.model, &self.inputs.contacts);
         let mut query = world.query::<(Entity, &Coupling)>();
+        let mut closures = world.query::<&LoopClosure>();
+        let is_closed = |&(entity, closure): &(Entity, LoopClosure)| {
+            world.get::<&LoopClosure>(entity).is_ok_and(|now| *now == closure)
+        };
         query.iter().count() == index.couplings.len()
+            && closures.iter().count() == index.closures.len()
+            && index.closures.iter().all(is_closed)
             && index.couplings.iter().enumerate().all(|(k, &(entity, ref coupling))| {
                 let same = world.get::<&Coupling>(entity).is_ok_and(|now| *now == *coupling);
                 let named = world.get::<&Name>(entity).is_ok_and(|name| name.0 == coupled.names[k]);

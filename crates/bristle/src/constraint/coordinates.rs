@@ -37,6 +37,8 @@ pub(crate) struct Coordinates {
     pub terms: Vec<(usize, f64)>,
     /// Index of each velocity in `dependent`.
     pub number: Vec<usize>,
+    /// Acceleration of each dependent velocity that its terms do not give, γ of `loops`; empty without loops.
+    pub drift: Vec<f64>,
 }
 
 impl Coordinates {
@@ -61,6 +63,7 @@ impl Coordinates {
             constant: Vec::with_capacity(n_rows),
             terms: Vec::with_capacity(n_terms),
             number: vec![ABSENT; n_v],
+            drift: Vec::new(),
         }
     }
 
@@ -124,7 +127,13 @@ impl Coordinates {
         }
     }
 
-    /// Dependent velocities, or accelerations, by (5).
+    /// Dependent accelerations, by (5) and the drift of loops.
+    pub fn accelerations(&self, a: &mut [f64]) {
+        self.rates(a);
+        self.dependent.iter().zip(&self.drift).for_each(|(&v, drift)| a[v] += drift);
+    }
+
+    /// Dependent velocities, or changes of acceleration, by (5).
     pub fn rates(&self, x: &mut [f64]) {
         for (d, &v) in self.dependent.iter().enumerate() {
             x[v] = self.terms_of(d).iter().fold(0.0, |sum, &(i, c)| sum + c * x[i]);
@@ -151,6 +160,7 @@ impl Coordinates {
             && is_start
             && is_placed
             && self.constant.len() == n
+            && (self.drift.is_empty() || self.drift.len() == n)
             && n <= n_v
             && self.dependent.iter().chain(self.terms.iter().map(|term| &term.0)).all(|&v| v < n_v)
             && self.number.iter().all(|&d| d == ABSENT || d < n)
@@ -243,7 +253,7 @@ pub(crate) fn lock(
     coordinates.locked = locked;
     coordinates.fill_active(joint_of);
     coordinates.rates(v);
-    coordinates.rates(a);
+    coordinates.accelerations(a);
 }
 
-saved!(Coordinates { locked, is_stuck, place, number } lists { active, dependent, start, constant, terms });
+saved!(Coordinates { locked, is_stuck, place, number } lists { active, dependent, start, constant, terms, drift });

@@ -10,6 +10,7 @@
 //! limit set is empty.
 
 use super::limit_analysis::LimitAnalysis;
+use super::loops::Loops;
 use super::sparse::SparseRows;
 use super::{ABSENT, Constraints, Elimination, NEGLIGIBLE};
 use crate::constraint::coordinates::sticks;
@@ -79,13 +80,13 @@ impl Constraints {
         (compiled, scheme): (&Compiled, &Scheme),
         state: &State,
         point: &mut Point,
-        required: &[f64],
+        (required, loops): (&[f64], &Loops),
     ) {
         let Distribution { contacts, leader, .. } = &mut self.distribution;
         contacts.clear();
         contacts.extend((0..state.mode.len()).filter(|&c| sticks((compiled, scheme), state, c)));
         leader.fill(ABSENT);
-        self.eliminate(compiled, Some(required));
+        self.eliminate(compiled, loops, Some(required));
         for k in 0..self.distribution.contacts.len() {
             if self.find_group(k) {
                 self.distribution.distribute_in_group(&compiled.inputs.contacts, state, &point.load);
@@ -95,8 +96,10 @@ impl Constraints {
 
         let Distribution { carried, contacts, from, .. } = &self.distribution;
         let n_constraints = point.constraint_force.len();
+        let n_given = n_constraints + loops.n_rows;
         point.constraint_force.copy_from_slice(&carried[..n_constraints]);
-        point.drive_effort.copy_from_slice(&carried[n_constraints..*from]);
+        point.closure_force.copy_from_slice(&carried[n_constraints..n_given]);
+        point.drive_effort.copy_from_slice(&carried[n_given..*from]);
         for (&c, effort) in contacts.iter().zip(&carried[*from..]) {
             point.friction[c] = *effort;
         }
@@ -104,10 +107,10 @@ impl Constraints {
     }
 
     /// Whether contacts are redundant: the efforts on the machine do not determine the friction of those at rest.
-    pub(crate) fn has_redundant(&mut self, compiled: &Compiled, contacts: &[usize]) -> bool {
+    pub(crate) fn has_redundant(&mut self, compiled: &Compiled, loops: &Loops, contacts: &[usize]) -> bool {
         self.distribution.contacts.clear();
         self.distribution.contacts.extend_from_slice(contacts);
-        self.eliminate(compiled, None);
+        self.eliminate(compiled, loops, None);
         let Distribution { equation, from, .. } = &self.distribution;
         equation[*from..from + contacts.len()].contains(&ABSENT)
     }
@@ -136,6 +139,11 @@ impl Distribution {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
+        if members.iter().all(|&k| of[contacts[k]].strength(load[contacts[k]]) == 0.0) {
+            // no contact of it carries anything
+            members.iter().for_each(|&k| carried[from + k] = 0.0);
+            return;
+        }
         let largest_margin = group.largest_margin();
         if largest_margin >= -WITHIN {
             group.distribute();
@@ -152,6 +160,16 @@ impl Distribution {
 }
 
 impl Constraints {
+    /// Makes one group of `contacts`, with a margin and slips that another analysis has found.
+    pub(crate) fn set_group(&mut self, contacts: &[usize], margin: f64, slips: &[f64]) {
+        let Distribution { leader, margin: margins, slip, .. } = &mut self.distribution;
+        for (&c, way) in contacts.iter().zip(slips) {
+            leader[c] = contacts[0];
+            margins[c] = margin;
+            slip[c] = *way;
+        }
+    }
+
     /// Margin of the group of a stuck contact, as a fraction of the strengths, and the first contact of the group;
     /// `None` for a determinate contact.
     pub(crate) fn margin(&self, c: usize) -> Option<(f64, usize)> {
@@ -165,7 +183,7 @@ impl Constraints {
     }
 
     /// Solves for constraint forces, drive efforts and as many of the contacts as there are equations.
-    fn eliminate(&mut self, compiled: &Compiled, wanted: Option<&[f64]>) {
+    fn eliminate(&mut self, compiled: &Compiled, loops: &Loops, wanted: Option<&[f64]>) {
         let is_large = self.elimination.is_deferred;
         let Self {
             distribution: Distribution { matrix, is_solved, equation, contacts, .. },
@@ -173,14 +191,19 @@ impl Constraints {
             ..
         } = self;
         let (n_constraints, prescribed) = (compiled.model.coupled.constraints.len(), &compiled.model.prescribed);
-        let from = n_constraints + prescribed.len();
+        let n_given = n_constraints + loops.n_rows;
+        let from = n_given + prescribed.len();
         let count = from + contacts.len();
         matrix.clear();
         for (k, constraint) in compiled.model.coupled.constraints.iter().enumerate() {
             constraint.terms.iter().for_each(|&(v, c)| matrix.add(column_of[v], k, c));
         }
+        for (k, row) in loops.rows.chunks_exact(compiled.model.tree.n_v.max(1)).enumerate() {
+            let terms = row.iter().enumerate().filter(|(_, c)| **c != 0.0);
+            terms.for_each(|(v, &c)| matrix.add(column_of[v], n_constraints + k, c));
+        }
         for (k, prescribed) in prescribed.iter().enumerate() {
-            matrix.add(column_of[prescribed.v], n_constraints + k, 1.0);
+            matrix.add(column_of[prescribed.v], n_given + k, 1.0);
         }
         for (k, &c) in contacts.iter().enumerate() {
             let contact = &compiled.inputs.contacts[c];

@@ -47,6 +47,9 @@ impl Elimination {
             columns.extend(contacts.iter().flat_map(|contact| [contact.v, contact.b.unwrap_or(contact.v)]));
             columns.extend(compiled.inputs.drives.iter().map(|drive| drive.v));
         }
+        if !compiled.model.coupled.closures.is_empty() {
+            columns.extend(0..n_v);
+        }
         let n_rows = constraints.len() + contacts.iter().filter(|contact| contact.b.is_some()).count();
         Self::over(n_v, columns, n_rows)
     }

@@ -29,6 +29,7 @@ pub(crate) mod coupling_start;
 mod distribution;
 mod elimination;
 mod limit_analysis;
+pub(crate) mod loops;
 mod reduced;
 mod sparse;
 
@@ -78,11 +79,13 @@ impl Constraints {
         let n_rows = n_constraints + compiled.inputs.contacts.iter().filter(|contact| contact.b.is_some()).count();
         let is_coupled = !elimination.columns.is_empty();
         let n_columns = elimination.columns.len();
-        let n_carriers = if is_coupled { n_constraints + n_contacts + compiled.inputs.drives.len() } else { 0 };
+        let n_closures: usize = compiled.model.coupled.closures.iter().map(|closure| closure.n_rows()).sum();
+        let n_given = n_constraints + n_closures + compiled.inputs.drives.len();
+        let n_carriers = if is_coupled { n_given + n_contacts } else { 0 };
         let is_small = n_rows.max(n_columns).max(n_carriers) <= MAX_EAGER;
         Self {
             reach: Vec::with_capacity(if is_small { n_rows * n_v } else { 0 }),
-            reduced: (n_rows > reduced::FEW).then(|| Box::new(Reduced::new(compiled))),
+            reduced: (n_rows > reduced::FEW || Reduced::is_needed(compiled)).then(|| Box::new(Reduced::new(compiled))),
             delassus: Lu::new(n_rows),
             lambda: vec![0.0; n_rows],
             unit: vec![0.0; if n_rows > 0 { n_v } else { 0 }],

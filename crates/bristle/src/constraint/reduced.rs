@@ -9,7 +9,8 @@
 //! since row d of G has its 1 where no other has anything. Parts of the machine that neither the tree nor a coupling joins do not see each
 //! other: Tᵀ M T falls into a block for each, and one product M T e serves one velocity of every part at once. A row of 3,000
 //! joints that mimic one another has one independent velocity and takes one product; (6) would take 3,000 substitutions and a
-//! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone.
+//! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone, unless the machine has armature
+//! transfers: (6) divides by transferred inertias, (7) does not.
 
 use super::ABSENT;
 use crate::constraint::coordinates::Coordinates;
@@ -25,6 +26,8 @@ pub(super) const FEW: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct Reduced {
     is_used: bool,
+    /// The machine has armature transfers.
+    is_needed: bool,
     /// The part of each velocity.
     part_of: Vec<usize>,
     /// Independent velocities of each part, and the factors of its block.
@@ -40,15 +43,27 @@ impl Reduced {
     pub fn new(compiled: &Compiled) -> Self {
         let turning = &compiled.model.turning;
         let n_v = compiled.model.tree.n_v;
+        let is_needed = Self::is_needed(compiled);
+        // room for all velocities of a part, where it is certain to be used: no step allocates
+        let mut sizes = vec![0; turning.n_parts];
+        if is_needed {
+            turning.part_of.iter().for_each(|&part| sizes[part] += 1);
+        }
         Self {
             is_used: false,
-            members: vec![Vec::new(); turning.n_parts],
-            blocks: (0..turning.n_parts).map(|_| Lu::new(0)).collect(),
+            is_needed,
+            members: sizes.iter().map(|&n| Vec::with_capacity(n)).collect(),
+            blocks: sizes.iter().map(|&n| Lu::new(n)).collect(),
             part_of: turning.part_of.clone(),
             x: vec![0.0; n_v],
             product: vec![0.0; n_v],
-            y: Vec::new(),
+            y: Vec::with_capacity(sizes.iter().copied().max().unwrap_or(0)),
         }
+    }
+
+    /// Whether the equations must be reduced, however few the rows.
+    pub fn is_needed(compiled: &Compiled) -> bool {
+        !compiled.model.armature_transfers.is_empty()
     }
 
     pub fn is_used(&self) -> bool {
@@ -77,7 +92,8 @@ impl Reduced {
         }
         let cube = |n: usize| (n as f64).powi(3);
         let m = coordinates.dependent.len();
-        self.is_used = m > FEW && self.members.iter().map(|members| cube(members.len())).sum::<f64>() < cube(m);
+        let is_cheaper = || m > FEW && self.members.iter().map(|members| cube(members.len())).sum::<f64>() < cube(m);
+        self.is_used = m > 0 && (self.is_needed || is_cheaper());
         if !self.is_used {
             return Ok(false);
         }

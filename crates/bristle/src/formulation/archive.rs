@@ -14,6 +14,7 @@ use super::state::State;
 use super::transition::ContactEvent;
 use crate::component::BristleState;
 use crate::constraint::coordinates::Coordinates;
+use crate::constraint::loops::Chart;
 use crate::formulation::Snapshot;
 use crate::model::Compiled;
 use crate::real_time;
@@ -76,6 +77,7 @@ impl Archived for Machine {
         self.state.archive(archive);
         self.point.archive(archive);
         self.coordinates.archive(archive);
+        self.chart.archive(archive);
         self.diagnostics.archive(archive);
         if let Some(real_time) = &mut self.real_time {
             real_time.archive(archive);
@@ -98,15 +100,17 @@ impl Machine {
         contacts.all(|c| c < n_contacts)
             && stiff.is_none_or(|at| at.joint < coordinates.locked.len() && at.contact.is_none_or(|c| c < n_contacts))
             && coordinates.fits()
+            && self.chart.fits()
     }
 
     /// Copies the state for [`Machine::rollback`]; allocates on first use only.
     pub(crate) fn checkpoint(&mut self) {
-        let Self { compiled, state, point, coordinates, diagnostics, real_time, checkpoint, .. } = self;
+        let Self { compiled, state, point, coordinates, chart, diagnostics, real_time, checkpoint, .. } = self;
         let kept = checkpoint.get_or_insert_with(|| Box::new(Checkpoint::new(compiled)));
         kept.state.copy_from(state);
         kept.point.copy_from(point);
         kept.coordinates.copy_from(coordinates);
+        kept.chart.copy_from(chart);
         kept.diagnostics.copy_from(diagnostics);
         if let Some(real_time) = real_time {
             real_time.save(&mut kept.real_time);
@@ -119,6 +123,7 @@ impl Machine {
         self.state.copy_from(&kept.state);
         self.point.copy_from(&kept.point);
         self.coordinates.copy_from(&kept.coordinates);
+        self.chart.copy_from(&kept.chart);
         self.diagnostics.copy_from(&kept.diagnostics);
         if let Some(real_time) = &mut self.real_time {
             real_time.restore(&kept.real_time);
@@ -132,6 +137,7 @@ pub(super) struct Checkpoint {
     state: State,
     point: Point,
     coordinates: Coordinates,
+    chart: Chart,
     diagnostics: Diagnostics,
     real_time: real_time::State,
 }
@@ -142,6 +148,7 @@ impl Checkpoint {
             state: State::new(compiled, 0.0),
             point: Point::new(compiled),
             coordinates: Coordinates::new(compiled),
+            chart: Chart::new(compiled),
             diagnostics: Diagnostics::new(compiled.inputs.contacts.len()),
             real_time: real_time::State::default(),
         }

@@ -279,7 +279,7 @@ impl Machine {
             at.lu.solve(&mut at.g[..n]);
             self.diagnostics.counters.n_substitutions += 1;
             self.coordinates.active.iter().zip(&at.g).for_each(|(&i, x)| self.point.a[i] += x);
-            self.coordinates.rates(&mut self.point.a);
+            self.coordinates.accelerations(&mut self.point.a);
         }
         Ok(false)
     }
@@ -289,7 +289,7 @@ impl Machine {
     fn walk(&mut self, at: &mut Branch, accuracy: f64) -> Result<(), Failure> {
         // the start is arbitrary: at s = 0 the equations are linear
         self.coordinates.active.iter().for_each(|&i| self.point.a[i] = 0.0);
-        self.coordinates.rates(&mut self.point.a);
+        self.coordinates.accelerations(&mut self.point.a);
         if !self.newton_densely(at, 0.0, TIGHT.max(0.1 * accuracy))? {
             let joint = self.coordinates.active.first().map_or(0, |&i| self.compiled.model.joint_of[i]);
             let joint = self.compiled.model.tree.joint_names[joint].clone();
@@ -298,7 +298,7 @@ impl Machine {
         self.coordinates.active.iter().zip(&mut at.start).for_each(|(&i, start)| *start = self.point.a[i]);
         if let Some(jam) = self.walk_on(at, accuracy)? {
             self.coordinates.active.iter().zip(&at.start).for_each(|(&i, start)| self.point.a[i] = *start);
-            self.coordinates.rates(&mut self.point.a);
+            self.coordinates.accelerations(&mut self.point.a);
             // loads for the next selection, if this was a trial
             self.imbalance(at, 0.0)?;
             return Err(Failure::Jam(jam));
@@ -344,7 +344,7 @@ impl Machine {
                 for (k, &i) in self.coordinates.active.iter().enumerate() {
                     self.point.a[i] = scale * (at.y[k] + along * (at.y_next[k] - at.y[k]));
                 }
-                self.coordinates.rates(&mut self.point.a);
+                self.coordinates.accelerations(&mut self.point.a);
                 let is_solution = self.newton_densely(at, 1.0, accuracy)?;
                 if let Some(jam) = &mut fold {
                     jam.has_others = is_solution && at.sign != 0.0;
@@ -399,7 +399,7 @@ impl Machine {
         let (mut moved, mut is_on_curve) = (0.0, false);
         for _ in 0..MAX_NEAR {
             self.coordinates.active.iter().zip(&at.y_next).for_each(|(&i, y)| self.point.a[i] = scale * y);
-            self.coordinates.rates(&mut self.point.a);
+            self.coordinates.accelerations(&mut self.point.a);
             let s = at.y_next[n];
             is_on_curve = self.linearise(at, s)? <= ROUGH;
             self.border(at, scale);

@@ -31,7 +31,8 @@ pub(super) fn efforts(compiled: &Compiled, scheme: &Scheme, state: &State, point
         }
         return;
     }
-    tau.copy_from_slice(&compiled.inputs.effort);
+    let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
+    tau.iter_mut().zip(given).for_each(|(tau, (effort, offset))| *tau = effort + offset);
     let mut integrals = integral.iter();
     for drive in compiled.inputs.drives.iter() {
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
@@ -142,6 +143,22 @@ pub(super) fn show_locked_loads(compiled: &Compiled, state: &State, point: &mut 
 }
 
 impl Machine {
+    /// Effort of the drives of joint velocity `v` at the point evaluated last, N·m or N.
+    pub(crate) fn drive_effort(&self, t: f64, v: usize) -> f64 {
+        let point = &self.point;
+        let mut integrals = point.integral.iter();
+        let mut effort = 0.0;
+        for drive in self.compiled.inputs.drives.iter() {
+            let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+            if drive.v == v {
+                let signal = drive.signal().sample(t, self.state.piece);
+                effort += drive.effort(&signal, point.q[drive.q], point.v[v], integral.unwrap_or(0.0));
+            }
+        }
+        let prescribed = self.compiled.model.prescribed.iter().zip(&point.drive_effort);
+        effort + prescribed.filter(|(joint, _)| joint.v == v).map(|(_, effort)| effort).sum::<f64>()
+    }
+
     /// See [`efforts`].
     pub(super) fn efforts(&mut self, t: f64) {
         efforts(&self.compiled, &self.scheme, &self.state, &mut self.point, t);
@@ -150,7 +167,11 @@ impl Machine {
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
-        let Self { compiled, scheme, state, point, coordinates, constraints, work, required, newton, .. } = self;
+        if self.has_loaded_loops() {
+            // reactions include the constraint forces found by Newton
+            self.apply_closure_forces()?;
+        }
+        let Self { compiled, scheme, state, point, coordinates, constraints, loops, work, required, newton, .. } = self;
         let (Model { tree, reaction_loaded, prescribed, .. }, contacts) =
             (&*compiled.model, &*compiled.inputs.contacts);
         let is_coupled = constraints.is_coupled();
@@ -159,18 +180,33 @@ impl Machine {
         }
         let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
         required.copy_from_slice(rnea(tree, work, &point.q, v, &point.a)?);
-        for &c in reaction_loaded {
+        // where a machine with loops is held, loads are those of impending motion
+        let is_held = loops.is_any() && coordinates.active.is_empty() && coordinates.is_stuck;
+        for &c in reaction_loaded.iter().filter(|_| !is_held) {
             let Some(bearing) = contacts[c].bearing else { continue };
             point.force[c] = work.reaction(contacts[c].joint);
             point.load[c] = bearing.normal_load(&point.force[c]).0;
             point.friction[c] = point.kappa[c] * point.load[c];
         }
+        if loops.is_any() && !reaction_loaded.is_empty() {
+            work.outside.clear_wrenches();
+            if !scheme.is_impulsive {
+                for w in &compiled.inputs.wrenches {
+                    work.outside.set_wrench(tree, w.body, w.wrench)?;
+                }
+            }
+            required.copy_from_slice(rnea(tree, work, &point.q, v, &point.a)?);
+        }
         if is_coupled {
             required.iter_mut().zip(&point.tau).for_each(|(required, tau)| *required -= tau);
-            for &c in reaction_loaded {
+            for &c in reaction_loaded.iter().filter(|_| !is_held) {
                 required[contacts[c].v] += point.friction[c];
             }
-            constraints.distribute((compiled, scheme), state, point, required);
+            constraints.distribute((compiled, scheme), state, point, (required, loops));
+            if loops.is_any() {
+                loops.fill_whole_basis();
+                loops.take_least(&mut point.closure_force);
+            }
             return Ok(());
         }
         let Point { tau, friction, drive_effort, .. } = point;

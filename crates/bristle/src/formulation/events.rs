@@ -7,8 +7,8 @@ use super::machine::Machine;
 use super::stops::limits_at_rest;
 use super::transition::ContactEvent;
 use crate::model::End;
-use crate::scene::{Control, Kinks};
-use crate::signal::Piece;
+use crate::scene::{Control, Formulation, Kinks};
+use crate::signal::{Piece, Signal};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{EvalError, FiredEvent, Restart};
 
@@ -144,7 +144,7 @@ impl Machine {
     pub(super) fn fill_events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
         if self.coordinates.is_stuck || self.needs_reactions() {
-            self.place().map_err(|e| self.record_failure(e.into()))?;
+            self.place().map_err(|e| self.record_failure(e))?;
             self.efforts(t);
             self.evaluate_stuck(t).map_err(|e| self.record_failure(e))?;
         }
@@ -334,6 +334,7 @@ impl Machine {
             self.gather(y);
         }
         self.place_segments();
+        self.record_loop_motion();
         Ok(Restart::fresh(self.n_unknowns(self.coordinates.active.len())))
     }
 
@@ -365,13 +366,19 @@ impl Machine {
         }
     }
 
-    /// Whether no signal has a corner at `t`; `before` is the piece that ends there.
+    /// Whether no signal has a corner at `t` that makes the rates of the unknowns jump; `before` is the piece that ends
+    /// there.
     fn is_smooth(&self, t: f64, before: Piece) -> bool {
         let after = self.state.piece;
-        let drives = self.compiled.inputs.drives.iter().map(|drive| drive.signal());
-        let mut signals = drives.chain(self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()));
+        let is_jerk = self.scheme.formulation == Formulation::Jerk;
+        // the step ends at a corner; where the effort does not jump there, the rates of the unknowns are the same on
+        // both sides
+        let mut drives = self.compiled.inputs.drives.iter().map(|drive| drive.signal());
+        let mut loads = self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal());
+        let is_same = |s: &Signal| s.sample(t, before) == s.sample(t, after);
         // a clamped signal has corners where it reaches 0 or 1, from either side
-        signals.all(|s| s.sample(t, before) == s.sample(t, after))
+        drives.all(|s| if is_jerk { is_same(s) } else { s.is_continuous(t, before, after) })
+            && loads.all(is_same)
             && self.compiled.inputs.contacts.iter().filter_map(|contact| contact.signal()).all(|s| {
                 let value = s.sample(t, after).value;
                 (1e-9..=1.0 - 1e-9).contains(&value) || s.derivative(t) == 0.0
@@ -383,7 +390,10 @@ impl Machine {
         use bristle_multibody::Error::{Jam, NonFinite};
         let may_go_away = matches!(
             failure,
-            Failure::Mechanics(NonFinite { .. } | Jam { .. }) | Failure::NoAcceleration | Failure::Jam(_)
+            Failure::Mechanics(NonFinite { .. } | Jam { .. })
+                | Failure::NoAcceleration
+                | Failure::Jam(_)
+                | Failure::Loop(_)
         );
         self.diagnostics.failure = Some(failure);
         if may_go_away { EvalError::Retry } else { EvalError::Fatal { code: 0 } }

@@ -161,9 +161,9 @@ impl Machine {
         let slip = contact.arm * contact.rate(&self.point.v);
         match contact.law.event_driven() {
             Some(law) => {
-                let levels =
-                    [slip, slip + contact.arm * contact.rate(&self.point.a)].map(|v| law.kinetic_level(v.abs()).0);
-                self.state.mode[c] != Mode::Stuck && levels[0] != levels[1]
+                let (mode, end) = (self.state.mode[c], slip + contact.arm * contact.rate(&self.point.a));
+                let [from, to] = [slip, end].map(|v| law.sliding(mode, mode.direction() * v.abs()).0);
+                mode != Mode::Stuck && from != to
             }
             None => {
                 contact.rate(&self.point.a) != 0.0 && contact.law.evaluate(slip, self.point.bristles[c]).effort_v != 0.0

@@ -53,8 +53,10 @@ pub(super) fn couplings(compiled: &Compiled) -> Option<Arc<Coordinates>> {
 impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
-        let is_dependent = |v: &usize| self.couplings.as_ref().is_some_and(|couplings| couplings.dependent.contains(v));
-        (0..self.point.v.len()).filter(|v| !is_dependent(v)).collect()
+        let mut is_dependent = vec![false; self.point.v.len()];
+        let of_couplings = self.couplings.iter().flat_map(|couplings| &couplings.dependent);
+        of_couplings.chain(&self.chart.dependent).for_each(|&v| is_dependent[v] = true);
+        (0..is_dependent.len()).filter(|&v| !is_dependent[v]).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
@@ -100,9 +102,10 @@ impl Machine {
         if let Some(couplings) = &self.couplings {
             couplings.gather_efforts(tau);
         }
+        let least = if self.loops.is_any() { self.least_efforts(t, a, tau) } else { Ok(()) };
         self.rollback();
         self.point.known = None;
-        required.map_err(|source| Error::Mechanics { t, source })
+        required.map_err(|source| Error::Mechanics { t, source }).and(least)
     }
 
     /// Efforts for the accelerations `a` of all joints but the free ones, which follow from (9), at (q, v); those of free
@@ -248,6 +251,7 @@ impl Machine {
         self.prescribe(*t);
         let Self { compiled, state, point, coordinates, constraints, .. } = self;
         start_couplings(compiled, state, point, coordinates, constraints)?;
+        self.start_loops(*t)?;
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let v = contact.rate(&self.point.v);
             self.point.bristles[c] = contact.law.state_of(from.bristles[c].z, from.bristles[c].w);

@@ -69,7 +69,8 @@ enum Slope {
 impl Machine {
     /// ∂f/∂y at (t, y), or `false` where no analytic one is available.
     pub(super) fn fill_jacobian(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<bool, EvalError> {
-        if !self.compiled.model.free.is_empty() || self.scheme.formulation == Formulation::Jerk {
+        let is_tree = self.compiled.model.free.is_empty() && !self.loops.is_any();
+        if !is_tree || self.scheme.formulation == Formulation::Jerk {
             return Ok(false);
         }
         self.fill_jacobian_at_centre(t, y, jac)?;
@@ -83,7 +84,7 @@ impl Machine {
     /// ```
     pub(super) fn fill_jacobian_at_centre(&mut self, t: f64, y: &[f64], jac: &mut Matrix) -> Result<(), EvalError> {
         self.scatter(t, y);
-        self.place().map_err(|e| self.record_failure(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e))?;
         self.efforts(t);
         let mut derivatives = self.take_matrices();
         let result = self.derive(t, &mut derivatives);

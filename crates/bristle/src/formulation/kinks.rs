@@ -104,7 +104,7 @@ impl Machine {
         (0..contacts).flat_map(|contact| {
             let of = &self.compiled.inputs.contacts[contact];
             let parts = 0..of.bearing.map_or(0, |bearing| bearing.n_parts());
-            let corner = matches!(of.law, Law::Table(_)).then_some(KinkEvent::Corner { contact });
+            let corner = matches!(of.law.base(), Law::Table(_)).then_some(KinkEvent::Corner { contact });
             let backward = self.has_two_limits(contact).then_some(KinkEvent::Backward { contact });
             parts.map(move |part| KinkEvent::Load { contact, part }).chain(corner).chain(backward)
         })
@@ -249,7 +249,7 @@ impl Machine {
     /// Finds the table corners next to the present slip speeds.
     pub(super) fn place_segments(&mut self) {
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
-            if let Law::Table(table) = &contact.law {
+            if let Law::Table(table) = contact.law.towards(self.state.mode[c]) {
                 self.state.load_kinks[c].segment =
                     table.segment(self.state.mode[c].direction() * contact.arm * contact.rate(&self.point.v));
             }

@@ -112,7 +112,7 @@ impl Machine {
                 !(self.compiled.model.reaction_loaded.is_empty() && self.compiled.model.prescribed.is_empty());
             if needs_reactions || !(self.compiled.inputs.wrenches.is_empty() && self.compiled.inputs.drives.is_empty())
             {
-                self.place().map_err(|e| self.record_failure(e.into()))?;
+                self.place().map_err(|e| self.record_failure(e))?;
             }
             if needs_reactions {
                 if self.scheme.formulation != Formulation::Jerk {
@@ -174,7 +174,8 @@ impl Machine {
             ..
         } = self;
         let Model { prescribed, .. } = &*compiled.model;
-        let mut power: f64 = compiled.inputs.effort.iter().zip(&*v).map(|(tau, v)| tau * v).sum();
+        let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
+        let mut power: f64 = given.zip(&*v).map(|((effort, offset), v)| (effort + offset) * v).sum();
         power += prescribed.iter().zip(&*drive_effort).map(|(joint, effort)| effort * v[joint.v]).sum::<f64>();
         let mut integrals = integral.iter();
         for drive in compiled.inputs.drives.iter() {

@@ -14,6 +14,7 @@
 //! linearisation.
 
 use super::machine::Machine;
+use crate::error::Error;
 use crate::model::Compiled;
 use crate::scene::Formulation;
 use bristle_friction::FrictionLaw;
@@ -38,10 +39,10 @@ impl Machine {
     }
 
     /// A copy of the machine in the implicit form at (t, y), charts centred there, and its unknowns.
-    pub(crate) fn solved_at(&self, t: f64, y: &[f64]) -> Result<(Self, Vec<f64>), bristle_multibody::Error> {
+    pub(crate) fn solved_at(&self, t: f64, y: &[f64]) -> Result<(Self, Vec<f64>), Error> {
         let mut machine = self.clone();
         machine.scatter(t, y);
-        machine.place()?;
+        machine.place().map_err(|failure| self.explain(t, failure))?;
         for &k in &machine.compiled.model.free {
             let range = machine.compiled.model.tree.q_range(machine.compiled.model.joint_of[k]);
             machine.state.q_ref[range.clone()].copy_from_slice(&machine.point.q[range]);
@@ -61,9 +62,15 @@ impl Machine {
     pub(crate) fn linear(&mut self, t: f64, y: &[f64]) -> Result<Linear, EvalError> {
         let (n, n_y, n_v) = (self.coordinates.active.len(), y.len(), self.point.v.len());
         let mut jacobian = Matrix::new(n_y);
-        self.fill_jacobian_at_centre(t, y, &mut jacobian)?;
+        let derivatives = if self.loops.is_any() {
+            let mut derivatives = self.take_matrices();
+            self.difference_in_loops(t, y, &mut jacobian, &mut derivatives[2])?;
+            derivatives
+        } else {
+            self.fill_jacobian_at_centre(t, y, &mut jacobian)?;
+            self.take_matrices()
+        };
         let a = DMatrix::from_fn(n_y, n_y, |i, j| jacobian[(i, j)]);
-        let derivatives = self.take_matrices();
         let by_effort = &derivatives[2];
         let mut b = DMatrix::zeros(n_y, n_v);
         for (r, &i) in self.coordinates.active.iter().enumerate() {

@@ -49,9 +49,11 @@
 use crate::component::{BristleState, Drive};
 use crate::constraint::Constraints;
 use crate::constraint::coordinates::Coordinates;
+use crate::constraint::loops::{Chart, Loops};
 use crate::error::{Error, Result};
 use crate::formulation::archive::Checkpoint;
 use crate::formulation::branch::Branch;
+use crate::formulation::closed_loops::LoopWork;
 use crate::formulation::diagnostics::{Counters, Diagnostics, ModeChange, NearJam, Stiff, UnconvergedLoad};
 use crate::formulation::efforts::show_locked_loads;
 use crate::formulation::failure::Failure;
@@ -175,6 +177,10 @@ pub struct Machine {
     pub(super) work: Work,
     /// Constraints, with the velocities that depend on the unknowns.
     pub(super) constraints: Constraints,
+    /// Closed loops: the choice of their dependent velocities, and scratch.
+    pub(super) chart: Chart,
+    pub(super) loops: Loops,
+    pub(super) loop_work: Option<Box<LoopWork>>,
     /// Coordinates of the couplings alone, without stuck contacts; see `inverse`.
     pub(super) couplings: Option<Arc<Coordinates>>,
 
@@ -222,6 +228,9 @@ impl Machine {
             diagnostics: Diagnostics::new(n_contacts),
             work: Work::new(model),
             constraints: Constraints::new(&compiled),
+            chart: Chart::new(&compiled),
+            loops: Loops::new(&compiled.model),
+            loop_work: None,
             couplings: super::inverse::couplings(&compiled),
             newton: NewtonWork::new(model),
             jerk: JerkWork::new(n_v),
@@ -300,8 +309,19 @@ impl Machine {
         }
         self.state.contact_event.fill(ContactEvent::No);
         self.resolve_modes(*t).map_err(|failure| self.explain(*t, failure))?;
+        self.check_resistance().map_err(|source| self.explain(*t, Failure::Mechanics(source)))?;
         self.gather(y);
         Ok(())
+    }
+
+    /// Refuses a state at which rounding alone resists the motion of a joint. Couplings may supply what a tree lacks.
+    fn check_resistance(&mut self) -> std::result::Result<(), bristle_multibody::Error> {
+        if self.constraints.is_coupled() {
+            return Ok(());
+        }
+        let Self { compiled, work, point, coordinates, .. } = self;
+        bristle_multibody::factor(&compiled.model.tree, work, &point.q, &coordinates.locked)?;
+        bristle_multibody::check_resistance(&compiled.model.tree, work)
     }
 
     /// Selects the modes again at (t, y) after a sudden change of the inputs. `y` has length `max_dim`.
@@ -324,7 +344,7 @@ impl Machine {
             Some(rt) => rt.lock(&mut self.point.v),
             None => self.point_open(),
         }
-        let result = self.place().map_err(Failure::Mechanics).and_then(|()| {
+        let result = self.place().and_then(|()| {
             if self.is_real_time() {
                 // the other quantities are those of the last step
                 return Ok(());
@@ -433,24 +453,27 @@ impl Machine {
 
     /// Link poses and joint reactions at the point evaluated last.
     pub(crate) fn poses_and_reactions(&mut self, t: f64) -> Result<(&Compiled, &Poses, &[Reaction])> {
+        self.apply_closure_forces().map_err(|source| Error::Mechanics { t, source })?;
         let Self { compiled, work, poses: places, reactions: forces, point: Point { q, v, a, .. }, .. } = self;
-        reactions(&compiled.model.tree, work, q, v, a, forces)
+        let found = reactions(&compiled.model.tree, work, q, v, a, forces)
             .and_then(|()| poses(&compiled.model.tree, work, places))
-            .map_err(|source| Error::Mechanics { t, source })?;
-        Ok((compiled, places, forces))
+            .map_err(|source| Error::Mechanics { t, source });
+        self.apply_wrenches();
+        found?;
+        Ok((&self.compiled, &self.poses, &self.reactions))
     }
 
-    /// Link poses at (q, v).
-    pub(crate) fn poses_at(
+    /// Link poses at (q, v), and the velocities of the links in `Work`.
+    pub(crate) fn links_at(
         &mut self,
         q: &[f64],
         v: &[f64],
-    ) -> std::result::Result<(&Compiled, &Poses), bristle_multibody::Error> {
+    ) -> std::result::Result<(&Compiled, &Work, &Poses), bristle_multibody::Error> {
         self.point.known = None;
         let Self { compiled, work, poses: places, .. } = self;
         kinematics(&compiled.model.tree, work, q, v)?;
         poses(&compiled.model.tree, work, places)?;
-        Ok((compiled, places))
+        Ok((compiled, work, places))
     }
 
     /// Joint reactions of the last call of `poses_and_reactions`; `n_bodies`, the world first.

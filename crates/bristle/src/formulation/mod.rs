@@ -3,6 +3,9 @@
 //! - `machine`: the equations, their data, their start;
 //! - `state`, `point`, `diagnostics`, `failure`: the data of a run, apart from the model and its inputs ([`crate::model`]);
 //! - `unknowns`: the unknowns and their order;
+//! - `closed_loops`: the equations of motion with closed loops;
+//! - `loop_derivatives`: linearisation and inverse dynamics of closed loops;
+//! - `loop_reactions`: friction under reactions in closed loops;
 //! - `efforts`: efforts in the joints;
 //! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
@@ -18,12 +21,14 @@
 //! - `fixed_step`: the method of [`crate::real_time`] instead of all these;
 //! - `inverse`: inverse dynamics;
 //! - `linearize`: linearisation, friction parameters included;
+//! - `sensitivity`: derivatives of a run in parameters, across its events;
 //! - `ledger`: energy ledger;
 //! - `archive`: the state between steps as bytes, and checkpoints;
 //! - `system`: the interface to the steppers.
 
 pub(crate) mod archive;
 mod branch;
+mod closed_loops;
 mod diagnostics;
 mod efforts;
 mod enumerate;
@@ -40,12 +45,15 @@ mod kinks;
 mod large_tests;
 mod ledger;
 mod linearize;
+mod loop_derivatives;
+mod loop_reactions;
 pub(crate) mod machine;
 
 pub(crate) mod point;
 mod predictor;
 mod residual;
 mod resolution;
+mod sensitivity;
 pub(crate) mod state;
 pub(crate) mod stops;
 mod system;
@@ -57,4 +65,5 @@ mod unknowns;
 pub use diagnostics::{Counters, ModeChange, NearJam, Stiff, UnconvergedLoad};
 pub use ledger::Energies;
 pub use machine::{Machine, Snapshot};
+pub(crate) use sensitivity::{Refusal, Tangents, Twin};
 pub use stops::StopChange;

@@ -35,6 +35,8 @@ pub(crate) struct Point {
     pub force: Vec<Force>,
     /// Constraint forces λ of the compiled couplings.
     pub constraint_force: Vec<f64>,
+    /// Constraint forces of the closures of loops, row by row: moments and forces on the second body, world axes.
+    pub closure_force: Vec<f64>,
     /// Effort of the drive of each prescribed motion, N·m or N, and the jerk of its signal.
     pub drive_effort: Vec<f64>,
     pub drive_jerk: Vec<f64>,
@@ -64,6 +66,7 @@ impl Point {
             kappa: vec![0.0; n],
             force: vec![Force::ZERO; n],
             constraint_force: vec![0.0; compiled.model.coupled.constraints.len()],
+            closure_force: vec![0.0; compiled.model.coupled.closures.iter().map(|closure| closure.n_rows()).sum()],
             drive_effort: vec![0.0; n_prescribed],
             drive_jerk: vec![0.0; n_prescribed],
             integral: vec![0.0; compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).count()],
@@ -86,6 +89,7 @@ saved!(Point {
     stop_effort,
     kappa,
     constraint_force,
+    closure_force,
     drive_effort,
     drive_jerk,
     integral,

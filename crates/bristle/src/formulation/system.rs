@@ -36,7 +36,7 @@ impl System for Machine {
 
     fn rhs(&mut self, t: f64, y: &[f64], dy: &mut [f64]) -> Result<(), EvalError> {
         self.scatter(t, y);
-        self.place().map_err(|e| self.record_failure(e.into()))?;
+        self.place().map_err(|e| self.record_failure(e))?;
         self.efforts(t);
         let accuracy = self.scheme.accuracy;
         self.accelerate(t, accuracy).map_err(|e| self.record_failure(e))?;
@@ -165,6 +165,7 @@ impl StepRules for Machine {
             && self.compiled.model.reaction_loaded.is_empty()
             && !is_jerk
             && !self.state.is_any_unarmed
+            && !self.loops.is_any()
             && !self.state.is_any_gap_unarmed
         {
             return Ok(false);
@@ -177,6 +178,9 @@ impl StepRules for Machine {
             self.state.is_any_gap_unarmed = self.arm_gaps();
         }
         let mut moved = self.move_charts().map_err(|_| EvalError::Retry)?;
+        if self.loops.is_any() {
+            moved |= self.accept_loops();
+        }
         if is_jerk {
             moved |= self.correct_drift(t).map_err(|e| self.record_failure(e))?;
         }

@@ -100,6 +100,9 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
+        if self.has_loaded_loops() && !self.transition.contacts.is_empty() {
+            return self.resolve_loaded_loops(t);
+        }
         if self.transition.contacts.is_empty() || self.compiled.model.reaction_loaded.is_empty() {
             self.set_levels(t);
             if !self.transition.contacts.is_empty() && !self.all_hold(t)? {
@@ -265,7 +268,9 @@ impl Machine {
         rest.kinetic.clear();
         for (k, &c) in rest.contacts.iter().enumerate() {
             let contact = &compiled.inputs.contacts[c];
-            let Some(law) = contact.law.event_driven() else { continue };
+            if !contact.is_event_driven() {
+                continue;
+            }
             let n = if contact.bearing.is_some() {
                 load[c]
             } else {
@@ -285,18 +290,18 @@ impl Machine {
             // finite friction has no impulse
             let is_lost = scheme.is_impulsive && contact.bearing.is_none();
             let (n, reverse) = if is_lost { (0.0, 0.0) } else { (n, reverse) };
-            let kinetic = n.max(reverse) * law.kinetic_level(0.0).0;
+            let [stiction, levels] = [contact.stiction(), contact.kinetic()];
+            let kinetic = (n * levels[0]).max(reverse * levels[1]);
             // a contact that left rest at this instant does not return
             let is_leaving =
                 rest.was[k] != Mode::Stuck && contact_event[c] == ContactEvent::No && kinetic > 0.0 && !was_open[c];
             if contact_event[c] == ContactEvent::BreaksAway || is_leaving || rest.dropped[c] {
                 rest.breaking.push(k);
             }
-            rest.stiction.push(with_stop([n, reverse].map(|n| n * law.stiction_level()), stops[c].closed));
+            rest.stiction.push(with_stop([n * stiction[0], reverse * stiction[1]], stops[c].closed));
             let is_impending = contact_event[c] == ContactEvent::BreaksAway && !reaction_loaded.is_empty();
             let left = if is_impending { 1.0 - IMPENDING } else { 1.0 };
-            let kinetic = [n, reverse].map(|n| left * n * law.kinetic_level(0.0).0);
-            rest.kinetic.push(with_stop(kinetic, stops[c].closed));
+            rest.kinetic.push(with_stop([left * n * levels[0], left * reverse * levels[1]], stops[c].closed));
             mode[c] = Mode::Stuck;
         }
     }
@@ -314,8 +319,8 @@ impl Machine {
         }
         self.coupled_delassus()?;
         // redundant contacts, also where only rounding distinguishes their rows
-        let Self { compiled, constraints, transition, .. } = self;
-        let is_shared = constraints.is_coupled() && constraints.has_redundant(compiled, &transition.contacts);
+        let Self { compiled, constraints, transition, loops, .. } = self;
+        let is_shared = constraints.is_coupled() && constraints.has_redundant(compiled, loops, &transition.contacts);
         let chosen =
             if is_shared { self.transition.select_shared(&self.state.contact_event) } else { self.transition.select() };
         self.apply_selection(chosen)
@@ -386,6 +391,9 @@ impl Machine {
     /// a₀ and W with dependent or prescribed coordinates: no contact sticks, all couplings act.
     fn coupled_delassus(&mut self) -> Result<(), Failure> {
         self.unlock();
+        if self.loops.is_any() {
+            return self.loop_delassus();
+        }
         let Self {
             compiled,
             work,

@@ -1,6 +1,7 @@
 //! The unknowns in their order: positions and velocities of the active joints, accelerations in the jerk form, states
 //! of the friction laws, integrals of the controllers.
 
+use super::failure::Failure;
 use super::machine::Machine;
 use crate::constraint::coordinates::{lock, sticks};
 use crate::scene::Formulation;
@@ -88,7 +89,11 @@ impl Machine {
         let n_integrals = self.point.integral.len();
         self.point.integral.copy_from_slice(&y[next..next + n_integrals]);
         self.prescribe(t);
-        self.coordinates.positions(&mut self.point.xi);
+        if self.loops.is_any() {
+            self.close_loops();
+        } else {
+            self.coordinates.positions(&mut self.point.xi);
+        }
         self.coordinates.rates(&mut self.point.v);
         if self.scheme.formulation == Formulation::Jerk {
             self.coordinates.rates(&mut self.point.a);
@@ -152,7 +157,7 @@ impl Machine {
         for (k, &i) in self.coordinates.active.iter().enumerate() {
             self.point.a[i] = dy[n + k];
         }
-        self.coordinates.rates(&mut self.point.a);
+        self.coordinates.accelerations(&mut self.point.a);
     }
 
     /// Finds the coordinates of the present modes: see [`lock`].
@@ -166,6 +171,9 @@ impl Machine {
     }
 
     fn lock_if(&mut self, may_stick: bool) {
+        if self.loops.is_any() {
+            return self.lock_loops(may_stick, |_| true);
+        }
         let Self { compiled, scheme, state, point, coordinates, constraints, .. } = self;
         lock((compiled, scheme), state, point, coordinates, &mut constraints.elimination, may_stick);
     }
@@ -180,8 +188,9 @@ impl Machine {
         self.state.prescribed_contacts[c]
     }
 
-    /// Positions from chart coordinates.
-    pub(super) fn place(&mut self) -> Result<(), bristle_multibody::Error> {
-        chart_point(&self.compiled.model.tree, &self.state.q_ref, &self.point.xi, &mut self.point.q)
+    /// Positions from chart coordinates, and the drift of loops.
+    pub(super) fn place(&mut self) -> Result<(), Failure> {
+        chart_point(&self.compiled.model.tree, &self.state.q_ref, &self.point.xi, &mut self.point.q)?;
+        if self.loops.is_any() { self.drift_loops() } else { Ok(()) }
     }
 }

@@ -4,7 +4,7 @@ use super::stops::Stops;
 use crate::bearing::Bearing;
 use crate::component::{Load, Open};
 use crate::signal::{Piece, Sample, Signal};
-use bristle_friction::{FrictionLaw, Law, Mode};
+use bristle_friction::{EventDriven, FrictionLaw, Law, Mode};
 
 /// Friction in one joint or coupling. Its coordinate is that of the joint, or q_a − q_b of a clutch.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,9 +64,23 @@ impl Contact {
 
     /// Limits of the effort while it is stuck, against forward and against backward motion, under the load `n`.
     pub(crate) fn limits(&self, n: f64) -> [f64; 2] {
-        let level = self.arm * self.law.event_driven().map_or(0.0, |law| law.stiction_level());
         let backward = if self.reverse.is_some() { self.normal_towards(true, &Sample::default()).0 } else { n };
-        [level * n, level * backward]
+        let [up, down] = self.stiction();
+        [self.arm * up * n, self.arm * down * backward]
+    }
+
+    /// Stiction levels of its law against forward and against backward motion; 0 for a law without modes.
+    pub(crate) fn stiction(&self) -> [f64; 2] {
+        self.dry(|law| law.stiction_level())
+    }
+
+    /// Sliding levels of its law at zero speed, forward and backward; 0 for a law without modes.
+    pub(crate) fn kinetic(&self) -> [f64; 2] {
+        self.dry(|law| law.kinetic_level(0.0).0)
+    }
+
+    fn dry(&self, level: impl Fn(&dyn EventDriven) -> f64) -> [f64; 2] {
+        [Mode::Forward, Mode::Backward].map(|mode| self.law.towards(mode).event_driven().map_or(0.0, &level))
     }
 
     /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.

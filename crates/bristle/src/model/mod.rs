@@ -119,6 +119,8 @@ pub(crate) struct PrescribedJoint {
 pub struct Inputs {
     /// Efforts of callers; `n_v`.
     pub effort: Vec<f64>,
+    /// Constant efforts besides; `n_v`.
+    pub offset: Vec<f64>,
     /// Wrenches of callers, in link order.
     pub wrenches: Vec<WrenchAt>,
     /// Dampers, in joint order; none of them zero.
@@ -251,6 +253,17 @@ impl Model {
 }
 
 impl Compiled {
+    /// Refuses machines with loop joints where they are not supported.
+    pub(crate) fn refuse_loops(&self, whatever: &str, instead: &str) -> crate::Result<()> {
+        match self.model.coupled.closures.first() {
+            None => Ok(()),
+            Some(closure) => {
+                let reason = format!("loop joints are not supported by {whatever} yet: {instead}");
+                Err(crate::Error::Coupling { name: closure.name.clone(), reason })
+            }
+        }
+    }
+
     /// The contacts with stops.
     pub(crate) fn with_stops(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.inputs.contacts.len()).filter(|&c| self.inputs.contacts[c].stops.is_some())

@@ -35,6 +35,19 @@ impl Turning {
         for constraint in &coupled.constraints {
             constraint.terms.windows(2).for_each(|pair| join(pair[0].0, pair[1].0));
         }
+        let moved = |body: usize| tree.v_range(body).next();
+        for closure in &coupled.closures {
+            let ends = closure.bodies.map(|mut body| {
+                // the joint next to the link that moves, towards the base
+                while body != 0 && moved(body).is_none() {
+                    body = tree.parent[body];
+                }
+                moved(body).filter(|_| body != 0)
+            });
+            if let [Some(a), Some(b)] = ends {
+                join(a, b);
+            }
+        }
         coupled.springs.iter().for_each(|spring| join(spring.a, spring.b));
         contacts.iter().filter_map(|contact| Some((contact.v, contact.b?))).for_each(|(a, b)| join(a, b));
         let mut parts: Vec<usize> = (0..tree.n_v).map(|v| first[body(v)]).collect();

@@ -136,7 +136,7 @@ impl ActiveSet {
     pub fn follow_interior(&mut self, problem: &Problem<'_>, solver: &ConvexSolver) {
         self.is_factored = false;
         for (c, law) in problem.laws.iter().enumerate() {
-            if let ImpulseLaw::Dry { forward, backward } = law {
+            if let ImpulseLaw::Dry { forward, backward, .. } = law {
                 let multiplier = solver.multiplier[c];
                 self.modes[c] = match multiplier {
                     _ if multiplier == forward[0] => Mode::Forward,
@@ -208,12 +208,12 @@ impl ActiveSet {
             let omega0 = contact.rate(v);
             linear[c] = match (laws[c], modes[c]) {
                 (ImpulseLaw::Dry { .. }, _) if matrix.prescribed[contact.v] => [0.0; 2],
-                (ImpulseLaw::Dry { forward, backward }, Mode::Stuck) if forward[0] + backward[0] > 0.0 => {
+                (ImpulseLaw::Dry { forward, backward, .. }, Mode::Stuck) if forward[0] + backward[0] > 0.0 => {
                     locked[contact.v] = true;
                     x[contact.v] = -omega0;
                     [0.0; 2]
                 }
-                (ImpulseLaw::Dry { forward, backward }, mode) => piece(forward, backward, mode),
+                (law @ ImpulseLaw::Dry { .. }, mode) => law.tangent(mode, omega0 + contact.rate(x)),
                 (ref law, _) => {
                     let state = law.at(&contact.law, omega0 + contact.rate(x), 0.0, 0.0);
                     [state.lambda - state.slope * state.omega, state.slope]
@@ -241,7 +241,7 @@ impl ActiveSet {
             let (omega, impulse) = (contact.rate(v) + contact.rate(x), matrix.effort[k] + matrix.diagonal[k] * x[k]);
             match laws[c] {
                 ImpulseLaw::Dry { .. } if matrix.prescribed[k] => {}
-                ImpulseLaw::Dry { forward, backward } => {
+                law @ ImpulseLaw::Dry { forward, backward, power } => {
                     let is_empty = forward[0] + backward[0] <= 0.0;
                     let next = match modes[c] {
                         Mode::Stuck if is_empty && omega < 0.0 => Mode::Backward,
@@ -263,8 +263,13 @@ impl ActiveSet {
                         Mode::Backward if omega > 0.0 => Mode::Stuck,
                         mode => mode,
                     };
-                    let is_same = next == modes[c] || is_empty && linear[c] == piece(forward, backward, next);
-                    n_wrong += usize::from(!is_same);
+                    let is_same = next == modes[c] || is_empty && linear[c] == law.tangent(next, omega);
+                    // the tangent of a power of speed
+                    let ([level, slope], (now, _)) = (linear[c], law.slide(next == Mode::Backward, omega.abs()));
+                    let size = matrix.reduced[k].abs() + now + (matrix.diagonal[k] * x[k]).abs();
+                    let is_curved = is_same && power.is_some() && next != Mode::Stuck;
+                    let is_off = is_curved && (now - (level + slope * omega).abs()).abs() > enough * size + NO_EFFORT;
+                    n_wrong += usize::from(!is_same || is_off);
                     modes[c] = next;
                 }
                 ref law => {
@@ -359,7 +364,7 @@ impl ActiveSet {
     fn is_admissible(&self, problem: &Problem<'_>) -> bool {
         let Problem { coordinates, compiled, laws, .. } = *problem;
         compiled.inputs.contacts.iter().enumerate().all(|(c, contact)| match (laws[c], &coordinates.contacts[c][..]) {
-            (ImpulseLaw::Dry { forward, backward }, &[(i, _), ..]) if self.locked[contact.v] => {
+            (ImpulseLaw::Dry { forward, backward, .. }, &[(i, _), ..]) if self.locked[contact.v] => {
                 let slack = ROUNDED * self.reduced_size[i] + NO_EFFORT;
                 (-backward[0] - slack..=forward[0] + slack).contains(&self.stuck_impulse[i])
             }
@@ -384,7 +389,7 @@ impl ActiveSet {
             let omega = contact.rate(v) + contact.rate(&self.x);
             solver.states[c] = match (laws[c], &coordinates.contacts[c][..]) {
                 (ImpulseLaw::Dry { .. }, []) => laws[c].at(&contact.law, omega, 0.0, IMMOVABLE_PENALTY),
-                (ImpulseLaw::Dry { forward, backward }, &[(i, _), ..]) => {
+                (ImpulseLaw::Dry { forward, backward, .. }, &[(i, _), ..]) => {
                     let (is_stuck, [level, slope]) = (self.locked[contact.v], self.linear[c]);
                     // rounding may leave a stuck contact beyond its limit
                     let lambda = if is_stuck {
@@ -399,9 +404,4 @@ impl ActiveSet {
             };
         }
     }
-}
-
-/// λ and λ' of a dry contact that slides.
-fn piece(forward: [f64; 2], [level, slope]: [f64; 2], mode: Mode) -> [f64; 2] {
-    if mode == Mode::Backward { [-level, slope] } else { forward }
 }

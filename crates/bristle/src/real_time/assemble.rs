@@ -66,7 +66,8 @@ pub(super) fn assemble(
     // inertia, bias, efforts set by the caller
     matrix.set_inertia(compiled, work, q)?;
     matrix.bias(compiled, work, q, v, bias)?;
-    r.iter_mut().zip(&compiled.inputs.effort).zip(&*bias).for_each(|((r, effort), bias)| *r = effort - bias);
+    let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
+    r.iter_mut().zip(given).zip(&*bias).for_each(|((r, (effort, offset)), bias)| *r = effort + offset - bias);
     // dampers and springs
     for d in &compiled.inputs.dampers {
         r[d.v] -= d.damping * v[d.v];

@@ -4,6 +4,7 @@
 //! ```text
 //! bristles, smooth laws   λ(ω) = h r N law(r ω)                                                              (1)
 //! dry friction            λ(ω) = λ₊ + k₊ ω  for ω > 0,     −λ₋ + k₋ ω  for ω < 0,     λ(0) ∈ [−λ₋, λ₊]       (2)
+//!                              + c |ω|ⁿ sign(ω)                               where the law has a power of speed
 //! ```
 //!
 //! (1) eliminates the states of the law: they take one backward Euler step, in closed form for a single bristle (Dahl,
@@ -50,6 +51,8 @@ pub(super) enum ImpulseLaw {
         forward: [f64; 2],
         /// λ₋ and k₋.
         backward: [f64; 2],
+        /// c and n forward and backward, where the law has such a term.
+        power: Option<[[f64; 2]; 2]>,
     },
 }
 
@@ -73,28 +76,66 @@ impl ImpulseLaw {
     /// is dry, under the normal loads `normal` for forward and backward slip.
     pub fn new(contact: &Contact, h: f64, mode: Mode, v_level: f64, state: State, normal: [f64; 2]) -> Self {
         let arm = contact.arm;
-        let Some(law) = contact.law.event_driven() else {
+        if !contact.is_event_driven() {
             if let Some(bristle) = contact.law.bristle(h, v_level, state) {
                 return Self::Bristle { bristle, arm, scale: h * arm * normal[0] };
             }
             return Self::Smooth { h, v_level, state, arm, scale: normal.map(|n| h * arm * n) };
-        };
-        let speed = v_level.abs();
-        let step = law.implicit_step(h, speed, speed, state);
-        let (mut kinetic, mut slope) = if speed > 0.0 {
-            (step.effort - step.effort_v * speed, step.effort_v)
-        } else {
-            (law.kinetic_level(0.0).0, step.effort_v)
-        };
-        if kinetic < 0.0 {
-            // a tangent with a negative intercept would drive the contact: use the chord from the origin
-            (kinetic, slope) = (0.0, step.effort / speed);
         }
+        let speed = v_level.abs();
         let side = |direction: Mode, n: f64| {
+            // the tangent of the law, its power of speed apart
+            let Some(law) = contact.law.towards(direction).event_driven() else { return [0.0; 2] };
+            let (k, exponent) = law.power_term();
+            let step = law.implicit_step(h, speed, speed, state);
+            let (effort, effort_v) = if k == 0.0 {
+                (step.effort, step.effort_v)
+            } else {
+                let per_speed = if speed > 0.0 { k * speed.powf(exponent - 1.0) } else { 0.0 };
+                (step.effort - per_speed * speed, (step.effort_v - exponent * per_speed).max(0.0))
+            };
+            let (mut kinetic, mut slope) =
+                if speed > 0.0 { (effort - effort_v * speed, effort_v) } else { (law.kinetic_level(0.0).0, effort_v) };
+            if kinetic < 0.0 {
+                // a tangent with a negative intercept would drive the contact: use the chord from the origin
+                (kinetic, slope) = (0.0, effort / speed);
+            }
             let level = if mode == direction { kinetic } else { law.stiction_level() };
             [h * arm * n * level, h * arm * arm * n * slope]
         };
-        Self::Dry { forward: side(Mode::Forward, normal[0]), backward: side(Mode::Backward, normal[1]) }
+        let powers = [(Mode::Forward, normal[0]), (Mode::Backward, normal[1])].map(|(direction, n)| {
+            let (k, exponent) = contact.law.towards(direction).power_term();
+            [h * arm * n * k * arm.powf(exponent), exponent]
+        });
+        let power = powers.iter().any(|power| power[0] != 0.0).then_some(powers);
+        Self::Dry { forward: side(Mode::Forward, normal[0]), backward: side(Mode::Backward, normal[1]), power }
+    }
+
+    /// Impulse and slope of a dry contact that slides with `speed` ≥ 0, its direction given.
+    pub fn slide(&self, is_backward: bool, speed: f64) -> (f64, f64) {
+        let Self::Dry { forward, backward, power } = *self else { return (0.0, 0.0) };
+        let [level, slope] = if is_backward { backward } else { forward };
+        let (lambda, slope) = (level + slope * speed, slope);
+        let Some(power) = power else { return (lambda, slope) };
+        let [c, n] = power[usize::from(is_backward)];
+        if speed <= 0.0 || c == 0.0 {
+            return (lambda, slope);
+        }
+        let per_speed = c * speed.powf(n - 1.0);
+        (lambda + per_speed * speed, slope + n * per_speed)
+    }
+
+    /// λ at ω = 0 and λ' of the tangent of a dry contact that slides in a direction, at the rate ω.
+    pub fn tangent(&self, mode: Mode, omega: f64) -> [f64; 2] {
+        let is_backward = mode == Mode::Backward;
+        let sign = if is_backward { -1.0 } else { 1.0 };
+        if let Self::Dry { forward, backward, power: None } = *self {
+            let [level, slope] = if is_backward { backward } else { forward };
+            return [sign * level, slope];
+        }
+        let speed = (sign * omega).max(0.0);
+        let (lambda, slope) = self.slide(is_backward, speed);
+        [sign * (lambda - slope * speed), slope]
     }
 
     /// λ and dλ/dω at ω. A dry contact has λ̂ + ρ ω between its limits: `multiplier` λ̂, `penalty` ρ.
@@ -114,12 +155,13 @@ impl ImpulseLaw {
                 let magnitude = slope * law.deflection(state).abs() / (h * arm);
                 ContactState { omega, lambda, slope, magnitude, is_stuck: false }
             }
-            Self::Dry { forward, backward } => {
+            Self::Dry { .. } => {
                 let augmented = multiplier + penalty * omega;
-                let slide = |[level, slope]: [f64; 2], speed: f64| {
-                    (level + slope * speed.max(0.0), if speed > 0.0 { slope } else { 0.0 })
+                let slide = |is_backward: bool, speed: f64| {
+                    let (level, slope) = self.slide(is_backward, speed.max(0.0));
+                    (level, if speed > 0.0 { slope } else { 0.0 })
                 };
-                let ((max, max_slope), (min, min_slope)) = (slide(forward, omega), slide(backward, -omega));
+                let ((max, max_slope), (min, min_slope)) = (slide(false, omega), slide(true, -omega));
                 let magnitude = multiplier.abs();
                 if augmented > max {
                     ContactState { omega, lambda: max, slope: max_slope, magnitude, is_stuck: false }

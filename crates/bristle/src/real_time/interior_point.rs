@@ -137,7 +137,7 @@ impl InteriorPoint {
         self.speed_scale = max_by_unit(speeds, is_angular).map(|speed| speed.max(f64::MIN_POSITIVE));
         for (c, law) in laws.iter().enumerate() {
             let [low, high] = match *law {
-                ImpulseLaw::Dry { forward, backward } if !coordinates.contacts[c].is_empty() => {
+                ImpulseLaw::Dry { forward, backward, .. } if !coordinates.contacts[c].is_empty() => {
                     [-backward[0], forward[0]]
                 }
                 _ => [0.0; 2],
@@ -196,8 +196,11 @@ impl InteriorPoint {
             let omega = omega0[c] + dot(row, u);
             let [low, high] = self.bounds[c];
             let (lambda, slope) = match laws[c] {
-                ImpulseLaw::Dry { forward, backward } => {
-                    let viscous = if omega > 0.0 { forward[1] } else { backward[1] };
+                ImpulseLaw::Dry { forward, backward, .. } => {
+                    // the part of the law that grows with speed, and its slope
+                    let (level, sign) = if omega > 0.0 { (forward[0], 1.0) } else { (backward[0], -1.0) };
+                    let (grown, viscous) = laws[c].slide(omega <= 0.0, omega.abs());
+                    let grown = sign * (grown - level);
                     if low < high {
                         let (s, t) = (self.s[c], self.t[c]);
                         let theta = 1.0 / (self.p[c] / s + self.m[c] / t);
@@ -205,9 +208,9 @@ impl InteriorPoint {
                         self.theta[c] = theta.min(MAX_THETA * penalty[c]);
                         self.shift[c] = omega - mu / s + mu / t;
                         let shift = self.theta[c] * self.shift[c];
-                        (self.friction(c) + viscous * omega + shift, viscous + self.theta[c])
+                        (self.friction(c) + grown + shift, viscous + self.theta[c])
                     } else {
-                        (viscous * omega, viscous)
+                        (grown, viscous)
                     }
                 }
                 ref law => {

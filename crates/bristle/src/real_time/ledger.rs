@@ -60,7 +60,7 @@ pub(super) fn add_energies(
     let End { v: v1, bristles, prescribed_effort, .. } = &*end;
     // work of wrenches, of efforts set by the caller, of prescribed motions, of drives
     quad[0] += h * wrench_power(compiled, work, places, start.q, v1)?;
-    quad[0] += h * dot_all(&compiled.inputs.effort, v1);
+    quad[0] += h * (dot_all(&compiled.inputs.effort, v1) + dot_all(&compiled.inputs.offset, v1));
     let prescribed = coordinates.prescribed.iter().zip(prescribed_effort);
     quad[0] += h * prescribed.map(|(joint, effort)| effort * v1[joint.v]).sum::<f64>();
     let mut integrals = start.integrals.iter();

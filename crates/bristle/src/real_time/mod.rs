@@ -200,7 +200,7 @@ impl RealTime {
             equations: StepEquations::new(compiled, &coordinates, form),
             active_set,
             contacts: Contacts {
-                laws: vec![ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2] }; n_contacts],
+                laws: vec![ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2], power: None }; n_contacts],
                 normal: vec![[0.0; 2]; n_contacts],
                 normal_in_law: vec![[0.0; 2]; n_contacts],
                 bristle_load: vec![0.0; n_contacts],

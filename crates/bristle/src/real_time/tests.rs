@@ -140,7 +140,7 @@ fn check_momentum_and_limits(form: MatrixForm) {
                 assert!(along.abs() < 1e-11, "{along:.1e} of momentum in step {k}");
             }
             for (c, law) in contacts.laws.iter().enumerate() {
-                let (ImpulseLaw::Dry { forward, backward }, state) = (law, solver.states[c]) else { continue };
+                let (ImpulseLaw::Dry { forward, backward, .. }, state) = (law, solver.states[c]) else { continue };
                 let rate = compiled.inputs.contacts[c].rate(&end.v);
                 let limits = (-backward[0] - 1e-12 * h, forward[0] + 1e-12 * h);
                 if state.is_stuck {

@@ -10,6 +10,7 @@ pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
     let mut contacts = compiled.inputs.frictions().iter().peekable();
     let with_stops: Vec<usize> = compiled.with_stops().map(|c| compiled.inputs.contacts[c].joint).collect();
     let mut heated = compiled.model.heated.iter().peekable();
+    let mut drives = compiled.inputs.drives.iter().peekable();
     for i in 1..compiled.model.tree.n_bodies() {
         let joint = &compiled.model.tree.joint_names[i];
         let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
@@ -26,6 +27,7 @@ pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
             }
             JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
                 channels(&["position", "velocity", "acceleration"]);
+                channels(if drives.next_if(|drive| drive.joint == i).is_some() { &["drive"] } else { &[] });
                 if let Some(contact) = contacts.next_if(|c| c.joint == i && c.element.is_none()) {
                     channels(&["friction", "load"]);
                     channels(if contact.is_event_driven() { &["mode"] } else { &[] });

@@ -1,7 +1,7 @@
 //! Tables as comma-separated text: a line of names, then a line per instant.
 //!
-//! A number has the fewest digits that read back as the same `f64`. A name with a comma, a quote or a line end in it
-//! stands in quotes, its own quotes doubled.
+//! A number has the fewest digits that read back as the same `f64`. A name with a comma, a quote or a line end is in
+//! quotes, its own quotes doubled.
 
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
@@ -21,10 +21,10 @@ pub fn write_header(names: &[String], mut out: impl Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Bytes of a number at most, and its comma: `-2.2250738585072014e-308,`.
+/// Largest number of bytes of a number with its comma: `-2.2250738585072014e-308,`.
 const LONGEST: usize = 25;
 
-/// Adds the line of one instant to a text.
+/// Appends the line of one instant to a text.
 pub fn push_row(row: &[f64], text: &mut Vec<u8>) {
     text.reserve(row.len().saturating_mul(LONGEST).saturating_add(1));
     let mut digits = zmij::Buffer::new();
@@ -32,7 +32,7 @@ pub fn push_row(row: &[f64], text: &mut Vec<u8>) {
         if k > 0 {
             text.push(b',');
         }
-        // energies that a machine has none of are many
+        // many energies are 0
         let written = if value.to_bits() == 0 { "0.0" } else { digits.format(*value) };
         text.extend_from_slice(written.as_bytes());
     }
@@ -50,7 +50,7 @@ pub fn write_events(events: &[Event], mut out: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A name as it stands in the file.
+/// A name as written to the file.
 fn quoted(name: &str) -> Cow<'_, str> {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\"")).into()

@@ -1,7 +1,7 @@
 //! Results: a table of named channels over time.
 //!
-//! The first channel is `t`; then per joint `NAME.position`, `NAME.velocity`, `NAME.acceleration` and what else it has;
-//! then the energies. Joints stand in model order. Written as text, every number reads back as the same `f64`.
+//! The first channel is `t`; then per joint `NAME.position`, `NAME.velocity`, `NAME.acceleration` and its further
+//! channels; then the energies. Joints are in model order. Written as text, every number reads back as the same `f64`.
 
 use crate::atomic_file;
 use crate::error::{Error, Result};
@@ -14,19 +14,19 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Numbers in a recording at most: they stay in memory, 8 GB of it.
+/// Largest number of values in a recording: 8 GB of memory.
 pub(crate) const MAX_NUMBERS: usize = 1_000_000_000;
 
-/// What happened to a joint at an event.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
-    /// Its friction stuck, let go or turned round.
+    /// A change of mode: the joint sticks, breaks away or reverses.
     #[default]
     Mode,
-    /// It hit a stop, or its bounces ended.
+    /// The joint hits a stop, or its bounces end in contact.
     Stop,
-    /// It left a stop on which it rested.
+    /// The joint leaves a stop on which it rested.
     Open,
 }
 
@@ -41,10 +41,10 @@ impl EventKind {
     }
 }
 
-/// A joint that stuck, let go or turned round, that hit a stop or left it.
+/// An event of a joint: a change of mode, an impact on a stop, or the release from one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When, s.
+    /// Time, s.
     pub t: f64,
     /// Name of the joint.
     pub joint: String,
@@ -56,9 +56,9 @@ pub struct Event {
     pub kind: EventKind,
 }
 
-/// Takes the results of a run as they come; see [`Simulation::run_with`](crate::Simulation::run_with).
+/// Receives the results of a run row by row; see [`Simulation::run_with`](crate::Simulation::run_with).
 ///
-/// An error ends the run and is what it returns.
+/// An error ends the run, which returns it.
 pub trait Record {
     /// A row: one value per channel, time first.
     fn row(&mut self, row: &[f64]) -> Result<()>;
@@ -71,8 +71,8 @@ pub trait Record {
         ControlFlow::Continue(())
     }
 
-    /// Whether the run is to end: asked also between the rows of one step and between attempts at it, either of which
-    /// may take long. The rest of the rows of that step are not recorded.
+    /// Whether the run is to end. This is also called between the rows of one step and between attempts at it, either
+    /// of which may take long. The remaining rows of that step are not recorded.
     fn is_stopped(&self) -> bool {
         false
     }
@@ -97,7 +97,7 @@ impl Record for Recording {
     }
 }
 
-/// A table of channels, one row per instant, and the events on the way.
+/// A table of channels, one row per instant, and the events.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Recording {
     names: Vec<String>,
@@ -162,7 +162,7 @@ impl Recording {
 
     fn column(&self, name: &str) -> Result<usize> {
         self.column_of.get(name).copied().ok_or_else(|| {
-            // what the same joint has, or how channels begin
+            // channels of the same joint, or the first ones
             let joint = name.rsplit_once('.').map_or(name, |parts| parts.0);
             let prefix = format!("{joint}.");
             let mut near: Vec<&str> =
@@ -203,7 +203,7 @@ fn write_whole(path: &Path, write: impl FnOnce(&mut BufWriter<&File>) -> io::Res
     written.map_err(|source| Error::Io { path: path.into(), source })
 }
 
-/// Where results stand while they are incomplete.
+/// Path of a file that is not complete.
 fn partial_path(path: &Path) -> PathBuf {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".partial");

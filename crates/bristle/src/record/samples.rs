@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Samples {
     interval: f64,
-    /// Ends of steps instead.
+    /// Rows at the ends of steps instead.
     is_every_step: bool,
     /// A whole number of samples per second, where there is one: k/100 is a rounder number than k·0.01.
     per_second: Option<f64>,
@@ -22,7 +22,7 @@ impl Samples {
         self.interval
     }
 
-    /// Whether rows stand at the ends of steps, not at these instants.
+    /// Whether rows are recorded at the ends of steps instead.
     pub fn is_every_step(&self) -> bool {
         self.is_every_step
     }
@@ -35,11 +35,11 @@ impl Samples {
 
     /// Number of the first instant after `t`, rounding errors aside.
     pub fn after(&self, t: f64) -> u64 {
-        // a cast of a number out of range gives the nearest there is
+        // a cast of a number out of range saturates
         ((t / self.interval + 1e-9).floor() as u64).saturating_add(1)
     }
 
-    /// Whether `t` and `end` are the same instant but for rounding errors.
+    /// Whether `t` and `end` are the same instant up to rounding errors.
     pub fn coincide(&self, t: f64, end: f64) -> bool {
         (t - end).abs() <= 1e-9 * self.interval
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn samples_are_round_numbers_where_they_can_be() {
+    fn samples_are_round_numbers() {
         let samples = Samples::new(0.01, false);
         assert_eq!(samples.at(7), 0.07);
         assert_eq!(samples.at(123456), 1234.56);

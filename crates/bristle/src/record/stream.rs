@@ -1,9 +1,9 @@
-//! Rows into a CSV file as they come, so that a run needs no memory for them and loses none of them.
+//! Writes rows into a CSV file during a run, so that the run needs no memory for them and loses none of them.
 //!
-//! Text is gathered and written by the piece. Where a piece does not fit on the disk it is cut after the last row that
-//! does: the file holds whole rows always. The file is this stream's alone, from its creation to the end of
-//! [`CsvStream::finish`]'s result: see [`atomic_file`](crate::atomic_file). One that somebody removes or replaces on
-//! the way is an error with the next piece.
+//! Text is buffered and written in blocks. Where a block does not fit on the disk it is cut after the last row that
+//! does: the file always consists of whole rows. The stream has exclusive use of the file, from its creation until the
+//! result of [`CsvStream::finish`] is dropped: see [`atomic_file`](crate::atomic_file). If another process removes or
+//! replaces the file, the next block is an error.
 
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
@@ -14,7 +14,7 @@ use crate::record::{Event, Record, csv};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Bytes gathered before they are written.
+/// Bytes of a block.
 const PIECE: usize = 1 << 16;
 
 /// A CSV file that grows row by row. See the [module](self).
@@ -44,8 +44,8 @@ pub struct CsvStream {
 }
 
 impl CsvStream {
-    /// A new file with the names of the channels. One that another stream is writing, in this program or another, is
-    /// refused, and so is what is no regular file.
+    /// A new file with the names of the channels. A file that another stream is writing, in this process or another, is
+    /// refused, and so is a path that is not a regular file.
     pub fn create(path: impl Into<PathBuf>, names: &[String]) -> Result<Self> {
         let path = path.into();
         let start = || -> io::Result<_> {
@@ -59,7 +59,7 @@ impl CsvStream {
         }
     }
 
-    /// Where the file is.
+    /// Path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
@@ -69,12 +69,12 @@ impl CsvStream {
         self.n_rows
     }
 
-    /// Whether the file is still under its name.
+    /// Whether the file is still at its path.
     pub fn is_in_place(&self) -> bool {
         self.file.is_in_place()
     }
 
-    /// Writes what was gathered; if that fails, as many whole rows as there is room for.
+    /// Writes the buffer; if that fails, as many whole rows as there is room for.
     pub fn flush(&mut self) -> Result<()> {
         let result = self.file.check_in_place().and_then(|()| self.file.file().write_all(&self.text));
         let fits = match &result {
@@ -90,17 +90,17 @@ impl CsvStream {
         Error::Io { path: self.path().to_owned(), source }
     }
 
-    /// Cuts the file after the last whole row of `text` in it. Returns how much of `text` that leaves.
+    /// Cuts the file after the last whole row of `text` in it. Returns the number of bytes of `text` that remain.
     fn cut(&mut self) -> usize {
         let length = self.file.file().metadata().map_or(self.written, |about| about.len());
         let there = usize::try_from(length.saturating_sub(self.written)).unwrap_or(0).min(self.text.len());
         let whole = self.text[..there].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end.saturating_add(1));
-        // a device cannot be cut, and keeps nothing
+        // a device cannot be cut, and stores nothing
         let _ = self.file.file().set_len(self.written.saturating_add(whole as u64));
         whole
     }
 
-    /// Writes the rest and returns the file, which holds every row and nothing else.
+    /// Writes the rest and returns the file, which contains exactly the rows.
     pub fn finish(mut self) -> Result<PartialFile> {
         self.flush()?;
         let length = self.file.file().metadata().map_err(|source| self.failed(source))?.len();
@@ -119,7 +119,7 @@ impl Record for CsvStream {
         if self.text.len() >= PIECE { self.flush() } else { Ok(()) }
     }
 
-    /// A table has no place for events.
+    /// A table has no events.
     fn event(&mut self, _event: Event) -> Result<()> {
         Ok(())
     }
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_is_the_table() {
+    fn stream_equals_table() {
         let names: Vec<String> = ["t", "x, y", "z"].map(String::from).to_vec();
         let path = std::env::temp_dir().join(format!("bristle-stream-{}.csv", std::process::id()));
         let (mut stream, mut table) = (CsvStream::create(&path, &names).unwrap(), crate::Recording::new(names));
@@ -148,7 +148,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_file_that_somebody_replaces_ends_the_stream() {
+    fn replaced_file_ends_stream() {
         let names = vec!["t".to_owned()];
         let path = std::env::temp_dir().join(format!("bristle-replaced-{}.csv", std::process::id()));
         let mut stream = CsvStream::create(&path, &names).unwrap();
@@ -158,7 +158,7 @@ mod tests {
         std::fs::write(&path, "of somebody else").unwrap();
         let error = (0..PIECE).find_map(|_| stream.row(&[0.1]).err()).unwrap();
         assert!(error.to_string().contains("replaced while it was being written"), "{error}");
-        // what is appended behind its back is noticed too
+        // writes by others are detected, too
         let own = path.with_extension("own.csv");
         let stream = CsvStream::create(&own, &names).unwrap();
         std::fs::write(&own, "t\n1\n2\n").unwrap();
@@ -168,7 +168,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn a_disk_that_is_full_ends_the_stream_with_its_reason() {
+    fn full_disk_ends_stream() {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let file = PartialFile::of(full, "/dev/full".into());
         let mut stream = CsvStream { file, text: Vec::new(), written: 0, n_rows: 0 };
@@ -178,7 +178,7 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn what_is_no_file_and_what_is_nowhere_is_refused() {
+    fn devices_and_missing_folders_are_refused() {
         let names = vec!["t".to_owned()];
         for (path, reason) in [("/dev/full", "a device"), ("/nowhere/at/all.csv", "No such file")] {
             let error = CsvStream::create(path, &names).unwrap_err().to_string();

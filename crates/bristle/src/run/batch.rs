@@ -1,26 +1,32 @@
 //! Many copies of one machine, stepped together over threads.
 //!
-//! Copies share nothing while they are stepped, so the result does not depend on how many threads there are or who gets
-//! which copy: the same bits for one thread and for sixteen. There is no world here: states and results live in arrays,
-//! laid out by coordinate. With n copies, entry `k · n + i` belongs to copy i:
+//! Copies share nothing while they are stepped, so the result does not depend on the number of threads or on the
+//! distribution of copies: the same bits for one thread and for sixteen. A batch has no world: states and results are
+//! arrays, laid out by coordinate. With n copies, entry `k · n + i` belongs to copy i:
 //!
 //! | array | k | |
 //! |---|---|---|
-//! | [`Batch::positions`], [`Batch::velocities`], [`Batch::accelerations`] | as in [`Simulation::positions`] and its like | read |
-//! | [`Batch::friction_efforts`], [`Batch::loads`], [`Batch::modes`], [`Batch::bristles`] | as in [`Simulation::contact_names`] | read |
-//! | [`Batch::efforts_mut`] | velocity; those of free joints, which take wrenches, must be 0 | acts from the next step on |
+//! | [`Batch::positions`] | coordinate, as in [`Simulation::position_names`] | read |
+//! | [`Batch::velocities`], [`Batch::accelerations`] | velocity, as in [`Simulation::velocity_names`] | read |
+//! | [`Batch::friction_efforts`], [`Batch::loads`] | contact, as in [`Simulation::contact_names`] | read |
+//! | [`Batch::modes`], [`Batch::bristles`] | the same | read |
+//! | [`Batch::poses`], [`Batch::link_velocities`] | link, as in [`Simulation::link_names`] | read |
+//! | [`Batch::reactions`] | joint, as in [`Simulation::reaction_names`] | read |
+//! | [`Batch::efforts_mut`] | velocity; 0 on free joints, which take wrenches | acts from the next step on |
 //! | [`Batch::targets_mut`] | drive, as in [`Batch::drive_names`] | acts from the next step on |
 //! | [`Batch::wrenches_mut`] | link, as in [`Simulation::link_names`] | acts from the next step on |
 //!
-//! Friction laws, loads, drives and states are set copy by copy, and what is refused there has not happened;
+//! Friction laws, loads, drives and states are set copy by copy, and a refused call changes nothing;
 //! [`Batch::snapshot`] and [`Batch::restore`] exchange bytes with [`Simulation::snapshot`]. [`Batch::rollout`] takes
-//! many steps in one call: a copy's memory stays close to its core, which is worth a factor where copies are small and
+//! many steps in one call: a copy's memory stays in the cache of its core, which matters where copies are small and
 //! many.
 
 mod inputs;
+mod query;
 mod snapshot;
 
 use super::inputs::effort_range;
+use super::links::LinkVelocity;
 use super::simulation::{Ledger, Simulation};
 use super::{Run, check_dt};
 use crate::component::BristleState;
@@ -28,19 +34,19 @@ use crate::error::{Error, Result};
 use crate::memory;
 use crate::parallel::*;
 use bristle_friction::Mode;
-use bristle_multibody::Model;
+use bristle_multibody::{Model, Placement, Reaction};
 
-/// Copies that a batch may have.
+/// Largest number of copies.
 const MAX_COPIES: usize = 10_000_000;
 
-/// Threads of a batch at most: more than any machine has use for.
+/// Largest number of threads.
 pub const MAX_THREADS: usize = 1024;
 
 /// Copies of a machine in motion. See the [module](self).
 pub struct Batch {
     copies: Vec<Copy>,
     pool: Option<ThreadPool>,
-    /// Of the machine, as snapshots have it.
+    /// Of the machine, as in snapshots.
     fingerprint: u64,
     n_q: usize,
     n_v: usize,
@@ -49,17 +55,21 @@ pub struct Batch {
     velocity: Vec<f64>,
     acceleration: Vec<f64>,
     friction: Vec<f64>,
-    /// Filled when they are asked for.
+    /// Filled on request.
     load: Vec<f64>,
     mode: Vec<Mode>,
     bristle: Vec<BristleState>,
-    /// As callers want it; and as it is in the copies. Targets and wrenches from the moment they are first asked for.
+    pose: Vec<Placement>,
+    link_velocity: Vec<LinkVelocity>,
+    reaction: Vec<Reaction>,
+    /// Inputs as the caller set them and as applied to the copies. Targets and wrenches are empty until first
+    /// requested.
     effort: Acting<f64>,
     target: Acting<Option<f64>>,
     wrench: Acting<[f64; 6]>,
 }
 
-/// What callers want, and what acts.
+/// Inputs as set by the caller, and as applied.
 #[derive(Default)]
 struct Acting<T> {
     wanted: Vec<T>,
@@ -71,7 +81,8 @@ impl<T: Clone + PartialEq> Acting<T> {
         Self { applied: values.clone(), wanted: values }
     }
 
-    /// Calls `apply` with the number of each entry that has changed, and its value; it says whether that acts now.
+    /// Calls `apply` with the number of each entry that has changed, and its value; it returns whether the value was
+    /// accepted.
     fn apply(&mut self, mut apply: impl FnMut(usize, &T) -> bool) {
         for (k, (wanted, applied)) in self.wanted.iter().zip(&mut self.applied).enumerate() {
             if wanted != applied && apply(k, wanted) {
@@ -80,7 +91,7 @@ impl<T: Clone + PartialEq> Acting<T> {
         }
     }
 
-    /// Entry `k` is so, and is wanted so.
+    /// Sets entry `k` in both lists.
     fn put(&mut self, k: usize, value: T) {
         for list in [&mut self.wanted, &mut self.applied] {
             if let Some(place) = list.get_mut(k) {
@@ -90,28 +101,27 @@ impl<T: Clone + PartialEq> Acting<T> {
     }
 }
 
-/// One of them.
+/// One copy.
 struct Copy {
     run: Run,
     failure: Option<Error>,
-    /// A number in the arrays of the batch that cannot act.
+    /// The refusal of a number in the arrays of the batch.
     refused: Option<Error>,
 }
 
-/// Trajectories of a batch, copy after copy: with so many steps, entry `(i · steps + s) · n_q + k` is coordinate k of
-/// copy i after step s.
+/// Trajectories of a batch, copy after copy: entry `(i · steps + s) · n_q + k` is coordinate k of copy i after step s.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Rollout {
-    /// Positions; n × steps × `n_q`. NaN from where a copy failed.
+    /// Positions; n × steps × `n_q`. NaN after the failure of a copy.
     pub position: Vec<f64>,
     /// Velocities; n × steps × `n_v`.
     pub velocity: Vec<f64>,
 }
 
 impl Batch {
-    /// `n` copies of a simulation as it is now, on as many threads as there are cores.
+    /// `n` copies of a simulation at its present state, on as many threads as there are cores.
     pub fn new(sim: &mut Simulation, n: usize) -> Result<Self> {
-        // a copy is some kilobytes
+        // a copy takes some kilobytes
         if n > MAX_COPIES {
             return Err(Error::number("batch", "number of copies", n as f64, "at most 10 million"));
         }
@@ -135,6 +145,9 @@ impl Batch {
             load: Vec::new(),
             mode: Vec::new(),
             bristle: Vec::new(),
+            pose: Vec::new(),
+            link_velocity: Vec::new(),
+            reaction: Vec::new(),
             effort: Acting::new(effort),
             target: Acting::default(),
             wrench: Acting::default(),
@@ -143,13 +156,13 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Internal steps that a copy may take in one step before it is an error: as of
-    /// [`Settings::max_steps`](crate::Settings::max_steps), the simulation's to begin with.
+    /// Internal steps that a copy may take in one step, as in [`Settings::max_steps`](crate::Settings::max_steps); more
+    /// are an error. The simulation's number at first.
     pub fn set_max_steps(&mut self, steps: usize) {
         self.copies.iter_mut().for_each(|copy| copy.run.max_steps = steps);
     }
 
-    /// The same on so many threads of its own, from 1 to [`MAX_THREADS`].
+    /// The batch on its own pool of `threads` threads, from 1 to [`MAX_THREADS`].
     pub fn with_threads(mut self, threads: usize) -> Result<Self> {
         if !(1..=MAX_THREADS).contains(&threads) {
             return Err(Error::number("batch", "number of threads", threads as f64, "from 1 to 1024"));
@@ -165,7 +178,7 @@ impl Batch {
         self.copies.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no copies.
     pub fn is_empty(&self) -> bool {
         self.copies.is_empty()
     }
@@ -175,7 +188,7 @@ impl Batch {
         Ok(self.at(copy)?.run.t())
     }
 
-    /// The energy ledger of a copy, now.
+    /// The present energy ledger of a copy.
     pub fn energy(&mut self, copy: usize) -> Result<Ledger> {
         self.at_mut(copy)?.run.energy()
     }
@@ -218,8 +231,8 @@ impl Batch {
         &self.bristle
     }
 
-    /// Advances every copy by exactly `dt`. Where some fail, or are refused a number that was put into the arrays, the
-    /// first of them is the error, all others have gone on, and the failed ones stay where they got to; see
+    /// Advances every copy by exactly `dt`. Where copies fail, or an input in the arrays is refused, the first failure
+    /// is the error. All other copies have advanced, and the failed ones stay at the state that they reached; see
     /// [`Batch::failures`].
     pub fn step(&mut self, dt: f64) -> Result<()> {
         check_dt(dt)?;
@@ -233,9 +246,9 @@ impl Batch {
         self.finish()
     }
 
-    /// Advances every copy by `steps` times `dt`, and keeps their states after each: the same bits as so many calls of
-    /// [`Batch::step`]. `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps × `n_v`; if
-    /// there are none those that act stay.
+    /// Advances every copy by `steps` times `dt`, and stores their states after each step: the same bits as `steps`
+    /// calls of [`Batch::step`]. `efforts` are those of each step, copy after copy like the [`Rollout`], n × steps ×
+    /// `n_v`; if empty, the present efforts stay.
     pub fn rollout(&mut self, dt: f64, steps: usize, efforts: &[f64], into: &mut Rollout) -> Result<()> {
         check_dt(dt)?;
         let (n_q, n_v, n) = (self.n_q, self.n_v, self.len());
@@ -292,12 +305,12 @@ impl Batch {
         self.finish()
     }
 
-    /// Copies that failed in the last call of [`Batch::step`] or [`Batch::rollout`], and why.
+    /// Copies that failed in the last call of [`Batch::step`] or [`Batch::rollout`], with their errors.
     pub fn failures(&self) -> impl Iterator<Item = (usize, &Error)> {
         self.copies.iter().enumerate().filter_map(|(i, copy)| Some((i, copy.failure.as_ref()?)))
     }
 
-    /// After a call that advances: results to arrays, the first failure as the error.
+    /// After an advance: results to arrays, the first failure as the error.
     fn finish(&mut self) -> Result<()> {
         (0..self.len()).for_each(|i| self.gather(i));
         let Some((copy, error)) = self.failures().next() else { return Ok(()) };
@@ -314,7 +327,7 @@ impl Batch {
         self.copies.get_mut(copy).ok_or_else(|| no_such(copy, n))
     }
 
-    /// A copy to the arrays.
+    /// Writes a copy to the arrays.
     fn gather(&mut self, i: usize) {
         let (n, copy) = (self.copies.len(), &self.copies[i]);
         let state = &copy.run.state.mechanics;
@@ -336,7 +349,7 @@ fn gather_contacts<T: Clone + Default>(copies: &[Copy], to: &mut Vec<T>, m: usiz
 }
 
 impl Copy {
-    /// Sets an input, where the rules allow it; the first refusal is the copy's.
+    /// Sets an input if the rules allow it; stores the first refusal.
     fn set(&mut self, set: impl FnOnce(&mut Run) -> Result<()>) -> bool {
         let result = set(&mut self.run);
         let is_set = result.is_ok();

@@ -1,11 +1,11 @@
-//! Errors in the user's words: names in place of numbers, places in the scene.
+//! Errors for users: names instead of numbers, places in the scene.
 
 use crate::error::Error;
 use crate::formulation::Machine;
 use crate::scene::Scene;
 use bristle_integrate::FiredEvent;
 
-/// Names in place of numbers.
+/// Names instead of numbers.
 pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     use bristle_integrate::Error as Integrate;
     let met = error.last().and_then(|(t, ..)| system.take_failure(t));
@@ -20,7 +20,7 @@ pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
         Error::Diverged { quantity, joint: owner(system, unknown), t, step, is_controlled }
     };
     match (error, met) {
-        // numbers ran away on the way to the next step: that of the largest one says where
+        // numbers diverged within the step: the largest one names the place
         (error, Some(Error::Mechanics { t, source: bristle_multibody::Error::NonFinite { .. } }))
             if error.last().is_some_and(|last| !last.2.is_empty()) =>
         {
@@ -34,7 +34,7 @@ pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
             Error::ModeCycle { t, joint: system.name_of_event(index), burst }
         }
         (error @ (Integrate::StepTooSmall { .. } | Integrate::Newton { .. }), None) => {
-            // a residual form that cannot be solved has no pivots to tell of a jam by
+            // a residual form without solution has no pivots that indicate a jam
             let jam = error.last().and_then(|(t, _, state)| system.near_jam(t, state));
             jam.unwrap_or(Error::Integrate(error))
         }
@@ -42,15 +42,15 @@ pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> 
     }
 }
 
-/// A name that is none, beside some that are.
+/// An unknown name, with some known ones.
 pub(super) fn unknown(what: &'static str, name: impl ToString, names: &[String]) -> Error {
     Error::unknown(what, name, names.iter().skip(1).map(String::as_str))
 }
 
-/// Numbers that are no measures of a machine: their squares are the largest numbers there are.
+/// Bound of the numbers of a machine: its square is about the largest number.
 const HUGE: f64 = 1e100;
 
-/// What keeps a scene from starting has its place there.
+/// Errors at the start of a scene, with their place in it.
 pub(super) fn placed(scene: &Scene, error: Error) -> Error {
     use bristle_multibody::Error::NonFinite;
     if matches!(error, Error::Diverged { .. } | Error::Mechanics { source: NonFinite { .. }, .. }) {
@@ -73,6 +73,7 @@ pub(super) fn placed(scene: &Scene, error: Error) -> Error {
         Error::Integrate(bristle_integrate::Error::Input { what, .. }) => return at(format!("solver.control.{what}")),
         Error::Jam { .. } | Error::NoAcceleration { .. } => "load",
         Error::Mechanics { .. } | Error::Diverged { .. } | Error::Coupling { .. } => "",
+        Error::OpenLoop { .. } | Error::SingularLoop { .. } => "",
         Error::Modes { .. } | Error::ModeCycle { .. } | Error::Unbalanced { .. } | Error::Friction { .. } => "friction",
         Error::Signal { .. } => "drive",
         Error::NotCoupled { what, .. } => what,

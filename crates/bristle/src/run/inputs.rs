@@ -1,15 +1,15 @@
-//! The quantities that callers set between steps, and the rules for them: each rule stands here once, for simulations,
-//! batches and snapshots.
+//! Inputs that callers set between steps, and the rules for them: each rule is here once, for simulations, batches and
+//! snapshots.
 //!
 //! | input | rule |
 //! |---|---|
 //! | effort on a velocity | finite; 0 on free joints, which take wrenches |
 //! | wrench on a link | finite |
 //! | target of a drive | finite; a prescribed motion cannot jump |
-//! | drive | of the same kind; a prescribed motion takes over where the joint is, with its velocity |
-//! | friction law, load | valid, of the same kind: as many states, with or without modes as before, the same kind of load |
+//! | drive | of the same kind; a prescribed motion begins at the joint's position and velocity |
+//! | friction law, load | valid, of the same kind: as many states, modes or none, kind of load |
 //!
-//! An input of another kind is another machine, which only a world can be given.
+//! An input of another kind makes another machine; only a world can be given one.
 
 use super::{Pending, Run};
 use crate::bearing::Bearing;
@@ -25,13 +25,14 @@ use serde::{Deserialize, Serialize};
 use std::mem::discriminant;
 use std::sync::Arc;
 
-/// What a prescribed motion may miss the joint by where it takes over, relative to the terms of both signals.
+/// Tolerance between a prescribed motion and the joint at its beginning, relative to the terms of both signals.
 const MISS: f64 = 1e-9;
 
-/// Everything of a machine that callers may change between steps.
+/// All inputs that callers may change between steps.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SavedInputs {
     pub effort: Vec<f64>,
+    pub offset: Vec<f64>,
     pub damping: Vec<f64>,
     /// Stiffness and rest.
     pub springs: Vec<(f64, f64)>,
@@ -43,17 +44,40 @@ pub(super) struct SavedInputs {
 /// Friction and drives: the inputs that a snapshot writes as text.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Parameters {
-    friction: Vec<(Law, Load)>,
+    friction: Vec<(SavedLaw, Load)>,
     drives: Vec<Drive>,
+}
+
+/// A law, or the name of one that exists in code: the machine that a snapshot goes back to must have it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum SavedLaw {
+    Law(Law),
+    Custom(String),
+}
+
+impl SavedLaw {
+    fn of(law: &Law) -> Self {
+        if let Law::Custom(law) = law { Self::Custom(law.name().to_owned()) } else { Self::Law(law.clone()) }
+    }
+
+    /// The law itself, in a contact that has the present one; `None` where that is another.
+    fn in_place_of<'a>(&'a self, present: &'a Law) -> Option<&'a Law> {
+        match (self, present) {
+            (Self::Law(law), _) => Some(law),
+            (Self::Custom(name), Law::Custom(law)) if law.name() == name => Some(present),
+            (Self::Custom(_), _) => None,
+        }
+    }
 }
 
 impl SavedInputs {
     pub fn of(compiled: &Compiled) -> Self {
-        let friction =
-            compiled.inputs.frictions().iter().map(|contact| (contact.law.clone(), contact.load.clone())).collect();
+        let saved = |contact: &Contact| (SavedLaw::of(&contact.law), contact.load.clone());
+        let friction = compiled.inputs.frictions().iter().map(saved).collect();
         let drives = compiled.inputs.drives.iter().map(|drive| drive.drive.clone()).collect();
         Self {
             effort: compiled.inputs.effort.clone(),
+            offset: compiled.inputs.offset.clone(),
             damping: compiled.inputs.dampers.iter().map(|damper| damper.damping).collect(),
             springs: compiled.inputs.springs.iter().map(|spring| (spring.stiffness, spring.rest)).collect(),
             wrenches: compiled.inputs.wrenches.iter().map(|w| (w.body, w.wrench.to_array())).collect(),
@@ -61,12 +85,30 @@ impl SavedInputs {
         }
     }
 
-    /// Whether the rules allow them in this machine.
+    /// Gives the logs among the signals their samples, which a snapshot does not contain.
+    pub fn adopt_samples(&mut self, compiled: &Compiled) {
+        let Parameters { friction, drives } = &mut self.parameters;
+        for ((_, load), contact) in friction.iter_mut().zip(compiled.inputs.contacts.iter()) {
+            if let (Load::Signal { signal, .. }, Some(known)) = (load, contact.signal()) {
+                signal.adopt_samples(known);
+            }
+        }
+        for (drive, at) in drives.iter_mut().zip(compiled.inputs.drives.iter()) {
+            let mut known = at.drive.clone();
+            for ((_, signal), (_, known)) in drive.signals_mut().zip(known.signals_mut()) {
+                signal.adopt_samples(known);
+            }
+        }
+    }
+
+    /// Whether the rules allow these inputs in this machine.
     pub fn fit(&self, compiled: &Compiled) -> bool {
-        let Self { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = self;
+        let Self { effort, offset, damping, springs, wrenches, parameters: Parameters { friction, drives } } = self;
         let model = &compiled.model.tree;
         effort.len() == compiled.inputs.effort.len()
             && effort.iter().enumerate().all(|(k, tau)| effort_range(model, k, *tau).is_none())
+            && offset.len() == compiled.inputs.offset.len()
+            && offset.iter().enumerate().all(|(k, tau)| effort_range(model, k, *tau).is_none())
             && damping.len() == compiled.inputs.dampers.len()
             && damping.iter().all(|d| d.is_finite() && *d > 0.0)
             && springs.len() == compiled.inputs.springs.len()
@@ -74,7 +116,9 @@ impl SavedInputs {
             && wrenches.iter().all(|(body, w)| (1..model.n_bodies()).contains(body) && w.iter().all(|x| x.is_finite()))
             && friction.len() == compiled.inputs.frictions().len()
             && friction.iter().zip(compiled.inputs.contacts.iter()).all(|((law, load), contact)| {
-                is_same_kind(contact, law, load) && validate_friction(law, load, String::new).is_ok()
+                law.in_place_of(&contact.law).is_some_and(|law| {
+                    is_same_kind(contact, law, load) && validate_friction(law, load, String::new).is_ok()
+                })
             })
             && drives.len() == compiled.inputs.drives.len()
             && drives.iter().zip(compiled.inputs.drives.iter()).all(|(drive, at)| {
@@ -84,7 +128,7 @@ impl SavedInputs {
     }
 }
 
-/// Whether a contact takes this law and load without becoming another machine.
+/// Whether a contact accepts this law and load without compilation.
 pub(super) fn is_same_kind(contact: &Contact, law: &Law, load: &Load) -> bool {
     is_same_law(contact, law) && discriminant(load) == discriminant(&contact.load)
 }
@@ -93,7 +137,7 @@ fn is_same_law(contact: &Contact, law: &Law) -> bool {
     law.n_states() == contact.law.n_states() && law.event_driven().is_some() == contact.is_event_driven()
 }
 
-/// The range in which an effort on velocity `k` must be, where it is not.
+/// The range that an effort on velocity `k` violates.
 pub(super) fn effort_range(model: &Model, k: usize, effort: f64) -> Option<&'static str> {
     let is_single = model.v_range(model.joint_of_velocity(k)).len() == 1;
     match effort {
@@ -108,7 +152,7 @@ fn check_effort(model: &Model, k: usize, effort: f64) -> Result<()> {
     Err(Error::number(&model.joint_names[model.joint_of_velocity(k)], "effort", effort, range))
 }
 
-/// Refuses efforts on all velocities unless they all can act.
+/// Refuses the efforts on all velocities unless all are valid.
 pub(super) fn check_efforts(model: &Model, efforts: &[f64]) -> Result<()> {
     if efforts.len() != model.n_v {
         let range = "the number of velocities of the machine";
@@ -144,7 +188,7 @@ impl Run {
         let wrenches = &mut self.system.inputs_mut().wrenches;
         match wrenches.iter_mut().find(|at| at.body == body) {
             Some(at) => *at = wrench,
-            // in the order of the links, as a world has them
+            // in the order of the links, as in a world
             None => wrenches.insert(wrenches.iter().take_while(|at| at.body < body).count(), wrench),
         }
         self.system.apply_wrenches();
@@ -156,8 +200,8 @@ impl Run {
     pub(super) fn drive(&self, joint: usize) -> Result<usize> {
         let compiled = self.compiled();
         let name_of = |joint: usize| compiled.model.tree.joint_names[joint].as_str();
-        let how = "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by the \
-                   `Drive` component";
+        let how = "none; a scene gives one by `drive: Pid(…)`, a URDF by an override of `joints.NAME.drive`, code by \
+                   the `Drive` component";
         compiled.inputs.drives.iter().position(|at| at.joint == joint).ok_or_else(|| {
             let how = compiled.inputs.drives.is_empty().then_some(how);
             Error::unknown(
@@ -168,7 +212,7 @@ impl Run {
         })
     }
 
-    /// A constant for drive number `k` to follow.
+    /// A constant target for drive number `k`.
     pub(super) fn set_target(&mut self, k: usize, target: f64) -> Result<()> {
         let (t, model) = (self.t(), Arc::clone(&self.compiled().model));
         let at = &mut Arc::make_mut(&mut self.system.inputs_mut().drives)[k];
@@ -252,21 +296,24 @@ impl Run {
         self.pending = Pending::Restart;
     }
 
-    /// Lets inputs act that fit. Whether that is a change.
+    /// Applies inputs that fit. Returns whether they differ from the present ones.
     pub(super) fn set_inputs(&mut self, saved: &SavedInputs) -> bool {
         if SavedInputs::of(self.compiled()).bits() == saved.bits() {
             return false;
         }
-        let SavedInputs { effort, damping, springs, wrenches, parameters: Parameters { friction, drives } } = saved;
+        let SavedInputs { effort, offset, damping, springs, wrenches, parameters } = saved;
+        let Parameters { friction, drives } = parameters;
         let inputs = self.system.inputs_mut();
         inputs.effort.clone_from(effort);
+        inputs.offset.clone_from(offset);
         inputs.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
         inputs.springs.iter_mut().zip(springs).for_each(|(at, spring)| (at.stiffness, at.rest) = *spring);
         inputs.wrenches.clear();
         let wrench = |(body, wrench): &(usize, _)| WrenchAt { body: *body, wrench: Force::from_array(*wrench) };
         inputs.wrenches.extend(wrenches.iter().map(wrench));
         for (contact, (law, load)) in Arc::make_mut(&mut inputs.contacts).iter_mut().zip(friction) {
-            put_contact(contact, law.clone(), load.clone());
+            let law = law.in_place_of(&contact.law).unwrap_or(&contact.law).clone();
+            put_contact(contact, law, load.clone());
         }
         drives.iter().enumerate().for_each(|(k, drive)| self.system.set_drive(k, drive.clone()));
         self.system.apply_wrenches();
@@ -281,7 +328,7 @@ fn put_contact(contact: &mut Contact, law: Law, load: Load) {
     (contact.law, contact.load) = (law, load);
 }
 
-/// A joint or coupling without friction, beside some that have it.
+/// The error for a joint or coupling without friction, with the names of some that have it.
 pub(super) fn no_contact(compiled: &Compiled, name: impl ToString) -> Error {
     let known = (0..compiled.inputs.frictions().len()).map(|c| compiled.contact_name(c));
     Error::unknown("joint or coupling with friction", name, known)

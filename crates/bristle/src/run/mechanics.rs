@@ -1,4 +1,4 @@
-//! One-shot mechanics: forward and inverse dynamics of a scene at states that a caller gives, nothing integrated.
+//! Forward and inverse dynamics of a scene at given states, without integration.
 //!
 //! ```text
 //! M a + c + K (q − q₀) = τ                                       joints without friction
@@ -7,12 +7,12 @@
 //!
 //! Springs belong to the machine and always act; drives do not, since the effort τ takes their place. Dampers, clutches
 //! and brakes act together with friction or not at all. Bristles are steady at the slip velocity unless the scene gives
-//! their state; signals are taken at t = 0. A joint that sticks or slips by events and stands still: forward dynamics
-//! chooses its mode; inverse dynamics takes the level of sliding in the direction of a, and no friction where a = 0.
+//! their state; signals are taken at t = 0. For a joint at rest with event-driven friction, forward dynamics selects
+//! the mode; inverse dynamics takes the level of sliding in the direction of a, and no friction where a = 0.
 //!
-//! Couplings that tie joints hold: of the efforts that a motion takes those are given in which joints that depend on
-//! others carry nothing (see [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling
-//! does not allow is refused by its name.
+//! Constraints hold. The efforts of inverse dynamics are those in which dependent joints have effort 0 (see
+//! [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling does not allow is refused
+//! by its name.
 
 use crate::compile::{check_length, compile};
 use crate::component::BristleState;
@@ -32,11 +32,11 @@ use nalgebra::DMatrix;
 /// The mechanics of a scene, at any state. Positions, velocities, accelerations and efforts are in the order of the
 /// [`Model`].
 pub struct Mechanics {
-    /// Of the scene without drives and stops, and without friction and dampers where they are not wanted.
+    /// Of the scene without drives and stops; without friction and dampers if joints are ideal.
     machine: Machine,
-    /// What the scene says of the bristles of each contact.
+    /// Bristle states of each contact, where the scene gives them.
     bristles: Vec<Option<Bristle>>,
-    /// Where it is asked about.
+    /// State of the present call.
     state: Snapshot,
     /// Scratch: unknowns; `max_dim`.
     y: Vec<f64>,
@@ -104,8 +104,8 @@ impl Mechanics {
         })
     }
 
-    /// Puts positions, velocities and accelerations of tied joints that are left at 0 where the couplings want them;
-    /// others that are not there are refused.
+    /// Computes positions, velocities and accelerations of dependent joints that are 0 from the couplings; other values
+    /// that violate a coupling are refused.
     pub fn complete(&mut self, q: &mut [f64], v: &mut [f64], a: Option<&mut [f64]>) -> Result<()> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.as_ref().map_or(v.len(), |a| a.len()))])?;
         self.load_state(q, v)?;
@@ -116,8 +116,8 @@ impl Mechanics {
         Ok(())
     }
 
-    /// Accelerations under the efforts `tau`; `n_v`. As a simulation begins at this state: modes of joints at rest are
-    /// chosen, loads that depend on the motion found.
+    /// Accelerations under the efforts `tau`; `n_v`. As at the start of a simulation, modes of joints at rest are
+    /// selected and loads that depend on the motion are solved for.
     pub fn forward(&mut self, q: &[f64], v: &[f64], tau: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("tau", tau.len())])?;
         self.remember(q, v);
@@ -131,6 +131,10 @@ impl Mechanics {
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
+        if !self.machine.compiled().model.reaction_loaded.is_empty() {
+            let compiled = self.machine.compiled();
+            compiled.refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
+        }
         self.load_state(q, v)?;
         let mut tau = vec![0.0; a.len()];
         self.machine.required(0.0, q, v, a, &mut tau)?;
@@ -143,13 +147,14 @@ impl Mechanics {
         Ok(&self.mass)
     }
 
-    /// Velocities that do not depend on others through couplings, in order.
+    /// Independent velocities, in order.
     pub fn independent(&self) -> Vec<usize> {
         self.machine.independent()
     }
 
-    /// The mass matrix over the [`Mechanics::independent`] velocities, ties of couplings included.
+    /// The mass matrix over the [`Mechanics::independent`] velocities, constraints included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
+        self.machine.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
         self.mass_matrix(q)?;
         let reduced = self.machine.reduce_mass(&self.mass);
         check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;
@@ -179,7 +184,7 @@ impl Mechanics {
         checks.try_for_each(|((what, length), n)| check_length(what, length, n))
     }
 
-    /// The state to begin at: bristles steady where the scene says nothing.
+    /// Stores the state; bristles are steady where the scene does not give them.
     fn remember(&mut self, q: &[f64], v: &[f64]) {
         self.state.mechanics.q.copy_from_slice(q);
         self.state.mechanics.v.copy_from_slice(v);
@@ -199,7 +204,7 @@ impl Mechanics {
     }
 }
 
-/// Whether a coupling is friction and nothing else.
+/// Whether a coupling consists of friction alone.
 fn is_friction(coupling: &Coupling) -> bool {
     matches!(coupling, Coupling::Clutch { .. } | Coupling::Brake { .. } | Coupling::OneWayClutch { .. })
 }
@@ -252,7 +257,7 @@ mod tests {
                 5 => Load::Guide { length: Some(0.8) },
                 _ => Load::Constant(1.7),
             };
-            // neither the scene's state nor its drives play a part
+            // the scene's state and drives have no effect
             (joint.position, joint.velocity) = (Coordinate::Scalar(9.0), Rate::Scalar(9.0));
             joint.drive = Some(crate::scene::Drive::Effort(crate::scene::Signal::Constant(100.0)));
             scene.joints.push(joint);
@@ -261,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn forward_dynamics_undoes_inverse_dynamics_with_and_without_friction() {
+    fn forward_inverts_inverse_dynamics() {
         let n = 7;
         let scene = chain(n);
         for with_friction in [false, true] {
@@ -281,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn friction_and_damping_are_what_lies_between() {
+    fn friction_and_damping_add_to_ideal_efforts() {
         let scene = chain(2);
         let (q, v, a) = ([0.3, -0.2], [1.5, -0.4], [0.1, 0.2]);
         let ideal = Mechanics::new(&scene, false).unwrap().inverse(&q, &v, &a).unwrap();
@@ -291,7 +296,7 @@ mod tests {
         for k in 0..2 {
             assert!((whole[k] - ideal[k] - expected[k]).abs() < 1e-13, "{k}: {whole:?} {ideal:?}");
         }
-        // standing still: the level of sliding where it starts to move, nothing where it stays
+        // at rest: the level of sliding where a ≠ 0, no friction where a = 0
         let mut mechanics = Mechanics::new(&scene, true).unwrap();
         let at_rest = |a: [f64; 2], mechanics: &mut Mechanics| {
             let whole = mechanics.inverse(&q, &[0.0; 2], &a).unwrap();
@@ -302,8 +307,8 @@ mod tests {
     }
 
     #[test]
-    fn pins_press_with_what_the_hinge_carries() {
-        // a point mass that swings with 3 rad/s at 0.4 rad from hanging: the rod pulls, and a brake holds a = 0
+    fn pin_load_is_reaction() {
+        // a point mass that swings with 3 rad/s at 0.4 rad from the vertical, with a = 0
         let (m, l, r, mu, v, q) = (2.0, 0.5, 0.05, 0.3, 3.0, 0.4_f64);
         let mut scene = Scene::default();
         let link = Link { name: "bob".into(), mass: m, center_of_mass: [0.0, 0.0, -l], ..Link::default() };
@@ -318,7 +323,7 @@ mod tests {
         assert!((tau - expected).abs() < 1e-13, "{tau} {expected}");
     }
 
-    /// The chain with a gear, a linear tie of three joints, a spring between joints, a clutch and a brake.
+    /// The chain with a gear, a linear coupling of three joints, a spring between joints, a clutch and a brake.
     fn coupled_chain() -> Scene {
         let mut scene = chain(7);
         let joints = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
@@ -356,11 +361,11 @@ mod tests {
     }
 
     #[test]
-    fn forward_dynamics_undoes_inverse_dynamics_through_couplings() {
+    fn forward_inverts_inverse_dynamics_with_couplings() {
         let (n, scene) = (7, coupled_chain());
         for with_friction in [false, true] {
             let mut mechanics = Mechanics::new(&scene, with_friction).unwrap();
-            // the first joint that each tie names depends
+            // the first joint that each constraint names depends
             assert_eq!(mechanics.independent(), [1, 2, 4, 5, 6]);
             for s in 0..20 {
                 let wave = |k: usize, phase: f64| (1.3 * k as f64 + phase * s as f64).sin();
@@ -376,7 +381,7 @@ mod tests {
                 // digits are lost with the condition of M, some 1e3 here
                 let worst = a.iter().zip(&back).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
                 assert!(worst < 1e-10, "{with_friction}, {s}: {worst:e}");
-                // and what the ties carry makes no difference to the power: τ·v is that of each joint by itself
+                // constraint forces have no power: τ·v is that of the joints without constraints
                 let mut apart = scene.clone();
                 apart.couplings.retain(|c| !matches!(c, Coupling::Gear { .. } | Coupling::Linear { .. }));
                 let alone = Mechanics::new(&apart, with_friction).unwrap().inverse(&q, &v, &a).unwrap();
@@ -387,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_motor_behind_a_gear_has_its_inertia_squared() {
+    fn gear_ratio_squares_motor_inertia() {
         // two wheels on parallel axes, q_m = 20 q_w: as seen from the wheel I + 20² I_m
         let mut scene = Scene { gravity: [0.0; 3], ..Scene::default() };
         for (name, inertia) in [("m", 0.001), ("w", 0.3)] {
@@ -410,7 +415,7 @@ mod tests {
         assert_eq!(a[1 - w], 30.0);
         let tau = mechanics.inverse(&[0.0; 2], &[0.0; 2], &a).unwrap();
         assert!((tau[w] - 0.7 * 1.5).abs() < 1e-13 && tau[1 - w] == 0.0, "{tau:?}");
-        // what the gear does not allow is refused by its name
+        // a motion that violates the gear is refused by its name
         for (v, a) in [([0.0; 2], [1.0; 2]), ([1.0; 2], a)] {
             let error = mechanics.inverse(&[0.0; 2], &v, &a).unwrap_err().to_string();
             assert!(
@@ -421,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_do_not_exist_and_arrays_that_do_not_fit_are_refused() {
+    fn unknown_names_and_wrong_lengths_are_refused() {
         let mut mechanics = Mechanics::new(&chain(2), false).unwrap();
         let error = mechanics.joint("j9").unwrap_err().to_string();
         assert!(error.contains("there is no joint `j9`; there is j0, j1"), "{error}");

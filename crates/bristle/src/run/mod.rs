@@ -3,10 +3,12 @@
 //! - [`simulation`]: a world with one run;
 //! - [`batch`]: many runs of one machine, without a world;
 //! - `inputs`: the quantities that callers set, and the rules for them;
-//! - `ledger`: where the energy is and where it went;
+//! - `ledger`: stored energies, work and heat;
 //! - `snapshot`: a run as bytes;
-//! - `query`: mass matrix, Jacobians, inverse dynamics and linearisation of a simulation where it stands;
-//! - [`mechanics`]: forward and inverse dynamics of a scene at given states, nothing integrated;
+//! - `links`: poses, velocities, Jacobians and reactions of links and joints;
+//! - `query`: mass matrix, Jacobians, inverse dynamics and linearisation at the present state;
+//! - [`mechanics`]: forward and inverse dynamics of a scene at given states, without integration;
+//! - [`sensitivities`]: channels of a run and their derivatives in parameters of the scene;
 //! - `recorder`: rows of a recording from a run; `write_back`: results as components of a world;
 //! - `settings`: method, step control and formulation; `explain`: errors with names and places.
 //!
@@ -16,9 +18,11 @@ pub mod batch;
 mod explain;
 mod inputs;
 mod ledger;
+mod links;
 pub mod mechanics;
 mod query;
 mod recorder;
+pub mod sensitivities;
 mod settings;
 pub mod simulation;
 mod snapshot;
@@ -36,23 +40,23 @@ use explain::explain;
 use ledger::{Ledger, Past};
 use settings::Solver;
 
-/// How far to go.
+/// End of an advance.
 #[derive(Debug, Clone, Copy)]
 enum Until {
     /// To a time, s.
     Time(f64),
-    /// For a length of time, s: n equal ones end n times later, to rounding.
+    /// For a duration, s: n equal ones end n times later, to rounding.
     After(f64),
 }
 
-/// What a run owes before its next step.
+/// Work that is due before the next step of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Pending {
     #[default]
     Nothing,
     /// Inputs have changed: modes are resolved again.
     Inputs,
-    /// A step failed: the next one restarts at the state that was reached. Questions are answered as it stands.
+    /// A step failed: the next one restarts at the state that was reached. Queries are answered at that state.
     Failure,
     /// The state or its inputs were refused, or inputs have changed after a failure: restart before anything is
     /// computed.
@@ -60,7 +64,7 @@ enum Pending {
 }
 
 impl Pending {
-    /// The same after a change of an input.
+    /// The state after a change of an input.
     fn with_inputs(self) -> Self {
         match self {
             Self::Nothing | Self::Inputs => Self::Inputs,
@@ -93,14 +97,14 @@ impl Run {
     /// A machine that starts at a state, with an energy ledger that starts there.
     fn new(compiled: Compiled, state: &Snapshot, solver: &Solver) -> Result<Self> {
         let mut run = Self::start(compiled, state.clone(), solver)?;
-        // prescribed joints start where their drives are
+        // prescribed joints start at the values of their signals
         run.evaluate_at()?;
         let stored = run.system.energies(&run.state)?;
         (run.past.initial, run.past.reaction_loaded) = (stored.stored(), stored.reaction_loaded);
         Ok(run)
     }
 
-    /// The same with an empty ledger.
+    /// A run with an empty ledger.
     fn start(compiled: Compiled, state: Snapshot, solver: &Solver) -> Result<Self> {
         let mut system = solver.system(compiled)?;
         let mut y = vec![0.0; system.max_dim()];
@@ -140,7 +144,7 @@ impl Run {
         result
     }
 
-    /// Advances the driver. [`Run::look`] shows where it got to, also where it failed half-way.
+    /// Advances the driver. [`Run::evaluate_at`] gives the state that was reached, also after a failure.
     fn advance(&mut self, until: Until, sink: &mut dyn Sink<Machine>) -> Result<()> {
         use bristle_integrate::Error::{Input, Memory};
         self.resolve()?;
@@ -151,7 +155,7 @@ impl Run {
         match advanced {
             Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.t() }),
             Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
-            // no time to go to, or no memory: nothing has happened
+            // an invalid time, or no memory: nothing has changed
             Err(error @ (Input { .. } | Memory { .. })) => Err(Error::Integrate(error)),
             Err(error) => {
                 self.pending = Pending::Failure;
@@ -160,7 +164,7 @@ impl Run {
         }
     }
 
-    /// Takes in what is pending: modes for changed inputs, a restart after a failure. A refusal stays pending.
+    /// Does the pending work: modes for changed inputs, a restart after a failure. After an error it stays pending.
     fn resolve(&mut self) -> Result<()> {
         match self.pending {
             Pending::Nothing => Ok(()),
@@ -169,12 +173,12 @@ impl Run {
         }
     }
 
-    /// Resolves the modes where the run stands: a stuck joint may have to break away under changed inputs.
+    /// Resolves the modes at the present state: a stuck joint may break away under changed inputs.
     fn resolve_modes(&mut self) -> Result<()> {
         let n = self.driver.y().len();
         self.y[..n].copy_from_slice(self.driver.y());
         let t = self.t();
-        // a real-time step resolves its own
+        // a real-time step resolves its modes itself
         if self.system.is_real_time() {
             self.pending = Pending::Restart;
             self.hand_over()?;
@@ -190,7 +194,8 @@ impl Run {
         self.transact(|run| run.system.begin(&run.state, &mut run.y))
     }
 
-    /// Changes the system and hands its unknowns to the driver: both, or neither, and then a restart is pending.
+    /// Changes the system and passes its unknowns to the driver. After an error neither has changed, and a restart is
+    /// pending.
     fn transact(&mut self, change: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.pending = Pending::Restart;
         self.system.checkpoint();
@@ -202,18 +207,18 @@ impl Run {
         changed
     }
 
-    /// Unknowns to the driver.
+    /// Passes the unknowns to the driver.
     fn hand_over(&mut self) -> Result<()> {
         let n = self.system.dim();
         self.driver.set_state(&mut self.system, &self.y[..n]).map_err(|error| explain(error, &mut self.system))
     }
 
-    /// Evaluates everything where the run stands, and stores the state.
+    /// Evaluates everything at the present state, and stores the state.
     fn evaluate_at(&mut self) -> Result<()> {
         // accelerations may overflow where the state does not
         let t = self.driver.t();
         let looked = self.system.evaluate_at(t, self.driver.y());
-        // only finite numbers leave: a configuration that is none keeps the last one
+        // the stored state stays finite: the last finite configuration is kept
         if !self.system.is_finite() {
             return looked.and(Err(Error::NotFinite { t, what: "the configuration".into() }));
         }
@@ -222,8 +227,8 @@ impl Run {
     }
 
     /// Applies a `change` by a caller and restarts; the energy it puts in shifts the start of the ledger. A refused
-    /// change is rolled back by `undo`, and the run is what it was to the last bit; a state that has run away, which no
-    /// snapshot takes, restarts where it stands.
+    /// change is rolled back by `undo`, and the run is as before, bit for bit; a state that is not finite, which no
+    /// snapshot accepts, restarts instead.
     fn change(&mut self, change: impl FnOnce(&mut Self), undo: impl FnOnce(&mut Self)) -> Result<()> {
         let (before, checkpoint) = (self.stored(), self.write(0));
         change(self);
@@ -237,7 +242,7 @@ impl Run {
         changed
     }
 
-    /// Stored energies; none where numbers have run away.
+    /// Stored energies; none where they are not finite.
     fn stored(&mut self) -> Option<Energies> {
         self.system.energies(&self.state).ok()
     }
@@ -249,18 +254,18 @@ impl Run {
         Ok(())
     }
 
-    /// The energy ledger where the run stands.
+    /// The energy ledger at the present state.
     fn energy(&mut self) -> Result<Ledger> {
         ledger::ledger(&mut self.system, &self.state, self.driver.quadratures(), &self.past)
     }
 
-    /// Heat of each joint and coupling that has any, J.
+    /// Heat of each joint and coupling with dissipation, J.
     fn heats(&self) -> impl Iterator<Item = f64> + Clone + '_ {
         self.driver.quadratures()[2..].iter().zip(&self.past.quad[2..]).map(|(now, past)| now + past)
     }
 }
 
-/// Refuses a length of time that is none.
+/// Refuses a duration that is negative or not finite.
 fn check_dt(dt: f64) -> Result<()> {
     if dt.is_finite() && dt >= 0.0 {
         return Ok(());
@@ -297,7 +302,8 @@ mod tests {
         }
     }
 
-    /// Files that may know the world: its description, its compilation, and what users hold. All others are numerical.
+    /// Files that may use the world: its description, its compilation, and the types that users hold. All others are
+    /// numerical.
     const OF_THE_WORLD: [&str; 9] = [
         "builder.rs",
         "compile",

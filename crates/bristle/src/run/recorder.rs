@@ -18,7 +18,51 @@ fn push_contact(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, c: usize
     row.extend_from_slice(&[bristle.z, bristle.w][..contact.law.n_states()]);
 }
 
-/// Makes rows from the interpolant.
+/// Channels of joints and couplings, without time and energies. Heat is that of `quad` and `past`.
+pub(super) fn push_channels(row: &mut Vec<f64>, system: &Machine, state: &Snapshot, quad: &[f64], past: &Past) {
+    let compiled = system.compiled();
+    let (model, a) = (&compiled.model.tree, system.accelerations());
+    let mut contacts = compiled.inputs.frictions().iter().enumerate().peekable();
+    let mut drives = compiled.inputs.drives.iter().peekable();
+    let mut heats = compiled.model.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
+    for i in 1..model.n_bodies() {
+        row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
+        row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
+        row.extend_from_slice(&a[model.v_range(i)]);
+        if let Some(drive) = drives.next_if(|drive| drive.joint == i) {
+            row.push(system.drive_effort(state.mechanics.t, drive.v));
+        }
+        if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
+            push_contact(row, system, state, c, contact);
+        }
+        if let Some(c) = compiled.with_stops().find(|&c| compiled.inputs.contacts[c].joint == i) {
+            row.push(system.stop_efforts()[c]);
+        }
+        if let Some((_, (now, past))) = heats.next_if(|heat| *heat.0 == i) {
+            row.push(now + past);
+        }
+    }
+    let heat = |k: usize| {
+        let k = 2 + compiled.model.heat_of_element(k);
+        quad[k] + past.quad[k]
+    };
+    let coupled = &compiled.model.coupled;
+    for k in 0..coupled.names.len() {
+        if let Some(constraint) = coupled.constraints.iter().position(|constraint| constraint.element == k) {
+            row.push(system.constraint_forces()[constraint]);
+        } else if let Some(c) = compiled.inputs.contacts.iter().position(|contact| contact.element == Some(k)) {
+            let contact = &compiled.inputs.contacts[c];
+            row.extend(system.relative(contact.v, contact.b));
+            push_contact(row, system, state, c, contact);
+            row.push(heat(k));
+        } else if let Some(s) = coupled.springs.iter().position(|spring| spring.element == k) {
+            row.extend(system.relative(coupled.springs[s].a, Some(coupled.springs[s].b)));
+            row.extend([system.spring_effort(s), heat(k)]);
+        }
+    }
+}
+
+/// A sink that makes rows from the interpolant.
 pub(super) struct Recorder<'r> {
     output: &'r mut dyn Record,
     past: Past,
@@ -29,7 +73,7 @@ pub(super) struct Recorder<'r> {
     end: f64,
     state: Snapshot,
     row: Vec<f64>,
-    /// The output has had enough.
+    /// The output has ended the run.
     is_stopped: bool,
     error: Option<Error>,
 }
@@ -58,7 +102,7 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    /// What could not be recorded.
+    /// The first error of recording.
     pub fn into_error(self) -> Option<Error> {
         self.error
     }
@@ -79,49 +123,14 @@ impl<'r> Recorder<'r> {
         system.evaluate_at(t, y)?;
         system.store(t, state);
         let ledger = ledger(system, state, quad, past)?;
-        let compiled = system.compiled();
-        let (model, a) = (&compiled.model.tree, system.accelerations());
         row.clear();
         row.push(t);
-        let mut contacts = compiled.inputs.frictions().iter().enumerate().peekable();
-        let mut heats = compiled.model.heated.iter().zip(quad[2..].iter().zip(&past.quad[2..])).peekable();
-        for i in 1..model.n_bodies() {
-            row.extend_from_slice(&state.mechanics.q[model.q_range(i)]);
-            row.extend_from_slice(&state.mechanics.v[model.v_range(i)]);
-            row.extend_from_slice(&a[model.v_range(i)]);
-            if let Some((c, contact)) = contacts.next_if(|(_, c)| c.joint == i && c.element.is_none()) {
-                push_contact(row, system, state, c, contact);
-            }
-            if let Some(c) = compiled.with_stops().find(|&c| compiled.inputs.contacts[c].joint == i) {
-                row.push(system.stop_efforts()[c]);
-            }
-            if let Some((_, (now, past))) = heats.next_if(|heat| *heat.0 == i) {
-                row.push(now + past);
-            }
-        }
-        let heat = |k: usize| {
-            let k = 2 + compiled.model.heat_of_element(k);
-            quad[k] + past.quad[k]
-        };
-        let coupled = &compiled.model.coupled;
-        for k in 0..coupled.names.len() {
-            if let Some(constraint) = coupled.constraints.iter().position(|constraint| constraint.element == k) {
-                row.push(system.constraint_forces()[constraint]);
-            } else if let Some(c) = compiled.inputs.contacts.iter().position(|contact| contact.element == Some(k)) {
-                let contact = &compiled.inputs.contacts[c];
-                row.extend(system.relative(contact.v, contact.b));
-                push_contact(row, system, state, c, contact);
-                row.push(heat(k));
-            } else if let Some(s) = coupled.springs.iter().position(|spring| spring.element == k) {
-                row.extend(system.relative(coupled.springs[s].a, Some(coupled.springs[s].b)));
-                row.extend([system.spring_effort(s), heat(k)]);
-            }
-        }
+        push_channels(row, system, state, quad, past);
         let Ledger { kinetic, potential, elastic, bristle, load, input, dissipated, balance } = ledger;
         row.extend([kinetic, potential, elastic, bristle, load, input, dissipated, balance]);
-        // the last row is the last one that can be read back
+        // rows that are not finite could not be read back
         if let Some(k) = row.iter().position(|x| !x.is_finite()) {
-            let what = format!("`{}`", channels(compiled)[k]);
+            let what = format!("`{}`", channels(system.compiled())[k]);
             return Err(Error::NotFinite { t, what });
         }
         self.output.row(row)
@@ -161,7 +170,7 @@ impl Sink<Machine> for Recorder<'_> {
             self.error = self.record(system, t, y, quad).err();
         }
         if system.is_real_time() {
-            // no events: what has changed in the step is noted at its end
+            // a real-time step has no events: its mode changes are recorded at its end
             self.note_changes(system, t);
         }
         self.is_stopped |= self.output.step(t).is_break();

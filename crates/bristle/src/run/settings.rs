@@ -1,4 +1,4 @@
-//! How a world is to be simulated, in the words of a scene, and what the integrators are told.
+//! Settings of a simulation in terms of a scene, and the options of the integrators made from them.
 
 use crate::error::{Error, Result};
 use crate::formulation::Machine;
@@ -9,24 +9,24 @@ use crate::scene;
 use bristle_integrate::driver::MAX_MATRIX_BYTES;
 use bristle_integrate::{Control, Method, Options};
 
-/// How a world is to be simulated.
+/// Settings of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
     /// Integration method.
     pub method: scene::Method,
     /// Step control.
     pub control: scene::Control,
-    /// What is done about loads that depend on accelerations.
+    /// Formulation of loads that depend on accelerations.
     pub formulation: scene::Formulation,
-    /// What of bristle laws is located as an event under error control.
+    /// Kinks of bristle laws that are located as events under error control.
     pub kinks: scene::Kinks,
     /// Time between recorded rows, s.
     pub interval: f64,
-    /// Rows at the end of every step of the integration instead.
+    /// Whether rows are recorded at the end of every step instead.
     pub steps: bool,
-    /// Internal steps that one call of [`Simulation::step`](crate::Simulation::step) may take: what would take longer,
-    /// numbers that run away for one, is an error instead of a call that does not return. Runs that record have no such
-    /// bound.
+    /// Internal steps that one call of [`Simulation::step`](crate::Simulation::step) may take. A call that needs more,
+    /// for example because the motion diverges, ends with an error instead of not returning. Runs that record have no
+    /// such bound.
     pub max_steps: usize,
 }
 
@@ -47,7 +47,7 @@ impl Default for Settings {
     }
 }
 
-/// How the equations of a machine are solved: [`Settings`] that were accepted, as the integrators have them.
+/// Accepted [`Settings`], as options of the integrators.
 #[derive(Debug, Clone)]
 pub(super) struct Solver {
     pub options: Options,
@@ -57,7 +57,7 @@ pub(super) struct Solver {
 }
 
 impl Solver {
-    /// Refused where settings do not go together.
+    /// Refuses settings that are not compatible.
     pub fn new(settings: &Settings) -> Result<Self> {
         if !(settings.interval.is_finite() && settings.interval > 0.0) {
             return Err(Error::number("output", "interval", settings.interval, "positive and finite"));
@@ -69,9 +69,26 @@ impl Solver {
         Ok(Self { options, control, formulation, kinks })
     }
 
-    /// The equations of a machine, to be solved so.
+    /// The system of a machine with these options.
     pub fn system(&self, compiled: Compiled) -> Result<Machine> {
-        // kinks of bristle laws matter under error control, down to the tolerance
+        if self.options.method == Method::RealTime {
+            compiled.refuse_loops("`RealTime`", "use `Dopri5` or `Radau5`")?;
+        }
+        let is_loaded = !compiled.model.reaction_loaded.is_empty();
+        match self.formulation {
+            scene::Formulation::Implicit => {}
+            scene::Formulation::Residual if !is_loaded => {}
+            scene::Formulation::Residual => {
+                compiled.refuse_loops("`formulation: Residual` under reaction loads", "use `Implicit`")?;
+            }
+            scene::Formulation::Jerk => compiled.refuse_loops("`formulation: Jerk`", "use `Implicit`")?,
+        }
+        let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
+        if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
+            let what = "a `viscous_exponent` below 1, which has no rate at rest, with the formulation `Jerk`";
+            return Err(Error::Unsupported { name: "solver".into(), what: what.into() });
+        }
+        // under error control kinks of bristle laws are located to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);
         system.set_step_control(self.control);
@@ -89,7 +106,7 @@ impl Solver {
     }
 }
 
-/// Refuses what `RealTime` cannot be told: it has one step, and its own way with loads.
+/// Refuses settings that `RealTime` does not have: it has one step, and its own treatment of loads.
 fn refuse_settings(settings: &Settings) -> Result<()> {
     let is_constant = matches!(settings.control, scene::Control::Constant { .. });
     if settings.method != scene::Method::RealTime || is_constant && settings.formulation == scene::Formulation::Implicit

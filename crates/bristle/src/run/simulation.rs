@@ -1,38 +1,41 @@
 //! A world and its motion: run to a time, or step by step.
 //!
-//! States live on the entities: after every call the world carries them, with poses, accelerations and reactions, for a
-//! user's own systems to read. Whatever a caller changes in the world ([`Simulation::world_mut`]) holds from the next
-//! call on: efforts, wrenches, dampers, springs and states are read again, and a machine that has other links or joints
-//! than before is compiled again. Time and the energy ledger go on; energy put in by hand shifts the ledger's start, so
-//! that [`Ledger::balance`] stays a measure of the integration.
+//! States are components of the entities: after every call the world has them, with poses, accelerations and reactions,
+//! for a user's own systems to read. Changes in the world ([`Simulation::world_mut`]) act from the next call on:
+//! efforts, wrenches, dampers, springs and states are read again, and a machine with other links or joints than before
+//! is compiled again. Time and the energy ledger continue; energy that a change adds shifts the start of the ledger, so
+//! that [`Ledger::balance`] remains a measure of the integration.
 //!
-//! Without the world: [`Simulation::set_effort`], [`Simulation::set_target`] and their like act from the next call on;
-//! [`Simulation::position`] and its like read by name or entity, [`Simulation::positions`] and its like whole arrays;
-//! [`Simulation::snapshot`] keeps everything for later.
+//! Without the world: setters such as [`Simulation::set_effort`] and [`Simulation::set_target`] act from the next call
+//! on; [`Simulation::position`] and similar functions read by name or entity, [`Simulation::positions`] and similar
+//! ones whole arrays; [`Simulation::snapshot`] saves the complete state.
 //!
-//! When a change is seen:
+//! When a change is visible:
 //!
-//! | changed by | positions, velocities, bristles, poses | accelerations, friction, loads, modes, reactions; components |
+//! | changed by | positions, velocities, bristles, poses | all other results, components |
 //! |---|---|---|
 //! | [`Simulation::set_joint`], [`Simulation::set_state`] | at once | by the next call that computes |
 //! | every other setter | – | by the next call that computes |
 //! | [`Simulation::world_mut`] | by the next call that computes | by the next call that computes |
 //!
-//! Calls that compute take `&mut self`: [`Simulation::step`] and the runs, and every question about the machine,
+//! Calls that compute take `&mut self`: [`Simulation::step`] and the runs, and every query of the machine,
 //! [`Simulation::energy`], [`Simulation::mass_matrix`], [`Simulation::jacobian`], [`Simulation::inverse_dynamics`],
-//! [`Simulation::efforts_for`], [`Simulation::linearize`]: each takes in first what has changed, and answers for the
-//! machine as it is then. [`Simulation::refresh`] does that and nothing else. Asking does not change the motion.
-//! Results of `RealTime` belong to a step: efforts, wrenches and targets change them with the next one.
+//! [`Simulation::efforts_for`], [`Simulation::linearize`]: each applies pending changes first, and then answers for the
+//! present machine. [`Simulation::refresh`] applies changes and does nothing else. Queries do not change the motion.
+//! Results of `RealTime` belong to a step: efforts, wrenches and targets change them with the next step.
 
 mod read;
+mod read_world;
 mod restore;
 mod set;
 mod warnings;
 
 pub use super::ledger::Ledger;
+pub use super::links::LinkVelocity;
 pub use super::query::{Coordinate, Linearization};
 pub use super::settings::Settings;
 pub use read::{Handle, ModeEvent, Target};
+pub use read_world::ReadWorld;
 
 use super::explain::{placed, unknown};
 use super::ledger::Past;
@@ -54,15 +57,15 @@ use hecs::{Component, Entity, World};
 use restore::Beginning;
 use std::sync::Arc;
 
-/// What of world and run does not agree yet, least first.
+/// Differences between world and run, least first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Pending {
     Nothing,
     /// The run is ahead: its results are not on the entities.
     Results,
-    /// The world may be ahead: a caller had it in hand.
+    /// The world may be ahead: a caller may have changed it.
     World,
-    /// The same, and `edited` is the state that is shown: a caller put joints elsewhere.
+    /// The same, and `edited` is the state that readers get: a caller has set states of joints.
     State,
 }
 
@@ -73,7 +76,7 @@ pub struct Simulation {
     solver: Solver,
     pending: Pending,
     samples: Samples,
-    /// The state as a caller left it, while [`Pending::State`]; scratch otherwise.
+    /// The state as set by a caller, while [`Pending::State`]; scratch otherwise.
     edited: Snapshot,
     /// Scratch: velocities that are coupled to one another, their positions and rates.
     moved: Vec<(usize, f64, f64)>,
@@ -82,9 +85,9 @@ pub struct Simulation {
     events: Vec<ModeEvent>,
     n_reported: usize,
     modes: Vec<Mode>,
-    /// Where it was made; `None` once the machine is another.
+    /// State and inputs at the start; `None` once the machine has changed.
     beginning: Option<Box<Beginning>>,
-    /// Tells machines and settings apart; made when first asked for.
+    /// Identifies machine and settings; computed on first use.
     fingerprint: Option<u64>,
     /// Warnings of the scene.
     notes: Vec<String>,
@@ -105,14 +108,14 @@ impl Simulation {
     }
 
     /// The world of a robot in a URDF file, its root fixed; [`urdf::load`](crate::urdf::load) floats it, puts friction
-    /// on its joints, and says what was understood of the file.
+    /// on its joints, and reports how it read the file.
     #[cfg(feature = "urdf")]
     pub fn from_urdf(path: impl AsRef<std::path::Path>) -> Result<Self> {
         Self::new(&crate::urdf::load(path, &crate::urdf::Options::default())?.scene)
     }
 
-    /// The same with friction put on its joints: the URDF stays as it came, a friction file says law and load by joint
-    /// name. See [`urdf`](crate::urdf) for how it is written.
+    /// The same with friction on its joints: the URDF stays unchanged, a friction file gives law and load by joint
+    /// name. See [`urdf`](crate::urdf) for its format.
     #[cfg(feature = "urdf")]
     pub fn from_urdf_with_friction(
         robot: impl AsRef<std::path::Path>,
@@ -147,7 +150,7 @@ impl Simulation {
             edited: state,
             moved: Vec::with_capacity(8),
             results: WriteBack::default(),
-            // room for the changes of most steps: one that has more grows it, once
+            // room for the mode changes of most steps: a step with more of them enlarges it, once
             events: Vec::with_capacity(64),
             n_reported: 0,
             modes: Vec::new(),
@@ -164,23 +167,23 @@ impl Simulation {
         self.run.t()
     }
 
-    /// The world, with states and results on its entities.
-    pub fn world(&self) -> &World {
-        &self.world
+    /// The world, with states and results on its entities, to be read.
+    pub fn world(&self) -> ReadWorld<'_> {
+        ReadWorld(&self.world)
     }
 
-    /// The world, to be changed: see the [module](self) for what becomes of it.
+    /// The world, to be changed: see the [module](self) for the effect of changes.
     pub fn world_mut(&mut self) -> &mut World {
         self.touch();
         &mut self.world
     }
 
-    /// The world, given back.
+    /// Returns the world.
     pub fn into_world(self) -> World {
         self.world
     }
 
-    /// The machine as it is integrated.
+    /// The compiled machine.
     pub fn compiled(&self) -> &Compiled {
         self.run.compiled()
     }
@@ -195,7 +198,7 @@ impl Simulation {
         &self.shown().mechanics.v
     }
 
-    /// The state, as a caller has left it.
+    /// The state that readers get: as set by a caller, otherwise that of the run.
     fn shown(&self) -> &Snapshot {
         if self.pending == Pending::State { &self.edited } else { &self.run.state }
     }
@@ -205,13 +208,12 @@ impl Simulation {
         self.run.system.accelerations()
     }
 
-    /// What the run cost so far.
+    /// Work counts of the run so far.
     pub fn stats(&self) -> Stats {
         *self.run.driver.stats() + self.run.past.stats
     }
 
-    /// What accelerations that depend on themselves have cost so far, and how well an integrated acceleration keeps to
-    /// its equation.
+    /// Work counts of the implicit accelerations so far, and the drift of integrated accelerations.
     pub fn counters(&self) -> Counters {
         self.run.system.counters().and(self.run.past.counters)
     }
@@ -230,17 +232,17 @@ impl Simulation {
         found.ok_or_else(|| unknown("link", name, &compiled.model.tree.link_names))
     }
 
-    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in as many internal steps as it takes, up
-    /// to [`Settings::max_steps`]. [`Simulation::events`] are those on the way.
+    /// Advances by `dt` (n calls with one `dt` end n·dt later, to rounding), in up to [`Settings::max_steps`] internal
+    /// steps. [`Simulation::events`] are the mode changes on the way.
     ///
-    /// What is refused has not happened: a state, effort or parameter that cannot be leaves the motion where it was,
-    /// and the next call says so again until it is mended. A step that fails half-way, as when numbers run away, leaves
-    /// the simulation where it got to, and the next call begins anew from there. [`Simulation::restore`],
-    /// [`Simulation::reset`] and setting the state get it out of anything; by the last of these the energy ledger
-    /// begins anew where it has run away.
+    /// A refusal changes nothing: after an invalid state, effort or parameter the motion stays where it was, and the
+    /// next call reports the same error until the input is corrected. A step that fails half-way, for example because
+    /// the motion diverges, leaves the simulation at the state that it reached, and the next call restarts from there.
+    /// [`Simulation::restore`], [`Simulation::reset`] and setting the state recover from any failure; the last of these
+    /// starts the energy ledger anew where it is not finite.
     pub fn step(&mut self, dt: f64) -> Result<()> {
         check_dt(dt)?;
-        // what let go when a caller asked in between belongs to this step
+        // break-aways found by queries between steps belong to this step
         self.events.drain(..self.n_reported.min(self.events.len()));
         self.n_reported = 0;
         self.look_at_world()?;
@@ -252,7 +254,7 @@ impl Simulation {
         result.and(self.write_back())
     }
 
-    /// Takes in what has changed, without a step: readers tell of the machine as it is now. See the [module](self).
+    /// Applies pending changes, without a step: after it readers give the present machine. See the [module](self).
     pub fn refresh(&mut self) -> Result<()> {
         self.look_at_world()?;
         if matches!(self.run.pending, super::Pending::Inputs | super::Pending::Restart) {
@@ -262,8 +264,7 @@ impl Simulation {
         if self.pending == Pending::Results { self.write_back() } else { Ok(()) }
     }
 
-    /// Internal steps that one call of [`Simulation::step`] may take before it is an error: see
-    /// [`Settings::max_steps`].
+    /// Internal steps that one call of [`Simulation::step`] may take; more are an error: see [`Settings::max_steps`].
     pub fn set_max_steps(&mut self, steps: usize) {
         self.run.max_steps = steps;
     }
@@ -275,7 +276,7 @@ impl Simulation {
         Ok(recording)
     }
 
-    /// The same into a recording made by [`Simulation::recording`], which keeps what was reached if the run fails.
+    /// The same into a recording made by [`Simulation::recording`]; after a failure it contains the rows so far.
     pub fn run_into(&mut self, t: f64, recording: &mut Recording) -> Result<()> {
         self.look_at_world()?;
         if recording.names() != channels(self.compiled()) {
@@ -291,15 +292,14 @@ impl Simulation {
         self.run_recorder(t, recording, is_continued)
     }
 
-    /// Runs to time `t` and hands each row to `output` as it comes: the columns are those of [`Simulation::recording`].
-    /// Nothing is kept here, so there is no limit on the number of rows; [`Record`] may end the run early, which is
-    /// [`Error::Stopped`].
+    /// Runs to time `t` and passes each row to `output` at once: the columns are those of [`Simulation::recording`].
+    /// Rows are not stored, so their number is not limited; [`Record`] may end the run early, with [`Error::Stopped`].
     pub fn run_with(&mut self, t: f64, output: &mut dyn Record) -> Result<()> {
         self.look_at_world()?;
         self.run_recorder(t, output, false)
     }
 
-    /// Records from now, or from the next instant if now is recorded already, to `t`.
+    /// Records from the present time, or from the next instant if it is recorded already, to `t`.
     fn run_recorder(&mut self, t: f64, output: &mut dyn Record, is_continued: bool) -> Result<()> {
         let now = self.run.t();
         let mut recorder = Recorder::new(output, self.run.past.clone(), self.samples, &self.run.state, now..t);
@@ -307,11 +307,11 @@ impl Simulation {
             recorder.plan();
         }
         let result = self.advance(Until::Time(t), &mut recorder);
-        // what could not be recorded came first
+        // an error of recording came first
         recorder.into_error().map_or(result, Err)
     }
 
-    /// Its fingerprint and the run, with everything taken in, for copies.
+    /// The fingerprint and the run, with all changes applied, for copies.
     pub(super) fn settled(&mut self) -> Result<(u64, &Run)> {
         self.look_at_world()?;
         self.resolve()?;
@@ -323,20 +323,20 @@ impl Simulation {
         Recording::new(channels(self.compiled()))
     }
 
-    /// The energy ledger, now.
+    /// The present energy ledger.
     pub fn energy(&mut self) -> Result<Ledger> {
         self.refresh()?;
         self.run.energy()
     }
 
-    /// Advances the run and puts the result into the world, also where it failed half-way.
+    /// Advances the run and writes the result to the world, also after a failure half-way.
     fn advance(&mut self, until: Until, sink: &mut dyn Sink<Machine>) -> Result<()> {
         self.resolve()?;
         let result = self.run.advance(until, sink);
         result.and(self.write_back())
     }
 
-    /// Takes in what is pending in the run, and notes the modes that change with it.
+    /// Does the pending work of the run, and records the mode changes.
     fn resolve(&mut self) -> Result<()> {
         if self.run.pending == super::Pending::Nothing {
             return Ok(());
@@ -348,7 +348,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Evaluates the run where it stands and puts the results onto the entities.
+    /// Evaluates the run at its present state and writes the results to the entities.
     fn write_back(&mut self) -> Result<()> {
         self.run.evaluate_at()?;
         self.show()?;
@@ -356,17 +356,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts the results of the run onto the entities as they are.
+    /// Writes the results of the run to the entities.
     fn show(&mut self) -> Result<()> {
         self.results.put(&mut self.world, &mut self.run)
     }
 
-    /// The world is looked at before anything is computed.
+    /// Reads the world before a computation.
     fn touch(&mut self) {
         self.pending = self.pending.max(Pending::World);
     }
 
-    /// Reads what a caller may have changed.
+    /// Reads the components that a caller may have changed.
     fn look_at_world(&mut self) -> Result<()> {
         if self.pending < Pending::World {
             return Ok(());
@@ -375,16 +375,16 @@ impl Simulation {
         if taken.is_ok() {
             self.pending = Pending::Results;
         } else if self.pending == Pending::State {
-            // refused: shown is where the run is
+            // refused: readers get the state of the run
             self.pending = Pending::World;
             self.results.place(&mut self.run.system, &self.run.state.mechanics);
         }
         taken
     }
 
-    /// Takes in the world as it is now.
+    /// Applies the present world to the run.
     fn take_in(&mut self) -> Result<()> {
-        // none where numbers have run away
+        // none where energies are not finite
         let before = self.run.stored();
         self.adopt_parameters()?;
         if self.compiled().is_current(&self.world) {
@@ -407,7 +407,7 @@ impl Simulation {
         self.run.shift_ledger(before)
     }
 
-    /// Compiles the world as it is now; joints that remain keep their states and their heat.
+    /// Compiles the present world; joints that remain keep their states and their heat.
     fn compile_again(&mut self) -> Result<()> {
         let compiled = compile(&self.world)?;
         let mut state = Snapshot::rest(&compiled);
@@ -444,8 +444,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Bristles of laws that have none any more go from the entities that had some, so that the next law does not find
-    /// them.
+    /// Removes bristle states from entities whose law has none any more, so that a later law does not find them.
     fn drop_bristles(&mut self, had: &[Entity]) {
         for &entity in had {
             let compiled = self.run.compiled();
@@ -457,14 +456,14 @@ impl Simulation {
     }
 }
 
-/// States as the entities carry them.
+/// States read from the entities.
 fn read_snapshot(world: &World, compiled: &Compiled, into: &mut Snapshot) -> Result<()> {
     read_state(world, compiled, &mut into.mechanics)?;
     read_bristles(world, compiled, into.mechanics.t, &into.mechanics.v, &mut into.bristles)?;
     read_integrals(world, compiled, &mut into.integrals)
 }
 
-/// A component, put in place or added; an entity that is gone meanwhile is found out when the world is looked at.
+/// Replaces or adds a component; the next reading of the world detects an entity that no longer exists.
 fn put<T: Component>(world: &mut World, entity: Entity, component: T) {
     if let Ok(place) = world.query_one_mut::<&mut T>(entity) {
         *place = component;

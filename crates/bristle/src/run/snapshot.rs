@@ -4,14 +4,15 @@
 //!     "bristle\n" | version | fingerprint | length | checksum | inputs | memory
 //! ```
 //!
-//! Words of eight bytes, little end first. The *fingerprint* tells links, joints, method, tolerances and formulation
-//! apart: a snapshot goes back into a simulation of the same description, in this process or another one. *SavedInputs*:
-//! efforts, wrenches, dampers, springs, laws, loads and drives as they were. *Memory*: time, states, modes, energies,
-//! and everything that the next step would have found in place, from the step-size controller and the factors of an
-//! implicit stepper to where Newton starts. So the run goes on bit by bit as it would have without.
+//! Words of eight bytes, little-endian. The *fingerprint* identifies links, joints, method, tolerances and formulation:
+//! a snapshot can be restored into a simulation of the same description, in this process or another one. *SavedInputs*:
+//! efforts, wrenches, dampers, springs, laws, loads and drives; of a custom law its name, and the simulation must have
+//! a law of that name in that place. *Memory*: time, states, modes, energies, and all data that the next step uses, from
+//! the step-size controller and the factors of an implicit stepper to the start values of Newton's method. The run
+//! therefore continues bit for bit as without the snapshot.
 //!
-//! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that a damage
-//! within one byte is always seen, and any other but once in 2⁶⁴.
+//! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that it
+//! detects every change within one byte, and any other change except once in 2⁶⁴.
 
 // sizes and places in files of others
 #![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
@@ -29,14 +30,15 @@ use bristle_integrate::archive::{Archive, Archived};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 7;
+const VERSION: u64 = 8;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 
 impl Archived for SavedInputs {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { effort, damping, springs, wrenches, parameters } = self;
+        let Self { effort, offset, damping, springs, wrenches, parameters } = self;
         archive.list(effort);
+        archive.list(offset);
         archive.list(damping);
         archive.list(springs);
         archive.list(wrenches);
@@ -53,7 +55,7 @@ impl Archived for SavedInputs {
 }
 
 impl SavedInputs {
-    /// The bytes by which two are compared: −0.0 is not 0.0.
+    /// The bytes for comparisons: −0.0 is not 0.0.
     pub(super) fn bits(&self) -> Vec<u8> {
         let mut archive = Archive::writing(Vec::new());
         self.clone().archive(&mut archive);
@@ -74,7 +76,7 @@ impl Archived for Past {
 }
 
 impl Run {
-    /// Everything that lasts.
+    /// Everything but scratch.
     fn archive(&mut self, archive: &mut Archive<'_>) {
         let Self { driver, system, state, past, pending, max_steps: _, y: _ } = self;
         driver.archive(archive);
@@ -91,7 +93,7 @@ impl Run {
         }
     }
 
-    /// Whether time and state are numbers that a machine can have.
+    /// Whether time and state are finite.
     fn is_finite(&self) -> bool {
         let Snapshot { mechanics, bristles, integrals, .. } = &self.state;
         let bristles = bristles.iter().flat_map(|bristle| [&bristle.z, &bristle.w]);
@@ -114,8 +116,7 @@ impl Run {
         bytes
     }
 
-    /// From bytes; whether it has other inputs than before. Bytes that are no such snapshot are refused, and nothing
-    /// has changed then.
+    /// From bytes; returns whether inputs have changed. Other bytes are refused, and nothing changes.
     pub(super) fn read(&mut self, fingerprint: u64, bytes: &[u8]) -> Result<bool> {
         let refuse = |reason: &str| Err(Error::Snapshot { reason: reason.into() });
         let Some((header, body)) = bytes.split_first_chunk::<HEADER>() else {
@@ -139,6 +140,7 @@ impl Run {
         let mut archive = Archive::reading(body);
         let mut inputs = SavedInputs::default();
         inputs.archive(&mut archive);
+        inputs.adopt_samples(self.compiled());
         if !inputs.fit(self.compiled()) {
             return refuse("its friction or drives are of another kind");
         }
@@ -146,9 +148,10 @@ impl Run {
         let has_changed = self.set_inputs(&inputs);
         self.archive(&mut archive);
         if !(archive.is_good() && self.driver.fits(&self.system) && self.is_finite()) {
-            // checked bytes that cannot be read: back to where it was
+            // the checksum is right but the bytes cannot be read: back to the state before
             let mut archive = Archive::reading(&before[HEADER..]);
             inputs.archive(&mut archive);
+            inputs.adopt_samples(self.compiled());
             self.set_inputs(&inputs);
             self.archive(&mut archive);
             return refuse("its parts do not fit together");
@@ -158,14 +161,15 @@ impl Run {
     }
 }
 
-/// Tells machines and the ways in which they are solved apart.
+/// Identifies a machine and its solver.
 pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let compiled = run.compiled();
     let mut sum = Fnv::default();
     let shape = |c: &Contact| (c.joint, c.b, c.element, c.law.n_states(), c.is_event_driven(), c.stops);
     let contacts = compiled.inputs.contacts.iter().map(shape).collect::<Vec<_>>();
     let heated = (&compiled.model.heated, &compiled.model.heated_elements);
-    let coupled = (&compiled.model.coupled.constraints, &compiled.model.coupled.springs);
+    let coupled = &compiled.model.coupled;
+    let coupled = (&coupled.constraints, &coupled.springs, &coupled.closures);
     let Solver { options, control, formulation, kinks } = solver;
     let settings = (options, control, formulation, kinks);
     // writing into a sum does not fail

@@ -1,4 +1,4 @@
-//! Arrays to world: states and results as components, for a user's own systems to read.
+//! Writes states and results from arrays to components of a world, for a user's own systems to read.
 
 use crate::compile::{placement_of, twist_of};
 use crate::component::{
@@ -13,11 +13,11 @@ use bristle_friction::FrictionLaw;
 use bristle_multibody::{JointKind, Model, Placement, Poses, Reaction, State};
 use hecs::{Component, DynamicBundle, Entity, PreparedQuery, Query, World};
 
-/// Where results go in a world; made once, so that components are not looked up for every entity in every step. What an
-/// entity gets together is put there together.
+/// Prepared queries of the components that hold results; made once, so that a step does not look up the components of
+/// every entity. Components that belong together are written together.
 #[derive(Default)]
 pub struct WriteBack {
-    /// Poses of all bodies, as they were put on the links last.
+    /// Poses of all bodies, as last written to the links.
     pub poses: Vec<Placement>,
     links: Places<(&'static mut Pose,)>,
     joints: Places<(&'static mut JointState, &'static mut Acceleration, &'static mut Reaction)>,
@@ -32,10 +32,10 @@ pub struct WriteBack {
 }
 
 impl WriteBack {
-    /// Puts states, accelerations, friction and reactions on the joints and poses on the links.
+    /// Writes states, accelerations, friction and reactions to the joints and poses to the links.
     ///
-    /// The run has been looked at where it stands. Components that are missing are added, which moves an entity to
-    /// another archetype, once; after that nothing is allocated.
+    /// The run must be evaluated at its present state. Missing components are added, which moves an entity to another
+    /// archetype, once; after that nothing is allocated.
     pub(super) fn put(&mut self, world: &mut World, run: &mut Run) -> Result<()> {
         let t = run.state.mechanics.t;
         let (compiled, places, _) = run.system.poses_and_reactions(t)?;
@@ -95,16 +95,16 @@ impl WriteBack {
         Ok(())
     }
 
-    /// Poses of the links at a state that the machine has not been looked at; the entities keep theirs. Numbers that
-    /// have no poses leave them.
+    /// Computes the poses of the links at a state at which the machine has not been evaluated; those of the entities
+    /// stay. A state without finite poses changes nothing.
     pub(super) fn place(&mut self, machine: &mut Machine, at: &State) {
-        if let Ok((compiled, places)) = machine.poses_at(&at.q, &at.v) {
+        if let Ok((compiled, _, places)) = machine.links_at(&at.q, &at.v) {
             let _ = fill(&mut self.poses, &compiled.model.tree, places);
         }
     }
 }
 
-/// Link frames, the first of them the world's.
+/// Link frames; the first is the world.
 fn fill(
     poses: &mut Vec<Placement>,
     model: &Model,
@@ -117,7 +117,7 @@ fn fill(
     Ok(())
 }
 
-/// What a contact has besides friction and load.
+/// Components of a contact besides friction and load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Kind {
     Smooth,
@@ -135,13 +135,14 @@ impl Kind {
     }
 }
 
-/// Where components that go together are.
+/// A prepared query of components that belong together.
 struct Places<Q: Query>(PreparedQuery<Q>);
 
-// SAFETY: a prepared query keeps pointers into the world it was used on last, which is why it is neither; they are made anew from the
-// world at hand, borrowed as a whole, whenever it is used, and never read before. Components are `Send` and `Sync`.
+// SAFETY: a prepared query keeps pointers into the world of its last use and is therefore neither `Send` nor `Sync`.
+// Every use makes them anew from the world at hand, which it borrows as a whole, and never reads the old ones.
+// Components are `Send` and `Sync`.
 unsafe impl<Q: Query> Send for Places<Q> {}
-// SAFETY: as above; besides, nothing can be done with a shared one.
+// SAFETY: as above; a shared reference has no methods.
 unsafe impl<Q: Query> Sync for Places<Q> {}
 
 impl<Q: Query> Default for Places<Q> {
@@ -150,12 +151,12 @@ impl<Q: Query> Default for Places<Q> {
     }
 }
 
-/// Components that go together.
+/// Components that belong together.
 trait Together<Q: Query>: DynamicBundle + Copy {
     fn set(self, places: Q::Item<'_>);
 }
 
-/// A tuple of components goes where a tuple of borrows of them says.
+/// Assigns a tuple of components to a tuple of mutable borrows.
 macro_rules! together {
     ($($kind:ident $number:tt),+) => {
         impl<$($kind: Component + Copy),+> Together<($(&'static mut $kind,)+)> for ($($kind,)+) {
@@ -171,9 +172,9 @@ together!(A 0, B 1);
 together!(A 0, B 1, C 2);
 
 impl<Q: Query> Places<Q> {
-    /// Replaces components, or adds them. Entities that have gone meanwhile are left alone.
+    /// Replaces components, or adds them. Entities that no longer exist are skipped.
     fn put<B: Together<Q>>(&mut self, world: &mut World, values: impl Iterator<Item = (Entity, B)> + Clone) {
-        // nothing to put: not even a look
+        // nothing to write
         if values.clone().next().is_none() {
             return;
         }

@@ -3,7 +3,7 @@
 use bristle_friction::Law;
 use serde::{Deserialize, Serialize};
 
-use super::Load;
+use super::{Bristle, Drive, Joint, Kind, Load, Placement, Spring, is_default, is_zero};
 use crate::component::Open;
 
 /// An element between joints. The relative coordinate of a two-joint element is q_a − q_b.
@@ -106,6 +106,56 @@ pub enum Coupling {
         #[serde(default = "hundred")]
         lock_factor: f64,
     },
+    /// A joint that closes a chain of links: of the second link relative to the first.
+    LoopJoint {
+        /// Name, unique among joints and couplings; recorded channels are named after it.
+        name: String,
+        /// The motion that it leaves to the second link.
+        kind: LoopKind,
+        /// First and second link; either may be `world`.
+        links: [String; 2],
+        /// The joint frame in each of them.
+        #[serde(default, skip_serializing_if = "is_default")]
+        placements: [Placement; 2],
+        /// Effort per joint rate: N·m·s/rad or N·s/m.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        damping: f64,
+        /// Spring along the joint.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spring: Option<Spring>,
+        /// Friction per unit load.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        friction: Option<Law>,
+        /// Normal load that scales the friction.
+        #[serde(default, skip_serializing_if = "is_default")]
+        load: Load,
+        /// Initial state of the bristle.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bristle: Option<Bristle>,
+        /// Drive of the joint.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drive: Option<Drive>,
+    },
+}
+
+/// Motion that a loop joint leaves to its second link, relative to the first.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum LoopKind {
+    /// Turns about an axis through the joint origin.
+    Revolute {
+        /// Direction in the joint frame; any length but zero.
+        axis: [f64; 3],
+    },
+    /// Slides along an axis.
+    Prismatic {
+        /// Direction in the joint frame; any length but zero.
+        axis: [f64; 3],
+    },
+    /// Turns about any axis.
+    Spherical,
+    /// Does not move.
+    Fixed,
 }
 
 fn hundred() -> f64 {
@@ -132,7 +182,8 @@ impl Coupling {
             | Self::SpringDamper { name, .. }
             | Self::Clutch { name, .. }
             | Self::Brake { name, .. }
-            | Self::OneWayClutch { name, .. } => name,
+            | Self::OneWayClutch { name, .. }
+            | Self::LoopJoint { name, .. } => name,
         }
     }
 
@@ -146,7 +197,27 @@ impl Coupling {
             Self::Clutch { .. } => "Clutch",
             Self::Brake { .. } => "Brake",
             Self::OneWayClutch { .. } => "OneWayClutch",
+            Self::LoopJoint { .. } => "LoopJoint",
         }
+    }
+
+    /// A loop joint as a joint from its first link to a frame at its second one; `Fixed` stands for kinds without a
+    /// coordinate. `None` for other couplings.
+    pub(crate) fn loop_joint(&self) -> Option<Joint> {
+        let Self::LoopJoint { name, kind, links, damping, spring, friction, load, bristle, drive, .. } = self else {
+            return None;
+        };
+        let kind = match *kind {
+            LoopKind::Revolute { axis } => Kind::Revolute { axis },
+            LoopKind::Prismatic { axis } => Kind::Prismatic { axis },
+            LoopKind::Spherical | LoopKind::Fixed => Kind::Fixed,
+        };
+        let mut joint = Joint::new(name, &links[0], format!("{name}.frame"), kind);
+        (joint.damping, joint.spring, joint.bristle) = (*damping, *spring, *bristle);
+        joint.friction.clone_from(friction);
+        joint.load.clone_from(load);
+        joint.drive.clone_from(drive);
+        Some(joint)
     }
 
     /// Bristles of a clutch or brake that is open.
@@ -157,12 +228,21 @@ impl Coupling {
         }
     }
 
-    /// Friction and load of clutches and brakes.
+    /// Friction and load of clutches, brakes and loop joints.
     pub fn friction(&self) -> Option<(&Law, &Load)> {
         match self {
             Self::Clutch { friction, load, .. }
             | Self::Brake { friction, load, .. }
             | Self::OneWayClutch { friction, load, .. } => Some((friction, load)),
+            Self::LoopJoint { friction, load, .. } => friction.as_ref().map(|friction| (friction, load)),
+            _ => None,
+        }
+    }
+
+    /// Load of clutches and brakes.
+    pub(super) fn load_mut(&mut self) -> Option<&mut Load> {
+        match self {
+            Self::Clutch { load, .. } | Self::Brake { load, .. } | Self::OneWayClutch { load, .. } => Some(load),
             _ => None,
         }
     }

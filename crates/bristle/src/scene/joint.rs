@@ -35,6 +35,9 @@ pub struct Joint {
     /// Reflected inertia of a rotor: kg·m² or kg.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub armature: f64,
+    /// A constant effort, along positive motion: N·m or N.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: f64,
     /// Spring between parent and child along the joint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spring: Option<Spring>,
@@ -68,6 +71,7 @@ impl Joint {
             velocity: Rate::default(),
             damping: 0.0,
             armature: 0.0,
+            offset: 0.0,
             spring: None,
             friction: None,
             load: Load::default(),
@@ -75,6 +79,13 @@ impl Joint {
             drive: None,
             limits: None,
         }
+    }
+
+    /// The signals in it, with their paths.
+    pub(super) fn signals_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut Signal)> {
+        let drive = self.drive.iter_mut().flat_map(Drive::signals_mut);
+        let load = if let Load::Signal { signal, .. } = &mut self.load { Some(signal) } else { None };
+        drive.chain(load.map(|signal| ("load.signal", signal)))
     }
 }
 
@@ -384,4 +395,15 @@ pub struct Limits {
     /// Newton's restitution: speed after an impact per speed before it, from 0 to 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub restitution: f64,
+}
+
+impl Drive {
+    /// The signals in it, with their paths from the joint.
+    pub(crate) fn signals_mut(&mut self) -> impl Iterator<Item = (&'static str, &mut Signal)> {
+        let signal = match self {
+            Self::Effort(signal) | Self::Motion(signal) => ("drive.0", signal),
+            Self::Pull { target, .. } | Self::Pid { target, .. } => ("drive.target", target),
+        };
+        std::iter::once(signal)
+    }
 }

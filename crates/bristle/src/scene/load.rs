@@ -11,7 +11,7 @@ use super::overrides;
 use super::read::{Findings, Reader};
 use super::span::{OVERRIDE, Source, Sources, Span};
 use super::syntax::{self, Node, SyntaxError};
-use super::{Joint, Link, Scene};
+use super::{Joint, Link, Load, Scene};
 
 /// Larger files are refused, bytes: a 10,000-link chain takes about 3 MB.
 pub(crate) const MAX_BYTES: u64 = 50_000_000;
@@ -62,6 +62,7 @@ impl Scene {
         let mut scene = read(&reader, &root);
         let Findings { mut problems, unreadable, has_gaps } = reader.into_findings();
         scene.origin = Origin(Some(Arc::new(Document { sources, root })));
+        problems.extend(scene.read_logs());
         if problems.is_empty() || scene.version != 1 {
             scene.validate()?;
             return Ok(scene);
@@ -70,6 +71,29 @@ impl Scene {
             problems.extend(scene.problems_of_meaning(&unreadable));
         }
         Err(refusal(problems))
+    }
+}
+
+impl Scene {
+    /// Reads the files of all `Log` signals, relative to the folder of the scene; the problems with them.
+    fn read_logs(&mut self) -> Vec<Problem> {
+        let folder = self.origin.file().and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("")).to_owned();
+        let mut refused: Vec<(String, String)> = Vec::new();
+        for joint in &mut self.joints {
+            let name = joint.name.clone();
+            for (path, signal) in joint.signals_mut() {
+                let path = format!("joints.{name}.{path}");
+                signal.read_logs(&folder, &path, &mut |path, reason| refused.push((path, reason)));
+            }
+        }
+        for coupling in &mut self.couplings {
+            let name = coupling.name().to_owned();
+            if let Some(Load::Signal { signal, .. }) = coupling.load_mut() {
+                let path = format!("couplings.{name}.load.signal");
+                signal.read_logs(&folder, &path, &mut |path, reason| refused.push((path, reason)));
+            }
+        }
+        refused.into_iter().map(|(path, reason)| self.problem(&path, reason, "")).collect()
     }
 }
 

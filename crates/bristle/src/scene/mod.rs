@@ -39,7 +39,7 @@ pub use crate::component::Open;
 pub use crate::signal::Signal;
 pub use control::Control;
 pub(crate) use control::Slip;
-pub use coupling::Coupling;
+pub use coupling::{Coupling, LoopKind};
 pub use error::{Advice, Help, Level, Problem, SceneError, printable};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Limits, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
@@ -136,16 +136,19 @@ impl Scene {
 
     /// Whether any friction law has a bristle state.
     pub fn has_bristles(&self) -> bool {
+        self.laws().any(has_bristle)
+    }
+
+    /// The friction laws of joints and couplings.
+    pub(crate) fn laws(&self) -> impl Iterator<Item = &bristle_friction::Law> {
         let joints = self.joints.iter().filter_map(|joint| joint.friction.as_ref());
-        let couplings = self.couplings.iter().filter_map(|coupling| coupling.friction().map(|f| f.0));
-        joints.chain(couplings).any(has_bristle)
+        joints.chain(self.couplings.iter().filter_map(|coupling| coupling.friction().map(|f| f.0)))
     }
 }
 
 /// Whether a law has a bristle state.
 pub(crate) fn has_bristle(law: &bristle_friction::Law) -> bool {
-    use bristle_friction::Law;
-    matches!(law, Law::Dahl(_) | Law::LuGre(_) | Law::LuGre2(_) | Law::ElastoPlastic(_))
+    bristle_friction::FrictionLaw::n_states(law) > 0
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

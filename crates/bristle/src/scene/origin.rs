@@ -87,6 +87,17 @@ impl Document {
     }
 }
 
+impl Document {
+    /// The number at a path.
+    pub fn number(&self, path: &str) -> Option<f64> {
+        let (node, rest) = self.find(path);
+        match &node.value {
+            Value::Number(x) if rest.is_empty() => Some(*x),
+            _ => None,
+        }
+    }
+}
+
 /// The first segment of a path, and the rest.
 pub(crate) fn split(path: &str) -> (&str, &str) {
     path.split_once('.').unwrap_or((path, ""))

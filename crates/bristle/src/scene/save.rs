@@ -3,11 +3,22 @@
 use ron::extensions::Extensions;
 use ron::ser::PrettyConfig;
 
+use bristle_friction::Law;
+
 use super::{Scene, SceneError};
 
 impl Scene {
     /// The scene as a file: reading it gives the same scene. Comments and the way numbers were written are not kept.
+    /// A law of one's own is code, which a file cannot hold: refused.
     pub fn to_ron(&self) -> Result<String, SceneError> {
+        let joints = self.joints.iter().filter_map(|joint| Some((joint.name.as_str(), joint.friction.as_ref()?)));
+        let couplings = self.couplings.iter().filter_map(|coupling| Some((coupling.name(), coupling.friction()?.0)));
+        if let Some((name, Law::Custom(law))) = joints.chain(couplings).find(|(_, law)| matches!(law, Law::Custom(_))) {
+            let reason = format!("`{name}` has the law `{}`, which exists in code alone", law.name());
+            return Err(self
+                .problem(name, reason, "give it a law that scenes have before the scene is written")
+                .into());
+        }
         let config = PrettyConfig::new().struct_names(true).depth_limit(3).extensions(Extensions::IMPLICIT_SOME);
         let text = ron::ser::to_string_pretty(self, config)
             .map_err(|error| self.problem("", format!("the scene cannot be written: {error}"), ""))?;

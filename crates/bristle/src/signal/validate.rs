@@ -50,6 +50,12 @@ impl Signal {
                 }
                 validate_times(found, &format!("{path}{name}"), points.iter().map(|p| p.0));
             }
+            Signal::Log { file, samples, .. } => {
+                if samples.points().is_empty() {
+                    let reason = format!("the file `{file}` has not been read: use `Signal::log`, or load a scene");
+                    found.push(SignalFinding { path: format!("{path}Log"), value: f64::NAN, reason });
+                }
+            }
             Signal::Piecewise(parts) => {
                 validate_times(found, &format!("{path}Piecewise"), parts.iter().map(|p| p.0));
                 for (i, (_, part)) in parts.iter().enumerate() {

@@ -65,6 +65,42 @@ pub(super) struct Given {
     pub load: Option<Span>,
     /// It gives no law, and the machine's own file does.
     pub keeps_law: bool,
+    /// It comes from a pattern.
+    pub is_pattern: bool,
+}
+
+/// Problems with the load of a pattern, once for all its joints: the pattern is right for others, and the joints that
+/// cannot take its load need entries of their own.
+pub(super) fn fold(problems: &mut Vec<Problem>, given: &[Given], file: &str) {
+    let joint_of = |problem: &Problem| {
+        let joint = problem.path.strip_prefix("joints.")?.strip_suffix(".load")?;
+        let is_taken = |given: &&Given| given.is_pattern && given.joint == joint;
+        (problem.file == file).then(|| given.iter().find(is_taken)).flatten().map(|given| given.joint.as_str())
+    };
+    let mut folded: Vec<(Problem, usize)> = Vec::new();
+    for mut problem in problems.drain(..) {
+        let Some(joint) = joint_of(&problem) else {
+            folded.push((problem, 0));
+            continue;
+        };
+        let first =
+            folded.iter_mut().find(|(first, _)| joint_of(first).is_some() && first.position == problem.position);
+        match first {
+            Some((_, others)) => *others = others.saturating_add(1),
+            None => {
+                let own = format!("give `{joint}` an entry of its own, and there {}", problem.help);
+                problem.help = own.into();
+                folded.push((problem, 0));
+            }
+        }
+    }
+    problems.extend(folded.into_iter().map(|(mut problem, others)| {
+        if others > 0 {
+            let joints = if others == 1 { "joint" } else { "joints" };
+            problem.reason += &format!("; {others} more {joints} of this entry cannot take it");
+        }
+        problem
+    }));
 }
 
 /// Put the entries of the file on the joints of a scene's tree of values.
@@ -153,7 +189,8 @@ pub(super) fn put(root: &mut Node, sources: &mut Sources, file: &FrictionFile) -
         let what: Vec<String> = said[e].iter().map(|(key, node)| in_words(key, node, sources)).collect();
         let load = said[e].iter().find(|(key, _)| *key == "load").map(|(_, node)| node.span);
         let keeps_law = has_law && said[e].iter().all(|(key, _)| *key != "friction");
-        given.push(Given { joint: name.clone().unwrap_or_default(), what: what.join(", "), load, keeps_law });
+        let (joint, is_pattern) = (name.clone().unwrap_or_default(), is_pattern(&entries[e].name));
+        given.push(Given { joint, what: what.join(", "), load, keeps_law, is_pattern });
         fields_for.push(field_nodes(&entries[e].value, &said[e], sources));
     }
     drop(said);

@@ -163,6 +163,11 @@ impl<'t> Joint<'t> {
             self.plane = Some(plane(axis));
         }
         *meaning += &format!(" {about} ({x}, {y}, {z})");
+        if let Some(plane) = self.plane {
+            let name = self.name.text;
+            let [x, y] = plane.map(|[x, y, z]| format!("({}, {}, {})", short(x), short(y), short(z)));
+            *meaning += &format!(": `{name}_x` along {x}, `{name}_y` along {y}, then `{name}` about the axis");
+        }
         let node = words.fields(place, variant, vec![("axis", tree::vector(at, axis))]);
         self.fields.push(("kind", node));
         Some(())
@@ -193,7 +198,8 @@ impl<'t> Joint<'t> {
                 return None;
             }
             if !self.is_single {
-                found.unused(given.place, format!("`{key}` {x}: the joint has no axis for it to act along"));
+                let what = format!("`{key}` {x}: the joint has {}, and this is for one", self.coordinates());
+                found.unused(given.place, what);
             } else if key == "damping" {
                 let per = if unit == "N" { "N·s/m" } else { "N·m·s/rad" };
                 *meaning += &format!(", damping {} {per}", short(x));
@@ -230,6 +236,16 @@ impl<'t> Joint<'t> {
 }
 
 impl Joint<'_> {
+    /// Its coordinates, in words.
+    pub fn coordinates(&self) -> &'static str {
+        match (self.is_single, self.axis, self.plane) {
+            (true, ..) => "one coordinate",
+            (false, _, Some(_)) => "three coordinates",
+            (false, Axis::Free, None) => "six coordinates",
+            (false, ..) => "no coordinate",
+        }
+    }
+
     /// The two links without mass and the two prismatic joints between the parent of a planar joint and the revolute
     /// joint that is left of it: `NAME_x` and `NAME_y`, joints and links alike. The placement goes to the first.
     pub fn slides(&mut self, words: &mut Words) -> Option<[(Node, Node); 2]> {

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! An inertia that no body has is replaced by the nearest one that a body has (`principal_moments` of `multibody`), and a
-//! mass of zero under a rotational inertia by tr I / (1 km)², which nothing notices; each is named.
+//! mass of zero under a rotational inertia by tr I / (1 km)², which nothing notices; each is named. A change below ε m L²
+//! with the longest `origin` L of the robot is rounding, no repair.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
@@ -43,8 +44,8 @@ pub(super) struct Link<'t> {
 }
 
 impl<'t> Link<'t> {
-    /// Read a `<link>`; `None` where something is wrong with it.
-    pub fn read(found: &mut Findings, words: &mut Words, xml: Xml<'t, '_>) -> Option<Link<'t>> {
+    /// Read a `<link>` of a robot whose longest `origin` is `length`, m; `None` where something is wrong with it.
+    pub fn read(found: &mut Findings, words: &mut Words, xml: Xml<'t, '_>, length: f64) -> Option<Link<'t>> {
         found.look_over(xml, &["name"], &["inertial"], &[], &FOREIGN);
         let name = found.required(xml, "name")?;
         let place = found.tag(xml);
@@ -76,7 +77,8 @@ impl<'t> Link<'t> {
             let place = found.attribute(origin, "xyz").map_or_else(|| found.tag(origin), |xyz| xyz.place);
             fields.push(("center_of_mass", tree::vector(place, frame.placement.translation)));
         }
-        let (I, node) = inertia(found, words, inertia_xml, frame.as_ref())?;
+        let rounding = f64::EPSILON * mass * length * length;
+        let (I, node) = inertia(found, words, inertia_xml, frame.as_ref(), rounding)?;
         fields.push(("inertia", node));
         if mass == 0.0 && I != Matrix3::zeros() {
             mass = I.trace() / (GYRATION * GYRATION);
@@ -97,8 +99,15 @@ impl<'t> Link<'t> {
     }
 }
 
-/// `<inertia>` in the axes of the link; products of inertia that are left out are 0.
-fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Frame>) -> Option<(Matrix3<f64>, Node)> {
+/// `<inertia>` in the axes of the link; products of inertia that are left out are 0. A change of `rounding`, kg·m², is
+/// no repair.
+fn inertia(
+    found: &mut Findings,
+    words: &mut Words,
+    xml: Xml,
+    frame: Option<&Frame>,
+    rounding: f64,
+) -> Option<(Matrix3<f64>, Node)> {
     const ENTRIES: [(&str, usize, usize); 6] =
         [("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2)];
     found.look_over(xml, &ENTRIES.map(|entry| entry.0), &[], &[], &[]);
@@ -126,9 +135,11 @@ fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Fra
         found.problem(place, "in the axes of the link these moments are no longer finite", "");
         return None;
     }
-    if let Some((possible, repair)) = nearest(&I) {
+    if let Some((possible, change, repair)) = nearest(&I) {
         I = possible;
-        found.repaired(place, repair, REPAIR_HELP);
+        if change > rounding {
+            found.repaired(place, repair, REPAIR_HELP);
+        }
     }
     let entries = ENTRIES.iter().zip(places).map(|(&(key, r, c), place)| (key, tree::number(place, I[(r, c)])));
     Some((I, words.fields(place, "Full", entries.collect())))
@@ -136,9 +147,10 @@ fn inertia(found: &mut Findings, words: &mut Words, xml: Xml, frame: Option<&Fra
 
 const REPAIR_HELP: &str = "without `--strict` the nearest inertia that a body has takes its place, and is named";
 
-/// The nearest inertia that a body has, and what was wrong; `None` if a body has the one given.
+/// The nearest inertia that a body has, the largest change of an entry, and the defect; `None` if a body has the one
+/// given.
 #[expect(clippy::arithmetic_side_effects, reason = "matrices of f64")]
-fn nearest(I: &Matrix3<f64>) -> Option<(Matrix3<f64>, Repair)> {
+fn nearest(I: &Matrix3<f64>) -> Option<(Matrix3<f64>, f64, Repair)> {
     let (axes, moments) = principal_axes(I);
     let reason = match moment_defect(moments)? {
         MomentDefect::Negative(low) => format!("principal moment {low:.3e} kg·m² is negative"),
@@ -151,5 +163,5 @@ fn nearest(I: &Matrix3<f64>) -> Option<(Matrix3<f64>, Repair)> {
     let possible = (possible + possible.transpose()) * 0.5;
     let change = (possible - I).amax();
     let what = format!("inertia: {reason}; the nearest that a body has differs by up to {change:.1e} kg·m²");
-    Some((possible, Repair { what, group: "inertia that no body has: the nearest one" }))
+    Some((possible, change, Repair { what, group: "inertia that no body has: the nearest one" }))
 }

@@ -43,7 +43,7 @@
 //! | `origin` `xyz`, `rpy` (or `quat_xyzw`) | `placement` |
 //! | `dynamics` `damping` | `damping` |
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
-//! | `mimic` | a `Gear` named `NAME_mimic`, and an initial position that fits it |
+//! | `mimic` | a `Gear` named `NAME_mimic`; its joint starts where the other one puts it |
 //! | `limit`, `safety_controller`, `calibration` | read and checked, not used: the engine has no limits |
 //! | `visual`, `collision`, `material`, `sensor` | counted, not used: shapes and looks |
 //! | `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
@@ -61,9 +61,11 @@
 //!
 //! - an inertia that no body has: the nearest one that a body has;
 //! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
-//! - `mimic` of a joint that is not there or has no coordinate: left out;
+//! - `mimic` of a joint that is not there, or where not both have one coordinate: left out;
 //! - a joint that feels no inertia at position 0: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the
-//!   square of the longest `origin` of a joint.
+//!   square of the longest `origin` of a joint (of the largest radius of gyration, where all joints share an origin).
+//!
+//! A change of an inertia below rounding, ε m L² with the longest `origin` L, is none.
 //!
 //! Refused with place and reason besides: XML that is none, document types and entities, files above 50 MB, elements
 //! nested deeply, numbers that are not finite, names given twice or leading nowhere, several roots, loops.
@@ -316,6 +318,7 @@ fn finish(
         options.overrides.iter().map(|(path, value)| (path.as_str(), value.as_str())).collect();
     let scene = Scene::assemble(document, &overrides).map_err(|mut error| {
         error.problems.dedup_by(|b, a| (&a.file, a.position, &a.reason) == (&b.file, b.position, &b.reason));
+        friction::fold(&mut error.problems, &given, options.friction.as_ref().map_or("", |file| &file.file));
         error
     })?;
     // joints that have no friction even now

@@ -55,7 +55,8 @@ pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &
     }
 
     let mut robot = Robot { name, place, links: Vec::new(), joints: Vec::new(), gears: Vec::new() };
-    robot.links.extend(children(xml, "link").filter_map(|xml| Link::read(found, words, xml)));
+    let length = longest_origin(xml);
+    robot.links.extend(children(xml, "link").filter_map(|xml| Link::read(found, words, xml, length)));
     robot.joints.extend(children(xml, "joint").filter_map(|xml| Joint::read(found, words, xml)));
     if found.problems.is_empty() {
         robot.check_names(found);
@@ -67,6 +68,17 @@ pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &
     } else {
         None
     }
+}
+
+/// The longest `origin` of a joint or a centre of mass, m; those that cannot be read are problems elsewhere.
+fn longest_origin(xml: Xml) -> f64 {
+    let inertials = children(xml, "link").flat_map(|link| children(link, "inertial"));
+    let origins = children(xml, "joint").chain(inertials).flat_map(|part| children(part, "origin"));
+    let length = |origin: Xml| {
+        let entries = origin.attribute("xyz")?.split_whitespace().map(|x| x.parse::<f64>().unwrap_or(0.0));
+        Some(entries.filter(|x| x.is_finite()).fold(0.0, f64::hypot))
+    };
+    origins.filter_map(length).fold(0.0, f64::max)
 }
 
 struct Robot<'t> {
@@ -100,15 +112,15 @@ impl<'t> Robot<'t> {
         }
     }
 
-    /// Gears for the joints that follow others, and positions at which they fit while everything else is at 0.
+    /// Gears for the joints that follow others. Their positions follow from the gears at the start.
     fn follow_mimics(&mut self, found: &mut Findings, words: &mut Words) {
         let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
         self.leave_out_mimics(found, &index);
         let positions = self.positions_of_followers(&index);
         for (i, position) in positions.into_iter().enumerate() {
             let Some(mimic) = self.joints[i].mimic else { continue };
-            let position = match position {
-                Some(position) if position.is_finite() => position,
+            match position {
+                Some(position) if position.is_finite() => {}
                 Some(_) => {
                     found.problem(mimic.place, "this leads to a position that is not finite", "");
                     continue;
@@ -118,7 +130,7 @@ impl<'t> Robot<'t> {
                     found.problem(mimic.leader.place, reason, "one joint of the ring must move on its own");
                     continue;
                 }
-            };
+            }
 
             let mut gear = format!("{}_mimic", self.joints[i].name.text);
             while index.contains_key(gear.as_str()) {
@@ -134,16 +146,13 @@ impl<'t> Robot<'t> {
                 ("offset", tree::number(mimic.offset_place, mimic.offset)),
             ];
             self.gears.push(words.fields(mimic.place, "Gear", fields));
-            if joint.is_single && position != 0.0 {
-                joint.fields.push(("position", tree::number(mimic.offset_place, position)));
-            }
             let (ratio, offset) = (short(mimic.multiplier), short(mimic.offset));
             let meaning = format!(", mimics `{}`: {ratio} · q + {offset} (gear `{gear}`)", mimic.leader.text);
             found.append(joint.line, &meaning);
         }
     }
 
-    /// Leaves out mimics that couple no two coordinates: of joints without one, or naming a joint that is not there.
+    /// Leaves out mimics that couple no two coordinates: of joints that have none or several, or that are not there.
     fn leave_out_mimics(&mut self, found: &mut Findings, index: &HashMap<&str, usize>) {
         const HELP: &str = "without `--strict` such a `mimic` is left out, and named";
         for i in 0..self.joints.len() {
@@ -158,12 +167,12 @@ impl<'t> Robot<'t> {
                     Repair { what, group: "`mimic` of a joint that is not there: left out" }
                 }
                 Some(_) if !self.joints[i].is_single => Repair {
-                    what: format!("`mimic` of `{leader}` on a joint without a coordinate: left out"),
-                    group: "`mimic` on a joint without a coordinate: left out",
+                    what: format!("`mimic` of `{leader}` on a joint with {}: left out", self.joints[i].coordinates()),
+                    group: "`mimic` on a joint that has not one coordinate: left out",
                 },
                 Some(&at) if !self.joints[at].is_single => Repair {
-                    what: format!("`mimic` of `{leader}`, which has no coordinate: left out"),
-                    group: "`mimic` of a joint without a coordinate: left out",
+                    what: format!("`mimic` of `{leader}`, which has {}: left out", self.joints[at].coordinates()),
+                    group: "`mimic` of a joint that has not one coordinate: left out",
                 },
                 Some(_) => continue,
             };
@@ -211,14 +220,19 @@ impl<'t> Robot<'t> {
     /// ```
     ///
     /// m is the mass of the robot and L the longest `origin` of a joint: as much as a small drive would have, and
-    /// nothing that the rest of the robot notices.
+    /// nothing that the rest of the robot notices. Where all joints share an origin L is the largest radius of gyration
+    /// of a link about its own origin.
     fn support_massless(&mut self, found: &mut Findings) {
         const SHARE: f64 = 1e-4;
         let link: HashMap<&str, usize> = self.links.iter().enumerate().map(|(i, link)| (link.name.text, i)).collect();
         let spatial: Vec<Matrix6<f64>> = self.links.iter().map(|link| link.spatial).collect();
         let mass: f64 = self.links.iter().map(|link| link.mass).sum();
         let square = |joint: &Joint| Vector3::from(joint.placement.translation).norm_squared();
-        let length2 = self.joints.iter().map(square).fold(0.0, f64::max);
+        let gyration = |link: &Link| link.spatial.fixed_view::<3, 3>(0, 0).trace() / (2.0 * link.mass);
+        let length2 = match self.joints.iter().map(square).fold(0.0, f64::max) {
+            0.0 => self.links.iter().filter(|link| link.mass > 0.0).map(gyration).fold(0.0, f64::max),
+            length2 => length2,
+        };
         let unit = |axis: Axis| mass * if matches!(axis, Axis::Revolute(_)) { length2 } else { 1.0 };
         let carriers = self.joints.iter().map(|joint| {
             let [w, x, y, z] = joint.placement.rotation.quaternion();

@@ -7,8 +7,8 @@
 //!     h₀ = 0.01 ‖y‖/‖f‖,     h₁ = u (0.01/max( u‖f‖, u²‖ÿ‖ ))^(1/k),     h = min( 100 h₀, h₁ )
 //! ```
 //!
-//! where they take the unit of time u = 1 as it comes. Here u is one of the solution, so that the step does not depend
-//! on the unit in which time is measured.
+//! with the unit of time u = 1. Here u is a time scale of the solution, so that the step does not depend on the unit in
+//! which time is measured.
 
 use super::Driver;
 use crate::{Control, Error, EvalError, Form, StepRules, Stepper, System};
@@ -51,7 +51,7 @@ impl Driver {
         }
         let Driver { t, y, y_at, f0, f1, tolerance, stats, .. } = self;
         let (y, moved, f0, f1) = (&y[..n], &mut y_at[..n], &mut f0[..n], &mut f1[..n]);
-        // an unknown at zero without an absolute tolerance has no measure yet, and says nothing
+        // an unknown at zero without an absolute tolerance has no scale yet and does not count
         let norm = |x: &[f64]| {
             let known = (0..n).filter(|&i| tolerance.is_known(i, y[i].abs()));
             let sum: f64 = known.map(|i| (x[i] / tolerance.scale(i, y[i].abs())).powi(2)).sum();
@@ -68,9 +68,9 @@ impl Driver {
             system.rhs(*t + h, moved, f1)?;
             f1.iter_mut().zip(f0.iter()).for_each(|(f1, f0)| *f1 -= f0);
             let d2 = norm(f1) / h;
-            // the unit of time: y by ẏ or √(y/ÿ), whichever is longer; else the time in which ẏ changes, or the way
-            // ahead. The factor 4 is a calibration, not a result: it makes the unit about the 1 s of the book for
-            // HIRES, whose end errors scatter with the first step by as much as the slopes in
+            // the unit of time: y by ẏ or √(y/ÿ), whichever is longer; else the time in which ẏ changes, or the
+            // remaining time. The factor 4 is a calibration, not a result: it makes the unit about the 1 s of the book
+            // for HIRES, whose end errors scatter with the first step by as much as the slopes in
             // `tests/steppers/slopes.rs` allow
             let units = [4.0 * (d0 / d1).max((d0 / d2).sqrt()), d1 / d2, rest];
             let unit = units.into_iter().find(|unit| *unit > 0.0 && unit.is_finite()).unwrap_or(rest);

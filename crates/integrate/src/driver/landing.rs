@@ -10,21 +10,21 @@
 //! within a bracket of real steps that is halved where the secant leaves it: at a loose tolerance interpolant and steps
 //! differ by more than a secant bridges. The interpolant's state is never adopted.
 //!
-//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires; under error control
-//! the step is halved a few times first, because output from that interpolant would contradict the equations. If it shows
-//! one that the search had missed, of a function that changed its sign before the root, the shorter step is searched for
-//! that one; or the whole step, if the root that was found was the interpolant's alone, which is then disregarded.
+//! If the real step shows no sign change (a grazing root that only the interpolant had) nothing fires; under error
+//! control the step is halved a few times first, because output from that interpolant would contradict the equations.
+//! If it shows a sign change before the root that the search had missed, the shorter step is searched for it; or the
+//! whole step, if only the interpolant had the root that was found, which is then disregarded.
 
 use super::Driver;
 use crate::events::counts;
 use crate::step_rules::violation;
 use crate::{Attempt, Failure, FiredEvent, Step, Stepper, System};
 
-/// Real steps taken towards one root at most: eight times further each time, they leave any round-off behind.
+/// Largest number of real steps towards one root: eight times further each time, they exceed any round-off.
 const MAX_LANDINGS: usize = 12;
 
-/// Times a step is halved at most because its interpolant alone has a sign change: each takes a tenth and less of the
-/// interpolant's error, and a function that grazes zero by rounding stays doubtful in any step.
+/// Largest number of halvings of a step because only its interpolant has a sign change: each leaves a tenth or less of
+/// the interpolant's error, and a function that grazes zero by rounding stays doubtful in any step.
 pub(super) const MAX_DOUBTS: usize = 4;
 
 /// How late a step of length `h` may end after a root: far below the tolerance and the error left by Newton.
@@ -143,7 +143,7 @@ impl Driver {
             system.events(t + target, stepper.y_new(), g)?;
             stepper.interpolate(0.99, y_at);
             system.events(t + 0.99 * target, y_at, g_slope)?;
-            // time by which the slowest function is ahead of (negative) or behind (positive) its root
+            // time of the slowest function before (negative) or after (positive) its root
             let found = locator.found();
             let mut behind = f64::NEG_INFINITY;
             for crossing in found {

@@ -9,7 +9,7 @@
 //!
 //! tokens, ρ being `event_rate`, B `event_burst` and t₀ the start of the run: scales of the run, whatever the unit of
 //! time. Events with planned steps between them are resolved, however quickly they follow one another. Chattering and
-//! Zeno behaviour have an event in every step, and very many of them in a time that is nothing beside the run.
+//! Zeno behaviour have an event in every step, and very many of them in a time that is negligible beside the run.
 
 use super::Driver;
 use crate::options::check_state;
@@ -45,6 +45,9 @@ impl Driver {
                 FiredEvent::Time => self.stats.n_time_events += 1,
                 FiredEvent::Root { .. } => self.stats.n_events += 1,
             }
+        }
+        if sink.follows_steps() {
+            sink.before_event(system, self.t, &self.y[..self.n], &self.fired);
         }
         let restart = system.switch(self.t, &mut self.y, &mut self.quad, &self.fired);
         let Restart { dim, fresh, terminate, step } = restart.map_err(|trouble| self.failed(trouble.into(), h))?;

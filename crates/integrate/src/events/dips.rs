@@ -52,7 +52,7 @@ pub(super) fn follow_minimum<E>(
     Ok(None)
 }
 
-/// Evaluations in one valley at most. At a sharp bottom, each of them moves one of the chords onto its side.
+/// Largest number of evaluations in one valley. At a kink each of them moves one of the chords onto its side.
 const MAX_VALLEY: usize = 8;
 
 /// Follows a convex |g| between the middle two of four points of one sign, those outside being known or not; the first
@@ -65,7 +65,7 @@ pub(super) fn follow_valley<E>(
     let (Some(mut a), Some(mut b)) = (from, to) else { return Ok(None) };
     let sign = f64::from(sign_of(a.1));
     let slope = |a: (f64, f64), b: (f64, f64)| sign * (b.1 - a.1) / (b.0 - a.0);
-    // slopes of the chords on both sides; at the ends of a step one is unknown, and the valley as steep as can be
+    // slopes of the chords on both sides; at the ends of a step one is unknown and taken as infinite
     let mut falling = before.map_or(f64::NEG_INFINITY, |before| slope(before, a));
     let mut rising = after.map_or(f64::INFINITY, |after| slope(b, after));
     let width = b.0 - a.0;
@@ -73,7 +73,7 @@ pub(super) fn follow_valley<E>(
         if falling >= 0.0 || rising <= 0.0 {
             return Ok(None);
         }
-        // each chord, extended, meets zero inside: before x the one, after it the other
+        // each extended chord meets zero inside: the first before x, the second after it
         let zeros = [a.0 - a.1.abs() / falling, b.0 - b.1.abs() / rising];
         if zeros[1] - zeros[0] < 1e-6 * width {
             return Ok(None);
@@ -99,7 +99,7 @@ pub(super) fn follow_valley<E>(
                 (b.0 - b.1.abs() / rising) - (a.0 - a.1.abs() / falling)
             };
             let gaps = [gap(a, value, falling, right), gap(value, b, left, rising)];
-            // a chord that is known says more than one that is not
+            // known chords are preferred
             let is_first = match (falling.is_finite(), rising.is_finite()) {
                 (false, true) => gaps[1] <= 0.0,
                 (true, false) => gaps[0] > 0.0,

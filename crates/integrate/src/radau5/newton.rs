@@ -105,7 +105,7 @@ impl Radau5 {
                 return Err(Failure::NonFinite { component: bad.unwrap_or(0) });
             }
 
-            // rate of convergence: give up as soon as the remaining iterations cannot do it
+            // rate of convergence: stop as soon as the remaining iterations cannot reach the tolerance
             if iteration > 1 && iteration < MAX_NEWTON {
                 let rate = norm / norm_old;
                 theta = if iteration == 2 { rate } else { (rate * rate_old).sqrt() };
@@ -151,7 +151,7 @@ impl Radau5 {
     ) -> Option<Result<usize, Failure>> {
         let coupled = self.coupled.as_mut()?;
         let (n, h) = (self.n, self.h);
-        // the Jacobian is overwritten, and the rate of the simplified iteration says nothing of the next step
+        // the Jacobian is overwritten, and the rate of the simplified iteration does not apply to the next step
         (self.has_jacobian, self.lu_h, self.is_slow, self.eta) = (false, 0.0, true, 1.0);
         let mut result = Err(Failure::Newton { factor: 0.5 });
         for is_tangent in [true, false] {

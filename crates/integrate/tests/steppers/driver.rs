@@ -107,7 +107,7 @@ fn samples_are_uniform() {
 
 #[test]
 fn change_of_chart_keeps_the_solution() {
-    // fast enough to whirl: 20 turns and more
+    // fast enough for 20 full turns and more
     for method in [Method::Dopri5, Method::Radau5, Method::GeneralizedAlpha { spectral_radius: 0.9 }] {
         let control = if method == Method::Dopri5 { 1e-11 } else { 1e-9 };
         let options = Options::new(method, Control::error(control, control));
@@ -119,7 +119,7 @@ fn change_of_chart_keeps_the_solution() {
         charted.advance(&mut rewound, 3.0, &mut ()).unwrap();
         assert!(rewound.turns >= 5.0 && charted.stats().n_charts as f64 == rewound.turns);
         let q = charted.y()[0] + rewound.turns * std::f64::consts::TAU;
-        // generalized-α, order 2, is that far from the truth with either chart
+        // generalized-α, order 2, has this error with either chart
         let limit = if matches!(method, Method::GeneralizedAlpha { .. }) { 1e-4 } else { 1e-6 };
         assert!((q - driver.y()[0]).abs() < limit, "{method:?}: {q} {}", driver.y()[0]);
         // quadratures do not know about charts
@@ -316,7 +316,7 @@ fn sink_sees_states_before_and_after_switch() {
     assert_eq!(y[..], [1.0, -1.0]);
 }
 
-/// Forgets to ask for a later time.
+/// Always returns the same sample time.
 struct Stubborn(usize);
 
 impl Sink<Pendulum> for Stubborn {
@@ -431,7 +431,7 @@ fn step_rules_bound_tolerances() {
     }
 }
 
-/// Stands still within |y| < 10 and cannot say how far it is from there beyond.
+/// At rest within |y| < 10; cannot be evaluated beyond.
 struct Fenced;
 
 impl System for Fenced {
@@ -455,7 +455,7 @@ impl System for Fenced {
 }
 
 #[test]
-fn a_state_that_is_refused_leaves_the_one_before() {
+fn refused_state_keeps_the_former() {
     let mut driver = Driver::new(&mut Fenced, 0.0, &[1.0], tight(Method::Dopri5)).unwrap();
     driver.advance(&mut Fenced, 2.0, &mut ()).unwrap();
     let before = driver.y().to_vec();

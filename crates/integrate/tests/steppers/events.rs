@@ -316,7 +316,7 @@ fn two_roots_before_the_first_sample_are_found() {
 /// y = t, with an event function t² that round-off makes negative just after the start, on interpolants only.
 #[derive(Default)]
 struct Rounded {
-    /// Where the right-hand side was asked for last: the end of a real step.
+    /// Time of the last evaluation of the right-hand side: the end of a real step.
     t_last: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Failure is data: every error carries time, step and the last accepted state; nothing panics, nothing hangs.
+//! Every error has time, step and the last accepted state; nothing panics, nothing hangs.
 
 use bristle_integrate::linear::Matrix;
 use bristle_integrate::{Control, Driver, Error, EvalError, Form, Method, Options, System};
@@ -27,7 +27,7 @@ fn fail<S: System>(mut system: S, y: &[f64], options: Options, t_end: f64) -> (E
     let mut driver = Driver::new(&mut system, 0.0, y, options).unwrap();
     let error = driver.advance(&mut system, t_end, &mut ()).unwrap_err();
     let (t, h, state) = error.last().unwrap();
-    // the error tells what the driver still holds
+    // time and state of the error are those of the driver
     assert_eq!((t, state), (driver.t(), driver.y()));
     assert!(h > 0.0, "{error}");
     assert!(state.iter().all(|y| y.is_finite()));
@@ -130,7 +130,7 @@ fn newton_failure_at_fixed_step_is_an_error() {
 }
 
 #[test]
-fn budgets_end_a_run_that_would_not_end() {
+fn step_budget_ends_a_run() {
     let mut options = adaptive(Method::Dopri5);
     options.max_steps = 100;
     // stiff: an explicit method needs a million steps
@@ -140,7 +140,7 @@ fn budgets_end_a_run_that_would_not_end() {
 }
 
 #[test]
-fn what_cannot_be_used_is_refused_by_name() {
+fn invalid_input_is_refused_by_name() {
     let mut decay = Scalar(|_, y: f64| Ok(-y));
     let mut refused = |y: &[f64], options: Options| match Driver::new(&mut decay, 0.0, y, options) {
         Err(Error::Input { what, .. }) => what,

@@ -58,7 +58,7 @@ impl System for Joints {
             Form::Mass => [f1, f2],
             // det M = 1.75
             Form::Explicit => [(f1 - 0.5 * f2) / 1.75, (2.0 * f2 - 0.5 * f1) / 1.75],
-            // an implicit stepper has no need of it
+            // an implicit stepper does not call it
             Form::Residual => return Err(EvalError::Fatal { code: 1 }),
         };
         dy.copy_from_slice(&[y[2], y[3], a1, a2, dz]);
@@ -124,7 +124,7 @@ fn end(form: Form, analytic: bool, method: Method, control: Control) -> Vec<f64>
 }
 
 #[test]
-fn forms_and_jacobians_make_no_difference() {
+fn forms_and_jacobians_agree() {
     for method in [
         Method::Trapezoidal,
         Method::Radau3,

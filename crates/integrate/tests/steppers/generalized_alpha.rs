@@ -91,7 +91,7 @@ fn crossings_at_fixed_and_variable_steps() {
 }
 
 #[test]
-fn events_do_not_spoil_the_order() {
+fn events_keep_the_order() {
     let error = |step: f64| {
         let mut pendulum = Pendulum { with_event: true, ..Pendulum::new(Form::Residual) };
         let (driver, _) = run(&mut pendulum, 0.8, Control::Constant { step }, 10.0);
@@ -132,7 +132,7 @@ fn stick_slip_of_a_stiff_bristle() {
 }
 
 #[test]
-fn fixed_steps_get_through_break_away() {
+fn fixed_steps_pass_break_away() {
     // the slider jumps from 0.8 to 1.5 Stribeck velocities within one step, with a kink at every reversal
     for spectral_radius in [0.5, 0.8, 1.0] {
         let mut slider = Slider::without_event();
@@ -196,7 +196,7 @@ fn load_dependent_friction_needs_no_inner_solve() {
 }
 
 #[test]
-fn a_pin_that_cannot_turn_is_an_error() {
+fn jammed_pin_is_an_error() {
     // c ≥ 1: no acceleration balances friction
     for method in [method(0.8), Method::Radau5] {
         let mut rotor = Rotor { c: 1.2 };

@@ -1,5 +1,5 @@
-//! Whatever a system does, a run ends with a result or an error, never with a panic or a hang, and the state it leaves
-//! is finite.
+//! For any behaviour of a system a run ends with a result or an error, never with a panic or a hang, and its state is
+//! finite.
 
 use bristle_integrate::{
     Control, Direction, Driver, EvalError, FiredEvent, Form, Method, Options, Restart, StepRules, System, Trace,

@@ -124,7 +124,7 @@ fn dimension_changes_down_to_zero() {
     }
 }
 
-/// Falls freely and says stop on the ground.
+/// Falls freely and terminates on the ground.
 struct Drop;
 
 impl System for Drop {

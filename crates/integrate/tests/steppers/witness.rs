@@ -3,7 +3,7 @@
 use crate::problems::{Hires, Problem, VanDerPol};
 use bristle_integrate::{Control, Driver, Method, Options, Stats};
 
-/// What scipy 1.17.1 (numpy 2.4.6) needed at rtol = atol = `tol`: accepted steps, calls of f, Jacobians, factorisations
+/// Work of scipy 1.17.1 (numpy 2.4.6) at rtol = atol = `tol`: accepted steps, calls of f, Jacobians, factorisations
 /// (the real and the complex one counted once), relative error at the end.
 struct Witness {
     tol: f64,
@@ -80,6 +80,6 @@ fn van_der_pol_costs_no_more_than_scipy() {
 }
 
 #[test]
-fn hires_costs_radau5_no_more_than_the_witness() {
+fn hires_costs_no_more_than_scipy() {
     compare(Hires, &HIRES);
 }

@@ -9,28 +9,28 @@
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
-use super::{Force, M3, Motion, Transform, V3};
+use super::{Force, M3, Motion, Scalar, Transform, V3};
 use nalgebra::Matrix6;
 use std::ops::Add;
 
 /// A symmetric map from accelerations to forces.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ArticulatedInertia {
+pub struct ArticulatedInertia<S: Scalar = f64> {
     /// Rotational block.
-    pub(crate) I: M3,
+    pub(crate) I: M3<S>,
     /// Coupling block, transposed.
-    pub(crate) Ht: M3,
+    pub(crate) Ht: M3<S>,
     /// Linear block.
-    pub(crate) M: M3,
+    pub(crate) M: M3<S>,
 }
 
-impl ArticulatedInertia {
+impl<S: Scalar> ArticulatedInertia<S> {
     /// Nothing.
     pub(crate) const ZERO: Self = Self { I: M3::ZERO, Ht: M3::ZERO, M: M3::ZERO };
 
     /// `IA m`.
     #[inline(always)]
-    pub fn times(&self, m: &Motion) -> Force {
+    pub fn times(&self, m: &Motion<S>) -> Force<S> {
         Force::of(
             self.I.on_add(m.angular, self.Ht.transpose().on(m.linear)),
             self.M.on_add(m.linear, self.Ht.on(m.angular)),
@@ -39,7 +39,7 @@ impl ArticulatedInertia {
 
     /// `IA − U Uᵀ s`.
     #[inline(always)]
-    pub(crate) fn minus_outer(&self, U: &Force, s: f64) -> Self {
+    pub(crate) fn minus_outer(&self, U: &Force<S>, s: S) -> Self {
         let (n, f) = (U.moment * s, U.force * s);
         Self {
             I: self.I.minus_outer(U.moment, n),
@@ -48,19 +48,26 @@ impl ArticulatedInertia {
         }
     }
 
+    /// The same inertia about an origin from which the old one is seen at `r`, parallel axes.
+    #[inline(always)]
+    pub(crate) fn shifted(&self, r: V3<S>) -> Self {
+        let Ht = self.Ht - self.M.times_skew(r);
+        Self { I: self.I - self.Ht.transpose().times_skew(r) + Ht.crossed(r), Ht, M: self.M }
+    }
+
+    /// The inertia of machine `k`.
+    pub(crate) fn lane(&self, k: usize) -> ArticulatedInertia {
+        ArticulatedInertia { I: self.I.lane(k), Ht: self.Ht.lane(k), M: self.M.lane(k) }
+    }
+}
+
+impl ArticulatedInertia {
     /// `Xᵀ IA X`: the same inertia at the parent's origin, in the parent's axes.
     #[inline(always)]
     pub fn back(&self, X: &Transform) -> Self {
         let turned = |A: &M3| X.Et.matrix(&A.matrix(&X.E));
         let turned = Self { I: turned(&self.I), Ht: turned(&self.Ht), M: turned(&self.M) };
         turned.shifted(X.r)
-    }
-
-    /// The same inertia about an origin from which the old one is seen at `r`, parallel axes.
-    #[inline(always)]
-    pub(crate) fn shifted(&self, r: V3) -> Self {
-        let Ht = self.Ht - self.M.times_skew(r);
-        Self { I: self.I - self.Ht.transpose().times_skew(r) + Ht.crossed(r), Ht, M: self.M }
     }
 
     /// As a 6×6 matrix.
@@ -74,7 +81,7 @@ impl ArticulatedInertia {
     }
 }
 
-impl Add for ArticulatedInertia {
+impl<S: Scalar> Add for ArticulatedInertia<S> {
     type Output = Self;
     #[inline(always)]
     fn add(self, b: Self) -> Self {

@@ -118,6 +118,93 @@ mod lanes {
             _mm256_add_pd(_mm256_permute2f128_pd::<0x20>(ab, c), _mm256_permute2f128_pd::<0x31>(ab, c))
         }
     }
+
+    /// `a / b`.
+    #[inline(always)]
+    pub fn div(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_div_pd(a, b) }
+    }
+
+    /// The larger of `a` and `b`; `b` where one is no number.
+    #[inline(always)]
+    pub fn max(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_max_pd(a, b) }
+    }
+
+    /// The smaller of `a` and `b`; `b` where one is no number.
+    #[inline(always)]
+    pub fn min(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_min_pd(a, b) }
+    }
+
+    /// All bits of a lane where `a < b`, none elsewhere.
+    #[inline(always)]
+    pub fn lt(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_cmp_pd::<_CMP_LT_OQ>(a, b) }
+    }
+
+    /// All bits of a lane where `a ≤ b`, none elsewhere.
+    #[inline(always)]
+    pub fn le(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_cmp_pd::<_CMP_LE_OQ>(a, b) }
+    }
+
+    /// All bits of a lane where `a = b`, none elsewhere.
+    #[inline(always)]
+    pub fn eq(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_cmp_pd::<_CMP_EQ_OQ>(a, b) }
+    }
+
+    /// `a` where the sign bit of `mask` is set, `b` elsewhere.
+    #[inline(always)]
+    pub fn select(mask: Lanes, a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_blendv_pd(b, a, mask) }
+    }
+
+    /// Bits of both.
+    #[inline(always)]
+    pub fn and(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_and_pd(a, b) }
+    }
+
+    /// Bits of either.
+    #[inline(always)]
+    pub fn or(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_or_pd(a, b) }
+    }
+
+    /// Bits of one of them.
+    #[inline(always)]
+    pub fn xor(a: Lanes, b: Lanes) -> Lanes {
+        // SAFETY: see above.
+        unsafe { _mm256_xor_pd(a, b) }
+    }
+
+    /// The sign bits, lane 0 last.
+    #[inline(always)]
+    pub fn signs(a: Lanes) -> u32 {
+        // SAFETY: see above.
+        unsafe { _mm256_movemask_pd(a).cast_unsigned() }
+    }
+
+    /// The bits moved up by `BY` places, after `add` was added to them as integers.
+    #[inline(always)]
+    pub fn shift<const BY: i32>(a: Lanes, add: i64) -> Lanes {
+        // SAFETY: see above.
+        unsafe {
+            let bits = _mm256_add_epi64(_mm256_castpd_si256(a), _mm256_set1_epi64x(add));
+            _mm256_castsi256_pd(_mm256_slli_epi64::<BY>(bits))
+        }
+    }
 }
 
 /// Four lanes in an array.
@@ -204,6 +291,84 @@ mod lanes {
     pub fn sums(a: Lanes, b: Lanes, c: Lanes) -> Lanes {
         let sum = |x: Lanes| (x[0] + x[1]) + (x[2] + x[3]);
         [sum(a), sum(b), sum(c), 0.0]
+    }
+
+    /// `a / b`.
+    #[inline(always)]
+    pub fn div(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| a[k] / b[k])
+    }
+
+    /// The larger of `a` and `b`; `b` where one is no number.
+    #[inline(always)]
+    pub fn max(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| if a[k] > b[k] { a[k] } else { b[k] })
+    }
+
+    /// The smaller of `a` and `b`; `b` where one is no number.
+    #[inline(always)]
+    pub fn min(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| if a[k] < b[k] { a[k] } else { b[k] })
+    }
+
+    /// All bits where `is`, none elsewhere.
+    #[inline(always)]
+    fn bits(is: bool) -> f64 {
+        f64::from_bits(if is { u64::MAX } else { 0 })
+    }
+
+    /// All bits of a lane where `a < b`, none elsewhere.
+    #[inline(always)]
+    pub fn lt(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| bits(a[k] < b[k]))
+    }
+
+    /// All bits of a lane where `a ≤ b`, none elsewhere.
+    #[inline(always)]
+    pub fn le(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| bits(a[k] <= b[k]))
+    }
+
+    /// All bits of a lane where `a = b`, none elsewhere.
+    #[inline(always)]
+    pub fn eq(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| bits(a[k] == b[k]))
+    }
+
+    /// `a` where the sign bit of `mask` is set, `b` elsewhere.
+    #[inline(always)]
+    pub fn select(mask: Lanes, a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| if mask[k].is_sign_negative() { a[k] } else { b[k] })
+    }
+
+    /// Bits of both.
+    #[inline(always)]
+    pub fn and(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| f64::from_bits(a[k].to_bits() & b[k].to_bits()))
+    }
+
+    /// Bits of either.
+    #[inline(always)]
+    pub fn or(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| f64::from_bits(a[k].to_bits() | b[k].to_bits()))
+    }
+
+    /// Bits of one of them.
+    #[inline(always)]
+    pub fn xor(a: Lanes, b: Lanes) -> Lanes {
+        std::array::from_fn(|k| f64::from_bits(a[k].to_bits() ^ b[k].to_bits()))
+    }
+
+    /// The sign bits, lane 0 last.
+    #[inline(always)]
+    pub fn signs(a: Lanes) -> u32 {
+        (0..4).map(|k| u32::from(a[k].is_sign_negative()) << k).sum()
+    }
+
+    /// The bits moved up by `BY` places, after `add` was added to them as integers.
+    #[inline(always)]
+    pub fn shift<const BY: i32>(a: Lanes, add: i64) -> Lanes {
+        a.map(|a| f64::from_bits(a.to_bits().wrapping_add_signed(add) << BY))
     }
 }
 

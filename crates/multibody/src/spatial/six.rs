@@ -4,17 +4,9 @@
 macro_rules! six_vector {
     ($type:ident, $first:ident, $second:ident, $first_doc:literal, $second_doc:literal) => {
         impl $type {
-            /// Nothing.
-            pub const ZERO: Self = Self { $first: V3::ZERO, $second: V3::ZERO };
-
             /// From its two parts.
             pub fn new($first: Vector3<f64>, $second: Vector3<f64>) -> Self {
                 Self { $first: $first.into(), $second: $second.into() }
-            }
-
-            #[inline(always)]
-            pub(crate) const fn of($first: V3, $second: V3) -> Self {
-                Self { $first, $second }
             }
 
             #[doc = $first_doc]
@@ -26,28 +18,38 @@ macro_rules! six_vector {
             pub fn $second(&self) -> Vector3<f64> {
                 self.$second.to_vector()
             }
+        }
+
+        impl<S: Scalar> $type<S> {
+            /// Nothing.
+            pub const ZERO: Self = Self { $first: V3::ZERO, $second: V3::ZERO };
+
+            #[inline(always)]
+            pub(crate) const fn of($first: V3<S>, $second: V3<S>) -> Self {
+                Self { $first, $second }
+            }
 
             /// The six numbers, first part first.
             #[inline(always)]
-            pub fn to_array(&self) -> [f64; 6] {
+            pub fn to_array(&self) -> [S; 6] {
                 let (a, b) = (&self.$first, &self.$second);
-                [a[0], a[1], a[2], b[0], b[1], b[2]]
+                [a.part(0), a.part(1), a.part(2), b.part(0), b.part(1), b.part(2)]
             }
 
             /// From six numbers, first part first.
             #[inline(always)]
-            pub fn from_array(e: [f64; 6]) -> Self {
-                Self::of(V3::new(e[0], e[1], e[2]), V3::new(e[3], e[4], e[5]))
+            pub fn from_array(e: [S; 6]) -> Self {
+                Self::of(V3::of(e[0], e[1], e[2]), V3::of(e[3], e[4], e[5]))
             }
 
             /// From a slice of six numbers, first part first; missing ones are 0.
             #[inline(always)]
-            pub fn from_slice(e: &[f64]) -> Self {
-                Self::from_array(std::array::from_fn(|k| e.get(k).copied().unwrap_or(0.0)))
+            pub fn from_slice(e: &[S]) -> Self {
+                Self::from_array(std::array::from_fn(|k| e.get(k).copied().unwrap_or(S::ZERO)))
             }
         }
 
-        impl std::ops::Add for $type {
+        impl<S: Scalar> std::ops::Add for $type<S> {
             type Output = Self;
             #[inline(always)]
             fn add(self, b: Self) -> Self {
@@ -55,14 +57,14 @@ macro_rules! six_vector {
             }
         }
 
-        impl std::ops::AddAssign for $type {
+        impl<S: Scalar> std::ops::AddAssign for $type<S> {
             #[inline(always)]
             fn add_assign(&mut self, b: Self) {
                 *self = *self + b;
             }
         }
 
-        impl std::ops::Sub for $type {
+        impl<S: Scalar> std::ops::Sub for $type<S> {
             type Output = Self;
             #[inline(always)]
             fn sub(self, b: Self) -> Self {
@@ -70,14 +72,14 @@ macro_rules! six_vector {
             }
         }
 
-        impl std::ops::SubAssign for $type {
+        impl<S: Scalar> std::ops::SubAssign for $type<S> {
             #[inline(always)]
             fn sub_assign(&mut self, b: Self) {
                 *self = *self - b;
             }
         }
 
-        impl std::ops::Neg for $type {
+        impl<S: Scalar> std::ops::Neg for $type<S> {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
@@ -85,10 +87,10 @@ macro_rules! six_vector {
             }
         }
 
-        impl std::ops::Mul<f64> for $type {
+        impl<S: Scalar> std::ops::Mul<S> for $type<S> {
             type Output = Self;
             #[inline(always)]
-            fn mul(self, s: f64) -> Self {
+            fn mul(self, s: S) -> Self {
                 Self::of(self.$first * s, self.$second * s)
             }
         }

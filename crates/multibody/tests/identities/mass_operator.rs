@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Products, diagonal, bias, solutions and efforts of locked joints by the recursions in world axes, against the matrix.
+/// Products, diagonal, bias, solutions and efforts of locked joints: recursions in world axes against the matrix.
 #[test]
 fn mass_operator_is_the_mass_matrix_with_other_armatures() {
     let (mut n_locked, mut n_free) = (0, 0);

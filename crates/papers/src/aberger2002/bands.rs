@@ -1,5 +1,4 @@
-//! How much the gearbox results depend on what the paper does not print: each of those parameters by itself, halved and
-//! doubled.
+//! Sensitivity of the gearbox results to parameters that the paper does not print: each of them halved and doubled.
 
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, Found, PaperScene};
@@ -17,13 +16,13 @@ struct Case {
     set: Vec<(String, String)>,
 }
 
-/// What is looked at.
+/// Quantities that are compared.
 struct Row {
     /// Largest torque of C1 at the ends of steps, bristles following their law and frozen, over N μ.
     peak: [f64; 2],
     /// Largest difference of the load's speed from ideal clutches, part of the largest.
     speed: f64,
-    /// Second gear is reached so much later than with ideal clutches, s.
+    /// Delay of second gear relative to ideal clutches, s.
     later: f64,
     /// Largest error of `RealTime` at 1 ms, part of the largest speed.
     real_time: f64,

@@ -1,4 +1,4 @@
-//! Tables 2 and 3: what the bearing costs with LuGre and with classic friction, method by method.
+//! Tables 2 and 3: cost of the bearing with LuGre and with classic friction, method by method.
 
 use super::super::Progress;
 use super::super::document::{Document, count, digits};
@@ -21,7 +21,7 @@ struct Print {
     step: (f64, f64),
 }
 
-/// A way to solve the bearing.
+/// A method for the bearing.
 struct Way {
     name: &'static str,
     label: &'static str,
@@ -31,7 +31,7 @@ struct Way {
     print: Option<Print>,
 }
 
-/// What came of it.
+/// Result of a run.
 struct Row {
     way: Way,
     by_step: Found,
@@ -238,7 +238,7 @@ fn stop(found: &Found) -> f64 {
     (1..speed.len()).filter(is_stopping).map(|k| torque[k]).fold(0.0, f64::max)
 }
 
-/// What became of the claims of both tables.
+/// Verdicts on the claims of both tables.
 fn verdicts(document: &mut Document, lugre: &[Row], classic: &[Row]) {
     let steps = |rows: &[Row], name: &str| rows.iter().find(|row| row.way.name == name).map_or(0, Row::steps);
     let fixed = ["rk4", "euler", "mixed"].map(|name| steps(lugre, name));

@@ -1,10 +1,9 @@
 //! The second study: a car with an automatic gearbox of six friction elements and the clutch data of table 7. Figures
 //! 15 to 17.
 //!
-//! The paper prints the gearbox as a drawing and of the car nothing, so the machine is ours (`automatic.ron`): four
-//! gears, three planetary sets, three clutches and three brakes. What can be compared is what the text says:
-//! instability, a velocity that falls at a shift, accelerations of
-//! 10⁵ m/s², and how they go with σ₀ and σ₁.
+//! The paper prints the gearbox as a drawing and no data of the car, so the machine is ours (`automatic.ron`): four
+//! gears, three planetary sets, three clutches and three brakes. The statements of the text can be compared:
+//! instability, a velocity that falls at a shift, accelerations of 10⁵ m/s², and their dependence on σ₀ and σ₁.
 
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, Found, PaperScene, kick_coupling, paper_scene};
@@ -31,7 +30,7 @@ const CHANNELS: [&str; 8] = [
     "b2.velocity",
 ];
 
-/// What the elements are made of.
+/// Parameters of the elements.
 #[derive(Clone, Copy)]
 struct Set {
     sigma0: f64,
@@ -96,8 +95,8 @@ fn loss(found: &Found) -> f64 {
     lost
 }
 
-/// Whether `Rk4` gets through the first second and a half at a step, with bristles moved by one unit in the last place
-/// at 0.3, 0.6 and 1 s.
+/// Whether `Rk4` is stable over the first 1.5 s at a step, with bristles perturbed by one unit in the last place at
+/// 0.3, 0.6 and 1 s.
 fn explicit(step: f64) -> Result<bool, Error> {
     let set = Set { sigma0: 1e5, sigma1: 0.03, is_frozen: false, jumps: false };
     let run = with(set).step("Rk4", step);

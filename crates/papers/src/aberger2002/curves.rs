@@ -19,7 +19,7 @@ fn bristles(found: &Found) -> Result<[Vec<f64>; 2], Error> {
     Ok([scaled, rate])
 }
 
-/// Spans of time in which the bearing stands still.
+/// Time spans in which the bearing is at rest.
 fn stuck(found: &Found) -> Vec<(f64, f64)> {
     let mut spans: Vec<(f64, f64)> = Vec::new();
     let mut is_stuck = false;

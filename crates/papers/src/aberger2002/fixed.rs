@@ -1,12 +1,12 @@
-//! The gearbox at fixed steps, which the paper could not get: every printed set, three inertias, three steps, method by
-//! method; and what limits an explicit step.
+//! The gearbox at fixed steps, which failed in the paper: every printed set, three inertias, three steps, method by
+//! method; and the limit of an explicit step.
 //!
 //! ```text
 //! λ = σ₀|ω|/g   of bristles that slip, loaded or not;   Runge–Kutta is stable for h λ < 2.785
 //! ```
 //!
-//! In every run the bristles of all four elements are moved by one unit in the last place at five instants: without
-//! that a step far beyond the limit may get through because ż is exactly zero in floating point (see do2007).
+//! In every run the bristles of all four elements are perturbed by one unit in the last place at five instants: without
+//! that a run far beyond the limit may survive because ż is exactly zero in floating point (see do2007).
 
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, kick_coupling};
@@ -17,10 +17,10 @@ use crate::scoreboard::Verdict;
 use bristle::Error;
 use rayon::prelude::*;
 
-/// More than this part of the largest speed is no answer.
+/// Errors above this fraction of the largest speed count as wrong.
 const WRONG: f64 = 0.1;
 
-/// When bristles are moved, s: in gears one to three, and while B2 and C2 catch.
+/// Times of the perturbations, s: in gears one to three, and while B2 and C2 engage.
 const KICKS: [f64; 5] = [0.5, 1.0, 1.56, 2.0, 2.81];
 
 /// Errors of one box: by method, then step; `None` where the run failed or its error is not below the speed itself.
@@ -35,7 +35,7 @@ fn with(set: &Set, inertia: f64) -> Experiment {
     Experiment::new(GEARBOX).set_all(values(set, inertia))
 }
 
-/// Speeds of the output every 5 ms, or nothing if the run failed; and the fastest slip of any element.
+/// Speeds of the output every 5 ms, or `None` if the run failed; and the fastest slip of any element.
 fn speeds(run: &Experiment, is_kicked: bool) -> Result<Option<(Vec<f64>, f64)>, Error> {
     let channels = ["output.velocity", "c1.velocity", "c2.velocity", "b1.velocity", "b2.velocity"];
     let run = run.clone().every(0.005).keep(&channels);
@@ -46,7 +46,7 @@ fn speeds(run: &Experiment, is_kicked: bool) -> Result<Option<(Vec<f64>, f64)>, 
         if part.failure.is_some() {
             return Ok(None);
         }
-        // a part begins with the row that the one before ended with
+        // a part begins with the last row of the one before
         found.extend(&part.column(0)[usize::from(!found.is_empty())..]);
         let slips = (1..channels.len()).flat_map(|k| part.column(k)).map(|v| v.abs());
         fastest = slips.fold(fastest, f64::max);
@@ -63,7 +63,7 @@ fn tight(run: &Experiment) -> Result<(Vec<f64>, f64), Error> {
     speeds(&run.clone().tolerance("Radau5", 1e-8, 1e-10), false)?.ok_or_else(failed)
 }
 
-/// Error at a fixed step, with the kicks; nothing where the run failed or was off by more than the speed itself.
+/// Error at a fixed step, with the perturbations; `None` where the run failed or its error exceeds the speed itself.
 fn error(run: &Experiment, method: &str, step: f64, is_kicked: bool, reference: &[f64]) -> Result<Option<f64>, Error> {
     let found = speeds(&run.clone().step(method, step), is_kicked)?;
     Ok(found.map(|(found, _)| difference(&found, reference)).filter(|error| *error < 1.0))
@@ -85,10 +85,10 @@ fn at_steps(errors: &[Option<f64>]) -> String {
     errors.iter().map(|error| error.map_or("–".into(), |error| digits(error, 2))).collect::<Vec<_>>().join(" · ")
 }
 
-/// Steps that `Rk4` is given, longest first, s.
+/// Steps of `Rk4`, longest first, s.
 const SMALL: [f64; 6] = [250e-6, 100e-6, 50e-6, 20e-6, 10e-6, 5e-6];
 
-/// A box on which explicit steps are tried.
+/// A gearbox for explicit steps.
 struct Slow {
     name: &'static str,
     label: &'static str,
@@ -98,8 +98,7 @@ struct Slow {
     level: f64,
 }
 
-/// What came of it: fastest slip, longest steps that get through without and with kicks, and errors of all methods at
-/// [`STEPS`].
+/// Results: fastest slip, longest stable steps without and with perturbations, and errors of all methods at [`STEPS`].
 struct Limits {
     fastest: f64,
     plain: Option<f64>,
@@ -132,7 +131,7 @@ fn boxes(effort: Effort) -> Vec<Slow> {
     boxes
 }
 
-/// The steps tried: one far beyond the limit fails early, one far below it takes long.
+/// The steps tried: steps far beyond the limit fail early, steps far below it take long.
 fn ladder(effort: Effort) -> &'static [f64] {
     if effort == Effort::Full { &SMALL } else { &SMALL[..5] }
 }
@@ -152,7 +151,7 @@ fn limits(slow: &Slow, effort: Effort) -> Result<Limits, Error> {
     Ok(Limits { fastest, plain: longest(false)?, kicked: longest(true)?, errors })
 }
 
-/// What limits an explicit step.
+/// The limit of an explicit step.
 fn write_explicit(document: &mut Document, effort: Effort) -> Result<(), Error> {
     let boxes = boxes(effort);
     let found = boxes.par_iter().map(|slow| limits(slow, effort)).collect::<Result<Vec<_>, _>>()?;

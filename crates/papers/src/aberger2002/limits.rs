@@ -1,11 +1,11 @@
-//! The longest fixed step at which each method gets through the bearing experiment, by a ladder of steps.
+//! The longest fixed step at which each method is right on the bearing experiment, by a ladder of steps.
 //!
 //! ```text
 //! λ = σ₀ ω/g     of the bristle while it slips;  stable:  h λ < 2 (Euler),  h λ < 2.785 (Runge–Kutta)
 //! ```
 //!
-//! Explicit methods pass this limit unharmed as long as ż is exactly zero in floating point. So they are run a second
-//! time with the bristle moved by one unit in the last place at 8.5 s, in the first slip.
+//! Explicit methods survive beyond this limit as long as ż is exactly zero in floating point. They are therefore run a
+//! second time with the bristle perturbed by one unit in the last place at 8.5 s, in the first slip.
 
 use super::super::document::{Document, digits};
 use super::super::experiment::{Experiment, Found, PaperScene, kick};
@@ -22,14 +22,14 @@ const LADDER: [f64; 20] =
 const SHORT: [f64; 7] = [0.1, 0.2, 0.9, 1.0, 2.0, 5.0, 10.0];
 const FINE: f64 = 0.5;
 
-/// When the bristle is moved, and when the experiment ends, s.
+/// Time of the perturbation, and end of the experiment, s.
 const AT: f64 = 8.5;
 const END: f64 = 25.0;
 
 /// An angle that is off by more at the end, where it is 1.9 rad, belongs to another motion.
 const OFF: f64 = 0.05;
 
-/// Friction never exceeds 1.5 N·m by much: a run that has twice as much has blown up.
+/// Friction never exceeds 1.5 N·m by much: a run with twice as much has diverged.
 const TOO_MUCH: f64 = 3.0;
 
 struct Case {
@@ -65,7 +65,7 @@ const CASES: [Case; 9] = [
     case("classic_real_time", "classic, `RealTime`", CLASSIC, "RealTime", false, None),
 ];
 
-/// What came of a step.
+/// Result of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Outcome {
     Untried,
@@ -127,7 +127,7 @@ pub fn write(document: &mut Document, reference: &Found, effort: Effort, progres
         })
         .collect::<Result<Vec<_>, _>>()?;
     let of = |k: usize| &errors[k * ladder.len()..(k + 1) * ladder.len()];
-    // up to here every step tried got through
+    // up to here every step was right
     let longest: Vec<f64> = (0..CASES.len())
         .map(|k| ladder.iter().zip(of(k)).take_while(|(_, outcome)| outcome.holds()).last().map_or(0.0, |(&ms, _)| ms))
         .collect();

@@ -2,8 +2,8 @@
 //!
 //! The bearing of figure 1: tables 2 and 3 in [`bearing`], the longest stable steps in [`limits`], scaling and event
 //! hints (figures 2, 3) in [`scaling`], figures 4 to 6 in [`curves`]. The gearbox: figures 9 to 14 in [`shifts`], fixed
-//! steps in [`fixed`], the peaks at engagement in [`peaks`], what the print leaves open in [`bands`]. The car of the
-//! second study in [`car`]. The one-way clutch in [`one_way`].
+//! steps in [`fixed`], the peaks at engagement in [`peaks`], sensitivity to unprinted parameters in [`bands`]. The car
+//! of the second study in [`car`]. The one-way clutch in [`one_way`].
 
 mod bands;
 mod bearing;

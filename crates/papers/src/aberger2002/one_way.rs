@@ -1,4 +1,4 @@
-//! The one-way clutch: its torque factor jumps where the bristles bend the other way, and that is an event.
+//! The one-way clutch: its torque factor jumps where the deflection changes sign, which is an event.
 //!
 //! ```text
 //! τ = (σ₀z + σ₁ż + σ₂ω) · N,    N = c_max F_n,max  while z < 0,   N = F_n  else

@@ -15,7 +15,7 @@ use bristle::Error;
 use bristle_plot::chart::{self, Panel, Style};
 use rayon::prelude::*;
 
-/// A brake that closes with straight bristles.
+/// A brake that closes with bristles at zero deflection.
 const ENGAGEMENT: PaperScene = paper_scene!("aberger2002/engagement.ron");
 
 /// N, g, ω and J of [`ENGAGEMENT`].
@@ -41,7 +41,7 @@ struct Closing {
 impl Closing {
     fn run(step: f64, (sigma0, sigma1): (f64, f64), bristles: Bristles) -> Result<Self, Error> {
         let z = if bristles == Bristles::Bent { LEVEL / sigma0 } else { 0.0 };
-        // three steps are enough to see the peak; the loss of speed is looked at after 1 ms
+        // three steps show the peak; the loss of speed is taken after 1 ms
         let found = Experiment::new(ENGAGEMENT)
             .step("RealTime", step)
             .number("joints.disc.friction.sigma0", sigma0)
@@ -59,7 +59,7 @@ impl Closing {
         self.found.column(0)[1..].iter().fold(0.0, |most: f64, x| most.max(x.abs()))
     }
 
-    /// Speed lost beyond what steady friction takes, times the inertia.
+    /// Speed lost beyond the effect of steady friction, times the inertia.
     fn momentum(&self) -> f64 {
         let (t, v) = (self.found.t.last(), self.found.column(1).last());
         t.zip(v).map_or(f64::NAN, |(t, v)| INERTIA * (SLIP - v) - LOAD * LEVEL * t)
@@ -131,7 +131,7 @@ fn closings(document: &mut Document, effort: Effort) -> Result<(), Error> {
         "One engagement with z = 0 and with z at its steady value: the largest torque at the end of a step, against \
          the step.",
     );
-    // the parameters, at a step that a program would take
+    // the parameters, at a practical step
     let variants = [(1e5, 300.0), (1e4, 300.0), (1e5, 30.0)];
     let at =
         variants.iter().map(|&pair| Closing::run(1e-3, pair, Bristles::Straight)).collect::<Result<Vec<_>, _>>()?;
@@ -160,7 +160,7 @@ fn closings(document: &mut Document, effort: Effort) -> Result<(), Error> {
     Ok(())
 }
 
-/// Peaks of the box that stay: C1 above N μ.
+/// Peaks of the gearbox that remain: C1 above N μ.
 fn remaining(document: &mut Document, effort: Effort) -> Result<(), Error> {
     let mut ways: Vec<(&str, String)> = vec![
         ("RealTime", "Constant(step: 4e-3)".into()),

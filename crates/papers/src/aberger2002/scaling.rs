@@ -1,5 +1,5 @@
-//! Scaling of the bristle state and the hint at ż = 0 (figures 2 and 3): what error control makes of the bearing
-//! without and with them.
+//! Scaling of the bristle state and the event hint at ż = 0 (figures 2 and 3): the bearing under error control without
+//! and with them.
 //!
 //! ```text
 //! error allowed in a state y:  rtol |y| + atol,  rtol = atol = Tol;   z ≈ 10⁻⁵ against σ₀z ≈ 1
@@ -39,7 +39,7 @@ fn cases(effort: Effort) -> Vec<Case> {
     for (method, tolerances) in [("Radau5", &[1e-4, 1e-5, 1e-6][..]), ("Dopri5", &[1e-4, 1e-6][..])] {
         for &tolerance in tolerances {
             for is_scaled in [false, true] {
-                // an explicit method is slow here: a short run takes it only once without and once with scaling
+                // an explicit method is slow here: a short report has it only once without and once with scaling
                 let is_short = effort == Effort::Short && method == "Dopri5";
                 if is_short && tolerance != 1e-4 {
                     continue;
@@ -96,8 +96,8 @@ impl Row {
     }
 }
 
-/// What becomes of *locating ż = 0 improves the results*, from errors with nothing and with ż = 0 located, by tolerance:
-/// less than half of the error at every tolerance, more than twice of it at every one, or neither.
+/// Verdict on *locating ż = 0 improves the results*, from errors without and with ż = 0 located, by tolerance: less
+/// than half of the error at every tolerance, more than twice at every one, or neither.
 fn hint(nothing: [f64; 3], located: [f64; 3]) -> Verdict {
     let pairs = || nothing.iter().zip(located);
     if pairs().all(|(nothing, located)| located < 0.5 * nothing) {
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_must_help_at_every_tolerance() {
+    fn hint_must_help_at_every_tolerance() {
         let nothing = [0.085, 1.9e-5, 2.5e-6];
         assert_eq!(hint(nothing, [0.081, 1.2e-5, 4.7e-6]), Verdict::NotComparable);
         assert_eq!(hint(nothing, nothing.map(|error| 0.4 * error)), Verdict::Reproduced);

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 pub const IDEAL: PaperScene =
     PaperScene { path: "scenes/gearbox_three_speed.ron", text: include_str!("../../scenes/gearbox_three_speed.ron") };
 
-/// What is kept: speed and acceleration of the load, then torque and slip of each clutch.
+/// Channels: speed and acceleration of the load, then torque and slip of each clutch.
 pub const CHANNELS: [&str; 10] = [
     "output.velocity",
     "output.acceleration",
@@ -35,7 +35,7 @@ const ACCELERATION: usize = 1;
 const TORQUE: usize = 2;
 const SLIP: usize = 6;
 
-/// A box that is run.
+/// A variant of the gearbox.
 struct Run {
     name: &'static str,
     label: String,
@@ -61,7 +61,7 @@ fn boxes() -> Result<Vec<Run>, Error> {
         .collect()
 }
 
-/// When the slip of clutch `k` is over for the first time after `from`: it changes sign or is below 10⁻³ rad/s.
+/// First end of the slip of clutch `k` after `from`: it changes sign or is below 10⁻³ rad/s.
 pub fn caught(found: &Found, k: usize, from: f64) -> f64 {
     let slip = found.column(SLIP + k);
     let is_over = |i: &usize| found.t[*i] > from && (slip[*i].abs() < 1e-3 || slip[*i] * slip[*i - 1] < 0.0);
@@ -74,7 +74,7 @@ fn peak_between(found: &Found, k: usize, (from, to): (f64, f64)) -> f64 {
     within.fold(0.0, |max, (_, x)| x.abs().max(max))
 }
 
-/// How often channel `k` turns round in second gear, changes of less than a thousandth from row to row apart.
+/// Number of reversals of channel `k` in second gear, without changes of less than a thousandth from row to row.
 fn turns(found: &Found, k: usize) -> usize {
     let rows: Vec<f64> =
         found.t.iter().zip(found.column(k)).filter(|(t, _)| (1.5..2.7).contains(*t)).map(|(_, x)| *x).collect();
@@ -310,7 +310,7 @@ pub fn write(document: &mut Document, effort: Effort, progress: &Progress) -> Re
     let peaks = |b: &Run| windows.map(|window| peak_between(&b.found, ACCELERATION, window));
     let [standard, stiff, soft] = [0, 1, 2].map(|k| peaks(&boxes[k]));
     let listed = |peaks: [f64; 3]| peaks.map(shown).join(", ");
-    // a thousandth apart is as high: rows lie 1 ms apart
+    // differences of a thousandth do not count: rows are 1 ms apart
     let all_above = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).all(|(a, b)| *a > 1.001 * b);
     let or_open = |holds: bool| if holds { Verdict::Reproduced } else { Verdict::NotComparable };
     document.claim(

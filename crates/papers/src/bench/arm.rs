@@ -1,9 +1,8 @@
-//! An arm of seven joints, each with friction and a controller, under a caller that asks for 1 ms at a time.
+//! An arm of seven joints, each with friction and a controller, advanced by 1 ms per call.
 //!
-//! Every call of `Simulation::step` is timed, results on the entities included. The same run is made several times:
-//! what a step takes at least
-//! over the runs is its own, what it takes beyond that the scheduler's. An error is the largest difference of any angle
-//! at any millisecond from a tight run of the same equations.
+//! Every call of `Simulation::step` is timed, write-back to the entities included. The same run is made several times:
+//! the minimum time of a step over the runs is its own, the rest comes from the scheduler. An error is the largest
+//! difference of any angle at any millisecond from a tight run of the same equations.
 
 use bristle::friction::{Coulomb, Law, LuGre};
 use bristle::prelude::*;
@@ -14,10 +13,10 @@ use std::time::Instant;
 
 const N_JOINTS: usize = 7;
 
-/// What the caller asks for, s.
+/// Length of a call, s.
 const PERIOD: f64 = 1e-3;
 
-/// A law on all joints, a stepper, and what to call them.
+/// A law on all joints, a stepper, and their name.
 struct Way {
     name: &'static str,
     law: fn() -> Law,
@@ -108,7 +107,7 @@ fn measure(times: &[f64]) -> (f64, f64, f64) {
     (1e6 * sorted[times.len() / 2], 1e6 * sorted[times.len() - 1], factor)
 }
 
-/// The table, and the rounds that balances took.
+/// The table, and the rounds of the convex solver.
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {
     let (n, runs) = if is_quick { (100, 2) } else { (4000, 20) };
     let mut text = format!(
@@ -118,7 +117,7 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
          |\n|---|---|---|---|---|---|---|---|---|\n"
     );
     let mut rounds = String::new();
-    let mut tight: Option<(&str, Vec<f64>)> = None;
+    let mut tight: Option<(String, Vec<f64>)> = None;
     for way in &ways() {
         progress(&format!("arm, {}", way.name));
         let failed = |error: Error| format!("{}: {error}", way.name);
@@ -128,7 +127,7 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
             let again = run(way, n).map_err(failed)?;
             least.iter_mut().zip(&again.times).for_each(|(least, time)| *least = least.min(*time));
         }
-        let name = (way.law)().name();
+        let name = (way.law)().name().to_owned();
         if tight.as_ref().is_none_or(|(law, _)| *law != name) {
             progress(&format!("arm, {name}, tight"));
             let method = if name == "LuGre" { Method::Radau5 } else { Method::Dopri5 };

@@ -1,8 +1,8 @@
-//! What one evaluation of the equations costs on chains of pins, joint by joint.
+//! Cost of one evaluation of the equations on chains of pins, per joint.
 //!
-//! The right-hand side is evaluated at the points of a run, in their order, so that the implicit form has as far to go
-//! from one evaluation to the next as in that run. A long chain is taut and quick, and takes shorter steps. Nothing
-//! sticks, and modes stay.
+//! The right-hand side is evaluated at the points of a run, in their order, so that the start values of the implicit
+//! form are as good as in that run. A long chain is taut and fast, and needs shorter steps. No joint sticks, and modes
+//! do not change.
 
 use super::pendulum::{Pendulum, Way};
 use bristle::compile::{compile, read_state};
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 /// Lengths of the chains.
 pub const LENGTHS: [usize; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
 
-/// The ways that are compared: without friction, and two that solve for accelerations or jerks.
+/// The formulations compared: without friction, implicit and jerk.
 pub const WAYS: [Way; 3] = [Way::Crossings, Way::Implicit, Way::Jerk];
 
 /// Tolerances of the run, relative and absolute.
 const TOLERANCES: (f64, f64) = (1e-8, 1e-10);
 
-/// Evaluations that are kept: ten steps, after as many by which the step has found its length.
+/// Evaluations that are used: ten steps, after as many for the adaptation of the step size.
 const SKIPPED: usize = 60;
 pub const KEPT: usize = 60;
 
@@ -49,7 +49,7 @@ impl System for Noted<'_> {
 }
 
 impl Chain {
-    /// A chain of `n` pins. What goes wrong comes back in words.
+    /// A chain of `n` pins; errors are text.
     pub fn new(n: usize, way: Way) -> Result<Self, String> {
         let world = Pendulum::chain_in_motion(n).world(way).map_err(|error| error.to_string())?;
         let compiled = compile(&world).map_err(|error| error.to_string())?;
@@ -69,12 +69,12 @@ impl Chain {
         Ok(Self { machine, points, dy: vec![0.0; y.len()] })
     }
 
-    /// Evaluates at every point once, in order; something of the result.
+    /// Evaluates at every point once, in order; returns a part of the result.
     #[inline(never)]
     pub fn evaluate(&mut self) -> f64 {
         let mut sum = 0.0;
         for (t, y) in &self.points {
-            // where it cannot be evaluated the sum tells
+            // a failed evaluation makes the sum NaN
             sum += self.machine.rhs(*t, y, &mut self.dy).map_or(f64::NAN, |()| self.dy[0]);
         }
         sum
@@ -90,7 +90,7 @@ impl Chain {
         [sweeps, substitutions].map(|count| count as f64 / KEPT as f64)
     }
 
-    /// ns per evaluation, the least of many.
+    /// ns per evaluation, the minimum of many.
     fn time(&mut self, repeats: usize) -> f64 {
         let mut time = |rounds: u32| {
             let start = Instant::now();
@@ -108,9 +108,9 @@ impl Chain {
     }
 }
 
-/// What evaluations cost on chains of all lengths.
+/// Cost of evaluations on chains of all lengths.
 pub struct Cost {
-    /// Which way.
+    /// The formulation.
     pub way: Way,
     /// ns per evaluation and joint, for each of [`LENGTHS`].
     pub times: Vec<f64>,
@@ -118,7 +118,7 @@ pub struct Cost {
     works: Vec<[f64; 2]>,
 }
 
-/// All ways on all lengths. `progress` is told what is being done.
+/// All formulations on all lengths. `progress` receives the present task.
 pub fn measure(repeats: usize, progress: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, String> {
     let mut costs = Vec::new();
     for way in WAYS {
@@ -134,8 +134,8 @@ pub fn measure(repeats: usize, progress: &mut dyn FnMut(&str)) -> Result<Vec<Cos
     Ok(costs)
 }
 
-/// The table, in Markdown: ns per evaluation and joint; below it sweeps and substitutions. `progress` is told what is
-/// being done.
+/// The table, in Markdown: ns per evaluation and joint; below it sweeps and substitutions. `progress` receives the
+/// present task.
 pub fn table(repeats: usize, progress: &mut dyn FnMut(&str)) -> Result<String, String> {
     let mut text = String::from("ns per evaluation and joint\n\n| |");
     LENGTHS.iter().for_each(|n| text += &format!(" {n} |"));

@@ -1,16 +1,15 @@
 //! A gearbox with LuGre clutches at fixed steps: the parameter sets of Aberger & Otter (2002), with which no fixed step
 //! was stable there.
 //!
-//! The box is `scenes/gearbox_three_speed_lugre.ron`, 4 s, three gears. Each set is run with the inertia of the small
-//! shafts at 1, 0.1 and
-//! 0.01 kg·m². An error is the largest difference of the output speed from a tight `Radau5` run, relative to the
-//! largest speed.
+//! The gearbox is `scenes/gearbox_three_speed_lugre.ron`, 4 s, three gears. Each set is run with the inertia of the
+//! small shafts at 1, 0.1 and 0.01 kg·m². An error is the largest difference of the output speed from a tight `Radau5`
+//! run, relative to the largest speed.
 
 use bristle::{Scene, Simulation};
 use std::fmt::Write;
 use std::time::Instant;
 
-/// The box.
+/// The gearbox.
 pub const SCENE: &str = include_str!("../../scenes/gearbox_three_speed_lugre.ron");
 
 /// Friction of the clutches.
@@ -20,7 +19,7 @@ pub struct Set {
     pub coulomb: f64,
     stiction: f64,
     stribeck_velocity: f64,
-    /// Largest normal force: all boxes carry the same torque.
+    /// Largest normal force: all gearboxes transmit the same torque.
     pub load: f64,
 }
 
@@ -50,7 +49,7 @@ pub const STEPS: [f64; 3] = [4e-3, 1e-3, 0.25e-3];
 /// Methods beside `RealTime`.
 pub const OTHERS: [&str; 4] = ["Rk4", "MixedEuler", "LinearlyImplicitEuler", "Radau3"];
 
-/// Two tables: errors at fixed steps, and the time that steps take.
+/// Two tables: errors at fixed steps, and times of steps.
 pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, String> {
     let (sets, inertias) = if is_quick { (&SETS[..1], &INERTIAS[1..2]) } else { (&SETS[..], &INERTIAS[..]) };
     let mut text = String::from(
@@ -107,7 +106,7 @@ fn times(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, Stri
     ))
 }
 
-/// Where the values of a set stand in the scene.
+/// Paths of the values of a set in the scene.
 pub fn values(set: &Set, inertia: f64) -> Vec<(String, String)> {
     let mut given: Vec<(String, String)> = Vec::new();
     for clutch in ["c1", "c2", "b1", "b2"] {
@@ -144,7 +143,7 @@ pub fn speeds(set: &Set, inertia: f64, method: &str, control: &str) -> bristle::
 /// Largest difference of a speed from the reference, relative to the largest speed there.
 pub fn difference(found: &[f64], reference: &[f64]) -> f64 {
     let largest = reference.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
-    // a NaN is as wrong as can be
+    // NaN counts as the largest error
     found.iter().zip(reference).fold(0.0_f64, |worst, (a, b)| {
         let error = (a - b).abs() / largest;
         if error.is_nan() { f64::INFINITY } else { worst.max(error) }

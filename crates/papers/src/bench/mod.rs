@@ -11,8 +11,8 @@ mod tests;
 
 use pendulum::{Effort, Pendulum};
 
-/// Pendulums with pin friction: three formulations and no friction, at equal error. `progress` is told which of them is
-/// measured.
+/// Pendulums with pin friction: three formulations and no friction, at equal error. `progress` receives the present
+/// task.
 pub fn pendulums(is_quick: bool, progress: &mut dyn FnMut(&str)) -> Result<String, String> {
     let effort = if is_quick { Effort::QUICK } else { Effort::FULL };
     let mut text = String::new();

@@ -1,18 +1,18 @@
 //! Load-dependent friction in three formulations, beside the same pendulums without friction (Lee, Hesterman, Jones
 //! 1997).
 //!
-//! Speed is compared at equal accuracy. Each way of solving a pendulum is run against a reference of its own equations,
-//! and its tolerance is moved, by bisection of log rtol with atol = rtol/100, until the error is the one asked for:
+//! Speed is compared at equal accuracy. Each variant of a pendulum is compared with a reference of its own equations,
+//! and its tolerance is adjusted, by bisection of log rtol with atol = rtol/100, until the error is the required one:
 //!
 //! ```text
-//! error = max |q − q_ref| over all joints and four instants, which steps end on: no interpolant takes part
+//! error = max |q − q_ref| over all joints and four instants, at which steps end: no interpolant is involved
 //! ```
 //!
-//! Then all ways take turns, with the quickest of three runs in each round. The quickest run of all is a way's time; the
-//! ratio of two ways is the median over the rounds of the ratio within a round, with the interval that holds the true
-//! median with 95 % confidence ([`Ratio`]): a disturbance that lasts longer than a round slows both sides of a pair, and
-//! one that is shorter spoils one run of three. The motion without friction with its turning points located has friction
-//! of level zero: events, mode choice and restarts are those of the motion with friction, its forces are not.
+//! Then all variants alternate, with the minimum of three runs in each round. The time of a variant is the minimum of
+//! all its runs; the ratio of two variants is the median over the rounds of the ratio within a round, with a 95 %
+//! confidence interval of the median ([`Ratio`]): a disturbance longer than a round slows both sides of a pair, and a
+//! shorter one affects one run of three. The motion without friction with its turning points located has friction of
+//! level zero: events, mode selection and restarts are those of the motion with friction, its forces are not.
 
 use bristle::friction::{Coulomb, Law};
 use bristle::hecs::World;
@@ -20,17 +20,17 @@ use bristle::scene::{Control, Coordinate, Formulation, Inertia, Joint, Kind, Lin
 use bristle::{Error, Scene, Simulation, spawn};
 use std::time::{Duration, Instant};
 
-/// Instants at which errors are looked at.
+/// Number of instants at which errors are taken.
 const INSTANTS: usize = 4;
 
-/// How far a run's error may be from the one asked for, as a factor, before the search for its tolerance ends.
+/// Factor between the error of a run and the required one at which the search for its tolerance ends.
 const CLOSE: f64 = 1.2;
 
-/// Halvings of the range of tolerances at most.
+/// Largest number of halvings of the range of tolerances.
 const HALVINGS: usize = 14;
 
-/// Runs of a way in a round, of which the quickest counts: another program that takes the processor for a time slice,
-/// longer than a run, spoils one of them.
+/// Runs of a variant in a round, of which the fastest counts: a time slice of another program, longer than a run,
+/// affects one of them.
 const IN_A_ROUND: usize = 3;
 
 /// A pendulum of one or more links, each on a pin with dry friction.
@@ -64,20 +64,20 @@ impl Pendulum {
         Ok(Self { name: "double", scene, duration: 3.0 })
     }
 
-    /// A chain of `n` equal rods, let go bent.
+    /// A chain of `n` equal rods, released from a bent position.
     pub fn chain(name: &'static str, n: usize) -> Self {
         let bent = |k: usize| if k == 0 { 1.2 } else { 0.1 };
         Self { name, scene: rods(n, bent, |_| 0.0), duration: 1.5 }
     }
 
-    /// A chain of `n` equal rods that hangs, every joint a little bent and turning. Bent much more it would stretch as
-    /// it falls, and parts of it would not be loaded at all.
+    /// A chain of `n` equal rods that hangs, every joint a little bent and in motion. A strongly bent chain would
+    /// stretch as it falls, and parts of it would have no load.
     pub fn chain_in_motion(n: usize) -> Self {
         let turning = |k: usize| if k.is_multiple_of(2) { 0.5 } else { -0.5 };
         Self { name: "chain", scene: rods(n, |k| 0.01 * (1.7 * k as f64).sin(), turning), duration: 1.5 }
     }
 
-    /// Those that are compared.
+    /// The pendulums that are compared.
     pub fn all() -> Result<[Self; 3], Error> {
         Ok([Self::single()?, Self::double()?, Self::chain("ten-link", 10)])
     }
@@ -87,7 +87,7 @@ impl Pendulum {
         self.scene.links.len()
     }
 
-    /// The scene with friction as a way of solving it has it.
+    /// The scene with the friction of a variant.
     pub fn scene(&self, way: Way) -> Scene {
         let mut scene = self.scene.clone();
         for joint in &mut scene.joints {
@@ -138,7 +138,7 @@ fn rods(n: usize, position: impl Fn(usize) -> f64, velocity: impl Fn(usize) -> f
     Scene { gravity: [0.0, -9.81, 0.0], links, joints, ..Scene::default() }
 }
 
-/// A way of solving a pendulum.
+/// A variant of a pendulum: its friction and formulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     /// No friction.
@@ -173,7 +173,7 @@ impl Way {
         if self == Self::Residual { Method::Radau5 } else { Method::Dopri5 }
     }
 
-    /// What is done about loads that depend on accelerations.
+    /// Formulation of loads that depend on accelerations.
     pub fn formulation(self) -> Formulation {
         match self {
             Self::Frictionless | Self::Crossings | Self::Implicit => Formulation::Implicit,
@@ -182,7 +182,7 @@ impl Way {
         }
     }
 
-    /// The equations whose solution a run of this is compared with.
+    /// The equations of the reference for this variant.
     fn reference(self) -> Self {
         match self {
             Self::Frictionless | Self::Crossings => Self::Frictionless,
@@ -191,16 +191,16 @@ impl Way {
     }
 }
 
-/// What one way of solving one pendulum took.
+/// Cost of one variant of one pendulum.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Which way.
     pub way: Way,
-    /// Relative tolerance that brings the error.
+    /// Relative tolerance that gives the error.
     pub rtol: f64,
     /// The error, rad.
     pub error: f64,
-    /// The quickest run.
+    /// Time of the fastest run.
     pub time: Duration,
     /// Steps accepted.
     pub steps: usize,
@@ -212,17 +212,17 @@ pub struct Measured {
     pub substitutions: usize,
     /// Events.
     pub events: usize,
-    /// Times of all rounds, s; the same rounds for all ways.
+    /// Times of all rounds, s; the same rounds for all variants.
     rounds: Vec<f64>,
 }
 
-/// The ratio of two times from runs that took turns.
+/// The ratio of two times from alternating runs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// Median over the rounds.
     pub median: f64,
-    /// Ends of the interval that holds the true median with at least 95 % confidence, whatever the distribution of the
-    /// noise (sign test); the smallest and the largest ratio where there are fewer than six rounds.
+    /// Ends of a confidence interval of the median, at least 95 % for any distribution of the noise (sign test); the
+    /// smallest and the largest ratio where there are fewer than six rounds.
     pub low: f64,
     pub high: f64,
 }
@@ -251,12 +251,12 @@ impl Ratio {
     }
 }
 
-/// How much trouble to take.
+/// Effort of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
     /// Error at which all are compared, rad.
     pub error: f64,
-    /// Rounds in which all take turns.
+    /// Number of rounds.
     pub repeats: usize,
 }
 
@@ -267,7 +267,7 @@ impl Effort {
     pub const QUICK: Self = Self { error: 1e-5, repeats: 3 };
 }
 
-/// A run: time it took, positions at the instants, and the simulation as it was left.
+/// A run: its time, positions at the instants, and the simulation at its end.
 fn run(pendulum: &Pendulum, way: Way, rtol: f64) -> Result<(Duration, Vec<f64>, Simulation), Error> {
     let control = Control::Error { rtol, atol: 0.01 * rtol };
     let mut scene = pendulum.scene(way);
@@ -286,7 +286,7 @@ fn difference(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-/// All ways of solving a pendulum, at the same error. `progress` is told what is being done.
+/// All variants of a pendulum, at the same error. `progress` receives the present task.
 pub fn measure(pendulum: &Pendulum, effort: Effort, progress: &mut dyn FnMut(&str)) -> Result<Vec<Measured>, Error> {
     progress(&format!("{}: references", pendulum.name));
     let reference = |way| run(pendulum, way, 1e-12).map(|(_, positions, _)| positions);
@@ -329,7 +329,7 @@ pub fn measure(pendulum: &Pendulum, effort: Effort, progress: &mut dyn FnMut(&st
     Ok(measured)
 }
 
-/// The relative tolerance whose run has an error close to the one asked for, and its error.
+/// The relative tolerance whose run has an error close to the required one, and its error.
 fn tolerance(wanted: f64, mut error: impl FnMut(f64) -> Result<f64, Error>) -> Result<(f64, f64), Error> {
     // decimal exponents: a tight one, a loose one
     let (mut tight, mut loose) = (-11.5, -2.0);
@@ -354,7 +354,7 @@ fn tolerance(wanted: f64, mut error: impl FnMut(f64) -> Result<f64, Error>) -> R
 mod tests {
     use super::*;
 
-    /// Ranks of the interval for the median, 95 %, as tables of the sign test have them.
+    /// Ranks of the 95 % interval of the median, as in tables of the sign test.
     #[test]
     fn interval_of_the_median_by_the_sign_test() {
         for (n, low, high) in [(5, 1, 5), (6, 1, 6), (9, 2, 8), (20, 6, 15), (21, 6, 16), (40, 14, 27)] {

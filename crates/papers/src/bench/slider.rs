@@ -4,17 +4,17 @@
 //! Two questions, over 20 s of the run, at that step and at all smaller ones of the list:
 //!
 //! - *bounded*: speeds stay below twice the true largest, 0.3698 m/s, and friction below 1.6 N (it is 1.4766 N);
-//! - *right*: besides, the block ends within 1/38 of its way, 1.2726 m, of where it should: what the report on
-//!   aberger2002 asks of its bearing, 0.05 rad of 1.9 rad.
+//! - *right*: in addition, the final position of the block is within 1/38 of its path, 1.2726 m, of the reference: the
+//!   criterion of the report on aberger2002 for its bearing, 0.05 rad of 1.9 rad.
 //!
-//! A method that damps what it does not resolve stays bounded long after it has ceased to be right.
+//! A method that damps unresolved motions stays bounded at steps at which it is no longer right.
 
 use bristle::{Error, Scene, Simulation};
 use std::fmt::Write;
 
 const STEPS: [f64; 15] = [1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 9e-4, 1e-3, 2e-3, 4e-3, 1e-2, 2e-2, 5e-2, 0.1, 0.2];
 
-/// What is tried, and what the paper says of it.
+/// Steppers, and the paper's result for them.
 const METHODS: [(&str, &str); 8] = [
     ("Euler", "0.9e-3"),
     ("MixedEuler", "2e-3"),
@@ -26,7 +26,7 @@ const METHODS: [(&str, &str); 8] = [
     ("RealTime", ""),
 ];
 
-/// Where the block is after 20 s, m, by `Radau5` at 1e-11.
+/// Position of the block after 20 s, m, by `Radau5` at 1e-11.
 pub const END: f64 = 1.2726;
 
 /// Largest steps, s.
@@ -51,7 +51,7 @@ pub fn table(is_quick: bool, progress: &mut impl FnMut(&str)) -> Result<String, 
     Ok(text)
 }
 
-/// Where a run of 20 s ends, m, if it stays bounded.
+/// Final position of a run of 20 s, m, if it stays bounded.
 pub fn bounded(method: &str, h: f64) -> Option<f64> {
     let interval = h.max(1e-3);
     let text = format!(

@@ -1,11 +1,11 @@
-//! The quick comparison: that it compares like with like. No times: they are the machine's.
+//! The quick comparison compares equal errors. Times are not tested: they depend on the machine.
 
 use super::chains::{Chain, LENGTHS, WAYS};
 use super::pendulum::{Effort, Pendulum, Way, measure};
 use super::table;
 
 #[test]
-fn every_way_of_solving_a_pendulum_is_compared_at_the_same_error() {
+fn variants_of_pendulum_have_equal_error() {
     for pendulum in Pendulum::all().unwrap() {
         let measured = measure(&pendulum, Effort { repeats: 1, ..Effort::QUICK }, &mut |_| {}).unwrap();
         assert_eq!(measured.iter().map(|m| m.way).collect::<Vec<_>>(), Way::ALL, "{}", pendulum.name);
@@ -31,7 +31,7 @@ fn every_way_of_solving_a_pendulum_is_compared_at_the_same_error() {
 }
 
 #[test]
-fn chains_of_every_length_can_be_evaluated() {
+fn chains_of_all_lengths_are_evaluated() {
     for way in WAYS {
         for n in LENGTHS {
             assert!(Chain::new(n, way).unwrap().evaluate().is_finite(), "{n} {way:?}");
@@ -40,13 +40,13 @@ fn chains_of_every_length_can_be_evaluated() {
 }
 
 #[test]
-fn a_slider_that_stays_bounded_is_not_yet_right() {
+fn bounded_slider_is_not_yet_right() {
     use super::slider::{END, bounded};
     // first order: half the step, half the error
     let [coarse, fine] = [1e-3, 5e-4].map(|h| bounded("RealTime", h).unwrap() - END);
     assert!(fine.abs() < 1e-3 && (coarse / fine - 2.0).abs() < 0.3, "{coarse:e} {fine:e}");
     // beyond its limit of stability by far
     assert_eq!(bounded("Rk4", 1e-2), None);
-    // bristles implicit, the rest explicit: bounded, and somewhere else
+    // bristles implicit, the rest explicit: bounded, but at another position
     assert!((bounded("MixedEuler", 0.2).unwrap() - END).abs() > END / 38.0);
 }

@@ -1,5 +1,5 @@
-//! The paper's own program: what a slip of its clock, an iteration that stops early and four output points to a step
-//! make of the rows.
+//! The paper's own program: the rows with an error of its clock, an iteration that stops early and four output points
+//! to a step.
 //!
 //! ```text
 //! correct: step(y, h); t += h; h = rule(y)        slipped: step(y, h); h = rule(y); t += h
@@ -13,7 +13,7 @@ use super::rows::{Row, Rows};
 use super::ways::{Place, Print};
 use bristle_plot::chart::{self, Panel, Style};
 
-/// A row by the program of the paper.
+/// A row of the paper's program.
 struct Programmed {
     /// Name of the row it belongs to.
     name: &'static str,
@@ -27,7 +27,7 @@ impl Programmed {
     }
 }
 
-/// The rows with a rule, as the program of the paper takes them.
+/// The rows with a step rule, as in the paper's program.
 const RULES: [(&str, Method, Rule); 4] = [
     ("rk4_time_constant", Method::Rk4, Rule::TimeConstant),
     ("rk4_velocity", Method::Rk4, Rule::Velocity(1e-4, 1e-3)),
@@ -35,7 +35,7 @@ const RULES: [(&str, Method, Rule); 4] = [
     ("radau3_time_constant", Method::Radau3(Newton::Converged), Rule::Switch(1e-2, 5e-2)),
 ];
 
-/// What the program of the paper gives.
+/// Results of the paper's program.
 pub struct Programs {
     /// The rows of [`RULES`].
     correct: Vec<Programmed>,
@@ -101,7 +101,7 @@ impl Programs {
     }
 }
 
-/// What a cell of the three columns shows.
+/// Format of a cell of the three columns.
 fn three(steps: f64, max: f64, rms: f64) -> [String; 3] {
     [count(steps as usize), digits(max, 3), digits(rms, 3)]
 }
@@ -265,7 +265,7 @@ fn holds((low, high): (f64, f64), x: f64) -> bool {
     low <= x && x <= high
 }
 
-/// What became of the claims of tables 2 and 3.
+/// Verdicts on the claims of tables 2 and 3.
 pub fn verdicts(document: &mut Document, measured: &Rows) {
     use Verdict::{Contradicted, Explained, Fitted, NotComparable, Reproduced};
     for row in measured.rows.iter().filter(|row| row.way.place != Place::Ours) {
@@ -325,8 +325,9 @@ pub fn verdicts(document: &mut Document, measured: &Rows) {
     );
 }
 
-/// The three figures of `ode45`, each by itself. The program is emulated by its published rule: a figure that comes out
-/// is explained; one that does not, or that scatters tenfold with the tolerance's last digits, cannot be compared.
+/// The three figures of `ode45`, each by itself. The program is emulated by its published rule: a figure that is
+/// reproduced is explained; one that is not, or that scatters tenfold with the last digits of the tolerance, is not
+/// comparable.
 fn ode45(document: &mut Document, place: &str, row: &Row, print: Print, programs: &Programs) {
     let [points, max, rms] = programs.refined_band;
     let refined = &programs.refined;

@@ -1,6 +1,6 @@
 //! Runge–Kutta at 10⁻³ survives by an accident: during steady sliding y₃ is exactly 1, so that y₂ − |y₂|y₃/g is exactly
-//! 0 and nothing ever starts to grow, although h λ reaches 26 and the method is stable up to 2.8. One unit in the last
-//! place of y₃ ends it.
+//! 0 and no perturbation grows, although h λ reaches 26 and the method is stable up to 2.8. One unit in the last place
+//! of y₃ ends it.
 
 use super::super::Progress;
 use super::super::document::{Document, digits};
@@ -10,19 +10,19 @@ use crate::scoreboard::Verdict;
 use bristle::Error;
 use bristle_plot::chart::{self, Panel, Style};
 
-/// When the kick comes: 8.5 s, in the first slip.
+/// Time of the perturbation: 8.5 s, in the first slip.
 const AT: f64 = 8.5 * std::f64::consts::SQRT_2;
 const END: f64 = 20.0 * std::f64::consts::SQRT_2;
 
-/// The run on from the kick.
+/// The run from the perturbation on.
 struct Kicked {
     after: Found,
-    /// y₃ before and after, and how far apart they are in units in the last place.
+    /// y₃ before and after, and their difference in units in the last place.
     y3: (f64, f64),
     ulps: i64,
 }
 
-/// Stops at 8.5 s, moves y₃ by `ulps`, and goes on.
+/// Stops at 8.5 s, changes y₃ by `ulps`, and continues.
 fn kicked(method: &str, step: f64, ulps: u32) -> Result<Kicked, Error> {
     let run = slider().step(method, step).every_step();
     let mut sim = run.simulation()?;

@@ -1,8 +1,8 @@
 //! Do, Ferri, Bauchau: Efficient simulation of a dynamic system with LuGre friction (2007).
 //!
 //! The slider in the paper's scaled states ([`SLIDER`]); x is y₁/α. Tables 2 and 3 in [`rows`], eigenvalues (figures 8,
-//! 13, 14) in [`eigen`], states and friction (figures 7, 9–12, 15) in [`curves`], the bit that keeps RK4 at 10⁻³ alive
-//! in [`kick`], and the paper's own program, with the slip of its clock, in [`program`].
+//! 13, 14) in [`eigen`], states and friction (figures 7, 9–12, 15) in [`curves`], the last bit that decides the
+//! stability of RK4 at 10⁻³ in [`kick`], and the paper's own program, with the error of its clock, in [`program`].
 
 mod clock;
 mod curves;

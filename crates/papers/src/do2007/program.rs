@@ -1,5 +1,5 @@
-//! The program of the paper as its text describes it, written again on its equations (7) to (11), for what no
-//! simulation engine would do: a clock that slips.
+//! The program of the paper as its text describes it, written again on its equations (7) to (11), with an error of its
+//! clock that the engine cannot have.
 //!
 //! ```text
 //! y₁′ = α y₂      y₂′ = (u − y₁ − f_L)/α      ε y₃′ = α (y₂ − |y₂| y₃/g)      u = u′ τ
@@ -63,10 +63,10 @@ fn jacobian(y: &State) -> Matrix3<f64> {
     jacobian
 }
 
-/// How the stages of Radau IIA are found.
+/// Iteration for the stages of Radau IIA.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Newton {
-    /// From f(y), until nothing changes.
+    /// From f(y), to convergence.
     Converged,
     /// From the stages of the last step, until they change by less than a tenth: fitted to the print.
     Loose,
@@ -79,7 +79,7 @@ pub enum Method {
     Radau3(Newton),
 }
 
-/// Which step the clock adds.
+/// The step that the clock adds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     Correct,
@@ -123,14 +123,14 @@ impl Rule {
     }
 }
 
-/// What a run hands out.
+/// Results of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
-    /// What the program's clock shows at the end of each step.
+    /// Time of the program's clock at the end of each step.
     pub tau: Vec<f64>,
     pub friction: Vec<f64>,
     pub y3: Vec<f64>,
-    /// How far the clock is from the sum of the steps taken.
+    /// Difference between the clock and the sum of the steps taken.
     pub off: Vec<f64>,
 }
 
@@ -156,7 +156,7 @@ fn rk4(tau: f64, y: &State, h: f64) -> State {
     y + h / 6.0 * (a + 2.0 * b + 2.0 * c + d)
 }
 
-/// Eqs. (21) to (23) with (25), by Newton on both stages together. `last` holds the stages of the step before.
+/// Eqs. (21) to (23) with (25), by Newton on both stages together. `last` has the stages of the step before.
 fn radau3(tau: f64, y: &State, h: f64, newton: Newton, last: &mut Option<SVector<f64, 6>>) -> State {
     const A: [[f64; 2]; 2] = [[5.0 / 12.0, -1.0 / 12.0], [0.75, 0.25]];
     const C: [f64; 2] = [1.0 / 3.0, 1.0];

@@ -7,8 +7,8 @@
 //! Errors are taken at each method's own steps. Rows with a variable step are run a second time by
 //! [`program`](super::program), with the clock that adds the step just chosen instead of the one just taken. The
 //! baseline has an error of its own: between two of its steps friction has a kink where the velocity changes sign, and
-//! a row that steps onto the kink sees the chord beside it, 2.2·10⁻⁴. So every row is also compared with a tight run
-//! that stops at the row's own steps.
+//! for a row that steps onto the kink the baseline is the chord beside it, 2.2·10⁻⁴. So every row is also compared with
+//! a tight run that stops at the row's own steps.
 
 use super::super::document::{Document, count, digits};
 use super::super::experiment::Found;
@@ -43,7 +43,7 @@ pub struct Rows {
     fastest: f64,
 }
 
-/// Stops of the tight run at most.
+/// Largest number of stops of the tight run.
 const MAX_STOPS: usize = 50_000;
 
 /// Largest error of the friction force at the steps of a run, against a tight run that stops at them.
@@ -191,7 +191,7 @@ pub fn write(document: &mut Document, measured: &Rows) {
         .iter()
         .filter_map(|row| {
             let print = row.way.print?;
-            // one name for two points that cannot be told apart
+            // one name for two points at the same place
             let is_same = row.truth.is_some_and(|truth| (truth / print.max - 1.0).abs() < 0.1);
             Some((if is_same { "" } else { row.way.point }, print.steps, print.max))
         })

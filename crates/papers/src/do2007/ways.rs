@@ -1,8 +1,8 @@
-//! The rows of tables 2 and 3 as the print has them, and rows of our own.
+//! The rows of tables 2 and 3 as printed, and rows of our own.
 
 use super::super::Effort;
 
-/// What the paper prints for a row.
+/// Printed values of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Print {
     pub steps: f64,
@@ -12,7 +12,7 @@ pub struct Print {
     pub time: f64,
 }
 
-/// Where a row stands.
+/// Table of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     Explicit,
@@ -20,7 +20,7 @@ pub enum Place {
     Ours,
 }
 
-/// A way to solve the slider.
+/// A method for the slider.
 pub struct Way {
     pub name: &'static str,
     pub label: &'static str,
@@ -32,7 +32,7 @@ pub struct Way {
     pub point: &'static str,
 }
 
-/// What stands beside the point of a row.
+/// Text beside the point of a row.
 fn point_name(name: &'static str) -> &'static str {
     match name {
         "rk4_time_constant" => "RK4 T_c",

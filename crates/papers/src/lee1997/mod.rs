@@ -1,8 +1,8 @@
 //! Lee, Hesterman, Jones: Simulation of friction in oscillating mechanisms (1997).
 //!
 //! Pendulums whose pin friction depends on the pin's load: table 1 as ratios at equal error, figures 3 and 5, and
-//! chains of more links. The way of timing is that of `bristle bench pendulum`. A pendulum for the one sentence on
-//! figure 5 that has numbers is found in [`search`].
+//! chains of more links. Times are measured as in `bristle bench pendulum`. A pendulum for the one sentence on figure 5
+//! that has numbers is found in [`search`].
 
 mod search;
 mod table_1;
@@ -21,10 +21,12 @@ use table_1::{key, label};
 const SINGLE: PaperScene = paper_scene!("lee1997/single.ron");
 const DOUBLE: PaperScene = paper_scene!("lee1997/double.ron");
 
-/// Turns of the single pendulum and the time it sticks for good, s: what `tests/witnesses/lee1997_pendulums.py` prints.
+/// Turning points of the single pendulum and the time of its final stick, s, as printed by
+/// `tests/witnesses/lee1997_pendulums.py`.
 const TURNS: [f64; 7] =
     [0.9344688309, 1.8194616493, 2.6766861331, 3.5167061462, 4.3458061167, 5.1682495448, 5.9872851019];
-/// Where it sticks, rad; and when the elbow of the double pendulum first sticks and lets go, s: from the same script.
+/// Its final angle, rad; and the times at which the elbow of the double pendulum first sticks and breaks away, s: from
+/// the same script.
 const REST: f64 = -0.0370979359;
 const ELBOW: [f64; 2] = [3.1816449436, 3.3563062604];
 
@@ -49,7 +51,7 @@ pub fn report(effort: Effort, progress: &Progress) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// The pendulum that the search found, and what it does.
+/// The pendulum found by the search, and its motion.
 fn figure_5(document: &mut Document, found: &search::Found) -> Result<(), Error> {
     document.heading("Figure 5: a double pendulum that meets the sentence");
     let channels = ["position", "velocity", "acceleration"];
@@ -109,7 +111,7 @@ fn figure_5(document: &mut Document, found: &search::Found) -> Result<(), Error>
     bands(document, found)
 }
 
-/// How the two times go with each parameter.
+/// Dependence of the two times on each parameter.
 fn bands(document: &mut Document, found: &search::Found) -> Result<(), Error> {
     let [upper, lower, ..] = found.parameters;
     // the inertia of a slender rod, and other shapes
@@ -121,7 +123,7 @@ fn bands(document: &mut Document, found: &search::Found) -> Result<(), Error> {
         let place = |joint: &str| format!("joints.{joint}.friction.{field}");
         run.number(&place("shoulder"), value).number(&place("elbow"), value)
     };
-    // what the search finds, then what it keeps fixed
+    // parameters of the search, then fixed ones
     let n = search::NAMES.len();
     let fixed = [
         "mass of the lower link (0.5 kg)",
@@ -244,7 +246,7 @@ fn figures(document: &mut Document, progress: &Progress) -> Result<(), Error> {
     Ok(())
 }
 
-/// The three forms give one motion.
+/// The three forms give the same motion.
 fn agreement(document: &mut Document, progress: &Progress) -> Result<(), Error> {
     progress.say("lee1997: formulations");
     document.heading("The forms agree");

@@ -1,4 +1,4 @@
-//! A double pendulum that does what the paper says of figure 5: joint 2 sticks 0.7 s into the simulation and is free
+//! A double pendulum that satisfies the sentence on figure 5: joint 2 sticks 0.7 s into the simulation and is free
 //! again 0.1 s later.
 //!
 //! The print gives no parameters. With masses of 1 and 0.5 kg and μ = 0.4 and 0.6 fixed, lengths, starting angles and
@@ -16,7 +16,7 @@ use super::{DOUBLE, stuck};
 use bristle::Error;
 use rayon::prelude::*;
 
-/// What is searched: upper and lower length, m; θ₀, β₀, rad; radii of the pins, m.
+/// Parameters of the search: upper and lower length, m; θ₀, β₀, rad; radii of the pins, m.
 pub type Parameters = [f64; 6];
 pub const NAMES: [&str; 6] =
     ["upper length, m", "lower length, m", "θ₀, rad", "β₀, rad", "radius of pin 1, mm", "radius of pin 2, mm"];
@@ -35,11 +35,11 @@ pub const PLOTTED: f64 = 3.0;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Found {
     pub parameters: Parameters,
-    /// When the elbow first sticks and lets go, s.
+    /// Times at which the elbow first sticks and breaks away, s.
     pub span: (f64, f64),
     /// J
     pub off: f64,
-    /// Pendulums that were tried.
+    /// Number of pendulums that were tried.
     pub tried: usize,
 }
 
@@ -62,7 +62,7 @@ pub fn pendulum(&[upper, lower, theta, beta, r1, r2]: &Parameters) -> Experiment
         .number("joints.elbow.load.radius", r2)
 }
 
-/// When the elbow first sticks and lets go, and J.
+/// Times at which the elbow first sticks and breaks away, and J.
 fn judge(parameters: &Parameters) -> Result<((f64, f64), f64), Error> {
     let run = pendulum(parameters).number("duration", LOOK).tolerance("Dopri5", 1e-7, 1e-9).every(LOOK);
     let found = run.keep(&["elbow.position"]).run()?;
@@ -81,7 +81,7 @@ pub fn search(draws: usize, rounds: usize) -> Result<Found, Error> {
     let best = |tried: Vec<Parameters>, before: Option<Found>| -> Result<Option<Found>, Error> {
         let judged = tried.par_iter().map(|p| Ok((*p, judge(p)?))).collect::<Result<Vec<_>, Error>>()?;
         let n = before.map_or(0, |found| found.tried) + judged.len();
-        // the first of the best: the order of threads plays no part
+        // the first of the best: the order of threads does not matter
         let candidates = judged.into_iter().map(|(parameters, (span, off))| Found { parameters, span, off, tried: n });
         let all = before.into_iter().map(|found| Found { tried: n, ..found }).chain(candidates);
         Ok(all.min_by(|a, b| a.off.total_cmp(&b.off)))
@@ -99,7 +99,7 @@ pub fn search(draws: usize, rounds: usize) -> Result<Found, Error> {
             reach *= 0.6;
         }
         found = next;
-        // a tenth of the last digit of the sentence is more than it says
+        // a tenth of the last digit of the sentence is accurate enough
         if found.off < 1e-3 {
             break;
         }

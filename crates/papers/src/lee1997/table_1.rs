@@ -1,10 +1,10 @@
 //! Table 1: simulation times as ratios, each with its interval, and the claims that rest on them.
 //!
-//! The print gives neither the pendulums nor the machine, so ratios are compared: medians over rounds in which all ways
-//! take turns, with their 95 % intervals ([`Ratio`]), for both pendulums and for single pendulums with other radii,
-//! coefficients and inertias. Beside them stand the ratios of the work, which no machine can change. A printed ratio is
-//! *reproduced* where it lies in the interval of ours for both pendulums, *contradicted* where it lies outside of the
-//! interval of every pendulum tried, all on the same side, and *not comparable* otherwise.
+//! The print gives neither the pendulums nor the machine, so ratios are compared: medians over rounds in which all
+//! variants alternate, with their 95 % intervals ([`Ratio`]), for both pendulums and for single pendulums with other
+//! radii, coefficients and inertias. The ratios of the work, which do not depend on the machine, are beside them. A
+//! printed ratio is *reproduced* where it lies in the interval of ours for both pendulums, *contradicted* where it lies
+//! outside of the interval of every pendulum tried, all on the same side, and *not comparable* otherwise.
 
 use super::super::document::{Document, count, digits};
 use super::super::experiment::Experiment;
@@ -15,13 +15,13 @@ use crate::bench::pendulum::{self, Measured, Pendulum, Ratio, Way};
 use crate::bench::table;
 use bristle::Error;
 
-/// A ratio of table 1 that is a claim.
+/// A ratio of table 1 that is a claim of the paper.
 struct Claimed {
     /// In names of numbers.
     key: &'static str,
     over: (Way, Way),
     claim: &'static str,
-    /// What stands beside the numbers found.
+    /// Text beside the numbers.
     remark: &'static str,
     /// Ratios of single pendulums with other parameters.
     bands: Vec<Ratio>,
@@ -51,12 +51,12 @@ fn claimed() -> [Claimed; 3] {
     ]
 }
 
-/// A way's measurement.
+/// The measurement of a variant.
 fn of(measured: &[Measured], way: Way) -> Option<&Measured> {
     measured.iter().find(|m| m.way == way)
 }
 
-/// The ratio of the times of two ways.
+/// The ratio of the times of two variants.
 fn ratio(measured: &[Measured], (a, b): (Way, Way)) -> Ratio {
     let none = Ratio { median: f64::NAN, low: f64::NAN, high: f64::NAN };
     of(measured, a).zip(of(measured, b)).map_or(none, |(a, b)| Ratio::of(a, b))
@@ -67,8 +67,7 @@ fn printed(pendulum: &Pendulum, (a, b): (Way, Way)) -> f64 {
     table::paper(pendulum, a).zip(table::paper(pendulum, b)).map_or(f64::NAN, |(a, b)| a / b)
 }
 
-/// What becomes of printed ratios: `ours` has those of the same pendulums, `bands` those of others, which stand beside
-/// the first.
+/// Verdicts on printed ratios: `ours` has those of the same pendulums, `bands` those of other parameters.
 fn verdict(prints: &[f64], ours: &[Ratio], bands: &[Ratio]) -> Verdict {
     let holds = |print: f64, ratio: &Ratio| ratio.low <= print && print <= ratio.high;
     if prints.iter().zip(ours).all(|(&print, ratio)| holds(print, ratio)) {

@@ -8,8 +8,8 @@ use super::{Curve, Style};
 /// Points (x, y) in runs without gaps.
 pub type Runs = Vec<Vec<(f64, f64)>>;
 
-/// The points of a curve that are drawn on `width` pixels. Where x runs forwards on a linear axis: those that columns
-/// of pixels can show, within the axis, and where a line to a point beyond it leaves it. Elsewhere all.
+/// The points of a curve that are drawn on `width` pixels. Where x ascends on a linear axis: the points that columns of
+/// pixels can show, within the axis, and the points where lines leave it. Otherwise all points.
 pub fn points(curve: &Curve<'_>, x: &Scale, width: f64) -> Runs {
     let n = curve.x.len().min(curve.y.len());
     let (xs, ys) = (&curve.x[..n], &curve.y[..n]);
@@ -42,7 +42,7 @@ pub fn points(curve: &Curve<'_>, x: &Scale, width: f64) -> Runs {
     all
 }
 
-/// The parts of runs that lie in `spans`, of which a point may be outside by `slack`.
+/// The parts of runs within `spans`, widened by `slack`.
 pub fn within(runs: &Runs, spans: &[(f64, f64)], slack: f64) -> Runs {
     let span_of = |x: f64| -> Option<usize> {
         let next = spans.partition_point(|span| span.1 + slack < x);
@@ -52,10 +52,10 @@ pub fn within(runs: &Runs, spans: &[(f64, f64)], slack: f64) -> Runs {
     parts.filter(|part| span_of(part[0].0).is_some()).map(<[(f64, f64)]>::to_vec).collect()
 }
 
-/// Runs as path data in tenths of a pixel, each point relative to the one before; `place` says where a point is, px.
+/// Runs as path data in tenths of a pixel, each point relative to the one before; `place` maps a point to pixels.
 /// Points without a place are left out.
 pub fn path(runs: &Runs, style: Style, place: &dyn Fn((f64, f64)) -> (f64, f64)) -> String {
-    // far outside, a place is as good as another: numbers stay short
+    // places far outside are clamped: numbers stay short
     let tenths = |x: f64| (10.0 * x.clamp(-1e4, 1e4)).round() as i64;
     let mut path = String::new();
     for run in runs {
@@ -80,7 +80,7 @@ pub fn path(runs: &Runs, style: Style, place: &dyn Fn((f64, f64)) -> (f64, f64))
             from = to;
             n += 1;
         }
-        // a lonely point is a dot: round ends draw it
+        // a single point is a dot, drawn by round ends
         if n == 1 && style != Style::Points {
             path.push_str("h0");
         }

@@ -1,7 +1,7 @@
 //! Panels of curves as a picture: one above the other over one x axis, or in a grid with axes of their own.
 //!
-//! Axes are linear or logarithmic. A curve whose x runs forwards is cut down to the points that its columns of pixels
-//! can show ([`super::decimate`]); loops, scatter and spectra are drawn point by point.
+//! Axes are linear or logarithmic. A curve with ascending x is reduced to the points that its columns of pixels can
+//! show ([`super::decimate`]); loops, scatter and spectra are drawn point by point.
 
 mod curve;
 mod names;
@@ -39,7 +39,7 @@ pub enum Style {
     Points,
 }
 
-/// Spans of x, each from where to where.
+/// Spans of x, each with start and end.
 pub type Spans<'a> = Cow<'a, [(f64, f64)]>;
 
 /// One curve.
@@ -69,7 +69,7 @@ pub struct Panel<'a> {
     pub curves: Vec<Curve<'a>>,
     /// Spans of x that are shaded over the whole height, each set with the number of its colour.
     pub shades: Vec<(usize, Spans<'a>)>,
-    /// Places of x that are marked on the lower edge, each set with the number of its colour.
+    /// Values of x that are marked on the lower edge, each set with the number of its colour.
     pub marks: Vec<(usize, Cow<'a, [f64]>)>,
     /// Number of curves that were left out.
     pub left_out: usize,
@@ -142,7 +142,7 @@ impl<'a> Panel<'a> {
         self.colored(label, &x, &y, Style::Points, color).named(names)
     }
 
-    /// Puts names beside the points of the last curve.
+    /// Adds names beside the points of the last curve.
     pub fn named(mut self, names: Vec<String>) -> Self {
         if let Some(curve) = self.curves.last_mut() {
             curve.names = names;
@@ -168,12 +168,12 @@ impl<'a> Panel<'a> {
     }
 }
 
-/// The panels in a grid of so many columns, as SVG.
+/// The panels in a grid of `columns` columns, as SVG.
 pub fn draw(title: &str, columns: usize, panels: &[Panel<'_>]) -> String {
     super::svg(&grid(title, columns, panels))
 }
 
-/// The panels in a grid of so many columns.
+/// The panels in a grid of `columns` columns.
 pub fn grid(title: &str, columns: usize, panels: &[Panel<'_>]) -> Picture {
     let columns = columns.max(1);
     let (cell, height) = (WIDTH / columns as f64, if columns == 1 { TALL } else { LOW });
@@ -228,7 +228,7 @@ pub fn stack(
     Picture { name: name.to_owned(), width: WIDTH, height: y + 34.0, shapes }
 }
 
-/// The title; gives where the panels begin.
+/// The title; returns the top of the panels.
 fn title_of(out: &mut Vec<Shape>, title: &str) -> f64 {
     if title.is_empty() {
         return 14.0;
@@ -248,7 +248,7 @@ fn x_labels(out: &mut Vec<Shape>, frame: &Frame, x: &Scale, y: f64, title: &str)
     out.push(Shape::text("n", frame.left + frame.width / 2.0, y + 20.0, title));
 }
 
-/// A row for each set of spans; gives where they end.
+/// A row for each set of spans; returns their lower end.
 fn draw_rows(out: &mut Vec<Shape>, frame: &Frame, x: &Scale, (title, rows): (&str, &[Row<'_>])) -> f64 {
     let mut y = frame.top + 12.0;
     out.push(Shape::text("head", frame.left, y, title));
@@ -318,7 +318,7 @@ impl<'a> Plan<'a> {
         Self { panel, frame, x, y, drawn }
     }
 
-    /// The head and the names of the curves, from the top of the frame on; gives where the panel may begin.
+    /// The head and the names of the curves, from the top of the frame on; returns the top of the panel.
     fn legend(&self, out: &mut Vec<Shape>) -> f64 {
         let Frame { left, top, width, .. } = self.frame;
         let mut y = top + 12.0;
@@ -366,7 +366,7 @@ impl<'a> Plan<'a> {
         }
         out.push(Shape::Rect { class: "frame", area: frame.area(0.0) });
 
-        // nothing is drawn beyond the frame, but for half the width of a line
+        // nothing is drawn beyond the frame, except half the width of a line
         let mut within = Vec::new();
         for (color, places) in &panel.marks {
             within.push(Shape::path(format!("c{} event", color % LIGHT.len()), shade::marks(places, x, frame)));

@@ -35,7 +35,7 @@ impl Scale {
         Self { is_log, axis }
     }
 
-    /// Where a value is, 0 to 1 within the axis.
+    /// Place of a value, 0 to 1 within the axis.
     pub fn place(&self, x: f64) -> f64 {
         self.axis.place(if self.is_log { x.log10() } else { x })
     }
@@ -56,7 +56,7 @@ fn decades(mut axis: Axis) -> Axis {
     axis
 }
 
-/// 10ᵏ as it is written.
+/// 10ᵏ as text.
 fn power(k: i32) -> String {
     match k {
         0 => "1".into(),

@@ -7,12 +7,12 @@ use super::Frame;
 use super::scale::Scale;
 use std::fmt::Write;
 
-/// So many gaps that a pixel cannot show are left out; with more of them density takes their place, in steps of 1/8.
+/// Number of gaps below a pixel that are left out; with more of them density replaces them, in steps of 1/8.
 const FINE_GAPS: usize = 20;
 const LEVELS: usize = 8;
 
-/// Spans as bars of the height of the frame. Spans that pixels can part are drawn as they are; where they are finer,
-/// columns of pixels are as dense as the spans in them.
+/// Spans as bars of the height of the frame. Spans that pixels can separate are drawn exactly; finer ones as columns of
+/// pixels with the density of the spans in them.
 pub fn bars(class: &str, spans: &[(f64, f64)], x: &Scale, frame: &Frame) -> Vec<Shape> {
     let place = |value: f64| frame.left + frame.width * x.place(value).clamp(0.0, 1.0);
     let is_seen = |span: &&(f64, f64)| x.place(span.1) >= 0.0 && x.place(span.0) <= 1.0;

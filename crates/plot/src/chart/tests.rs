@@ -13,7 +13,7 @@ fn curve<'a>(x: &'a [f64], y: &'a [f64]) -> Curve<'a> {
 }
 
 #[test]
-fn a_chart_has_its_parts() {
+fn chart_has_its_parts() {
     let x: Vec<f64> = (1..200).map(f64::from).collect();
     let y: Vec<f64> = x.iter().map(|x| 1e-6 * x * x).collect();
     let panel = Panel::new("work", "steps", "error").log_x().log_y().curve("a <b>", &x, &y, Style::Points);
@@ -28,13 +28,13 @@ fn a_chart_has_its_parts() {
 }
 
 #[test]
-fn nothing_to_draw_is_drawn() {
+fn empty_chart_is_drawn() {
     let svg = draw("", 1, &[Panel::new("", "x", "y").curve("none", &[f64::NAN], &[1.0], Style::Line)]);
     assert!(svg.ends_with("</svg>\n") && !svg.contains("NaN") && !svg.contains("inf"));
     assert!(draw("", 0, &[Panel::default()]).ends_with("</svg>\n"));
 }
 
-/// Values that a logarithmic axis has no place for.
+/// Values that a logarithmic axis cannot show.
 #[test]
 fn zeros_on_logarithmic_axes_are_left_out() {
     let (x, y) = ([0.0, 1.0, 10.0, 100.0], [1.0, 0.0, 1e-3, -1.0]);
@@ -46,7 +46,7 @@ fn zeros_on_logarithmic_axes_are_left_out() {
 
 /// Every name is in the picture, and none on another.
 #[test]
-fn names_stand_apart() {
+fn names_do_not_overlap() {
     let points: Vec<(&str, f64, f64)> = (0..8).map(|k| ("a name", f64::from(k) * 1e-3, 1.0)).collect();
     let picture = grid("", 1, &[Panel::new("", "x", "y").points("", &points, 0).x_range(0.0, 1.0)]);
     let names: Vec<(f64, f64)> = picture
@@ -67,7 +67,7 @@ fn names_stand_apart() {
 
 /// Steps add up to the places themselves, without drift.
 #[test]
-fn a_path_ends_where_its_curve_does() {
+fn path_ends_at_its_curve() {
     let t: Vec<f64> = (0..3000).map(|k| f64::from(k) * 1e-3).collect();
     let y: Vec<f64> = t.iter().map(|t| (7.0 * t).sin()).collect();
     let x = scale(0.0, 2.999);
@@ -84,7 +84,7 @@ fn a_path_ends_where_its_curve_does() {
 
 /// A window cuts through lines: between two rows, past an end, beside a gap.
 #[test]
-fn a_window_cuts_lines_where_they_are() {
+fn window_clips_lines() {
     let (t, y) = ([0.0, 1.0, 2.0, 3.0], [0.0, 10.0, 30.0, f64::NAN]);
     let drawn = |from, to| points(&curve(&t, &y), &scale(from, to), FRAME.width);
     assert_eq!(drawn(0.25, 0.75), [[(0.25, 2.5), (0.75, 7.5)]]);
@@ -94,9 +94,9 @@ fn a_window_cuts_lines_where_they_are() {
     assert_eq!(drawn(-1.0, 5.0), [[(0.0, 0.0), (1.0, 10.0), (2.0, 30.0)]]);
 }
 
-/// Of more joints than can be shaded one over the other, each curve is shaded along itself.
+/// With many joints each curve is shaded along itself.
 #[test]
-fn a_curve_is_shaded_along_its_spans() {
+fn curve_is_shaded_along_its_spans() {
     let run = vec![(0.0, 1.0), (1.0, 1.0), (2.0, 0.0), (3.0, 0.0), (4.0, 0.0)];
     let parts = within(&vec![run], &[(0.0, 1.0), (3.0, 4.0)], 1e-9);
     assert_eq!(parts, [[(0.0, 1.0), (1.0, 1.0)], [(3.0, 0.0), (4.0, 0.0)]]);
@@ -105,16 +105,15 @@ fn a_curve_is_shaded_along_its_spans() {
     assert!(along.starts_with(&format!("M{LEFT} 10l")) && along.matches('M').count() == 2, "{along}");
 }
 
-/// Phases finer than pixels are as dense as they are long: a joint that is stuck half of the time is not shown as
-/// stuck.
+/// Phases finer than pixels are drawn with their density: a joint that is stuck half of the time is not drawn as stuck.
 #[test]
-fn spans_finer_than_pixels_show_their_share() {
+fn fine_spans_are_drawn_by_density() {
     let x = scale(0.0, 1000.0);
     let spans: Vec<(f64, f64)> = (0..4000).map(|k| (0.25 * f64::from(k), 0.25 * f64::from(k) + 0.125)).collect();
     let found = shade::bars("held", &spans, &x, &FRAME);
     let is_half = |bar: &Shape| matches!(bar, Shape::Path { fill_opacity, .. } if (fill_opacity - 0.5).abs() < 0.13);
     assert!(found.iter().all(is_half), "{found:?}");
     assert_eq!(shade::coverage(&[(1.5, 3.0), (3.25, 3.5)], 1.0, 4), [0.5, 1.0, 0.25, 0.0]);
-    // few and wide: as they are
+    // few and wide: drawn exactly
     assert_eq!(shade::bars("held", &[(0.0, 100.0), (500.0, 1000.0)], &x, &FRAME).len(), 1);
 }

@@ -4,16 +4,18 @@
 >>> recording = bristle.Simulation("scenes/double_pendulum_coulomb.ron").run()
 >>> picture = recording.plot("elbow.velocity", "elbow.friction")
 
-A notebook shows `recording` as the interactive report and `picture` as curves. Effort is N·m or N, angles are radians, z is up.
-Spatial vectors have the angular part first.
+A notebook shows `recording` as the interactive report and `picture` as curves. Effort is N·m or N, angles are
+radians, z is up. Spatial vectors have the angular part first.
 """
 
 from ._bristle import (
+    Batch,
     Energy,
     Event,
     Linearization,
     Picture,
     Recording,
+    Rollout,
     Scene,
     Simulation,
     __version__,
@@ -21,6 +23,7 @@ from ._bristle import (
 from .errors import Error, Problem, RefusedError, SceneError, SimulationError
 
 __all__ = [
+    "Batch",
     "Energy",
     "Error",
     "Event",
@@ -29,6 +32,7 @@ __all__ = [
     "Problem",
     "Recording",
     "RefusedError",
+    "Rollout",
     "Scene",
     "SceneError",
     "Simulation",

@@ -76,7 +76,7 @@ pub fn bristles(scene: &Scene) -> Vec<Slow> {
     });
     let mut all = Vec::new();
     for (name, law, load) in joints.chain(couplings) {
-        let velocity = match law {
+        let velocity = match law.base() {
             Law::Dahl(_) => None,
             Law::LuGre(law) => law.stribeck_velocity,
             Law::LuGre2(law) => law.lugre.stribeck_velocity,

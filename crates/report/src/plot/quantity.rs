@@ -182,6 +182,7 @@ fn first_joint(coupling: &Coupling) -> Option<&str> {
         Coupling::Planetary { sun, .. } => Some(sun),
         Coupling::Linear { terms, .. } => terms.first().map(|term| term.0.as_str()),
         Coupling::Brake { joint, .. } => Some(joint),
+        Coupling::LoopJoint { name, .. } => Some(name),
     }
 }
 

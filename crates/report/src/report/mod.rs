@@ -144,6 +144,11 @@ fn couplings(facts: &Facts<'_>) -> Value {
             Coupling::Planetary { sun, ring, carrier, .. } => vec![sun, carrier, ring],
             Coupling::Linear { terms, .. } => terms.iter().map(|term| term.0.as_str()).collect(),
             Coupling::Brake { joint, .. } => vec![joint],
+            // links are named by the joints that carry them
+            Coupling::LoopJoint { links, .. } => {
+                let carried = |link: &String| facts.scene.joints.iter().find(|joint| joint.child == *link);
+                links.iter().filter_map(carried).map(|joint| joint.name.as_str()).collect()
+            }
         };
         let links: Vec<usize> = joints.iter().filter_map(|name| Some(model.joint(name)? - 1)).collect();
         json!({ "name": coupling.name(), "kind": coupling.kind(), "links": links })

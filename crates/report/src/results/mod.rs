@@ -169,6 +169,11 @@ impl Results {
         self.columns.first().map_or(0, Vec::len)
     }
 
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// A table one can work with: named columns of one length, time among them and never running backwards.
     fn checked(self) -> Result<Self> {
         let mut sorted: Vec<&str> = self.names.iter().map(String::as_str).collect();

@@ -1,7 +1,8 @@
-//! Calls in any order with any numbers and names: the first byte of a case is the machine, the others choose calls and arguments.
+//! Calls in any order with any numbers and names: the first byte of a case is the machine, the others choose calls and
+//! arguments.
 //!
-//! A call is done or refused; whatever has happened, states are finite, arrays have their lengths, and `reset` or a snapshot of the
-//! start lead out of it.
+//! A call succeeds or is refused; after it states are finite, arrays have their lengths, and `reset` or a snapshot of
+//! the start recovers.
 
 use super::Target;
 use super::machine::{N_MACHINES, check_finite, machine};
@@ -61,13 +62,13 @@ impl Choices<'_> {
         std::array::from_fn(|_| self.x())
     }
 
-    /// A name of the machine, or none.
+    /// A name of the machine, or an unknown one.
     fn name(&mut self, names: &[String]) -> String {
         let k = self.below(names.len() + 2);
         names.get(k).cloned().unwrap_or_else(|| ["", "world"][k % 2].to_owned())
     }
 
-    /// Numbers, nearly as many as they should be.
+    /// Numbers, nearly the right count.
     fn list(&mut self, n: usize) -> Vec<f64> {
         let n = [n, n, n, n, n + 1, n.saturating_sub(1)][self.below(6)];
         (0..n).map(|_| self.x()).collect()
@@ -154,7 +155,7 @@ fn run(bytes: &[u8]) -> bool {
         if choices.0.as_slice().is_empty() {
             break;
         }
-        let names: Vec<String> = sim.joint_names().iter().chain(sim.link_names()).map(ToString::to_string).collect();
+        let names: Vec<String> = sim.reaction_names().iter().chain(sim.link_names()).map(ToString::to_string).collect();
         let (name, other) = (choices.name(&names), choices.name(&names));
         let (n_q, n_v) = (sim.positions().len(), sim.velocities().len());
         let result = match choices.below(26) {
@@ -189,7 +190,7 @@ fn run(bytes: &[u8]) -> bool {
             19 => sim.energy().map(drop),
             20 => sim.refresh(),
             21 => {
-                // a component as it comes
+                // a random component
                 let entity = sim.joint(&name).or(sim.link(&name)).unwrap_or(Entity::DANGLING);
                 is_other_machine = true;
                 let (p, q) = (choices.x(), choices.x());
@@ -207,9 +208,9 @@ fn run(bytes: &[u8]) -> bool {
         n_done += usize::from(result.is_ok());
         check_finite(&sim);
         assert_eq!((sim.loads().len(), sim.bristles().len()), (sim.modes().len(), sim.friction_efforts().len()));
-        assert_eq!((sim.reactions().len(), sim.poses().len()), (sim.joint_names().len(), sim.link_names().len()));
+        assert_eq!((sim.reactions().len(), sim.poses().len()), (sim.reaction_names().len(), sim.link_names().len()));
     }
-    // the way out of anything but another machine: laws of another kind make one
+    // recovers from everything except another machine: laws of another kind make one
     let restored = sim.restore(&start);
     assert!(restored.is_ok() || is_other_machine, "{restored:?}");
     if restored.is_ok() {

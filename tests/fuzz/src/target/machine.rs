@@ -1,4 +1,4 @@
-//! Machines to be tried, and a short look at one.
+//! Machines of the cases, and a short run of one.
 
 use bristle::prelude::*;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// Internal steps that a case may take: it is about errors, not about motions.
 const MAX_STEPS: usize = 100;
 
-/// Starts and steps a scene; whatever comes out is finite or an error.
+/// Starts and steps a scene; results are finite or an error.
 pub fn start(scene: &Scene) {
     // large machines have tests of their own
     if scene.joints.len() > 60 {
@@ -18,7 +18,7 @@ pub fn start(scene: &Scene) {
     }
 }
 
-/// One step and some questions.
+/// One step and some queries.
 pub fn look(sim: &mut Simulation) {
     sim.set_max_steps(MAX_STEPS);
     let _ = sim.step(1e-4);
@@ -31,13 +31,13 @@ pub fn look(sim: &mut Simulation) {
     }
 }
 
-/// Positions, velocities and time are finite whatever has happened.
+/// Positions, velocities and time are always finite.
 pub fn check_finite(sim: &Simulation) {
     let states = sim.positions().iter().chain(sim.velocities());
     assert!(states.chain([&sim.time()]).all(|x| x.is_finite()), "a state that is not finite at t = {}", sim.time());
 }
 
-/// Scenes with every kind of joint, law, load and coupling, and other ways to solve them.
+/// Scenes with every kind of joint, law, load and coupling, and several solvers.
 const MACHINES: [(&str, &[(&str, &str)]); 10] = [
     ("arm_3dof", &[]),
     ("coupled_clutches", &[]),

@@ -1,5 +1,5 @@
-//! What is tried: one function of bytes for each kind of input. It says whether the bytes were accepted and panics where a promise is
-//! broken. `fn(&[u8])` is the shape that libFuzzer calls, too.
+//! Targets: one function of bytes for each kind of input. It returns whether the bytes were accepted and panics where a
+//! property is violated. `fn(&[u8])` is the shape that libFuzzer calls, too.
 
 mod calls;
 mod friction;
@@ -26,7 +26,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// What stands before the content of a file in a case: the format of a table, where that goes by the extension.
+    /// Prefix of the content of a file in a case: the format of a table, which a file has in its extension.
     pub fn prefix(&self, path: &Path) -> &'static [u8] {
         if self.name != "tables" {
             return &[];
@@ -54,7 +54,7 @@ fn nothing() -> Vec<Vec<u8>> {
     Vec::new()
 }
 
-/// A refusal has a reason, and a place within the file; what is printed of it obeys no control character.
+/// A refusal has a reason and a place within the file; its text contains no control character.
 fn check_refusal(error: &SceneError, text: &str) {
     assert!(!error.problems.is_empty(), "refused without a reason");
     let n_lines = text.split('\n').count();

@@ -1,4 +1,4 @@
-//! Robots: read or refused with a place; the scene that comes out can be saved, and starts or is refused.
+//! Robots: read or refused with a place; the resulting scene can be saved, and starts or is refused.
 
 use super::scenes::check_saved;
 use super::{Target, check_refusal, machine, nothing};

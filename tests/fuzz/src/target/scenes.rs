@@ -1,4 +1,4 @@
-//! Scenes: read or refused with a place; what is read says the same after saving, and starts or is refused.
+//! Scenes: read or refused with a place; a scene is the same after saving, and starts or is refused.
 
 use super::{Target, check_refusal, machine, nothing};
 use bristle::Scene;
@@ -107,7 +107,7 @@ fn run(bytes: &[u8]) -> bool {
     }
 }
 
-/// What is saved reads back as the same scene.
+/// A saved scene reads back as the same scene.
 pub fn check_saved(scene: &Scene) {
     let saved = match scene.to_ron() {
         Ok(saved) => saved,

@@ -1,13 +1,14 @@
-//! Snapshots: the first byte of a case is the machine, the rest its snapshot, damaged, with its length and check sum mended.
+//! Snapshots: the first byte of a case is the machine, the rest its snapshot, damaged, with correct length and
+//! checksum.
 //!
-//! One that is refused has changed nothing; one that is taken can be stepped.
+//! A refused snapshot changes nothing; an accepted one can be stepped.
 
 use super::Target;
 use super::machine::{N_MACHINES, check_finite, look, machine};
 
 pub static TARGET: Target = Target { name: "snapshots", run, folders: &[], made, tokens: &TOKENS };
 
-/// Words of eight bytes at which something may turn, and pieces of laws.
+/// Words of eight bytes at limits, and pieces of laws.
 const TOKENS: [&str; 12] = [
     "\0\0\0\0\0\0\0\0",
     "\x01\0\0\0\0\0\0\0",
@@ -26,7 +27,7 @@ const TOKENS: [&str; 12] = [
 /// Header: magic number, version, fingerprint, length, sum.
 const HEADER: usize = 40;
 
-/// The start of each machine, and later.
+/// The start of each machine, and a later state.
 fn made() -> Vec<Vec<u8>> {
     let mut made = Vec::new();
     for k in 0..N_MACHINES {
@@ -55,7 +56,7 @@ fn run(bytes: &[u8]) -> bool {
     }
     check_finite(&sim);
     look(&mut sim);
-    // the way out of anything
+    // recovers from every state
     let restored = sim.restore(&before);
     assert!(restored.is_ok(), "{restored:?}");
     true

@@ -1,7 +1,8 @@
-//! Tables of results: `.csv`, `.json`, `.npz` as bytes, and `.npz` by its members, so that mutations get past the check sums of an archive.
+//! Tables of results: `.csv`, `.json`, `.npz` as bytes, and `.npz` by its members, so that mutations pass the checksums
+//! of an archive.
 //!
-//! The first byte of a case says which: `c`, `j`, `z`, or `m` for members between lines `@name` (deflated) or `#name` (stored).
-//! A table that is read is written in every format and reads back bit for bit.
+//! The first byte of a case is the format: `c`, `j`, `z`, or `m` for members between lines `@name` (deflated) or
+//! `#name` (stored). A table that is read is written in every format and reads back bit for bit.
 
 use super::Target;
 use bristle_report::results::{Format, ResultEvent, Results, write};
@@ -59,7 +60,7 @@ pub static TARGET: Target = Target {
 
 fn table() -> Results {
     let column = |f: fn(f64) -> f64| (0..9).map(|k| f(f64::from(k) / 8.0)).collect::<Vec<f64>>();
-    let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to };
+    let event = |t, joint: &str, from, to| ResultEvent { t, joint: joint.into(), from, to, event: Default::default() };
     Results {
         names: ["t", "elbow.position", "a, \"b\".velocity"].map(str::to_owned).to_vec(),
         columns: vec![column(|t| t), column(f64::sin), column(|t| 1e-300 * t - 1.0 / 3.0)],
@@ -115,7 +116,7 @@ fn run(bytes: &[u8]) -> bool {
     for format in [Format::Csv, Format::Json, Format::Npz] {
         let mut written = Vec::new();
         if let Err(error) = write(&results, format, &mut written) {
-            // names that are no names of members are refused
+            // invalid names of members are refused
             assert!(format == Format::Npz, "a table that was read is not written: {error:#}");
             continue;
         }

@@ -58,7 +58,9 @@ impl Machine {
             if !self.state.armed[c] && self.state.mode[c].direction() * rate < 0.0 && rate.abs() <= self.state.leaving {
                 self.state.contact_event[c] = ContactEvent::ComesToRest;
             }
-            if self.state.contact_event[c] == ContactEvent::ComesToRest {
+            if self.state.contact_event[c] == ContactEvent::ComesToRest && !self.can_stick_in_loop(c) {
+                self.turn_at_dead_centre(c);
+            } else if self.state.contact_event[c] == ContactEvent::ComesToRest {
                 self.state.mode[c] = Mode::Stuck;
             } else if rate != 0.0 && (self.state.mode[c] != Mode::Stuck || !contact.is_rounding(&self.point.v)) {
                 // the contact slides, or an impulse has moved it
@@ -73,6 +75,10 @@ impl Machine {
             for c in 0..self.state.mode.len() {
                 let rate = self.compiled.inputs.contacts[c].rate(&self.point.v);
                 if self.may_stick(c) && self.state.mode[c].direction() * rate < 0.0 {
+                    if !self.can_stick_in_loop(c) {
+                        self.turn_at_dead_centre(c);
+                        continue;
+                    }
                     self.state.contact_event[c] = ContactEvent::ComesToRest;
                     self.state.mode[c] = Mode::Stuck;
                     is_any = true;
@@ -98,6 +104,16 @@ impl Machine {
         let TransitionWork { was, contacts, mode_before, .. } = &mut self.transition;
         was.clear();
         was.extend(contacts.iter().map(|&c| mode_before[c]));
+    }
+
+    /// A contact of a moving loop passes zero velocity: it changes its direction.
+    fn turn_at_dead_centre(&mut self, c: usize) {
+        self.state.contact_event[c] = ContactEvent::No;
+        self.state.mode[c] = match self.transition.mode_before[c] {
+            Mode::Forward => Mode::Backward,
+            _ => Mode::Forward,
+        };
+        self.state.armed[c] = false;
     }
 
     /// Whether locked joints, couplings and stuck contacts immobilise v_a − v_b.

@@ -1,4 +1,4 @@
-//! What a caller changes in the copies: it holds from the next step on, and nothing is compiled anew.
+//! Inputs of the copies: they act from the next step on, without compilation.
 
 use super::Batch;
 use crate::compile::check_state;
@@ -23,10 +23,10 @@ impl Batch {
         })
     }
 
-    /// What the drives follow from the next step on, one per drive; × n. `None` is what the drive has of itself; a
-    /// number is the position of a `Pull` or `Pid` and the effort of an `Effort`, as in
-    /// [`Simulation::set_target`](crate::Simulation::set_target), until another one takes its place. A prescribed
-    /// `Motion` cannot jump: see [`Batch::set_drive`].
+    /// Targets of the drives from the next step on, one per drive; × n. `None` is the drive's own signal; a number is
+    /// the position of a `Pull` or `Pid` and the effort of an `Effort`, as in
+    /// [`Simulation::set_target`](crate::Simulation::set_target), until it is replaced. A prescribed `Motion` cannot
+    /// jump: see [`Batch::set_drive`].
     pub fn targets_mut(&mut self) -> &mut [Option<f64>] {
         let n_drives = self.copies.first().map_or(0, |copy| copy.run.compiled().inputs.drives.len());
         self.target.wanted.resize(n_drives * self.copies.len(), None);
@@ -51,8 +51,8 @@ impl Batch {
         &mut self.wrench.wanted
     }
 
-    /// Inputs from the arrays to the copies. An input that the rules refuse does not act, and its copy is refused until
-    /// it is mended.
+    /// Inputs from the arrays to the copies. A refused input does not act, and its copy is not stepped until the input
+    /// is corrected.
     pub(super) fn apply_inputs(&mut self) -> Result<()> {
         let (n, copies) = (self.copies.len(), &mut self.copies);
         copies.iter_mut().for_each(|copy| copy.refused = None);
@@ -63,7 +63,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Puts a copy somewhere: positions and velocities in the order of
+    /// Sets the state of a copy: positions and velocities in the order of
     /// [`Simulation::positions`](crate::Simulation::positions); bristles start steady.
     pub fn set_state(&mut self, copy: usize, q: &[f64], v: &[f64]) -> Result<()> {
         let run = &mut self.at_mut(copy)?.run;
@@ -79,6 +79,13 @@ impl Batch {
         run.change(|run| run.state = state, |run| run.state = before)?;
         self.gather(copy);
         Ok(())
+    }
+
+    /// The friction law and load of a joint or coupling of one copy.
+    pub fn contact(&self, copy: usize, name: &str) -> Result<(&Law, &Load)> {
+        let run = &self.at(copy)?.run;
+        let contact = &run.compiled().inputs.contacts[run.contact(name)?];
+        Ok((&contact.law, &contact.load))
     }
 
     /// Gives a joint or coupling of one copy another friction law of the same kind: as many states, with or without
@@ -112,7 +119,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Sets what the drive of a joint of one copy follows to a constant, as
+    /// Sets the target of the drive of a joint of one copy to a constant, as
     /// [`Simulation::set_target`](crate::Simulation::set_target) does.
     pub fn set_target(&mut self, copy: usize, joint: &str, target: f64) -> Result<()> {
         let (n, k) = (self.len(), self.drive(copy, joint)?);
@@ -122,7 +129,7 @@ impl Batch {
     }
 
     /// Gives a joint of one copy another drive of the same kind: other gains, another signal. A prescribed `Motion`
-    /// must take over where the joint is, with the velocity it has.
+    /// must begin at the position and velocity of the joint.
     pub fn set_drive(&mut self, copy: usize, joint: &str, drive: Drive) -> Result<()> {
         let (n, k) = (self.len(), self.drive(copy, joint)?);
         self.at_mut(copy)?.run.set_drive(k, drive)?;
@@ -142,13 +149,20 @@ impl Batch {
     pub fn set_wrench(&mut self, copy: usize, link: &str, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
         let n = self.len();
         let run = &mut self.at_mut(copy)?.run;
-        let model = &run.compiled().model.tree;
-        let body = model.body(link).filter(|&body| body > 0);
-        let body = body.ok_or_else(|| unknown("link", link, &model.link_names))?;
+        let body = run.body(link)?;
         let ([mx, my, mz], [fx, fy, fz]) = (moment, force);
         let wrench = [mx, my, mz, fx, fy, fz];
         run.set_wrench(body, wrench)?;
         self.wrench.put((body - 1) * n + copy, wrench);
         Ok(())
+    }
+
+    /// The same in world axes, turned into the axes that the link has now: see
+    /// [`Simulation::set_world_wrench`](crate::Simulation::set_world_wrench).
+    pub fn set_world_wrench(&mut self, copy: usize, link: &str, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
+        let run = &mut self.at_mut(copy)?.run;
+        let body = run.body(link)?;
+        let [moment, force] = run.in_link_axes(body, moment, force)?;
+        self.set_wrench(copy, link, moment, force)
     }
 }

@@ -1,13 +1,13 @@
-//! A copy as bytes: those of [`Simulation::snapshot`](crate::Simulation::snapshot), for a simulation or a copy of the
+//! A copy as bytes, those of [`Simulation::snapshot`](crate::Simulation::snapshot): for a simulation or a copy of the
 //! same machine.
 
 use super::Batch;
 use crate::error::Result;
 
 impl Batch {
-    /// Everything of one copy: it goes on bit by bit from there, here, in another copy, or in a
-    /// [`Simulation`](crate::Simulation::restore) of the same machine. What was put into the arrays of the batch acts
-    /// first, as with the next step.
+    /// The complete state of one copy: it continues bit for bit from there, in this copy, in another one, or in a
+    /// [`Simulation`](crate::Simulation::restore) of the same machine. Inputs in the arrays of the batch are applied
+    /// first, as in the next step.
     pub fn snapshot(&mut self, copy: usize) -> Result<Vec<u8>> {
         let fingerprint = self.fingerprint;
         self.at(copy)?;
@@ -15,14 +15,14 @@ impl Batch {
         Ok(self.at_mut(copy)?.run.write(fingerprint))
     }
 
-    /// Goes on from a snapshot of this machine, of a copy or of a simulation. Bytes that are no such snapshot are
-    /// refused, and nothing has changed then.
+    /// Continues from a snapshot of this machine, of a copy or of a simulation. Other bytes are refused, and nothing
+    /// changes.
     pub fn restore(&mut self, copy: usize, bytes: &[u8]) -> Result<()> {
         let (fingerprint, n) = (self.fingerprint, self.len());
         let at = self.at_mut(copy)?;
         at.run.read(fingerprint, bytes)?;
         at.failure = None;
-        // the arrays say what acts now
+        // the arrays hold the inputs that act now
         let compiled = self.copies[copy].run.compiled();
         compiled.inputs.effort.iter().enumerate().for_each(|(k, tau)| self.effort.put(k * n + copy, *tau));
         (0..compiled.inputs.drives.len()).for_each(|k| self.target.put(k * n + copy, None));

@@ -1,16 +1,20 @@
 //! Results without the world: by name, by entity, or whole arrays; nothing is allocated.
 //!
-//! | array | order | length |
+//! | array | order | length or names |
 //! |---|---|---|
-//! | [`positions`](Simulation::positions) | joints from the root to the tips, see below; a free joint has x y z, then the quaternion w x y z | `n_q` |
-//! | [`velocities`](Simulation::velocities), [`accelerations`](Simulation::accelerations) | the same; a free joint has its angular, then its linear velocity, in child axes | `n_v` |
-//! | [`friction_efforts`](Simulation::friction_efforts), [`loads`](Simulation::loads), [`modes`](Simulation::modes), [`bristles`](Simulation::bristles) | joints with friction in the same order, then couplings with friction | [`Simulation::contact_names`] |
-//! | [`reactions`](Simulation::reactions) | joints, fixed ones included | [`Simulation::joint_names`] |
-//! | [`poses`](Simulation::poses) | their child links | [`Simulation::link_names`] |
+//! | [`Simulation::positions`] | joints from the root to the tips | [`Simulation::position_names`] |
+//! | [`Simulation::velocities`], [`Simulation::accelerations`] | the same | [`Simulation::velocity_names`] |
+//! | [`Simulation::friction_efforts`], [`Simulation::loads`] | contacts | [`Simulation::contact_names`] |
+//! | [`Simulation::modes`], [`Simulation::bristles`] | contacts | [`Simulation::contact_names`] |
+//! | [`Simulation::reactions`] | joints, fixed ones included | [`Simulation::reaction_names`] |
+//! | [`Simulation::poses`] | their child links | [`Simulation::link_names`] |
 //!
-//! Joints stand depth first, each right before what hangs on it, branches in the order of their names, whatever the
-//! order of spawning. Arrays change with [`Simulation::step`] and its like; after setters as the [module above](super)
-//! says. Their order changes only when the machine becomes another.
+//! Every array has names of its own, of the same length. Positions of a free joint are x y z, then the quaternion
+//! w x y z; velocities are the angular, then the linear velocity, in child axes. A fixed joint has neither. Contacts are
+//! the joints with friction in the same order, then the couplings with friction. Joints are in depth-first order, each
+//! directly before its subtree, branches in the order of their names, for any order of spawning. Arrays change with
+//! [`Simulation::step`] and the runs; after setters as described in the [module above](super). Their order changes only
+//! with the machine.
 
 use super::Simulation;
 use crate::component::BristleState;
@@ -26,7 +30,7 @@ use hecs::Entity;
 
 /// A joint, link or coupling: its entity, or its name.
 pub trait Handle: Copy {
-    /// Which of the two.
+    /// The entity or the name.
     fn target(&self) -> Target<'_>;
 }
 
@@ -92,12 +96,12 @@ impl std::fmt::Display for Target<'_> {
     }
 }
 
-/// A joint or coupling that stuck, let go or turned round.
+/// A change of mode of a joint or coupling: it sticks, breaks away or reverses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ModeEvent {
     /// Time, s.
     pub t: f64,
-    /// Which: place in [`Simulation::modes`].
+    /// The contact: index in [`Simulation::modes`].
     pub contact: usize,
     /// Mode before.
     pub from: Mode,
@@ -105,13 +109,13 @@ pub struct ModeEvent {
     pub to: Mode,
 }
 
-/// Keeps the mode changes of a step.
+/// A sink that stores the mode changes of a step.
 pub(super) struct Watch(pub Vec<ModeEvent>);
 
 impl Sink<Machine> for Watch {
     fn step(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
         if system.is_real_time() {
-            // no events: what has changed in the step is noted at its end
+            // a real-time step has no events: its mode changes are recorded at its end
             self.event(system, t, y, quad, &[]);
         }
     }
@@ -124,12 +128,36 @@ impl Sink<Machine> for Watch {
 
 /// Whole arrays.
 impl Simulation {
-    /// Names of the joints, in order.
-    pub fn joint_names(&self) -> &[String] {
+    /// Names of the entries of [`Simulation::positions`]: the joint, of a free joint `NAME.x`, `.y`, `.z`, `.qw`, `.qx`,
+    /// `.qy`, `.qz`.
+    pub fn position_names(&self) -> Vec<String> {
+        self.entry_names(&["x", "y", "z", "qw", "qx", "qy", "qz"])
+    }
+
+    /// Names of the entries of [`Simulation::velocities`], [`Simulation::accelerations`] and of efforts: the joint, of a
+    /// free joint `NAME.wx`, `.wy`, `.wz`, `.vx`, `.vy`, `.vz`.
+    pub fn velocity_names(&self) -> Vec<String> {
+        self.entry_names(&["wx", "wy", "wz", "vx", "vy", "vz"])
+    }
+
+    /// The joints, those of one coordinate by name, of free joints an entry for each of `parts`.
+    fn entry_names(&self, parts: &[&str]) -> Vec<String> {
+        let model = &self.compiled().model.tree;
+        let names = (1..model.n_bodies()).flat_map(|i| {
+            let (name, n) = (&model.joint_names[i], model.v_range(i).len());
+            let of_free = parts.iter().filter(move |_| n == 6).map(move |part| format!("{name}.{part}"));
+            (n == 1).then(|| name.clone()).into_iter().chain(of_free)
+        });
+        names.collect()
+    }
+
+    /// Names of the entries of [`Simulation::reactions`]: all joints, those without a coordinate included.
+    pub fn reaction_names(&self) -> &[String] {
         &self.compiled().model.tree.joint_names[1..]
     }
 
-    /// Names of the links, in order: the children of [`Simulation::joint_names`].
+    /// Names of the entries of [`Simulation::poses`]: the links, each the child of the joint at the same place in
+    /// [`Simulation::reaction_names`].
     pub fn link_names(&self) -> &[String] {
         &self.compiled().model.tree.link_names[1..]
     }
@@ -159,7 +187,7 @@ impl Simulation {
         &self.shown().bristles
     }
 
-    /// What the joints transmit: parent on child, at the joint origin, in child axes.
+    /// Joint reactions: parent on child, at the joint origin, in child axes.
     pub fn reactions(&self) -> &[Reaction] {
         &self.run.system.reactions()[1..]
     }
@@ -169,7 +197,7 @@ impl Simulation {
         self.results.poses.get(1..).unwrap_or(&[])
     }
 
-    /// What stuck, let go or turned round since the last call to [`Simulation::step`], in order of time.
+    /// Mode changes since the last call to [`Simulation::step`], in order of time.
     pub fn events(&self) -> &[ModeEvent] {
         &self.events
     }
@@ -215,7 +243,7 @@ impl Simulation {
         Ok(self.shown().bristles[self.contact(of)?])
     }
 
-    /// What a joint transmits: parent on child, at the joint origin, in child axes.
+    /// Reaction of a joint: parent on child, at the joint origin, in child axes.
     pub fn reaction(&self, joint: impl Handle) -> Result<Reaction> {
         Ok(self.run.system.reactions()[self.joint_number(joint)?.0])
     }
@@ -241,7 +269,7 @@ impl Simulation {
         found.ok_or_else(|| unknown("link", link.target(), &compiled.model.tree.link_names))
     }
 
-    /// Number of a joint that turns or slides.
+    /// Number of a revolute or prismatic joint.
     pub(super) fn one_degree(&self, joint: impl Handle) -> Result<usize> {
         let (i, _) = self.joint_number(joint)?;
         let model = &self.compiled().model.tree;

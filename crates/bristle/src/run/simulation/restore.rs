@@ -1,7 +1,7 @@
-//! A simulation as bytes, and back to the beginning: see `snapshot` for the bytes.
+//! Snapshot, restore and reset of a simulation; `snapshot` defines the bytes.
 
 use super::{Pending, Simulation, put};
-use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Spring};
+use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Offset, Spring};
 use crate::error::{Error, Result};
 use crate::formulation::Snapshot;
 use crate::model::Compiled;
@@ -10,19 +10,19 @@ use crate::run::inputs::SavedInputs;
 use crate::run::snapshot::fingerprint;
 use nalgebra::Vector3;
 
-/// State and inputs with which a simulation was made.
+/// State and inputs at the start of a simulation.
 pub(super) struct Beginning {
     state: Snapshot,
     inputs: SavedInputs,
 }
 
 impl Beginning {
-    /// What [`Simulation::reset`] goes back to: the state as it was given, bit by bit.
+    /// The target of [`Simulation::reset`]: the given state, bit for bit.
     pub fn new(state: &Snapshot, compiled: &Compiled) -> Self {
         Self { state: state.clone(), inputs: SavedInputs::of(compiled) }
     }
 
-    /// The same for a machine of the same joints that has got other friction or drives: these stay.
+    /// The same for a machine of the same joints with other friction or drives, which stay.
     pub fn of_another(&self, old: &Compiled, new: &Compiled) -> Option<Self> {
         if old.model.tree.joint_names != new.model.tree.joint_names || old.model.tree.kinds != new.model.tree.kinds {
             return None;
@@ -41,8 +41,8 @@ impl Beginning {
 }
 
 impl Simulation {
-    /// Everything, as bytes: see the header of `run/snapshot.rs` for their order. Changes in the world are taken in
-    /// first, as the next step would.
+    /// The complete state as bytes: see the header of `run/snapshot.rs` for their order. Changes in the world are
+    /// applied first, as in the next step.
     pub fn snapshot(&mut self) -> Result<Vec<u8>> {
         self.look_at_world()?;
         if self.pending == Pending::Results {
@@ -52,15 +52,14 @@ impl Simulation {
         Ok(self.run.write(fingerprint))
     }
 
-    /// Goes on from a snapshot of this machine, whatever has happened since. Bytes that are no such snapshot are
-    /// refused, and nothing has changed then.
+    /// Continues from a snapshot of this machine, at any time. Other bytes are refused, and nothing changes.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<()> {
         self.look_at_machine()?;
         let fingerprint = self.fingerprint();
         let before = self.run.write(fingerprint);
         let has_changed = self.run.read(fingerprint, bytes)?;
         if let Err(error) = self.show() {
-            // numbers that no machine can have: back to where it was
+            // the state cannot be evaluated: back to the state before
             self.run.read(fingerprint, &before)?;
             self.show()?;
             return Err(Error::Snapshot { reason: format!("its state cannot be evaluated: {error}") });
@@ -72,17 +71,17 @@ impl Simulation {
         Ok(())
     }
 
-    /// A machine that a caller has changed is compiled again; states and inputs are not looked at, whatever they are.
+    /// Compiles a machine that a caller has changed again; states and inputs are not read.
     fn look_at_machine(&mut self) -> Result<()> {
         if self.pending >= Pending::World && !self.compiled().is_current(&self.world) {
-            // laws and drives of the same kind are no other machine
+            // laws and drives of the same kind need no compilation
             self.look_at_world()?;
         }
         Ok(())
     }
 
-    /// Back to where it was made, with the inputs it had then: states, time, energies, costs. Refused where the machine
-    /// has been given other links or joints since; friction and drives that were put on it stay.
+    /// Goes back to the start with the inputs of that time: states, time, energies, work counts. Refused where links or
+    /// joints have changed since; friction and drives that were added stay.
     pub fn reset(&mut self) -> Result<()> {
         self.look_at_machine()?;
         let Some(beginning) = self.beginning.take() else {
@@ -104,14 +103,14 @@ impl Simulation {
         self.write_back()
     }
 
-    /// Drops the changes that callers have made since.
+    /// Discards pending changes by callers.
     fn forget_edits(&mut self) {
         self.events.clear();
         self.n_reported = 0;
         self.pending = Pending::Nothing;
     }
 
-    /// Puts the inputs of the run onto the entities.
+    /// Writes the inputs of the run to the entities.
     fn show_inputs(&mut self) {
         let (world, compiled) = (&mut self.world, self.run.compiled());
         for (i, entity) in compiled.model.index.joints() {
@@ -120,6 +119,13 @@ impl Simulation {
             // by bits: −0.0 is not 0.0
             if range.len() == 1 && shown.to_bits() != compiled.inputs.effort[range.start].to_bits() {
                 put(world, entity, Effort(compiled.inputs.effort[range.start]));
+            }
+        }
+        for (i, entity) in compiled.model.index.joints() {
+            let range = compiled.model.tree.v_range(i);
+            let shown = world.get::<&Offset>(entity).map_or(0.0, |offset| offset.0);
+            if range.len() == 1 && shown.to_bits() != compiled.inputs.offset[range.start].to_bits() {
+                put(world, entity, Offset(compiled.inputs.offset[range.start]));
             }
         }
         for at in &compiled.inputs.dampers {

@@ -1,9 +1,10 @@
-//! What a caller changes between steps: it holds from the next call on, and no machine is compiled anew where the kind
-//! of things stays the same. See [`simulation`](super) for when it is seen.
+//! Setters of a simulation: changes act from the next call on, and the machine is not compiled again where the kinds
+//! stay the same. See [`simulation`](super) for when a change is visible.
 //!
-//! A law may become another of as many states, a load another of its kind, a signal any other. Bristles keep their
-//! deflection z, and the energy that a change puts into them shifts the ledger's start. Where the kind changes, a joint
-//! gets its first friction say, the machine is compiled again: the same motion, at the cost of a new start.
+//! A law can be replaced by another with as many states, a load by another of its kind, a signal by any other. Bristles
+//! keep their deflection z, and the energy that a change adds to them shifts the start of the ledger. Where the kind
+//! changes, for example with the first friction of a joint, the machine is compiled again: the same motion, at the cost
+//! of a restart.
 
 use super::{Handle, Pending, Simulation, Target, put};
 use crate::compile::{check_state, placement_of, twist_of, validate_friction};
@@ -18,8 +19,8 @@ use nalgebra::Vector3;
 use std::mem::discriminant;
 
 impl Simulation {
-    /// Sets the effort on a revolute or prismatic joint, N·m or N: the same as its [`Effort`] component, without a look
-    /// at the rest of the world.
+    /// Sets the effort on a revolute or prismatic joint, N·m or N: the same as its [`Effort`] component, without
+    /// reading the rest of the world.
     pub fn set_effort(&mut self, joint: impl Handle, effort: f64) -> Result<()> {
         let (i, entity) = self.joint_number(joint)?;
         let model = &self.compiled().model.tree;
@@ -47,7 +48,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an
+    /// Sets the target of the drive of a joint to a constant: the position of a `Pull` or `Pid`, the effort of an
     /// `Effort`. A prescribed `Motion` cannot jump and is refused.
     pub fn set_target(&mut self, joint: impl Handle, target: f64) -> Result<()> {
         let (i, entity) = self.joint_number(joint)?;
@@ -69,8 +70,18 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets the friction law of a joint or coupling. A law that has bristles where there were none starts with steady
-    /// ones; those of a law that is gone are gone.
+    /// Sets the wrench on a link in world axes: moment about its origin, N·m, and force, N. It is turned into the axes
+    /// that the link has now, and turns with the link from then on: set it before each step where a force keeps its
+    /// direction in the world.
+    pub fn set_world_wrench(&mut self, link: impl Handle, moment: [f64; 3], force: [f64; 3]) -> Result<()> {
+        self.refresh()?;
+        let (i, _) = self.link_number(link)?;
+        let [moment, force] = self.run.in_link_axes(i, moment, force)?;
+        self.set_wrench(link, moment, force)
+    }
+
+    /// Sets the friction law of a joint or coupling. A law with bristles where there were none starts with steady ones;
+    /// those of a replaced law are removed.
     pub fn set_friction(&mut self, of: impl Handle, law: impl Into<Law>) -> Result<()> {
         let (entity, law) = (self.with_friction(of)?, law.into());
         let load = self.world.get::<&Load>(entity).ok();
@@ -103,10 +114,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts a revolute or prismatic joint somewhere, with a velocity. The energy this takes is the caller's. Joints
-    /// that gears and mimics tie to it go along; those of a coupling of three or more are set one by one, to values
-    /// that it allows. Bristles keep their deflection; it is the [`BristleState`](crate::component::BristleState) of
-    /// the joint. [`Simulation::set_state`] moves free joints too.
+    /// Sets position and velocity of a revolute or prismatic joint. The ledger does not book the energy of this change.
+    /// Joints that gears or `mimic` couple to it follow; joints of a coupling of three or more are set one by one, to
+    /// values that satisfy it. Bristles keep their deflection; it is the
+    /// [`BristleState`](crate::component::BristleState) of the joint. [`Simulation::set_state`] also sets free joints.
     pub fn set_joint(&mut self, joint: impl Handle, position: f64, velocity: f64) -> Result<()> {
         let i = self.one_degree(joint)?;
         for (value, what) in [(position, "position"), (velocity, "velocity")] {
@@ -134,9 +145,10 @@ impl Simulation {
         Ok(())
     }
 
-    /// Puts the whole machine somewhere: positions and velocities in the order of [`Simulation::positions`] and
-    /// [`Simulation::velocities`], free joints included; bristles start steady. The energy this takes is the caller's.
-    /// What couplings do not allow is refused by the next call that computes, as with [`Simulation::set_joint`].
+    /// Sets the state of the whole machine: positions and velocities in the order of [`Simulation::positions`] and
+    /// [`Simulation::velocities`], free joints included; bristles start steady. The ledger does not book the energy of
+    /// this change. The next call that computes refuses a state that violates couplings, as with
+    /// [`Simulation::set_joint`].
     pub fn set_state(&mut self, q: &[f64], v: &[f64]) -> Result<()> {
         check_state(&self.compiled().model.tree, q, v)?;
         self.show_moves();
@@ -167,7 +179,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// From now on the state is shown as callers put it.
+    /// From now on readers get the state as set by the caller.
     fn show_moves(&mut self) {
         if self.pending != Pending::State {
             self.edited.copy_from(&self.run.state);
@@ -175,7 +187,8 @@ impl Simulation {
         }
     }
 
-    /// What two-joint ties tie to the first of `moved` comes behind it: velocity, where it is, how fast.
+    /// Appends the joints that two-joint constraints couple to the first of `moved`: index of the velocity, position,
+    /// rate.
     fn carry_along(&self, moved: &mut Vec<(usize, f64, f64)>) {
         let mut next = 0;
         while let Some(&(from, q, v)) = moved.get(next) {
@@ -211,13 +224,13 @@ impl Simulation {
         }
     }
 
-    /// A component that the next look at the world finds.
+    /// Adds a component for the next reading of the world.
     fn put<T: Component>(&mut self, entity: Entity, component: T) {
         put(&mut self.world, entity, component);
         self.touch();
     }
 
-    /// Takes over laws, loads and drives of the world that are of the same kind as before; the run restarts with them.
+    /// Applies laws, loads and drives of the world that are of the same kind as before; the run restarts with them.
     pub(super) fn adopt_parameters(&mut self) -> Result<()> {
         for c in 0..self.compiled().inputs.contacts.len() {
             let compiled = self.run.compiled();
@@ -237,7 +250,7 @@ impl Simulation {
             let at = &compiled.inputs.drives[k];
             let Some(entity) = compiled.model.index.joint_entity(at.joint) else { continue };
             let Ok(drive) = self.world.get::<&Drive>(entity) else { continue };
-            // how fast a prescribed motion turns bounds the steps: that one is compiled again
+            // the speed of a prescribed motion bounds the steps: it is compiled again
             let is_same_kind = discriminant(&*drive) == discriminant(&at.drive) && !matches!(*drive, Drive::Motion(_));
             if *drive != at.drive && is_same_kind {
                 self.run.set_drive(k, Drive::clone(&drive))?;

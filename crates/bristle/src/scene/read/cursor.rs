@@ -318,11 +318,6 @@ impl<'a> de::Deserializer<'a> for Cursor<'a> {
         };
         let variant = self.text(word);
         if !variants.contains(&variant) {
-            if (name, variant) == ("Coupling", "LoopJoint") {
-                let help = "closed chains are not supported yet: leave this one out".to_owned();
-                let placeholder = self.refuse(word, "`LoopJoint` is not supported yet".into(), help);
-                return placeholder.deserialize_enum(name, variants, visitor);
-            }
             let what = match name {
                 "Law" => "friction law".into(),
                 "Kind" => "kind of joint".into(),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{At, Check, Must, kind_name};
-use crate::scene::{Coupling, Drive, Load};
+use crate::scene::{Coupling, Drive, Load, LoopKind};
 use bristle_friction::Law;
 
 impl Check<'_> {
@@ -73,16 +73,19 @@ impl Check<'_> {
                     self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
                     self.number(at.key("lock_factor"), *lock_factor, Must::BeAtLeast(1.0));
                 }
+                Coupling::LoopJoint { .. } => self.loop_joint(at, coupling),
             }
             self.all_led(at, coupling);
-            if let Coupling::OneWayClutch { name, friction: law @ Law::LuGre2(_), .. } = coupling {
+            if let Coupling::OneWayClutch { name, friction, .. } = coupling
+                && let law @ Law::LuGre2(_) = friction.base()
+            {
                 let reason = format!(
                     "one-way clutch `{name}`: which side `{}` holds is not known, it has two states",
                     law.name()
                 );
                 self.report_alone(at.key("friction"), reason, "any other law will do, `LuGre` for one");
             }
-            if let Some((law, load)) = coupling.friction() {
+            if let Some((law, load)) = coupling.friction().filter(|_| coupling.loop_joint().is_none()) {
                 self.law(at.key("friction"), law);
                 self.load(at.key("load"), load);
                 if !matches!(load, Load::Unit | Load::Constant(_) | Load::Signal { .. }) {
@@ -90,6 +93,32 @@ impl Check<'_> {
                     self.report(at.key("load"), reason, "write `Unit`, `Constant(…)` or `Signal(max: …, signal: …)`");
                 }
             }
+        }
+    }
+
+    /// Two different links, and the fields of a joint.
+    fn loop_joint(&mut self, at: At, coupling: &Coupling) {
+        let Coupling::LoopJoint { name: of, kind, links: ends, placements, .. } = coupling else { return };
+        let at_links = at.key("links");
+        let links = &self.scene.links;
+        for (i, name) in ends.iter().enumerate() {
+            if name != "world" && !links.iter().any(|link| link.name == *name) && self.knows("links", "name") {
+                let help = self.suggest(name, std::iter::once("world").chain(links.iter().map(|l| l.name.as_str())));
+                self.report_alone(at_links.index(i), format!("there is no link `{name}`"), help);
+            }
+        }
+        if ends[0] == ends[1] {
+            let reason = format!("`{of}` joins `{}` to itself", ends[1]);
+            self.report_alone(at_links.index(1), reason, "name two different links");
+        }
+        let at_placements = at.key("placements");
+        for (i, placement) in placements.iter().enumerate() {
+            self.placement(at_placements.index(i), placement);
+        }
+        match coupling.loop_joint() {
+            Some(joint) if *kind == LoopKind::Spherical => self.nothing_acts(at, &joint, "Spherical"),
+            Some(joint) => self.joint(at, &joint),
+            None => {}
         }
     }
 

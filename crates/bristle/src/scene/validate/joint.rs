@@ -13,7 +13,7 @@ impl Check<'_> {
         }
     }
 
-    fn joint(&mut self, at: At, joint: &Joint) {
+    pub(super) fn joint(&mut self, at: At, joint: &Joint) {
         if let Some(axis) = joint.kind.axis() {
             let kind = at.key("kind");
             if self.finite(kind.key("axis"), &axis) && axis == [0.0; 3] {
@@ -27,12 +27,13 @@ impl Check<'_> {
         self.placement(at.key("placement"), &joint.placement);
         self.initial_state(at, joint);
         if !joint.kind.is_single() {
-            self.nothing_acts(at, joint);
+            self.nothing_acts(at, joint, kind_name(&joint.kind));
             return;
         }
 
         self.number(at.key("damping"), joint.damping, Must::NotBeNegative);
         self.number(at.key("armature"), joint.armature, Must::NotBeNegative);
+        self.number(at.key("offset"), joint.offset, Must::BeFinite);
         if let Some(spring) = joint.spring {
             let at = at.key("spring");
             self.number(at.key("stiffness"), spring.stiffness, Must::NotBeNegative);
@@ -49,7 +50,7 @@ impl Check<'_> {
                 let reason =
                     format!("`{}` has an initial bristle state but no friction law with a bristle", joint.name);
                 self.report(at, reason, "leave `bristle` out, or use `Dahl`, `LuGre`, `LuGre2` or `ElastoPlastic`");
-            } else if bristle.w != 0.0 && !matches!(joint.friction, Some(Law::LuGre2(_))) {
+            } else if bristle.w != 0.0 && !matches!(joint.friction.as_ref().map(Law::base), Some(Law::LuGre2(_))) {
                 let reason =
                     format!("`{}` starts with w = {:?}, a state that only `LuGre2` has", joint.name, bristle.w);
                 self.report(at.key("w"), reason, "leave `w` out, or use `LuGre2`");
@@ -77,7 +78,7 @@ impl Check<'_> {
         }
     }
 
-    fn placement(&mut self, at: At, placement: &Placement) {
+    pub(super) fn placement(&mut self, at: At, placement: &Placement) {
         self.finite(at.key("translation"), &placement.translation);
         let rotation = at.key("rotation");
         match placement.rotation {
@@ -139,10 +140,11 @@ impl Check<'_> {
     }
 
     /// Fixed and free joints have no axis for anything to act along.
-    fn nothing_acts(&mut self, at: At, joint: &Joint) {
+    pub(super) fn nothing_acts(&mut self, at: At, joint: &Joint, kind: &str) {
         let given = [
             ("damping", joint.damping != 0.0),
             ("armature", joint.armature != 0.0),
+            ("offset", joint.offset != 0.0),
             ("spring", joint.spring.is_some()),
             ("friction", joint.friction.is_some()),
             ("load", joint.load != Load::Unit),
@@ -152,13 +154,23 @@ impl Check<'_> {
         ];
         for (key, given) in given {
             if given {
-                let reason = format!("`{}` is `{}`: it cannot have `{key}`", joint.name, kind_name(&joint.kind));
+                let reason = format!("`{}` is `{kind}`: it cannot have `{key}`", joint.name);
                 self.report(at.key(key), reason, "this acts along the axis of a `Revolute` or `Prismatic` joint");
             }
         }
     }
 
     pub(super) fn law(&mut self, at: At, law: &Law) {
+        if let Law::Directional(pair) = law {
+            let findings = pair.validate_pair();
+            let fits = findings.is_empty();
+            findings.into_iter().for_each(|one| self.report_part(at, at.key(one.parameter), one.reason, ""));
+            if fits {
+                self.law(at.key("forward"), pair.forward());
+                self.law(at.key("backward"), pair.backward());
+            }
+            return;
+        }
         for finding in law.validate() {
             let parameter = at.key(finding.parameter);
             if let Some((i, k)) = finding.point {

@@ -54,6 +54,10 @@ impl Check<'_> {
         if scene.method() == Method::RealTime && scene.formulation != Formulation::Implicit {
             let implicit = self.set_or(at, ("formulation", "Implicit"), "write `formulation: Implicit`");
             self.report(at, "`RealTime` has its own way with loads", Help::from("leave it out, or ").and(implicit));
+        } else if scene.formulation == Formulation::Jerk && scene.laws().any(|law| law.least_viscous_exponent() < 1.0) {
+            let implicit = self.set_or(at, ("formulation", "Implicit"), "write `Implicit` or `Residual`");
+            let reason = "a `viscous_exponent` below 1 has no rate at rest for `Jerk` to integrate";
+            self.report(at, reason, implicit);
         } else if scene.formulation == Formulation::Residual && !scene.method().is_implicit() {
             let chosen = if scene.solver.method.is_some() { "" } else { ", the default," };
             let reason =

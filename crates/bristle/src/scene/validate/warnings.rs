@@ -70,6 +70,11 @@ impl Check<'_> {
     }
 
     fn warn_of_law(&mut self, at: At, law: &Law) {
+        if let Law::Directional(pair) = law {
+            self.warn_of_law(at.key("forward"), pair.forward());
+            self.warn_of_law(at.key("backward"), pair.backward());
+            return;
+        }
         for finding in law.warnings() {
             self.report(at.key(finding.parameter), finding.reason, "");
         }

@@ -1,4 +1,4 @@
-//! Any sequence of calls with any numbers, names and lengths: errors, never a panic, and what was refused has changed nothing.
+//! Random sequences of calls with any numbers, names and lengths: errors, never a panic, and a refusal changes nothing.
 
 use crate::embedding::{MACHINES, Make, geared, lugre};
 use bristle::batch::Rollout;
@@ -33,7 +33,7 @@ const NUMBERS: [f64; 16] = [
 const NAMES: [&str; 12] =
     ["a", "b", "c", "d", "", "world", "link 0", "link 2", "throw", "motor", "stage", "\u{1F980} no such thing"];
 
-/// Numbers and names, as they fall.
+/// Random numbers and names.
 struct Dice(Pcg64);
 
 impl Dice {
@@ -60,7 +60,7 @@ impl Dice {
         (0..n).map(|_| if is_tame { 0.1 * self.below(9) as f64 } else { self.x() }).collect()
     }
 
-    /// A time that does not take for ever: a little, nothing, or none at all.
+    /// A duration that is short, zero or invalid.
     fn time(&mut self) -> f64 {
         let x = self.x();
         if x.abs() <= 1e-3 || !x.is_finite() || x < 0.0 { x } else { 1e-3 }
@@ -128,7 +128,7 @@ impl Dice {
 const GEARED: [Make; 2] =
     [|| geared(Method::Radau5, Control::default()), || geared(Method::RealTime, Control::Constant { step: 1e-3 })];
 
-/// A recording that ends its run after so many steps.
+/// A recording that ends its run after a number of steps.
 struct Bounded {
     rows: Recording,
     left: usize,
@@ -150,7 +150,7 @@ impl Record for Bounded {
 }
 
 #[test]
-fn no_sequence_of_calls_with_any_numbers_panics() {
+fn random_calls_do_not_panic() {
     let machines = [MACHINES[0], MACHINES[3], MACHINES[4], MACHINES[6], MACHINES[8], GEARED[0], GEARED[1]];
     for (m, make) in machines.into_iter().enumerate() {
         let mut dice = Dice(Pcg64::seed_from_u64(40 + m as u64));
@@ -192,7 +192,8 @@ fn no_sequence_of_calls_with_any_numbers_panics() {
                 19 => sim.reaction(name).map(|_| ()).and(sim.pose(other).map(|_| ())),
                 20 => sim.joint(name).map(|_| ()).and(sim.link(other).map(|_| ())),
                 21 => sim.energy().map(|_| ()),
-                // a machine that a target of 1e12 spins up takes millions of steps for a millisecond: these have no budget
+                // a machine that a target of 1e12 spins up takes millions of steps for a millisecond: these have no
+                // budget
                 22 => sim.run_until(sim.time() + dice.time().min(1e-9)).map(|_| ()),
                 23 => sim.run_into(sim.time() + dice.time().min(1e-9), &mut recording),
                 24 => {
@@ -200,7 +201,7 @@ fn no_sequence_of_calls_with_any_numbers_panics() {
                     sim.run_with(sim.time() + dice.time(), &mut other)
                 }
                 25 => {
-                    // a component as it comes, on an entity that may be none of ours
+                    // a random component, on an entity that may not belong to the machine
                     let entity = sim.joint(name).or(sim.link(name)).unwrap_or(Entity::DANGLING);
                     let world = sim.world_mut();
                     let _ = match dice.below(4) {
@@ -214,14 +215,17 @@ fn no_sequence_of_calls_with_any_numbers_panics() {
                 _ => sim.step(dice.time()),
             };
             let lengths =
-                [sim.positions().len(), sim.velocities().len(), sim.accelerations().len(), sim.joint_names().len()];
+                [sim.positions().len(), sim.velocities().len(), sim.accelerations().len(), sim.reaction_names().len()];
             assert!(lengths.iter().all(|n| *n < 100) && sim.contact_names().len() == sim.modes().len());
             assert_eq!((sim.loads().len(), sim.bristles().len()), (sim.modes().len(), sim.friction_efforts().len()));
-            assert_eq!((sim.reactions().len(), sim.poses().len()), (sim.joint_names().len(), sim.link_names().len()));
+            assert_eq!(
+                (sim.reactions().len(), sim.poses().len()),
+                (sim.reaction_names().len(), sim.link_names().len())
+            );
             let _ = (sim.events(), sim.stats(), sim.counters(), sim.warnings(), sim.compiled(), sim.world());
             if result.is_err() {
                 errors += 1;
-                // a machine that was driven into the impossible stays there
+                // a machine in an invalid state stays there
                 if errors % 20 == 0 {
                     sim = make();
                 }
@@ -237,7 +241,7 @@ fn hecs_gone() -> bristle::hecs::NoSuchEntity {
 }
 
 #[test]
-fn no_sequence_of_calls_on_a_batch_panics() {
+fn random_calls_on_batch_do_not_panic() {
     for (m, make) in [MACHINES[1], MACHINES[8], GEARED[0], GEARED[1]].into_iter().enumerate() {
         let mut dice = Dice(Pcg64::seed_from_u64(80 + m as u64));
         let fresh = || Batch::new(&mut make(), 3).unwrap().with_threads(2).unwrap();
@@ -303,7 +307,7 @@ fn no_sequence_of_calls_on_a_batch_panics() {
 }
 
 #[test]
-fn no_settings_worlds_laws_or_states_panic() {
+fn random_worlds_do_not_panic() {
     let mut dice = Dice(Pcg64::seed_from_u64(120));
     let (mut made, mut refused) = (0, 0);
     for _ in 0..400 {

@@ -64,8 +64,8 @@ impl<'a> Instant<'a> {
         Self { machine, columns: names.into_iter().zip(0..).collect(), values, v, at_rest, sliding }
     }
 
-    /// Imbalances of all joints and, of groups that stick, accelerations, at x = (a, f); limits and slip accelerations of
-    /// all groups. `modes`: 0, 1, −1 for each group.
+    /// Imbalances of all joints and, of groups that stick, accelerations, at x = (a, f); limits and slip accelerations
+    /// of all groups. `modes`: 0, 1, −1 for each group.
     fn residual(&self, x: &DVector<f64>, modes: &[f64]) -> (DVector<f64>, Vec<(f64, f64)>) {
         let n = self.machine.joints.len();
         let mut values = self.values.clone();
@@ -112,7 +112,7 @@ impl<'a> Instant<'a> {
         let mut n_close = 0;
         for _ in 0..50 {
             let (left, _) = self.residual(&x, modes);
-            // near a jam residuals are multiplied: go on to rounding
+            // near a jam residuals are amplified: iterate to rounding
             n_close += usize::from(left.amax() <= 1e-8 * (1.0 + x.amax()));
             if n_close == 4 {
                 return Some(x);
@@ -164,7 +164,7 @@ impl<'a> Instant<'a> {
     }
 }
 
-/// A break-away is located when the friction of the stuck group is at its limit, to this share of it.
+/// A break-away is located where the friction of the stuck group is at its limit, to this fraction of it.
 const LOCATED: f64 = 1e-6;
 
 /// Whether some combination of modes is consistent just after a break-away: a group at its limit does not stick.
@@ -179,12 +179,12 @@ pub fn has_consistent_modes(machine: &Machine, t: f64, q: &[f64], v: &[f64]) -> 
     })
 }
 
-/// The machine of random seed 11096. The brake on `j2` and the friction of `j2` itself hold 9.560 N together and slip with
-/// 9.194 N. The guide of `j0` is near jamming: on the branch of the motion, friction that pushes `j2` forward accelerates it
-/// backward. When the group breaks away there is nothing to go on with: it would have to slip backward, and every solution
-/// with that friction accelerates it forward.
+/// The machine of random seed 11096. The brake on `j2` and the friction of `j2` itself have a joint limit of 9.560 N
+/// and slip with 9.194 N. The guide of `j0` is near jamming: on the branch of the motion, friction that pushes `j2`
+/// forward accelerates it backward. When the group breaks away no modes are consistent: it would have to slip backward,
+/// and every solution with that friction accelerates it forward.
 #[test]
-fn a_break_away_near_a_jam_leaves_no_consistent_modes() {
+fn break_away_near_jam_has_no_consistent_modes() {
     let seed = 11_096;
     let mut rng = Pcg64::seed_from_u64(seed);
     let n = rng.random_range(2..=6);
@@ -209,10 +209,10 @@ fn a_break_away_near_a_jam_leaves_no_consistent_modes() {
             rates.push(rate);
         }
     }
-    // the stuck solution was found, and both that the friction of backward slip has
+    // the stuck solution was found, and both solutions with the friction of backward slip
     assert!(n_stuck > 0 && rates.iter().any(|a| *a > 10.0) && rates.iter().any(|a| *a < 1.0), "{n_stuck} {rates:?}");
     assert!(!has_consistent_modes(&machine, *t, &q, &v));
-    // the search finds modes where there are some: at the start, and at the last row before
+    // the search finds consistent modes at the start and at the last row before
     let mut sim = Simulation::new(&scene).unwrap();
     for until in [0.0, 0.5 * t, 0.8 * t] {
         sim.run_until(until).unwrap();

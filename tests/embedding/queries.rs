@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn inverse_dynamics_gives_the_efforts_that_forward_dynamics_needs() {
+fn inverse_dynamics_inverts_forward_dynamics() {
     let mut sim = MACHINES[1]();
     sim.step(0.31).unwrap();
     let (q, v) = (sim.positions().to_vec(), sim.velocities().to_vec());
@@ -44,10 +44,10 @@ pub fn geared(method: Method, control: Control) -> Simulation {
 }
 
 #[test]
-fn inverse_dynamics_goes_through_gears() {
+fn inverse_dynamics_with_gears() {
     let mut sim = geared(Method::Radau5, Control::default());
     sim.step(0.05).unwrap();
-    let number = |sim: &Simulation, name: &str| sim.joint_names().iter().position(|n| n == name).unwrap();
+    let number = |sim: &Simulation, name: &str| sim.reaction_names().iter().position(|n| n == name).unwrap();
     let [motor, arm, hand, last] = ["motor", "arm", "hand", "last"].map(|name| number(&sim, name));
     assert_eq!(sim.independent().len(), 2);
     assert!(sim.independent().contains(&arm) && sim.independent().contains(&last));
@@ -64,19 +64,19 @@ fn inverse_dynamics_goes_through_gears() {
     let worst = sim.accelerations().iter().zip(wanted).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
     // Newton for the pin, to a hundredth of the relative tolerance
     assert!(worst < 1e-8, "{:?} {wanted:?}", sim.accelerations());
-    // the same through the motor: the gear passes it on, twelve times over and the other way round
+    // the same at the motor: the gear transmits it with ratio −12
     sim.set_effort("arm", 0.0).unwrap();
     sim.set_effort("motor", tau[arm] / -12.0).unwrap();
     sim.step(0.0).unwrap();
     let worst = sim.accelerations().iter().zip(wanted).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
     assert!(worst < 1e-8, "{:?} {wanted:?}", sim.accelerations());
 
-    // energy is that of the joints that are left
+    // energy is that of the independent joints
     let mass = sim.reduced_mass_matrix().unwrap();
     let rates = nalgebra::DVector::from_iterator(2, sim.independent().into_iter().map(|k| v[k]));
     let kinetic = 0.5 * rates.dot(&(mass * &rates));
     assert!((kinetic - sim.energy().unwrap().kinetic).abs() < 1e-12 * kinetic);
-    // what the gear does not allow is refused by its name
+    // a motion that violates the gear is refused by its name
     wanted[motor] = 24.0;
     let error = sim.inverse_dynamics(&q, &v, &wanted, &mut tau).unwrap_err().to_string();
     assert!(
@@ -86,7 +86,7 @@ fn inverse_dynamics_goes_through_gears() {
 }
 
 #[test]
-fn questions_do_not_change_the_run() {
+fn queries_do_not_change_run() {
     let geared: [Make; 2] =
         [|| geared(Method::Radau5, Control::default()), || geared(Method::RealTime, Control::Constant { step: 1e-3 })];
     for make in [MACHINES[0], MACHINES[1], MACHINES[3], MACHINES[5], MACHINES[8], geared[0], geared[1]] {
@@ -109,14 +109,14 @@ fn questions_do_not_change_the_run() {
 }
 
 #[test]
-fn mass_matrix_and_jacobian_agree_with_energy_and_motion() {
+fn mass_matrix_and_jacobian_agree_with_energy() {
     let mut sim = MACHINES[1]();
     sim.step(0.2).unwrap();
     let v = nalgebra::DVector::from_column_slice(sim.velocities());
     let mass = sim.mass_matrix().unwrap();
     let kinetic = 0.5 * v.dot(&(mass * &v));
     assert!((kinetic - sim.energy().unwrap().kinetic).abs() < 1e-12 * kinetic);
-    // the tip moves as its Jacobian says
+    // the velocity of the tip follows from its Jacobian
     let tip = |sim: &Simulation| sim.pose("link 2").unwrap().transform_point(&[0.5, 0.0, 0.0].into());
     let rate = sim.jacobian("link 2", [0.5, 0.0, 0.0]).unwrap() * &v;
     let (h, before) = (1e-6, tip(&sim));

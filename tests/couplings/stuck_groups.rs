@@ -1,19 +1,21 @@
-//! Shafts that several clutches and brakes hold.
+//! Rigid groups of shafts locked by several clutches and brakes.
 
 use super::*;
 
-/// Shafts with dry friction, a gear, a clutch and two brakes that hold one another, under 9 sin 3t N·m on the first.
+/// Shafts with dry friction, a gear, a clutch and two brakes that form one rigid group, under 9 sin 3t N·m on the
+/// first.
 fn held_many_times() -> String {
     let first = "drive: Effort(Sine(amplitude: 9.0, frequency: 3.0)), friction: Coulomb(coulomb: 1.0)";
     let second = "friction: Coulomb(coulomb: 0.5, stiction: 0.7)";
     let couplings = "couplings: [Gear(name: \"g\", joints: (\"j1\", \"j2\"), ratio: -1.6), \
-         Clutch(name: \"k\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 2.0)), \
-         Brake(name: \"b3\", joint: \"j3\", friction: Coulomb(coulomb: 1.5)), Brake(name: \"b2\", joint: \"j2\", friction: Coulomb(coulomb: 0.9))]";
+             Clutch(name: \"k\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 2.0)), \
+             Brake(name: \"b3\", joint: \"j3\", friction: Coulomb(coulomb: 1.5)), \
+             Brake(name: \"b2\", joint: \"j2\", friction: Coulomb(coulomb: 0.9))]";
     format!("{}, {couplings}", inertias(&[0.5, 0.7, 0.4], &[first, second, ""]))
 }
 
 #[test]
-fn nothing_moves_before_all_that_hold_are_at_their_limits() {
+fn group_sticks_until_all_are_at_limits() {
     // 1 at the first shaft, (0.7 + 0.9)/1.6 through the gear, 1.5 through the clutch: 3.5 N·m, static levels throughout
     let expected = (3.5_f64 / 9.0).asin() / 3.0;
     for (method, control, near) in
@@ -27,7 +29,7 @@ fn nothing_moves_before_all_that_hold_are_at_their_limits() {
         let mut names: Vec<&str> = first.iter().map(|event| event.joint.as_str()).collect();
         names.sort_unstable();
         assert_eq!(names, ["b2", "b3", "j1", "j2"], "{method}");
-        // until then nobody carries more than it can, and together they carry it all
+        // until then no contact exceeds its limit, and together they carry the load
         let at = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
         let (t, efforts) = (at("t"), ["j1", "j2", "b2", "b3", "k"].map(|name| at(&format!("{name}.friction"))));
         for k in (0..t.len()).filter(|&k| t[k] < expected - 1e-3) {
@@ -41,8 +43,8 @@ fn nothing_moves_before_all_that_hold_are_at_their_limits() {
 }
 
 #[test]
-fn a_weak_clutch_beside_strong_ones_holds_with_them_until_they_let_go() {
-    // a ring of four shafts; a: 1.5 sliding and 2.5 static beside a chain that holds 7
+fn weak_clutch_sticks_with_strong_ones() {
+    // a ring of four shafts; a: 1.5 sliding and 2.5 static, parallel to a chain with a limit of 7
     let clutch = |name: &str, a: u32, b: u32, friction: &str| {
         format!("Clutch(name: \"{name}\", joints: (\"j{a}\", \"j{b}\"), friction: Coulomb({friction})), ")
     };
@@ -63,16 +65,17 @@ fn a_weak_clutch_beside_strong_ones_holds_with_them_until_they_let_go() {
         ends.into_iter().fold(0.0, f64::max)
     });
     assert!(off[0] < 0.02 && (3.0..5.0).contains(&(off[0] / off[1])), "{off:?}");
-    // what is stuck does not slip by a bit in either
+    // stuck contacts have slip 0.0 in both
     let slips = tight.channel("q.velocity").unwrap().zip(tight.channel("q.mode").unwrap());
     assert!(slips.filter(|slip| slip.1 == 0.0).all(|slip| slip.0 == 0.0));
 }
 
 #[test]
-fn what_is_open_holds_nothing_also_where_nothing_pushes_yet() {
+fn open_contact_is_free_at_rest() {
     let brake = |signal: &str| {
         format!(
-            "couplings: [Brake(name: \"k\", joint: \"j1\", friction: Coulomb(coulomb: 1.0), load: Signal(max: 1.0, signal: {signal}))]"
+            "couplings: [Brake(name: \"k\", joint: \"j1\", friction: Coulomb(coulomb: 1.0), \
+             load: Signal(max: 1.0, signal: {signal}))]"
         )
     };
     let pushed = ["drive: Effort(Ramp(rate: 1.0))"];
@@ -106,8 +109,8 @@ fn what_is_open_holds_nothing_also_where_nothing_pushes_yet() {
 }
 
 #[test]
-fn an_open_clutch_tells_when_it_opens_and_no_more() {
-    // 1 − t on the first shaft: it turns round at 2 s; the clutch, stuck, opens at 0.5 s and closes at 3 s
+fn opening_clutch_has_one_event() {
+    // 1 − t on the first shaft: it reverses at 2 s; the stuck clutch opens at 0.5 s and closes at 3 s
     let clutch = "couplings: [Clutch(name: \"k\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 1.0), \
                   load: Signal(max: 2.0, signal: Steps([(0.0, 1.0), (0.5, 0.0), (3.0, 1.0)])))]";
     let drive = "drive: Effort(Table([(0.0, 0.0), (0.5, 0.0), (0.5001, 1.0), (3.5, -2.0)]))";
@@ -116,7 +119,7 @@ fn an_open_clutch_tells_when_it_opens_and_no_more() {
     let events: Vec<_> =
         recording.events().iter().map(|event| (event.t, event.from.direction(), event.to.direction())).collect();
     assert_eq!(events, [(0.5, 0.0, 1.0)]);
-    // what it does meanwhile is recorded
+    // its mode is recorded meanwhile
     let mode: Vec<f64> = recording.channel("k.mode").unwrap().collect();
     let slip: Vec<f64> = recording.channel("k.velocity").unwrap().collect();
     assert!(slip[10] > 0.0 && slip[28] < 0.0, "{slip:?}");
@@ -124,7 +127,7 @@ fn an_open_clutch_tells_when_it_opens_and_no_more() {
 }
 
 #[test]
-fn coupled_clutches_list_what_locks_and_lets_go() {
+fn coupled_clutches_list_mode_changes() {
     let recording = Simulation::new(&scene("coupled_clutches", &[])).unwrap().run_until(1.5).unwrap();
     let names: Vec<&str> = recording.events().iter().map(|event| event.joint.as_str()).collect();
     assert_eq!(names, ["clutch 2", "clutch 1", "clutch 1", "clutch 1", "clutch 1", "clutch 3"]);

@@ -1,10 +1,11 @@
-//! `RealTime` where things are held: clutches that do not slip by a bit, holders that share by strength, efforts at the start.
+//! `RealTime` with stuck contacts: slip is 0.0, redundant contacts share the load by their limits, efforts at the
+//! start.
 
 use crate::real_time_couplings::{real_time, shafts};
 use crate::stick_slip::{assert_near, simulation};
 use bristle::prelude::*;
 
-/// Wherever a contact is stuck its slip is 0.0, and gears are exact as far as ratio · v_b computes, `ulps` aside.
+/// The slip of stuck contacts is 0.0, and gears are exact up to `ulps` of ratio · v_b.
 fn assert_held(recording: &Recording, contacts: &[(&str, &str, Option<&str>)], gears: &[(&str, &str, f64)], ulps: f64) {
     let channel = |name: String| recording.channel(&name).unwrap().collect::<Vec<f64>>();
     let t = channel("t".to_owned());
@@ -27,12 +28,14 @@ fn assert_held(recording: &Recording, contacts: &[(&str, &str, Option<&str>)], g
 }
 
 #[test]
-fn stuck_clutches_between_gears_do_not_slip_by_a_bit() {
-    // two geared pairs with ratios that no number holds exactly, a clutch across, a brake that comes and goes
-    let couplings = "Gear(name: \"g1\", joints: (\"j1\", \"j2\"), ratio: 1.7), Gear(name: \"g2\", joints: (\"j3\", \"j4\"), ratio: -0.3), \
-         Clutch(name: \"c\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 3.0)), \
-         Clutch(name: \"d\", joints: (\"j2\", \"j5\"), friction: Coulomb(coulomb: 2.0, stiction: 2.5)), \
-         Brake(name: \"b\", joint: \"j4\", friction: Coulomb(coulomb: 1.0), load: Signal(max: 9.0, signal: Steps([(0.0, 0.0), (1.0, 1.0), (1.5, 0.0)])))";
+fn stuck_clutches_between_gears_do_not_slip() {
+    // two geared pairs with ratios that have no exact representation, a clutch across, a brake that opens and closes
+    let couplings = "Gear(name: \"g1\", joints: (\"j1\", \"j2\"), ratio: 1.7), \
+             Gear(name: \"g2\", joints: (\"j3\", \"j4\"), ratio: -0.3), \
+             Clutch(name: \"c\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 3.0)), \
+             Clutch(name: \"d\", joints: (\"j2\", \"j5\"), friction: Coulomb(coulomb: 2.0, stiction: 2.5)), \
+             Brake(name: \"b\", joint: \"j4\", friction: Coulomb(coulomb: 1.0), \
+             load: Signal(max: 9.0, signal: Steps([(0.0, 0.0), (1.0, 1.0), (1.5, 0.0)])))";
     let drive = "drive: Effort(Sine(amplitude: 2.0, frequency: 7.0, offset: 0.5)), damping: 0.1";
     let fields = shafts(&[(0.3, drive), (0.2, ""), (0.5, ""), (0.1, "damping: 0.03"), (0.4, "")], couplings);
     let contacts = [("c", "j1", Some("j3")), ("d", "j2", Some("j5")), ("b", "j4", None)];
@@ -41,15 +44,16 @@ fn stuck_clutches_between_gears_do_not_slip_by_a_bit() {
         let fields = format!("{fields}, output: Output(interval: {interval})");
         let recording = real_time(&fields, 1e-3).run_until(2.0).unwrap();
         assert_held(&recording, &contacts, &[("j1", "j2", 1.7)], 0.0);
-        // a stuck clutch closes the loop of both gears: one of the two ratios is met as the last of the four, to rounding
+        // a stuck clutch closes the loop of both gears: one of the two ratios holds to rounding only
         assert_held(&recording, &contacts, &[("j3", "j4", -0.3)], 2.0);
     }
 }
 
 #[test]
-fn clutches_that_hold_a_joint_to_one_that_is_led_do_not_slip_by_a_bit() {
-    let couplings = "Clutch(name: \"c\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 20.0)), Gear(name: \"g\", joints: (\"j3\", \"j2\"), \
-         ratio: 2.3), Clutch(name: \"d\", joints: (\"j3\", \"j4\"), friction: Coulomb(coulomb: 20.0))";
+fn stuck_clutches_to_prescribed_joint_do_not_slip() {
+    let couplings = "Clutch(name: \"c\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 20.0)), \
+             Gear(name: \"g\", joints: (\"j3\", \"j2\"), ratio: 2.3), \
+             Clutch(name: \"d\", joints: (\"j3\", \"j4\"), friction: Coulomb(coulomb: 20.0))";
     for motion in ["Ramp(rate: 2.0)", "Sine(amplitude: 0.3, frequency: 4.0)"] {
         let drive = format!("drive: Motion({motion})");
         let fields = shafts(&[(1.0, &drive), (0.2, ""), (0.1, ""), (0.5, "")], couplings);
@@ -67,12 +71,12 @@ fn brakes_side_by_side() -> String {
 }
 
 #[test]
-fn those_that_hold_the_same_share_by_strength_and_let_go_together() {
+fn redundant_clutches_share_load_by_limit() {
     let run = |mut sim: Simulation| sim.run_until(2.0).unwrap();
     let fields = format!("{}, output: Output(interval: 0.01)", brakes_side_by_side());
     let found = run(real_time(&fields, 1e-3));
     let tight = run(simulation(&fields, "Dopri5", "Error(rtol: 1e-9, atol: 1e-11)"));
-    // 6 N·m at 1.2 s: both let go, once
+    // 6 N·m at 1.2 s: both break away, once
     assert_eq!((found.events().len(), tight.events().len()), (2, 2), "{:?}", found.events());
     for event in found.events() {
         assert_near("time of a change", event.t, 1.2, 2e-3);
@@ -82,7 +86,7 @@ fn those_that_hold_the_same_share_by_strength_and_let_go_together() {
     for (name, part) in [("weak.friction", 1.0 / 3.0), ("strong.friction", 2.0 / 3.0)] {
         for (k, (found, tight)) in channel(&found, name).iter().zip(channel(&tight, name)).enumerate() {
             let carried = (5.0 * t[k]).min(6.0) * part;
-            // rounding: how contacts share hardly shows in the motion
+            // rounding: the distribution hardly affects the motion
             assert_near(name, *found, carried, 1e-8);
             assert_near(name, tight, carried, 1e-6);
         }
@@ -90,8 +94,9 @@ fn those_that_hold_the_same_share_by_strength_and_let_go_together() {
 }
 
 #[test]
-fn a_loop_of_clutches_is_stuck_as_a_whole_though_one_is_at_its_limit() {
-    // j1, j2 and j3 in a ring; the clutch from 1 to 3 is weak: it gives all it has, 1 N·m of 8, and the others hold it where it is
+fn loop_of_clutches_sticks_with_one_at_limit() {
+    // j1, j2 and j3 in a ring; the clutch from 1 to 3 is weak: it is at its limit, 1 N·m of 8, and the others keep it
+    // stuck
     let couplings = "Clutch(name: \"a\", joints: (\"j1\", \"j2\"), friction: Coulomb(coulomb: 10.0)), \
          Clutch(name: \"b\", joints: (\"j2\", \"j3\"), friction: Coulomb(coulomb: 10.0)), \
          Clutch(name: \"weak\", joints: (\"j1\", \"j3\"), friction: Coulomb(coulomb: 1.0)), \
@@ -109,7 +114,7 @@ fn a_loop_of_clutches_is_stuck_as_a_whole_though_one_is_at_its_limit() {
 }
 
 #[test]
-fn ties_carry_from_the_first_row_on() {
+fn constraint_forces_act_from_first_row() {
     // a motor against the inertia behind its gear: λ = τ J₂/(J₂ + r² J₁) from the start
     let fields = shafts(
         &[(0.01, "drive: Effort(Constant(1.0))"), (2.0, "")],
@@ -124,7 +129,7 @@ fn ties_carry_from_the_first_row_on() {
 }
 
 #[test]
-fn a_run_goes_on_from_a_snapshot_with_what_it_holds() {
+fn snapshot_keeps_stuck_contacts() {
     let fields = brakes_side_by_side();
     let mut sim = real_time(&fields, 1e-3);
     sim.run_until(0.7).unwrap();

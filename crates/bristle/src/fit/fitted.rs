@@ -1,0 +1,404 @@
+//! The result of a fit: values with deviations, errors, the fitted scene, warnings.
+
+use super::model::{FitModel, Prepared};
+use super::solve::{At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, starts};
+use super::statistics::{Deviations, Identifiability, deviations, identifiability};
+use super::{Fit, Log, Method};
+use crate::error::{Error, Result};
+use crate::scene::Scene;
+
+/// Costs closer than this, relative to each other, are one minimum.
+const SAME_MINIMUM: f64 = 1e-2;
+
+/// Default corner frequency of the first estimate by inverse dynamics, as a fraction of the sampling frequency.
+const INVERSE_BAND: f64 = 0.04;
+
+/// A fitted parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Estimate {
+    /// Its path in the scene.
+    pub path: String,
+    /// Its value.
+    pub value: f64,
+    /// Standard deviation with correlated residuals allowed for; infinite where the logs do not tell it.
+    pub deviation: f64,
+    /// The same by the formula for white noise.
+    pub white_deviation: f64,
+    /// Start of the fit.
+    pub start: f64,
+    /// Bounds.
+    pub bounds: (f64, f64),
+    /// Whether the logs tell it at all; otherwise the value is the start.
+    pub is_told: bool,
+}
+
+/// Errors of one channel over a log, residuals unfiltered.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChannelError {
+    /// File of the log.
+    pub file: String,
+    /// The channel.
+    pub channel: String,
+    /// Root mean square, in the channel's unit.
+    pub rms: f64,
+    /// 100 ‖simulated − measured‖/‖measured‖, per cent.
+    pub relative: f64,
+    /// The same after the low-pass of the comparison, if it has one.
+    pub filtered: Option<f64>,
+    /// Times of the rows, s.
+    pub t: Vec<f64>,
+    /// The measured column.
+    pub measured: Vec<f64>,
+    /// The simulated channel.
+    pub simulated: Vec<f64>,
+}
+
+/// See the [module](self).
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    model: FitModel,
+    p: Vec<f64>,
+    estimates: Vec<Estimate>,
+    scene: Scene,
+    errors: Vec<ChannelError>,
+    hold_out: Vec<ChannelError>,
+    outcomes: Vec<Outcome>,
+    n_same: usize,
+    identifiability: Identifiability,
+    samples: usize,
+    effective: f64,
+    warnings: Vec<String>,
+    is_stopped: bool,
+}
+
+impl Fitted {
+    /// The parameters.
+    pub fn parameters(&self) -> &[Estimate] {
+        &self.estimates
+    }
+
+    /// The scene with the fitted values.
+    pub fn scene(&self) -> &Scene {
+        &self.scene
+    }
+
+    /// Errors of every channel of every log fitted to.
+    pub fn errors(&self) -> &[ChannelError] {
+        &self.errors
+    }
+
+    /// Errors of the logs that were held out.
+    pub fn hold_out_errors(&self) -> &[ChannelError] {
+        &self.hold_out
+    }
+
+    /// The starts, in order.
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// Number of starts that ended in the best minimum.
+    pub fn n_same(&self) -> usize {
+        self.n_same
+    }
+
+    /// Which directions of the parameters the logs tell worst.
+    pub fn identifiability(&self) -> &Identifiability {
+        &self.identifiability
+    }
+
+    /// Residuals, and the number of independent ones that they are worth.
+    pub fn samples(&self) -> (usize, f64) {
+        (self.samples, self.effective)
+    }
+
+    /// Doubts about logs and parameters.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// Whether it was stopped before it converged.
+    pub fn is_stopped(&self) -> bool {
+        self.is_stopped
+    }
+
+    /// Errors of another log at the fitted values.
+    pub fn evaluate(&self, log: &Log) -> Result<Vec<ChannelError>> {
+        errors_of(&self.model, &self.p, std::slice::from_ref(log), &Watch::NONE)
+    }
+}
+
+pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result<Fitted> {
+    let mut warnings = Vec::new();
+    for log in fit.logs.iter().chain(&fit.hold_out) {
+        warnings.extend(log.warnings()?);
+    }
+    if let Method::InverseDynamics { band } = fit.method {
+        model.inverse = Some(band);
+    }
+    let mut all = starts(&model, fit.starts, fit.seed);
+    if let Some(better) = first_estimate(&model, &all[0], watch) {
+        all[0] = better;
+    }
+    let n_starts = all.len();
+    let run = |k: usize| {
+        let note = |iteration, error| (watch.progress)(Progress { start: k, starts: n_starts, iteration, error });
+        descend(&model, &all[k], watch, &note)
+    };
+    let descents = map(n_starts, &run);
+    let best = (0..n_starts)
+        .filter(|&k| descents[k].is_ok())
+        .min_by(|&a, &b| score(&model, &descents[a]).total_cmp(&score(&model, &descents[b])));
+    let Some(best) = best else {
+        return Err(descents.into_iter().find_map(Result::err).unwrap_or(Error::Stopped { t: 0.0 }));
+    };
+    let Ok(Descent { at, noise, .. }) = &descents[best] else {
+        return Err(Error::Stopped { t: 0.0 });
+    };
+    let outcomes: Vec<Outcome> =
+        all.iter().zip(&descents).map(|(start, descent)| outcome(&model, start, descent, noise)).collect();
+    let lowest = outcomes[best].error;
+    let n_same = outcomes.iter().filter(|o| o.failure.is_none() && o.error <= lowest * (1.0 + SAME_MINIMUM)).count();
+    let is_stopped = (watch.is_stopped)();
+    // the statistics of what is there do not take long
+    let deviations = deviations(&model, at, noise);
+    let identifiability = identifiability(&model, at, noise, &Watch::NONE)?;
+    let mut p = at.p.clone();
+    for (k, parameter) in model.parameters.iter().enumerate() {
+        if deviations.is_untold[k] {
+            p[k] = parameter.start;
+        }
+    }
+    warnings.extend(doubts(&model, at, &deviations, &identifiability));
+    let estimates = model.parameters.iter().enumerate().map(|(k, parameter)| Estimate {
+        path: parameter.path.clone(),
+        value: p[k],
+        deviation: deviations.deviation[k],
+        white_deviation: deviations.white[k],
+        start: parameter.start,
+        bounds: parameter.bounds,
+        is_told: !deviations.is_untold[k],
+    });
+    let estimates = estimates.collect();
+    let errors = if model.inverse.is_some() {
+        inverse_errors(&model, at)
+    } else {
+        let logs: Vec<Log> = fit.logs.clone();
+        errors_of(&model, &p, &logs, &Watch::NONE)?
+    };
+    let mut hold_out = Vec::new();
+    if model.inverse.is_none() {
+        hold_out = errors_of(&model, &p, &fit.hold_out, &Watch::NONE)?;
+    }
+    warnings.extend(unit_doubts(&errors));
+    let scene = model.scene(&p)?;
+    Ok(Fitted {
+        p,
+        estimates,
+        scene,
+        errors,
+        hold_out,
+        outcomes,
+        n_same,
+        identifiability,
+        samples: deviations.samples,
+        effective: deviations.effective,
+        warnings,
+        is_stopped,
+        model,
+    })
+}
+
+/// The start by inverse dynamics, where the logs allow it and it is better.
+fn first_estimate(model: &FitModel, start: &[f64], watch: &Watch<'_>) -> Option<Vec<f64>> {
+    if model.inverse.is_some() || !model.has_inverse(start) {
+        return None;
+    }
+    let dt = model.logs.iter().map(|prepared| prepared.dt).fold(0.0, f64::max);
+    let inverse = FitModel { inverse: Some(INVERSE_BAND / dt), ..model.clone() };
+    let found = descend(&inverse, start, watch, &|_, _| {}).ok()?.at.p;
+    let [before, after] = [start, &found].map(|p| evaluate(model, p, false, watch).ok());
+    let noise = super::solve::spread(model);
+    let after = after.map(|at| cost(model, &at, &noise))?;
+    before.is_none_or(|at| after < cost(model, &at, &noise)).then_some(found)
+}
+
+/// −2 ln likelihood, constants aside: weights found from residuals differ between starts.
+fn score(model: &FitModel, descent: &Result<Descent>) -> f64 {
+    let Ok(Descent { at, noise, .. }) = descent else { return f64::INFINITY };
+    let mut sum = cost(model, at, noise);
+    for ((residuals, noise), prepared) in at.logs.iter().zip(noise).zip(&model.logs) {
+        for ((r, sigma), compare) in residuals.r.iter().zip(noise).zip(&prepared.log.compare) {
+            if compare.noise.is_none() {
+                sum += 2.0 * r.len() as f64 * sigma.ln();
+            }
+        }
+    }
+    sum
+}
+
+fn outcome(model: &FitModel, start: &[f64], descent: &Result<Descent>, noise: &Noise) -> Outcome {
+    match descent {
+        Ok(Descent { at, iterations, is_converged, .. }) => Outcome {
+            start: start.to_vec(),
+            end: at.p.clone(),
+            error: (cost(model, at, noise) / n_residuals(at).max(1) as f64).sqrt(),
+            iterations: *iterations,
+            is_converged: *is_converged,
+            failure: None,
+        },
+        Err(error) => Outcome {
+            start: start.to_vec(),
+            end: start.to_vec(),
+            error: f64::INFINITY,
+            iterations: 0,
+            is_converged: false,
+            failure: Some(error.to_string()),
+        },
+    }
+}
+
+/// Errors of logs at values of the parameters.
+fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Result<Vec<ChannelError>> {
+    let prepared = logs.iter().map(Prepared::new).collect::<Result<Vec<_>>>()?;
+    let model = FitModel { logs: prepared, inverse: None, ..model.clone() };
+    let at = evaluate(&model, p, false, watch)?;
+    let mut errors = Vec::new();
+    for (prepared, residuals) in model.logs.iter().zip(&at.logs) {
+        for (c, compare) in prepared.log.compare.iter().enumerate() {
+            let (raw, measured) = (&residuals.raw[c], &prepared.raw[c]);
+            let filtered = compare.band.map(|_| relative(&residuals.r[c], &prepared.measured[c]));
+            errors.push(ChannelError {
+                file: prepared.log.table.file.clone(),
+                channel: compare.channel.clone(),
+                rms: norm(raw) / (raw.len() as f64).sqrt(),
+                relative: relative(raw, measured),
+                filtered,
+                t: prepared.t.clone(),
+                measured: measured.clone(),
+                simulated: raw.iter().zip(measured).map(|(r, x)| r + x).collect(),
+            });
+        }
+    }
+    Ok(errors)
+}
+
+/// Errors of inverse dynamics: efforts after the filter.
+fn inverse_errors(model: &FitModel, at: &At) -> Vec<ChannelError> {
+    let mut errors = Vec::new();
+    for (prepared, residuals) in model.logs.iter().zip(&at.logs) {
+        for (c, compare) in prepared.log.compare.iter().enumerate().filter(|(c, _)| !residuals.r[*c].is_empty()) {
+            let r = &residuals.r[c];
+            let stride = prepared.t.len().div_ceil(r.len()).max(1);
+            let mut measured = prepared.raw[c].clone();
+            if let Some(band) = model.inverse {
+                super::filter::low_pass(&mut measured, band, prepared.dt);
+            }
+            let measured: Vec<f64> = measured.into_iter().step_by(stride).take(r.len()).collect();
+            errors.push(ChannelError {
+                file: prepared.log.table.file.clone(),
+                channel: format!("{} (inverse dynamics)", compare.channel),
+                rms: norm(r) / (r.len() as f64).sqrt(),
+                relative: relative(r, &measured),
+                filtered: None,
+                t: prepared.t.iter().step_by(stride).take(r.len()).copied().collect(),
+                simulated: r.iter().zip(&measured).map(|(r, x)| r + x).collect(),
+                measured,
+            });
+        }
+    }
+    errors
+}
+
+fn norm(x: &[f64]) -> f64 {
+    x.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn relative(r: &[f64], measured: &[f64]) -> f64 {
+    100.0 * norm(r) / norm(measured)
+}
+
+/// Doubts about the parameters.
+fn doubts(model: &FitModel, at: &At, deviations: &Deviations, weak: &Identifiability) -> Vec<String> {
+    let mut found = Vec::new();
+    for (k, parameter) in model.parameters.iter().enumerate() {
+        let path = &parameter.path;
+        if deviations.is_untold[k] {
+            let is_level = path.ends_with(".stiction") || path.ends_with(".peak");
+            let why = if is_level { " (no break-away depends on it)" } else { "" };
+            found.push(format!("`{path}` has no influence on these logs{why}: left at its start {}", parameter.start));
+        } else if at.p[k] <= parameter.bounds.0 || at.p[k] >= parameter.bounds.1 {
+            found.push(format!("`{path}` ended at its bound {}: is the bound meant, or the law too simple?", at.p[k]));
+        }
+    }
+    let n_told = deviations.is_untold.iter().filter(|untold| !**untold).count();
+    let told =
+        |path: &str| model.parameters.iter().position(|p| p.path == path).is_some_and(|k| !deviations.is_untold[k]);
+    let involved: Vec<&(String, f64)> = weak.weakest.iter().filter(|(path, x)| x.abs() > 0.1 && told(path)).collect();
+    if n_told > 1 && involved.len() > 1 && weak.deviation > 0.3 {
+        let names = involved.iter().map(|(path, _)| {
+            let at = |list: &[(String, f64)]| list.iter().find(|(other, _)| other == path).map_or(f64::NAN, |x| x.1);
+            format!("`{path}` {:.4}", at(&weak.tried))
+        });
+        let change = weak
+            .largest_change
+            .as_ref()
+            .map_or(String::new(), |(channel, x)| format!(" (largest change of `{channel}`: {x:.3e}, simulated)"));
+        let names = names.collect::<Vec<_>>().join(", ");
+        found.push(format!("{names} give nearly the same curves{change}: fix one of them, or give a prior"));
+    }
+    found
+}
+
+/// Curves that differ by the factor of a unit.
+fn unit_doubts(errors: &[ChannelError]) -> Vec<String> {
+    let spread = |x: &[f64]| {
+        let mean = x.iter().sum::<f64>() / x.len() as f64;
+        (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64).sqrt()
+    };
+    let mut found = Vec::new();
+    for ChannelError { file, channel, measured, simulated, .. } in errors {
+        let factor = spread(measured) / spread(simulated);
+        let is_near = |unit: f64, within: f64| (factor / unit).ln().abs() < f64::ln(within);
+        let guess =
+            [(1e3, "milli-units (mm, mrad, mV)"), (1e-3, "kilo-units"), (180.0 / std::f64::consts::PI, "degrees")];
+        if let Some((unit, name)) =
+            guess.iter().find(|(unit, _)| is_near(*unit, if *unit == 1e3 || *unit == 1e-3 { 3.0 } else { 1.3 }))
+        {
+            found.push(format!(
+                "{file}: the column of `{channel}` is {factor:.3} times the simulation: is it in {name} (factor {unit:.4})?"
+            ));
+        }
+    }
+    found
+}
+
+/// See [`Fit::check`].
+pub(super) fn check(fit: &Fit, model: &FitModel) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for log in fit.logs.iter().chain(&fit.hold_out) {
+        found.extend(log.warnings()?);
+    }
+    let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
+    found.extend(unit_doubts(&errors_of(model, &start, &fit.logs, &Watch::NONE)?));
+    for k in 0..model.logs.len() {
+        let one = FitModel { logs: vec![model.logs[k].clone()], ..model.clone() };
+        // initial states and delays of other logs have no influence on this one
+        let at = evaluate(model, &start, true, &Watch::NONE)?;
+        let at = At { p: at.p, logs: vec![at.logs[k].clone()] };
+        let noise = super::solve::spread(&one);
+        let deviations = deviations(&one, &at, &noise);
+        let named = |is_untold: bool| {
+            let each = model.parameters.iter().zip(&deviations.is_untold).filter(|(_, untold)| **untold == is_untold);
+            let names: Vec<&str> = each.map(|(parameter, _)| parameter.path.as_str()).collect();
+            if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+        };
+        found.push(format!(
+            "{}: at the start values this log tells {}; it does not tell {}",
+            model.logs[k].log.table.file,
+            named(false),
+            named(true)
+        ));
+    }
+    Ok(found)
+}

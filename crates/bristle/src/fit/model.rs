@@ -1,0 +1,256 @@
+//! From parameters to scenes, and from scenes to residuals: simulated channels minus measured columns.
+//!
+//! ```text
+//! r_i = y(t_i − delay; p) − measured_i        ∂r_i/∂p by sensitivities        ∂r_i/∂delay = −ẏ(t_i − delay)
+//! ```
+//!
+//! All inputs of a log act later by its delay: the machine is the same at all times, so that its response is later by the
+//! same. Both sides of a compared channel pass the same low-pass filter.
+
+use super::filter::{low_pass, median_step};
+use super::log::{Hold, Initial, Log};
+use super::parameter::{Parameter, Role};
+use super::signals::signals_mut;
+use crate::error::{Error, Result};
+use crate::run::sensitivities::{Pair, Request, curves};
+use crate::scene::Scene;
+use crate::signal::Signal;
+use nalgebra::DMatrix;
+
+/// Relative half-width of the differences of scenes: see `run::sensitivities`.
+const WIDTH: f64 = 1e-5;
+
+/// A log with the arrays that do not change in a fit.
+#[derive(Debug, Clone)]
+pub(crate) struct Prepared {
+    pub log: Log,
+    /// Compared rows: their times and, per channel, filtered measurements.
+    pub t: Vec<f64>,
+    pub measured: Vec<Vec<f64>>,
+    /// The same without the filter.
+    pub raw: Vec<Vec<f64>>,
+    /// Median sampling time, s.
+    pub dt: f64,
+    channels: Vec<String>,
+    signals: Vec<Signal>,
+    /// Text of the scene's numbers that belong to this log.
+    own: Vec<(String, String)>,
+}
+
+impl Prepared {
+    pub fn new(log: &Log) -> Result<Self> {
+        log.check()?;
+        let times = log.times()?;
+        let dt = median_step(&times);
+        let from = times.partition_point(|t| *t < log.skip);
+        let column = |name: &str| Ok::<_, Error>(log.table.column(name)?[from..].to_vec());
+        let raw = log.compare.iter().map(|compare| column(&compare.column)).collect::<Result<Vec<_>>>()?;
+        let mut measured = raw.clone();
+        for (x, compare) in measured.iter_mut().zip(&log.compare) {
+            compare.band.into_iter().for_each(|band| low_pass(x, band, dt));
+        }
+        let mut own = log.values.clone();
+        let mut signals = Vec::new();
+        for input in &log.inputs {
+            let points = times.iter().copied().zip(log.table.column(&input.column)?.iter().copied()).collect();
+            own.push((input.path.clone(), format!("Constant({:?})", placeholder(signals.len()))));
+            signals.push(if input.hold == Hold::Linear { Signal::Table(points) } else { Signal::Steps(points) });
+        }
+        if log.initial != Initial::Scene {
+            own.extend(log.start()?.into_iter().map(|(path, x)| (path, format!("{x:?}"))));
+        }
+        let channels = log.compare.iter().map(|compare| compare.channel.clone()).collect();
+        Ok(Self { log: log.clone(), t: times[from..].to_vec(), measured, raw, dt, channels, signals, own })
+    }
+}
+
+impl Log {
+    /// Initial positions and velocities that its first row measures, by path.
+    pub(crate) fn start(&self) -> Result<Vec<(String, f64)>> {
+        let mut found = Vec::new();
+        for compare in &self.compare {
+            let (joint, what) = compare.channel.rsplit_once('.').unwrap_or((&compare.channel, ""));
+            if what == "position" || what == "velocity" {
+                found.push((format!("joints.{joint}.{what}"), self.table.column(&compare.column)?[0]));
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A number that stands for input `k` until its signal takes its place; no scene has it.
+fn placeholder(k: usize) -> f64 {
+    -8.765_432_109_876e-290 * (k + 1) as f64
+}
+
+/// Residuals of one log, one list per compared channel, not weighted, and their derivatives in p.
+#[derive(Debug, Clone)]
+pub(crate) struct Residuals {
+    pub r: Vec<Vec<f64>>,
+    /// The same without filters.
+    pub raw: Vec<Vec<f64>>,
+    /// One matrix per channel, rows × parameters; none if they were not asked for.
+    pub jacobian: Vec<DMatrix<f64>>,
+}
+
+/// A scene with free parameters and its logs.
+#[derive(Debug, Clone)]
+pub(crate) struct FitModel {
+    /// The scene as text, and the file that it goes by in messages.
+    pub text: String,
+    pub file: String,
+    pub parameters: Vec<Parameter>,
+    pub logs: Vec<Prepared>,
+    /// Corner frequency of inverse dynamics, Hz; simulations if there is none.
+    pub inverse: Option<f64>,
+}
+
+impl FitModel {
+    pub fn new(scene: &Scene, parameters: Vec<Parameter>, logs: &[Log]) -> Result<Self> {
+        let logs = logs.iter().map(Prepared::new).collect::<Result<Vec<_>>>()?;
+        let file = scene.origin.file().unwrap_or("scene").to_owned();
+        Ok(Self { text: scene.to_ron()?, file, parameters, logs, inverse: None })
+    }
+
+    /// Numbers of the scene at `p`: those of all logs, and those of log number `log`.
+    fn numbers(&self, p: &[f64], log: Option<usize>) -> Vec<(String, String)> {
+        let mut numbers: Vec<(String, f64)> = Vec::new();
+        for (parameter, &p) in self.parameters.iter().zip(p) {
+            match &parameter.role {
+                Role::Paths(paths) => numbers.extend(paths.iter().map(|path| (path.clone(), p))),
+                Role::Initial { log: of, path } if Some(*of) == log => numbers.push((path.clone(), p)),
+                _ => {}
+            }
+        }
+        let mut texts: Vec<(String, String)> =
+            numbers.iter().map(|(path, x)| (path.clone(), format!("{x:?}"))).collect();
+        for (parameter, &p) in self.parameters.iter().zip(p) {
+            let Role::Excess(pairs) = &parameter.role else { continue };
+            for (path, over) in pairs {
+                let given = numbers.iter().rev().find(|(other, _)| other == over).map(|(_, x)| *x);
+                let base = given.or_else(|| self.written(over)).unwrap_or(0.0);
+                texts.push((path.clone(), format!("{:?}", base + p)));
+            }
+        }
+        texts
+    }
+
+    /// The number that the scene itself has at a path.
+    fn written(&self, path: &str) -> Option<f64> {
+        crate::scene::origin::Document::read(&self.text, &self.file).ok()?.number(path)
+    }
+
+    /// The scene at `p`, without a log.
+    pub fn scene(&self, p: &[f64]) -> Result<Scene> {
+        let numbers = self.numbers(p, None);
+        let overrides: Vec<(&str, &str)> = numbers.iter().map(|(path, x)| (path.as_str(), x.as_str())).collect();
+        Ok(Scene::parse_with(&self.text, &self.file, &overrides)?)
+    }
+
+    /// The scene of log number `log` at `p`.
+    pub fn scene_of(&self, log: usize, p: &[f64]) -> Result<Scene> {
+        let Prepared { own, signals, .. } = &self.logs[log];
+        let numbers = self.numbers(p, Some(log));
+        let all = own.iter().chain(&numbers);
+        let overrides: Vec<(&str, &str)> = all.map(|(path, x)| (path.as_str(), x.as_str())).collect();
+        let mut scene = Scene::parse_with(&self.text, &self.file, &overrides)?;
+        let mut n_placed = 0;
+        for signal in signals_mut(&mut scene) {
+            for (k, from_log) in signals.iter().enumerate() {
+                if *signal == Signal::Constant(placeholder(k)) {
+                    *signal = from_log.clone();
+                    n_placed += 1;
+                }
+            }
+        }
+        if n_placed == signals.len() {
+            return Ok(scene);
+        }
+        // a place that is no signal of a drive or a load: as text, for the scene to say what it thinks of it
+        let as_text: Vec<(String, String)> = self.logs[log]
+            .log
+            .inputs
+            .iter()
+            .zip(signals)
+            .map(|(input, signal)| (input.path.clone(), ron::to_string(signal).unwrap_or_default()))
+            .collect();
+        let all = own.iter().chain(&as_text).chain(&numbers);
+        let overrides: Vec<(&str, &str)> = all.map(|(path, x)| (path.as_str(), x.as_str())).collect();
+        Ok(Scene::parse_with(&self.text, &self.file, &overrides)?)
+    }
+
+    /// Half-width of differences in parameter `k` at `p`.
+    pub(super) fn half(&self, k: usize, p: f64) -> f64 {
+        let parameter = &self.parameters[k];
+        WIDTH * if p == 0.0 { parameter.slope(p).abs().min(1.0) } else { p.abs() }
+    }
+
+    /// Residuals of log number `log` at `p`.
+    pub fn residuals(
+        &self,
+        log: usize,
+        p: &[f64],
+        has_jacobian: bool,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Residuals> {
+        if let Some(band) = self.inverse {
+            return self.inverse_residuals(log, p, band, has_jacobian);
+        }
+        let prepared = &self.logs[log];
+        let (mut delay, mut delays, mut moving) = (0.0, Vec::new(), Vec::new());
+        for (k, parameter) in self.parameters.iter().enumerate() {
+            match &parameter.role {
+                Role::Delay(logs) if logs.contains(&log) => {
+                    delay += p[k];
+                    delays.push(k);
+                }
+                Role::Delay(_) => {}
+                Role::Initial { log: of, .. } if *of != log => {}
+                _ => moving.push(k),
+            }
+        }
+        let base = self.scene_of(log, p)?;
+        let mut pairs: Vec<Pair> = Vec::new();
+        if has_jacobian {
+            for &k in &moving {
+                let at = |by: f64| {
+                    let mut moved = p.to_vec();
+                    moved[k] += by;
+                    self.scene_of(log, &moved)
+                };
+                pairs.push(Scene::pair_of(at, self.half(k, p[k]))?);
+            }
+        }
+        let times: Vec<f64> = prepared.t.iter().map(|t| t - delay).collect();
+        let has_rates = has_jacobian && !delays.is_empty();
+        let request = Request { channels: &prepared.channels, times: &times, has_rates, is_stopped };
+        let run = curves(&base, &pairs, &request)?;
+        let compares = &prepared.log.compare;
+        let filter =
+            |c: usize, x: &mut [f64]| compares[c].band.into_iter().for_each(|band| low_pass(x, band, prepared.dt));
+        let (mut r, mut raw, mut jacobian) = (Vec::new(), Vec::new(), Vec::new());
+        for c in 0..compares.len() {
+            let simulated: Vec<f64> = run.values.column(c).iter().copied().collect();
+            raw.push(simulated.iter().zip(&prepared.raw[c]).map(|(y, x)| y - x).collect::<Vec<f64>>());
+            let mut filtered = simulated;
+            filter(c, &mut filtered);
+            r.push(filtered.iter().zip(&prepared.measured[c]).map(|(y, x)| y - x).collect::<Vec<f64>>());
+            if has_jacobian {
+                let mut columns = DMatrix::zeros(times.len(), p.len());
+                let mut put = |k: usize, slopes: Vec<f64>, sign: f64| {
+                    let mut slopes = slopes;
+                    filter(c, &mut slopes);
+                    slopes.iter().enumerate().for_each(|(i, x)| columns[(i, k)] = sign * x);
+                };
+                for (&k, slopes) in moving.iter().zip(&run.derivatives) {
+                    put(k, slopes.column(c).iter().copied().collect(), 1.0);
+                }
+                if let Some(rates) = &run.rates {
+                    delays.iter().for_each(|&k| put(k, rates.column(c).iter().copied().collect(), -1.0));
+                }
+                jacobian.push(columns);
+            }
+        }
+        Ok(Residuals { r, raw, jacobian })
+    }
+}

@@ -1,0 +1,180 @@
+//! Deviations of fitted parameters, and which of them the logs can tell.
+//!
+//! ```text
+//! white residuals     cov = s² H⁻¹                              s² = Σ (r/σ)²/(n − m)
+//! correlated ones     cov = H⁻¹ (Σ_b S_b S_bᵀ) H⁻¹              S_b = Σ_{i in block b} J_iᵀ r_i/σ²
+//! effective samples   n / (1 + 2 Σ ρ_l)
+//! ```
+//!
+//! Residuals of a model that is not the machine are correlated in time: the white formula is then too small. Blocks (batch
+//! means) are four times longer than the time in which the correlation of residuals ρ_l falls below 0.1. The singular
+//! values of J in scaled parameters, over √n, are changes of the curves in units of noise per factor e of a parameter; the
+//! direction of the smallest is simulated to see whether it moves anything.
+
+use super::model::FitModel;
+use super::solve::{At, Noise, Watch, cost, evaluate, n_residuals, normal_equations};
+use crate::error::Result;
+use nalgebra::{DMatrix, DVector};
+
+/// ρ below which residuals count as uncorrelated.
+const UNCORRELATED: f64 = 0.1;
+
+/// Blocks of a channel at least.
+const MIN_BLOCKS: usize = 20;
+
+/// Step along the weakest direction, in scaled parameters: ten per cent.
+const TRIED: f64 = 0.1;
+
+/// Scaled deviation above which the logs do not tell a parameter: a factor e, or one scale.
+const UNTOLD: f64 = 1.0;
+
+/// Deviations and correlations at a minimum.
+#[derive(Debug, Clone)]
+pub(crate) struct Deviations {
+    /// With correlated residuals, per parameter.
+    pub deviation: Vec<f64>,
+    /// By the formula for white noise.
+    pub white: Vec<f64>,
+    /// Residuals, and how many independent ones they are worth.
+    pub samples: usize,
+    pub effective: f64,
+    /// The parameters whose column of J is too small to tell them.
+    pub is_untold: Vec<bool>,
+}
+
+/// A direction of parameters in which the curves hardly change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Identifiability {
+    /// Singular values of J over √n in scaled parameters, largest first: changes of the curves in units of their noise.
+    pub singular_values: Vec<f64>,
+    /// Scaled components of the weakest direction, by path, largest first.
+    pub weakest: Vec<(String, f64)>,
+    /// Values of the parameters a step along it.
+    pub tried: Vec<(String, f64)>,
+    /// Largest change of a compared channel in that step, in its unit, by simulation; with the channel.
+    pub largest_change: Option<(String, f64)>,
+    /// Deviation of the parameters along it, in scaled units; above 1 the logs do not tell it.
+    pub deviation: f64,
+}
+
+/// Lag at which the correlation of residuals is below [`UNCORRELATED`], and 1 + 2 Σ ρ up to there.
+fn correlation(r: &[f64]) -> (usize, f64) {
+    let n = r.len();
+    let power: f64 = r.iter().map(|r| r * r).sum();
+    let mut inflation = 1.0;
+    if power == 0.0 {
+        return (1, inflation);
+    }
+    for lag in 1..n / 4 {
+        let rho = r[lag..].iter().zip(r).map(|(a, b)| a * b).sum::<f64>() / power;
+        if rho < UNCORRELATED {
+            return (lag, inflation);
+        }
+        inflation += 2.0 * rho;
+    }
+    ((n / 4).max(1), inflation)
+}
+
+pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations {
+    let n = model.parameters.len();
+    let (h, _) = normal_equations(model, at, noise);
+    let samples = n_residuals(at);
+    let mean_square = cost(model, at, noise) / samples.saturating_sub(n).max(1) as f64;
+    let slopes: Vec<f64> = model.parameters.iter().zip(&at.p).map(|(parameter, &p)| parameter.slope(p)).collect();
+    let is_untold: Vec<bool> = (0..n).map(|k| !((mean_square / h[(k, k)]).sqrt() < UNTOLD)).collect();
+    let told: Vec<usize> = (0..n).filter(|&k| !is_untold[k]).collect();
+
+    // blocks of scores
+    let mut meat = DMatrix::zeros(n, n);
+    let mut effective = 0.0;
+    for (residuals, noise) in at.logs.iter().zip(noise) {
+        for ((r, jacobian), sigma) in residuals.r.iter().zip(&residuals.jacobian).zip(noise) {
+            let (lag, inflation) = correlation(r);
+            effective += r.len() as f64 / inflation;
+            let length = (4 * lag).min(r.len() / MIN_BLOCKS).max(1);
+            let length = if lag == 1 { 1 } else { length };
+            for block in (0..r.len()).collect::<Vec<_>>().chunks(length) {
+                let mut score = DVector::<f64>::zeros(n);
+                for &i in block {
+                    let weight = r[i] / (sigma * sigma);
+                    (0..n).for_each(|k| score[k] += weight * jacobian[(i, k)] * slopes[k]);
+                }
+                meat += &score * score.transpose();
+            }
+        }
+    }
+    let mut result =
+        Deviations { deviation: vec![f64::INFINITY; n], white: vec![f64::INFINITY; n], samples, effective, is_untold };
+    let part = |matrix: &DMatrix<f64>| DMatrix::from_fn(told.len(), told.len(), |i, j| matrix[(told[i], told[j])]);
+    let Some(inverse) = pseudo_inverse(part(&h)) else { return result };
+    let sandwich = &inverse * part(&meat) * &inverse;
+    for (i, &k) in told.iter().enumerate() {
+        result.white[k] = slopes[k] * (mean_square * inverse[(i, i)]).sqrt();
+        result.deviation[k] = slopes[k] * sandwich[(i, i)].max(0.0).sqrt();
+    }
+    result
+}
+
+/// H⁻¹, scaled to a unit diagonal first.
+fn pseudo_inverse(h: DMatrix<f64>) -> Option<DMatrix<f64>> {
+    let n = h.nrows();
+    let d: Vec<f64> = (0..n).map(|k| h[(k, k)].sqrt()).collect();
+    let scaled = DMatrix::from_fn(n, n, |i, j| h[(i, j)] / (d[i] * d[j]));
+    let inverse =
+        scaled.clone().cholesky().map(|factor| factor.inverse()).or_else(|| scaled.pseudo_inverse(1e-14).ok())?;
+    Some(DMatrix::from_fn(n, n, |i, j| inverse[(i, j)] / (d[i] * d[j])))
+}
+
+/// The weakest direction, tried by simulation.
+pub(crate) fn identifiability(model: &FitModel, at: &At, noise: &Noise, watch: &Watch<'_>) -> Result<Identifiability> {
+    let n = model.parameters.len();
+    let (h, _) = normal_equations(model, at, noise);
+    let samples = n_residuals(at).max(1);
+    let mean_square = cost(model, at, noise) / samples.saturating_sub(n).max(1) as f64;
+    let eigen = h.symmetric_eigen();
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| eigen.eigenvalues[b].total_cmp(&eigen.eigenvalues[a]));
+    let singular = |k: usize| (eigen.eigenvalues[k].max(0.0) / samples as f64).sqrt();
+    let singular_values: Vec<f64> = order.iter().map(|&k| singular(k)).collect();
+    let Some(&last) = order.last() else {
+        return Ok(Identifiability {
+            singular_values,
+            weakest: vec![],
+            tried: vec![],
+            largest_change: None,
+            deviation: 0.0,
+        });
+    };
+    let direction: Vec<f64> = eigen.eigenvectors.column(last).iter().copied().collect();
+    let mut weakest: Vec<(String, f64)> =
+        model.parameters.iter().zip(&direction).map(|(parameter, x)| (parameter.path.clone(), *x)).collect();
+    weakest.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+
+    // a step to either side that bounds allow more of
+    let moved = |by: f64| -> Vec<f64> {
+        let each = model.parameters.iter().zip(at.p.iter().zip(&direction));
+        each.map(|(parameter, (&p, x))| parameter.from_scaled(parameter.to_scaled(p) + by * x)).collect()
+    };
+    let length = |p: &[f64]| {
+        let each = model.parameters.iter().zip(p.iter().zip(&at.p));
+        each.map(|(parameter, (a, b))| (parameter.to_scaled(*a) - parameter.to_scaled(*b)).powi(2)).sum::<f64>()
+    };
+    let (plus, minus) = (moved(TRIED), moved(-TRIED));
+    let p = if length(&plus) >= length(&minus) { plus } else { minus };
+    let mut largest_change = None;
+    if let Ok(trial) = evaluate(model, &p, false, watch) {
+        let mut worst = 0.0;
+        for (l, (before, after)) in at.logs.iter().zip(&trial.logs).enumerate() {
+            for (c, (a, b)) in before.r.iter().zip(&after.r).enumerate() {
+                let change = a.iter().zip(b).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+                if change / noise[l][c] >= worst {
+                    worst = change / noise[l][c];
+                    largest_change = Some((model.logs[l].log.compare[c].channel.clone(), change));
+                }
+            }
+        }
+    }
+    let tried = model.parameters.iter().zip(&p).map(|(parameter, p)| (parameter.path.clone(), *p)).collect();
+    let deviation = (mean_square / eigen.eigenvalues[last].max(f64::MIN_POSITIVE)).sqrt();
+    Ok(Identifiability { singular_values, weakest, tried, largest_change, deviation })
+}

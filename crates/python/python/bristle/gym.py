@@ -1,0 +1,263 @@
+"""Gymnasium environments on `Batch`: thousands of copies of one machine in one process.
+
+>>> import numpy as np
+>>> from bristle.gym import VectorEnv
+>>> envs = VectorEnv(
+...     "scenes/double_pendulum_coulomb.ron",
+...     num_envs=64,
+...     dt=0.02,
+...     reward=lambda q, v, action: -(q[:, 0] ** 2) - 0.01 * action[:, 0] ** 2,
+...     limit=5.0,
+...     noise=0.05,
+...     randomize={"elbow.coulomb": (0.1, 0.3)},
+...     max_steps=100,
+... )
+>>> observations, infos = envs.reset(seed=1)
+>>> observations.shape
+(64, 4)
+>>> observations, rewards, terminations, truncations, infos = envs.step(envs.action_space.sample())
+
+Rewards, ends and observations are functions of whole arrays: `q` is `(n, n_q)`, `v` is `(n, n_v)`, `action` is
+`(n, n_actions)`. The machine is stepped by the Rust library, on all cores; nothing numerical happens here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from typing import Any, Literal, TypeAlias
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from ._bristle import Batch, Scene, Simulation
+from .errors import RefusedError
+
+__all__ = ["Env", "VectorEnv"]
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Machine: TypeAlias = "Simulation | Scene | str | PathLike[str]"
+
+Reward: TypeAlias = Callable[[Floats, Floats, Floats], npt.ArrayLike]
+"""From `q`, `v` and `action` after a step to `(n,)`."""
+Ends: TypeAlias = Callable[[Floats, Floats], npt.ArrayLike]
+"""From `q` and `v` to `(n,)` of bool: where an episode is over."""
+Observe: TypeAlias = Callable[[Floats, Floats], npt.ArrayLike]
+"""From `q` and `v` to `(n, k)`."""
+Start: TypeAlias = Callable[[np.random.Generator, Floats, Floats], tuple[npt.ArrayLike, npt.ArrayLike]]
+"""From a generator and the states `q`, `v` of the scene, `(m, …)`, to those in which `m` episodes begin."""
+Draw: TypeAlias = Callable[[np.random.Generator, int], Mapping[str, npt.ArrayLike]]
+Randomize: TypeAlias = Mapping[str, tuple[float, float]] | Draw
+"""Friction parameters, `"elbow.coulomb"`, by range (uniform) or by a function of a generator and a number of
+episodes."""
+
+
+class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
+    """Many episodes of one machine at once.
+
+    `machine` is a simulation, a scene or the file of one; `dt` is the control period, s; `reward` is a function of
+    arrays.
+
+    - `action`: `"effort"` on `joints`, N·m or N, or `"target"` of their drives. `limit` bounds it: one number, or one
+      per joint. `joints` are all revolute and prismatic ones if left out, or for targets those with a drive.
+    - `observe`: positions beside velocities if left out.
+    - `ends`: never if left out. An episode is cut off after `max_steps`.
+    - `noise`: positions and velocities of the scene plus uniform noise of this half width begin an episode; `start`
+      says it in full. Couplings allow `start` only.
+    - `randomize`: friction parameters drawn anew for every episode.
+    - `autoreset_mode`: as in Gymnasium, `NEXT_STEP`, `SAME_STEP` or `DISABLED` (then `reset(options={"reset_mask":
+      …})`).
+
+    A copy whose simulation fails ends its episode with reward 0 and `infos["error"]`. All randomness follows from the
+    seed of `reset`, whatever the number of threads.
+    """
+
+    metadata: dict[str, Any]
+
+    def __init__(
+        self,
+        machine: Machine,
+        num_envs: int = 1,
+        *,
+        dt: float,
+        reward: Reward,
+        action: Literal["effort", "target"] = "effort",
+        joints: Sequence[str] | None = None,
+        limit: npt.ArrayLike = 1.0,
+        observe: Observe | None = None,
+        ends: Ends | None = None,
+        max_steps: int | None = None,
+        noise: float = 0.0,
+        start: Start | None = None,
+        randomize: Randomize | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
+        threads: int | None = None,
+    ) -> None:
+        sim = machine if isinstance(machine, Simulation) else Simulation(machine)
+        self.batch = Batch(sim, num_envs, threads=threads)
+        self.dt = dt
+        self.num_envs = num_envs
+        self.metadata = {"autoreset_mode": AutoresetMode(autoreset_mode), "render_modes": []}
+        self.render_mode = None
+        self._mode = AutoresetMode(autoreset_mode)
+        self._reward, self._ends, self._start, self._randomize = reward, ends, start, randomize
+        self._observe: Observe = observe or (lambda q, v: np.concatenate([q, v], axis=1))
+        self._max_steps, self._noise = max_steps, noise
+
+        # where actions go
+        coordinates = sim.coordinates
+        if action == "effort":
+            joints = list(coordinates) if joints is None else joints
+            places = {name: k for name, (_, k) in coordinates.items()}
+            self._inputs = self.batch.efforts
+        elif action == "target":
+            joints = self.batch.drive_names if joints is None else joints
+            places = {name: k for k, name in enumerate(self.batch.drive_names)}
+            self._inputs = self.batch.targets
+        else:
+            raise RefusedError(f"`action` is {action!r}; it must be 'effort' or 'target'")
+        unknown = [name for name in joints if name not in places]
+        if unknown or not joints:
+            known = ", ".join(places) or "none"
+            raise RefusedError(f"there is no {action} of joint {unknown or 'at all'}; there is {known}")
+        self._places = [places[name] for name in joints]
+        self._bound = np.broadcast_to(np.asarray(limit, dtype=np.float64), (len(joints),))
+        self.single_action_space = Box(-self._bound, self._bound, dtype=np.float64)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+
+        # where episodes begin
+        self._q0, self._v0 = self.batch.q[0].copy(), self.batch.v[0].copy()
+        width = np.shape(self._observe(self.batch.q, self.batch.v))
+        if len(width) != 2 or width[0] != num_envs:
+            raise RefusedError(f"`observe` gives shape {width}; the shape wanted is ({num_envs}, k)")
+        self.single_observation_space = Box(-np.inf, np.inf, (width[1],), dtype=np.float64)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._steps = np.zeros(num_envs, dtype=np.int64)
+        self._over = np.zeros(num_envs, dtype=np.bool_)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Begins all episodes, or those of `options["reset_mask"]`."""
+        super().reset(seed=seed)
+        mask = (options or {}).get("reset_mask")
+        every = np.ones(self.num_envs, dtype=np.bool_)
+        self._begin(every if mask is None else np.asarray(mask, dtype=np.bool_))
+        return self._observation(), {}
+
+    def step(
+        self, actions: Floats
+    ) -> tuple[Floats, npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any], dict[str, Any]]:
+        """Acts for one control period in every episode."""
+        fresh = self._over & (self._mode is AutoresetMode.NEXT_STEP)
+        if self._over.any() and self._mode is AutoresetMode.DISABLED:
+            raise RefusedError(f"episodes {np.flatnonzero(self._over)} are over: reset them first")
+        actions = np.clip(np.asarray(actions, dtype=np.float64), -self._bound, self._bound)
+        if actions.shape != self.action_space.shape:
+            raise RefusedError(f"`actions` has shape {actions.shape}; the shape wanted is {self.action_space.shape}")
+        self._inputs[:, self._places] = actions
+        self.batch.step(self.dt, check=False)
+        self._steps += 1
+
+        infos: dict[str, Any] = {}
+        failures = self.batch.failures
+        rewards = np.array(self._reward(self.batch.q, self.batch.v, actions), dtype=np.float64)
+        ends = np.zeros(self.num_envs, dtype=np.bool_)
+        if self._ends is not None:
+            ends |= np.asarray(self._ends(self.batch.q, self.batch.v), dtype=np.bool_)
+        if failures:
+            failed = list(failures)
+            ends[failed], rewards[failed] = True, 0.0
+            infos["error"] = np.array([failures.get(k) for k in range(self.num_envs)], dtype=object)
+            infos["_error"] = np.isin(np.arange(self.num_envs), failed)
+        cut = np.zeros(self.num_envs, dtype=np.bool_)
+        if self._max_steps is not None:
+            cut = self._steps >= self._max_steps
+
+        # episodes that ended in the step before begin with this one
+        if fresh.any():
+            self._begin(fresh)
+            rewards[fresh], ends[fresh], cut[fresh] = 0.0, False, False
+        self._over = ends | cut
+        if self._mode is AutoresetMode.SAME_STEP and self._over.any():
+            over = self._over.copy()
+            infos["final_obs"], infos["_final_obs"] = self._observation(), over
+            self._begin(over)
+        return self._observation(), rewards, ends, cut, infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """There is nothing to close."""
+
+    def _observation(self) -> Floats:
+        return np.array(self._observe(self.batch.q, self.batch.v), dtype=np.float64)
+
+    def _begin(self, mask: Flags) -> None:
+        """Begins episodes: states and friction of the scene, noise, drawn parameters."""
+        m = int(mask.sum())
+        if m == 0:
+            return
+        self.batch.reset(mask)
+        q, v = np.tile(self._q0, (m, 1)), np.tile(self._v0, (m, 1))
+        if self._start is not None:
+            given = self._start(self.np_random, q, v)
+            self.batch.set_state(given[0], given[1], mask)
+        elif self._noise > 0.0:
+            width = self._noise
+            q = q + self.np_random.uniform(-width, width, q.shape)
+            v = v + self.np_random.uniform(-width, width, v.shape)
+            self.batch.set_state(q, v, mask)
+        self._draw(mask, m)
+        self._steps[mask], self._over[mask] = 0, False
+
+    def _draw(self, mask: Flags, m: int) -> None:
+        if self._randomize is None:
+            return
+        if callable(self._randomize):
+            drawn = dict(self._randomize(self.np_random, m))
+        else:
+            drawn = {name: self.np_random.uniform(low, high, m) for name, (low, high) in self._randomize.items()}
+        of: dict[str, dict[str, Any]] = {}
+        for name, values in drawn.items():
+            contact, _, parameter = name.rpartition(".")
+            of.setdefault(contact, {})[parameter] = values
+        for contact, parameters in of.items():
+            self.batch.set_friction(contact, copies=mask, **parameters)
+
+
+class Env(gymnasium.Env[Floats, Floats]):
+    """One episode of a machine: a `VectorEnv` of one copy, with the same arguments. Functions get arrays of one row.
+
+    >>> from gymnasium.utils.env_checker import check_env
+    >>> from bristle.gym import Env
+    >>> env = Env("scenes/single_pendulum.ron", dt=0.02, reward=lambda q, v, action: -q[:, 0] ** 2, max_steps=200)
+    >>> check_env(env, skip_render_check=True)
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(self, machine: Machine, **arguments: Any) -> None:
+        self.vector = VectorEnv(machine, 1, **{"threads": 1, **arguments, "autoreset_mode": AutoresetMode.DISABLED})
+        self.observation_space = self.vector.single_observation_space
+        self.action_space = self.vector.single_action_space
+        self.render_mode = None
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Floats, dict[str, Any]]:
+        """Begins an episode."""
+        super().reset(seed=seed)
+        # one generator: the wrappers of Gymnasium look at that of the environment
+        self.vector._np_random = self.np_random
+        observation, info = self.vector.reset()
+        return observation[0], info
+
+    def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
+        """Acts for one control period."""
+        observation, reward, end, cut, infos = self.vector.step(np.asarray(action)[None])
+        info = {name: value[0] for name, value in infos.items() if not name.startswith("_")}
+        return observation[0], float(reward[0]), bool(end[0]), bool(cut[0]), info

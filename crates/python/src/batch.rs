@@ -1,0 +1,506 @@
+//! Many copies of one machine: arrays `(n, …)` over the memory of the library.
+//!
+//! The library lays its arrays out by coordinate, entry `k · n + i` for copy i: views have shape (n, k) and strides
+//! (1, n), and nothing is copied.
+
+use crate::arrays::{as_floats, table, wrong_shape};
+use crate::error::{Raise, refused};
+use crate::law::{self, Template};
+use crate::query::Energy;
+use crate::rollout::Rollout;
+use crate::scene::SceneOrPath;
+use crate::simulation::{Simulation, directions};
+use bristle::batch;
+use bristle::component::Load;
+use bristle::friction::Law;
+use numpy::ndarray::{ArrayView2, ArrayView3, ShapeBuilder};
+use numpy::{
+    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
+    PyUntypedArrayMethods,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+/// `n` copies of a machine, stepped together on all cores.
+///
+/// >>> import bristle, numpy
+/// >>> batch = bristle.Batch("scenes/double_pendulum_coulomb.ron", 100)
+/// >>> batch.set_friction("elbow", coulomb=numpy.linspace(0.1, 0.3, 100))
+/// >>> for _ in range(10):
+/// ...     batch.step(1e-2)
+/// >>> batch.q.shape, batch.v.shape
+/// ((100, 2), (100, 2))
+///
+/// Arrays are views of the library's memory: `q`, `v`, `a` and `friction_efforts` to read, `efforts`, `targets` and
+/// `wrenches` to write. Do not write from another thread while a step is under way. Results do not depend on the number
+/// of threads, to the last bit.
+#[pyclass(module = "bristle")]
+pub struct Batch {
+    batch: batch::Batch,
+    sim: Py<Simulation>,
+    /// Every copy as it was made.
+    start: Vec<u8>,
+    /// Targets of the drives as callers left them, NaN where a drive follows its own signal.
+    targets: Option<Py<PyArray2<f64>>>,
+    n_q: usize,
+    n_v: usize,
+    n_contacts: usize,
+    n_links: usize,
+    n_drives: usize,
+}
+
+/// A simulation, or what one is made of.
+#[derive(FromPyObject)]
+enum Machine<'py> {
+    Simulation(Bound<'py, Simulation>),
+    Scene(SceneOrPath<'py>),
+}
+
+/// Values for some copies: one for all of them, or one each.
+struct PerCopy<'py> {
+    name: String,
+    values: PyReadonlyArray1<'py, f64>,
+}
+
+impl PerCopy<'_> {
+    fn of(&self, k: usize) -> f64 {
+        let values = self.values.as_array();
+        if values.len() == 1 { values[0] } else { values[k] }
+    }
+}
+
+impl Batch {
+    /// A view of an array of the library, one row per copy.
+    fn view<'py>(
+        this: &Bound<'py, Self>,
+        width: usize,
+        is_writable: bool,
+        of: impl FnOnce(&mut batch::Batch) -> &[f64],
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let mut batch = this.try_borrow_mut()?;
+        let n = batch.batch.len();
+        let view = ArrayView2::from_shape((n, width).strides((1, n)), of(&mut batch.batch));
+        let view = view.map_err(|error| refused(error.to_string()))?;
+        // SAFETY: the array keeps the object alive; a batch makes its arrays once and never moves them.
+        let array = unsafe { PyArray2::borrow_from_array(&view, this.clone().into_any()) };
+        if !is_writable {
+            array.readwrite().make_nonwriteable();
+        }
+        Ok(array)
+    }
+
+    /// Copies by number or by mask; all of them if none are given.
+    fn copies(&self, copies: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<usize>> {
+        let n = self.batch.len();
+        let Some(copies) = copies else { return Ok((0..n).collect()) };
+        let numpy = copies.py().import("numpy")?;
+        let mut array = numpy.call_method1("atleast_1d", (copies,))?;
+        if array.getattr("dtype")?.getattr("kind")?.extract::<char>()? == 'b' {
+            if array.len()? != n {
+                return Err(wrong_shape("copies", &array, &format!("({n},) where it is a mask")));
+            }
+            array = numpy.call_method1("flatnonzero", (array,))?;
+        }
+        let given: Vec<i64> = array.call_method0("tolist")?.extract()?;
+        let place = |copy: i64| usize::try_from(copy).ok().filter(|copy| *copy < n);
+        let unknown =
+            |copy| refused(format!("there is no copy {copy}: they are numbered from 0 to {}", n.saturating_sub(1)));
+        given.into_iter().map(|copy| place(copy).ok_or_else(|| unknown(copy))).collect()
+    }
+
+    /// Keyword arguments: one value, or one per copy.
+    fn per_copy<'py>(given: Option<&Bound<'py, PyDict>>, m: usize) -> PyResult<Vec<PerCopy<'py>>> {
+        let Some(given) = given else { return Ok(Vec::new()) };
+        let of = |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
+            let name: String = name.extract()?;
+            let wrong = || wrong_shape(&name, &value, &format!("() or ({m},)"));
+            let array = value.py().import("numpy")?.call_method1("atleast_1d", (as_floats(&value)?,))?;
+            let values = array.extract::<PyReadonlyArray1<'py, f64>>().map_err(|_| wrong())?;
+            if values.len() != 1 && values.len() != m {
+                return Err(wrong());
+            }
+            Ok(PerCopy { name, values })
+        };
+        given.iter().map(of).collect()
+    }
+
+    /// Targets that callers have written.
+    fn take_targets(&mut self, py: Python<'_>) {
+        let Some(targets) = &self.targets else { return };
+        let (n, targets) = (self.batch.len(), targets.bind(py).readonly());
+        let (targets, wanted) = (targets.as_array(), self.batch.targets_mut());
+        for ((i, k), &target) in targets.indexed_iter() {
+            wanted[k * n + i] = if target.is_nan() { None } else { Some(target) };
+        }
+    }
+
+    /// Targets of copies that have been put elsewhere: their drives follow what they have of themselves.
+    fn forget_targets(&self, py: Python<'_>, copies: &[usize]) {
+        if let Some(targets) = &self.targets {
+            let mut targets = targets.bind(py).readwrite();
+            let mut targets = targets.as_array_mut();
+            copies.iter().for_each(|&i| targets.row_mut(i).fill(f64::NAN));
+        }
+    }
+
+    /// A failed step is an error, where callers want that.
+    fn checked(&self, result: bristle::Result<()>, check: bool) -> PyResult<()> {
+        match result {
+            Err(bristle::Error::Copy { .. }) if !check => Ok(()),
+            result => result.raised(),
+        }
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// Copies of a simulation as it is now, or of a scene; on `threads` of its own, or on all cores.
+    #[new]
+    #[pyo3(signature = (machine, n, *, threads=None))]
+    fn new(py: Python<'_>, machine: Machine<'_>, n: usize, threads: Option<usize>) -> PyResult<Self> {
+        if n == 0 {
+            return Err(refused("a batch has at least one copy"));
+        }
+        let sim = match machine {
+            Machine::Simulation(sim) => sim,
+            Machine::Scene(scene) => Bound::new(py, Simulation::of_scene(py, scene.load()?)?)?,
+        };
+        let mut inner = sim.try_borrow_mut()?;
+        let mut batch = inner.compute(py, |sim| batch::Batch::new(sim, n))?;
+        if let Some(threads) = threads {
+            batch = batch.with_threads(threads).raised()?;
+        }
+        let (n_q, n_v) = (inner.sim.positions().len(), inner.sim.velocities().len());
+        let (n_contacts, n_links) = (inner.sim.contact_names().len(), inner.sim.link_names().len());
+        let n_drives = batch.drive_names().count();
+        drop(inner);
+        let start = batch.snapshot(0).raised()?;
+        let sim = sim.unbind();
+        Ok(Self { batch, sim, start, targets: None, n_q, n_v, n_contacts, n_links, n_drives })
+    }
+
+    /// Number of copies.
+    fn __len__(&self) -> usize {
+        self.batch.len()
+    }
+
+    /// Times of the copies, s; `(n,)`.
+    #[getter]
+    fn time<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let times: bristle::Result<Vec<f64>> = (0..self.batch.len()).map(|i| self.batch.time(i)).collect();
+        Ok(PyArray1::from_vec(py, times.raised()?))
+    }
+
+    /// Positions, a read-only view; `(n, n_q)`.
+    #[getter]
+    fn q<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_q = this.try_borrow()?.n_q;
+        Self::view(this, n_q, false, |batch| batch.positions())
+    }
+
+    /// Velocities, a read-only view; `(n, n_v)`.
+    #[getter]
+    fn v<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_v = this.try_borrow()?.n_v;
+        Self::view(this, n_v, false, |batch| batch.velocities())
+    }
+
+    /// Accelerations, a read-only view; `(n, n_v)`.
+    #[getter]
+    fn a<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_v = this.try_borrow()?.n_v;
+        Self::view(this, n_v, false, |batch| batch.accelerations())
+    }
+
+    /// Friction efforts, a read-only view; `(n, n_contacts)`.
+    #[getter]
+    fn friction_efforts<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_contacts = this.try_borrow()?.n_contacts;
+        Self::view(this, n_contacts, false, |batch| batch.friction_efforts())
+    }
+
+    /// Normal loads now; `(n, n_contacts)`.
+    #[getter]
+    fn loads<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_contacts = this.try_borrow()?.n_contacts;
+        Self::view(this, n_contacts, false, |batch| batch.loads())
+    }
+
+    /// Modes now: -1, 0 (stuck), 1; `(n, n_contacts)`.
+    #[getter]
+    fn modes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
+        let shape = [self.n_contacts, self.batch.len()];
+        let modes = PyArray1::from_vec(py, directions(self.batch.modes())).reshape(shape)?;
+        Ok(modes.transpose()?.cast_into()?)
+    }
+
+    /// Efforts from the next step on, a view to write into; `(n, n_v)`.
+    ///
+    /// >>> import bristle
+    /// >>> batch = bristle.Batch("scenes/arm_3dof.ron", 4)
+    /// >>> batch.efforts[:, 0] = [0.0, 1.0, 2.0, 3.0]
+    /// >>> batch.step(1e-2)
+    /// >>> bool((batch.v[1:, 0] > batch.v[:-1, 0]).all())
+    /// True
+    #[getter]
+    fn efforts<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let n_v = this.try_borrow()?.n_v;
+        Self::view(this, n_v, true, |batch| batch.efforts_mut())
+    }
+
+    #[setter(efforts)]
+    fn put_efforts(this: &Bound<'_, Self>, efforts: &Bound<'_, PyAny>) -> PyResult<()> {
+        Self::efforts(this)?.set_item(pyo3::types::PyEllipsis::get(this.py()), efforts)
+    }
+
+    /// What the drives follow from the next step on, an array to write into; NaN is a drive's own signal;
+    /// `(n, n_drives)`.
+    #[getter]
+    fn targets<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        let shape = [self.batch.len(), self.n_drives];
+        let own = || {
+            let array = PyArray2::zeros(py, shape, false);
+            array.readwrite().as_array_mut().fill(f64::NAN);
+            array.unbind()
+        };
+        self.targets.get_or_insert_with(own).bind(py).clone()
+    }
+
+    /// Wrenches on the links from the next step on, a view to write into: moment about the link's origin, N·m, then
+    /// force, N, in link axes; `(n, n_links, 6)`.
+    #[getter]
+    fn wrenches<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray3<f64>>> {
+        let mut batch = this.try_borrow_mut()?;
+        let (n, n_links) = (batch.batch.len(), batch.n_links);
+        let wrenches = batch.batch.wrenches_mut().as_flattened();
+        let view = ArrayView3::from_shape((n, n_links, 6).strides((6, 6 * n, 1)), wrenches);
+        let view = view.map_err(|error| refused(error.to_string()))?;
+        // SAFETY: as in `view`.
+        Ok(unsafe { PyArray3::borrow_from_array(&view, this.clone().into_any()) })
+    }
+
+    /// Names of the entries of `positions`, as of a simulation.
+    #[getter]
+    fn position_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.position_names())
+    }
+
+    /// Names of the entries of `velocities`, `accelerations` and efforts, as of a simulation.
+    #[getter]
+    fn velocity_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.velocity_names())
+    }
+
+    /// Names of the joints and couplings with friction.
+    #[getter]
+    fn contact_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.contact_names().map(str::to_owned).collect())
+    }
+
+    /// Names of the joints with a drive.
+    #[getter]
+    fn drive_names(&self) -> Vec<&str> {
+        self.batch.drive_names().collect()
+    }
+
+    /// Copies that failed in the last call of `step` or `rollout`, and why.
+    #[getter]
+    fn failures<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (copy, error) in self.batch.failures() {
+            dict.set_item(copy, error.to_string())?;
+        }
+        Ok(dict)
+    }
+
+    /// Advances every copy by exactly `dt`, s.
+    ///
+    /// Where some fail, all others have gone on; that raises, or with `check=False` is left to `failures`.
+    #[pyo3(signature = (dt, *, check=true))]
+    fn step(&mut self, py: Python<'_>, dt: f64, check: bool) -> PyResult<()> {
+        self.take_targets(py);
+        let batch = &mut self.batch;
+        let result = py.detach(|| batch.step(dt));
+        self.checked(result, check)
+    }
+
+    /// Advances every copy by `steps` times `dt`, s, and keeps their states after each.
+    ///
+    /// `efforts` are those of each step, `(n, steps, n_v)`; without them those that act stay. `out` is an earlier
+    /// rollout of the same size, whose memory is used again.
+    ///
+    /// >>> import bristle
+    /// >>> batch = bristle.Batch("scenes/double_pendulum.ron", 8)
+    /// >>> batch.rollout(1e-3, 50).q.shape
+    /// (8, 50, 2)
+    #[pyo3(signature = (dt, steps, efforts=None, *, out=None, check=true))]
+    fn rollout<'py>(
+        &mut self,
+        py: Python<'py>,
+        dt: f64,
+        steps: usize,
+        efforts: Option<&Bound<'py, PyAny>>,
+        out: Option<Bound<'py, Rollout>>,
+        check: bool,
+    ) -> PyResult<Bound<'py, Rollout>> {
+        let n = self.batch.len();
+        let out = match out {
+            Some(out) => out,
+            None => Bound::new(py, Rollout { rollout: batch::Rollout::default(), n, steps })?,
+        };
+        let mut into = out.try_borrow_mut()?;
+        // views into it must stay where they are
+        let is_new = into.rollout.position.is_empty() && into.rollout.velocity.is_empty();
+        let has = |values: &[f64], width: usize| values.len() == n * steps * width;
+        let fits = has(&into.rollout.position, self.n_q) && has(&into.rollout.velocity, self.n_v);
+        if (into.n, into.steps) != (n, steps) || !(is_new || fits) {
+            let given = format!("{} copies and {} steps", into.n, into.steps);
+            return Err(refused(format!("`out` is of {given}; here are {n} copies and {steps} steps")));
+        }
+        let efforts = match efforts {
+            None => None,
+            Some(given) => {
+                let numpy = py.import("numpy")?;
+                let array = numpy.call_method1("ascontiguousarray", (as_floats(given)?,))?;
+                let wrong = || wrong_shape("efforts", given, &format!("({n}, {steps}, {})", self.n_v));
+                let array = array.extract::<PyReadonlyArray3<'py, f64>>().map_err(|_| wrong())?;
+                if array.shape() != [n, steps, self.n_v] {
+                    return Err(wrong());
+                }
+                Some(array)
+            }
+        };
+        self.take_targets(py);
+        let efforts = efforts.as_ref().map(|efforts| efforts.as_slice()).transpose()?.unwrap_or(&[]);
+        let (batch, rollout) = (&mut self.batch, &mut into.rollout);
+        let result = py.detach(|| batch.rollout(dt, steps, efforts, rollout));
+        drop(into);
+        self.checked(result, check)?;
+        Ok(out)
+    }
+
+    /// Puts copies somewhere: `q` is `(m, n_q)` and `v` is `(m, n_v)` for the `m` copies given, by number or mask, or
+    /// for all of them; bristles start steady.
+    #[pyo3(signature = (q, v, copies=None))]
+    fn set_state(
+        &mut self,
+        q: &Bound<'_, PyAny>,
+        v: &Bound<'_, PyAny>,
+        copies: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let copies = self.copies(copies)?;
+        let q: PyReadonlyArray2<'_, f64> = table("q", q, Some(copies.len()), self.n_q)?;
+        let v: PyReadonlyArray2<'_, f64> = table("v", v, Some(copies.len()), self.n_v)?;
+        let (q, v) = (q.as_array(), v.as_array());
+        for (k, &copy) in copies.iter().enumerate() {
+            self.batch.set_state(copy, &q.row(k).to_vec(), &v.row(k).to_vec()).raised()?;
+        }
+        Ok(())
+    }
+
+    /// Copies back to where they were made, with the inputs and friction they had then.
+    #[pyo3(signature = (copies=None))]
+    fn reset(&mut self, py: Python<'_>, copies: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let copies = self.copies(copies)?;
+        for &copy in &copies {
+            self.batch.restore(copy, &self.start).raised()?;
+        }
+        self.forget_targets(py, &copies);
+        Ok(())
+    }
+
+    /// Sets the friction law of a joint or coupling in copies: a whole law of the same kind, or parameters of the
+    /// present one, each one number or one per copy.
+    #[pyo3(signature = (of, law=None, *, copies=None, **parameters))]
+    fn set_friction(
+        &mut self,
+        of: &str,
+        law: Option<&str>,
+        copies: Option<&Bound<'_, PyAny>>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let copies = self.copies(copies)?;
+        let parameters = Self::per_copy(parameters, copies.len())?;
+        let law: Option<Law> = law.map(|law| law::parse("friction", law)).transpose()?;
+        for (k, &copy) in copies.iter().enumerate() {
+            let present = self.batch.contact(copy, of).raised()?.0;
+            let new = changed("friction law", law.as_ref().unwrap_or(present), &parameters, k)?;
+            self.batch.set_friction(copy, of, new).raised()?;
+        }
+        Ok(())
+    }
+
+    /// Sets the load of a joint or coupling in copies, in the same way.
+    #[pyo3(signature = (of, load=None, *, copies=None, **parameters))]
+    fn set_load(
+        &mut self,
+        of: &str,
+        load: Option<&str>,
+        copies: Option<&Bound<'_, PyAny>>,
+        parameters: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let copies = self.copies(copies)?;
+        let parameters = Self::per_copy(parameters, copies.len())?;
+        let load: Option<Load> = load.map(|load| law::parse("load", load)).transpose()?;
+        for (k, &copy) in copies.iter().enumerate() {
+            let present = self.batch.contact(copy, of).raised()?.1;
+            let new = changed("load", load.as_ref().unwrap_or(present), &parameters, k)?;
+            self.batch.set_load(copy, of, new).raised()?;
+        }
+        Ok(())
+    }
+
+    /// The friction law of a joint or coupling of one copy, as a scene spells it.
+    #[pyo3(signature = (of, copy=0))]
+    fn friction_law(&self, of: &str, copy: usize) -> PyResult<String> {
+        Ok(bristle_report::written(self.batch.contact(copy, of).raised()?.0))
+    }
+
+    /// The energy ledger of one copy, now.
+    fn energy(&mut self, copy: usize) -> PyResult<Energy> {
+        self.batch.energy(copy).raised().map(Energy::from)
+    }
+
+    /// Everything of one copy as bytes, for this copy, another one, or a `Simulation` of the same machine.
+    fn snapshot<'py>(&mut self, py: Python<'py>, copy: usize) -> PyResult<Bound<'py, PyBytes>> {
+        self.take_targets(py);
+        Ok(PyBytes::new(py, &self.batch.snapshot(copy).raised()?))
+    }
+
+    /// Goes on from a snapshot of this machine.
+    fn restore(&mut self, py: Python<'_>, copy: usize, snapshot: &[u8]) -> PyResult<()> {
+        self.batch.restore(copy, snapshot).raised()?;
+        self.forget_targets(py, &[copy]);
+        Ok(())
+    }
+
+    /// One copy as a simulation of its own.
+    fn simulation(&mut self, py: Python<'_>, copy: usize) -> PyResult<Simulation> {
+        self.take_targets(py);
+        let snapshot = self.batch.snapshot(copy).raised()?;
+        let mut sim = self.sim.bind(py).try_borrow_mut()?.copy(py)?;
+        sim.restore(py, &snapshot)?;
+        Ok(sim)
+    }
+
+    /// Internal steps that a copy may take in one step before it is an error.
+    fn set_max_steps(&mut self, steps: usize) {
+        self.batch.set_max_steps(steps);
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Batch of {} copies>", self.batch.len())
+    }
+}
+
+/// A law or load with the parameters of the `k`-th copy.
+fn changed<T>(what: &'static str, present: &T, parameters: &[PerCopy<'_>], k: usize) -> PyResult<T>
+where
+    T: Clone + serde::Serialize + serde::de::DeserializeOwned,
+{
+    if parameters.is_empty() {
+        return Ok(present.clone());
+    }
+    let values: Vec<(String, f64)> = parameters.iter().map(|given| (given.name.clone(), given.of(k))).collect();
+    Template::new(what, present)?.with(&values)
+}

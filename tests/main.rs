@@ -8,6 +8,7 @@ mod batch;
 mod between_steps;
 mod bristles_at_every_tolerance;
 mod caught_mutations;
+mod closed_loops;
 mod complementarity;
 mod couplings;
 mod directional;

@@ -116,6 +116,9 @@ pub mod guide {
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}
 
+#[doc = include_str!("../docs/loops.md")]
+pub mod loops {}
+
 #[doc = include_str!("../docs/real_time.md")]
 pub mod real_time;
 

@@ -11,7 +11,7 @@ const BLOCK: &str = r#"Scene(
     gravity: (0.0, 0.0, 0.0),
     links: [Link(name: "block", mass: 1.0)],
     joints: [Joint(name: "slide", parent: "world", child: "block", kind: Prismatic(axis: (1.0, 0.0, 0.0)),
-        drive: Pull(stiffness: 40.0, target: Ramp(rate: 0.1)))],
+        drive: Pull(stiffness: 40.0, target: Ramp(rate: 0.0973)))],
     duration: 4.0,
 )"#;
 

@@ -3,6 +3,7 @@
 mod urdf {
     mod damage;
     mod details;
+    mod hands;
     mod meaning;
     mod oracle;
     mod refusals;

@@ -76,7 +76,11 @@ impl Compare {
         }
         let interrupt = Interrupt::listen().map_err(|error| ComparisonError::Failed(format!("error: {error:#}")))?;
         let [one, two] = ["1 of 2", "2 of 2"];
-        let side = |which, path: &Path, settings: &Settings| self.side(which, path, settings, &interrupt);
+        let side = |which, path: &Path, settings: &Settings| {
+            // looked at while a machine starts and within steps, too
+            let heard = interrupt.clone();
+            bristle::stop::until(move || heard.is_asked(), || self.side(which, path, settings, &interrupt))
+        };
         let own = |k: usize| self.with.get(k).map_or_else(|| self.common.clone(), |with| with.or(&self.common));
         let (a, b) = match (&self.second, self.with.len()) {
             (Some(second), _) => (side(one, &self.first, &self.common)?, side(two, second, &self.common)?),
@@ -107,12 +111,15 @@ impl Compare {
             return Results::read(path).map_err(refused);
         }
         let scene = settings.load(path).map_err(|error| refused(error.into()))?;
-        let mut sim = settings.simulation(&scene).map_err(|error| refused(error.into()))?;
-        let names = sim.recording().names().to_vec();
         let failed = |error: &dyn std::fmt::Display| {
             let place = path.display();
             ComparisonError::Failed(format!("error: {error}\n --> {place}, run {which}\nnothing was compared"))
         };
+        let mut sim = settings.simulation(&scene).map_err(|error| match error {
+            bristle::Error::Stopped { .. } => failed(&"interrupted before the start of the run"),
+            error => refused(error.into()),
+        })?;
+        let names = sim.recording().names().to_vec();
         // both tables are held in memory
         let numbers = scene.duration / scene.output.interval * names.len() as f64;
         let too_many = || {

@@ -130,6 +130,11 @@ const COUPLINGS: &[Entry] = &[
         signal: Constant(0.0)), lock_factor: 100.0)",
         "a clutch in parallel with a freewheel: locks against j falling behind k",
     ),
+    (
+        "LoopJoint(name: \"c\", kind: Revolute(axis: (0.0, 0.0, 1.0)), links: (\"block\", \"disc\"), friction: \
+        Coulomb(coulomb: 0.1))",
+        "a joint that closes a chain of links; Prismatic, Spherical and Fixed too; either link may be \"world\"",
+    ),
 ];
 
 const SIGNALS: &[Entry] = &[

@@ -411,7 +411,7 @@ impl Driver {
             if has_failed {
                 proposed = proposed.min(h);
             }
-            self.h_next = if lands { proposed.max(wanted) } else { self.stepper.settle(h, proposed) };
+            self.h_next = if lands { proposed.max(wanted) } else { self.stepper.adjust_step(h, proposed) };
         }
         self.stepper.accept();
         if let Some(component) = self.stepper.stiff_component() {

@@ -61,10 +61,6 @@ impl Stepper for Euler {
         Ok(Attempt::explicit(0.0))
     }
 
-    fn finish<S: System>(&mut self, _system: &mut S, _stats: &mut Stats) -> Result<(), Failure> {
-        Ok(())
-    }
-
     fn accept(&mut self) {
         self.fresh = false;
     }

@@ -425,7 +425,7 @@ impl Stepper for GeneralizedAlpha {
     }
 
     // a step that grows by less than a fifth is not worth new factors
-    fn settle(&self, h: f64, h_new: f64) -> f64 {
+    fn adjust_step(&self, h: f64, h_new: f64) -> f64 {
         if self.theta < THETA_KEEP && (1.0..1.2).contains(&(h_new / h)) { h } else { h_new }
     }
 }

@@ -94,10 +94,6 @@ macro_rules! order_one {
             1
         }
 
-        fn error_exponent(&self) -> Option<f64> {
-            None
-        }
-
         crate::hermite::interpolated_by!(interpolant);
     };
 }

@@ -60,15 +60,7 @@ impl Stepper for LinearlyImplicitEuler {
 
         // 1/h − J
         self.linear.update(system, t + h, y, &self.f[..n], stats)?;
-        stats.n_factor += 1;
-        let matrix = self.lu.matrix_mut(n);
-        for i in 0..n {
-            for j in 0..n {
-                matrix[(i, j)] = -self.linear.jac[(i, j)];
-            }
-            matrix[(i, i)] += 1.0 / h;
-        }
-        self.lu.factor()?;
+        self.linear.factor_block(0, n, 1.0 / h, &mut self.lu, stats)?;
         stats.n_solve += 1;
         self.lu.solve(&mut self.f[..n]);
         for (y1, (y, change)) in self.interpolant.y1.iter_mut().zip(y.iter().zip(&self.f)) {
@@ -81,6 +73,4 @@ impl Stepper for LinearlyImplicitEuler {
     fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
         self.interpolant.integrate_from_end(system, &mut self.f, stats)
     }
-
-    fn accept(&mut self) {}
 }

@@ -1,6 +1,8 @@
 //! The choice of stepper at run time.
 
+use crate::archive::{Archive, Archived};
 use crate::control::Rule;
+use crate::linear::Shortage;
 use crate::{
     Attempt, Dopri5, Euler, Failure, GeneralizedAlpha, LinearlyImplicitEuler, MixedEuler, Radau3, Radau5, Rk4, Stats,
     Step, Stepper, System, SystemStep, Trapezoidal,
@@ -113,84 +115,51 @@ impl AnyStepper {
     }
 }
 
-/// The same expression for whichever stepper it is.
-macro_rules! whichever {
-    ($any:expr, $stepper:ident => $result:expr) => {
-        match $any {
-            AnyStepper::Euler($stepper) => $result,
-            AnyStepper::MixedEuler($stepper) => $result,
-            AnyStepper::LinearlyImplicitEuler($stepper) => $result,
-            AnyStepper::Rk4($stepper) => $result,
-            AnyStepper::Dopri5($stepper) => $result,
-            AnyStepper::Trapezoidal($stepper) => $result,
-            AnyStepper::Radau3($stepper) => $result,
-            AnyStepper::Radau5($stepper) => $result,
-            AnyStepper::GeneralizedAlpha($stepper) => $result,
-            AnyStepper::SystemStep($stepper) => $result,
-        }
+/// Methods that call the same method of the chosen stepper.
+macro_rules! delegate {
+    ($(
+        fn $method:ident$(<$S:ident: System>)?($self:ident: $Self:ty$(, $argument:ident: $kind:ty)*) $(-> $result:ty)?;
+    )+) => {
+        $(fn $method$(<$S: System>)?($self: $Self$(, $argument: $kind)*) $(-> $result)? {
+            match $self {
+                AnyStepper::Euler(stepper) => stepper.$method($($argument),*),
+                AnyStepper::MixedEuler(stepper) => stepper.$method($($argument),*),
+                AnyStepper::LinearlyImplicitEuler(stepper) => stepper.$method($($argument),*),
+                AnyStepper::Rk4(stepper) => stepper.$method($($argument),*),
+                AnyStepper::Dopri5(stepper) => stepper.$method($($argument),*),
+                AnyStepper::Trapezoidal(stepper) => stepper.$method($($argument),*),
+                AnyStepper::Radau3(stepper) => stepper.$method($($argument),*),
+                AnyStepper::Radau5(stepper) => stepper.$method($($argument),*),
+                AnyStepper::GeneralizedAlpha(stepper) => stepper.$method($($argument),*),
+                AnyStepper::SystemStep(stepper) => stepper.$method($($argument),*),
+            }
+        })+
     };
 }
 
-impl crate::archive::Archived for AnyStepper {
-    fn archive(&mut self, archive: &mut crate::archive::Archive<'_>) {
-        whichever!(self, stepper => stepper.archive(archive));
+impl Archived for AnyStepper {
+    delegate! {
+        fn archive(self: &mut Self, archive: &mut Archive<'_>);
     }
 }
 
 impl Stepper for AnyStepper {
-    fn order(&self) -> usize {
-        whichever!(self, stepper => stepper.order())
-    }
-
-    fn error_exponent(&self) -> Option<f64> {
-        whichever!(self, stepper => stepper.error_exponent())
-    }
-
-    fn matrix_bytes(&self) -> u64 {
-        whichever!(self, stepper => stepper.matrix_bytes())
-    }
-
-    fn reserve(&mut self) -> Result<(), crate::linear::Shortage> {
-        whichever!(self, stepper => stepper.reserve())
-    }
-
-    fn restart(&mut self, n: usize) {
-        whichever!(self, stepper => stepper.restart(n))
-    }
-
-    fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure> {
-        whichever!(self, stepper => stepper.step(system, step, stats))
-    }
-
-    fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure> {
-        whichever!(self, stepper => stepper.finish(system, stats))
-    }
-
-    fn has_dense_output(&self) -> bool {
-        whichever!(self, stepper => stepper.has_dense_output())
-    }
-
-    fn stiff_component(&self) -> Option<usize> {
-        whichever!(self, stepper => stepper.stiff_component())
-    }
-
-    fn y_new(&self) -> &[f64] {
-        whichever!(self, stepper => stepper.y_new())
-    }
-
-    fn interpolate(&self, theta: f64, y: &mut [f64]) {
-        whichever!(self, stepper => stepper.interpolate(theta, y))
-    }
-
-    fn interpolate_quadratures(&self, theta: f64, quad: &mut [f64]) {
-        whichever!(self, stepper => stepper.interpolate_quadratures(theta, quad))
-    }
-
-    fn accept(&mut self) {
-        whichever!(self, stepper => stepper.accept())
-    }
-
-    fn settle(&self, h: f64, h_new: f64) -> f64 {
-        whichever!(self, stepper => stepper.settle(h, h_new))
+    delegate! {
+        fn order(self: &Self) -> usize;
+        fn error_exponent(self: &Self) -> Option<f64>;
+        fn matrix_bytes(self: &Self) -> u64;
+        fn reserve(self: &mut Self) -> Result<(), Shortage>;
+        fn restart(self: &mut Self, n: usize);
+        fn step<S: System>(
+            self: &mut Self, system: &mut S, step: Step<'_>, stats: &mut Stats
+        ) -> Result<Attempt, Failure>;
+        fn finish<S: System>(self: &mut Self, system: &mut S, stats: &mut Stats) -> Result<(), Failure>;
+        fn has_dense_output(self: &Self) -> bool;
+        fn stiff_component(self: &Self) -> Option<usize>;
+        fn y_new(self: &Self) -> &[f64];
+        fn interpolate(self: &Self, theta: f64, y: &mut [f64]);
+        fn interpolate_quadratures(self: &Self, theta: f64, quad: &mut [f64]);
+        fn accept(self: &mut Self);
+        fn adjust_step(self: &Self, h: f64, h_new: f64) -> f64;
     }
 }

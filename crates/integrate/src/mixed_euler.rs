@@ -76,15 +76,7 @@ impl Stepper for MixedEuler {
         while !is_done {
             if iteration.n() == 0 || iteration.is_slow() {
                 self.linear.update(system, t + h, &y1[..n], &self.f[..n], stats)?;
-                stats.n_factor += 1;
-                let matrix = self.lu.matrix_mut(m);
-                for i in 0..m {
-                    for j in 0..m {
-                        matrix[(i, j)] = -self.linear.jac[(start + i, start + j)];
-                    }
-                    matrix[(i, i)] += 1.0 / h;
-                }
-                self.lu.factor()?;
+                self.linear.factor_block(start, m, 1.0 / h, &mut self.lu, stats)?;
             }
             stats.n_rhs += 1;
             system.rhs(t + h, &y1[..n], &mut self.f[..n])?;
@@ -112,6 +104,4 @@ impl Stepper for MixedEuler {
         // rates at the end, where z is implicit
         self.interpolant.integrate_from_end(system, &mut self.f, stats)
     }
-
-    fn accept(&mut self) {}
 }

@@ -292,6 +292,19 @@ impl Linearised {
         lu.factor()
     }
 
+    /// Factors c − J over `m` unknowns from `start` on, for the explicit form.
+    pub fn factor_block(&self, start: usize, m: usize, c: f64, lu: &mut Lu, stats: &mut Stats) -> Result<(), Failure> {
+        stats.n_factor += 1;
+        let matrix = lu.matrix_mut(m);
+        for i in 0..m {
+            for j in 0..m {
+                matrix[(i, j)] = -self.jac[(start + i, start + j)];
+            }
+            matrix[(i, i)] += c;
+        }
+        Ok(lu.factor()?)
+    }
+
     /// Solves (c M − J) x = b in place with the factors of [`Linearised::factor`] for the same c.
     #[inline]
     pub fn solve<T: Coefficient>(&self, c: T, lu: &Lu<T>, b: &mut [T]) {

@@ -168,10 +168,6 @@ impl Stepper for Radau3 {
         3
     }
 
-    fn error_exponent(&self) -> Option<f64> {
-        None
-    }
-
     fn restart(&mut self, n: usize) {
         self.n = n;
         self.fresh = false;

@@ -35,7 +35,7 @@ const SAME_STEP: f64 = 1e-9;
 
 /// A next step in this range of the present one is replaced by it, which saves factors: `radau5` keeps 1 … 1.2; this
 /// range costs no steps and less than half the factorisations on van der Pol.
-const SETTLE: std::ops::RangeInclusive<f64> = 0.87..=1.25;
+const KEPT_RATIO: std::ops::RangeInclusive<f64> = 0.87..=1.25;
 
 /// Where a step comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -423,8 +423,8 @@ impl Stepper for Radau5 {
         self.last = Last::Accepted;
     }
 
-    fn settle(&self, h: f64, h_new: f64) -> f64 {
-        let is_kept = !self.is_slow && SETTLE.contains(&(h_new / h));
+    fn adjust_step(&self, h: f64, h_new: f64) -> f64 {
+        let is_kept = !self.is_slow && KEPT_RATIO.contains(&(h_new / h));
         if is_kept { h } else { h_new }
     }
 }

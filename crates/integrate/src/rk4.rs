@@ -75,10 +75,6 @@ impl Stepper for Rk4 {
         4
     }
 
-    fn error_exponent(&self) -> Option<f64> {
-        None
-    }
-
     fn restart(&mut self, n: usize) {
         self.n = n;
         self.fresh = false;

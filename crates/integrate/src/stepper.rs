@@ -141,7 +141,9 @@ pub trait Stepper {
     fn order(&self) -> usize;
 
     /// The estimate behaves like h^k with this k; `None` if there is no estimate.
-    fn error_exponent(&self) -> Option<f64>;
+    fn error_exponent(&self) -> Option<f64> {
+        None
+    }
 
     /// Whether the estimate is the error of the solution itself, k = p + 1. Others estimate the error of a solution
     /// of lower order than the one they advance, which is closer. With this one a step makes the error that is allowed,
@@ -167,7 +169,9 @@ pub trait Stepper {
     fn step<S: System>(&mut self, system: &mut S, step: Step<'_>, stats: &mut Stats) -> Result<Attempt, Failure>;
 
     /// Prepares the interpolant and the quadratures of the last step.
-    fn finish<S: System>(&mut self, system: &mut S, stats: &mut Stats) -> Result<(), Failure>;
+    fn finish<S: System>(&mut self, _system: &mut S, _stats: &mut Stats) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// y at the end of the last step.
     fn y_new(&self) -> &[f64];
@@ -190,11 +194,11 @@ pub trait Stepper {
     }
 
     /// The last step is accepted: keeps its data for the next.
-    fn accept(&mut self);
+    fn accept(&mut self) {}
 
-    /// The controller proposes `h_new` after an accepted step of size `h`: a stepper that holds factors for `h` may
-    /// prefer to keep it.
-    fn settle(&self, _h: f64, h_new: f64) -> f64 {
+    /// The length of the next step where the controller proposes `h_new` after an accepted step of length `h`: a
+    /// stepper with factors for `h` may keep `h`.
+    fn adjust_step(&self, _h: f64, h_new: f64) -> f64 {
         h_new
     }
 }

@@ -46,10 +46,4 @@ impl Stepper for SystemStep {
         check_finite(self.interpolant.end())?;
         Ok(Attempt::explicit(0.0))
     }
-
-    fn finish<S: System>(&mut self, _system: &mut S, _stats: &mut Stats) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    fn accept(&mut self) {}
 }

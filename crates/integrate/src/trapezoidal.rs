@@ -53,10 +53,6 @@ impl Stepper for Trapezoidal {
         2
     }
 
-    fn error_exponent(&self) -> Option<f64> {
-        None
-    }
-
     fn restart(&mut self, n: usize) {
         self.ends.restart(n);
         self.linear.restart();

@@ -341,6 +341,10 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
         let is_same = |curve: &&Curve| !rule.label.ends_with("Radau5") || curve.label.ends_with("Radau5");
         controlled.iter().filter(is_same).filter_map(|curve| curve.at(error, cost)).min_by(f64::total_cmp)
     };
+    let row = |curve: &Curve, setting: String, point: &Point, gains: [String; 2]| {
+        let costs = [count(point.steps), count(point.evaluations), digits(point.error, 2)];
+        [curve.label.clone(), setting].into_iter().chain(costs).chain(gains).collect::<Vec<_>>()
+    };
     for curve in &rules {
         for point in &curve.points {
             let steps = best(curve, point.error, |p| p.steps as f64).map(|ours| point.steps as f64 / ours);
@@ -348,15 +352,7 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
             let is_bound = controlled.iter().all(|curve| curve.points.iter().all(|p| p.error < point.error));
             let least = if is_bound { "≥ " } else { "" };
             let gain = |gain: Option<f64>| gain.map_or("–".into(), |gain| format!("{least}{}", digits(gain, 2)));
-            rows.push(vec![
-                curve.label.clone(),
-                format!("× {}", point.setting),
-                count(point.steps),
-                count(point.evaluations),
-                digits(point.error, 2),
-                gain(steps),
-                gain(time),
-            ]);
+            rows.push(row(curve, format!("× {}", point.setting), point, [gain(steps), gain(time)]));
             if point.setting == 1.0 {
                 let method = curve.label.rsplit(' ').next().unwrap_or_default().to_lowercase();
                 document.note(format!("{name}.{method}.steps"), point.steps as f64);
@@ -368,17 +364,8 @@ fn compare(document: &mut Document, case: &Case, effort: Effort, progress: &Prog
         }
     }
     for curve in &controlled {
-        for point in &curve.points {
-            rows.push(vec![
-                curve.label.clone(),
-                format!("rtol {:.0e}", point.setting),
-                count(point.steps),
-                count(point.evaluations),
-                digits(point.error, 2),
-                String::new(),
-                String::new(),
-            ]);
-        }
+        let row = |point: &Point| row(curve, format!("rtol {:.0e}", point.setting), point, Default::default());
+        rows.extend(curve.points.iter().map(row));
     }
     let mut panel = Panel::new("", "steps", "largest error").log_x().log_y();
     for curve in rules.iter().chain(&controlled) {

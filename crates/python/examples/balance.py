@@ -2,8 +2,8 @@
 
     python examples/balance.py          some seconds on two cores
 
-Every generation tries 32 policies, 16 episodes each, all at once: 512 copies of the machine, each with friction of its own. A
-policy is effort = limit · tanh(w · (sin q, v, sign-like tanh(20 v), q)).
+Every generation tries 32 policies, 16 episodes each, all at once: 512 copies of the machine, each with friction of
+its own. A policy is effort = limit · tanh(w · (sin q, v, sign-like tanh(20 v), q)).
 """
 
 import pathlib
@@ -77,7 +77,8 @@ def learn(generations: int = 20, seed: int = 1, is_told: bool = True) -> Floats:
         covariance = (1 - c_mu) * covariance + c_mu * (best.T * weights) @ best
         sigma *= np.exp(c_sigma / 2 * (np.linalg.norm(path) / length - 1))
         if is_told and generation % 5 == 4:
-            print(f"generation {generation + 1:3}: best return {scores.max():6.1f}, mean {scores.mean():6.1f} of {STEPS}")
+            best_return, mean_return = scores.max(), scores.mean()
+            print(f"generation {generation + 1:3}: best return {best_return:6.1f}, mean {mean_return:6.1f} of {STEPS}")
     return mean
 
 

@@ -279,10 +279,16 @@ impl Batch {
         Ok(unsafe { PyArray3::borrow_from_array(&view, this.clone().into_any()) })
     }
 
-    /// Names of the joints, in the order of the arrays.
+    /// Names of the entries of `positions`, as of a simulation.
     #[getter]
-    fn joint_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        Ok(self.sim.bind(py).try_borrow()?.sim.reaction_names().to_vec())
+    fn position_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.position_names())
+    }
+
+    /// Names of the entries of `velocities`, `accelerations` and efforts, as of a simulation.
+    #[getter]
+    fn velocity_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.sim.bind(py).try_borrow()?.sim.velocity_names())
     }
 
     /// Names of the joints and couplings with friction.

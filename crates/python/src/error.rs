@@ -1,4 +1,5 @@
-//! Errors as exceptions: the classes are those of `bristle/errors.py`, so that they can be pickled and documented there.
+//! Errors as exceptions: the classes are those of `bristle/errors.py`, so that they can be pickled and documented
+//! there.
 //!
 //! | error | exception |
 //! |---|---|

@@ -29,6 +29,7 @@ mod rollout;
 mod scene;
 mod simulation;
 mod sweep;
+mod timing;
 mod value;
 
 use pyo3::prelude::*;
@@ -55,6 +56,8 @@ mod _bristle {
 
     #[pymodule_export]
     use crate::sweep::{sweep_channels, sweep_rows};
+    #[pymodule_export]
+    use crate::timing::{_seconds_of_rollouts, _seconds_of_steps};
 
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {

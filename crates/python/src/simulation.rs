@@ -1,22 +1,24 @@
 //! A machine in motion.
 
+mod record;
+mod views;
+
+pub use views::directions;
+
 use crate::arrays::{Shown, matrix, numbers, rows};
 use crate::error::Raise;
 use crate::event::Event;
-use crate::interrupt::{Interrupt, Interruptible};
 use crate::law::{self, Template};
 use crate::query::{Energy, Linearization};
 use crate::recording::Recording;
 use crate::scene::{Scene, SceneOrPath};
 use bristle::component::Load;
-use bristle::friction::{Law, Mode};
-use bristle::multibody::Placement;
+use bristle::friction::Law;
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::PathBuf;
-use std::rc::Rc;
-use std::time::Instant;
+use views::transforms;
 
 /// A machine in motion: run it to a time, or step by step.
 ///
@@ -41,97 +43,6 @@ pub struct Simulation {
     efforts: Option<Shown>,
     friction: Option<Shown>,
     loads: Option<Shown>,
-}
-
-impl Simulation {
-    pub fn of_scene(py: Python<'_>, scene: Scene) -> PyResult<Self> {
-        let sim = py.detach(|| bristle::Simulation::new(scene.scene())).raised()?;
-        let (q, v) = (Shown::new(py, sim.positions(), false), Shown::new(py, sim.velocities(), false));
-        Ok(Self { sim, scene, put_on: Vec::new(), q, v, a: None, efforts: None, friction: None, loads: None })
-    }
-
-    /// The scene with the laws and loads that callers have put on.
-    fn present_scene(&self) -> PyResult<Scene> {
-        if self.put_on.is_empty() {
-            return Ok(self.scene.clone());
-        }
-        // the default stepper goes by the laws of the scene, and this one has been chosen by those it had
-        let method = ("solver.method".to_owned(), bristle_report::written(&self.scene.scene().method()));
-        self.scene.with(std::iter::once(method).chain(self.put_on.iter().cloned()))
-    }
-
-    /// Calls something that computes: efforts are taken in first, results are shown after it.
-    pub fn compute<T: Send>(
-        &mut self,
-        py: Python<'_>,
-        call: impl FnOnce(&mut bristle::Simulation) -> bristle::Result<T> + Send,
-    ) -> PyResult<T> {
-        self.take_efforts(py)?;
-        let sim = &mut self.sim;
-        let result = py.detach(|| call(sim));
-        self.show(py);
-        result.raised()
-    }
-
-    /// Efforts that callers have written.
-    fn take_efforts(&mut self, py: Python<'_>) -> PyResult<()> {
-        match &self.efforts {
-            Some(efforts) if efforts.differs(py, &self.sim.compiled().inputs.effort) => {
-                self.sim.set_efforts(&efforts.values(py)).raised()
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// The state as it is now.
-    fn show(&mut self, py: Python<'_>) {
-        let sim = &self.sim;
-        self.q.show(py, sim.positions(), false);
-        self.v.show(py, sim.velocities(), false);
-        for (shown, values) in [
-            (&mut self.a, sim.accelerations()),
-            (&mut self.friction, sim.friction_efforts()),
-            (&mut self.loads, sim.loads()),
-        ] {
-            if let Some(shown) = shown {
-                shown.show(py, values, false);
-            }
-        }
-    }
-
-    /// Efforts as they are after a call that changes them.
-    fn show_efforts(&mut self, py: Python<'_>) {
-        if let Some(efforts) = &mut self.efforts {
-            efforts.show(py, &self.sim.compiled().inputs.effort, true);
-        }
-    }
-
-    /// Where a scene has the law or load of a joint or coupling.
-    fn path_of(&self, of: &str, what: &str) -> String {
-        let is_joint = self.scene.scene().joints.iter().any(|joint| joint.name == of);
-        format!("{}.{of}.{what}", if is_joint { "joints" } else { "couplings" })
-    }
-
-    /// The law and load of a joint or coupling as they are now.
-    fn contact(&mut self, of: &str) -> PyResult<(Law, Load)> {
-        self.sim.refresh().raised()?;
-        // an unknown name is refused, with those that are known
-        self.sim.friction_effort(of).raised()?;
-        let c = self.sim.contact_names().position(|name| name == of).unwrap_or(0);
-        let contact = &self.sim.compiled().inputs.contacts[c];
-        Ok((contact.law.clone(), contact.load.clone()))
-    }
-}
-
-/// Homogeneous transforms, child to world.
-fn transforms<'py>(py: Python<'py>, poses: &[Placement]) -> PyResult<Bound<'py, PyArray3<f64>>> {
-    let numbers: Vec<f64> = poses.iter().flat_map(|pose| pose.to_homogeneous().transpose().data.0.concat()).collect();
-    PyArray1::from_vec(py, numbers).reshape([poses.len(), 4, 4])
-}
-
-/// Modes as numbers.
-pub fn directions(modes: &[Mode]) -> Vec<i8> {
-    modes.iter().map(|mode| mode.direction() as i8).collect()
 }
 
 #[pymethods]
@@ -253,7 +164,8 @@ impl Simulation {
         self.sim.position_names()
     }
 
-    /// Names of the entries of `velocities`, `accelerations` and efforts: joints, of a free joint `NAME.wx` to `NAME.vz`.
+    /// Names of the entries of `velocities`, `accelerations` and efforts: joints, of a free joint `NAME.wx` to
+    /// `NAME.vz`.
     #[getter]
     fn velocity_names(&self) -> Vec<String> {
         self.sim.velocity_names()
@@ -302,30 +214,7 @@ impl Simulation {
     /// 2.0
     #[pyo3(signature = (until=None))]
     fn run(&mut self, py: Python<'_>, until: Option<f64>) -> PyResult<Recording> {
-        self.take_efforts(py)?;
-        let until = until.unwrap_or_else(|| self.scene.scene().duration);
-        let scene = self.present_scene()?;
-        let sim = &mut self.sim;
-        let (result, recording, wall, raised) = py.detach(|| {
-            let interrupt = Interrupt::new();
-            let mut output = Interruptible { recording: sim.recording(), interrupt: Rc::clone(&interrupt) };
-            let (start, within) = (Instant::now(), Rc::clone(&interrupt));
-            let result = bristle::stop::until(move || within.is_asked(), || sim.run_with(until, &mut output));
-            (result, output.recording, start.elapsed(), interrupt.take_raised())
-        });
-        self.show(py);
-        if let Some(raised) = raised {
-            return Err(raised);
-        }
-        let failure = result.as_ref().err().map(ToString::to_string);
-        let recording = Recording::new(&recording, scene, &self.sim, wall, failure)?;
-        match result.raised() {
-            Ok(()) => Ok(recording),
-            Err(error) => {
-                error.value(py).setattr("recording", recording)?;
-                Err(error)
-            }
-        }
+        self.record(py, until)
     }
 
     /// Takes in what has changed, without a step: accelerations, friction, loads and modes are those of now.
@@ -359,8 +248,8 @@ impl Simulation {
         Ok((state.z, state.w))
     }
 
-    /// Reaction of a joint: what the parent exerts on the child, at the joint's origin, in child axes. Moment, N·m, then
-    /// force, N.
+    /// Reaction of a joint: what the parent exerts on the child, at the joint's origin, in child axes. Moment, N·m,
+    /// then force, N.
     fn reaction<'py>(&self, py: Python<'py>, joint: &str) -> PyResult<Bound<'py, PyArray1<f64>>> {
         Ok(PyArray1::from_slice(py, &self.sim.reaction(joint).raised()?.wrench.to_array()))
     }
@@ -391,7 +280,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an `Effort`.
+    /// Sets what the drive of a joint follows to a constant: the position of a `Pull` or `Pid`, the effort of an
+    /// `Effort`.
     fn set_target(&mut self, joint: &str, target: f64) -> PyResult<()> {
         self.sim.set_target(joint, target).raised()
     }
@@ -488,7 +378,8 @@ impl Simulation {
         matrix(py, mass)
     }
 
-    /// Efforts for the accelerations `a` at positions `q` and velocities `v`; where the machine is if those are left out.
+    /// Efforts for the accelerations `a` at positions `q` and velocities `v`; where the machine is if those are left
+    /// out.
     ///
     /// Friction, dampers, springs and drives act as they do now.
     ///

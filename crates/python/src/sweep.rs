@@ -40,8 +40,8 @@ pub fn sweep_channels(py: Python<'_>, scene: &Scene, points: Vec<Bound<'_, PyDic
     }))
 }
 
-/// Runs the scene at many points, on `threads`; every channel of `names` at the end of each run, NaN where a machine does not
-/// have it, and the reason why a run has no such row, or `None`. A point is a dict from paths to values.
+/// Runs the scene at many points, on `threads`; every channel of `names` at the end of each run, NaN where a machine
+/// does not have it, and the reason why a run has no such row, or `None`. A point is a dict from paths to values.
 #[pyfunction]
 #[pyo3(signature = (scene, points, names, /, *, threads=1))]
 #[expect(clippy::type_complexity, reason = "a pair of columns")]

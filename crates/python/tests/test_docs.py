@@ -8,13 +8,14 @@ import pkgutil
 import re
 from collections.abc import Iterator
 
+import conftest
 import pytest
 
 import bristle
 from bristle import _bristle
 
 OPTIONS = doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL
-PAGES = sorted((pathlib.Path(__file__).parents[1] / "docs").glob("*.md"))
+PAGES = [*sorted((pathlib.Path(__file__).parents[1] / "docs").glob("*.md")), conftest.ROOT / "README.md"]
 
 
 def documented() -> Iterator[tuple[str, str]]:
@@ -57,8 +58,8 @@ def test_public_classes_are_documented() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_on_pages_runs(page: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of a page run one after the other, in a folder with the scenes beside it. Those that need a cluster do not."""
-    root = pathlib.Path.cwd()
+    """Blocks of a page run one after the other, in a folder with the scenes beside it. Those that need a cluster do
+    not.""" root = pathlib.Path.cwd()
     for name in ("scenes", "crates"):
         (tmp_path / name).symlink_to(root / name)
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,9 @@ def test_pendulum_keeps_its_energy_and_period() -> None:
     text = """Scene(
         gravity: (0.0, -9.81, 0.0),
         links: [Link(name: "bob", mass: 1.0, center_of_mass: (0.0, -0.7, 0.0), inertia: Diagonal(0.0, 0.0, 0.0))],
-        joints: [Joint(name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 0.0, 1.0)), position: 1.2)],
+        joints: [
+            Joint(name: "hinge", parent: "world", child: "bob", kind: Revolute(axis: (0.0, 0.0, 1.0)), position: 1.2),
+        ],
         solver: Solver(method: Dopri5, control: Error(rtol: 1e-11, atol: 1e-12)),
     )"""
     sim = bristle.Simulation(bristle.Scene.parse(text))
@@ -45,7 +47,7 @@ def test_arrays_are_views_that_stay_current() -> None:
     before = q.copy()
     sim.step(0.1)
     assert (q != before).any() and q is sim.q and v is sim.v and a is sim.a and friction is sim.friction_efforts
-    assert q[0] == sim.position(sim.joint_names[0])
+    assert q[0] == sim.position(sim.position_names[0])
     with pytest.raises(ValueError, match="read-only"):
         q[0] = 1.0
     del sim
@@ -55,7 +57,7 @@ def test_arrays_are_views_that_stay_current() -> None:
 def test_efforts_are_written_into_the_view() -> None:
     by_view, by_name, at_once = (bristle.Simulation(ARM) for _ in range(3))
     by_view.efforts[1] = 3.0
-    by_name.set_effort(by_name.joint_names[1], 3.0)
+    by_name.set_effort(by_name.velocity_names[1], 3.0)
     at_once.efforts = [0.0, 3.0, 0.0]
     for sim in (by_view, by_name, at_once):
         sim.step(0.05)
@@ -111,8 +113,8 @@ def test_linearization_predicts_small_motions() -> None:
         sim.refresh()
         rates.append(sim.a.copy())
     slope = (rates[1] - rates[0]) / (2 * h)
-    column = linear.unknowns.index(sim.joint_names[0] + ".position")
-    rows = [linear.unknowns.index(name + ".velocity") for name in sim.joint_names]
+    column = linear.unknowns.index(sim.position_names[0] + ".position")
+    rows = [linear.unknowns.index(name + ".velocity") for name in sim.velocity_names]
     assert np.allclose(linear.a[rows, column], slope, atol=1e-7 * np.abs(slope).max())
 
 

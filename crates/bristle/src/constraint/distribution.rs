@@ -139,6 +139,11 @@ impl Distribution {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
+        if members.iter().all(|&k| of[contacts[k]].strength(load[contacts[k]]) == 0.0) {
+            // no contact of it carries anything
+            members.iter().for_each(|&k| carried[from + k] = 0.0);
+            return;
+        }
         let largest_margin = group.largest_margin();
         if largest_margin >= -WITHIN {
             group.distribute();
@@ -155,6 +160,16 @@ impl Distribution {
 }
 
 impl Constraints {
+    /// Makes one group of `contacts`, with a margin and slips that another analysis has found.
+    pub(crate) fn set_group(&mut self, contacts: &[usize], margin: f64, slips: &[f64]) {
+        let Distribution { leader, margin: margins, slip, .. } = &mut self.distribution;
+        for (&c, way) in contacts.iter().zip(slips) {
+            leader[c] = contacts[0];
+            margins[c] = margin;
+            slip[c] = *way;
+        }
+    }
+
     /// Margin of the group of a stuck contact, as a fraction of the strengths, and the first contact of the group;
     /// `None` for a determinate contact.
     pub(crate) fn margin(&self, c: usize) -> Option<(f64, usize)> {

@@ -28,23 +28,26 @@ use super::{ABSENT, NEGLIGIBLE};
 use crate::formulation::archive::saved;
 use crate::model::Model;
 use bristle_multibody::Placement;
-use bristle_multibody::spatial::Force;
+use bristle_multibody::spatial::{Force, Motion};
 use bristle_multibody::{
-    Error, Poses, Work, accelerations, chart_point, jacobian, kinematics, point_acceleration, poses,
+    Error, Poses, Work, accelerations, chart_point, jacobian, jacobian_rows, kinematics, point_acceleration, poses,
 };
 use nalgebra::{Matrix6xX, Vector3};
 
 /// Iterations of Newton for the dependent positions: quadratic convergence takes five.
 const MAX_CORRECTIONS: usize = 30;
 
-/// Corrections below this, in the scaled units of the module, are rounding.
+/// Gaps below this, in the scaled units of the module and relative to the coordinates of the frames, are rounding.
 const CLOSED: f64 = 4.0 * f64::EPSILON;
 
-/// Corrections below this have converged as far as rounding permits, if the next one is not smaller.
+/// Gaps below this have converged as far as rounding permits, if the next correction is not smaller.
 const NEARLY: f64 = 1e-13;
 
 /// Total correction in one evaluation, in scaled units, beyond which another assembly of the loop might be found.
 const FAR: f64 = 1.0;
+
+/// Norms below this, relative to that of the column before, are rounding.
+const DEPENDENT: f64 = 1e-9;
 
 /// A chart is chosen anew where a scaled coefficient of T₁ exceeds this.
 const STEEP: f64 = 4.0;
@@ -56,8 +59,10 @@ pub(crate) struct Chart {
     pub base: Coordinates,
     /// d of (9), in the order of their pivots.
     pub dependent: Vec<usize>,
-    /// Positions and velocities at the last accepted step: where Newton starts, and the direction of motion.
+    /// Positions, T₁ and velocities at the last accepted step: Newton starts on the tangent, and v is the direction of
+    /// motion.
     pub xi: Vec<f64>,
+    pub slope: Vec<f64>,
     pub v: Vec<f64>,
 }
 
@@ -66,16 +71,19 @@ impl Chart {
     pub fn new(compiled: &crate::model::Compiled) -> Self {
         let n = if compiled.model.coupled.closures.is_empty() { 0 } else { compiled.model.tree.n_v };
         let base = if n > 0 { Coordinates::new(compiled) } else { Coordinates::over(0, 0, 0) };
-        Self { base, dependent: Vec::with_capacity(n), xi: vec![0.0; n], v: vec![0.0; n] }
+        let slope = Vec::with_capacity(n * n);
+        Self { base, dependent: Vec::with_capacity(n), xi: vec![0.0; n], slope, v: vec![0.0; n] }
     }
 
     /// Whether every index is in range: of a chart that was read from bytes.
     pub fn fits(&self) -> bool {
-        self.base.fits() && self.dependent.iter().all(|&v| v < self.xi.len())
+        self.base.fits()
+            && self.slope.len() == self.dependent.len() * self.xi.len()
+            && self.dependent.iter().all(|&v| v < self.xi.len())
     }
 }
 
-saved!(Chart { base, xi, v } lists { dependent });
+saved!(Chart { base, xi, v } lists { dependent, slope });
 
 /// Why loops could not be closed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -114,10 +122,18 @@ pub(crate) struct Loops {
     row_scale: Vec<f64>,
     pivot_scale: Vec<f64>,
     column_scale: Vec<f64>,
-    /// T₁ of one dependent velocity.
+    /// T of one dependent velocity, or coordinates in the basis.
     sum: Vec<f64>,
-    /// The largest scaled coefficient of T₁.
+    /// The largest scaled coefficient of T₁; the size of the machine, m; the distance of its frames from the origin and 1,
+    /// in units of it.
     steepest: f64,
+    pub size: f64,
+    extent: f64,
+    /// Orthonormal basis of the range of J T₀, scaled rows, one vector after another; J with other rows of the joints.
+    basis: Vec<f64>,
+    pub loaded: Vec<f64>,
+    /// Contacts whose load is a reaction that the loops do not determine.
+    pub indeterminate: Vec<usize>,
     /// The last failure.
     pub failure: Option<LoopFailure>,
 }
@@ -149,6 +165,11 @@ impl Loops {
             column_scale: vec![1.0; n_v],
             sum: vec![0.0; n_v],
             steepest: 0.0,
+            size: 1.0,
+            extent: 1.0,
+            basis: Vec::with_capacity(n_rows * (n_v + 1)),
+            loaded: vec![0.0; n_rows * n_v],
+            indeterminate: Vec::new(),
             failure: None,
         }
     }
@@ -173,7 +194,7 @@ impl Loops {
         kinematics(&model.tree, work, q, &self.zero)?;
         poses(&model.tree, work, &mut self.poses)?;
         let n_v = self.n_v;
-        let mut lever = 0.0_f64;
+        let (mut lever, mut reach) = (0.0_f64, 0.0_f64);
         for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
             let [a, b] = closure.frames(model, &self.poses)?;
             for (side, (&body, frame)) in self.sides.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
@@ -182,6 +203,7 @@ impl Loops {
             // rotation from a to b, world axes: exact to first order at the closed position
             let turn = (b.rotation * a.rotation.inverse()).scaled_axis();
             let shift = b.translation.vector - a.translation.vector;
+            reach = reach.max(a.translation.vector.norm());
             for k in 0..closure.n_rows() {
                 let from = closure.component(k);
                 self.gap[first + k] = if from < 3 { turn[from] } else { shift[from - 3] };
@@ -195,6 +217,7 @@ impl Loops {
             }
         }
         let size = if lever > 0.0 { lever } else { 1.0 };
+        (self.size, self.extent) = (size, 1.0 + reach / size);
         for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
             for k in 0..closure.n_rows() {
                 self.row_scale[first + k] = if closure.component(k) < 3 { 1.0 } else { 1.0 / size };
@@ -333,6 +356,110 @@ impl Loops {
         Ok(())
     }
 
+    /// Records T₁ of the table eliminated last in the chart.
+    pub fn record_slope(&self, chart: &mut Chart) {
+        let width = self.n_v + 1;
+        chart.slope.clear();
+        for (step, &d) in chart.dependent.iter().enumerate() {
+            let row = &self.reduced[step * width..step * width + self.n_v];
+            chart.slope.extend(row.iter().enumerate().map(|(v, c)| if v == d { 0.0 } else { -c }));
+        }
+    }
+
+    /// The basis of constraint forces of least norm: the range of J T₀, by Gram–Schmidt of the dependent columns. Needs
+    /// the table at the present positions.
+    pub fn fill_basis(&mut self, chart: &Chart) {
+        let width = self.n_v + 1;
+        self.basis.clear();
+        for &d in &chart.dependent {
+            self.basis.extend((0..self.n_rows).map(|row| self.table[row * width + d] * self.row_scale[row]));
+            if !self.orthonormalise() {
+                self.basis.extend((0..self.n_rows).map(|_| 0.0));
+            }
+        }
+    }
+
+    /// The same for the range of J, of all joints.
+    pub fn fill_whole_basis(&mut self) {
+        self.basis.clear();
+        for v in 0..self.n_v {
+            self.basis.extend((0..self.n_rows).map(|row| self.rows[row * self.n_v + v] * self.row_scale[row]));
+            self.orthonormalise();
+        }
+    }
+
+    /// Makes the last vector of the basis orthogonal to the others, of unit length; removes it and returns `false` where
+    /// it depends on them.
+    fn orthonormalise(&mut self) -> bool {
+        let n = self.n_rows;
+        let first = self.basis.len() - n;
+        let (before, column) = self.basis.split_at_mut(first);
+        let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let size = norm(column);
+        // twice is enough
+        for _ in 0..2 {
+            for other in before.chunks_exact(n) {
+                let part: f64 = other.iter().zip(&*column).map(|(a, b)| a * b).sum();
+                column.iter_mut().zip(other).for_each(|(x, o)| *x -= part * o);
+            }
+        }
+        let left = norm(column);
+        let is_new = left > DEPENDENT * size;
+        if is_new {
+            column.iter_mut().for_each(|x| *x /= left);
+        } else {
+            self.basis.truncate(first);
+        }
+        is_new
+    }
+
+    /// Force of row `row` per unit of basis vector `k`.
+    pub fn basis(&self, k: usize, row: usize) -> f64 {
+        self.basis[k * self.n_rows + row] * self.row_scale[row]
+    }
+
+    /// Constraint forces of least norm with the same effect, into `force`. Needs [`Loops::fill_basis`].
+    pub fn take_least(&mut self, force: &mut [f64]) {
+        self.sum.clear();
+        for column in self.basis.chunks_exact(self.n_rows.max(1)) {
+            self.sum.push(column.iter().zip(&*force).zip(&self.row_scale).map(|((c, f), s)| c * f / s).sum());
+        }
+        for (row, force) in force.iter_mut().enumerate() {
+            *force = self.sum.iter().enumerate().map(|(k, part)| part * self.basis(k, row)).sum();
+        }
+        self.sum.resize(self.n_v, 0.0);
+    }
+
+    /// The part of a unit force in row `row` that has no effect on the motion, into `force`; `false` where there is none.
+    /// Needs [`Loops::fill_whole_basis`].
+    pub fn self_stress(&self, row: usize, force: &mut [f64]) -> bool {
+        force.fill(0.0);
+        force[row] = 1.0;
+        for column in self.basis.chunks_exact(self.n_rows.max(1)) {
+            force.iter_mut().zip(column).for_each(|(f, c)| *f -= column[row] * c);
+        }
+        let size = force.iter().map(|f| f * f).sum::<f64>().sqrt();
+        force.iter_mut().zip(&self.row_scale).for_each(|(f, scale)| *f *= scale);
+        size > DEPENDENT
+    }
+
+    /// J with the rows `of` the joints in place of their axes, into `loaded`. Needs [`Loops::fill`].
+    pub fn fill_loaded(&mut self, model: &Model, of: &[Motion]) -> Result<(), Error> {
+        let n_v = self.n_v;
+        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
+            for (side, (&body, frame)) in self.sides.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
+                jacobian_rows(&model.tree, &self.poses, body, &frame.translation.vector, of, side)?;
+            }
+            for k in 0..closure.n_rows() {
+                let from = closure.component(k);
+                for v in 0..n_v {
+                    self.loaded[(first + k) * n_v + v] = self.sides[1][(from, v)] - self.sides[0][(from, v)];
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Complete pivoting of the table.
     fn pivot(&mut self, chart: &mut Chart, may_depend: impl Fn(usize) -> bool, prefers: impl Fn(usize) -> bool) {
         let width = self.n_v + 1;
@@ -379,7 +506,10 @@ impl Loops {
         q_ref: &[f64],
         (xi, q): (&mut [f64], &mut [f64]),
     ) -> Result<(), LoopFailure> {
-        chart.dependent.iter().for_each(|&v| xi[v] = chart.xi[v]);
+        for (&d, slope) in chart.dependent.iter().zip(chart.slope.chunks_exact(self.n_v.max(1))) {
+            let changes = slope.iter().zip(xi.iter().zip(&chart.xi)).filter(|(slope, _)| **slope != 0.0);
+            xi[d] = changes.fold(chart.xi[d], |sum, (slope, (xi, from))| sum + slope * (xi - from));
+        }
         let (mut before, mut total) = (f64::INFINITY, 0.0);
         for _ in 0..MAX_CORRECTIONS {
             chart.base.positions(xi);
@@ -395,7 +525,10 @@ impl Loops {
                 size = size.max(self.reduced[step * width + self.n_v].abs() / self.column_scale[v]);
             }
             total += size;
-            if size <= CLOSED || (size <= NEARLY && size >= before) {
+            let gaps = self.gap.iter().zip(&self.row_scale).map(|(gap, scale)| gap.abs() * scale);
+            let gap = gaps.fold(0.0, f64::max);
+            // near a singular configuration further corrections would be rounding, however large
+            if gap <= CLOSED * self.extent || (gap <= NEARLY * self.extent && size >= before) {
                 return self.check(chart, size);
             }
             // false for NaN
@@ -493,22 +626,12 @@ impl Loops {
         coordinates: &mut Coordinates,
     ) -> Result<(), LoopFailure> {
         accelerations(&model.tree, work, q, v, &self.zero)?;
-        // J̇ v, in the room of the gaps
+        // in the room of the gaps
         let mut bias = std::mem::take(&mut self.gap);
-        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
-            let mut side = [[0.0; 6]; 2];
-            for (side, (&body, frame)) in side.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
-                if body > 0 {
-                    let point = &frame.translation.vector;
-                    *side = point_acceleration(&model.tree, work, &self.poses, body, point)?.to_array();
-                }
-            }
-            for k in 0..closure.n_rows() {
-                bias[first + k] = side[1][closure.component(k)] - side[0][closure.component(k)];
-            }
-        }
+        let filled = self.fill_bias(model, work, &mut bias);
         self.fill_table(model, &chart.base, |row| -bias[row]);
         self.gap = bias;
+        filled?;
         self.eliminate(&chart.dependent)?;
         let width = self.n_v + 1;
         for (step, drift) in coordinates.drift.iter_mut().enumerate().take(chart.dependent.len()) {
@@ -520,6 +643,28 @@ impl Loops {
                 Some(c * self.reduced[step * width + self.n_v])
             });
             *drift = of.fold(0.0, std::ops::Add::add);
+        }
+        Ok(())
+    }
+
+    /// J̇ v, from accelerations without those of the joints in `work`.
+    pub fn bias(&self, model: &Model, work: &Work) -> Result<Vec<f64>, Error> {
+        let mut bias = vec![0.0; self.n_rows];
+        self.fill_bias(model, work, &mut bias).map(|()| bias)
+    }
+
+    fn fill_bias(&self, model: &Model, work: &Work, bias: &mut [f64]) -> Result<(), Error> {
+        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
+            let mut side = [[0.0; 6]; 2];
+            for (side, (&body, frame)) in side.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
+                if body > 0 {
+                    let point = &frame.translation.vector;
+                    *side = point_acceleration(&model.tree, work, &self.poses, body, point)?.to_array();
+                }
+            }
+            for k in 0..closure.n_rows() {
+                bias[first + k] = side[1][closure.component(k)] - side[0][closure.component(k)];
+            }
         }
         Ok(())
     }

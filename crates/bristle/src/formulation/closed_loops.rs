@@ -38,14 +38,17 @@ const CANCELS: f64 = 1e-6;
 /// Scratch of (10); allocated on first use.
 #[derive(Debug, Clone)]
 pub(super) struct LoopWork {
-    mass: DMatrix<f64>,
-    lu: Lu,
-    y: Vec<f64>,
+    pub mass: DMatrix<f64>,
+    pub lu: Lu,
+    pub y: Vec<f64>,
+    /// Magnitudes of the terms of a residual.
+    pub scale: Vec<f64>,
 }
 
 impl LoopWork {
     fn new(n_v: usize) -> Self {
-        Self { mass: DMatrix::zeros(n_v, n_v), lu: Lu::new(n_v), y: vec![0.0; n_v] }
+        let (y, scale) = (vec![0.0; n_v], vec![0.0; n_v]);
+        Self { mass: DMatrix::zeros(n_v, n_v), lu: Lu::new(n_v), y, scale }
     }
 }
 
@@ -89,7 +92,10 @@ impl Machine {
         let active = std::mem::take(&mut chart.base.active);
         loops.choose(chart, model, |v| active.binary_search(&v).is_ok() && !is_free(v), preferred);
         chart.base.active = active;
+        chart.slope.clear();
+        chart.slope.resize(chart.dependent.len() * model.tree.n_v, 0.0);
         self.close_loops();
+        self.loops.record_slope(&mut self.chart);
         self.coordinates.rates(&mut self.point.v);
         self.coordinates.accelerations(&mut self.point.a);
     }
@@ -98,8 +104,14 @@ impl Machine {
     pub(super) fn accept_loops(&mut self) -> bool {
         let is_steep = self.loops.is_steep() && self.loops.failure.is_none();
         if is_steep {
+            let before = self.chart.clone();
             self.lock();
             self.state.predictor.forget(&self.point.a);
+            if self.chart.dependent.len() != before.dependent.len() {
+                // a singular configuration: the chart before leads through it
+                self.chart.copy_from(&before);
+                self.close_loops();
+            }
         }
         self.record_loop_motion();
         is_steep
@@ -111,6 +123,7 @@ impl Machine {
             return;
         }
         self.chart.xi.copy_from_slice(&self.point.xi);
+        self.loops.record_slope(&mut self.chart);
         let is_at_rest = self.point.v.iter().all(|v| *v == 0.0);
         self.chart.v.copy_from_slice(if is_at_rest { &self.point.a } else { &self.point.v });
     }
@@ -140,10 +153,15 @@ impl Machine {
         along <= 0.0 || row == 0.0 && n == 0 || row > 0.0 && rate.abs() <= CANCELS * (row * speed).sqrt()
     }
 
+    pub(super) fn take_loop_work(&mut self) -> Box<LoopWork> {
+        let n_v = self.point.v.len();
+        self.loop_work.take().unwrap_or_else(|| Box::new(LoopWork::new(n_v)))
+    }
+
     /// Factors of Tᵀ M_P T at the present point, P being the rows of Newton's iteration.
     fn factor_loops(&mut self) -> Result<(), Failure> {
         let n_v = self.point.v.len();
-        let mut scratch = self.loop_work.take().unwrap_or_else(|| Box::new(LoopWork::new(n_v)));
+        let mut scratch = self.take_loop_work();
         let Self { compiled, work, newton: NewtonWork { rows, .. }, point: Point { q, .. }, coordinates, .. } = self;
         let tree = &compiled.model.tree;
         let n = coordinates.active.len();
@@ -270,12 +288,62 @@ impl Machine {
                 return Err(Error::NotCoupled { joint, what: "velocity", given, required, couplings });
             }
         }
+        let has_modes = model.reaction_loaded.iter().any(|&c| self.compiled.inputs.contacts[c].is_event_driven());
+        if has_modes && self.coordinates.active.len() > 1 {
+            let reason = format!(
+                "reaction loads (`Pin`, `Thrust`, `Guide`) with dry friction in a machine with loops of {} degrees of \
+                 freedom are not supported yet: use `Unit` or `Constant` loads, or `LuGre`",
+                self.coordinates.active.len()
+            );
+            return Err(Error::Coupling { name: model.coupled.closures[0].name.clone(), reason });
+        }
         let Self { compiled, state, coordinates, .. } = self;
         for (is_prescribed, contact) in state.prescribed_contacts.iter_mut().zip(compiled.inputs.contacts.iter()) {
             *is_prescribed = coordinates.is_prescribed(contact.v, contact.b, |v| compiled.model.is_prescribed(v));
         }
         self.record_loop_motion();
-        Ok(())
+        self.find_indeterminate().map_err(|source| Error::Mechanics { t, source })
+    }
+
+    /// Finds the contacts whose load reads a component of a reaction that is not orthogonal to the null space of Jᵀ.
+    fn find_indeterminate(&mut self) -> Result<(), MechanicsError> {
+        self.loops.indeterminate.clear();
+        if !self.has_loaded_loops() {
+            return Ok(());
+        }
+        self.loops.fill_whole_basis();
+        let gravity = std::mem::take(&mut self.work.outside.gravity);
+        let mut result = Ok(());
+        for row in 0..self.loops.n_rows {
+            if !self.loops.self_stress(row, &mut self.point.closure_force) {
+                continue;
+            }
+            self.work.outside.clear_wrenches();
+            let Self { compiled, newton: NewtonWork { zero, .. }, .. } = &*self;
+            let (model, zero) = (std::sync::Arc::clone(&compiled.model), zero.clone());
+            result = result.and_then(|()| self.apply_closure_forces());
+            let q = self.point.q.clone();
+            result = result.and_then(|()| rnea(&model.tree, &mut self.work, &q, &zero, &zero).map(|_| ()));
+            let least = 1e-9 / self.loops.size;
+            for &c in &model.reaction_loaded {
+                let contact = &self.compiled.inputs.contacts[c];
+                let Some(bearing) = contact.bearing else { continue };
+                let parts = bearing.parts(&self.work.reaction(contact.joint));
+                let is_read = parts.iter().flatten().any(|part| part.abs() > least);
+                if is_read && !self.loops.indeterminate.contains(&c) {
+                    self.loops.indeterminate.push(c);
+                }
+            }
+        }
+        self.point.closure_force.fill(0.0);
+        self.work.outside.gravity = gravity;
+        self.apply_wrenches();
+        result
+    }
+
+    /// Contacts whose load is a reaction that the loops do not determine.
+    pub(crate) fn indeterminate_loads(&self) -> &[usize] {
+        &self.loops.indeterminate
     }
 
     /// Positions that close the loops.

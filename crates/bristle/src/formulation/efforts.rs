@@ -167,6 +167,10 @@ impl Machine {
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(super) fn read_reactions(&mut self) -> Result<(), Failure> {
+        if self.has_loaded_loops() {
+            // reactions include the constraint forces found by Newton
+            self.apply_closure_forces()?;
+        }
         let Self { compiled, scheme, state, point, coordinates, constraints, loops, work, required, newton, .. } = self;
         let (Model { tree, reaction_loaded, prescribed, .. }, contacts) =
             (&*compiled.model, &*compiled.inputs.contacts);
@@ -176,18 +180,33 @@ impl Machine {
         }
         let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
         required.copy_from_slice(rnea(tree, work, &point.q, v, &point.a)?);
-        for &c in reaction_loaded {
+        // where a machine with loops is held, loads are those of impending motion
+        let is_held = loops.is_any() && coordinates.active.is_empty() && coordinates.is_stuck;
+        for &c in reaction_loaded.iter().filter(|_| !is_held) {
             let Some(bearing) = contacts[c].bearing else { continue };
             point.force[c] = work.reaction(contacts[c].joint);
             point.load[c] = bearing.normal_load(&point.force[c]).0;
             point.friction[c] = point.kappa[c] * point.load[c];
         }
+        if loops.is_any() && !reaction_loaded.is_empty() {
+            work.outside.clear_wrenches();
+            if !scheme.is_impulsive {
+                for w in &compiled.inputs.wrenches {
+                    work.outside.set_wrench(tree, w.body, w.wrench)?;
+                }
+            }
+            required.copy_from_slice(rnea(tree, work, &point.q, v, &point.a)?);
+        }
         if is_coupled {
             required.iter_mut().zip(&point.tau).for_each(|(required, tau)| *required -= tau);
-            for &c in reaction_loaded {
+            for &c in reaction_loaded.iter().filter(|_| !is_held) {
                 required[contacts[c].v] += point.friction[c];
             }
             constraints.distribute((compiled, scheme), state, point, (required, loops));
+            if loops.is_any() {
+                loops.fill_whole_basis();
+                loops.take_least(&mut point.closure_force);
+            }
             return Ok(());
         }
         let Point { tau, friction, drive_effort, .. } = point;

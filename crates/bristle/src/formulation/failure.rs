@@ -60,20 +60,22 @@ impl From<bristle_multibody::Error> for Failure {
 
 impl Machine {
     /// The error for a joint without inertia in a coupling from which no armature transfer is possible.
-    fn no_transfer(&self, joint: &str) -> Option<Error> {
+    fn no_transfer(&self, joint: &str, is_pair: bool) -> Option<Error> {
         let Model { tree, coupled, joint_of, .. } = &*self.compiled.model;
         let is_its = |term: &(usize, f64)| tree.joint_names[joint_of[term.0]] == joint;
         let constraint = coupled
             .constraints
             .iter()
-            .find(|constraint| constraint.terms.len() > 2 && constraint.terms.iter().any(is_its))?;
+            .find(|constraint| (constraint.terms.len() == 2) == is_pair && constraint.terms.iter().any(is_its))?;
         if self.is_real_time() {
             return None;
         }
-        let reason = format!(
-            "joint `{joint}` has no inertia of its own, and armature transfer needs a coupling of two joints: \
-             give it `armature`, or use `RealTime`"
-        );
+        let why = if is_pair {
+            "and that of the joints coupled to it does not suffice for it in this position"
+        } else {
+            "and armature transfer needs a coupling of two joints"
+        };
+        let reason = format!("joint `{joint}` has no inertia of its own, {why}: give it `armature`, or use `RealTime`");
         Some(Error::Coupling { name: coupled.names[constraint.element].clone(), reason })
     }
 
@@ -99,8 +101,16 @@ impl Machine {
                 Error::NoAcceleration { t, joint, with: Vec::new(), share: 1.0 }
             }
             Failure::Mechanics(bristle_multibody::Error::Singular { joint, inertia }) => self
-                .no_transfer(&joint)
+                .no_transfer(&joint, false)
                 .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } }),
+            // no load can jam: the pivot is that of a joint whose inertia is transferred
+            Failure::Mechanics(bristle_multibody::Error::Jam { joint, inertia })
+                if self.compiled.model.reaction_loaded.is_empty() =>
+            {
+                let transfer = self.no_transfer(&joint, true);
+                transfer
+                    .unwrap_or(Error::Mechanics { t, source: bristle_multibody::Error::Singular { joint, inertia } })
+            }
             Failure::Mechanics(source) => Error::Mechanics { t, source },
             Failure::Modes { contact, source } => {
                 let reason = match source {

@@ -80,6 +80,7 @@ impl Machine {
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
             Err(failure) if self.compiled.model.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
+            Err(failure) if self.loops.is_any() => Err(failure),
             Err(_) => {
                 self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
                 self.coordinates.accelerations(&mut self.point.a);
@@ -91,7 +92,11 @@ impl Machine {
     /// The same, starting from the accelerations in `a`.
     pub(super) fn solve_accelerations(&mut self, accuracy: f64) -> Result<(), Failure> {
         match self.newton_or_sweep(accuracy) {
-            Err(failure) if !self.compiled.model.reaction_loaded.is_empty() && !failure.is_non_finite() => {
+            Err(failure)
+                if !self.compiled.model.reaction_loaded.is_empty()
+                    && !failure.is_non_finite()
+                    && !self.loops.is_any() =>
+            {
                 self.follow_branch(accuracy)
             }
             result => result,
@@ -117,7 +122,9 @@ impl Machine {
     pub(super) fn accelerate_from_frictionless(&mut self) -> Result<(), Failure> {
         if !self.compiled.model.reaction_loaded.is_empty() {
             self.newton(0.0, TIGHT)?;
-            if self.newton(1.0, TIGHT).is_err()
+            if self.loops.is_any() {
+                self.newton(1.0, TIGHT)?;
+            } else if self.newton(1.0, TIGHT).is_err()
                 || self.compiled.model.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0)
             {
                 self.follow_branch(TIGHT)?;
@@ -131,7 +138,9 @@ impl Machine {
 
     /// Newton from `a`, with s κ in place of κ.
     fn newton(&mut self, s: f64, accuracy: f64) -> Result<(), Failure> {
-        if self.loops.is_any() {
+        if self.has_loaded_loops() {
+            return self.newton_in_loops(s, accuracy);
+        } else if self.loops.is_any() {
             return self.accelerate_loops();
         }
         let Self {
@@ -223,6 +232,10 @@ impl Machine {
     /// Accelerations, loads and the friction of stuck joints, for their event functions. Needs `efforts`.
     pub(super) fn evaluate_stuck(&mut self, t: f64) -> Result<(), Failure> {
         self.accelerate(t, self.scheme.accuracy.min(EVENT_ACCURACY))?;
+        if self.has_loaded_loops() {
+            self.read_reactions()?;
+            return self.margin_of_loaded_loops(t);
+        }
         let is_plain = self.compiled.model.prescribed.is_empty() && !self.constraints.is_coupled();
         if self.scheme.formulation == Formulation::Jerk || self.compiled.model.reaction_loaded.is_empty() || !is_plain {
             return self.read_reactions();
@@ -259,7 +272,9 @@ impl Machine {
     /// is unique.
     pub(super) fn margin(&self, c: usize) -> f64 {
         let contact = &self.compiled.inputs.contacts[c];
-        let Some(bearing) = contact.bearing.filter(|_| !self.coordinates.locked[contact.joint]) else {
+        // in loops the factorisation is another one
+        let is_in_tree = !self.coordinates.locked[contact.joint] && !self.loops.is_any();
+        let Some(bearing) = contact.bearing.filter(|_| is_in_tree) else {
             return f64::INFINITY;
         };
         let force = self.work.pivot_force(contact.joint);

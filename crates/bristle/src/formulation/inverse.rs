@@ -54,7 +54,8 @@ impl Machine {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
         let mut is_dependent = vec![false; self.point.v.len()];
-        self.couplings.iter().flat_map(|couplings| &couplings.dependent).for_each(|&v| is_dependent[v] = true);
+        let of_couplings = self.couplings.iter().flat_map(|couplings| &couplings.dependent);
+        of_couplings.chain(&self.chart.dependent).for_each(|&v| is_dependent[v] = true);
         (0..is_dependent.len()).filter(|&v| !is_dependent[v]).collect()
     }
 
@@ -101,9 +102,10 @@ impl Machine {
         if let Some(couplings) = &self.couplings {
             couplings.gather_efforts(tau);
         }
+        let least = if self.loops.is_any() { self.least_efforts(t, a, tau) } else { Ok(()) };
         self.rollback();
         self.point.known = None;
-        required.map_err(|source| Error::Mechanics { t, source })
+        required.map_err(|source| Error::Mechanics { t, source }).and(least)
     }
 
     /// Efforts for the accelerations `a` of all joints but the free ones, which follow from (9), at (q, v); those of free

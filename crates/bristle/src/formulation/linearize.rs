@@ -62,9 +62,15 @@ impl Machine {
     pub(crate) fn linear(&mut self, t: f64, y: &[f64]) -> Result<Linear, EvalError> {
         let (n, n_y, n_v) = (self.coordinates.active.len(), y.len(), self.point.v.len());
         let mut jacobian = Matrix::new(n_y);
-        self.fill_jacobian_at_centre(t, y, &mut jacobian)?;
+        let derivatives = if self.loops.is_any() {
+            let mut derivatives = self.take_matrices();
+            self.difference_in_loops(t, y, &mut jacobian, &mut derivatives[2])?;
+            derivatives
+        } else {
+            self.fill_jacobian_at_centre(t, y, &mut jacobian)?;
+            self.take_matrices()
+        };
         let a = DMatrix::from_fn(n_y, n_y, |i, j| jacobian[(i, j)]);
-        let derivatives = self.take_matrices();
         let by_effort = &derivatives[2];
         let mut b = DMatrix::zeros(n_y, n_v);
         for (r, &i) in self.coordinates.active.iter().enumerate() {

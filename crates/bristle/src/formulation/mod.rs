@@ -4,6 +4,8 @@
 //! - `state`, `point`, `diagnostics`, `failure`: the data of a run, apart from the model and its inputs ([`crate::model`]);
 //! - `unknowns`: the unknowns and their order;
 //! - `closed_loops`: the equations of motion with closed loops;
+//! - `loop_derivatives`: linearisation and inverse dynamics of closed loops;
+//! - `loop_reactions`: friction under reactions in closed loops;
 //! - `efforts`: efforts in the joints;
 //! - `implicit`, `jerk`, `residual`: three formulations for accelerations on both sides of the equations;
 //! - `branch`: the accelerations continuous from zero friction, and jams;
@@ -43,6 +45,8 @@ mod kinks;
 mod large_tests;
 mod ledger;
 mod linearize;
+mod loop_derivatives;
+mod loop_reactions;
 pub(crate) mod machine;
 
 pub(crate) mod point;

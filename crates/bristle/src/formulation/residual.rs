@@ -42,8 +42,8 @@ impl Machine {
     pub(super) fn fill_residual(&mut self, t: f64, y: &[f64], dy: &[f64], r: &mut [f64]) -> Result<(), EvalError> {
         let n = self.coordinates.active.len();
         self.scatter(t, y);
-        self.take_accelerations(dy);
         self.place().map_err(|e| self.record_failure(e))?;
+        self.take_accelerations(dy);
         self.efforts(t);
         self.unbalanced().map_err(|e| self.record_failure(e))?;
         self.check_loads();
@@ -95,7 +95,7 @@ impl Machine {
         df_dy: &mut Matrix,
         df_ddy: &mut Matrix,
     ) -> Result<bool, EvalError> {
-        if !self.compiled.model.free.is_empty() {
+        if !self.compiled.model.free.is_empty() || self.loops.is_any() {
             return Ok(false);
         }
         self.scatter(t, y);

@@ -100,6 +100,9 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
+        if self.has_loaded_loops() && !self.transition.contacts.is_empty() {
+            return self.resolve_loaded_loops(t);
+        }
         if self.transition.contacts.is_empty() || self.compiled.model.reaction_loaded.is_empty() {
             self.set_levels(t);
             if !self.transition.contacts.is_empty() && !self.all_hold(t)? {

@@ -53,6 +53,8 @@ impl Simulation {
     /// event-driven friction slides in the direction of v, or of a where v = 0; where both are 0 its friction is 0. The
     /// result is in `tau`.
     ///
+    /// In closed loops the efforts are those of least norm that cause the motion: see the guide page `loops`.
+    ///
     /// With gears, planetary sets or linear couplings, the efforts of dependent joints are 0 and the independent ones
     /// include their part: see [`Simulation::independent`]. A motion that a coupling does not allow is refused by its
     /// name.
@@ -64,7 +66,9 @@ impl Simulation {
 
     /// With `of_joints` the accelerations of free joints follow from those of the others.
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64], of_joints: bool) -> Result<()> {
-        self.compiled().refuse_loops("inverse dynamics", "close the loop by efforts of the tree")?;
+        if !self.compiled().model.reaction_loaded.is_empty() {
+            self.compiled().refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
+        }
         let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;
@@ -170,7 +174,6 @@ impl Simulation {
     /// [`Error::Immobile`].
     pub fn linearize(&mut self) -> Result<Linearization> {
         self.refresh()?;
-        self.compiled().refuse_loops("`linearize`", "take differences of `acceleration`")?;
         let t = self.run.t();
         // ∂ẏ/∂y twice, ∂ẏ/∂τ, ∂ẏ/∂p with some parameters per law, and derivatives of accelerations by q, v and τ
         let (n_y, n_v) = (self.run.driver.y().len(), self.compiled().model.tree.n_v);

@@ -74,11 +74,14 @@ impl Solver {
         if self.options.method == Method::RealTime {
             compiled.refuse_loops("`RealTime`", "use `Dopri5` or `Radau5`")?;
         }
-        if self.formulation != scene::Formulation::Implicit {
-            compiled.refuse_loops(&format!("`formulation: {:?}`", self.formulation), "use `Implicit`")?;
-        }
-        if !compiled.model.reaction_loaded.is_empty() {
-            compiled.refuse_loops("`Pin`, `Thrust` and `Guide` loads", "use `Unit`, `Constant` or `Signal`")?;
+        let is_loaded = !compiled.model.reaction_loaded.is_empty();
+        match self.formulation {
+            scene::Formulation::Implicit => {}
+            scene::Formulation::Residual if !is_loaded => {}
+            scene::Formulation::Residual => {
+                compiled.refuse_loops("`formulation: Residual` under reaction loads", "use `Implicit`")?;
+            }
+            scene::Formulation::Jerk => compiled.refuse_loops("`formulation: Jerk`", "use `Implicit`")?,
         }
         let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
         if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {

@@ -4,8 +4,8 @@
 >>> recording = bristle.Simulation("scenes/double_pendulum_coulomb.ron").run()
 >>> picture = recording.plot("elbow.velocity", "elbow.friction")
 
-A notebook shows `recording` as the interactive report and `picture` as curves. Effort is N·m or N, angles are radians, z is up.
-Spatial vectors have the angular part first.
+A notebook shows `recording` as the interactive report and `picture` as curves. Effort is N·m or N, angles are
+radians, z is up. Spatial vectors have the angular part first.
 """
 
 from ._bristle import (

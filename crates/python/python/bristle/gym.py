@@ -51,26 +51,30 @@ Observe: TypeAlias = Callable[[Floats, Floats], npt.ArrayLike]
 """From `q` and `v` to `(n, k)`."""
 Start: TypeAlias = Callable[[np.random.Generator, Floats, Floats], tuple[npt.ArrayLike, npt.ArrayLike]]
 """From a generator and the states `q`, `v` of the scene, `(m, …)`, to those in which `m` episodes begin."""
-Randomize: TypeAlias = Mapping[str, tuple[float, float]] | Callable[[np.random.Generator, int], Mapping[str, npt.ArrayLike]]
-"""Friction parameters, `"elbow.coulomb"`, by range (uniform) or by a function of a generator and a number of episodes."""
+Draw: TypeAlias = Callable[[np.random.Generator, int], Mapping[str, npt.ArrayLike]]
+Randomize: TypeAlias = Mapping[str, tuple[float, float]] | Draw
+"""Friction parameters, `"elbow.coulomb"`, by range (uniform) or by a function of a generator and a number of
+episodes."""
 
 
 class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
     """Many episodes of one machine at once.
 
-    `machine` is a simulation, a scene or the file of one; `dt` is the control period, s; `reward` is a function of arrays.
+    `machine` is a simulation, a scene or the file of one; `dt` is the control period, s; `reward` is a function of
+    arrays.
 
-    - `action`: `"effort"` on `joints`, N·m or N, or `"target"` of their drives. `limit` bounds it: one number, or one per
-      joint. `joints` are all revolute and prismatic ones if left out, or for targets those with a drive.
+    - `action`: `"effort"` on `joints`, N·m or N, or `"target"` of their drives. `limit` bounds it: one number, or one
+      per joint. `joints` are all revolute and prismatic ones if left out, or for targets those with a drive.
     - `observe`: positions beside velocities if left out.
     - `ends`: never if left out. An episode is cut off after `max_steps`.
     - `noise`: positions and velocities of the scene plus uniform noise of this half width begin an episode; `start`
       says it in full. Couplings allow `start` only.
     - `randomize`: friction parameters drawn anew for every episode.
-    - `autoreset_mode`: as in Gymnasium, `NEXT_STEP`, `SAME_STEP` or `DISABLED` (then `reset(options={"reset_mask": …})`).
+    - `autoreset_mode`: as in Gymnasium, `NEXT_STEP`, `SAME_STEP` or `DISABLED` (then `reset(options={"reset_mask":
+      …})`).
 
-    A copy whose simulation fails ends its episode with reward 0 and `infos["error"]`. All randomness follows from the seed of
-    `reset`, whatever the number of threads.
+    A copy whose simulation fails ends its episode with reward 0 and `infos["error"]`. All randomness follows from the
+    seed of `reset`, whatever the number of threads.
     """
 
     metadata: dict[str, Any]
@@ -119,7 +123,8 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
             raise RefusedError(f"`action` is {action!r}; it must be 'effort' or 'target'")
         unknown = [name for name in joints if name not in places]
         if unknown or not joints:
-            raise RefusedError(f"there is no {action} of joint {unknown or 'at all'}; there is {', '.join(places) or 'none'}")
+            known = ", ".join(places) or "none"
+            raise RefusedError(f"there is no {action} of joint {unknown or 'at all'}; there is {known}")
         self._places = [places[name] for name in joints]
         self._bound = np.broadcast_to(np.asarray(limit, dtype=np.float64), (len(joints),))
         self.single_action_space = Box(-self._bound, self._bound, dtype=np.float64)

@@ -3,9 +3,10 @@
     import bristle.ray
     bristle.ray.sweep("scene.ron", {"joints.elbow.friction.coulomb": values}, out="sweep/")
 
-Points are split into chunks of some seconds; each is a Ray task, tried again when its worker or its node dies. The caller writes
-every chunk whole, as `part-000017.parquet`, by rename, so workers need no common disk. A sweep that is started again skips
-the parts that are there. The table equals that of `bristle.sweeps.table` to the last bit: see `bristle.sweeps`.
+Points are split into chunks of some seconds; each is a Ray task, tried again when its worker or its node dies. The
+caller writes every chunk whole, as `part-000017.parquet`, by rename, so workers need no common disk. A sweep that is
+started again skips the parts that are there. The table equals that of `bristle.sweeps.table` to the last bit: see
+`bristle.sweeps`.
 
 `pip install 'bristle[ray]'` brings Ray and pyarrow. Without `ray.init` a Ray of this machine is started.
 """
@@ -49,8 +50,9 @@ def sweep(
 ) -> pyarrow.dataset.Dataset:
     """Runs `scene` at all points of `values` on Ray, into the folder `out`; the parts as one dataset, in order.
 
-    `values` is a grid, `{path: values}`, or a list of points. A chunk has `chunk` points, or as many as take about `seconds` each.
-    A task whose worker dies is tried again up to `retries` times. `progress` is called with the number of points done and of all.
+    `values` is a grid, `{path: values}`, or a list of points. A chunk has `chunk` points, or as many as take about
+    `seconds` each. A task whose worker dies is tried again up to `retries` times. `progress` is called with the
+    number of points done and of all.
     """
     scene = scene if isinstance(scene, Scene) else Scene.load(scene)
     found = sweeps.points(values)
@@ -105,19 +107,20 @@ def _write(part: pyarrow.Table, path: pathlib.Path) -> None:
 def _settings(
     folder: pathlib.Path, scene: Scene, found: list[sweeps.Point], chunk: int | None, seconds: float
 ) -> dict[str, Any]:
-    """The settings of the sweep in this folder: those it was begun with, or new ones. Another sweep there is refused."""
-    text = json.dumps([scene.to_ron(), found, __version__], sort_keys=True)
+    """The settings of the sweep in this folder: those it was begun with, or new ones. Another sweep there is
+    refused.""" text = json.dumps([scene.to_ron(), found, __version__], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     path = folder / SETTINGS
     if path.exists():
         settings: dict[str, Any] = json.loads(path.read_text())
         if settings["digest"] != digest:
             raise RefusedError(
-                f"{path} is of another sweep: of another scene, other points or another version; name another folder, or "
-                "delete this one"
+                f"{path} is of another sweep: of another scene, other points or another version; name another folder, "
+                "or delete this one"
             )
         if chunk not in (None, settings["chunk"]):
-            raise RefusedError(f"{path} has chunks of {settings['chunk']} points; leave `chunk` out, or name another folder")
+            size = settings["chunk"]
+            raise RefusedError(f"{path} has chunks of {size} points; leave `chunk` out, or name another folder")
         return settings
     stray = sorted(folder.glob("part-*.parquet"))
     if stray:

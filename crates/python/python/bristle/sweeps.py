@@ -10,8 +10,8 @@
 >>> table["error"][4].as_py()
 '`coulomb` is -0.3; it must be 0 or more'
 
-A point that is refused or fails is a row with `error`. Rows are made by the code of `bristle sweep`: they are the same to the last
-bit on one thread, on many, and on Ray (`bristle.ray.sweep`).
+A point that is refused or fails is a row with `error`. Rows are made by the code of `bristle sweep`: they are the
+same to the last bit on one thread, on many, and on Ray (`bristle.ray.sweep`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def points(values: Values) -> list[Point]:
         raise RefusedError("there are no points: give at least one value for every path")
     for k, point in enumerate(found):
         if point.keys() != found[0].keys():
-            raise RefusedError(f"point {k} has the paths {', '.join(point)}; those of point 0 are {', '.join(found[0])}")
+            own, first = ", ".join(point), ", ".join(found[0])
+            raise RefusedError(f"point {k} has the paths {own}; those of point 0 are {first}")
     return [{path: _plain(value) for path, value in point.items()} for point in found]
 
 
@@ -97,8 +98,9 @@ def rows(
     arrays: dict[str, Any] = {"point": pa.array(range(first, first + len(found)), pa.int64())}
     for path, kind in columns.items():
         given = [point[path] for point in found]
-        text = [value if isinstance(value, str) else repr(value) for value in given]
-        arrays[path] = pa.array(given if kind == "float64" else text, pa.float64() if kind == "float64" else pa.string())
+        if kind == "string":
+            given = [value if isinstance(value, str) else repr(value) for value in given]
+        arrays[path] = pa.array(given, pa.float64() if kind == "float64" else pa.string())
     for k, name in enumerate(names):
         column = np.ascontiguousarray(values[:, k])
         arrays[name] = pa.array(column, pa.float64(), mask=np.isnan(column))

@@ -31,6 +31,13 @@ impl Simulation {
                  possible, the one continuous from no friction is taken"
             )
         });
+        let indeterminate = self.run.system.indeterminate_loads().iter().map(|&c| {
+            format!(
+                "the load of `{}` is not determined: redundant constraints of the loops leave its reaction open; the \
+                 solution of least norm is taken",
+                compiled.contact_name(c)
+            )
+        });
         let unconverged = self.run.system.unconverged_loads();
         let unconverged = unconverged.iter().filter_map(|UnconvergedLoad { contact, t, largest }| {
             let joint = compiled.model.tree.joint_names.get(compiled.inputs.contacts.get(*contact)?.joint)?;
@@ -43,6 +50,7 @@ impl Simulation {
         self.notes
             .iter()
             .cloned()
+            .chain(indeterminate)
             .chain(near)
             .chain(unconverged)
             .chain(self.overdeflected())

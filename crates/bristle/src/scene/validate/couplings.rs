@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{At, Check, Must, kind_name};
-use crate::scene::{Coupling, Drive, Load};
+use crate::scene::{Coupling, Drive, Load, LoopKind};
 use bristle_friction::Law;
 
 impl Check<'_> {
@@ -98,7 +98,7 @@ impl Check<'_> {
 
     /// Two different links, and the fields of a joint.
     fn loop_joint(&mut self, at: At, coupling: &Coupling) {
-        let Coupling::LoopJoint { name: of, links: ends, placements, .. } = coupling else { return };
+        let Coupling::LoopJoint { name: of, kind, links: ends, placements, .. } = coupling else { return };
         let at_links = at.key("links");
         let links = &self.scene.links;
         for (i, name) in ends.iter().enumerate() {
@@ -115,8 +115,10 @@ impl Check<'_> {
         for (i, placement) in placements.iter().enumerate() {
             self.placement(at_placements.index(i), placement);
         }
-        if let Some(joint) = coupling.loop_joint() {
-            self.joint(at, &joint);
+        match coupling.loop_joint() {
+            Some(joint) if *kind == LoopKind::Spherical => self.nothing_acts(at, &joint, "Spherical"),
+            Some(joint) => self.joint(at, &joint),
+            None => {}
         }
     }
 

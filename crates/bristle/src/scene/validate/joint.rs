@@ -27,7 +27,7 @@ impl Check<'_> {
         self.placement(at.key("placement"), &joint.placement);
         self.initial_state(at, joint);
         if !joint.kind.is_single() {
-            self.nothing_acts(at, joint);
+            self.nothing_acts(at, joint, kind_name(&joint.kind));
             return;
         }
 
@@ -140,7 +140,7 @@ impl Check<'_> {
     }
 
     /// Fixed and free joints have no axis for anything to act along.
-    fn nothing_acts(&mut self, at: At, joint: &Joint) {
+    pub(super) fn nothing_acts(&mut self, at: At, joint: &Joint, kind: &str) {
         let given = [
             ("damping", joint.damping != 0.0),
             ("armature", joint.armature != 0.0),
@@ -154,7 +154,7 @@ impl Check<'_> {
         ];
         for (key, given) in given {
             if given {
-                let reason = format!("`{}` is `{}`: it cannot have `{key}`", joint.name, kind_name(&joint.kind));
+                let reason = format!("`{}` is `{kind}`: it cannot have `{key}`", joint.name);
                 self.report(at.key(key), reason, "this acts along the axis of a `Revolute` or `Prismatic` joint");
             }
         }

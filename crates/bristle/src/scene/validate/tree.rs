@@ -49,7 +49,7 @@ impl Check<'_> {
                 self.report_alone(
                     at.key("child"),
                     reason,
-                    "a link has one parent; closed chains are not supported yet",
+                    "a link has one parent; close a chain with a `LoopJoint` in `couplings`",
                 );
                 continue;
             }

@@ -1,0 +1,104 @@
+//! Between the machine and its views: efforts that callers have written are taken in before a call, results are shown
+//! after it.
+
+use super::Simulation;
+use crate::arrays::Shown;
+use crate::error::Raise;
+use crate::scene::Scene;
+use bristle::component::Load;
+use bristle::friction::{Law, Mode};
+use bristle::multibody::Placement;
+use numpy::{PyArray1, PyArray3, PyArrayMethods};
+use pyo3::prelude::*;
+
+impl Simulation {
+    /// The machine of a scene.
+    pub fn of_scene(py: Python<'_>, scene: Scene) -> PyResult<Self> {
+        let sim = py.detach(|| bristle::Simulation::new(scene.scene())).raised()?;
+        let (q, v) = (Shown::new(py, sim.positions(), false), Shown::new(py, sim.velocities(), false));
+        Ok(Self { sim, scene, put_on: Vec::new(), q, v, a: None, efforts: None, friction: None, loads: None })
+    }
+
+    /// The scene with the laws and loads that callers have put on.
+    pub(super) fn present_scene(&self) -> PyResult<Scene> {
+        if self.put_on.is_empty() {
+            return Ok(self.scene.clone());
+        }
+        // the default stepper goes by the laws of the scene, and this one has been chosen by those it had
+        let method = ("solver.method".to_owned(), bristle_report::written(&self.scene.scene().method()));
+        self.scene.with(std::iter::once(method).chain(self.put_on.iter().cloned()))
+    }
+
+    /// Calls something that computes: efforts are taken in first, results are shown after it.
+    pub fn compute<T: Send>(
+        &mut self,
+        py: Python<'_>,
+        call: impl FnOnce(&mut bristle::Simulation) -> bristle::Result<T> + Send,
+    ) -> PyResult<T> {
+        self.take_efforts(py)?;
+        let sim = &mut self.sim;
+        let result = py.detach(|| call(sim));
+        self.show(py);
+        result.raised()
+    }
+
+    /// Efforts that callers have written.
+    pub(super) fn take_efforts(&mut self, py: Python<'_>) -> PyResult<()> {
+        match &self.efforts {
+            Some(efforts) if efforts.differs(py, &self.sim.compiled().inputs.effort) => {
+                self.sim.set_efforts(&efforts.values(py)).raised()
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The state as it is now.
+    pub(super) fn show(&mut self, py: Python<'_>) {
+        let sim = &self.sim;
+        self.q.show(py, sim.positions(), false);
+        self.v.show(py, sim.velocities(), false);
+        for (shown, values) in [
+            (&mut self.a, sim.accelerations()),
+            (&mut self.friction, sim.friction_efforts()),
+            (&mut self.loads, sim.loads()),
+        ] {
+            if let Some(shown) = shown {
+                shown.show(py, values, false);
+            }
+        }
+    }
+
+    /// Efforts as they are after a call that changes them.
+    pub(super) fn show_efforts(&mut self, py: Python<'_>) {
+        if let Some(efforts) = &mut self.efforts {
+            efforts.show(py, &self.sim.compiled().inputs.effort, true);
+        }
+    }
+
+    /// Where a scene has the law or load of a joint or coupling.
+    pub(super) fn path_of(&self, of: &str, what: &str) -> String {
+        let is_joint = self.scene.scene().joints.iter().any(|joint| joint.name == of);
+        format!("{}.{of}.{what}", if is_joint { "joints" } else { "couplings" })
+    }
+
+    /// The law and load of a joint or coupling as they are now.
+    pub(super) fn contact(&mut self, of: &str) -> PyResult<(Law, Load)> {
+        self.sim.refresh().raised()?;
+        // an unknown name is refused, with those that are known
+        self.sim.friction_effort(of).raised()?;
+        let c = self.sim.contact_names().position(|name| name == of).unwrap_or(0);
+        let contact = &self.sim.compiled().inputs.contacts[c];
+        Ok((contact.law.clone(), contact.load.clone()))
+    }
+}
+
+/// Homogeneous transforms, child to world.
+pub(super) fn transforms<'py>(py: Python<'py>, poses: &[Placement]) -> PyResult<Bound<'py, PyArray3<f64>>> {
+    let numbers: Vec<f64> = poses.iter().flat_map(|pose| pose.to_homogeneous().transpose().data.0.concat()).collect();
+    PyArray1::from_vec(py, numbers).reshape([poses.len(), 4, 4])
+}
+
+/// Modes as numbers.
+pub fn directions(modes: &[Mode]) -> Vec<i8> {
+    modes.iter().map(|mode| mode.direction() as i8).collect()
+}

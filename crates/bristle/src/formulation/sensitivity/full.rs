@@ -80,7 +80,7 @@ impl Machine {
 
     /// Whether the joints have charts, of which no Jacobian is known.
     pub(crate) fn has_charts(&self) -> bool {
-        !self.compiled.model.free.is_empty()
+        !self.compiled.model.free.is_empty() || self.loops.is_any()
     }
 
     /// Positions, velocities, bristles and integrals at (t, y), without accelerations.

@@ -148,7 +148,11 @@ impl Machine {
                 }
             }
         }
-        self.coordinates.positions(&mut self.point.xi);
+        if self.loops.is_any() {
+            self.close_loops();
+        } else {
+            self.coordinates.positions(&mut self.point.xi);
+        }
         if !is_any_approached {
             self.impact.stops.clear();
         }
@@ -158,6 +162,11 @@ impl Machine {
     /// W, and the response of the whole machine to each impulse: couplings and prescribed motions are constraints.
     fn fill_impact(&mut self) -> Result<(), Failure> {
         self.place()?;
+        if self.loops.is_any() {
+            self.respond_in_loops()?;
+            self.assemble_impact();
+            return Ok(());
+        }
         let Self { compiled, work, constraints, newton, point, coordinates, impact, .. } = self;
         let NewtonWork { rows, residual: b, correction: x, zero } = newton;
         let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
@@ -169,17 +178,40 @@ impl Machine {
         factor_rows_at(model, work, rows, &coordinates.locked)?;
         constraints.factor(coordinates, (model, work, rows), joint_of)?;
         impact.columns.clear();
-        impact.delassus.clear();
-        impact.restitution.clear();
         for &(c, _) in &impact.stops {
             b.fill(0.0);
             b[contacts[c].v] = 1.0;
             x.copy_from_slice(solve_rows(model, work, b)?);
             constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
             impact.columns.extend_from_slice(x);
-            impact.restitution.push(contacts[c].stops.map_or(0.0, |stops| stops.restitution));
         }
-        let (n, n_v) = (impact.stops.len(), model.n_v);
+        self.assemble_impact();
+        Ok(())
+    }
+
+    /// The response of a machine with closed loops to each impulse.
+    fn respond_in_loops(&mut self) -> Result<(), Failure> {
+        self.begin_loop_responses()?;
+        self.impact.columns.clear();
+        for k in 0..self.impact.stops.len() {
+            let v = self.compiled.inputs.contacts[self.impact.stops[k].0].v;
+            self.newton.residual.fill(0.0);
+            self.newton.residual[v] = 1.0;
+            self.solve_loops();
+            self.impact.columns.extend_from_slice(&self.newton.correction);
+        }
+        Ok(())
+    }
+
+    /// W and the restitutions from the responses.
+    fn assemble_impact(&mut self) {
+        let Self { compiled, impact, .. } = self;
+        let (contacts, n_v) = (&compiled.inputs.contacts, compiled.model.tree.n_v);
+        impact.delassus.clear();
+        impact.restitution.clear();
+        let restitutions = impact.stops.iter().map(|&(c, _)| contacts[c].stops.map_or(0.0, |stops| stops.restitution));
+        impact.restitution.extend(restitutions);
+        let n = impact.stops.len();
         for r in 0..n {
             for k in 0..n {
                 let ((of, end), (by, other)) = (impact.stops[r], impact.stops[k]);
@@ -188,7 +220,6 @@ impl Machine {
                 impact.delassus.push(0.5 * end.inward() * other.inward() * both);
             }
         }
-        Ok(())
     }
 
     fn keep_before(&mut self) {

@@ -142,12 +142,12 @@ impl Machine {
         let Self {
             compiled,
             real_time,
-            state: State { q_ref, mode, .. },
+            state: State { q_ref, mode, servos, .. },
             point: Point { xi, v, a, bristles, load, integral, .. },
             ..
         } = self;
         let Some(rt) = real_time else { return };
-        let start = Start { q_ref, q: xi, xi, v, bristles, modes: mode, loads: load, integrals: integral };
+        let start = Start { q_ref, q: xi, xi, v, bristles, modes: mode, loads: load, integrals: integral, servos };
         pack.load(lane, compiled, rt, start, a);
     }
 

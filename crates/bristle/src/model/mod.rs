@@ -2,7 +2,7 @@
 //! change between steps.
 
 mod contact;
-pub(crate) mod servo;
+
 pub(crate) mod stops;
 pub(crate) mod turning;
 
@@ -17,7 +17,8 @@ use crate::signal::{Piece, Signal};
 use bristle_friction::FrictionLaw;
 use bristle_multibody::spatial::Force;
 use bristle_multibody::{JointKind, Model as Tree, Work, aba, neutral};
-use servo::{DriveSample, Servo, ServoState};
+pub(crate) use servo::DriveSample;
+use servo::{Servo, ServoState};
 use std::sync::Arc;
 use turning::Turning;
 

@@ -152,8 +152,8 @@ fn extrema_of_a_sine_are_its_corners() {
         assert_relative_eq!(*t, (PI / 2.0 + PI * k as f64 - 0.5) / 2.0, max_relative = 1e-15);
     }
     assert_eq!(corners(&sine(0.3, -2.0, -0.5), 10.0), times);
-    assert_eq!(corners(&sine(0.0, 2.0, 0.0), 10.0), []);
-    assert_eq!(corners(&sine(1.0, 0.0, 0.3), 10.0), []);
+    assert_eq!(corners(&sine(0.0, 2.0, 0.0), 10.0), [0.0; 0]);
+    assert_eq!(corners(&sine(1.0, 0.0, 0.3), 10.0), [0.0; 0]);
 }
 
 #[test]

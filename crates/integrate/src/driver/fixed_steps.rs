@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn clock_tells_the_time_of_the_driver() {
         for (step, dt) in [(1e-3, 1e-3), (1e-3, 7.3e-3), (0.1, 0.3), (3e-3, 1e-3), (1e-3, 2e-2)] {
-            let options = Options { method: Method::Euler, control: Control::Constant { step }, ..Options::default() };
+            let options = Options::new(Method::Euler, Control::Constant { step });
             let mut driver = Driver::new(&mut Rest, 0.1, &[0.0], options).unwrap();
             let mut clock = driver.fixed_steps().unwrap();
             for _ in 0..1000 {

@@ -65,7 +65,8 @@ impl<S: Scalar> PackStep<S> {
                 let q = q[at_v].lane(lane) + h * v;
                 let integral = if has_integral { integrals[n_integrals].lane(lane) + h * (value - q) } else { 0.0 };
                 let signal = crate::signal::Sample { value, ..Default::default() };
-                drives[lane][k].effort(&signal, q, v, integral) * v
+                let sample = crate::model::DriveSample { signal, ..Default::default() };
+                drives[lane][k].effort(&sample, q, v, integral) * v
             });
             n_integrals += usize::from(has_integral);
         }

@@ -16,7 +16,7 @@ mod verify;
 
 use super::SignalTime;
 use crate::component::{Drive, Load, Open};
-use crate::model::{Compiled, Contact, DriveAt, Inputs, Model};
+use crate::model::{Compiled, Contact, DriveAt, DriveSample, Inputs, Model};
 use bristle_multibody::MassOperator;
 use bristle_multibody::spatial::{Mask, Scalar};
 use contacts::{PackContact, form};
@@ -90,7 +90,8 @@ pub(crate) struct PackStep<S: Scalar> {
 pub(crate) fn applies(compiled: &Compiled) -> bool {
     let Model { tree, coupled, free, prescribed, .. } = &*compiled.model;
     let Inputs { effort: _, offset: _, wrenches, dampers: _, springs: _, drives, contacts } = &compiled.inputs;
-    let is_tree = free.is_empty() && coupled.constraints.is_empty() && coupled.springs.is_empty();
+    let is_tree =
+        free.is_empty() && coupled.constraints.is_empty() && coupled.springs.is_empty() && coupled.closures.is_empty();
     let is_driven_by_efforts =
         drives.iter().all(|at| matches!(at.drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. }));
     let mut has_dry = vec![false; tree.n_v];
@@ -215,8 +216,9 @@ impl<S: Scalar> PackStep<S> {
                 let ahead = q + h * v;
                 let integral =
                     if has_integral { integrals[n_integrals].lane(lane) + h * (signal.value - ahead) } else { 0.0 };
-                added[lane] = drive.effort(&signal, ahead, v, integral);
-                let [in_q, in_v, in_integral] = drive.slopes();
+                let sample = DriveSample { signal, ..Default::default() };
+                added[lane] = drive.effort(&sample, ahead, v, integral);
+                let [in_q, in_v, in_integral] = drive.slopes(&sample);
                 // gains of the wrong sign stay explicit, so that A is positive definite
                 slope[lane] = h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0));
                 sampled[lane] = signal.value;

@@ -100,10 +100,6 @@ fn level(levels: Levels, f: f64) -> f64 {
 /// usual.
 const FEW_CATCHES: i32 = 4;
 
-/// Joints at rest whose limits are reactions, and change from round to round: from here on the interior-point method,
-/// some thirty factorisations in every round, costs less than exchanges one by one (400 pins in a row: 6,000).
-const MANY_REACTIONS: usize = 256;
-
 /// More joints than this are first exchanged all at once, in at most so many rounds.
 const MANY: usize = 16;
 const MAX_EXCHANGES: usize = 40;
@@ -231,9 +227,8 @@ pub struct ModeWork {
     step: Vec<f64>,
     /// Factors of a matrix; n × n.
     factor: Vec<f64>,
-    /// Whether the path of the interior-point method is worth following: limits do not depend on reactions (see
-    /// [`Levelled`]), or there are `MANY_REACTIONS`.
-    has_path: bool,
+    /// Whether limits do not depend on reactions: see [`Levelled`].
+    has_given_limits: bool,
     interior: Interior,
 }
 
@@ -356,8 +351,7 @@ pub(crate) fn select_with<'w, H: Hold>(
     work.resize(n);
     // the path of the interior-point method has two finite limits, or none
     let is_one_sided = |levels: &Levels| levels[0].is_finite() != levels[1].is_finite();
-    let is_worth_it = rest.are_given || n > MANY_REACTIONS;
-    work.has_path = is_worth_it && !rest.stiction.iter().any(is_one_sided);
+    work.has_given_limits = rest.are_given && !rest.stiction.iter().any(is_one_sided);
     work.selection.n_problems = 0;
     work.selection.n_factor = 0;
 

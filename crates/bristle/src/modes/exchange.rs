@@ -97,10 +97,10 @@ pub(super) fn solve_convex<H: Hold>(work: &mut ModeWork, machine: &mut H) -> Res
     let is_first = work.selection.n_problems == 0;
     work.selection.n_problems += 1;
     if work.hold.len() > MANY {
-        if !is_first && work.has_path && exchange_one_by_one(work, machine, MANY)? {
+        if !is_first && work.has_given_limits && exchange_one_by_one(work, machine, MANY)? {
             return Ok(());
         }
-        if !exchange_all(work, machine)? && work.has_path {
+        if !exchange_all(work, machine)? && work.has_given_limits {
             work.follow_path(machine);
             // few are wrong now
             work.keep_path();

@@ -164,9 +164,9 @@ impl Job<'_> {
         let n_live = live.iter().filter(|live| **live).count();
         let first = live.iter().position(|live| *live).filter(|_| n_live > 1);
         let (Some(room), Some(first), Some(clock)) = (&mut self.pack.room, first, clock) else { return };
-        for lane in 0..LANES {
+        for (lane, is_live) in live.into_iter().enumerate() {
             // an empty lane does what the first one does
-            let from = if live[lane] { lane } else { first };
+            let from = if is_live { lane } else { first };
             self.copies[from].run.system.load_lane(room, lane);
         }
         self.pack.loaded = Some(Loaded { live, clock, n_taken: [0; LANES], h: 0.0 });

@@ -157,18 +157,22 @@ fn told(batch: &mut Batch, copy: usize) -> (Vec<f64>, Vec<Mode>, f64) {
     (lists.into_iter().chain([loads, bristles]).flatten().collect(), modes, balance)
 }
 
-/// Lanes agree with copies that step alone, to rounding: for trees with every law, load and drive that packs cover,
+/// Lanes agree with copies that step alone, to rounding where all friction is dry and to the accuracy of the coarse
+/// solution otherwise: for trees with every law, load and drive that packs cover,
 /// copies that differ in friction, state and efforts. Stuck joints have velocity 0.0 in both.
 #[test]
 fn copies_in_lanes_agree_with_copies_alone() {
-    let (mut n_stuck, mut n_slid, mut worst) = (0, 0, 0.0_f64);
+    let (mut n_stuck, mut n_slid, mut n_dry) = (0, 0, 0);
     for seed in 0..60 {
         let which: Vec<usize> = (0..7).collect();
         let (mut batch, laws) = batch_of(seed, &which);
         let n = laws.len();
+        let is_dry = laws.iter().all(|law| law.0 < 4 || law.0 == 9);
+        n_dry += usize::from(is_dry);
+        let mut worst = 0.0_f64;
         // the velocity of each contact with modes
         let sim = machine(seed).sim;
-        let velocity = |name: &str| sim.joint_names().iter().position(|joint| joint == name).unwrap();
+        let velocity = |name: &str| sim.coordinates().iter().find(|joint| joint.name == name).unwrap().v;
         let number = |name: &str| name.rsplit(' ').next().and_then(|k| k.parse::<usize>().ok()).unwrap();
         let has_modes = |name: &str| laws[number(name)].0 < 4;
         let dry: Vec<Option<usize>> = sim.contact_names().map(|name| has_modes(name).then(|| velocity(name))).collect();
@@ -187,7 +191,10 @@ fn copies_in_lanes_agree_with_copies_alone() {
                     worst = worst.max((x - y).abs() / scale);
                 }
                 worst = worst.max((balance - balance_alone).abs() / scale);
-                assert!(worst < 1e-8, "seed {seed}, copy {i}, step {s}: {worst}\n{x:?}\n{y:?}");
+                // laws that are not dry are solved coarsely where only the bias is evaluated with the result
+                // dry ones to 1e-13 of the terms of a row, which forty steps of a swinging tree make larger
+                let tolerance = if is_dry { 1e-8 } else { 1e-5 };
+                assert!(worst < tolerance, "seed {seed}, copy {i}, step {s}: {worst}\n{x:?}\n{y:?}");
                 for (&v, _) in dry.iter().zip(&modes).filter(|(_, mode)| **mode == Mode::Stuck) {
                     if let Some(v) = v {
                         assert_eq!(batch.velocities()[v * 7 + i], 0.0, "seed {seed}, copy {i}, velocity {v}");
@@ -198,8 +205,7 @@ fn copies_in_lanes_agree_with_copies_alone() {
             }
         }
     }
-    assert!(n_stuck > 1000 && n_slid > 1000, "{n_stuck} {n_slid}");
-    println!("largest difference {worst:e}");
+    assert!(n_stuck > 1000 && n_slid > 1000 && n_dry > 5, "{n_stuck} {n_slid} {n_dry}");
 }
 
 /// A copy has the same bits in any company, on any number of threads, and in a rollout.

@@ -147,7 +147,7 @@ pub(super) fn effort_range(model: &Model, k: usize, effort: f64) -> Option<&'sta
     }
 }
 
-fn check_effort(model: &Model, k: usize, effort: f64) -> Result<()> {
+pub(super) fn check_effort(model: &Model, k: usize, effort: f64) -> Result<()> {
     let Some(range) = effort_range(model, k, effort) else { return Ok(()) };
     Err(Error::number(&model.joint_names[model.joint_of_velocity(k)], "effort", effort, range))
 }

@@ -187,8 +187,8 @@ impl<S: Scalar> PackStep<S> {
                 contact.backward = [level(contact.mode.is_below(zero)), h * slope];
                 continue;
             }
-            for lane in 0..S::LANES {
-                let of = &frictions[lane][c];
+            for (lane, frictions) in frictions.iter().enumerate() {
+                let of = &frictions[c];
                 let state = contact.state.map(|state| state.lane(lane));
                 let normal = normal_loads(of, 0.0, state[0] < 0.0, at);
                 let slip = of.arm * v[contact.v].lane(lane);

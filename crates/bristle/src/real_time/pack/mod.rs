@@ -16,6 +16,7 @@ mod verify;
 
 use super::SignalTime;
 use crate::component::{Drive, Load, Open};
+use crate::coupled::Coupled;
 use crate::model::{Compiled, Contact, DriveAt, DriveSample, Inputs, Model};
 use bristle_multibody::MassOperator;
 use bristle_multibody::spatial::{Mask, Scalar};
@@ -90,8 +91,8 @@ pub(crate) struct PackStep<S: Scalar> {
 pub(crate) fn applies(compiled: &Compiled) -> bool {
     let Model { tree, coupled, free, prescribed, .. } = &*compiled.model;
     let Inputs { effort: _, offset: _, wrenches, dampers: _, springs: _, drives, contacts } = &compiled.inputs;
-    let is_tree =
-        free.is_empty() && coupled.constraints.is_empty() && coupled.springs.is_empty() && coupled.closures.is_empty();
+    let Coupled { names: _, constraints, springs: between, closures } = coupled;
+    let is_tree = free.is_empty() && constraints.is_empty() && between.is_empty() && closures.is_empty();
     let is_driven_by_efforts =
         drives.iter().all(|at| matches!(at.drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. }));
     let mut has_dry = vec![false; tree.n_v];
@@ -164,6 +165,11 @@ impl<S: Scalar> PackStep<S> {
             row_size: zeros(),
             model,
         }
+    }
+
+    /// Friction of a contact in every lane, at the end of the last step.
+    pub fn friction(&self, c: usize) -> S {
+        self.contacts[c].friction
     }
 
     /// One step of length h of the machines in the lanes of `active`. Returns those that have been advanced; the

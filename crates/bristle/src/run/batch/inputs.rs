@@ -1,6 +1,7 @@
 //! Inputs of the copies: they act from the next step on, without compilation.
 
 use super::Batch;
+use super::packs::LANES;
 use crate::compile::check_state;
 use crate::component::{Drive, Load};
 use crate::error::Result;
@@ -54,9 +55,16 @@ impl Batch {
     /// Inputs from the arrays to the copies. A refused input does not act, and its copy is not stepped until the input
     /// is corrected.
     pub(super) fn apply_inputs(&mut self) -> Result<()> {
-        let (n, copies) = (self.copies.len(), &mut self.copies);
+        if self.target.has_changed() || self.wrench.has_changed() {
+            self.unload();
+        }
+        let (n, copies, packs) = (self.copies.len(), &mut self.copies, &mut self.packs);
         copies.iter_mut().for_each(|copy| copy.refused = None);
-        self.effort.apply(|k, &tau| copies[k % n].set(|run| run.set_effort(k / n, tau)));
+        self.effort.apply(|k, &tau| {
+            let (copy, pack) = (&mut copies[k % n], packs.get_mut(k % n / LANES));
+            let in_lane = pack.and_then(|pack| pack.set_effort(k % n % LANES, &copy.run, k / n, tau));
+            copy.set(|run| in_lane.unwrap_or_else(|| run.set_effort(k / n, tau)))
+        });
         self.target
             .apply(|k, &target| copies[k % n].set(|run| target.map_or(Ok(()), |target| run.set_target(k / n, target))));
         self.wrench.apply(|k, &wrench| copies[k % n].set(|run| run.set_wrench(k / n + 1, wrench)));

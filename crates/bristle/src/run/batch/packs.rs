@@ -1,13 +1,14 @@
 //! Copies in lanes: `RealTime` steps of several copies at once.
 //!
-//! Copies next to one another that packs cover ([`applies`]) and whose clocks agree are put into the lanes of a pack,
-//! stepped there, and put back. Any other copy, and a step in which a lane does not settle, is done by the copy alone.
+//! Copies next to one another that packs cover ([`applies`]) and whose clocks agree are put into the lanes of a pack
+//! and stepped there; they are put back when something else is asked of them. Any other copy, and a step in which a lane does not settle, is done by the copy alone.
 //! No lane depends on its neighbours, so that a copy has the same bits in any company.
 
 use super::Copy;
 use crate::error::Result;
 use crate::real_time::SignalTime;
 use crate::real_time::pack::{PackStep, applies};
+use crate::run::inputs::check_effort;
 use crate::run::{Pending, Run, Until};
 use crate::signal::Piece;
 use crate::stop;
@@ -20,8 +21,59 @@ type Lanes = Pack4;
 /// Copies in a pack.
 pub(super) const LANES: usize = Lanes::LANES;
 
-/// A pack of copies, made when they are first stepped.
-pub(super) type Pack = Option<Box<PackStep<Lanes>>>;
+/// Room for copies in lanes, made when they are first stepped, and the copies that are in it.
+#[derive(Default)]
+pub(super) struct Pack {
+    room: Option<Box<PackStep<Lanes>>>,
+    loaded: Option<Loaded>,
+}
+
+/// Copies in lanes: their state is there, and their runs are behind.
+#[derive(Clone, Copy)]
+struct Loaded {
+    live: [bool; LANES],
+    clock: FixedSteps,
+    /// Steps of each lane since it was loaded, and the length of the last.
+    n_taken: [usize; LANES],
+    h: f64,
+}
+
+impl Pack {
+    /// Time of a copy that is in a lane, s.
+    pub fn time(&self, lane: usize) -> Option<f64> {
+        self.loaded.filter(|loaded| loaded.live[lane]).map(|loaded| loaded.clock.t())
+    }
+
+    /// Sets an effort of a copy that is in a lane; `None` if it is not.
+    pub fn set_effort(&mut self, lane: usize, run: &Run, k: usize, effort: f64) -> Option<Result<()>> {
+        self.loaded.filter(|loaded| loaded.live[lane])?;
+        let checked = check_effort(&run.compiled().model.tree, k, effort);
+        if checked.is_ok() {
+            self.room.as_mut()?.effort[k].set_lane(lane, effort);
+        }
+        Some(checked)
+    }
+
+    /// Positions, velocities, accelerations and friction of a copy that is in a lane to the arrays of n copies, where
+    /// it is number i. Returns whether it is in one.
+    pub fn gather(&self, lane: usize, n: usize, i: usize, [q, v, a, friction]: [&mut [f64]; 4]) -> bool {
+        let (Some(room), true) = (&self.room, self.loaded.is_some_and(|loaded| loaded.live[lane])) else {
+            return false;
+        };
+        for (to, from) in [(q, &room.q), (v, &room.v), (a, &room.a)] {
+            from.iter().enumerate().for_each(|(k, x)| to[k * n + i] = x.lane(lane));
+        }
+        (0..friction.len() / n).for_each(|c| friction[c * n + i] = room.friction(c).lane(lane));
+        true
+    }
+
+    /// Puts the copies that are in lanes back.
+    pub fn unload(&mut self, copies: &mut [Copy]) {
+        if self.loaded.is_some() {
+            Job { copies, pack: self, rows: Vec::new(), efforts: &[] }.unload();
+        }
+    }
+}
 
 /// Positions and velocities of a copy after each step.
 pub(super) type Row<'a> = (&'a mut [f64], &'a mut [f64]);
@@ -48,12 +100,38 @@ impl Job<'_> {
             position.fill(f64::NAN);
             velocity.fill(f64::NAN);
         });
-        let (mut live, clock) = self.load(dt);
+        if !self.pack.loaded.is_some_and(|loaded| self.may_go_on(&loaded, dt)) {
+            self.unload();
+            self.load(dt);
+        }
+        let live = self.pack.loaded.map_or([false; LANES], |loaded| loaded.live);
         for lane in (0..self.copies.len()).filter(|&lane| !live[lane]) {
             self.run_alone(lane, dt, steps);
         }
-        if let Some(clock) = clock {
-            self.run_lanes(&mut live, clock, dt, steps);
+        if let Some(loaded) = self.pack.loaded {
+            self.pack.loaded = Some(self.run_lanes(loaded, dt, steps));
+        }
+    }
+
+    /// Whether a period `dt` is within the rules of a run.
+    fn has_steps(run: &Run, clock: &FixedSteps, dt: f64) -> bool {
+        dt > 0.0 && dt / clock.step() + 2.0 <= run.max_steps as f64
+    }
+
+    /// Whether the copies in lanes may step on there.
+    fn may_go_on(&self, loaded: &Loaded, dt: f64) -> bool {
+        let lanes = self.copies.iter().zip(loaded.live).filter(|(_, live)| *live);
+        let is_ready = |copy: &Copy| copy.refused.is_none() && Self::has_steps(&copy.run, &loaded.clock, dt);
+        !stop::is_asked() && lanes.map(|(copy, _)| copy).all(is_ready)
+    }
+
+    /// Puts the copies that are in lanes back.
+    fn unload(&mut self) {
+        let Some(Loaded { live, clock, n_taken, h }) = self.pack.loaded.take() else { return };
+        for lane in (0..LANES).filter(|&lane| live[lane]) {
+            if let Err(error) = self.store(lane, &clock, n_taken[lane], h) {
+                self.copies[lane].failure = Some(error);
+            }
         }
     }
 
@@ -68,10 +146,10 @@ impl Job<'_> {
         copy.failure = result.err();
     }
 
-    /// Puts the copies that can be stepped together into lanes. Returns those, and their clock.
-    fn load(&mut self, dt: f64) -> ([bool; LANES], Option<FixedSteps>) {
+    /// Puts the copies that can be stepped together into lanes: those whose clocks agree.
+    fn load(&mut self, dt: f64) {
         let (mut live, mut clock) = ([false; LANES], None);
-        let is_worthwhile = self.copies.len() > 1 && dt > 0.0 && !stop::is_asked();
+        let is_worthwhile = self.copies.len() > 1 && !stop::is_asked();
         for (lane, copy) in self.copies.iter_mut().enumerate().filter(|_| is_worthwhile) {
             let run = &mut copy.run;
             let is_ready = copy.refused.is_none() && (run.pending != Pending::Inputs || run.resolve().is_ok());
@@ -79,32 +157,29 @@ impl Job<'_> {
                 continue;
             };
             let compiled = run.compiled();
-            let pack = self.pack.get_or_insert_with(|| Box::new(PackStep::new(compiled)));
-            let has_steps = dt / steps.step() + 2.0 <= run.max_steps as f64;
-            let is_alike = *clock.get_or_insert(steps) == steps;
-            live[lane] = has_steps && is_alike && compiled.inputs.wrenches.is_empty() && pack.fits(compiled);
+            let room = self.pack.room.get_or_insert_with(|| Box::new(PackStep::new(compiled)));
+            let is_alike = *clock.get_or_insert(steps) == steps && room.fits(compiled);
+            live[lane] = is_alike && compiled.inputs.wrenches.is_empty() && Self::has_steps(run, &steps, dt);
         }
         let n_live = live.iter().filter(|live| **live).count();
-        let (Some(pack), Some(first)) = (&mut self.pack, live.iter().position(|live| *live).filter(|_| n_live > 1))
-        else {
-            return ([false; LANES], None);
-        };
-        for lane in 0..LANES {
+        let first = live.iter().position(|live| *live).filter(|_| n_live > 1);
+        let (Some(room), Some(first), Some(clock)) = (&mut self.pack.room, first, clock) else { return };
+        for (lane, is_live) in live.into_iter().enumerate() {
             // an empty lane does what the first one does
-            let from = if live[lane] { lane } else { first };
-            self.copies[from].run.system.load_lane(pack, lane);
+            let from = if is_live { lane } else { first };
+            self.copies[from].run.system.load_lane(room, lane);
         }
-        (live, clock)
+        self.pack.loaded = Some(Loaded { live, clock, n_taken: [0; LANES], h: 0.0 });
     }
 
-    /// Steps the copies in lanes and puts them back.
-    fn run_lanes(&mut self, live: &mut [bool; LANES], mut clock: FixedSteps, dt: f64, steps: usize) {
-        // steps of each lane since it was loaded, and the length of the last
-        let (mut n_taken, mut h) = ([0; LANES], 0.0);
+    /// Steps the copies in lanes.
+    fn run_lanes(&mut self, loaded: Loaded, dt: f64, steps: usize) -> Loaded {
+        let Loaded { mut live, mut clock, mut n_taken, mut h } = loaded;
+        self.copies.iter_mut().zip(live).filter(|(_, live)| *live).for_each(|(copy, _)| copy.failure = None);
         for s in 0..steps {
-            self.set_efforts(live, s, steps);
+            self.set_efforts(&live, s, steps);
             clock.begin(dt);
-            let mut present = *live;
+            let mut present = live;
             loop {
                 let before = clock;
                 let Some(length) = clock.advance() else { break };
@@ -125,28 +200,26 @@ impl Job<'_> {
             for lane in (0..LANES).filter(|&lane| live[lane] && !present[lane]) {
                 let run = &mut self.copies[lane].run;
                 run.driver.set_clock(&clock);
-                if let Some(pack) = &mut *self.pack {
-                    run.system.load_lane(pack, lane);
+                if let Some(room) = &mut self.pack.room {
+                    run.system.load_lane(room, lane);
                 }
             }
-            self.keep_states(live, s);
+            self.keep_states(&live, s);
         }
-        for lane in (0..LANES).filter(|&lane| live[lane]) {
-            self.copies[lane].failure = self.store(lane, &clock, n_taken[lane], h).err();
-        }
+        Loaded { live, clock, n_taken, h }
     }
 
     /// One step of length `h`, to the time of `clock`, of the lanes that are present. Returns those that took it.
     fn step_lanes(&mut self, present: &[bool; LANES], clock: &FixedSteps, h: f64) -> <Lanes as Scalar>::Mask {
         let active = Mask::from_lanes(|lane| present[lane]);
         let at = SignalTime { t: clock.t(), piece: Piece::Before(clock.t() - 1e-6 * h), is_first: false };
-        let done = self.pack.as_mut().filter(|_| !stop::is_asked()).map(|pack| pack.step(active, at, h));
+        let done = self.pack.room.as_mut().filter(|_| !stop::is_asked()).map(|pack| pack.step(active, at, h));
         done.unwrap_or(Mask::splat(false)) & active
     }
 
     /// Efforts of step `s` to the lanes.
     fn set_efforts(&mut self, live: &[bool; LANES], s: usize, steps: usize) {
-        let Some(pack) = &mut *self.pack else { return };
+        let Some(pack) = &mut self.pack.room else { return };
         let n = pack.effort.len();
         for lane in (0..LANES).filter(|&lane| live[lane] && !self.efforts.is_empty()) {
             let first = (lane * steps + s) * n;
@@ -157,7 +230,7 @@ impl Job<'_> {
 
     /// States after step `s` to the trajectories.
     fn keep_states(&mut self, live: &[bool; LANES], s: usize) {
-        let Some(pack) = &*self.pack else { return };
+        let Some(pack) = &self.pack.room else { return };
         for (lane, (position, velocity)) in self.rows.iter_mut().enumerate().filter(|(lane, _)| live[*lane]) {
             let copy = |to: &mut [f64], from: &[Lanes]| {
                 to[s * from.len()..(s + 1) * from.len()].iter_mut().zip(from).for_each(|(to, x)| *to = x.lane(lane));
@@ -169,7 +242,7 @@ impl Job<'_> {
 
     /// A lane back to its copy, `n` steps after it was loaded, the last of length `h`.
     fn store(&mut self, lane: usize, clock: &FixedSteps, n: usize, h: f64) -> Result<()> {
-        let (Some(pack), run) = (&*self.pack, &mut self.copies[lane].run) else { return Ok(()) };
+        let (Some(pack), run) = (&self.pack.room, &mut self.copies[lane].run) else { return Ok(()) };
         for (k, effort) in pack.effort.iter().enumerate() {
             if run.compiled().inputs.effort[k] != effort.lane(lane) {
                 run.set_effort(k, effort.lane(lane))?;

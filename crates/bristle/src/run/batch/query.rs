@@ -24,6 +24,7 @@ impl Batch {
     /// Forces and moments that the joints transmit, parent on child, at the joint origin, in child axes, one per joint
     /// as in [`Simulation::reaction_names`](crate::Simulation::reaction_names); × n. Gathered when asked for.
     pub fn reactions(&mut self) -> Result<&[Reaction]> {
+        self.unload();
         let n = self.copies.len();
         for (i, copy) in self.copies.iter_mut().enumerate() {
             let reactions = copy.run.joint_reactions()?;
@@ -42,6 +43,7 @@ impl Batch {
     }
 
     fn gather_links(&mut self) -> Result<()> {
+        self.unload();
         let n = self.copies.len();
         let n_links = self.copies.first().map_or(0, |copy| copy.run.compiled().model.tree.n_bodies() - 1);
         self.pose.resize(n * n_links, Placement::identity());

@@ -101,6 +101,22 @@ fn over_constrained_loops_run_as_they_are() {
 }
 
 #[test]
+fn pins_of_a_four_bar_rub_under_their_own_reactions() {
+    assert_matches("four_bar_pin");
+    assert_matches("four_bar_pin_stiction");
+}
+
+/// Torque and angle lie a few parts in a million on either side of the threshold of the reference.
+#[test]
+fn a_slider_crank_coasts_holds_starts_and_locks_itself() {
+    for name in
+        ["slider_crank_coast", "slider_crank_hold", "slider_crank_start", "self_locking_hold", "self_locking_start"]
+    {
+        assert_matches(name);
+    }
+}
+
+#[test]
 fn gears_and_bristles_in_a_loop() {
     let scene = Scene::load(data("geared_lugre.ron")).unwrap();
     let recording = run(&scene);

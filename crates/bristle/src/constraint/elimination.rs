@@ -130,7 +130,7 @@ impl Elimination {
         is_between_groups: bool,
     ) -> Result<(), Left> {
         let new = self.pivots.len();
-        let Self { rows, row_of, columns, column_of, own, is_deferred, .. } = self;
+        let Self { rows, row_of, columns, column_of, own, is_deferred, representative, .. } = self;
         rows.drop(new, |_| true);
         rows.set_right(new, offset);
         for &(v, c) in terms {
@@ -167,10 +167,11 @@ impl Elimination {
         let least = PIVOT * candidates.fold(0.0_f64, |most, entry| most.max(entry.1.abs()));
         let all = rows.row(new).iter().map(|entry| entry.0);
         let own = terms.iter().flat_map(|term| {
-            let column = column_of[term.0];
-            let row = if is_between_groups { row_of[column] } else { ABSENT };
-            let of_group = if row == ABSENT { &[][..] } else { rows.row(row) };
-            std::iter::once(column).chain(of_group.iter().map(|entry| entry.0))
+            // another velocity of its group stands for one that depends on it
+            let of_row = if is_between_groups { rows.row(new) } else { &[] };
+            let is_mate = |k: usize| representative[columns[k]] == representative[term.0];
+            let mates = of_row.iter().map(|entry| entry.0).filter(move |&k| is_mate(k));
+            std::iter::once(column_of[term.0]).chain(mates)
         });
         let mut found = own.chain(all);
         let is_pivot = |&k: &usize| rows.at(new, k) != 0.0 && rows.at(new, k).abs() >= least && !is_known(columns[k]);

@@ -121,7 +121,7 @@ fn cut_elsewhere(friction: &str, load: &str) -> [Scene; 2] {
         Link(name: "coupler", mass: 1.1, center_of_mass: (0.26, 0.06, 0.0), inertia: Diagonal(0.03, 0.03, 0.035)),
         Link(name: "rocker", mass: 0.9, center_of_mass: (0.2, 0.0, 0.0), inertia: Diagonal(0.009, 0.009, 0.012))]"#;
     let z = "Revolute(axis: (0.0, 0.0, 1.0))";
-    let [a, b, c, d] = [1.0, -0.5515711310945666, 1.0455500947557359, 1.4939789636611693];
+    let [a, b, c, d] = [1.0, -0.5515711310945666, 1.045_550_094_755_736, 1.4939789636611693];
     let tree = format!(
         "Joint(name: \"a\", parent: \"world\", child: \"crank\", kind: {z}, position: {a:?}, {friction}{load}), \
          Joint(name: \"b\", parent: \"crank\", child: \"coupler\", kind: {z}, position: {b:?}, \
@@ -131,7 +131,8 @@ fn cut_elsewhere(friction: &str, load: &str) -> [Scene; 2] {
     let tip = "Placement(translation: (0.55, 0.0, 0.0))";
     // the rocker on its pivot, or on the coupler: then its frame lies at its far end
     let first = format!(
-        "{tree}, Joint(name: \"d\", parent: \"world\", child: \"rocker\", kind: {z}, position: {d:?}, placement: {at_d}, \
+        "{tree}, Joint(name: \"d\", parent: \"world\", child: \"rocker\", kind: {z}, position: {d:?}, \
+         placement: {at_d}, \
          {friction}{load})], couplings: [LoopJoint(name: \"c\", kind: {z}, links: (\"coupler\", \"rocker\"), \
          placements: ({tip}, Placement(translation: (0.4, 0.0, 0.0))), {friction}{load})]"
     );
@@ -139,7 +140,8 @@ fn cut_elsewhere(friction: &str, load: &str) -> [Scene; 2] {
     let second = format!(
         "{tree}, Joint(name: \"c\", parent: \"coupler\", child: \"rocker\", kind: {z}, position: {c:?}, \
          placement: {tip}, {friction}{load})], couplings: [LoopJoint(name: \"d\", kind: {z}, \
-         links: (\"world\", \"rocker\"), placements: ({at_d}, Placement(translation: (-0.4, 0.0, 0.0))), {friction}{load})]"
+         links: (\"world\", \"rocker\"), placements: ({at_d}, Placement(translation: (-0.4, 0.0, 0.0))), \
+         {friction}{load})]"
     );
     [(links, first), (far.as_str(), second)].map(|(links, joints)| {
         let text = format!(
@@ -191,7 +193,7 @@ fn joints_without_a_position_are_placed_by_the_loop() {
     left_out.joints[2].position = bristle::scene::Coordinate::default();
     let [given, solved] = [given, left_out].map(|scene| Simulation::new(&scene).unwrap());
     let (a, b) = (given.positions()[0], solved.positions()[0]);
-    assert_eq!(a, b);
+    assert!((a - b).abs() < 1e-14, "{a} {b}: the joint that is given stays");
     // the other assembly of the same crank angle is as good
     let tip = |q: &[f64]| 0.25 * q[0].sin() + 0.55 * (q[0] + q[1]).sin() - 0.4 * q[3].sin() - 0.05;
     assert!(tip(given.positions()).abs() < 1e-14 && tip(solved.positions()).abs() < 1e-14);
@@ -304,7 +306,8 @@ fn a_slide_closes_a_loop_like_a_hinge_elsewhere() {
     let slide = "Prismatic(axis: (1.0, 0.0, 0.0))";
     for load in ["", ", load: Guide(length: 0.3)"] {
         let both = format!(
-            "Joint(name: \"a\", parent: \"world\", child: \"crank\", kind: {Z}, position: {a:?}, velocity: 8.0, {FRICTION}), \
+            "Joint(name: \"a\", parent: \"world\", child: \"crank\", kind: {Z}, position: {a:?}, \
+                velocity: 8.0, {FRICTION}), \
              Joint(name: \"b\", parent: \"crank\", child: \"rod\", kind: {Z}, position: {b:?}, \
                 placement: Placement(translation: (0.12, 0.0, 0.0)))"
         );
@@ -313,7 +316,8 @@ fn a_slide_closes_a_loop_like_a_hinge_elsewhere() {
             scene_of(
                 &links,
                 &format!(
-                    "{both}, Joint(name: \"s\", parent: \"world\", child: \"slider\", kind: {slide}, position: {s:?}, {friction})"
+                    "{both}, Joint(name: \"s\", parent: \"world\", child: \"slider\", kind: {slide}, \
+                     position: {s:?}, {friction})"
                 ),
                 &format!(
                     "LoopJoint(name: \"c\", kind: {Z}, links: (\"rod\", \"slider\"), \

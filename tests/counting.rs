@@ -10,7 +10,7 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is passed on unchanged to the system's allocator; the counter is a plain number without a destructor,
+// SAFETY: every call is passed on unchanged to the system's allocator; the counter is a number without destructor,
 // so that touching it neither allocates nor outlives its thread.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -5,6 +5,7 @@ mod allocation;
 mod analytic;
 mod armature_transfer;
 mod batch;
+mod batch_packs;
 mod between_steps;
 mod bristles_at_every_tolerance;
 mod caught_mutations;

@@ -165,7 +165,8 @@ fn one_way_clutch_is_not_frozen() {
         joints: [Joint(name: \"i\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0.0, 0.0, 1.0))),
             Joint(name: \"o\", parent: \"world\", child: \"b\", kind: Revolute(axis: (0.0, 0.0, 1.0)))],
         couplings: [OneWayClutch(name: \"f\", joints: (\"i\", \"o\"), \
-            friction: LuGre(sigma0: 1e5, sigma1: 300.0, coulomb: 0.5), load: Signal(max: 10.0, signal: Constant(0.0)))])";
+            friction: LuGre(sigma0: 1e5, sigma1: 300.0, coulomb: 0.5), \
+            load: Signal(max: 10.0, signal: Constant(0.0)))])";
     let frozen = text.replace("OneWayClutch(", "OneWayClutch(open: Frozen, ");
     assert!(Scene::parse(&frozen, "one-way").unwrap_err().to_string().contains("open"));
     // nor through the world

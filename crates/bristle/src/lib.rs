@@ -94,7 +94,7 @@ pub mod guide {
     #[doc = "[guide]: crate::guide"]
     #[doc = "[step]: crate::Simulation::step"]
     #[doc = "[events]: crate::Simulation::events"]
-    #[doc = "[joint_names]: crate::Simulation::joint_names"]
+    #[doc = "[names]: crate::Simulation::velocity_names"]
     #[doc = "[reset]: crate::Simulation::reset"]
     #[doc = "[snapshot]: crate::Simulation::snapshot"]
     #[doc = "[restore]: crate::Simulation::restore"]

@@ -116,15 +116,20 @@ fn closure_of_a_level_sticks_and_slips_as_the_law_it_repeats() {
 
 #[test]
 fn closure_runs_in_real_time_and_implicitly() {
-    for (method, control) in [
-        (Method::RealTime, Control::Constant { step: 1e-3 }),
-        (Method::Radau5, Control::Error { rtol: 1e-8, atol: 1e-10 }),
+    // Radau5: slopes by differences have ten digits. RealTime is of first order, and the library takes the viscous part
+    // of its laws, which a closure does not tell apart, implicitly: h times some 0.1 m/s
+    for (method, control, bound) in [
+        (Method::RealTime, Control::Constant { step: 1e-3 }, 2e-4),
+        (Method::Radau5, Control::Error { rtol: 1e-8, atol: 1e-10 }, 1e-6),
     ] {
         let settings = || Some((method.clone(), control.clone()));
         let (_, own) = run(&scene(stribeck_by_closure(), settings()));
         let (_, given) = run(&scene(STRIBECK, settings()));
-        // slopes by differences, where the library has them exactly: ten digits
-        assert!(worst(&own, &given, "slide.position") < 1e-6, "{method:?} {}", worst(&own, &given, "slide.position"));
+        let off = worst(&own, &given, "slide.position");
+        assert!(off < bound, "{method:?} {off}");
+        // it has moved, and stood still
+        assert!(own.last("slide.position").unwrap() > 0.2);
+        assert!(own.channel("slide.velocity").unwrap().filter(|v| *v == 0.0).count() > 50);
     }
 }
 

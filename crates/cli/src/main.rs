@@ -31,6 +31,7 @@ mod compare;
 mod difference;
 mod dynamics;
 mod error_text;
+mod fit;
 mod import;
 mod interrupt;
 mod limits;
@@ -85,6 +86,8 @@ enum Command {
     Reproduce(reproduce::Reproduce),
     /// Run a scene over a grid of values
     Sweep(Box<sweep::Sweep>),
+    /// Fit parameters of a scene to measurements
+    Fit(Box<fit::FitCommand>),
     /// List friction laws, loads, steppers and scenes
     List(list::List),
 }
@@ -145,6 +148,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench.execute(),
         Command::Reproduce(reproduce) => reproduce.execute(),
         Command::Sweep(sweep) => sweep.execute(),
+        Command::Fit(fit) => fit.execute(),
         Command::List(list) => list.execute(),
     };
     match outcome {

@@ -73,6 +73,14 @@ impl BristleStep {
         (1.0 + self.p) * (self.within + self.beyond).abs() + self.p * self.start.abs()
     }
 
+    /// k, k/g, s₀, s_in, s_in/g, s_out, p and σ₂ of the [module](self)'s equations: for evaluations of many bristles at
+    /// once.
+    #[inline]
+    pub fn coefficients(&self) -> [f64; 8] {
+        let Self { k, k_g, start, within, share, beyond, p, sigma2 } = *self;
+        [k, k_g, start, within, share, beyond, p, sigma2]
+    }
+
     /// The end of the step, a second state `w` left alone.
     pub(crate) fn end(&self, v: f64, w: f64) -> ImplicitStep {
         let (effort, effort_v) = self.effort(v);

@@ -15,6 +15,7 @@
 //! steps of h end at t₀ + n h to rounding.
 
 mod first_step;
+mod fixed_steps;
 mod landing;
 mod samples;
 mod switching;
@@ -29,6 +30,7 @@ use crate::step_rules::violation;
 use crate::{
     Attempt, Error, EvalError, Failure, FiredEvent, Options, Sink, Stats, Step, StepRules, Stepper, System, Tolerance,
 };
+pub use fixed_steps::FixedSteps;
 use landing::{MAX_DOUBTS, Search};
 
 /// How a call of [`Driver::advance`] ended.

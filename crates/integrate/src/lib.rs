@@ -100,7 +100,7 @@ pub mod trapezoidal;
 
 pub use control::Control;
 pub use dopri5::Dopri5;
-pub use driver::{Driver, Outcome};
+pub use driver::{Driver, FixedSteps, Outcome};
 pub use error::Error;
 pub use euler::Euler;
 pub use generalized_alpha::GeneralizedAlpha;

@@ -5,7 +5,8 @@
 
 use crate::arrays::{as_floats, table, wrong_shape};
 use crate::error::{Raise, refused};
-use crate::law::{self, Template};
+use crate::law;
+use crate::per_copy::{self, changed};
 use crate::query::Energy;
 use crate::rollout::Rollout;
 use crate::scene::SceneOrPath;
@@ -14,10 +15,7 @@ use bristle::batch;
 use bristle::component::Load;
 use bristle::friction::Law;
 use numpy::ndarray::{ArrayView2, ArrayView3, ShapeBuilder};
-use numpy::{
-    PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3,
-    PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -54,19 +52,6 @@ pub struct Batch {
 enum Machine<'py> {
     Simulation(Bound<'py, Simulation>),
     Scene(SceneOrPath<'py>),
-}
-
-/// Values for some copies: one for all of them, or one each.
-struct PerCopy<'py> {
-    name: String,
-    values: PyReadonlyArray1<'py, f64>,
-}
-
-impl PerCopy<'_> {
-    fn of(&self, k: usize) -> f64 {
-        let values = self.values.as_array();
-        if values.len() == 1 { values[0] } else { values[k] }
-    }
 }
 
 impl Batch {
@@ -106,22 +91,6 @@ impl Batch {
         let unknown =
             |copy| refused(format!("there is no copy {copy}: they are numbered from 0 to {}", n.saturating_sub(1)));
         given.into_iter().map(|copy| place(copy).ok_or_else(|| unknown(copy))).collect()
-    }
-
-    /// Keyword arguments: one value, or one per copy.
-    fn per_copy<'py>(given: Option<&Bound<'py, PyDict>>, m: usize) -> PyResult<Vec<PerCopy<'py>>> {
-        let Some(given) = given else { return Ok(Vec::new()) };
-        let of = |(name, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)| {
-            let name: String = name.extract()?;
-            let wrong = || wrong_shape(&name, &value, &format!("() or ({m},)"));
-            let array = value.py().import("numpy")?.call_method1("atleast_1d", (as_floats(&value)?,))?;
-            let values = array.extract::<PyReadonlyArray1<'py, f64>>().map_err(|_| wrong())?;
-            if values.len() != 1 && values.len() != m {
-                return Err(wrong());
-            }
-            Ok(PerCopy { name, values })
-        };
-        given.iter().map(of).collect()
     }
 
     /// Targets that callers have written.
@@ -279,13 +248,13 @@ impl Batch {
         Ok(unsafe { PyArray3::borrow_from_array(&view, this.clone().into_any()) })
     }
 
-    /// Names of the entries of `positions`, as of a simulation.
+    /// Names of the entries of `q`, as of a simulation.
     #[getter]
     fn position_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.sim.bind(py).try_borrow()?.sim.position_names())
     }
 
-    /// Names of the entries of `velocities`, `accelerations` and efforts, as of a simulation.
+    /// Names of the entries of `v`, `a` and `efforts`, as of a simulation.
     #[getter]
     fn velocity_names(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.sim.bind(py).try_borrow()?.sim.velocity_names())
@@ -420,7 +389,7 @@ impl Batch {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let copies = self.copies(copies)?;
-        let parameters = Self::per_copy(parameters, copies.len())?;
+        let parameters = per_copy::given(parameters, copies.len())?;
         let law: Option<Law> = law.map(|law| law::parse("friction", law)).transpose()?;
         for (k, &copy) in copies.iter().enumerate() {
             let present = self.batch.contact(copy, of).raised()?.0;
@@ -440,7 +409,7 @@ impl Batch {
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
         let copies = self.copies(copies)?;
-        let parameters = Self::per_copy(parameters, copies.len())?;
+        let parameters = per_copy::given(parameters, copies.len())?;
         let load: Option<Load> = load.map(|load| law::parse("load", load)).transpose()?;
         for (k, &copy) in copies.iter().enumerate() {
             let present = self.batch.contact(copy, of).raised()?.1;
@@ -491,16 +460,4 @@ impl Batch {
     fn __repr__(&self) -> String {
         format!("<Batch of {} copies>", self.batch.len())
     }
-}
-
-/// A law or load with the parameters of the `k`-th copy.
-fn changed<T>(what: &'static str, present: &T, parameters: &[PerCopy<'_>], k: usize) -> PyResult<T>
-where
-    T: Clone + serde::Serialize + serde::de::DeserializeOwned,
-{
-    if parameters.is_empty() {
-        return Ok(present.clone());
-    }
-    let values: Vec<(String, f64)> = parameters.iter().map(|given| (given.name.clone(), given.of(k))).collect();
-    Template::new(what, present)?.with(&values)
 }

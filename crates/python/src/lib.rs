@@ -22,6 +22,7 @@ mod error;
 mod event;
 mod interrupt;
 mod law;
+mod per_copy;
 mod picture;
 mod query;
 mod recording;

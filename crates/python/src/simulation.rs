@@ -158,13 +158,13 @@ impl Simulation {
         self.sim.events().iter().map(event).collect()
     }
 
-    /// Names of the entries of `positions`: joints, of a free joint `NAME.x` to `NAME.qz`.
+    /// Names of the entries of `q`: joints, of a free joint `NAME.x` to `NAME.qz`.
     #[getter]
     fn position_names(&self) -> Vec<String> {
         self.sim.position_names()
     }
 
-    /// Names of the entries of `velocities`, `accelerations` and efforts: joints, of a free joint `NAME.wx` to
+    /// Names of the entries of `v`, `a` and `efforts`: joints, of a free joint `NAME.wx` to
     /// `NAME.vz`.
     #[getter]
     fn velocity_names(&self) -> Vec<String> {

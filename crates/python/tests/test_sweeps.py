@@ -44,7 +44,8 @@ def test_points_must_agree() -> None:
 
 def test_the_command_makes_the_same_table(tmp_path: pathlib.Path) -> None:
     """To the last bit where command and module are of one profile; a release build rounds as a debug build does,
-    too.""" command = pathlib.Path("target/debug/bristle")
+    too."""
+    command = pathlib.Path("target/debug/bristle")
     if not command.exists():
         pytest.skip("the command is not built")
     out = tmp_path / "sweep.csv"

@@ -9,8 +9,8 @@
 //! Case k of a seed is a function of the target, the seed and k alone ([`mutate`]), so that any case can be made again
 //! by number. The dev profile is optimised and checks arithmetic for overflow, which is why it is used here.
 //!
-//! A case is a *finding* if it panics, violates a property that its target asserts, takes longer than [`MAX_TIME`], takes
-//! more memory than [`MAX_MEMORY`], or kills the process (a stack overflow). The cases run in a child process
+//! A case is a *finding* if it panics, violates a property that its target asserts, takes longer than [`MAX_TIME`],
+//! takes more memory than [`MAX_MEMORY`], or kills the process (a stack overflow). The cases run in a child process
 //! ([`child`]); its parent watches a file in which the child records the number of the case, saves the cases of a child
 //! that had to be stopped or died, and starts another child after them. Findings are written to `fuzz/findings/`, and
 //! any finding is exit code 1.

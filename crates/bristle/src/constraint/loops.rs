@@ -1,14 +1,14 @@
 //! Closed loops: configuration-dependent constraints between frames of two links.
 //!
-//! A closure makes a frame of body b coincide with a frame of body a (6 rows), or only their origins (3 rows). With J the
-//! relative velocity of both frames, in world axes:
+//! A closure makes a frame of body b coincide with a frame of body a (6 rows), or only their origins (3 rows). With J
+//! the relative velocity of both frames, in world axes:
 //!
 //! ```text
 //! g(q) = 0          J(q) v = 0          J a = −J̇ v =: β                                                   (8)
 //! ```
 //!
-//! Couplings and stuck contacts are eliminated first: v = T₀ v₀, by (5). Then J T₀ v₀ = 0 is solved for as many dependent
-//! velocities d as it has rank:
+//! Couplings and stuck contacts are eliminated first: v = T₀ v₀, by (5). Then J T₀ v₀ = 0 is solved for as many
+//! dependent velocities d as it has rank:
 //!
 //! ```text
 //! v_d = T₁ v_i          a_d = T₁ a_i + γ          A T₁ = −(J T₀)_i,    A γ = β,    A = (J T₀)_d             (9)
@@ -19,20 +19,20 @@
 //! grown: then complete pivoting chooses again. Unknowns of the integrator are the independent coordinates alone: loops
 //! stay closed to rounding, whatever the length of a run.
 //!
-//! Rows of lengths are divided by the size of the machine, the largest lever in J, and columns of slides multiplied by it.
-//! Over-constrained loops have redundant rows. Row pivoting at every point selects those of rank, so that T₁ does not
-//! depend on which rows are redundant.
+//! Rows of lengths are divided by the size of the machine, the largest lever in J, and columns of slides multiplied
+//! by it. Over-constrained loops have redundant rows. Row pivoting at every point selects those of rank, so that T₁
+//! does not depend on which rows are redundant.
+
+mod chart;
+mod drift;
+mod forces;
 
 use super::coordinates::Coordinates;
 use super::{ABSENT, NEGLIGIBLE};
-use crate::formulation::archive::saved;
 use crate::model::Model;
-use bristle_multibody::Placement;
-use bristle_multibody::spatial::{Force, Motion};
-use bristle_multibody::{
-    Error, Poses, Work, accelerations, chart_point, jacobian, jacobian_rows, kinematics, point_acceleration, poses,
-};
-use nalgebra::{Matrix6xX, Vector3};
+use bristle_multibody::{Error, Poses, Work, chart_point, jacobian, kinematics, poses};
+pub(crate) use chart::Chart;
+use nalgebra::Matrix6xX;
 
 /// Iterations of Newton for the dependent positions: quadratic convergence takes five.
 const MAX_CORRECTIONS: usize = 30;
@@ -51,39 +51,6 @@ const DEPENDENT: f64 = 1e-9;
 
 /// A chart is chosen anew where a scaled coefficient of T₁ exceeds this.
 const STEEP: f64 = 4.0;
-
-/// The dependent velocities of the loops, and the elimination before them. Part of the state.
-#[derive(Debug, Clone)]
-pub(crate) struct Chart {
-    /// T₀ of (9).
-    pub base: Coordinates,
-    /// d of (9), in the order of their pivots.
-    pub dependent: Vec<usize>,
-    /// Positions, T₁ and velocities at the last accepted step: Newton starts on the tangent, and v is the direction of
-    /// motion.
-    pub xi: Vec<f64>,
-    pub slope: Vec<f64>,
-    pub v: Vec<f64>,
-}
-
-impl Chart {
-    /// Empty where the machine has no loops.
-    pub fn new(compiled: &crate::model::Compiled) -> Self {
-        let n = if compiled.model.coupled.closures.is_empty() { 0 } else { compiled.model.tree.n_v };
-        let base = if n > 0 { Coordinates::new(compiled) } else { Coordinates::over(0, 0, 0) };
-        let slope = Vec::with_capacity(n * n);
-        Self { base, dependent: Vec::with_capacity(n), xi: vec![0.0; n], slope, v: vec![0.0; n] }
-    }
-
-    /// Whether every index is in range: of a chart that was read from bytes.
-    pub fn fits(&self) -> bool {
-        self.base.fits()
-            && self.slope.len() == self.dependent.len() * self.xi.len()
-            && self.dependent.iter().all(|&v| v < self.xi.len())
-    }
-}
-
-saved!(Chart { base, xi, v } lists { dependent, slope });
 
 /// Why loops could not be closed.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -124,8 +91,8 @@ pub(crate) struct Loops {
     column_scale: Vec<f64>,
     /// T of one dependent velocity, or coordinates in the basis.
     sum: Vec<f64>,
-    /// The largest scaled coefficient of T₁; the size of the machine, m; the distance of its frames from the origin and 1,
-    /// in units of it.
+    /// The largest scaled coefficient of T₁; the size of the machine, m; the distance of its frames from the origin
+    /// and 1, in units of it.
     steepest: f64,
     pub size: f64,
     extent: f64,
@@ -307,8 +274,8 @@ impl Loops {
         self.pivot(chart, may_depend, prefers);
     }
 
-    /// A step of Newton's method from a position that is not closed, of the velocities that `may_depend`: `subtract` gets
-    /// each with its change. `false` where there are none. Needs [`Loops::fill`].
+    /// A step of Newton's method from a position that is not closed, of the velocities that `may_depend`: `subtract`
+    /// gets each with its change. `false` where there are none. Needs [`Loops::fill`].
     pub fn step(
         &mut self,
         chart: &mut Chart,
@@ -329,33 +296,6 @@ impl Loops {
         !chart.dependent.is_empty()
     }
 
-    /// Both frames of a closure in the world. Needs [`Loops::fill`].
-    pub fn frames(&self, model: &Model, closure: usize) -> Result<[Placement; 2], Error> {
-        model.coupled.closures[closure].frames(model, &self.poses)
-    }
-
-    /// The wrenches of the constraint forces, link axes at the links' origins. Needs [`Loops::fill`].
-    pub fn apply(
-        &self,
-        model: &Model,
-        force: &[f64],
-        mut add: impl FnMut(usize, Force) -> Result<(), Error>,
-    ) -> Result<(), Error> {
-        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
-            let mut parts = [0.0; 6];
-            (0..closure.n_rows()).for_each(|k| parts[closure.component(k)] = force[first + k]);
-            let [mx, my, mz, fx, fy, fz] = parts;
-            for (k, sign) in [(0, -1.0), (1, 1.0)].into_iter().filter(|&(k, _)| closure.bodies[k] > 0) {
-                let link = self.poses.link(&model.tree, closure.bodies[k])?;
-                let force = link.rotation.inverse() * Vector3::new(fx, fy, fz) * sign;
-                let moment = link.rotation.inverse() * Vector3::new(mx, my, mz) * sign;
-                let at = closure.placements[k].translation.vector;
-                add(closure.bodies[k], Force::new(moment + at.cross(&force), force))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Records T₁ of the table eliminated last in the chart.
     pub fn record_slope(&self, chart: &mut Chart) {
         let width = self.n_v + 1;
@@ -364,100 +304,6 @@ impl Loops {
             let row = &self.reduced[step * width..step * width + self.n_v];
             chart.slope.extend(row.iter().enumerate().map(|(v, c)| if v == d { 0.0 } else { -c }));
         }
-    }
-
-    /// The basis of constraint forces of least norm: the range of J T₀, by Gram–Schmidt of the dependent columns. Needs
-    /// the table at the present positions.
-    pub fn fill_basis(&mut self, chart: &Chart) {
-        let width = self.n_v + 1;
-        self.basis.clear();
-        for &d in &chart.dependent {
-            self.basis.extend((0..self.n_rows).map(|row| self.table[row * width + d] * self.row_scale[row]));
-            if !self.orthonormalise() {
-                self.basis.extend((0..self.n_rows).map(|_| 0.0));
-            }
-        }
-    }
-
-    /// The same for the range of J, of all joints.
-    pub fn fill_whole_basis(&mut self) {
-        self.basis.clear();
-        for v in 0..self.n_v {
-            self.basis.extend((0..self.n_rows).map(|row| self.rows[row * self.n_v + v] * self.row_scale[row]));
-            self.orthonormalise();
-        }
-    }
-
-    /// Makes the last vector of the basis orthogonal to the others, of unit length; removes it and returns `false` where
-    /// it depends on them.
-    fn orthonormalise(&mut self) -> bool {
-        let n = self.n_rows;
-        let first = self.basis.len() - n;
-        let (before, column) = self.basis.split_at_mut(first);
-        let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let size = norm(column);
-        // twice is enough
-        for _ in 0..2 {
-            for other in before.chunks_exact(n) {
-                let part: f64 = other.iter().zip(&*column).map(|(a, b)| a * b).sum();
-                column.iter_mut().zip(other).for_each(|(x, o)| *x -= part * o);
-            }
-        }
-        let left = norm(column);
-        let is_new = left > DEPENDENT * size;
-        if is_new {
-            column.iter_mut().for_each(|x| *x /= left);
-        } else {
-            self.basis.truncate(first);
-        }
-        is_new
-    }
-
-    /// Force of row `row` per unit of basis vector `k`.
-    pub fn basis(&self, k: usize, row: usize) -> f64 {
-        self.basis[k * self.n_rows + row] * self.row_scale[row]
-    }
-
-    /// Constraint forces of least norm with the same effect, into `force`. Needs [`Loops::fill_basis`].
-    pub fn take_least(&mut self, force: &mut [f64]) {
-        self.sum.clear();
-        for column in self.basis.chunks_exact(self.n_rows.max(1)) {
-            self.sum.push(column.iter().zip(&*force).zip(&self.row_scale).map(|((c, f), s)| c * f / s).sum());
-        }
-        for (row, force) in force.iter_mut().enumerate() {
-            *force = self.sum.iter().enumerate().map(|(k, part)| part * self.basis(k, row)).sum();
-        }
-        self.sum.resize(self.n_v, 0.0);
-    }
-
-    /// The part of a unit force in row `row` that has no effect on the motion, into `force`; `false` where there is none.
-    /// Needs [`Loops::fill_whole_basis`].
-    pub fn self_stress(&self, row: usize, force: &mut [f64]) -> bool {
-        force.fill(0.0);
-        force[row] = 1.0;
-        for column in self.basis.chunks_exact(self.n_rows.max(1)) {
-            force.iter_mut().zip(column).for_each(|(f, c)| *f -= column[row] * c);
-        }
-        let size = force.iter().map(|f| f * f).sum::<f64>().sqrt();
-        force.iter_mut().zip(&self.row_scale).for_each(|(f, scale)| *f *= scale);
-        size > DEPENDENT
-    }
-
-    /// J with the rows `of` the joints in place of their axes, into `loaded`. Needs [`Loops::fill`].
-    pub fn fill_loaded(&mut self, model: &Model, of: &[Motion]) -> Result<(), Error> {
-        let n_v = self.n_v;
-        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
-            for (side, (&body, frame)) in self.sides.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
-                jacobian_rows(&model.tree, &self.poses, body, &frame.translation.vector, of, side)?;
-            }
-            for k in 0..closure.n_rows() {
-                let from = closure.component(k);
-                for v in 0..n_v {
-                    self.loaded[(first + k) * n_v + v] = self.sides[1][(from, v)] - self.sides[0][(from, v)];
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Complete pivoting of the table.
@@ -571,8 +417,8 @@ impl Loops {
         (self.closure_of(row), self.gap.get(row).map_or(0.0, |gap| gap.abs()))
     }
 
-    /// (5) of all dependent velocities, T₀ and T₁ together, into `coordinates`, from the table eliminated last. The drift
-    /// is zero until [`Loops::fill_drift`].
+    /// (5) of all dependent velocities, T₀ and T₁ together, into `coordinates`, from the table eliminated last. The
+    /// drift is zero until [`Loops::fill_drift`].
     pub fn compose(&mut self, model: &Model, chart: &Chart, coordinates: &mut Coordinates) {
         let (n_v, width, base) = (self.n_v, self.n_v + 1, &chart.base);
         let Coordinates { number, dependent, start, terms, constant, drift, locked, is_stuck, .. } = coordinates;
@@ -614,58 +460,5 @@ impl Loops {
         constant.resize(dependent.len(), 0.0);
         drift.resize(dependent.len(), 0.0);
         coordinates.fill_active(&model.joint_of);
-    }
-
-    /// γ of (9) at (q, v) into the drift of `coordinates`. Needs the table of [`Loops::close`] at q.
-    pub fn fill_drift(
-        &mut self,
-        model: &Model,
-        work: &mut Work,
-        chart: &Chart,
-        (q, v): (&[f64], &[f64]),
-        coordinates: &mut Coordinates,
-    ) -> Result<(), LoopFailure> {
-        accelerations(&model.tree, work, q, v, &self.zero)?;
-        // in the room of the gaps
-        let mut bias = std::mem::take(&mut self.gap);
-        let filled = self.fill_bias(model, work, &mut bias);
-        self.fill_table(model, &chart.base, |row| -bias[row]);
-        self.gap = bias;
-        filled?;
-        self.eliminate(&chart.dependent)?;
-        let width = self.n_v + 1;
-        for (step, drift) in coordinates.drift.iter_mut().enumerate().take(chart.dependent.len()) {
-            *drift = self.reduced[step * width + self.n_v];
-        }
-        for (d, drift) in coordinates.drift.iter_mut().skip(chart.dependent.len()).enumerate() {
-            let of = chart.base.terms_of(d).iter().filter_map(|&(i, c)| {
-                let step = chart.dependent.iter().position(|&other| other == i)?;
-                Some(c * self.reduced[step * width + self.n_v])
-            });
-            *drift = of.fold(0.0, std::ops::Add::add);
-        }
-        Ok(())
-    }
-
-    /// J̇ v, from accelerations without those of the joints in `work`.
-    pub fn bias(&self, model: &Model, work: &Work) -> Result<Vec<f64>, Error> {
-        let mut bias = vec![0.0; self.n_rows];
-        self.fill_bias(model, work, &mut bias).map(|()| bias)
-    }
-
-    fn fill_bias(&self, model: &Model, work: &Work, bias: &mut [f64]) -> Result<(), Error> {
-        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
-            let mut side = [[0.0; 6]; 2];
-            for (side, (&body, frame)) in side.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
-                if body > 0 {
-                    let point = &frame.translation.vector;
-                    *side = point_acceleration(&model.tree, work, &self.poses, body, point)?.to_array();
-                }
-            }
-            for k in 0..closure.n_rows() {
-                bias[first + k] = side[1][closure.component(k)] - side[0][closure.component(k)];
-            }
-        }
-        Ok(())
     }
 }

@@ -48,9 +48,9 @@ use reduced::Reduced;
 /// ε/PIVOT = 2e-12 in one step.
 pub(crate) const NEGLIGIBLE: f64 = 1e-11;
 
-/// A pivot may be this part of the largest candidate of its row: a coupling of a ratio up to 10,000 makes the joint that
-/// it names first the dependent one, and rounding grows by the inverse at most (threshold pivoting, Duff, Erisman & Reid
-/// 1986).
+/// A pivot may be this part of the largest candidate of its row: a coupling of a ratio up to 10,000 makes the joint
+/// that it names first the dependent one, and rounding grows by the inverse at most (threshold pivoting, Duff,
+/// Erisman & Reid 1986).
 const PIVOT: f64 = 1e-4;
 
 /// Marks a velocity that has no place in a list.

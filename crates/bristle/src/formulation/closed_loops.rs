@@ -6,8 +6,9 @@
 //! Tᵀ (M (T a_i + γ) + c − τ) = 0                                                                        (10)
 //! ```
 //!
-//! M of the tree alone may be singular, since the frame of a loop joint has no mass: Tᵀ M T is assembled and factored as
-//! a whole. Constraint forces of closures follow from the dependent rows, like those of couplings, see `distribution`.
+//! M of the tree alone may be singular, since the frame of a loop joint has no mass: Tᵀ M T is assembled and factored
+//! as a whole. Constraint forces of closures follow from the dependent rows, like those of couplings, see
+//! `distribution`.
 
 use super::failure::Failure;
 use super::implicit::NewtonWork;
@@ -186,8 +187,15 @@ impl Machine {
         })
     }
 
+    /// Factors for [`Machine::solve_loops`] without friction under reactions.
+    pub(super) fn begin_loop_responses(&mut self) -> Result<(), Failure> {
+        let tree = &self.compiled.model.tree;
+        self.newton.rows.iter_mut().enumerate().for_each(|(i, row)| *row = axis_row(tree, i));
+        self.factor_loops()
+    }
+
     /// x = T (Tᵀ M T)⁻¹ Tᵀ b, with b in the residual of Newton's work and x in its correction. Needs `factor_loops`.
-    fn solve_loops(&mut self) {
+    pub(super) fn solve_loops(&mut self) {
         let Self { newton: NewtonWork { residual: b, correction: x, .. }, coordinates, loop_work, .. } = self;
         let Some(LoopWork { lu, y, .. }) = loop_work.as_deref_mut() else { return };
         let y = &mut y[..coordinates.active.len()];
@@ -259,8 +267,8 @@ impl Machine {
         loops.apply(model, closure_force, |body, wrench: Force| work.outside.add_wrench(&model.tree, body, wrench))
     }
 
-    /// Assembles the loops at the start: brings given positions that close them to rounding, or solves for the joints at
-    /// 0; then the velocities.
+    /// Assembles the loops at the start: brings given positions that close them to rounding, or solves for the joints
+    /// at 0; then the velocities.
     pub(super) fn start_loops(&mut self, t: f64) -> RunResult<()> {
         if !self.loops.is_any() {
             return Ok(());
@@ -359,11 +367,14 @@ impl Machine {
             let may_move = |v: usize| attempt < 2 || given[v] == 0.0 || is_loop_joint(v);
             let may_move: Vec<bool> = (0..given.len()).map(may_move).collect();
             let steps = if attempt < 2 { 1 } else { MAX_ASSEMBLY };
+            let mut before = f64::INFINITY;
             for _ in 0..steps {
                 let gap = self.loop_gap().map_err(|source| Error::Mechanics { t, source })?;
-                if gap <= GIVEN {
+                // joints that are left out take all of the correction, to rounding
+                if gap <= GIVEN && (attempt < 2 || gap == 0.0 || gap >= before) {
                     return Ok(());
                 }
+                before = if gap <= GIVEN { gap } else { f64::INFINITY };
                 if attempt == 2 && !self.close_by(&may_move) {
                     break;
                 }

@@ -6,11 +6,13 @@ use super::machine::Machine;
 use super::point::Point;
 use super::state::State;
 use crate::model::Compiled;
+use crate::real_time::pack::PackStep;
 use crate::real_time::{self, End, RealTime, SignalTime, Start, StepError};
 use crate::signal::Piece;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
 use bristle_multibody::Work;
+use bristle_multibody::spatial::Scalar;
 
 impl From<StepError> for Failure {
     fn from(error: StepError) -> Self {
@@ -131,7 +133,41 @@ impl Machine {
             }
         }
         called?;
-        // results
+        self.take_results();
+        Ok(())
+    }
+
+    /// Puts the machine into a lane of a pack that it fits.
+    pub(crate) fn load_lane<S: Scalar>(&self, pack: &mut PackStep<S>, lane: usize) {
+        let Self {
+            compiled,
+            real_time,
+            state: State { q_ref, mode, servos, .. },
+            point: Point { xi, v, a, bristles, load, integral, .. },
+            ..
+        } = self;
+        let Some(rt) = real_time else { return };
+        let start = Start { q_ref, q: xi, xi, v, bristles, modes: mode, loads: load, integrals: integral, servos };
+        pack.load(lane, compiled, rt, start, a);
+    }
+
+    /// Takes over the lane of a pack whose last step, of length `h`, ended at `t`; the unknowns there go to `y`.
+    pub(crate) fn take_lane<S: Scalar>(&mut self, pack: &PackStep<S>, lane: usize, t: f64, h: f64, y: &mut [f64]) {
+        let Some(rt) = &mut self.real_time else { return };
+        rt.take_lane(pack, lane);
+        self.state.piece = Piece::Before(t - 1e-6 * h);
+        let (n_rounds, max_rounds) = pack.rounds(lane);
+        let counters = &mut self.diagnostics.counters;
+        counters.n_rounds += n_rounds;
+        counters.max_rounds = counters.max_rounds.max(max_rounds);
+        self.take_results();
+        self.take_state();
+        self.gather(y);
+    }
+
+    /// Copies results and modes at the end of a step.
+    fn take_results(&mut self) {
+        let Some(rt) = &self.real_time else { return };
         let End { a, friction, load, modes, constraint_force, prescribed_effort, .. } = &rt.end;
         self.point.a.copy_from_slice(a);
         self.point.friction.copy_from_slice(friction);
@@ -145,7 +181,6 @@ impl Machine {
                 *from = to;
             }
         }
-        Ok(())
     }
 
     /// Copies the state at the end of a step.

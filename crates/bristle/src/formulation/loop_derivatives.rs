@@ -75,8 +75,8 @@ impl Machine {
         scales
     }
 
-    /// Efforts `tau` of the tree to those of least norm with the same effect, (13). The state is set to (q, v), and must
-    /// be restored by the caller.
+    /// Efforts `tau` of the tree to those of least norm with the same effect, (13). The state is set to (q, v), and
+    /// must be restored by the caller.
     pub(super) fn least_efforts(&mut self, t: f64, a: &[f64], tau: &mut [f64]) -> RunResult<()> {
         for &k in &self.compiled.model.free {
             let range = self.compiled.model.tree.q_range(self.compiled.model.joint_of[k]);
@@ -122,7 +122,7 @@ impl Machine {
             violations.push(("velocities", loops.closure_of(row), sum(&point.v, 0.0)));
             violations.push(("accelerations", loops.closure_of(row), sum(a, bias[row])));
         }
-        match violations.into_iter().find(|(_, _, miss)| !(*miss <= MISS)) {
+        match violations.into_iter().find(|(_, _, miss)| miss.is_nan() || *miss > MISS) {
             None => Ok(()),
             Some((what, closure, miss)) => {
                 let name = model.coupled.closures[closure].name.clone();

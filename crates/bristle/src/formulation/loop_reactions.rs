@@ -100,7 +100,8 @@ impl Machine {
         let LoopWork { y, scale, .. } = scratch;
         let required = rnea(tree, work, q, v, a)?;
         let n = chart.base.active.len();
-        (y[..n].fill(0.0), scale[..n].fill(0.0));
+        y[..n].fill(0.0);
+        scale[..n].fill(0.0);
         for (k, (residual, (tau, required))) in residual.iter_mut().zip(tau.iter().zip(required)).enumerate() {
             *residual = tau - required;
             let size = tau.abs() + required.abs();
@@ -224,8 +225,8 @@ impl Machine {
         of(contact.v) - contact.b.map_or(0.0, of)
     }
 
-    /// Modes of the contacts at rest for motion along `way`, or all stuck where it is 0. Needs coordinates without stuck
-    /// contacts.
+    /// Modes of the contacts at rest for motion along `way`, or all stuck where it is 0. Needs coordinates without
+    /// stuck contacts.
     fn set_loop_modes(&mut self, way: f64) {
         for k in 0..self.transition.contacts.len() {
             let c = self.transition.contacts[k];

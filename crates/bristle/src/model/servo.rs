@@ -232,6 +232,13 @@ impl<'a> Servo<'a> {
     }
 }
 
+impl From<Sample> for DriveSample {
+    /// Of a drive that is no servo.
+    fn from(signal: Sample) -> Self {
+        Self { signal, ..Default::default() }
+    }
+}
+
 impl DriveSample {
     /// Effort of a servo.
     pub(crate) fn servo_effort(&self, q: f64, v: f64) -> f64 {

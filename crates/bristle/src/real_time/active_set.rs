@@ -30,11 +30,11 @@ use bristle_friction::Mode;
 use bristle_multibody::Error;
 
 /// Rounds at most, and rounds in which the number of contacts on the wrong side may stay as it was or grow.
-const MAX_ROUNDS: usize = 60;
-const PATIENCE: usize = 4;
+pub(super) const MAX_ROUNDS: usize = 60;
+pub(super) const PATIENCE: usize = 4;
 
 /// Corrections of a solution by its residual at most. One is usual where rounding has left too much.
-const MAX_CORRECTIONS: usize = 3;
+pub(super) const MAX_CORRECTIONS: usize = 3;
 
 /// Iterates and scratch; the arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]

@@ -38,6 +38,7 @@ mod impulse_law;
 mod interior_point;
 mod ledger;
 mod loads;
+pub(crate) mod pack;
 mod reduced_coordinates;
 mod rigid_groups;
 mod state;

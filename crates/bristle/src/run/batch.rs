@@ -22,6 +22,7 @@
 //! many.
 
 mod inputs;
+mod packs;
 mod query;
 mod snapshot;
 
@@ -46,6 +47,8 @@ pub const MAX_THREADS: usize = 1024;
 pub struct Batch {
     copies: Vec<Copy>,
     pool: Option<ThreadPool>,
+    /// Room for copies in lanes, where packs cover the machine.
+    packs: Vec<packs::Pack>,
     /// Of the machine, as in snapshots.
     fingerprint: u64,
     n_q: usize,
@@ -131,7 +134,9 @@ impl Batch {
         let (n_q, n_v, n_contacts) =
             (compiled.model.tree.n_q, compiled.model.tree.n_v, compiled.inputs.frictions().len());
         let effort = compiled.inputs.effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
+        let n_packs = if packs::covers(run) { n.div_ceil(packs::LANES) } else { 0 };
         let mut batch = Self {
+            packs: (0..n_packs).map(|_| None).collect(),
             copies: (0..n).map(|_| Copy { run: run.clone(), failure: None, refused: None }).collect(),
             pool: None,
             fingerprint,
@@ -237,11 +242,15 @@ impl Batch {
     pub fn step(&mut self, dt: f64) -> Result<()> {
         check_dt(dt)?;
         self.apply_inputs()?;
-        let copies = &mut self.copies;
-        let mut step = || copies.par_iter_mut().for_each(|copy| copy.failure = copy.step(dt).err());
-        match &self.pool {
-            Some(pool) => pool.install(step),
-            None => step(),
+        if self.packs.is_empty() {
+            let copies = &mut self.copies;
+            let mut step = || copies.par_iter_mut().for_each(|copy| copy.failure = copy.step(dt).err());
+            match &self.pool {
+                Some(pool) => pool.install(step),
+                None => step(),
+            }
+        } else {
+            self.run_packs(dt, 1, &[], Vec::new());
         }
         self.finish()
     }
@@ -280,16 +289,20 @@ impl Batch {
             velocities = rest;
             rows.push((position, velocity));
         }
-        let copies = &mut self.copies;
-        let run = || {
-            copies.par_iter_mut().zip(rows).enumerate().for_each(|(i, (copy, (position, velocity)))| {
-                let efforts = efforts.get(i * steps * n_v..(i + 1) * steps * n_v);
-                copy.failure = copy.rollout(dt, steps, efforts, position, velocity).err();
-            });
-        };
-        match &self.pool {
-            Some(pool) => pool.install(run),
-            None => run(),
+        if self.packs.is_empty() {
+            let copies = &mut self.copies;
+            let run = || {
+                copies.par_iter_mut().zip(rows).enumerate().for_each(|(i, (copy, (position, velocity)))| {
+                    let efforts = efforts.get(i * steps * n_v..(i + 1) * steps * n_v);
+                    copy.failure = copy.rollout(dt, steps, efforts, position, velocity).err();
+                });
+            };
+            match &self.pool {
+                Some(pool) => pool.install(run),
+                None => run(),
+            }
+        } else {
+            self.run_packs(dt, steps, efforts, rows);
         }
         if !efforts.is_empty() && steps > 0 {
             for (i, copy) in self.copies.iter().enumerate() {
@@ -303,6 +316,25 @@ impl Batch {
             }
         }
         self.finish()
+    }
+
+    /// The same for copies in lanes.
+    fn run_packs(&mut self, dt: f64, steps: usize, efforts: &[f64], rows: Vec<packs::Row<'_>>) {
+        let per_pack = packs::LANES * steps * self.n_v;
+        let mut rows = rows.into_iter();
+        let groups = self.copies.chunks_mut(packs::LANES).zip(&mut self.packs).enumerate();
+        let mut jobs: Vec<packs::Job<'_>> = groups
+            .map(|(i, (copies, pack))| {
+                let last = efforts.len().min((i + 1) * per_pack);
+                let efforts = efforts.get(i * per_pack..last).unwrap_or(&[]);
+                packs::Job { rows: rows.by_ref().take(copies.len()).collect(), copies, pack, efforts }
+            })
+            .collect();
+        let mut run = || jobs.par_iter_mut().for_each(|job| job.run(dt, steps));
+        match &self.pool {
+            Some(pool) => pool.install(run),
+            None => run(),
+        }
     }
 
     /// Copies that failed in the last call of [`Batch::step`] or [`Batch::rollout`], with their errors.

@@ -223,7 +223,7 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
         Simulation::new(&Scene { formulation: Formulation::Implicit, ..scene.clone() })?.run
     };
     if is_followed && run.system.has_charts() {
-        return refuse("a free joint");
+        return refuse("a free joint or a loop joint");
     }
     let mut servos = run.system.compiled().inputs.drives.iter().filter_map(|drive| drive.servo());
     if is_followed && servos.any(|servo| servo.is_sampled()) {

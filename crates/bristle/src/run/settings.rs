@@ -74,6 +74,9 @@ impl Solver {
         if self.options.method == Method::RealTime {
             compiled.refuse_loops("`RealTime`", "use `Dopri5` or `Radau5`")?;
         }
+        if compiled.with_stops().next().is_some() {
+            compiled.refuse_loops("`limits`", "leave the limits out")?;
+        }
         let is_loaded = !compiled.model.reaction_loaded.is_empty();
         match self.formulation {
             scene::Formulation::Implicit => {}

@@ -7,8 +7,8 @@
 //! Words of eight bytes, little-endian. The *fingerprint* identifies links, joints, method, tolerances and formulation:
 //! a snapshot can be restored into a simulation of the same description, in this process or another one. *SavedInputs*:
 //! efforts, wrenches, dampers, springs, laws, loads and drives; of a custom law its name, and the simulation must have
-//! a law of that name in that place. *Memory*: time, states, modes, energies, and all data that the next step uses, from
-//! the step-size controller and the factors of an implicit stepper to the start values of Newton's method. The run
+//! a law of that name in that place. *Memory*: time, states, modes, energies, and all data that the next step uses,
+//! from the step-size controller and the factors of an implicit stepper to the start values of Newton's method. The run
 //! therefore continues bit for bit as without the snapshot.
 //!
 //! The checksum is FNV-1a, 64 bits: h ← (h xor byte) · p with p odd, one to one in h and in the byte, so that it

@@ -9,7 +9,7 @@ use crate::component::Open;
 /// An element between joints. The relative coordinate of a two-joint element is q_a − q_b.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[expect(clippy::large_enum_variant, reason = "a scene has few of them, and boxes would be in the way of patterns")]
+#[expect(clippy::large_enum_variant, reason = "a scene has few couplings, and each is read once")]
 pub enum Coupling {
     /// q_first = ratio · q_second + offset
     Gear {

@@ -54,8 +54,8 @@
 //! With [`Options::strict`] whatever is left over and bears on motion is refused too, at its place: limits, which
 //! nothing keeps here, `safety_controller`, `calibration`, `transmission`, `ros2_control`, `gazebo`, `damping` and
 //! `friction` of a joint without an axis, and elements, attributes and text that URDF does not have. Shapes and
-//! looks, the axis of a joint that has none and limits that are all infinite are named, strict or not. URDF demands a
-//! limit of every `revolute` and `prismatic` joint; `continuous` ones need none.
+//! looks, simple transmissions with a reduction of 1, the axis of a joint that has none and limits that are all infinite
+//! are named, strict or not. URDF demands a limit of every `revolute` and `prismatic` joint; `continuous` ones need none.
 //!
 //! Repaired, and named in [`Import::notes`]; refused with [`Options::strict`]:
 //!

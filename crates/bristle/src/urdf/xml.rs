@@ -16,6 +16,20 @@ const MAX_LEFT: usize = 100;
 /// Shapes and looks: they do not bear on motion.
 const LOOKS: [&str; 4] = ["visual", "collision", "material", "sensor"];
 
+/// Whether a transmission hands an effort to its joint as it is: a simple one with a reduction of 1.
+fn is_direct(transmission: Node) -> bool {
+    let is_number = |node: Node, expected: f64| {
+        node.text().is_some_and(|text| text.trim().parse::<f64>().is_ok_and(|number| number == expected))
+    };
+    transmission.descendants().filter(Node::is_element).all(|node| match node.tag_name().name() {
+        "type" => node.text().is_some_and(|text| text.trim().ends_with("SimpleTransmission")),
+        "mechanicalReduction" => is_number(node, 1.0),
+        "offset" => is_number(node, 0.0),
+        "transmission" | "joint" | "actuator" | "hardwareInterface" => true,
+        _ => false,
+    })
+}
+
 /// Advice for an element that is not used.
 fn help_for(element: &str) -> &'static str {
     match element {
@@ -339,7 +353,8 @@ impl Findings {
         for (name, place, count) in skipped {
             let what = if count == 1 { "" } else { &format!("{count} × ") };
             let what = format!("{what}`{}`", shortened(name));
-            if foreign.contains(&name) && LOOKS.contains(&name) {
+            let is_idle = || name == "transmission" && children(node, "transmission").all(is_direct);
+            if foreign.contains(&name) && (LOOKS.contains(&name) || is_idle()) {
                 self.set_aside(place, name, what, count)
             } else {
                 self.unused_element(place, name, what, count)

@@ -46,6 +46,22 @@ fn armature_has_a_scale_where_all_joints_share_an_origin() {
 }
 
 #[test]
+fn transmissions_that_do_nothing_are_not_refused() {
+    let strict = Options { strict: true, ..Options::default() };
+    let robot = one_joint(&inertial("1", ["1", "1", "1", "0", "0", "0"]), "type=\"continuous\">");
+    let read = |reduction: &str| {
+        let transmission = format!(
+            "<transmission name=\"t\"><type>transmission_interface/SimpleTransmission</type><joint name=\"j\"/>\
+             <actuator name=\"m\"><mechanicalReduction>{reduction}</mechanicalReduction></actuator></transmission>"
+        );
+        urdf::read_with(&robot.replace("</robot>", &(transmission + "</robot>")), "r.urdf", &strict)
+    };
+    assert!(read("1").unwrap().notes.iter().any(|note| note.contains("not used: 1 × `transmission`")));
+    let error = read("50").unwrap_err().to_string();
+    assert!(error.contains("`transmission` is not used"), "{error}");
+}
+
+#[test]
 fn planar_joints_say_what_they_become() {
     let text = one_joint(&inertial("1", ["1", "1", "1", "0", "0", "0"]), "type=\"planar\"><axis xyz=\"0 0 1\"/>")
         .replace("</joint>", "<dynamics damping=\"0.5\"/><mimic joint=\"j\"/></joint>");

@@ -108,7 +108,8 @@ def _settings(
     folder: pathlib.Path, scene: Scene, found: list[sweeps.Point], chunk: int | None, seconds: float
 ) -> dict[str, Any]:
     """The settings of the sweep in this folder: those it was begun with, or new ones. Another sweep there is
-    refused.""" text = json.dumps([scene.to_ron(), found, __version__], sort_keys=True)
+    refused."""
+    text = json.dumps([scene.to_ron(), found, __version__], sort_keys=True)
     digest = hashlib.sha256(text.encode()).hexdigest()
     path = folder / SETTINGS
     if path.exists():

@@ -22,7 +22,8 @@
 //! and the joint rests after T. Over T the accelerations change by T ȧ/a, relatively: where T is less than the fraction
 //! √rtol of the time since the first bounce, the error of T is below the tolerance. The impact is then plastic, the
 //! joint rests at its bound, and the end of the bounces is recorded at t + T. The same holds for rebounds that are lower
-//! than the resolution of gaps.
+//! than the resolution of gaps. Stops that kick one another take turns in such sequences, also with e = 0: a joint that
+//! an impact elsewhere lifts off its stop for less than that time stays on it.
 
 use super::nonnegative::Nonnegative;
 use super::{StopChange, StopState};
@@ -55,8 +56,9 @@ pub(in crate::formulation) struct ImpactWork {
     delassus: Vec<f64>,
     approach: Vec<f64>,
     restitution: Vec<f64>,
-    /// Whether the bounces of each end here, and T.
+    /// T of each stop whose bounces end here; whether it is held.
     rests: Vec<Option<f64>>,
+    held: Vec<bool>,
     problem: Nonnegative,
     /// Velocities before; modes, events and armed contacts before; `n_v`, one per contact.
     before: Vec<f64>,
@@ -81,6 +83,7 @@ impl ImpactWork {
             approach: Vec::with_capacity(n),
             restitution: Vec::with_capacity(n),
             rests: Vec::with_capacity(n),
+            held: Vec::with_capacity(n),
             problem: Nonnegative::new(n),
             before: vec![0.0; n_v],
             mode: vec![Mode::Stuck; n_contacts],
@@ -145,7 +148,11 @@ impl Machine {
                 }
             }
         }
-        self.coordinates.positions(&mut self.point.xi);
+        if self.loops.is_any() {
+            self.close_loops();
+        } else {
+            self.coordinates.positions(&mut self.point.xi);
+        }
         if !is_any_approached {
             self.impact.stops.clear();
         }
@@ -155,6 +162,11 @@ impl Machine {
     /// W, and the response of the whole machine to each impulse: couplings and prescribed motions are constraints.
     fn fill_impact(&mut self) -> Result<(), Failure> {
         self.place()?;
+        if self.loops.is_any() {
+            self.respond_in_loops()?;
+            self.assemble_impact();
+            return Ok(());
+        }
         let Self { compiled, work, constraints, newton, point, coordinates, impact, .. } = self;
         let NewtonWork { rows, residual: b, correction: x, zero } = newton;
         let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
@@ -166,17 +178,40 @@ impl Machine {
         factor_rows_at(model, work, rows, &coordinates.locked)?;
         constraints.factor(coordinates, (model, work, rows), joint_of)?;
         impact.columns.clear();
-        impact.delassus.clear();
-        impact.restitution.clear();
         for &(c, _) in &impact.stops {
             b.fill(0.0);
             b[contacts[c].v] = 1.0;
             x.copy_from_slice(solve_rows(model, work, b)?);
             constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
             impact.columns.extend_from_slice(x);
-            impact.restitution.push(contacts[c].stops.map_or(0.0, |stops| stops.restitution));
         }
-        let (n, n_v) = (impact.stops.len(), model.n_v);
+        self.assemble_impact();
+        Ok(())
+    }
+
+    /// The response of a machine with closed loops to each impulse.
+    fn respond_in_loops(&mut self) -> Result<(), Failure> {
+        self.begin_loop_responses()?;
+        self.impact.columns.clear();
+        for k in 0..self.impact.stops.len() {
+            let v = self.compiled.inputs.contacts[self.impact.stops[k].0].v;
+            self.newton.residual.fill(0.0);
+            self.newton.residual[v] = 1.0;
+            self.solve_loops();
+            self.impact.columns.extend_from_slice(&self.newton.correction);
+        }
+        Ok(())
+    }
+
+    /// W and the restitutions from the responses.
+    fn assemble_impact(&mut self) {
+        let Self { compiled, impact, .. } = self;
+        let (contacts, n_v) = (&compiled.inputs.contacts, compiled.model.tree.n_v);
+        impact.delassus.clear();
+        impact.restitution.clear();
+        let restitutions = impact.stops.iter().map(|&(c, _)| contacts[c].stops.map_or(0.0, |stops| stops.restitution));
+        impact.restitution.extend(restitutions);
+        let n = impact.stops.len();
         for r in 0..n {
             for k in 0..n {
                 let ((of, end), (by, other)) = (impact.stops[r], impact.stops[k]);
@@ -185,7 +220,6 @@ impl Machine {
                 impact.delassus.push(0.5 * end.inward() * other.inward() * both);
             }
         }
-        Ok(())
     }
 
     fn keep_before(&mut self) {
@@ -213,12 +247,14 @@ impl Machine {
         self.put_back();
         let Self { impact, compiled, state, point, coordinates, .. } = self;
         let contacts = &compiled.inputs.contacts;
-        let ImpactWork { stops, columns, delassus, approach, restitution, problem, before, .. } = impact;
+        let ImpactWork { stops, columns, delassus, approach, restitution, rests, held, problem, before, .. } = impact;
         approach.clear();
         approach.extend(
             stops.iter().zip(&*restitution).map(|(&(c, end), e)| end.inward() * (1.0 + e) * before[contacts[c].v]),
         );
-        if !problem.solve(delassus, approach) {
+        held.clear();
+        held.extend(rests.iter().map(Option::is_some));
+        if !problem.solve(delassus, approach, held) {
             let contact = stops.first().map_or(0, |stop| stop.0);
             let source = crate::modes::ModeError::Dependent { joint: 0 };
             return Err(Failure::Modes { contact, source });
@@ -236,7 +272,7 @@ impl Machine {
         }
         for (i, &(c, end)) in stops.iter().enumerate() {
             let v = contacts[c].v;
-            if problem.value[i] > 0.0 {
+            if problem.value[i] > 0.0 || held[i] {
                 // exactly, without a negative zero
                 point.v[v] = 0.0 - restitution[i] * before[v];
             }
@@ -246,6 +282,8 @@ impl Machine {
             let rounding = contacts[c].stops.map_or(0.0, |stops| stops.rounding());
             stop.shift[end as usize] = rounding.max(f64::MIN_POSITIVE);
             if is_at_rest {
+                // a locked joint keeps its position, and dependent ones follow
+                point.xi[v] = contacts[c].stops.map_or(point.xi[v], |stops| stops.bound(end));
                 state.mode[c] = Mode::Stuck;
                 state.contact_event[c] = ContactEvent::ComesToRest;
             }
@@ -262,22 +300,22 @@ impl Machine {
         Ok(())
     }
 
-    /// Finds rebounds whose further bounces are summed by (3); whether there are any new ones. Their restitution is 0
-    /// then, and (1) is to be solved again.
+    /// Finds the stops that their joints leave for so short a time that further bounces are summed by (3); whether there
+    /// are any new ones. They are held then, and (1) is to be solved again.
     fn find_rests(&mut self, t: f64) -> Result<bool, Failure> {
-        let rebounds = |impact: &ImpactWork, i: usize| impact.restitution[i] > 0.0 && impact.problem.value[i] > 0.0;
-        let moves = |impact: &ImpactWork, i: usize| {
-            let v = self.compiled.inputs.contacts[impact.stops[i].0].v;
-            rebounds(impact, i) && impact.before[v] != 0.0
+        let is_left = |machine: &Self, i: usize| {
+            let (c, end) = machine.impact.stops[i];
+            let v = machine.point.v[machine.compiled.inputs.contacts[c].v];
+            machine.impact.rests[i].is_none() && end.inward() * v > 0.0
         };
-        if !(0..self.impact.stops.len()).any(|i| moves(&self.impact, i)) {
+        if !(0..self.impact.stops.len()).any(|i| is_left(self, i)) {
             return Ok(false);
         }
         let mut is_any = false;
         // the modes after the impact, as a trial
         self.resolve_modes(t)?;
         for i in 0..self.impact.stops.len() {
-            if rebounds(&self.impact, i)
+            if is_left(self, i)
                 && let Some(rest) = self.time_to_rest(t, i)?
             {
                 self.impact.rests[i] = Some(rest);
@@ -300,9 +338,6 @@ impl Machine {
         let Some(stops) = contact.stops else { return Ok(None) };
         let is_dry = !contact.is_stop_alone();
         let u = end.inward() * self.point.v[v];
-        if u <= 0.0 {
-            return Ok(None);
-        }
         self.find_accelerations(t)?;
         let up = -end.inward() * self.point.a[v];
         let elapsed = t - self.begun(t, i);
@@ -332,12 +367,14 @@ impl Machine {
         self.accelerate_from_frictionless()
     }
 
-    /// Time of the first impact of the sequence to which impact number i belongs.
+    /// Time of the first impact of the sequence of bounces to which impact number i belongs. Each bounce is slower than
+    /// the one before and follows it within the time of all before; a joint that another stop kicks has no speed yet.
     fn begun(&self, t: f64, i: usize) -> f64 {
         let (c, end) = self.impact.stops[i];
         let stop = &self.impact.stops_before[c];
         let speed = self.impact.before[self.compiled.inputs.contacts[c].v].abs();
-        let continues = stop.bouncing == Some(end) && speed <= stop.speed * (1.0 + SLOWER);
+        let is_soon = stop.last == stop.begun || t - stop.last <= stop.last - stop.begun;
+        let continues = stop.bouncing == Some(end) && speed <= stop.speed * (1.0 + SLOWER) && is_soon;
         if continues { stop.begun } else { t }
     }
 
@@ -355,7 +392,7 @@ impl Machine {
                 continue;
             }
             let stop = &mut state.stops[c];
-            (stop.bouncing, stop.begun, stop.speed) = (Some(end), begun, before.abs());
+            (stop.bouncing, stop.begun, stop.last, stop.speed) = (Some(end), begun, t, before.abs());
             stop.rest_at = impact.rests[i].map_or(f64::INFINITY, |rest| t + rest);
             let is_plastic = impact.rests[i].is_none() && e == 0.0;
             let to = if is_plastic { Mode::Stuck } else { Mode::of_sign(end.inward()) };

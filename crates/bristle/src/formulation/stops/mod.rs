@@ -37,9 +37,10 @@ pub(crate) struct StopState {
     pub closed: Option<End>,
     /// ε of the gap at each end; 0 once the gap has exceeded it.
     pub shift: [f64; 2],
-    /// The sequence of bounces: its end of the range, the time of its first impact, the speed of its last one.
+    /// The sequence of bounces: its end of the range, the times of its first and last impact, the speed of the last one.
     pub bouncing: Option<End>,
     pub begun: f64,
+    pub last: f64,
     pub speed: f64,
     /// Time at which a summed sequence of bounces ends; infinite if there is none.
     pub rest_at: f64,
@@ -47,18 +48,26 @@ pub(crate) struct StopState {
 
 impl Default for StopState {
     fn default() -> Self {
-        Self { closed: None, shift: [0.0; 2], bouncing: None, begun: 0.0, speed: 0.0, rest_at: f64::INFINITY }
+        Self {
+            closed: None,
+            shift: [0.0; 2],
+            bouncing: None,
+            begun: 0.0,
+            last: 0.0,
+            speed: 0.0,
+            rest_at: f64::INFINITY,
+        }
     }
 }
 
 impl Archived for StopState {
     fn archive(&mut self, archive: &mut Archive<'_>) {
-        let Self { closed, shift, bouncing, begun, speed, rest_at } = self;
+        let Self { closed, shift, bouncing, begun, last, speed, rest_at } = self;
         for end in [closed, bouncing] {
             archive.choice(end, &[None, Some(End::Lower), Some(End::Upper)]);
         }
         shift.archive(archive);
-        [begun, speed, rest_at].into_iter().for_each(|number| number.archive(archive));
+        [begun, last, speed, rest_at].into_iter().for_each(|number| number.archive(archive));
     }
 }
 

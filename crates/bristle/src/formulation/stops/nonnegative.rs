@@ -11,6 +11,8 @@
 //! Where the row of the new index depends on those of S, the motion has a direction in which u_S does not change: p moves
 //! along it until one of S vanishes. Rows that depend on one another belong to stops between which couplings leave one
 //! motion; the stop with the larger restitution then acts alone.
+//!
+//! Indices that are *held* have u = 0 and p of either sign: they belong to S from the beginning and do not leave it.
 
 use crate::modes::{factorise, solve_factorised};
 
@@ -22,8 +24,9 @@ const ROUNDING: f64 = 1e-12;
 pub(super) struct Nonnegative {
     /// p.
     pub value: Vec<f64>,
-    /// S, increasing; whether each index was refused for lack of progress.
+    /// S, increasing; whether each index is held, and whether it was refused for lack of progress.
     set: Vec<usize>,
+    is_held: Vec<bool>,
     is_refused: Vec<bool>,
     factor: Vec<f64>,
     step: Vec<f64>,
@@ -39,6 +42,7 @@ impl Nonnegative {
         Self {
             value: list(),
             set: numbers(),
+            is_held: Vec::with_capacity(n),
             is_refused: Vec::with_capacity(n),
             factor: Vec::with_capacity(n * n),
             step: list(),
@@ -47,8 +51,9 @@ impl Nonnegative {
         }
     }
 
-    /// Solves (1); `w` is W row by row. Whether it was solved: `false` if W is not positive semidefinite.
-    pub fn solve(&mut self, w: &[f64], b: &[f64]) -> bool {
+    /// Solves (1); `w` is W row by row. Whether it was solved: `false` if W is not positive semidefinite. A held index whose
+    /// row depends on those before it is held by them.
+    pub fn solve(&mut self, w: &[f64], b: &[f64], held: &[bool]) -> bool {
         let n = b.len();
         self.value.clear();
         self.value.resize(n, 0.0);
@@ -57,13 +62,18 @@ impl Nonnegative {
         self.factor.resize(n * n, 0.0);
         self.step.resize(n, 0.0);
         self.set.clear();
+        self.is_held.clear();
+        self.is_held.resize(n, false);
+        for i in (0..n).filter(|&i| held[i]) {
+            self.is_held[i] = self.join(w, b, i, true);
+        }
         // each set occurs at most once
         for _ in 0..(1_usize << n.min(16)) {
             let Some(i) = self.most_negative(w, b) else { return true };
             if w[i * n + i] <= 0.0 {
                 return false;
             }
-            if !self.join(w, b, i) {
+            if !self.join(w, b, i, false) {
                 self.is_refused[i] = true;
             } else {
                 self.is_refused.fill(false);
@@ -93,8 +103,8 @@ impl Nonnegative {
         found
     }
 
-    /// Index i joins S; p moves until u_S = 0. Whether p_i is positive then.
-    fn join(&mut self, w: &[f64], b: &[f64], i: usize) -> bool {
+    /// Index i joins S, held if `is_free`; p moves until u_S = 0. Whether it is in S then.
+    fn join(&mut self, w: &[f64], b: &[f64], i: usize, is_free: bool) -> bool {
         let n = b.len();
         let place = self.set.partition_point(|&j| j < i);
         self.set.insert(place, i);
@@ -110,7 +120,7 @@ impl Nonnegative {
                 for (step, &j) in self.step.iter_mut().zip(set) {
                     *step -= self.value[j];
                 }
-            } else if !self.null_direction(w, n, i) {
+            } else if is_free || !self.null_direction(w, n, i) {
                 self.set.retain(|&j| j != i);
                 self.value[i] = 0.0;
                 return false;
@@ -119,7 +129,8 @@ impl Nonnegative {
             let mut reach = if is_regular { 1.0 } else { f64::INFINITY };
             let mut leaves = None;
             for (&step, &j) in self.step.iter().zip(&self.set) {
-                if step < 0.0 && -self.value[j] / step < reach {
+                let is_bounded = !self.is_held[j] && !is_free;
+                if is_bounded && step < 0.0 && -self.value[j] / step < reach {
                     (reach, leaves) = (-self.value[j] / step, Some(j));
                 }
             }
@@ -162,7 +173,7 @@ mod tests {
 
     fn solve(w: &[f64], b: &[f64]) -> Vec<f64> {
         let mut problem = Nonnegative::new(b.len());
-        assert!(problem.solve(w, b));
+        assert!(problem.solve(w, b, &vec![false; b.len()]));
         problem.value.clone()
     }
 

@@ -10,11 +10,11 @@
 //! | [`Simulation::poses`] | their child links | [`Simulation::link_names`] |
 //!
 //! Every array has names of its own, of the same length. Positions of a free joint are x y z, then the quaternion
-//! w x y z; velocities are the angular, then the linear velocity, in child axes. A fixed joint has neither. Contacts are
-//! the joints with friction in the same order, then the couplings with friction. Joints are in depth-first order, each
-//! directly before its subtree, branches in the order of their names, for any order of spawning. Arrays change with
-//! [`Simulation::step`] and the runs; after setters as described in the [module above](super). Their order changes only
-//! with the machine.
+//! w x y z; velocities are the angular, then the linear velocity, in child axes. A fixed joint has neither. Contacts
+//! are the joints with friction in the same order, then the couplings with friction. Joints are in depth-first order,
+//! each directly before its subtree, branches in the order of their names, for any order of spawning. Arrays change
+//! with [`Simulation::step`] and the runs; after setters as described in the [module above](super). Their order
+//! changes only with the machine.
 
 use super::Simulation;
 use crate::component::BristleState;
@@ -128,14 +128,14 @@ impl Sink<Machine> for Watch {
 
 /// Whole arrays.
 impl Simulation {
-    /// Names of the entries of [`Simulation::positions`]: the joint, of a free joint `NAME.x`, `.y`, `.z`, `.qw`, `.qx`,
-    /// `.qy`, `.qz`.
+    /// Names of the entries of [`Simulation::positions`]: the joint, of a free joint `NAME.x`, `.y`, `.z`, `.qw`,
+    /// `.qx`, `.qy`, `.qz`.
     pub fn position_names(&self) -> Vec<String> {
         self.entry_names(&["x", "y", "z", "qw", "qx", "qy", "qz"])
     }
 
-    /// Names of the entries of [`Simulation::velocities`], [`Simulation::accelerations`] and of efforts: the joint, of a
-    /// free joint `NAME.wx`, `.wy`, `.wz`, `.vx`, `.vy`, `.vz`.
+    /// Names of the entries of [`Simulation::velocities`], [`Simulation::accelerations`] and of efforts: the joint,
+    /// of a free joint `NAME.wx`, `.wy`, `.wz`, `.vx`, `.vy`, `.vz`.
     pub fn velocity_names(&self) -> Vec<String> {
         self.entry_names(&["wx", "wy", "wz", "vx", "vy", "vz"])
     }

@@ -1,0 +1,134 @@
+//! Constraint forces of closures: the solution of least norm, self-stresses, and their wrenches on the links.
+//!
+//! Constraint forces λ act on the motion by T₀ᵀ Jᵀ λ. Where rows are redundant, λ is fixed up to the null space of that
+//! matrix, the self-stresses. The solution of least norm, in the scaled rows of the [parent module](super), lies in the
+//! range of J T₀.
+
+use super::{Chart, DEPENDENT, Loops};
+use crate::model::Model;
+use bristle_multibody::spatial::{Force, Motion};
+use bristle_multibody::{Error, Placement, jacobian_rows};
+use nalgebra::Vector3;
+
+impl Loops {
+    /// Both frames of a closure in the world. Needs [`Loops::fill`].
+    pub fn frames(&self, model: &Model, closure: usize) -> Result<[Placement; 2], Error> {
+        model.coupled.closures[closure].frames(model, &self.poses)
+    }
+
+    /// The wrenches of the constraint forces, link axes at the links' origins. Needs [`Loops::fill`].
+    pub fn apply(
+        &self,
+        model: &Model,
+        force: &[f64],
+        mut add: impl FnMut(usize, Force) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
+            let mut parts = [0.0; 6];
+            (0..closure.n_rows()).for_each(|k| parts[closure.component(k)] = force[first + k]);
+            let [mx, my, mz, fx, fy, fz] = parts;
+            for (k, sign) in [(0, -1.0), (1, 1.0)].into_iter().filter(|&(k, _)| closure.bodies[k] > 0) {
+                let link = self.poses.link(&model.tree, closure.bodies[k])?;
+                let force = link.rotation.inverse() * Vector3::new(fx, fy, fz) * sign;
+                let moment = link.rotation.inverse() * Vector3::new(mx, my, mz) * sign;
+                let at = closure.placements[k].translation.vector;
+                add(closure.bodies[k], Force::new(moment + at.cross(&force), force))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The basis of constraint forces of least norm: the range of J T₀, by Gram–Schmidt of the dependent columns. Needs
+    /// the table at the present positions.
+    pub fn fill_basis(&mut self, chart: &Chart) {
+        let width = self.n_v + 1;
+        self.basis.clear();
+        for &d in &chart.dependent {
+            self.basis.extend((0..self.n_rows).map(|row| self.table[row * width + d] * self.row_scale[row]));
+            if !self.orthonormalise() {
+                self.basis.extend((0..self.n_rows).map(|_| 0.0));
+            }
+        }
+    }
+
+    /// The same for the range of J, of all joints.
+    pub fn fill_whole_basis(&mut self) {
+        self.basis.clear();
+        for v in 0..self.n_v {
+            self.basis.extend((0..self.n_rows).map(|row| self.rows[row * self.n_v + v] * self.row_scale[row]));
+            self.orthonormalise();
+        }
+    }
+
+    /// Makes the last vector of the basis orthogonal to the others, of unit length; removes it and returns `false` where
+    /// it depends on them.
+    fn orthonormalise(&mut self) -> bool {
+        let n = self.n_rows;
+        let first = self.basis.len() - n;
+        let (before, column) = self.basis.split_at_mut(first);
+        let norm = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let size = norm(column);
+        // twice is enough
+        for _ in 0..2 {
+            for other in before.chunks_exact(n) {
+                let part: f64 = other.iter().zip(&*column).map(|(a, b)| a * b).sum();
+                column.iter_mut().zip(other).for_each(|(x, o)| *x -= part * o);
+            }
+        }
+        let left = norm(column);
+        let is_new = left > DEPENDENT * size;
+        if is_new {
+            column.iter_mut().for_each(|x| *x /= left);
+        } else {
+            self.basis.truncate(first);
+        }
+        is_new
+    }
+
+    /// Force of row `row` per unit of basis vector `k`.
+    pub fn basis(&self, k: usize, row: usize) -> f64 {
+        self.basis[k * self.n_rows + row] * self.row_scale[row]
+    }
+
+    /// Constraint forces of least norm with the same effect, into `force`. Needs [`Loops::fill_basis`].
+    pub fn take_least(&mut self, force: &mut [f64]) {
+        self.sum.clear();
+        for column in self.basis.chunks_exact(self.n_rows.max(1)) {
+            self.sum.push(column.iter().zip(&*force).zip(&self.row_scale).map(|((c, f), s)| c * f / s).sum());
+        }
+        for (row, force) in force.iter_mut().enumerate() {
+            *force = self.sum.iter().enumerate().map(|(k, part)| part * self.basis(k, row)).sum();
+        }
+        self.sum.resize(self.n_v, 0.0);
+    }
+
+    /// The part of a unit force in row `row` that has no effect on the motion, into `force`; `false` where there is none.
+    /// Needs [`Loops::fill_whole_basis`].
+    pub fn self_stress(&self, row: usize, force: &mut [f64]) -> bool {
+        force.fill(0.0);
+        force[row] = 1.0;
+        for column in self.basis.chunks_exact(self.n_rows.max(1)) {
+            force.iter_mut().zip(column).for_each(|(f, c)| *f -= column[row] * c);
+        }
+        let size = force.iter().map(|f| f * f).sum::<f64>().sqrt();
+        force.iter_mut().zip(&self.row_scale).for_each(|(f, scale)| *f *= scale);
+        size > DEPENDENT
+    }
+
+    /// J with the rows `of` the joints in place of their axes, into `loaded`. Needs [`Loops::fill`].
+    pub fn fill_loaded(&mut self, model: &Model, of: &[Motion]) -> Result<(), Error> {
+        let n_v = self.n_v;
+        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
+            for (side, (&body, frame)) in self.sides.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
+                jacobian_rows(&model.tree, &self.poses, body, &frame.translation.vector, of, side)?;
+            }
+            for k in 0..closure.n_rows() {
+                let from = closure.component(k);
+                for v in 0..n_v {
+                    self.loaded[(first + k) * n_v + v] = self.sides[1][(from, v)] - self.sides[0][(from, v)];
+                }
+            }
+        }
+        Ok(())
+    }
+}

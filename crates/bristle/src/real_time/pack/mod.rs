@@ -1,0 +1,244 @@
+//! `RealTime` steps of several machines of one model at once, one in each lane of a pack.
+//!
+//! The equations and the exchange of modes are those of `active_set`; here every number is a pack. Lanes differ in
+//! numbers, modes and rounds: a lane whose modes have settled keeps its solution while others go on, and no operation
+//! mixes lanes, so that a machine has the same bits whatever its neighbours do. A lane whose modes do not settle is not
+//! advanced, and its machine takes that step alone.
+//!
+//! Packs cover trees of revolute, prismatic and fixed joints with dampers, springs, the drives `Effort`, `Pull` and
+//! `Pid`, and friction of any law under given loads. All other machines step alone: [`applies`].
+
+mod contacts;
+mod exchange;
+mod ledger;
+mod modes;
+mod verify;
+
+use super::SignalTime;
+use crate::component::{Drive, Load, Open};
+use crate::model::{Compiled, Contact, DriveAt, Inputs, Model};
+use bristle_multibody::MassOperator;
+use bristle_multibody::spatial::{Mask, Scalar};
+use contacts::{PackContact, form};
+use std::sync::Arc;
+
+/// A damper or spring on one velocity.
+#[derive(Debug, Clone, Copy)]
+struct Damper<S> {
+    v: usize,
+    heat: usize,
+    damping: S,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Spring<S> {
+    v: usize,
+    stiffness: S,
+    rest: S,
+}
+
+/// Machines in lanes: their state, their parameters, and scratch. See the [module](self).
+#[derive(Debug, Clone)]
+pub(crate) struct PackStep<S: Scalar> {
+    model: Arc<Model>,
+    operator: MassOperator<S>,
+    /// Positions, velocities and accelerations; `n_v` each.
+    pub q: Vec<S>,
+    pub v: Vec<S>,
+    pub a: Vec<S>,
+    /// Accelerations of the last step: warm start of the next.
+    last_acceleration: Vec<S>,
+    integrals: Vec<S>,
+    /// Efforts set by the caller, and constant ones; `n_v` each.
+    pub effort: Vec<S>,
+    offset: Vec<S>,
+    contacts: Vec<PackContact<S>>,
+    dampers: Vec<Damper<S>>,
+    springs: Vec<Spring<S>>,
+    /// Drives and friction of each lane.
+    drives: Vec<Arc<[DriveAt]>>,
+    frictions: Vec<Arc<[Contact]>>,
+    /// Work, heat and work of changing loads since a lane was loaded.
+    quad: Vec<S>,
+    /// Rounds of the exchange of modes since a lane was loaded: in all, and in the longest solution.
+    n_rounds: S,
+    max_rounds: S,
+    /// A = M + diag(armature), with contacts diag(total).
+    armature: Vec<S>,
+    total: Vec<S>,
+    r: Vec<S>,
+    bias: Vec<S>,
+    mean: Vec<S>,
+    mean_bias: Vec<S>,
+    /// Signals of the drives at the end of the step.
+    samples: Vec<S>,
+    x: Vec<S>,
+    solution: Vec<S>,
+    rhs: Vec<S>,
+    held: Vec<S>,
+    locked: Vec<S::Mask>,
+    is_factored: bool,
+    /// A x, the residual and the sizes of its terms; impulses and sizes of rows of stuck contacts.
+    product: Vec<S>,
+    residual: Vec<S>,
+    size: Vec<S>,
+    stuck_impulse: Vec<S>,
+    row_size: Vec<S>,
+}
+
+/// Whether packs cover a machine, apart from its state.
+pub(crate) fn applies(compiled: &Compiled) -> bool {
+    let Model { tree, coupled, free, prescribed, .. } = &*compiled.model;
+    let Inputs { effort: _, offset: _, wrenches, dampers: _, springs: _, drives, contacts } = &compiled.inputs;
+    let is_tree = free.is_empty() && coupled.constraints.is_empty() && coupled.springs.is_empty();
+    let is_driven_by_efforts =
+        drives.iter().all(|at| matches!(at.drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. }));
+    let mut has_dry = vec![false; tree.n_v];
+    let mut is_covered = |contact: &Contact| {
+        // every field is looked at: a new one has to be decided about
+        let Contact { joint: _, v, b, element, law: _, load, arm: _, bearing, reverse, open, stops } = contact;
+        let is_given = matches!(load, Load::Unit | Load::Constant(_) | Load::Signal { .. });
+        let is_alone = !contact.is_event_driven() || !std::mem::replace(&mut has_dry[*v], true);
+        let is_of_joint = b.is_none() && element.is_none() && reverse.is_none();
+        let is_plain = bearing.is_none() && stops.is_none() && *open == Open::Law && form(contact).is_some();
+        is_given && is_alone && is_of_joint && is_plain
+    };
+    tree.n_v > 0
+        && tree.n_q == tree.n_v
+        && is_tree
+        && prescribed.is_empty()
+        && wrenches.is_empty()
+        && is_driven_by_efforts
+        && contacts.iter().all(&mut is_covered)
+}
+
+impl<S: Scalar> PackStep<S> {
+    /// Room for machines of the model of `compiled`, all of them as it is.
+    pub fn new(compiled: &Compiled) -> Self {
+        let (model, inputs) = (Arc::clone(&compiled.model), &compiled.inputs);
+        let (n, n_drives) = (model.tree.n_v, inputs.drives.len());
+        let zeros = || vec![S::ZERO; n];
+        let n_integrals = inputs.drives.iter().filter(|drive| drive.has_integral()).count();
+        let dampers = inputs.dampers.iter().map(|d| Damper {
+            v: d.v,
+            heat: 2 + model.heat_of_joint(d.joint),
+            damping: S::splat(d.damping),
+        });
+        let springs =
+            inputs.springs.iter().map(|s| Spring { v: s.v, stiffness: S::splat(s.stiffness), rest: S::splat(s.rest) });
+        Self {
+            operator: MassOperator::new(&model.tree),
+            dampers: dampers.collect(),
+            springs: springs.collect(),
+            contacts: inputs.contacts.iter().map(|contact| PackContact::new(&model, contact)).collect(),
+            drives: vec![Arc::clone(&inputs.drives); S::LANES],
+            frictions: vec![Arc::clone(&inputs.contacts); S::LANES],
+            quad: vec![S::ZERO; 2 + model.heated.len() + model.heated_elements.len()],
+            n_rounds: S::ZERO,
+            max_rounds: S::ZERO,
+            q: zeros(),
+            v: zeros(),
+            a: zeros(),
+            last_acceleration: zeros(),
+            integrals: vec![S::ZERO; n_integrals],
+            effort: zeros(),
+            offset: zeros(),
+            armature: zeros(),
+            total: zeros(),
+            r: zeros(),
+            bias: zeros(),
+            mean: zeros(),
+            mean_bias: zeros(),
+            samples: vec![S::ZERO; n_drives],
+            x: zeros(),
+            solution: zeros(),
+            rhs: zeros(),
+            held: zeros(),
+            locked: vec![S::Mask::splat(false); n],
+            is_factored: false,
+            product: zeros(),
+            residual: zeros(),
+            size: zeros(),
+            stuck_impulse: zeros(),
+            row_size: zeros(),
+            model,
+        }
+    }
+
+    /// One step of length h of the machines in the lanes of `active`. Returns those that have been advanced; the
+    /// others are where they were.
+    pub fn step(&mut self, active: S::Mask, at: SignalTime, h: f64) -> S::Mask {
+        self.try_step(active, at, h).unwrap_or(S::Mask::splat(false))
+    }
+
+    fn try_step(&mut self, active: S::Mask, at: SignalTime, h: f64) -> Result<S::Mask, bristle_multibody::Error> {
+        self.assemble(at, h)?;
+        self.set_laws(at, h);
+        let h_lanes = S::splat(h);
+        self.x.iter_mut().zip(&self.last_acceleration).for_each(|(x, a)| *x = h_lanes * *a);
+        self.is_factored = false;
+        let settled = self.settle(active, super::convex_solver::COARSE, h)?;
+        self.correct_bias()?;
+        let settled = self.settle(settled, super::convex_solver::SOLVED, h)?;
+        let solved = self.verify(settled, h)?;
+        Ok(self.finish(solved, h))
+    }
+
+    /// A and r at the start of the step: see `assemble`.
+    fn assemble(&mut self, at: SignalTime, h: f64) -> Result<(), bristle_multibody::Error> {
+        let Self { model, operator, q, v, effort, offset, armature, r, bias, drives, samples, integrals, .. } = self;
+        let tree = &model.tree;
+        operator.place(tree, q)?;
+        operator.bias_efforts(tree, &tree.gravity, v, bias)?;
+        armature.iter_mut().zip(tree.armature()).for_each(|(to, armature)| *to = S::splat(*armature));
+        let given = effort.iter().zip(offset).map(|(effort, offset)| *effort + *offset);
+        r.iter_mut().zip(given).zip(&*bias).for_each(|((r, given), bias)| *r = given - *bias);
+        let h_lanes = S::splat(h);
+        for d in &self.dampers {
+            r[d.v] -= d.damping * v[d.v];
+            armature[d.v] += h_lanes * d.damping;
+        }
+        for s in &self.springs {
+            r[s.v] -= s.stiffness * (q[s.v] + h_lanes * v[s.v] - s.rest);
+            armature[s.v] += h_lanes * h_lanes * s.stiffness;
+        }
+        let mut n_integrals = 0;
+        for k in 0..samples.len() {
+            let first = &drives[0][k];
+            let (at_v, has_integral) = (first.v, first.has_integral());
+            let (mut added, mut slope) = ([0.0; 8], [0.0; 8]);
+            let mut sampled = [0.0; 8];
+            for lane in 0..S::LANES {
+                let drive = &drives[lane][k];
+                let signal = drive.signal().sample(at.t, at.piece);
+                let (q, v) = (q[at_v].lane(lane), v[at_v].lane(lane));
+                let ahead = q + h * v;
+                let integral =
+                    if has_integral { integrals[n_integrals].lane(lane) + h * (signal.value - ahead) } else { 0.0 };
+                added[lane] = drive.effort(&signal.into(), ahead, v, integral);
+                let [in_q, in_v, in_integral] = drive.slopes(&signal.into());
+                // gains of the wrong sign stay explicit, so that A is positive definite
+                slope[lane] = h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0));
+                sampled[lane] = signal.value;
+            }
+            r[at_v] += S::from_lanes(|lane| added[lane]);
+            armature[at_v] += S::from_lanes(|lane| slope[lane]);
+            samples[k] = S::from_lanes(|lane| sampled[lane]);
+            n_integrals += usize::from(has_integral);
+        }
+        Ok(())
+    }
+
+    /// Replaces the bias in r by the bias at the mean of the velocities at both ends.
+    fn correct_bias(&mut self) -> Result<(), bristle_multibody::Error> {
+        let Self { model, operator, v, r, bias, mean, mean_bias, x, .. } = self;
+        let half = S::splat(0.5);
+        mean.iter_mut().zip(&*v).zip(&*x).for_each(|((mean, v), x)| *mean = half * (*v + (*v + *x)));
+        operator.bias_efforts(&model.tree, &model.tree.gravity, mean, mean_bias)?;
+        for ((r, bias), mean) in r.iter_mut().zip(bias).zip(&*mean_bias) {
+            *r += *bias - *mean;
+            *bias = *mean;
+        }
+        Ok(())
+    }
+}

@@ -8,8 +8,8 @@ use bristle::{Recording, Simulation};
 /// A block of 2 kg on a slide; `rest` are further fields of its joint and of the scene.
 fn block(fields: &str, duration: f64) -> Scene {
     let text = format!(
-        "Scene(gravity: (0, 0, 0), links: [Link(name: \"c\", mass: 2.0)], joints: [Joint(name: \"s\", parent: \"world\", \
-         child: \"c\", kind: Prismatic(axis: (1, 0, 0)), {fields})], duration: {duration:?})"
+        "Scene(gravity: (0, 0, 0), links: [Link(name: \"c\", mass: 2.0)], joints: [Joint(name: \"s\", parent: \
+         \"world\", child: \"c\", kind: Prismatic(axis: (1, 0, 0)), {fields})], duration: {duration:?})"
     );
     Scene::parse(&text, "block.ron").unwrap_or_else(|error| panic!("{error}"))
 }
@@ -107,10 +107,11 @@ fn real_time_tends_to_the_located_solution() {
 
 #[test]
 fn formulations_agree_on_a_directional_pin() {
-    let text = "Scene(links: [Link(name: \"l\", mass: 1.0, center_of_mass: (0.5, 0, 0), inertia: Diagonal(0.01, 0.08, 0.08))], \
-                joints: [Joint(name: \"j\", parent: \"world\", child: \"l\", kind: Revolute(axis: (0, 1, 0)), friction: \
-                Directional(forward: Coulomb(coulomb: 0.2, stiction: 0.3, viscous: 0.1), backward: Coulomb(coulomb: 0.4, \
-                stiction: 0.5)), load: Pin(radius: 0.05))], duration: 4.0)";
+    let text = "Scene(links: [Link(name: \"l\", mass: 1.0, center_of_mass: (0.5, 0, 0), inertia: \
+                Diagonal(0.01, 0.08, 0.08))], joints: [Joint(name: \"j\", parent: \"world\", child: \"l\", kind: \
+                Revolute(axis: (0, 1, 0)), friction: Directional(forward: Coulomb(coulomb: 0.2, stiction: 0.3, \
+                viscous: 0.1), backward: Coulomb(coulomb: 0.4, stiction: 0.5)), load: \
+                Pin(radius: 0.05))], duration: 4.0)";
     let end = |method: &str, formulation: &str| {
         let overrides = [("solver.method", method), ("formulation", formulation)];
         let (_, recording) = run(&Scene::parse_with(text, "pin.ron", &overrides).unwrap());
@@ -153,7 +154,8 @@ fn a_log_drives_as_its_table_does_and_survives_a_snapshot() {
     let scene = |drive: &str| {
         let text = format!(
             "Scene(gravity: (0, 0, 0), links: [Link(name: \"c\", mass: 2.0)], joints: [Joint(name: \"s\", parent: \
-             \"world\", child: \"c\", kind: Prismatic(axis: (1, 0, 0)), {PAIR}, drive: Effort({drive}))], duration: 2.0)"
+             \"world\", child: \"c\", kind: Prismatic(axis: (1, 0, 0)), {PAIR}, drive: Effort({drive}))], duration: \
+             2.0)"
         );
         std::fs::write(folder.join("block.ron"), text).unwrap();
         Scene::load(folder.join("block.ron")).unwrap_or_else(|error| panic!("{error}"))

@@ -79,7 +79,7 @@ const LAWS: &[Entry] = &[
         "a viscous term k |v|ⁿ sign v; in every law with `viscous` or `sigma2` but LuGre2",
     ),
     (
-        "Directional(forward: Coulomb(coulomb: 20.0, viscous: 167.0), backward: Coulomb(coulomb: 20.6, viscous: 240.0))",
+        "Directional(forward: Coulomb(coulomb: 20.0), backward: Coulomb(coulomb: 25.0, viscous: 240.0))",
         "one law for each direction of slip, both of one kind; holds between −backward and +forward",
     ),
 ];
@@ -98,6 +98,11 @@ const DRIVES: &[Entry] = &[
     ("Pull(stiffness: 2.0, target: Ramp(rate: 0.1))", "a spring whose far end moves"),
     ("Pid(kp: 3.0, ki: 4.0, kd: 6.0, target: Constant(1.0))", "a controller; its integral is a state"),
     ("Motion(Sine(amplitude: 0.2, frequency: 1.0))", "a prescribed position"),
+    (
+        "Servo(kp: 20.0, kd: 0.1, target: Constant(1.0), delay: 0.01, period: 0.005, voltage_limit: 12.0, constant: \
+        0.4, resistance: 4.0)",
+        "a sampled controller with saturation and a DC motor; also error_gain, difference, supply, duty_limit, enable",
+    ),
 ];
 
 const COUPLINGS: &[Entry] = &[

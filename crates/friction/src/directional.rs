@@ -64,7 +64,7 @@ impl Directional {
             found.push(Finding::new("backward", f64::NAN, reason));
         } else if forward.sigma0() != backward.sigma0() {
             let reason = format!(
-                "`sigma0` is {:?} forward and {:?} backward: both directions share one bristle, which has one stiffness",
+                "`sigma0` is {:?} forward and {:?} backward: both directions share one bristle, of one stiffness",
                 forward.sigma0(),
                 backward.sigma0()
             );

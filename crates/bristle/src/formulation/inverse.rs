@@ -88,6 +88,7 @@ impl Machine {
             let (v, a) = (contact.rate(v), contact.rate(a));
             *mode = Mode::of_sign(if v == 0.0 { a } else { v });
         }
+        self.set_regimes(t);
         self.efforts(t);
         let required =
             rnea(&self.compiled.model.tree, &mut self.work, q, v, a).map(|required| tau.copy_from_slice(required));

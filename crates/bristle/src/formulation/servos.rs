@@ -12,8 +12,15 @@ impl Machine {
             let (q, v) = (point.xi[drive.v], point.v[drive.v]);
             let target = drive.signal().sample(t, state.piece).value;
             servo.sample(target, t, q, v, servo_state);
-            let (demand, bound) = servo.demand(target, t, state.piece, q, v);
-            servo_state.regime = Servo::regime(demand, bound);
+        }
+        self.set_regimes(t);
+    }
+
+    /// Sets the regimes of continuous servos to those of the point of evaluation.
+    pub(super) fn set_regimes(&mut self, t: f64) {
+        for k in 0..self.state.servos.len() {
+            let (demand, bound) = self.demand(k, t);
+            self.state.servos[k].regime = Servo::regime(demand, bound);
         }
     }
 

@@ -17,8 +17,7 @@ use crate::signal::{Piece, Signal};
 use bristle_friction::FrictionLaw;
 use bristle_multibody::spatial::Force;
 use bristle_multibody::{JointKind, Model as Tree, Work, aba, neutral};
-pub(crate) use servo::DriveSample;
-use servo::{Servo, ServoState};
+use servo::{DriveSample, Servo, ServoState};
 use std::sync::Arc;
 use turning::Turning;
 

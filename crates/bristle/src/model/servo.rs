@@ -17,8 +17,8 @@
 //! regime ±1     u = ±B                   event:  ±supply e − B + θ falls through 0        θ = 1e-10 B
 //! ```
 //!
-//! and in fixed steps it is clamped as it stands. The ledger books τ q̇, the work at the shaft; the heat of the winding,
-//! u²/R less that work, is not modelled.
+//! and in fixed steps it is clamped as it stands. The ledger books τ q̇, the work at the shaft; the heat of the winding
+//! is not modelled.
 
 use crate::scene::Drive;
 use crate::signal::{Piece, Sample, Signal};
@@ -229,6 +229,13 @@ impl<'a> Servo<'a> {
             terms.damping[0] += per_volt * self.constant;
         }
         terms
+    }
+}
+
+impl From<Sample> for DriveSample {
+    /// Of a drive that is no servo.
+    fn from(signal: Sample) -> Self {
+        Self { signal, ..Default::default() }
     }
 }
 

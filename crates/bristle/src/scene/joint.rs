@@ -358,6 +358,7 @@ fn is_one(value: &f64) -> bool {
 /// The drive of a joint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::large_enum_variant, reason = "a joint has one drive, and boxes would be in the way of patterns")]
 pub enum Drive {
     /// An effort, N·m or N.
     Effort(Signal),

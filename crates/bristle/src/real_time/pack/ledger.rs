@@ -65,8 +65,7 @@ impl<S: Scalar> PackStep<S> {
                 let q = q[at_v].lane(lane) + h * v;
                 let integral = if has_integral { integrals[n_integrals].lane(lane) + h * (value - q) } else { 0.0 };
                 let signal = crate::signal::Sample { value, ..Default::default() };
-                let sample = crate::model::DriveSample { signal, ..Default::default() };
-                drives[lane][k].effort(&sample, q, v, integral) * v
+                drives[lane][k].effort(&signal.into(), q, v, integral) * v
             });
             n_integrals += usize::from(has_integral);
         }

@@ -17,7 +17,7 @@ mod verify;
 use super::SignalTime;
 use crate::component::{Drive, Load, Open};
 use crate::coupled::Coupled;
-use crate::model::{Compiled, Contact, DriveAt, DriveSample, Inputs, Model};
+use crate::model::{Compiled, Contact, DriveAt, Inputs, Model};
 use bristle_multibody::MassOperator;
 use bristle_multibody::spatial::{Mask, Scalar};
 use contacts::{PackContact, form};
@@ -222,9 +222,8 @@ impl<S: Scalar> PackStep<S> {
                 let ahead = q + h * v;
                 let integral =
                     if has_integral { integrals[n_integrals].lane(lane) + h * (signal.value - ahead) } else { 0.0 };
-                let sample = DriveSample { signal, ..Default::default() };
-                added[lane] = drive.effort(&sample, ahead, v, integral);
-                let [in_q, in_v, in_integral] = drive.slopes(&sample);
+                added[lane] = drive.effort(&signal.into(), ahead, v, integral);
+                let [in_q, in_v, in_integral] = drive.slopes(&signal.into());
                 // gains of the wrong sign stay explicit, so that A is positive definite
                 slope[lane] = h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0));
                 sampled[lane] = signal.value;

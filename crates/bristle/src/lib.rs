@@ -88,6 +88,8 @@ pub use spawn::spawn;
 pub mod guide {
     #[doc = include_str!("../docs/formulations.md")]
     pub mod formulations {}
+    #[doc = include_str!("../docs/fit.md")]
+    pub mod fit {}
     // the first definition of a link counts: here what it is about, in the repository the file
     #[doc = "[guide]: crate::guide"]
     #[doc = "[step]: crate::Simulation::step"]

@@ -1,4 +1,4 @@
-//! All signals of a scene.
+//! Signals of a scene that a log may replace without being written as text.
 
 use crate::scene::{Coupling, Drive, Load, Scene};
 use crate::signal::Signal;
@@ -7,11 +7,7 @@ use crate::signal::Signal;
 pub(crate) fn signals_mut(scene: &mut Scene) -> Vec<&mut Signal> {
     let mut found = Vec::new();
     for joint in &mut scene.joints {
-        match &mut joint.drive {
-            Some(Drive::Effort(signal) | Drive::Motion(signal)) => found.push(signal),
-            Some(Drive::Pull { target, .. } | Drive::Pid { target, .. }) => found.push(target),
-            None => {}
-        }
+        found.extend(joint.drive.as_mut().and_then(of_drive));
         found.extend(of_load(&mut joint.load));
     }
     for coupling in &mut scene.couplings {
@@ -23,6 +19,15 @@ pub(crate) fn signals_mut(scene: &mut Scene) -> Vec<&mut Signal> {
         }
     }
     found
+}
+
+fn of_drive(drive: &mut Drive) -> Option<&mut Signal> {
+    let is_plain = matches!(drive, Drive::Effort(_) | Drive::Motion(_));
+    match drive {
+        Drive::Effort(signal) | Drive::Motion(signal) if is_plain => Some(signal),
+        Drive::Pull { target, .. } | Drive::Pid { target, .. } => Some(target),
+        _ => None,
+    }
 }
 
 fn of_load(load: &mut Load) -> Option<&mut Signal> {

@@ -90,6 +90,8 @@ pub mod guide {
     pub mod formulations {}
     #[doc = include_str!("../docs/drives.md")]
     pub mod drives {}
+    #[doc = include_str!("../docs/fit.md")]
+    pub mod fit {}
     // the first definition of a link counts: here what it is about, in the repository the file
     #[doc = "[guide]: crate::guide"]
     #[doc = "[step]: crate::Simulation::step"]

@@ -1,6 +1,7 @@
 //! The result of a fit: values with deviations, errors, the fitted scene, warnings.
 
 use super::model::{FitModel, Prepared};
+use super::parameter::Role;
 use super::solve::{At, Descent, Noise, Outcome, Progress, Watch, cost, descend, evaluate, map, n_residuals, starts};
 use super::statistics::{Deviations, Identifiability, deviations, identifiability};
 use super::{Fit, Log, Method};
@@ -18,6 +19,8 @@ const INVERSE_BAND: f64 = 0.04;
 pub struct Estimate {
     /// Its path in the scene.
     pub path: String,
+    /// The number beside it that its value is an excess over.
+    pub over: Option<String>,
     /// Its value.
     pub value: f64,
     /// Standard deviation with correlated residuals allowed for; infinite where the logs do not tell it.
@@ -172,6 +175,10 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     warnings.extend(doubts(&model, at, &deviations, &identifiability));
     let estimates = model.parameters.iter().enumerate().map(|(k, parameter)| Estimate {
         path: parameter.path.clone(),
+        over: match &parameter.role {
+            Role::Excess(pairs) => pairs.first().map(|(_, over)| over.clone()),
+            _ => None,
+        },
         value: p[k],
         deviation: deviations.deviation[k],
         white_deviation: deviations.white[k],

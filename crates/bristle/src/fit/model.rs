@@ -96,9 +96,7 @@ pub(crate) struct Residuals {
 /// A scene with free parameters and its logs.
 #[derive(Debug, Clone)]
 pub(crate) struct FitModel {
-    /// The scene as text, and the file that it goes by in messages.
-    pub text: String,
-    pub file: String,
+    pub base: Scene,
     pub parameters: Vec<Parameter>,
     pub logs: Vec<Prepared>,
     /// Corner frequency of inverse dynamics, Hz; simulations if there is none.
@@ -108,8 +106,7 @@ pub(crate) struct FitModel {
 impl FitModel {
     pub fn new(scene: &Scene, parameters: Vec<Parameter>, logs: &[Log]) -> Result<Self> {
         let logs = logs.iter().map(Prepared::new).collect::<Result<Vec<_>>>()?;
-        let file = scene.origin.file().unwrap_or("scene").to_owned();
-        Ok(Self { text: scene.to_ron()?, file, parameters, logs, inverse: None })
+        Ok(Self { base: scene.with_origin()?, parameters, logs, inverse: None })
     }
 
     /// Numbers of the scene at `p`: those of all logs, and those of log number `log`.
@@ -128,23 +125,18 @@ impl FitModel {
             let Role::Excess(pairs) = &parameter.role else { continue };
             for (path, over) in pairs {
                 let given = numbers.iter().rev().find(|(other, _)| other == over).map(|(_, x)| *x);
-                let base = given.or_else(|| self.written(over)).unwrap_or(0.0);
+                let base = given.or_else(|| self.base.number(over).ok()).unwrap_or(0.0);
                 texts.push((path.clone(), format!("{:?}", base + p)));
             }
         }
         texts
     }
 
-    /// The number that the scene itself has at a path.
-    fn written(&self, path: &str) -> Option<f64> {
-        crate::scene::origin::Document::read(&self.text, &self.file).ok()?.number(path)
-    }
-
     /// The scene at `p`, without a log.
     pub fn scene(&self, p: &[f64]) -> Result<Scene> {
         let numbers = self.numbers(p, None);
         let overrides: Vec<(&str, &str)> = numbers.iter().map(|(path, x)| (path.as_str(), x.as_str())).collect();
-        Ok(Scene::parse_with(&self.text, &self.file, &overrides)?)
+        self.base.with_overrides(&overrides)
     }
 
     /// The scene of log number `log` at `p`.
@@ -153,7 +145,7 @@ impl FitModel {
         let numbers = self.numbers(p, Some(log));
         let all = own.iter().chain(&numbers);
         let overrides: Vec<(&str, &str)> = all.map(|(path, x)| (path.as_str(), x.as_str())).collect();
-        let mut scene = Scene::parse_with(&self.text, &self.file, &overrides)?;
+        let mut scene = self.base.with_overrides(&overrides)?;
         let mut n_placed = 0;
         for signal in signals_mut(&mut scene) {
             for (k, from_log) in signals.iter().enumerate() {
@@ -176,7 +168,7 @@ impl FitModel {
             .collect();
         let all = own.iter().chain(&as_text).chain(&numbers);
         let overrides: Vec<(&str, &str)> = all.map(|(path, x)| (path.as_str(), x.as_str())).collect();
-        Ok(Scene::parse_with(&self.text, &self.file, &overrides)?)
+        self.base.with_overrides(&overrides)
     }
 
     /// Half-width of differences in parameter `k` at `p`.

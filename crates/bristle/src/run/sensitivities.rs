@@ -31,7 +31,8 @@ use super::{Run, Until};
 use crate::error::{Error, Result};
 use crate::formulation::{Machine, Refusal, Snapshot, Tangents, Twin};
 use crate::record::{Samples, channels};
-use crate::scene::{Formulation, Method, Scene};
+use crate::scene::origin::Document;
+use crate::scene::{Coupling, Drive, Formulation, Method, Scene, SceneError};
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
 
@@ -113,7 +114,8 @@ impl Scene {
 
     /// The same for some channels at given times, s, in increasing order.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
-        let pairs: Result<Vec<Pair>> = paths.iter().map(|path| self.pair(path)).collect();
+        let scene = self.with_origin()?;
+        let pairs: Result<Vec<Pair>> = paths.iter().map(|path| scene.pair(path)).collect();
         let request = Request { channels: names, times, has_rates: false, is_stopped: &|| false };
         let mut run = curves(self, &pairs?, &request)?;
         run.parameters = paths.iter().map(|&path| path.to_owned()).collect();
@@ -122,13 +124,31 @@ impl Scene {
 
     /// The number at `path`.
     pub fn number(&self, path: &str) -> Result<f64> {
-        let text = self.to_ron()?;
-        let document = crate::scene::origin::Document::read(&text, "scene")?;
-        let found = document.number(path).or_else(|| self.origin.0.as_ref()?.number(path));
-        found.ok_or_else(|| {
+        let document = Document::read(&self.to_ron()?, "scene")?;
+        document.number(path).ok_or_else(|| {
             let help = "write the path of a number as in `--set`: `joints.slide.friction.coulomb`";
             let reason = format!("there is no number at `{path}`; one that is left out has to be written first");
-            Error::from(crate::scene::SceneError::from(self.problem(path, reason, help)))
+            Error::from(SceneError::from(self.problem(path, reason, help)))
+        })
+    }
+
+    /// The same scene with an origin that says what it says: defaults that the file leaves out stay left out, so that a
+    /// stiction that is not given follows its Coulomb level.
+    pub(crate) fn with_origin(&self) -> Result<Self> {
+        match self.with_overrides(&[]) {
+            Ok(scene) if scene == *self => Ok(scene),
+            _ => Ok(Self::parse(&self.to_ron()?, self.origin.file().unwrap_or("scene"))?),
+        }
+    }
+
+    /// Values in place of those at some paths of its origin.
+    pub(crate) fn with_overrides(&self, overrides: &[(&str, &str)]) -> Result<Self> {
+        Ok(match &self.origin.0 {
+            Some(origin) => {
+                let document = Document { sources: origin.sources.clone(), root: origin.root.clone() };
+                Self::assemble(document, overrides)?
+            }
+            None => Self::parse_with(&self.to_ron()?, "scene", overrides)?,
         })
     }
 
@@ -136,8 +156,7 @@ impl Scene {
     pub(crate) fn with_numbers(&self, numbers: &[(String, f64)]) -> Result<Self> {
         let texts: Vec<(&str, String)> = numbers.iter().map(|(path, x)| (path.as_str(), format!("{x:?}"))).collect();
         let overrides: Vec<(&str, &str)> = texts.iter().map(|(path, x)| (*path, x.as_str())).collect();
-        let file = self.origin.file().unwrap_or("scene");
-        Ok(Self::parse_with(&self.to_ron()?, file, &overrides)?)
+        self.with_overrides(&overrides)
     }
 
     /// Two scenes about this one; to one side only where the other is refused.
@@ -216,6 +235,16 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     let refuse = |what: &str| Err(Error::Unsupported { name: "sensitivities".into(), what: what.into() });
     if is_followed && scene.method() == Method::RealTime {
         return refuse("`RealTime`, which locates no events: choose `Dopri5` or `Radau5`");
+    }
+    let is_loop = |coupling: &Coupling| matches!(coupling, Coupling::LoopJoint { .. });
+    if is_followed && scene.couplings.iter().any(is_loop) {
+        return refuse("a loop joint");
+    }
+    // a drive with a memory of its own, of which no derivative is kept
+    let is_known =
+        |drive: &Drive| matches!(drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. } | Drive::Motion(_));
+    if is_followed && !scene.joints.iter().filter_map(|joint| joint.drive.as_ref()).all(is_known) {
+        return refuse("a drive other than `Effort`, `Pull`, `Pid` and `Motion`");
     }
     let run = if scene.formulation == Formulation::Implicit {
         Simulation::new(scene)?.run

@@ -28,7 +28,7 @@ pub struct Position {
 pub(crate) const OVERRIDE: &str = "override";
 
 /// One text with its name.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Source {
     /// File name, or `override` for an override.
     pub name: String,
@@ -99,7 +99,7 @@ impl Source {
 }
 
 /// The file and the overrides a scene was read from.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Sources(pub Vec<Source>);
 
 impl Sources {

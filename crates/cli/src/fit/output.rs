@@ -65,7 +65,9 @@ pub fn summary(fitted: &Fitted, names: &[PathBuf; 3], wall: Duration) -> String 
     for p in fitted.parameters() {
         let (number, deviation) = value(p.value, p.deviation);
         let (_, white) = value(p.value, p.white_deviation);
-        let _ = writeln!(text, "  {:<width$}  {number} ± {deviation}   (white-noise formula: ± {white})", p.path);
+        let over = p.over.as_ref().map_or("", |over| over.rsplit('.').next().unwrap_or(""));
+        let over = if over.is_empty() { String::new() } else { format!("   (over `{over}`)") };
+        let _ = writeln!(text, "  {:<width$}  {number} ± {deviation}   (white-noise formula: ± {white}){over}", p.path);
     }
     let _ = writeln!(text, "  effective samples {effective:.0} of {samples}");
     for warning in fitted.warnings() {

@@ -1,4 +1,4 @@
-//! Signals of a scene that a log may replace without being written as text.
+//! All signals of a scene.
 
 use crate::scene::{Coupling, Drive, Load, Scene};
 use crate::signal::Signal;
@@ -19,15 +19,6 @@ pub(crate) fn signals_mut(scene: &mut Scene) -> Vec<&mut Signal> {
         }
     }
     found
-}
-
-fn of_drive(drive: &mut Drive) -> Option<&mut Signal> {
-    let is_plain = matches!(drive, Drive::Effort(_) | Drive::Motion(_));
-    match drive {
-        Drive::Effort(signal) | Drive::Motion(signal) if is_plain => Some(signal),
-        Drive::Pull { target, .. } | Drive::Pid { target, .. } => Some(target),
-        _ => None,
-    }
 }
 
 fn of_load(load: &mut Load) -> Option<&mut Signal> {

@@ -2,7 +2,7 @@
 //! change between steps.
 
 mod contact;
-
+pub(crate) mod servo;
 pub(crate) mod stops;
 pub(crate) mod turning;
 

@@ -48,11 +48,11 @@ impl Parameter {
         if size.is_finite() && size > 0.0 { size } else { 1.0 }
     }
 
-    pub(crate) fn to_scaled(&self, p: f64) -> f64 {
+    pub(crate) fn scaled(&self, p: f64) -> f64 {
         if self.is_log() { p.ln() } else { p / self.scale() }
     }
 
-    pub(crate) fn from_scaled(&self, u: f64) -> f64 {
+    pub(crate) fn unscaled(&self, u: f64) -> f64 {
         let p = if self.is_log() { u.exp() } else { u * self.scale() };
         p.clamp(self.bounds.0, self.bounds.1)
     }
@@ -66,7 +66,7 @@ impl Parameter {
     pub(crate) fn check(&self, scene: &Scene) -> Result<()> {
         let (low, high) = self.bounds;
         let refuse = |reason: String| Err(refusal(scene, &self.path, reason, "write `Free(start, (low, high))`"));
-        if !(low < high) || low.is_nan() {
+        if low >= high || low.is_nan() || high.is_nan() {
             return refuse(format!("the bounds ({low}, {high}) of `{}` are none: low < high", self.path));
         }
         if !(low..=high).contains(&self.start) {

@@ -257,7 +257,7 @@ fn try_steps(
     watch: &Watch<'_>,
 ) -> Result<Option<(Vec<f64>, f64)>> {
     let n = at.p.len();
-    let u: Vec<f64> = model.parameters.iter().zip(&at.p).map(|(parameter, &p)| parameter.to_scaled(p)).collect();
+    let u: Vec<f64> = model.parameters.iter().zip(&at.p).map(|(parameter, &p)| parameter.scaled(p)).collect();
     let largest = (0..n).fold(0.0_f64, |most, k| most.max(h[(k, k)]));
     for _ in 0..12 {
         // parameters at a bound that the gradient pushes against, and those without influence, stay
@@ -284,7 +284,7 @@ fn try_steps(
             free.iter().enumerate().for_each(|(i, &k)| step[k] = solved[i].clamp(-LONGEST, LONGEST));
             let cut = free.iter().position(|&k| {
                 let (low, high) = model.parameters[k].bounds;
-                let (low, high) = (model.parameters[k].to_scaled(low), model.parameters[k].to_scaled(high));
+                let (low, high) = (model.parameters[k].scaled(low), model.parameters[k].scaled(high));
                 let is_cut = u[k] + step[k] < low || u[k] + step[k] > high;
                 if is_cut {
                     step[k] = (u[k] + step[k]).clamp(low, high) - u[k];
@@ -300,7 +300,7 @@ fn try_steps(
             .parameters
             .iter()
             .zip(u.iter().zip(&step))
-            .map(|(parameter, (u, step))| parameter.from_scaled(u + step))
+            .map(|(parameter, (u, step))| parameter.unscaled(u + step))
             .collect();
         if step.iter().all(|step| step.abs() < 1e-10) {
             return Ok(None);
@@ -338,11 +338,11 @@ pub(crate) fn starts(model: &FitModel, n: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut all = vec![first];
     while all.len() < n.max(1) {
         let one = model.parameters.iter().map(|parameter| {
-            let [low, high] = [parameter.bounds.0, parameter.bounds.1].map(|p| parameter.to_scaled(p));
-            let middle = parameter.to_scaled(parameter.start);
+            let [low, high] = [parameter.bounds.0, parameter.bounds.1].map(|p| parameter.scaled(p));
+            let middle = parameter.scaled(parameter.start);
             let reach = if parameter.is_log() { std::f64::consts::LN_10 } else { 10.0 };
             let (low, high) = (low.max(middle - reach), high.min(middle + reach));
-            parameter.from_scaled(low + (high - low) * uniform())
+            parameter.unscaled(low + (high - low) * uniform())
         });
         let one = one.collect();
         all.push(one);

@@ -81,7 +81,7 @@ pub(crate) fn deviations(model: &FitModel, at: &At, noise: &Noise) -> Deviations
     let samples = n_residuals(at);
     let mean_square = cost(model, at, noise) / samples.saturating_sub(n).max(1) as f64;
     let slopes: Vec<f64> = model.parameters.iter().zip(&at.p).map(|(parameter, &p)| parameter.slope(p)).collect();
-    let is_untold: Vec<bool> = (0..n).map(|k| !((mean_square / h[(k, k)]).sqrt() < UNTOLD)).collect();
+    let is_untold: Vec<bool> = (0..n).map(|k| h[(k, k)] <= 0.0 || (mean_square / h[(k, k)]).sqrt() >= UNTOLD).collect();
     let told: Vec<usize> = (0..n).filter(|&k| !is_untold[k]).collect();
 
     // blocks of scores
@@ -153,11 +153,11 @@ pub(crate) fn identifiability(model: &FitModel, at: &At, noise: &Noise, watch: &
     // a step to either side that bounds allow more of
     let moved = |by: f64| -> Vec<f64> {
         let each = model.parameters.iter().zip(at.p.iter().zip(&direction));
-        each.map(|(parameter, (&p, x))| parameter.from_scaled(parameter.to_scaled(p) + by * x)).collect()
+        each.map(|(parameter, (&p, x))| parameter.unscaled(parameter.scaled(p) + by * x)).collect()
     };
     let length = |p: &[f64]| {
         let each = model.parameters.iter().zip(p.iter().zip(&at.p));
-        each.map(|(parameter, (a, b))| (parameter.to_scaled(*a) - parameter.to_scaled(*b)).powi(2)).sum::<f64>()
+        each.map(|(parameter, (a, b))| (parameter.scaled(*a) - parameter.scaled(*b)).powi(2)).sum::<f64>()
     };
     let (plus, minus) = (moved(TRIED), moved(-TRIED));
     let p = if length(&plus) >= length(&minus) { plus } else { minus };

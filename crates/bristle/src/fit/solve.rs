@@ -247,7 +247,6 @@ pub(crate) fn descend(
 }
 
 /// A step that lowers the cost, and the cost after it; none where no step does.
-#[expect(clippy::type_complexity, reason = "matrix, gradient and weights of one point")]
 fn try_steps(
     model: &FitModel,
     at: &At,

@@ -59,7 +59,8 @@ impl Record for Interruptible {
         if self.interrupt.is_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
+    // a machine at rest has all the rows of its future in one step
     fn is_stopped(&self) -> bool {
-        self.interrupt.raised.borrow().is_some()
+        self.interrupt.is_asked()
     }
 }

@@ -93,7 +93,7 @@ def test_one_simulation_in_two_threads_is_refused_not_raced() -> None:
     sim = bristle.Simulation(bristle.Scene.load("scenes/chain_10.ron"))
     thread = threading.Thread(target=lambda: sim.run(2.0))
     thread.start()
-    outcomes = set()
+    outcomes: set[type] = set()
     while thread.is_alive():
         try:
             outcomes.add(type(sim.time))

@@ -153,6 +153,7 @@ pub fn compile(world: &World) -> Result<Compiled> {
     let mut contacts = read_friction(world, &tree, &index)?;
     let coupled = couplings::read(world, &tree, &mut index, &mut contacts)?;
     stops::read(world, &tree, &index, &mut contacts)?;
+    stops::refuse_coupled(&tree, &coupled, &contacts)?;
     inputs.contacts = contacts.into();
     Ok(Compiled { model: Arc::new(Model::new(tree, index, coupled, &inputs)), inputs })
 }

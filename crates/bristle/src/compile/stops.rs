@@ -2,6 +2,7 @@
 
 use super::{finite, is_one_degree};
 use crate::component::{Limits, Load, Open};
+use crate::coupled::Coupled;
 use crate::error::{Error, Result};
 use crate::model::{Compiled, Contact, Stops};
 use bristle_friction::{Coulomb, Law};
@@ -38,6 +39,19 @@ pub(super) fn read(world: &World, tree: &Tree, index: &super::Index, contacts: &
         }
     }
     Ok(())
+}
+
+/// Refuses limits on joints whose positions constraints couple.
+pub(super) fn refuse_coupled(tree: &Tree, coupled: &Coupled, contacts: &[Contact]) -> Result<()> {
+    let is_coupled = |v: usize| coupled.constraints.iter().any(|row| row.terms.iter().any(|term| term.0 == v));
+    match contacts.iter().find(|contact| contact.stops.is_some() && is_coupled(contact.v)) {
+        Some(contact) => {
+            let name = tree.joint_names[contact.joint].clone();
+            let what = "`limits` on a joint of a `Gear`, `Planetary` or `Linear` coupling".into();
+            Err(Error::Unsupported { name, what })
+        }
+        None => Ok(()),
+    }
 }
 
 fn stops_of(limits: &Limits, is_alone: bool) -> Stops {

@@ -328,6 +328,7 @@ impl Machine {
             }
             self.resolve_modes(t)?;
             self.note_releases();
+            self.shift_gaps();
             for (contact, (&from, &to)) in self.transition.modes_before.iter().zip(&self.state.mode).enumerate() {
                 let is_open = self.state.open[contact] && self.state.was_open[contact];
                 if from != to && !is_open && !self.compiled.inputs.contacts[contact].is_stop_alone() {

@@ -206,6 +206,25 @@ impl Machine {
         }
     }
 
+    /// Makes the event functions of all open stops positive: the position of a dependent joint may be beyond its bound by
+    /// rounding.
+    pub(super) fn shift_gaps(&mut self) {
+        self.coordinates.positions(&mut self.point.xi);
+        for c in 0..self.state.stops.len() {
+            let Some(stops) = self.stops(c) else { continue };
+            let v = self.compiled.inputs.contacts[c].v;
+            let rounding = stops.rounding() + 4.0 * f64::EPSILON * self.coordinates.size(v, &self.point.xi, true);
+            for end in stops.ends() {
+                let gap = self.gap(c, &stops, end);
+                if self.state.stops[c].closed != Some(end) && gap <= rounding {
+                    let shift = &mut self.state.stops[c].shift[end as usize];
+                    *shift = shift.max(rounding - 2.0 * gap.min(0.0)).max(f64::MIN_POSITIVE);
+                    self.state.is_any_gap_unarmed = true;
+                }
+            }
+        }
+    }
+
     /// Arms the gaps that exceed their ε; whether any is not armed yet.
     pub(super) fn arm_gaps(&mut self) -> bool {
         let mut is_any_left = false;

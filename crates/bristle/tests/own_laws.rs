@@ -122,7 +122,7 @@ fn closure_runs_in_real_time_and_implicitly() {
         (Method::RealTime, Control::Constant { step: 1e-3 }, 2e-4),
         (Method::Radau5, Control::Error { rtol: 1e-8, atol: 1e-10 }, 1e-6),
     ] {
-        let settings = || Some((method.clone(), control.clone()));
+        let settings = || Some((method, control));
         let (_, own) = run(&scene(stribeck_by_closure(), settings()));
         let (_, given) = run(&scene(STRIBECK, settings()));
         let off = worst(&own, &given, "slide.position");

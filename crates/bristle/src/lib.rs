@@ -92,6 +92,8 @@ pub mod guide {
     pub mod drives {}
     #[doc = include_str!("../docs/fit.md")]
     pub mod fit {}
+    #[doc = include_str!("../docs/stops.md")]
+    pub mod stops {}
     // the first definition of a link counts: here what it is about, in the repository the file
     #[doc = "[guide]: crate::guide"]
     #[doc = "[step]: crate::Simulation::step"]

@@ -27,6 +27,7 @@ pub struct List {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
     Joints,
+    Limits,
     Laws,
     Loads,
     Drives,
@@ -48,6 +49,11 @@ const JOINTS: &[Entry] = &[
     ("Fixed", "does not move"),
     ("Free", "moves in all six directions; `position: Placement(…)`, `velocity: Twist(…)`"),
 ];
+
+const LIMITS: &[Entry] = &[(
+    "Limits(lower: -1.0, upper: 0.5, restitution: 0.6)",
+    "stops at the ends of the range, with impacts and resting contact; either bound may be left out",
+)];
 
 const LAWS: &[Entry] = &[
     ("Coulomb(coulomb: 0.4, stiction: 0.6, viscous: 0.0)", "dry friction; stuck below stiction, exactly"),
@@ -257,6 +263,7 @@ impl What {
     fn entries(self) -> (&'static str, &'static [Entry]) {
         match self {
             Self::Joints => ("Kinds of joints, `kind: …` of a joint", JOINTS),
+            Self::Limits => ("Stops, `limits: …` of a revolute or prismatic joint", LIMITS),
             Self::Laws => ("Friction laws, `friction: …` of a joint; effort per unit load", LAWS),
             Self::Loads => ("Loads, `load: …` of a joint: the normal force N that scales its law", LOADS),
             Self::Drives => ("Drives, `drive: …` of a joint", DRIVES),
@@ -277,6 +284,7 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
     match part {
         // nothing acts in a joint without an axis
         What::Joints => one("joints.k.kind"),
+        What::Limits => one("joints.j.limits"),
         What::Laws => one("joints.j.friction"),
         // a slider has lateral forces only
         What::Loads if written.starts_with("Guide") => {

@@ -217,6 +217,9 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     if is_followed && scene.method() == Method::RealTime {
         return refuse("`RealTime`, which locates no events: choose `Dopri5` or `Radau5`");
     }
+    if scene.joints.iter().any(|joint| joint.limits.is_some()) {
+        return refuse("`limits`, at which velocities jump");
+    }
     let run = if scene.formulation == Formulation::Implicit {
         Simulation::new(scene)?.run
     } else {

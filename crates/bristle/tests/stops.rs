@@ -187,6 +187,7 @@ fn the_ledger_closes_on_random_machines_with_stops() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         low + (high - low) * (seed >> 33) as f64 / f64::from(1_u32 << 31)
     };
+    let mut n_refused = 0;
     for machine in 0..200 {
         let mut world = World::new();
         world.set_gravity([0.0, -9.81, 0.0]);
@@ -216,7 +217,15 @@ fn the_ledger_closes_on_random_machines_with_stops() {
             parent = Some(link);
         }
         let mut sim = Simulation::from_world(world).unwrap();
-        let recording = sim.run_until(1.0).unwrap_or_else(|error| panic!("machine {machine}: {error}"));
+        let recording = match sim.run_until(1.0) {
+            Ok(recording) => recording,
+            // stops that kick one another without end are refused with the joint and the time
+            Err(error) => {
+                assert!(error.to_string().contains("without end"), "machine {machine}: {error}");
+                n_refused += 1;
+                continue;
+            }
+        };
         let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
         let size = |name: &str| channel(name).into_iter().fold(0.0_f64, |most, x| most.max(x.abs()));
         let energy = size("energy.kinetic") + size("energy.potential") + size("energy.elastic");
@@ -236,6 +245,7 @@ fn the_ledger_closes_on_random_machines_with_stops() {
             }
         }
     }
+    assert!(n_refused <= 2, "{n_refused} machines refused");
 }
 
 #[test]

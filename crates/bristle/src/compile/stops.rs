@@ -41,13 +41,15 @@ pub(super) fn read(world: &World, tree: &Tree, index: &super::Index, contacts: &
     Ok(())
 }
 
-/// Refuses limits on joints whose positions constraints couple.
+/// Refuses limits on joints whose positions constraints couple, and in machines with loops.
 pub(super) fn refuse_coupled(tree: &Tree, coupled: &Coupled, contacts: &[Contact]) -> Result<()> {
     let is_coupled = |v: usize| coupled.constraints.iter().any(|row| row.terms.iter().any(|term| term.0 == v));
-    match contacts.iter().find(|contact| contact.stops.is_some() && is_coupled(contact.v)) {
+    let has_loops = !coupled.closures.is_empty();
+    match contacts.iter().find(|contact| contact.stops.is_some() && (has_loops || is_coupled(contact.v))) {
         Some(contact) => {
             let name = tree.joint_names[contact.joint].clone();
-            let what = "`limits` on a joint of a `Gear`, `Planetary` or `Linear` coupling".into();
+            let what =
+                "`limits` on a joint of a `Gear`, `Planetary` or `Linear` coupling, or in a machine with loops,".into();
             Err(Error::Unsupported { name, what })
         }
         None => Ok(()),

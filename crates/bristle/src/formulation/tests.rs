@@ -194,7 +194,11 @@ fn singular_and_non_finite_failures_differ() {
     let mut world = World::new();
     let ghost = world.spawn_link("ghost", LinkInertia::point(0.0, [0.0; 3].into()));
     world.spawn_joint(revolute("loose", [0.0, 0.0, 1.0]).to(ghost));
-    let (mut system, _, y) = begun(&world);
+    // the start is refused, and so is an evaluation without one
+    let mut system = Machine::new(compile(&world).unwrap(), Formulation::Implicit, None);
+    let mut y = [0.0; 2];
+    let refused = system.begin(&Snapshot::rest(&system.compiled), &mut y).unwrap_err();
+    assert!(refused.to_string().contains("`loose`"), "{refused}");
     assert_eq!(system.rhs(0.0, &y, &mut [0.0; 2]), Err(EvalError::Fatal { code: 0 }));
     assert!(system.take_failure(0.0).unwrap().to_string().contains("`loose`"));
 

@@ -240,6 +240,9 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     if is_followed && scene.couplings.iter().any(is_loop) {
         return refuse("a loop joint");
     }
+    if is_followed && scene.joints.iter().any(|joint| joint.limits.is_some()) {
+        return refuse("`limits`, at which velocities jump");
+    }
     // a drive with a memory of its own, of which no derivative is kept
     let is_known =
         |drive: &Drive| matches!(drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. } | Drive::Motion(_));
@@ -253,10 +256,6 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     };
     if is_followed && run.system.has_charts() {
         return refuse("a free joint or a loop joint");
-    }
-    let mut servos = run.system.compiled().inputs.drives.iter().filter_map(|drive| drive.servo());
-    if is_followed && servos.any(|servo| servo.is_sampled()) {
-        return refuse("a servo that samples: leave its `period` out");
     }
     Ok(run)
 }

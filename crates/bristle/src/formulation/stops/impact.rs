@@ -355,8 +355,10 @@ impl Machine {
             down = -end.inward() * self.point.a[v];
         }
         let ratio = e * (down / up).sqrt();
-        let rest = u * (1.0 / up + 1.0 / (up * down).sqrt()) / (1.0 - ratio);
-        let is_short = down > 0.0 && ratio < 1.0 && (rest <= shortest || is_low);
+        let flight = u * (1.0 / up + 1.0 / (up * down).sqrt());
+        // without a loss of its own, the joint rests only where its bounces are below the resolution
+        let rest = if ratio < 1.0 { flight / (1.0 - ratio) } else { flight };
+        let is_short = down > 0.0 && (ratio < 1.0 && rest <= shortest || is_low);
         Ok(is_short.then_some(rest))
     }
 

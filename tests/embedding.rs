@@ -261,7 +261,7 @@ fn snapshots_of_other_machines_and_versions_are_refused() {
     let mut bytes = sim.snapshot().unwrap();
     bytes[8] = 9;
     let error = sim.restore(&bytes).unwrap_err().to_string();
-    assert!(error.contains("version 9, this program reads version 7"), "{error}");
+    assert!(error.contains("version 9, this program reads version 8"), "{error}");
     let error = sim.restore(b"nonsense").unwrap_err().to_string();
     assert!(error.contains("shorter than its own header"), "{error}");
 }

@@ -73,7 +73,7 @@ impl BristleStep {
         (1.0 + self.p) * (self.within + self.beyond).abs() + self.p * self.start.abs()
     }
 
-    /// k, k/g, s₀, s_in, s_in/g, s_out, p and σ₂ of the [module](self)'s equations: for evaluations of many bristles at
+    /// k, k/g, s₀, s_in, s_in/g, s_out, p and σ₂ of the module's equations: for evaluations of many bristles at
     /// once.
     #[inline]
     pub fn coefficients(&self) -> [f64; 8] {

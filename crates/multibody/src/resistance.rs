@@ -1,8 +1,9 @@
 //! Joints whose motion hardly anything resists.
 //!
 //! ```text
-//! D_i = S_iᵀ IA_i S_i + armature            known to rounding of the terms it is a difference of:
-//! N_i = S_iᵀ I_i S_i + armature + Σ tr IC_j   over the children j (prismatic: the mass that the joint moves)
+//! D_i = S_iᵀ IA_i S_i + armature                  known to rounding of the terms it is a difference of:
+//! N_i = S_iᵀ I_i S_i + armature + Σ tr Xᵀ IA_j X    over the children j, before their joints are eliminated: the
+//!                                                 rotational block for revolute, the linear one for prismatic joints
 //! ```
 //!
 //! Where D_i is below a small part of N_i, accelerations are rounding errors divided by rounding errors.
@@ -19,25 +20,23 @@ const LEAST: f64 = 1e-12;
 
 /// Fails with [`Error::Singular`] where fewer than three digits of the inertia of a joint are known. After
 /// [`factor`](crate::factor) or [`aba`](crate::aba), at the same `q`; locked joints have no part in it.
-pub fn check_resistance(model: &Model, work: &mut Work) -> Result<(), Error> {
-    // tips to base: composite inertias, link axes, those of the children apart from the link's own
-    work.frame.iter_mut().for_each(|frame| frame.IC = crate::spatial::RigidInertia::ZERO);
+pub fn check_resistance(model: &Model, work: &Work) -> Result<(), Error> {
+    // tips to base: traces of what the children propagate
+    let mut beyond = vec![[0.0; 2]; model.n_bodies()];
     for i in (1..model.n_bodies()).rev() {
         let node = &model.node[i];
-        let beyond = work.frame[i].IC;
-        let mut whole = beyond;
-        whole += node.I;
         let D_inv = work.pivot[i].D_inv;
-        let N = match node.kernel {
-            Kernel::Revolute => node.I.I.to_matrix()[(2, 2)] + beyond.I.to_matrix().trace(),
-            _ => whole.mass,
-        };
+        let (I, M) = (node.I.I.to_matrix(), node.I.mass);
+        let N = if node.kernel == Kernel::Revolute { I[(2, 2)] + beyond[i][0] } else { M + beyond[i][1] };
         let is_pivot = matches!(node.kernel, Kernel::Revolute | Kernel::Prismatic) && D_inv > 0.0;
         if is_pivot && D_inv * LEAST * (N + model.armature[node.v]) >= 1.0 {
             return Err(Error::Singular { joint: model.joint_names[i].clone(), inertia: 1.0 / D_inv });
         }
-        if node.parent != 0 {
-            work.frame[node.parent].IC += whole.back(&work.link[i].X);
+        if node.parent != 0 && node.kernel != Kernel::Free {
+            let IA = if node.leaf { &node.IA } else { &work.IA[i] };
+            let whole = IA.back(&work.link[i].X);
+            beyond[node.parent][0] += whole.I.to_matrix().trace();
+            beyond[node.parent][1] += whole.M.to_matrix().trace();
         }
     }
     Ok(())
@@ -62,7 +61,7 @@ mod tests {
         let model = builder.build().unwrap();
         let mut work = Work::new(&model);
         factor(&model, &mut work, &[0.1, angle, 0.2], &[false; 4])?;
-        check_resistance(&model, &mut work)
+        check_resistance(&model, &work)
     }
 
     #[test]
@@ -83,6 +82,6 @@ mod tests {
         let mut work = Work::new(&model);
         // beside 1 kg·m² across the axis
         factor(&model, &mut work, &[0.0], &[false; 2]).unwrap();
-        check_resistance(&model, &mut work).unwrap();
+        check_resistance(&model, &work).unwrap();
     }
 }

@@ -56,7 +56,7 @@ pub struct ChannelError {
     pub simulated: Vec<f64>,
 }
 
-/// See the [module](self).
+/// A fitted scene with its parameters, deviations and diagnostics.
 #[derive(Debug, Clone)]
 pub struct Fitted {
     model: FitModel,

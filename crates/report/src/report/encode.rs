@@ -1,6 +1,8 @@
 //! Numbers in few characters: places and times in sixteen bits, values in single precision, in base 64 (RFC 4648).
 //!
-//!     x ≈ low + (high − low) n / 65535,    n = 0 … 65535
+//! ```text
+//! x ≈ low + (high − low) n / 65535,    n = 0 … 65535
+//! ```
 //!
 //! Sixteen bits are fine enough for any screen, some thousand pixels high. Values are read by people as well: a
 //! velocity that is zero must say so.

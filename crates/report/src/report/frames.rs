@@ -4,7 +4,9 @@
 //! them. A link is drawn as a bone from its joint to the joints it carries, and as the uniform box of the same mass and
 //! inertia about its centre of mass. With principal moments I₁, I₂, I₃ its edges are
 //!
-//!     s₁² = 6 (I₂ + I₃ − I₁) / m    and so on round.
+//! ```text
+//! s₁² = 6 (I₂ + I₃ − I₁) / m, and so on round
+//! ```
 //!
 //! A thin rod is its own box. A body that turns about an axis through its centre of mass and carries nothing is a wheel
 //! or the end of a shaft: with I about its axis it is drawn as the uniform disc of radius √(2 I/m).

@@ -5,7 +5,7 @@ use bristle::fit::{FitFile, Table};
 /// `axis.csv` was integrated by another program with steps of 1 µs: see the fit file for its parameters.
 #[test]
 fn the_parameters_of_an_axis_are_found_from_all_starts() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/fit/axis.fit.ron");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/fit/axis.fit.ron");
     let fitted = FitFile::load(path, &[]).unwrap().fit.solve().unwrap();
     // mass, damping, coulomb, stiction − coulomb
     for (found, truth) in fitted.parameters().iter().zip([3.2, 4.5, 5.5, 2.0]) {

@@ -110,8 +110,8 @@ fn changes_of_mode_go_into_a_file_of_their_own() {
     let text = std::fs::read_to_string(events.path()).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!((lines.len(), lines[0]), (3, "t,joint,from,to,event"));
-    assert!(lines[1].starts_with("1.5") && lines[1].ends_with(",slide,0,-1"), "{text}");
-    assert!(lines[2].starts_with("1.85363") && lines[2].ends_with(",slide,-1,0"), "{text}");
+    assert!(lines[1].starts_with("1.5") && lines[1].ends_with(",slide,0,-1,mode"), "{text}");
+    assert!(lines[2].starts_with("1.85363") && lines[2].ends_with(",slide,-1,0,mode"), "{text}");
 }
 
 #[test]

@@ -20,9 +20,10 @@ const LEAST: f64 = 1e-12;
 
 /// Fails with [`Error::Singular`] where fewer than three digits of the inertia of a joint are known. After
 /// [`factor`](crate::factor) or [`aba`](crate::aba), at the same `q`; locked joints have no part in it.
-pub fn check_resistance(model: &Model, work: &Work) -> Result<(), Error> {
+pub fn check_resistance(model: &Model, work: &mut Work) -> Result<(), Error> {
     // tips to base: traces of what the children propagate
-    let mut beyond = vec![[0.0; 2]; model.n_bodies()];
+    let beyond = &mut work.beyond;
+    beyond.fill([0.0; 2]);
     for i in (1..model.n_bodies()).rev() {
         let node = &model.node[i];
         let D_inv = work.pivot[i].D_inv;
@@ -61,7 +62,7 @@ mod tests {
         let model = builder.build().unwrap();
         let mut work = Work::new(&model);
         factor(&model, &mut work, &[0.1, angle, 0.2], &[false; 4])?;
-        check_resistance(&model, &work)
+        check_resistance(&model, &mut work)
     }
 
     #[test]
@@ -82,6 +83,6 @@ mod tests {
         let mut work = Work::new(&model);
         // beside 1 kg·m² across the axis
         factor(&model, &mut work, &[0.0], &[false; 2]).unwrap();
-        check_resistance(&model, &work).unwrap();
+        check_resistance(&model, &mut work).unwrap();
     }
 }

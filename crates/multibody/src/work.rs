@@ -139,6 +139,8 @@ pub struct Work {
     pub(crate) f_rate: Vec<Force>,
     /// Articulated inertias (`aba`, `factor`); `n_bodies`.
     pub(crate) IA: Vec<ArticulatedInertia>,
+    /// Traces of the rotational and linear blocks that the children propagate: see `resistance`.
+    pub(crate) beyond: Vec<[f64; 2]>,
     /// Pivots (`aba`, `factor`); `n_bodies`.
     pub(crate) pivot: Vec<Pivot>,
     /// Factorised 6×6 pivot of each free joint (`aba`, `factor`); `n_bodies` where a model has free joints, else empty.
@@ -176,6 +178,7 @@ impl Work {
             link: model.node.iter().map(|node| Link { X: node.X_T, ..Link::REST }).collect(),
             f_rate: vec![Force::ZERO; n],
             IA: vec![RigidInertia::ZERO.articulated(); n],
+            beyond: vec![[0.0; 2]; n],
             pivot: vec![Pivot { U: Force::ZERO, D_inv: 0.0 }; n],
             free_pivot: if has_free { vec![None; n] } else { Vec::new() },
             u: vec![0.0; model.n_v],

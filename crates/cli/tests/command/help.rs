@@ -26,7 +26,10 @@ fn commands_in_the_readme_work_in_their_order() {
     let mut n = 0;
     for line in blocks.flat_map(str::lines) {
         let line = line.replace("cargo run --release -- ", "bristle ");
-        if line.starts_with("cargo") || LONG.iter().any(|long| line.contains(&format!("bristle {long}"))) {
+        if line.starts_with("cargo")
+            || line.starts_with("pip")
+            || LONG.iter().any(|long| line.contains(&format!("bristle {long}")))
+        {
             continue;
         }
         typed(&folder, &line);

@@ -209,7 +209,6 @@ impl Machine {
     /// Makes the event functions of all open stops positive: the position of a dependent joint may be beyond its bound by
     /// rounding.
     pub(super) fn shift_gaps(&mut self) {
-        self.coordinates.positions(&mut self.point.xi);
         for c in 0..self.state.stops.len() {
             let Some(stops) = self.stops(c) else { continue };
             let v = self.compiled.inputs.contacts[c].v;

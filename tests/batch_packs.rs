@@ -220,7 +220,8 @@ fn copies_do_not_depend_on_their_neighbours() {
             (which.to_vec(), told)
         };
         let (_, all) = run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 1);
-        for (which, told) in [run(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 3), run(&[9, 3, 7, 0, 5, 1], 2), run(&[2, 8], 1)] {
+        let companies = [&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9][..], &[9, 3, 7, 0, 5, 1], &[2, 8], &[1, 3, 5, 7, 9]];
+        for (which, told) in companies.into_iter().zip([3, 2, 1, 2]).map(|(which, threads)| run(which, threads)) {
             which.iter().zip(&told).for_each(|(&i, told)| assert_eq!(*told, all[i], "seed {seed}, copy {i}"));
         }
         // the same efforts in one call
@@ -237,6 +238,55 @@ fn copies_do_not_depend_on_their_neighbours() {
             assert_eq!(rollout.position[(i * 30 + 29) * n..(i * 30 + 30) * n], x[..n]);
         }
     }
+}
+
+/// The same where neighbours are at other times: copies that are put back in the middle, each at its own step, take the
+/// steps of copies that start together.
+#[test]
+fn copies_do_not_depend_on_the_clocks_of_their_neighbours() {
+    for seed in 120..130 {
+        let which = [0, 1, 2, 3, 4, 5, 6];
+        let mut batch = batch_of(seed, &which).0;
+        let starts: Vec<_> = (0..7).map(|copy| batch.snapshot(copy).unwrap()).collect();
+        (0..12).for_each(|_| batch.step(2e-3).unwrap());
+        let together: Vec<_> = (0..7).map(|copy| told(&mut batch, copy)).collect();
+
+        let mut apart = batch_of(seed, &which).0;
+        for s in 0..18 {
+            // copy 1 begins again after step 3, copy 2 after step 5, copies 5 and 6 after step 6
+            [(3, 1), (5, 2), (6, 5), (6, 6)].into_iter().filter(|(after, _)| *after == s).for_each(|(_, copy)| {
+                apart.restore(copy, &starts[copy]).unwrap();
+            });
+            apart.step(2e-3).unwrap();
+            for (copy, together) in together.iter().enumerate() {
+                let begun = [0, 3, 5, 0, 0, 6, 6][copy];
+                if s + 1 == begun + 12 {
+                    let (x, modes, balance) = told(&mut apart, copy);
+                    assert_eq!((&x, &modes), (&together.0, &together.1), "seed {seed}, copy {copy}");
+                    // heat and work are summed from one loading of a lane to the next
+                    assert!((balance - together.2).abs() < 1e-12, "seed {seed}, copy {copy}: {balance}");
+                }
+            }
+        }
+    }
+}
+
+/// Copies that are changed together change all or none, bit for bit.
+#[test]
+fn a_refused_change_of_several_copies_changes_none() {
+    let which = [0, 1, 2, 3, 4];
+    let (mut batch, laws) = batch_of(400, &which);
+    (0..5).for_each(|s| step(&mut batch, &which, s, laws.len(), 2e-3).unwrap());
+    let before: Vec<_> = (0..5).map(|copy| batch.snapshot(copy).unwrap()).collect();
+    let states: Vec<Vec<f64>> = (0..3).map(|k| vec![if k < 2 { 0.1 } else { f64::NAN }; laws.len()]).collect();
+    let zero = vec![0.0; laws.len()];
+    let copies = [3, 3, 0];
+    assert!(batch.change_each(&copies, |batch, k| batch.set_state(copies[k], &states[k], &zero)).is_err());
+    assert!(batch.change_each(&[1, 5], |batch, _| batch.set_state(1, &states[0], &zero)).is_err());
+    let after: Vec<_> = (0..5).map(|copy| batch.snapshot(copy).unwrap()).collect();
+    assert!(before == after);
+    batch.change_each(&[3, 4], |batch, k| batch.set_state(3 + k, &states[0], &zero)).unwrap();
+    assert_eq!(batch.positions()[3], 0.1);
 }
 
 /// A copy that runs away is reported and stays where it got to; its neighbours have the bits they have without it.

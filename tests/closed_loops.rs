@@ -360,9 +360,4 @@ fn unsupported_combinations_are_refused_by_name() {
     scene.formulation = bristle::scene::Formulation::Jerk;
     let error = Simulation::new(&scene).err().unwrap().to_string();
     assert!(error.contains("`c`") && error.contains("Jerk") && error.contains("Implicit"), "{error}");
-    let [mut scene, _] = cut_elsewhere("damping: 0.1", "");
-    scene.solver.method = Some(bristle::scene::Method::RealTime);
-    scene.solver.control = Some(bristle::scene::Control::Constant { step: 1e-3 });
-    let error = Simulation::new(&scene).err().unwrap().to_string();
-    assert!(error.contains("`c`") && error.contains("RealTime"), "{error}");
 }

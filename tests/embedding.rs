@@ -259,9 +259,9 @@ fn snapshots_of_other_machines_and_versions_are_refused() {
     let error = sim.restore(&bytes).unwrap_err().to_string();
     assert!(error.contains("another machine"), "{error}");
     let mut bytes = sim.snapshot().unwrap();
-    bytes[8] = 9;
+    bytes[8] = 10;
     let error = sim.restore(&bytes).unwrap_err().to_string();
-    assert!(error.contains("version 9, this program reads version 8"), "{error}");
+    assert!(error.contains("version 10, this program reads version 9"), "{error}");
     let error = sim.restore(b"nonsense").unwrap_err().to_string();
     assert!(error.contains("shorter than its own header"), "{error}");
 }

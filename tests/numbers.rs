@@ -79,7 +79,7 @@ fn energies_and_matrices_that_are_not_finite_are_errors() {
              Link(name: \"b\", mass: 1, inertia: Diagonal(0.1, 0.1, 0.1))], \
              joints: [Joint(name: \"r\", parent: \"world\", child: \"a\", kind: Revolute(axis: (0, 0, 1))), \
              Joint(name: \"s\", parent: \"a\", child: \"b\", kind: Prismatic(axis: (1, 0, 0)))], duration: 1)";
-    let mut mechanics = bristle::dynamics::Mechanics::new(&Scene::parse(text, "arm.ron").unwrap(), false).unwrap();
+    let mut mechanics = bristle::mechanics::Mechanics::new(&Scene::parse(text, "arm.ron").unwrap(), false).unwrap();
     assert!(mechanics.mass_matrix(&[0.0, 1e150]).is_ok());
     let error = mechanics.mass_matrix(&[0.0, 1e160]).unwrap_err().to_string();
     assert!(error.contains("finite"), "{error}");

@@ -2,8 +2,8 @@
 
 use crate::embedding::{MACHINES, Make, geared, lugre};
 use bristle::batch::Rollout;
-use bristle::dynamics::Mechanics;
 use bristle::friction::{Coulomb, Dahl, ElastoPlastic, FrictionLaw, Law, LuGre, LuGre2, Stribeck, Table, Tanh};
+use bristle::mechanics::Mechanics;
 use bristle::prelude::*;
 use bristle::scene::{Control, Formulation, Method};
 use bristle::signal::Signal;

@@ -2,6 +2,7 @@
 
 use crate::real_time_couplings::{real_time, shafts};
 use crate::stick_slip::{assert_near, simulation};
+use bristle::friction::Mode;
 use bristle::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -354,4 +355,42 @@ fn contacts_at_limits_cause_no_landings() {
         let at = |r: &Recording| r.last(&format!("{joint}.position")).unwrap();
         assert_near(joint, at(&steps), at(&found), 2e-3);
     }
+}
+
+/// Two clutches side by side turn a shaft against a brake that slips: a = (10 − 2)/2 rad/s², and the clutches, which
+/// carry 6 N·m together, are both stuck, whatever the limit of the weaker one.
+#[test]
+fn clutches_that_cannot_move_are_stuck() {
+    for weak in [1e-3, 0.1, 1.0, 5.9] {
+        for order in [[weak, 20.0], [20.0, weak]] {
+            let [one, two] = order.map(|level| format!("friction: Coulomb(coulomb: {level:?})"));
+            let couplings = format!(
+                "Clutch(name: \"c1\", joints: (\"j1\", \"j2\"), {one}), Clutch(name: \"c2\", joints: (\"j1\", \"j2\"), \
+                 {two}), Brake(name: \"b\", joint: \"j2\", friction: Coulomb(coulomb: 2.0))"
+            );
+            let fields = shafts(&[(1.0, "drive: Effort(Constant(10.0))"), (1.0, "")], &couplings);
+            let recording = simulation(&fields, "Dopri5", TIGHT).run_until(0.5).unwrap();
+            for (channel, mode) in [("c1.mode", 0.0), ("c2.mode", 0.0), ("b.mode", 1.0)] {
+                assert!(recording.channel(channel).unwrap().all(|value| value == mode), "{order:?}: {channel}");
+            }
+            let [one, two] = ["c1.friction", "c2.friction"].map(|channel| recording.last(channel).unwrap());
+            // up to the rounding of 6 N·m
+            let is_within = one.abs() <= order[0] + 1e-12 && two.abs() <= order[1] + 1e-12;
+            assert!(is_within && (one + two - 6.0).abs() < 1e-9, "{one} {two}");
+            assert_near("velocity", recording.last("j2.velocity").unwrap(), 2.0, 1e-9);
+        }
+    }
+}
+
+/// A brake without load beside a bearing that is stuck: it sticks from the instant at which its load begins to grow,
+/// and the bearing need not break away for it.
+#[test]
+fn brake_closes_where_its_load_begins() {
+    let bearing = "friction: Coulomb(coulomb: 1.0), drive: Effort(Ramp(rate: 0.5))";
+    let brake = "Brake(name: \"b\", joint: \"j1\", friction: Coulomb(coulomb: 1.0), \
+                 load: Signal(max: 50.0, signal: Table([(0.0, 0.0), (1.0, 0.0), (3.0, 10.0)])))";
+    let recording = simulation(&shafts(&[(1.0, bearing)], brake), "Dopri5", TIGHT).run_until(3.0).unwrap();
+    let events: Vec<_> = recording.events().iter().map(|event| (event.t, event.joint.as_str(), event.to)).collect();
+    assert_eq!(events, [(1.0, "b", Mode::Stuck)]);
+    assert_eq!(recording.last("j1.position").unwrap(), 0.0);
 }

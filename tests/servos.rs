@@ -89,6 +89,30 @@ fn samples_are_held_between_sample_instants() {
     }
 }
 
+/// Duty and voltage of a sampled servo are clamped, one after the other: the same map with u = clamp(2 clamp(e)).
+#[test]
+fn samples_are_clamped_to_duty_and_voltage() {
+    let (period, kp, kd, inertia) = (0.01, 0.9, 0.12, 0.02);
+    for (duty, voltage) in [(0.15, 9.0), (0.8, 0.2), (0.1, 0.15)] {
+        let servo = format!(
+            "kp: {kp:?}, kd: {kd:?}, period: {period:?}, target: Constant(1.0), supply: Constant(2.0), duty_limit: \
+             {duty:?}, voltage_limit: {voltage:?}"
+        );
+        let (mut q, mut v, mut n_clamped) = (0.0_f64, 0.0_f64, 0);
+        for _ in 0..150 {
+            let e = kp * (1.0 - q) - kd * v;
+            let tau = (2.0 * e.clamp(-duty, duty)).clamp(-voltage, voltage);
+            n_clamped += usize::from(tau != 2.0 * e);
+            q += v * period + 0.5 * tau / inertia * period * period;
+            v += tau / inertia * period;
+        }
+        assert!(n_clamped > 10, "{n_clamped}");
+        let recording = run(&rotor("", &servo, 1.5));
+        let (ours, velocity) = (recording.last("j.position").unwrap(), recording.last("j.velocity").unwrap());
+        assert!((ours - q).abs() < 1e-9 && (velocity - v).abs() < 1e-8, "{duty} {voltage}: {ours} {q}");
+    }
+}
+
 #[test]
 fn a_delayed_target_is_the_same_target_later() {
     let target = "Sum([Sine(amplitude: 0.3, frequency: 4.0), Table([(0.1, 0.0), (0.4, 0.5), (0.7, 0.2)])])";

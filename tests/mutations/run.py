@@ -8,7 +8,7 @@
 
 Works on a copy of HEAD in a scratch directory, with a target directory of its own; never in the caller's tree. All
 mutations that are an expression or a statement are built into one binary, `FIND` becoming `if crate::mutation(7) {
-REPLACE } else { FIND }`, and the environment variable BRISTLE_MUTATION chooses one of them: a mutation costs a run of
+REPLACE } else { FIND }`, and the environment variable MUTATION_UNDER_TEST chooses one of them: a mutation costs a run of
 the tests, not a build. Others (constants, snippets that overlap) get a build of their own. First the tests named
 beside a mutation run, then those of its room, then all; the first failure ends it. Results are kept in results.json
 and reused while neither the mutation nor its verdict `killed` has changed (--again runs them anew).
@@ -49,9 +49,21 @@ QUICK = {
     "dynamics": [("physics", ["motion", "couplings", "reaction_loads", "stick_slip", "random_machines"])],
     "real_time": [("bristle", ["real_time"]), ("physics", ["real_time"])],
     "steppers": [("steppers", []), ("bristle_integrate", []), ("physics", ["analytic", "stick_slip"])],
+    "stops": [("bristle", ["stops"]), ("stops", [])],
+    "loops": [("bristle", ["loops"]), ("physics", ["closed_loops"])],
+    "servos": [("bristle", ["servo"]), ("physics", ["servos"])],
+    "sensitivities": [("bristle", ["sensitivity"]), ("sensitivities", [])],
+    "packs": [("bristle", ["pack"]), ("physics", ["batch_packs"])],
 }
 # not `allocation` of integrate: reading the environment variable allocates
-ALL = [("physics", []), ("bristle", []), ("steppers", []), ("bristle_integrate", [])]
+ALL = [
+    ("physics", []),
+    ("bristle", []),
+    ("stops", []),
+    ("sensitivities", []),
+    ("steppers", []),
+    ("bristle_integrate", []),
+]
 # chosen where no mutation is
 NONE = 1_000_000
 
@@ -60,7 +72,7 @@ SWITCH = """
 #[doc(hidden)]
 pub fn mutation(number: usize) -> bool {
     static CHOSEN: std::sync::LazyLock<usize> = std::sync::LazyLock::new(|| {
-        std::env::var("BRISTLE_MUTATION").ok().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX)
+        std::env::var("MUTATION_UNDER_TEST").ok().and_then(|n| n.parse().ok()).unwrap_or(usize::MAX)
     });
     *CHOSEN == number
 }
@@ -159,9 +171,9 @@ def run_tests(executables, name, filters, number, timeout):
     for executable, package in executables.get(name, []):
         limits = lambda: resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
         env = {**os.environ, "RUST_BACKTRACE": "0"}
-        env.pop("BRISTLE_MUTATION", None)
+        env.pop("MUTATION_UNDER_TEST", None)
         if number is not None:
-            env["BRISTLE_MUTATION"] = str(number)
+            env["MUTATION_UNDER_TEST"] = str(number)
         process = subprocess.Popen(
             [executable, "--test-threads=2", *filters], cwd=package, env=env, stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL, text=True, start_new_session=True, preexec_fn=limits,

@@ -1,14 +1,15 @@
 //! Files that stand under their name only when they are complete.
 //!
-//! Content goes to a partial file beside the target, which takes the target's name by one `rename` at the end: whoever opens the target
-//! sees the old content or the new, never half of it. The order is write, `fsync` of the file, `rename`, `fsync` of the directory, so that
-//! a power cut leaves one of the two as well.
+//! Content goes to a partial file beside the target, which takes the target's name by one `rename` at the end:
+//! whoever opens the target sees the old content or the new, never half of it. The order is write, `fsync` of the
+//! file, `rename`, `fsync` of the directory, so that a power cut leaves one of the two as well.
 //!
 //! The partial file is the writer's alone:
-//! - it is created (`O_EXCL`), and locked until it has its final name. One that another writer has locked is refused; one that an earlier
-//!   writer has left is removed first, never written into, so that another name (hard link) of it keeps its content;
-//! - whatever stands under its name and is no regular file (a symbolic link, a pipe, a device, a directory) is refused and not opened
-//!   through (`O_NOFOLLOW`) nor waited for (`O_NONBLOCK`);
+//! - it is created (`O_EXCL`), and locked until it has its final name. One that another writer has locked is refused;
+//!   one that an earlier writer has left is removed first, never written into, so that another name (hard link) of it
+//!   keeps its content;
+//! - whatever stands under its name and is no regular file (a symbolic link, a pipe, a device, a directory) is
+//!   refused and not opened through (`O_NOFOLLOW`) nor waited for (`O_NONBLOCK`);
 //! - a partial file that is removed or replaced by somebody while it grows is noticed: [`PartialFile::is_in_place`].
 //!
 //! Where files cannot be locked (some network file systems) the last of these is what remains.
@@ -90,8 +91,8 @@ impl PartialFile {
         }
     }
 
-    /// Content is complete: the file takes the name `path`, for good. A symbolic link of that name is replaced, and the file it leads to
-    /// stays as it is: the partial file stands beside the link, and a link may lead anywhere.
+    /// Content is complete: the file takes the name `path`, for good. A symbolic link of that name is replaced, and
+    /// the file it leads to stays as it is: the partial file stands beside the link, and a link may lead anywhere.
     pub fn commit(&self, path: &Path) -> io::Result<()> {
         let replaces = fs::symlink_metadata(path).map(|about| about.file_type());
         if replaces.is_ok_and(|kind| !kind.is_file() && !kind.is_symlink()) {

@@ -72,6 +72,21 @@ pub enum Error {
         /// The bound, rad or m.
         bound: f64,
     },
+    /// A joint has passed a stop: the run cannot go on.
+    #[error(
+        "t = {t:?} s: joint `{joint}` is at {position:?}, past its stop at {bound:?}; use a tighter tolerance or a \
+         shorter step"
+    )]
+    PastStop {
+        /// Time, s.
+        t: f64,
+        /// The joint.
+        joint: String,
+        /// Its position, rad or m.
+        position: f64,
+        /// The bound, rad or m.
+        bound: f64,
+    },
     /// Something is larger than is allowed, or than there is memory for.
     #[error("{}", shortage(what, *bytes, *limit))]
     Memory {
@@ -329,6 +344,12 @@ pub enum Error {
         /// Time reached, s.
         t: f64,
     },
+    /// Memory ran out, see [`crate::memory`].
+    #[error("memory ran out at t = {t}")]
+    OutOfMemory {
+        /// Time reached, s.
+        t: f64,
+    },
     /// A stepper could not go on.
     #[error(transparent)]
     Integrate(#[from] bristle_integrate::Error),
@@ -397,6 +418,7 @@ impl Error {
             | Self::Modes { joint: name, .. }
             | Self::OutsideLimits { joint: name, .. }
             | Self::MotionIntoStop { joint: name, .. }
+            | Self::PastStop { joint: name, .. }
             | Self::Jam { joint: name, .. }
             | Self::NoAcceleration { joint: name, .. }
             | Self::Unbalanced { contact: name, .. }
@@ -420,6 +442,7 @@ impl Error {
             | Self::NotFinite { .. }
             | Self::SingularLoop { .. }
             | Self::Stopped { .. }
+            | Self::OutOfMemory { .. }
             | Self::Io { .. } => false,
             // at the start the positions are refused
             Self::OpenLoop { t, .. } => *t == 0.0,
@@ -436,6 +459,7 @@ impl Error {
 /// A size that is too much.
 fn shortage(what: &str, bytes: u64, limit: Option<u64>) -> String {
     let size = |bytes: u64| match bytes as f64 {
+        bytes if bytes < 1e5 => format!("{:.1} kB", bytes / 1e3),
         bytes if bytes < 1e8 => format!("{:.1} MB", bytes / 1e6),
         bytes => format!("{:.1} GB", bytes / 1e9),
     };

@@ -3,7 +3,7 @@
 //! ```text
 //! scenes/*.ron ─scene─▶ Scene ─spawn─▶ World ─compile─▶ Arc<Model> + Inputs    (the model is immutable)
 //!                                        ▲                      │
-//!                                    write back            formulation
+//!                                    write back       dynamics, stick_slip
 //!                                        │                      ▼
 //!                     Recording ◀─record─ Simulation ◀─step─ integrate
 //! ```
@@ -22,13 +22,14 @@
 //! }
 //! ```
 //!
-//! Describe a machine as a RON [`scene`], a [`urdf`] robot or in a [`hecs::World`] ([`component`], [`builder`]), run it with
-//! [`Simulation`], read the [`Recording`].
+//! Describe a machine as a RON [`scene`], a [`urdf`] robot or in a [`hecs::World`] ([`component`], [`builder`]), run
+//! it with [`Simulation`], read the [`Recording`].
 //!
-//! What friction does in time is told in the [`guide`]; loads that are reactions, and the three ways to solve for them, in
-//! [`guide::formulations`].
+//! What friction does in time is told in the [`guide`]; loads that are reactions, and the three ways to solve for
+//! them, in [`guide::formulations`].
 //!
-//! Features, on by default: `parallel` runs the copies of a [`Batch`] on all cores (rayon); `urdf` reads robots (roxmltree).
+//! Features, on by default: `parallel` runs the copies of a [`Batch`] on all cores (rayon); `urdf` reads robots
+//! (roxmltree).
 //!
 //! Effort is N·m or N, angles are radians, z is up. Spatial vectors have the angular part first.
 
@@ -43,46 +44,44 @@
     clippy::unimplemented
 )]
 
-mod armature_transfer;
 pub mod atomic_file;
-pub mod bearing;
-pub mod builder;
-pub mod compile;
-pub mod component;
 mod constraint;
-pub mod coupled;
+pub mod dynamics;
 pub mod error;
 pub mod fit;
-pub mod formulation;
 pub mod memory;
 pub mod model;
 pub mod modes;
 mod parallel;
 pub mod record;
+#[cfg(test)]
+mod rooms;
 pub mod run;
 pub mod scene;
 pub mod signal;
-pub mod spawn;
+pub mod stick_slip;
 pub mod stop;
 #[cfg(feature = "urdf")]
 pub mod urdf;
+pub mod world;
 
 pub use bristle_friction as friction;
 pub use bristle_integrate as integrate;
 pub use bristle_multibody as multibody;
 pub use hecs;
 
-pub use compile::compile;
 pub use error::{Error, Result};
+pub use model::compile::{self, compile};
 pub use model::{Compiled, Inputs, Model};
 pub use nalgebra;
 pub use record::{Event, EventKind, Record, Recording, csv, stream};
 pub use run::batch::{self, Batch};
 pub use run::sensitivities::{self, Sensitivities};
 pub use run::simulation::{self, Settings, Simulation};
-pub use run::{WriteBack, mechanics as dynamics};
+pub use run::{WriteBack, mechanics};
 pub use scene::Scene;
-pub use spawn::spawn;
+pub use world::spawn::spawn;
+pub use world::{builder, component};
 
 #[doc = include_str!("../docs/friction.md")]
 pub mod guide {
@@ -117,8 +116,8 @@ pub mod guide {
 }
 
 #[doc = "[guide]: crate::guide"]
-#[doc = "[Coupling]: crate::component::Coupling"]
-#[doc = "[Open]: crate::component::Open"]
+#[doc = "[Coupling]: crate::world::component::Coupling"]
+#[doc = "[Open]: crate::world::component::Open"]
 #[doc = include_str!("../docs/couplings.md")]
 pub mod couplings {}
 
@@ -131,12 +130,12 @@ pub mod real_time;
 /// What most programs need.
 pub mod prelude {
     pub use crate::batch::Batch;
-    pub use crate::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};
-    pub use crate::component::*;
     pub use crate::error::Error;
     pub use crate::record::Recording;
     pub use crate::scene::Scene;
     pub use crate::simulation::{Settings, Simulation};
+    pub use crate::world::builder::{Describe, JointBuilder, fixed, free, prismatic, revolute};
+    pub use crate::world::component::*;
     pub use bristle_multibody::{LinkInertia, Placement};
     pub use hecs::{Entity, World};
 }

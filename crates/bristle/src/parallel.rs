@@ -1,5 +1,5 @@
-//! Threads for the copies of a [`Batch`](crate::Batch): those of rayon with the feature `parallel`, the caller's alone without it.
-//! Results are the same bits either way.
+//! Threads for the copies of a [`Batch`](crate::Batch): those of rayon with the feature `parallel`, the caller's
+//! alone without it. Results are the same bits either way.
 
 #[cfg(feature = "parallel")]
 pub(crate) use rayon::{ThreadPool, ThreadPoolBuilder, prelude::*};

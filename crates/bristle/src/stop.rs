@@ -1,9 +1,12 @@
 //! An end that is asked for from outside while something long is under way: a signal, a time on the clock.
 //!
-//! Runs look at it between steps ([`Record::is_stopped`](crate::record::Record::is_stopped)). One step or the start of a
-//! machine with thousands of joints can take long, too: with [`until`], the selection of modes and the rounds of
-//! `RealTime` steps look at the same request and end with [`Error::Stopped`](crate::Error::Stopped).
+//! Runs look at it between steps ([`Record::is_stopped`](crate::record::Record::is_stopped)). One step or the start
+//! of a machine with thousands of joints can take long, too: with [`until`], the selection of modes and the rounds of
+//! `RealTime` steps look at the same request and end with [`Error::Stopped`]. Memory that has
+//! run out ends them too, see [`crate::memory`].
 
+use crate::error::Error;
+use crate::memory;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -13,8 +16,8 @@ thread_local! {
     static IS_SET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Calls `work`. While it runs, on this thread, `is_asked` is called at least once in every round of mode selection and of
-/// the solver of `RealTime` steps; when it returns true, they end.
+/// Calls `work`. While it runs, on this thread, `is_asked` is called at least once in every round of mode selection
+/// and of the solver of `RealTime` steps; when it returns true, they end.
 pub fn until<T>(is_asked: impl Fn() -> bool + 'static, work: impl FnOnce() -> T) -> T {
     // put back also if `work` unwinds
     let _restore = Restore(set(Some(Rc::new(is_asked))));
@@ -35,10 +38,15 @@ impl Drop for Restore {
     }
 }
 
-/// Whether an end is asked for.
+/// Whether an end is asked for, or memory has run out.
 #[inline]
 pub(crate) fn is_asked() -> bool {
-    IS_SET.with(Cell::get) && ask()
+    IS_SET.with(Cell::get) && ask() || memory::has_run_out()
+}
+
+/// The error of a run that ends at t because of it.
+pub(crate) fn error(t: f64) -> Error {
+    if memory::has_run_out() { Error::OutOfMemory { t } } else { Error::Stopped { t } }
 }
 
 #[inline(never)]

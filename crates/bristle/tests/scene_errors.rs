@@ -98,7 +98,7 @@ fn every_error_of_type_and_meaning_is_named_once() {
         let mut text = fs::read_to_string(&path).unwrap();
         let mut lines = Vec::new();
         let errors: [(&str, bool, &str, &str); 5] = [
-            ("Link(", true, "mass: ", "mass: -"),                            // a negative mass
+            ("Link(", true, "mass: ", "mass: -1"),                           // a negative mass
             ("Joint(", false, " kind:", " knd:"),                            // a misspelt field
             ("parent: \"", true, "parent: \"", "parent: \"no"),              // a link that is not there
             ("duration: ", true, "duration: ", "duration: None, _: "),       // a wrong type, and an unknown field

@@ -1,7 +1,7 @@
 //! The scene reader under damage: whatever the text, it is read or refused with a place, and nothing else.
 //!
-//! Good and bad scenes are cut, spliced and sprinkled with tokens by a generator of fixed seed. Every text that is read must
-//! say the same after saving. `cargo test` tries some thousands; a long run is
+//! Good and bad scenes are cut, spliced and sprinkled with tokens by a generator of fixed seed. Every text that is
+//! read must say the same after saving. `cargo test` tries some thousands; a long run is
 //!
 //!     SCENE_FUZZ=1000000 cargo test -p bristle --test scene_fuzz -- --nocapture
 //!

@@ -248,3 +248,112 @@ fn a_tree_of_seven_joints() {
         check(&text, path, 2e-5, 1e-5);
     }
 }
+
+/// A servo that samples every 20 ms, measures its velocity over two samples and saturates at times, on a hinge with
+/// stick-slip.
+const SAMPLED: &str = r#"Scene(
+    gravity: (0.0, 0.0, 0.0),
+    links: [Link(name: "r", mass: 1.0, inertia: Diagonal(0.02, 0.02, 0.02))],
+    joints: [Joint(name: "x", parent: "world", child: "r", kind: Revolute(axis: (0.0, 0.0, 1.0)), position: 0.05,
+        armature: 0.01, friction: Coulomb(coulomb: 0.05, stiction: 0.08, viscous: 0.02),
+        drive: Servo(kp: 12.0, kd: 0.4, difference: 2, period: 0.02, voltage_limit: 1.2, constant: 0.3, resistance: 1.1,
+            delay: 0.004, target: Sum([Sine(amplitude: 0.4, frequency: 1.7), Sine(amplitude: 0.2, frequency: 6.3)])))],
+    solver: Solver(control: Error(rtol: 1e-11, atol: 1e-13)),
+    duration: 3.0, output: Output(interval: 0.0131),
+)"#;
+
+#[test]
+fn a_servo_that_holds_its_samples() {
+    // a jump of the effort breaks it away: its stiction has no derivative
+    for path in [
+        "joints.x.friction.coulomb",
+        "joints.x.friction.viscous",
+        "joints.x.armature",
+        "joints.x.position",
+        "joints.x.drive.kp",
+        "joints.x.drive.kd",
+        "joints.x.drive.constant",
+        "joints.x.drive.resistance",
+        "joints.x.drive.delay",
+        "joints.x.drive.voltage_limit",
+        "joints.x.drive.target.0.0.amplitude",
+    ] {
+        check(SAMPLED, path, 2e-5, 1e-5);
+    }
+    let scene = Scene::parse(SAMPLED, "test.ron").unwrap();
+    let refused = scene.sensitivities(&["joints.x.drive.period"]).unwrap_err().to_string();
+    assert!(refused.contains("structure"), "{refused}");
+}
+
+/// A continuous servo that saturates, with a reducer, on a pendulum.
+const REDUCER: &str = r#"Scene(
+    links: [Link(name: "r", mass: 0.5, center_of_mass: (0.1, 0.0, 0.0))],
+    joints: [Joint(name: "x", parent: "world", child: "r", kind: Revolute(axis: (0.0, 1.0, 0.0)), position: 0.3,
+        armature: 0.002, damping: 0.004, friction: Stribeck(coulomb: 1.0, stiction: 1.3, stribeck_velocity: 0.4),
+        load: Transmitted(preload: 0.01, driving: 0.25, back_driving: 0.35, driving_squared: 0.1),
+        drive: Servo(kp: 3.0, supply: Constant(7.4), duty_limit: 0.5, constant: 0.38, resistance: 3.6,
+            target: Sum([Constant(0.5), Sine(amplitude: 0.6, frequency: 2.9)])))],
+    solver: Solver(control: Error(rtol: 1e-11, atol: 1e-13)),
+    duration: 4.0, output: Output(interval: 0.013),
+)"#;
+
+#[test]
+fn a_servo_with_a_reducer_on_a_pendulum() {
+    for path in [
+        "joints.x.load.preload",
+        "joints.x.load.driving",
+        "joints.x.load.back_driving",
+        "joints.x.load.driving_squared",
+        "joints.x.friction.stiction",
+        "joints.x.armature",
+        "joints.x.drive.resistance",
+        "joints.x.drive.duty_limit",
+        "links.r.mass",
+    ] {
+        check(REDUCER, path, 2e-5, 1e-5);
+    }
+}
+
+/// The instant of a jump of an effort is a number of the scene too: all that follows shifts with it.
+#[test]
+fn an_instant_of_a_signal() {
+    let text = DRIVEN.replace(
+        "Sum([Sine(amplitude: 5.0, frequency: 2.3), Sine(amplitude: 2.0, frequency: 7.1)])",
+        "Steps([(0.0, 4.0), (0.731, -6.0), (1.517, 5.0)])",
+    );
+    let text = text.replace("duration: 9.0", "duration: 2.5");
+    check(&text, "joints.x.drive.0.0.1.0", 2e-5, 1e-5);
+}
+
+#[test]
+fn a_drive_that_saturates() {
+    // the effort is continuous at its corners: derivatives of positions and velocities do not jump there
+    let text = r#"Scene(
+        gravity: (0.0, 0.0, 0.0),
+        links: [Link(name: "m", mass: 2.0, inertia: Diagonal(1.0, 1.0, 1.0))],
+        joints: [Joint(
+            name: "j", parent: "world", child: "m", kind: Prismatic(axis: (1.0, 0.0, 0.0)), damping: 0.7,
+            drive: Pid(kp: 100.0, ki: 3.0, kd: 2.0, target: Constant(1.0)), effort_limit: 30.0,
+        )],
+        duration: 2.0, output: Output(interval: 0.05),
+        solver: Solver(control: Error(rtol: 1e-11, atol: 1e-13)),
+    )"#;
+    let scene = Scene::parse(text, "test.ron").unwrap();
+    for path in ["joints.j.effort_limit", "joints.j.drive.kp", "joints.j.drive.kd", "joints.j.damping"] {
+        let run = scene.sensitivities(&[path]).unwrap();
+        let (at, half) = (scene.number(path).unwrap(), 1e-4 * scene.number(path).unwrap());
+        let sides = [half, -half].map(|by| rows(text, path, at + by));
+        for channel in ["j.position", "j.velocity"] {
+            let of = |names: &[String]| names.iter().position(|name| name == channel).unwrap();
+            let (k, column) = (of(&sides[0].0), of(&run.channels));
+            let difference = |i: usize| (sides[0].1[i][k] - sides[1].1[i][k]) / (2.0 * half);
+            let n = sides[0].1.len();
+            let largest = (0..n).fold(0.0_f64, |most, i| most.max(difference(i).abs()));
+            for i in 0..n {
+                let error = (run.derivatives[0][(i, column)] - difference(i)).abs();
+                // second-order differences of a function with corners in its second derivative
+                assert!(error <= 1e-4 * largest, "{path} {channel} {i}: {error:e} of {largest:e}");
+            }
+        }
+    }
+}

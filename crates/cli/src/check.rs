@@ -6,6 +6,7 @@ use crate::error_text::explained;
 use crate::settings::Settings;
 use crate::target;
 use anyhow::{Result, ensure};
+use bristle::memory;
 use bristle_plot::format::count;
 use clap::Args;
 use std::io::Write;
@@ -60,6 +61,9 @@ impl Check {
                 }
                 Err(error) => {
                     say!("{}", explained(&error, path));
+                    if memory::has_run_out() {
+                        return Outcome::Failed;
+                    }
                     outcome = Outcome::Refused;
                 }
             }

@@ -7,6 +7,7 @@
 use crate::limits::Limits;
 use crate::progress::Progress;
 use bristle::csv;
+use bristle::memory;
 use bristle::stream::CsvStream;
 use bristle::{Error, Event, Record, Recording};
 use bristle_report::results::MAX_KEPT;
@@ -29,6 +30,8 @@ pub struct Collector {
     rows: Rows,
     /// All of them, where something needs them together and they are not too many.
     kept: Option<Recording>,
+    /// Why they are not, if there was no memory for them.
+    pub shortage: Option<String>,
     /// Changes of mode.
     pub events: Vec<Event>,
     /// The last row.
@@ -61,6 +64,7 @@ impl Collector {
         Ok(Self {
             rows,
             kept: is_kept.then(|| Recording::new(names.to_vec())),
+            shortage: None,
             events: Vec::new(),
             last: Vec::new(),
             n_rows: 0,
@@ -70,6 +74,18 @@ impl Collector {
             limits,
             line: Vec::new(),
         })
+    }
+
+    /// Gives up what is kept where there is no memory for it: rows that go to a file or to standard output go on.
+    fn keep(&mut self, kept: Result<(), Error>) -> Result<(), Error> {
+        match kept {
+            Err(shortage @ Error::Memory { .. }) if !matches!(self.rows, Rows::None) => {
+                self.kept = None;
+                self.shortage = Some(shortage.to_string());
+                Ok(())
+            }
+            kept => kept,
+        }
     }
 
     /// The run is over: where its rows went, and all of them if they were kept.
@@ -144,9 +160,8 @@ impl Record for Collector {
         if self.n_rows.saturating_add(1).saturating_mul(row.len()) > MAX_KEPT {
             self.kept = None;
         }
-        if let Some(kept) = &mut self.kept {
-            kept.row(row)?;
-        }
+        let kept = self.kept.as_mut().map_or(Ok(()), |kept| kept.row(row));
+        self.keep(kept)?;
         self.last.clear();
         self.last.extend_from_slice(row);
         self.n_rows = self.n_rows.saturating_add(1);
@@ -157,8 +172,12 @@ impl Record for Collector {
     }
 
     fn event(&mut self, event: Event) -> Result<(), Error> {
-        if let Some(kept) = &mut self.kept {
-            kept.event(event.clone())?;
+        let kept = self.kept.as_mut().map_or(Ok(()), |kept| kept.event(event.clone()));
+        self.keep(kept)?;
+        if memory::grow("the changes of mode", &mut self.events, 1).is_err() {
+            // the run ends at this step, with its rows
+            memory::note_shortage();
+            return Ok(());
         }
         self.events.push(event);
         Ok(())

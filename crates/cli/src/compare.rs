@@ -116,7 +116,9 @@ impl Compare {
             ComparisonError::Failed(format!("error: {error}\n --> {place}, run {which}\nnothing was compared"))
         };
         let mut sim = settings.simulation(&scene).map_err(|error| match error {
-            bristle::Error::Stopped { .. } => failed(&"interrupted before the start of the run"),
+            bristle::Error::Stopped { .. } | bristle::Error::OutOfMemory { .. } => {
+                failed(&format!("{} before the start of the run", interrupt.reason()))
+            }
             error => refused(error.into()),
         })?;
         let names = sim.recording().names().to_vec();

@@ -7,7 +7,7 @@
 
 use crate::Outcome;
 use crate::settings::assignment;
-use bristle::dynamics::Mechanics;
+use bristle::mechanics::Mechanics;
 use bristle::multibody::{JointKind, Model, neutral};
 use bristle::urdf::{self, FrictionFile, Options};
 use clap::Args;
@@ -49,7 +49,10 @@ pub struct Dynamics {
     /// Let the root link of a robot float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
-    /// Refuse whatever of a robot is left over and bears on motion, limits included
+    /// Leave out the limits of a robot; `dynamics` itself takes any position and any effort
+    #[arg(long)]
+    no_limits: bool,
+    /// Refuse whatever of a robot is repaired, or left over and bears on motion
     #[arg(long)]
     strict: bool,
     /// Any value by its path, such as joints.elbow.damping=0.1; may be repeated
@@ -101,7 +104,13 @@ impl Dynamics {
         let (model, with_friction, friction) = self.model()?;
         let said = |error: bristle::scene::SceneError| End::Refused(error.to_string());
         let friction = friction.map(FrictionFile::load).transpose().map_err(said)?;
-        let options = Options { floating: self.floating, strict: self.strict, friction, overrides: self.set.clone() };
+        let options = Options {
+            floating: self.floating,
+            strict: self.strict,
+            no_limits: self.no_limits,
+            friction,
+            overrides: self.set.clone(),
+        };
         let import = urdf::load_scene(model, &options).map_err(said)?;
         let refused = |error: bristle::Error| End::Refused(crate::error_text::message(&error, model));
         let mut mechanics = Mechanics::new(&import.scene, with_friction).map_err(refused)?;
@@ -121,6 +130,10 @@ impl Dynamics {
         let columns = columns(mechanics.model());
         let (mut n_refused, mut n_failed) = (0, 0);
         for (number, line) in (1..).zip(states.lines()) {
+            if bristle::memory::has_run_out() {
+                out.flush().map_err(ended)?;
+                return Err(End::Failed(format!("error: memory ran out\n --> {name}:{number}")));
+            }
             let answer = match line {
                 Ok(line) if line.trim().is_empty() => continue,
                 Ok(line) => evaluate(&line, &mut mechanics, &columns),

@@ -143,6 +143,9 @@ impl FitCommand {
         let begin = Instant::now();
         let fitted = self.solve(&fit, &interrupt)?;
         let wall = begin.elapsed();
+        if bristle::memory::has_run_out() {
+            say!("error: memory ran out; this is the fit so far");
+        }
         output::write(&fitted, &names)?;
         if !self.quiet {
             say!("{}", output::summary(&fitted, &names, wall));

@@ -34,7 +34,10 @@ pub struct ImportRobot {
     /// Let the root link float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
-    /// Refuse elements that affect motion and are not imported, limits included; shapes and materials are only named
+    /// Leave out limits: no stops at the ends of ranges, no largest efforts
+    #[arg(long)]
+    no_limits: bool,
+    /// Refuse repairs, and elements that affect motion and are not imported; shapes and materials are only named
     #[arg(long)]
     strict: bool,
     /// Any value of the scene by its path, such as joints.elbow.armature=0.1; may be repeated
@@ -92,7 +95,13 @@ impl ImportRobot {
 
     fn read(&self) -> Result<Import, SceneError> {
         let friction = self.friction.as_ref().map(FrictionFile::load).transpose()?;
-        let options = Options { floating: self.floating, strict: self.strict, friction, overrides: self.set.clone() };
+        let options = Options {
+            floating: self.floating,
+            strict: self.strict,
+            no_limits: self.no_limits,
+            friction,
+            overrides: self.set.clone(),
+        };
         urdf::load(&self.robot, &options)
     }
 }

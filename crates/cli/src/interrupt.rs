@@ -1,6 +1,8 @@
 //! Ctrl-C and the signals that ask a program to end: the first ends the run at its next step, the second the program.
+//! Memory that has run out ends the run like the first.
 
 use anyhow::{Context, Result};
+use bristle::memory;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,8 +24,13 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Whether it has come.
+    /// Whether it has come, or memory has run out.
     pub fn is_asked(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.0.load(Ordering::Relaxed) || memory::has_run_out()
+    }
+
+    /// Which of both.
+    pub fn reason(&self) -> &'static str {
+        if memory::has_run_out() { "memory ran out" } else { "interrupted" }
     }
 }

@@ -1,5 +1,5 @@
-//! What ends a run early: the user, a number of steps, a time on the clock. Each is looked at after every step, every
-//! row and every attempt at a step; rows so far are kept, and the message says which it was.
+//! What ends a run early: the user, a shortage of memory, a number of steps, a time on the clock. Each is looked at
+//! after every step, every row and every attempt at a step; rows so far are kept, and the message says which it was.
 
 use crate::interrupt::Interrupt;
 use clap::Args;
@@ -64,7 +64,7 @@ impl Limits {
     /// Which of them.
     pub fn reason(&self) -> String {
         if self.interrupt.is_asked() {
-            "interrupted".into()
+            self.interrupt.reason().into()
         } else if self.n_steps >= self.budget.max_steps {
             format!("the limit of {} steps is met (--max-steps)", self.budget.max_steps)
         } else {

@@ -52,7 +52,8 @@ const JOINTS: &[Entry] = &[
 
 const LIMITS: &[Entry] = &[(
     "Limits(lower: -1.0, upper: 0.5, restitution: 0.6)",
-    "stops at the ends of the range, with impacts and resting contact; either bound may be left out",
+    "stops at the ends of the range, with impacts and resting contact; either bound may be left out. The largest effort \
+     of drive and caller together is `effort_limit: 87.0`, a field of its own",
 )];
 
 const LAWS: &[Entry] = &[
@@ -96,6 +97,10 @@ const LOADS: &[Entry] = &[
     ("Signal(max: 20.0, signal: Steps([(0.0, 0.0), (0.5, 1.0)]), geometry: 1.0)", "N follows a signal: brakes"),
     ("Pin(radius: 0.02)", "N is the radial part of the joint reaction, at a radius"),
     ("Thrust(radius: 0.02)", "N is the axial part of the joint reaction, at a radius"),
+    (
+        "Transmitted(preload: 0.01, driving: 0.2, back_driving: 0.3)",
+        "N grows with the effort through a reducer, drive effort − armature · q̈; also driving_squared, …",
+    ),
     ("Guide(length: 0.1)", "N is the lateral part of the reaction of a slider, tilting included if it has a length"),
 ];
 
@@ -289,6 +294,10 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
         // a slider has lateral forces only
         What::Loads if written.starts_with("Guide") => {
             vec![("joints.j.kind", "Prismatic(axis: (1.0, 0.0, 0.0))".into()), ("joints.j.load", written.into())]
+        }
+        // a reducer needs a law with stick and slip
+        What::Loads if written.starts_with("Transmitted") => {
+            vec![("joints.j.friction", "Coulomb(coulomb: 1.0)".into()), ("joints.j.load", written.into())]
         }
         What::Loads => one("joints.j.load"),
         What::Drives => one("joints.j.drive"),

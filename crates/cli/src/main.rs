@@ -24,6 +24,7 @@ macro_rules! say {
     }};
 }
 
+mod allocator;
 mod bench;
 mod check;
 mod collect;
@@ -50,6 +51,10 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A shortage of memory ends a run, not the program.
+#[global_allocator]
+static MEMORY: allocator::Reserved = allocator::Reserved::new();
 
 /// Multibody dynamics in which joint friction is a first-class citizen.
 #[derive(Parser)]
@@ -128,7 +133,28 @@ fn note_loss(printed: io::Result<()>) {
     }
 }
 
+/// Starts the threads that computations share. A system without room for them is an error here, and a panic later.
+fn start_threads() -> Result<(), String> {
+    let started = rayon::ThreadPoolBuilder::new().build_global();
+    started.map_err(|error| format!("threads cannot be started: {error}"))
+}
+
+/// Room on the stack, bytes: more than readers of nested files need.
+const STACK: usize = 1 << 20;
+
+/// Grows the stack once: growth that the system refuses later is no error that can be answered.
+#[inline(never)]
+fn grow_stack() {
+    std::hint::black_box(&mut [0_u8; STACK]);
+}
+
 fn main() -> ExitCode {
+    if let Err(error) = bristle::memory::check("the stack", 2 * STACK as u64) {
+        say!("error: {error}");
+        return ExitCode::from(1);
+    }
+    grow_stack();
+    MEMORY.reserve();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // help and version are no errors; refused arguments exit with 2
@@ -138,6 +164,11 @@ fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };
+    let is_parallel = matches!(arguments.command, Command::Fit(_) | Command::Reproduce(_) | Command::Bench(_));
+    if let Err(reason) = if is_parallel { start_threads() } else { Ok(()) } {
+        say!("error: {reason}");
+        return ExitCode::from(1);
+    }
     let outcome = match arguments.command {
         Command::Run(run) => run.execute(),
         Command::Check(check) => check.execute(),

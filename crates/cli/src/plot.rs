@@ -3,8 +3,7 @@
 use crate::Outcome;
 use crate::target;
 use bristle::Scene;
-use bristle_report::plot::quantity::Motions;
-use bristle_report::plot::{Format, Selection, drawn, events, phases};
+use bristle_report::plot::{Format, Selection, drawn, events};
 use bristle_report::results::Results;
 use clap::Args;
 use std::io::Write;
@@ -83,9 +82,9 @@ impl Plot {
         if let Err(error) = target::check_inputs(&out, &inputs.map(PathBuf::as_path).collect::<Vec<_>>()) {
             return refuse(error);
         }
-        let (motions, bristles) = match self.scene.as_ref().map(Scene::load) {
-            None => (Motions::default(), Vec::new()),
-            Some(Ok(scene)) => (Motions::of(&scene), phases::bristles(&scene)),
+        let known = match self.scene.as_ref().map(Scene::load) {
+            None => Selection::default(),
+            Some(Ok(scene)) => Selection::of(&scene),
             Some(Err(error)) => {
                 say!("{error}");
                 return Outcome::Refused;
@@ -93,7 +92,7 @@ impl Plot {
         };
         let name = self.result.file_name().map(|name| name.to_string_lossy().into_owned());
         let title = self.title.or(name).unwrap_or_default();
-        let selection = Selection { patterns: self.channels, motions, bristles, title, from: self.from, to: self.to };
+        let selection = Selection { patterns: self.channels, title, from: self.from, to: self.to, ..known };
         match drawn(&results, &selection, format) {
             Err(error) => refuse(error.context(self.result.display().to_string())),
             Ok(picture) => match target::write(&out, |file| Ok(file.write_all(&picture)?)) {

@@ -13,11 +13,11 @@ use crate::settings::Settings;
 use crate::summary::Summary;
 use crate::target;
 use anyhow::Result;
+use bristle::memory;
 use bristle::stream::CsvStream;
 use bristle::urdf::Import;
 use bristle::{Error, Scene, Simulation};
 use bristle_plot::format::count;
-use bristle_report::plot::quantity::Motions;
 use bristle_report::plot::{self, Selection};
 use bristle_report::report::Facts;
 use bristle_report::results::{Format, Results};
@@ -131,7 +131,7 @@ impl Run {
     fn execute_within(&self, limits: Limits) -> Outcome {
         let ready = match self.prepare() {
             Ok(ready) => ready,
-            Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped { .. })) => {
+            Err(error) if matches!(error.downcast_ref(), Some(Error::Stopped { .. } | Error::OutOfMemory { .. })) => {
                 say!("error: stopped before the start of the run: {}", limits.reason());
                 return Outcome::Failed;
             }
@@ -304,6 +304,8 @@ impl Run {
         let result = sim.run_with(scene.duration, &mut collector);
         let wall = start.elapsed();
         let (mut rows, kept) = collector.finish();
+        // the file comes first: what is kept for pictures is the room that is left for it
+        let kept = kept.filter(|_| !memory::has_run_out());
         let mut summary = Summary::new(&self.scene, &scene, &sim, &names, &collector, wall);
         summary.files.extend(derivatives.map(|path| ("sensitivities".into(), path)));
         match result {
@@ -337,7 +339,7 @@ impl Run {
             }
         }
 
-        let results = kept.as_ref().map(Results::from_recording).transpose()?;
+        let results = kept.as_ref().map(Results::from_recording).transpose();
         let is_complete = summary.completed;
         if let Some((path, Format::Npz | Format::Json)) = &out
             && !is_complete
@@ -353,16 +355,24 @@ impl Run {
             Ok(None) => {}
             Err(error) => troubles.push(error),
         }
+        let results = results.unwrap_or_else(|error| {
+            collector.shortage = Some(with_causes(&error));
+            None
+        });
         if is_kept && results.is_none() {
-            let reason = format!("more than {MAX_KEPT} numbers: too many to draw; choose a larger `output.interval`");
-            troubles.push(anyhow::anyhow!(reason));
+            troubles.push(match collector.shortage.take() {
+                Some(shortage) => anyhow::anyhow!("nothing is drawn: {shortage}; choose a larger `output.interval`"),
+                None if memory::has_run_out() => anyhow::anyhow!("nothing is drawn: memory ran out"),
+                None => {
+                    anyhow::anyhow!("more than {MAX_KEPT} numbers: too many to draw; choose a larger `output.interval`")
+                }
+            });
         }
         // what one of the others cannot do must not keep back the rest
         if let Some(results) = &results {
             let title = summary.title();
             let drawn = plot.as_ref().map_or(Ok(()), |(path, format)| {
-                let (motions, bristles) = (Motions::of(&scene), plot::phases::bristles(&scene));
-                let selection = Selection { motions, bristles, title, ..Selection::default() };
+                let selection = Selection { title, ..Selection::of(&scene) };
                 write_file(path, &plot::drawn(results, &selection, *format)?, "plot", &mut summary)
             });
             let shown = report.as_deref().map_or(Ok(()), |path| {

@@ -41,7 +41,10 @@ pub struct Settings {
     /// Let the root link of a URDF robot float instead of fixing it to the world
     #[arg(long)]
     floating: bool,
-    /// Refuse whatever of a URDF robot is left over and bears on motion, limits included; scenes are always read so
+    /// Leave out the limits of a URDF robot: no stops at the ends of ranges, no largest efforts
+    #[arg(long)]
+    no_limits: bool,
+    /// Refuse whatever of a URDF robot is repaired, or left over and bears on motion; scenes are always read so
     #[arg(long)]
     strict: bool,
     /// Any value by its path, such as joints.elbow.friction.coulomb=0.3; may be repeated
@@ -112,6 +115,7 @@ impl Settings {
             friction: self.friction.clone().or_else(|| others.friction.clone()),
             floating: self.floating || others.floating,
             strict: self.strict || others.strict,
+            no_limits: self.no_limits || others.no_limits,
             // later ones win
             set: others.set.iter().chain(&self.set).cloned().collect(),
             with: self.with.iter().chain(&others.with).cloned().collect(),
@@ -206,7 +210,10 @@ impl Settings {
 
     fn import_with(&self, path: &Path, overrides: Vec<(String, String)>) -> Result<Import, SceneError> {
         let friction = self.friction.as_ref().map(FrictionFile::load).transpose()?;
-        urdf::load_scene(path, &Options { floating: self.floating, strict: self.strict, friction, overrides })
+        urdf::load_scene(
+            path,
+            &Options { floating: self.floating, strict: self.strict, no_limits: self.no_limits, friction, overrides },
+        )
     }
 
     /// Paths in a scene file, and the values in their places.

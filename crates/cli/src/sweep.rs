@@ -99,6 +99,7 @@ impl Sweep {
             Err(end) => end,
         };
         let (message, outcome) = match end {
+            End::Scene(message) if bristle::memory::has_run_out() => (message, Outcome::Failed),
             End::Scene(message) => (message, Outcome::Refused),
             End::Refused(reason) => (format!("error: {reason}"), Outcome::Refused),
             End::Failed(reason) => (format!("error: {reason}"), Outcome::Failed),

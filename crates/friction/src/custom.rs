@@ -7,8 +7,8 @@
 //! f'(x) ≈ (4 f(x + δ) − 3 f(x) − f(x + 2δ))/2δ   where x − δ < 0 in (1)                             (4)
 //! ```
 //!
-//! v_s `stribeck_velocity` is the slip speed over which the law varies. Slopes by (3) have ten digits or so; Newton asks
-//! for no more. Below speed 0, where an integrator looks for the reversal, a level goes on along its tangent.
+//! v_s `stribeck_velocity` is the slip speed over which the law varies. Slopes by (3) have ten digits or so; Newton
+//! asks for no more. Below speed 0, where an integrator looks for the reversal, a level goes on along its tangent.
 //!
 //! Such a law lives in the program: a scene file cannot hold it, and a snapshot holds its name and its state.
 

@@ -22,16 +22,16 @@ pub enum Error {
     },
     /// The matrices of the stepper are more than is allowed, or than there is memory for.
     #[error(
-        "{unknowns} unknowns: this stepper takes {:.1} GB for its matrices, and has up to {:.1} GB; an explicit \
-        stepper takes none",
-        *bytes as f64 / 1e9, *limit as f64 / 1e9
+        "{unknowns} unknowns: this stepper takes {} for its matrices, and {}; an explicit stepper takes none",
+        size(*bytes),
+        available(*limit)
     )]
     Memory {
         /// Unknowns of the system.
         unknowns: usize,
         /// Bytes of its matrices.
         bytes: u64,
-        /// Bytes that they may take; fewer than `bytes` where there is no memory for them.
+        /// Bytes that they may take; 0 where there is no memory for them.
         limit: u64,
     },
     /// Error control asks for steps that time cannot resolve.
@@ -133,6 +133,20 @@ pub enum Error {
 /// Advice where steps are prescribed.
 fn advice(is_controlled: bool) -> &'static str {
     if is_controlled { "" } else { ": try a smaller step, or let an error estimate choose it" }
+}
+
+/// A number of bytes.
+fn size(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes < 1e5 => format!("{:.1} kB", bytes / 1e3),
+        bytes if bytes < 1e8 => format!("{:.1} MB", bytes / 1e6),
+        bytes => format!("{:.1} GB", bytes / 1e9),
+    }
+}
+
+/// A limit of bytes, or 0 where there is less memory than asked for.
+fn available(limit: u64) -> String {
+    if limit > 0 { format!("has up to {}", size(limit)) } else { "there is no memory for them".into() }
 }
 
 impl Error {

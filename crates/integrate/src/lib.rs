@@ -94,6 +94,7 @@ mod options;
 mod output;
 pub mod radau3;
 pub mod radau5;
+pub mod request;
 pub mod rk4;
 pub mod system_step;
 pub mod trapezoidal;

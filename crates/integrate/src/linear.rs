@@ -15,6 +15,7 @@
 mod scalar;
 
 use crate::archive::{Archive, Archived};
+use crate::request::handled;
 pub use scalar::{Complex, Scalar};
 use std::ops::{Index, IndexMut};
 
@@ -74,7 +75,8 @@ impl<T: Scalar> Matrix<T> {
     /// Makes its room, where there is memory for it.
     pub fn reserve(&mut self) -> Result<(), Shortage> {
         let size = self.n_max.checked_mul(self.n_max).ok_or(Shortage)?;
-        self.data.try_reserve_exact(size.saturating_sub(self.data.len())).map_err(|_| Shortage)?;
+        let more = size.saturating_sub(self.data.len());
+        handled(|| self.data.try_reserve_exact(more)).map_err(|_| Shortage)?;
         self.data.resize(size, T::ZERO);
         Ok(())
     }

@@ -26,8 +26,8 @@ pub fn jacobian(
     fill(model, poses, i, point, |j, k| model.node[j].kernel.axis(k), J)
 }
 
-/// The same with `rows` (`n_bodies`, canonical axes) in place of the axes of one-degree joints: a wrench w on link `i` at
-/// its `point` changes P_jᵀ f_j of every joint on the way from the base by −w · (column j).
+/// The same with `rows` (`n_bodies`, canonical axes) in place of the axes of one-degree joints: a wrench w on link
+/// `i` at its `point` changes P_jᵀ f_j of every joint on the way from the base by −w · (column j).
 pub fn jacobian_rows(
     model: &Model,
     poses: &Poses,

@@ -70,9 +70,9 @@
 //!
 //! # Packs of machines
 //!
-//! [`MassOperator`] is written over a [`spatial::Scalar`]: with [`spatial::Pack4`] or [`spatial::Pack8`] in place of `f64` it
-//! computes four or eight machines of one model at once, one in each lane. No operation mixes lanes, so every machine
-//! has the bits that it has alone.
+//! [`MassOperator`] is written over a [`spatial::Scalar`]: with [`spatial::Pack4`] or [`spatial::Pack8`] in place of
+//! `f64` it computes four or eight machines of one model at once, one in each lane. No operation mixes lanes, so
+//! every machine has the bits that it has alone.
 //!
 //! ```
 //! # use bristle_multibody::{spatial::{Pack8, Scalar}, *};

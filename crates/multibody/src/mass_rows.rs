@@ -65,7 +65,8 @@ pub fn mass_rows(
     check_length("rows", rows.len(), model.n_bodies())?;
     let per_joint = PerJoint { model, rows, locked: &[] };
     inertias(model, work, q, &per_joint, model.n_v, out)?;
-    model.armature.iter().enumerate().for_each(|(k, armature)| out[(k, k)] += armature);
+    let armature = model.armature.iter().zip(&work.rows.armature).enumerate();
+    armature.for_each(|(k, (own, change))| out[(k, k)] += own + change);
     Ok(())
 }
 

@@ -26,6 +26,9 @@
 //! f + δf fit together without another sweep of inverse dynamics.
 //!
 //! D ≤ 0 is a jam: the load grows faster with the joint's acceleration than its effort does.
+//!
+//! A load that reads the effort of the joint's armature, as the friction of a reducer between rotor and joint does,
+//! multiplies that effort: armature stands for armature + change, see [`Work::change_armature`].
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 
@@ -79,6 +82,8 @@ pub(crate) struct Scratch {
     pub f_rate: Vec<Force>,
     /// Forces of a product, see [`multiply_rows`]; `n_bodies`.
     product: Vec<Force>,
+    /// Changes of the armatures in the rows; `n_v`.
+    pub armature: Vec<f64>,
 }
 
 impl Scratch {
@@ -92,6 +97,7 @@ impl Scratch {
             f: vec![Force::ZERO; n],
             f_rate: vec![Force::ZERO; n],
             product: vec![Force::ZERO; n],
+            armature: vec![0.0; model.n_v],
         }
     }
 }
@@ -172,7 +178,8 @@ pub fn multiply_rows(model: &Model, work: &mut Work, rows: &[Motion], x: &[f64],
             Kernel::Fixed => {}
             Kernel::Free => out[node.v..node.v + 6].copy_from_slice(&f.to_array()),
             Kernel::Revolute | Kernel::Prismatic => {
-                out[node.v] = rows[i].dot(&f) + model.armature[node.v] * x[node.v];
+                let armature = model.armature[node.v] + work.rows.armature[node.v];
+                out[node.v] = rows[i].dot(&f) + armature * x[node.v];
             }
         }
         if node.parent != 0 {
@@ -185,6 +192,14 @@ pub fn multiply_rows(model: &Model, work: &mut Work, rows: &[Motion], x: &[f64],
 /// Results of [`factor_rows`] and [`solve_rows`]. Functions of an index panic, like a slice, where there is no
 /// body `i`.
 impl Work {
+    /// Adds `change` to the armature of velocity `k` in the matrix M_P of the rows: in [`factor_rows`],
+    /// [`multiply_rows`], [`crate::mass_rows`] and the functions that use them. It stays until it is set again; inverse
+    /// dynamics knows nothing of it. Panics, like a slice, where there is no velocity `k`.
+    #[inline(always)]
+    pub fn change_armature(&mut self, k: usize, change: f64) {
+        self.rows.armature[k] = change;
+    }
+
     /// D_i = P_iᵀ IA_i S_i + armature of the last [`factor_rows`]; 0 for locked, fixed and free joints.
     #[inline(always)]
     pub fn pivot_value(&self, i: usize) -> f64 {
@@ -223,7 +238,7 @@ impl Work {
 #[inline(always)]
 fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool) -> Result<(), Error> {
     let node = &model.node[i];
-    let Scratch { IA, pivot, free, .. } = &mut work.rows;
+    let Scratch { IA, pivot, free, armature, .. } = &mut work.rows;
     let (above, below) = IA.split_at_mut(i);
     // a leaf has no children; the first visited child initialises its parent
     let IA = if node.leaf { UnsymmetricInertia::of_body(&node.IA) } else { below[0] };
@@ -246,8 +261,8 @@ fn eliminate(model: &Model, work: &mut Work, i: usize, P: &Motion, locked: bool)
         Kernel::Revolute | Kernel::Prismatic if locked => IA,
         Kernel::Revolute | Kernel::Prismatic => {
             let U = column(node.kernel, &IA);
-            let armature = model.armature[node.v];
-            let (D, D_S) = (P.dot(&U) + armature, node.kernel.along(&U) + armature);
+            let own = model.armature[node.v];
+            let (D, D_S) = (P.dot(&U) + (own + armature[node.v]), node.kernel.along(&U) + own);
             // rounding: of the body's inertia, and of the unloaded pivot, from which the load is taken
             if D <= node.noise.max(NOISE * D_S.abs()) || D.is_nan() {
                 return Err(jam(model, i, D, D_S, node.noise));

@@ -48,7 +48,8 @@ impl Outside {
         Ok(())
     }
 
-    /// Adds `wrench` to the one that acts on body `i`: moment about the link's origin and force, in the user's link axes.
+    /// Adds `wrench` to the one that acts on body `i`: moment about the link's origin and force, in the user's link
+    /// axes.
     pub fn add_wrench(&mut self, model: &Model, i: usize, wrench: Force) -> Result<(), Error> {
         check_body(i, model.n_bodies().min(self.wrench.len()))?;
         let A = &model.to_canonical[i];

@@ -4,6 +4,7 @@ use crate::error::refused;
 use bristle::nalgebra::DMatrix;
 use numpy::npyffi::NPY_ORDER;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods, ToPyArray};
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 /// A one-dimensional array that shows numbers of the library. It belongs to Python, so that it may outlive everything
@@ -87,9 +88,34 @@ pub fn table<'py>(
     if columns != n || n_rows.is_some_and(|rows| rows != given_rows) { Err(wrong()) } else { Ok(array) }
 }
 
-/// A value as an array of floats, without a copy where it is one.
+/// A value as an array of floats, without a copy where it is one; anything but real numbers is refused.
 pub fn as_floats<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    value.py().import("numpy")?.call_method1("asarray", (value, "float64"))
+    let asarray = value.py().import("numpy")?.getattr("asarray")?;
+    let array = asarray.call1((value,))?;
+    let dtype = array.getattr("dtype")?;
+    // an empty list has the dtype of floats
+    if "biuf".contains(dtype.getattr("kind")?.extract::<char>()?) {
+        asarray.call1((array, "float64"))
+    } else {
+        Err(refused(format!("an array of {dtype} is no array of real numbers")))
+    }
+}
+
+/// A number of things. A negative one is refused like any other wrong value.
+pub struct Count(pub usize);
+
+impl<'py> FromPyObject<'_, 'py> for Count {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match value.extract::<usize>() {
+            Ok(count) => Ok(Self(count)),
+            Err(error) if error.is_instance_of::<PyOverflowError>(value.py()) => {
+                Err(refused(format!("{} is out of range: a number of things is wanted", &*value)))
+            }
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// An array of another shape than was wanted.

@@ -3,8 +3,9 @@
 //! The library lays its arrays out by coordinate, entry `k · n + i` for copy i: views have shape (n, k) and strides
 //! (1, n), and nothing is copied.
 
-use crate::arrays::{as_floats, table, wrong_shape};
+use crate::arrays::{Count, as_floats, table, wrong_shape};
 use crate::error::{Raise, refused};
+use crate::interrupt;
 use crate::law;
 use crate::per_copy::{self, changed};
 use crate::query::Energy;
@@ -18,6 +19,11 @@ use numpy::ndarray::{ArrayView2, ArrayView3, ShapeBuilder};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Steps of copies, some milliseconds, from which on a rollout looks for Ctrl-C.
+const WATCHED: usize = 20_000;
 
 /// `n` copies of a machine, stepped together on all cores.
 ///
@@ -64,7 +70,11 @@ impl Batch {
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         let mut batch = this.try_borrow_mut()?;
         let n = batch.batch.len();
-        let view = ArrayView2::from_shape((n, width).strides((1, n)), of(&mut batch.batch));
+        let values = of(&mut batch.batch);
+        if width == 0 {
+            return Ok(PyArray2::zeros(this.py(), [n, 0], false));
+        }
+        let view = ArrayView2::from_shape((n, width).strides((1, n)), values);
         let view = view.map_err(|error| refused(error.to_string()))?;
         // SAFETY: the array keeps the object alive; a batch makes its arrays once and never moves them.
         let array = unsafe { PyArray2::borrow_from_array(&view, this.clone().into_any()) };
@@ -126,7 +136,8 @@ impl Batch {
     /// Copies of a simulation as it is now, or of a scene; on `threads` of its own, or on all cores.
     #[new]
     #[pyo3(signature = (machine, n, *, threads=None))]
-    fn new(py: Python<'_>, machine: Machine<'_>, n: usize, threads: Option<usize>) -> PyResult<Self> {
+    fn new(py: Python<'_>, machine: Machine<'_>, n: Count, threads: Option<Count>) -> PyResult<Self> {
+        let Count(n) = n;
         if n == 0 {
             return Err(refused("a batch has at least one copy"));
         }
@@ -136,7 +147,7 @@ impl Batch {
         };
         let mut inner = sim.try_borrow_mut()?;
         let mut batch = inner.compute(py, |sim| batch::Batch::new(sim, n))?;
-        if let Some(threads) = threads {
+        if let Some(Count(threads)) = threads {
             batch = batch.with_threads(threads).raised()?;
         }
         let (n_q, n_v) = (inner.sim.positions().len(), inner.sim.velocities().len());
@@ -219,7 +230,10 @@ impl Batch {
 
     #[setter(efforts)]
     fn put_efforts(this: &Bound<'_, Self>, efforts: &Bound<'_, PyAny>) -> PyResult<()> {
-        Self::efforts(this)?.set_item(pyo3::types::PyEllipsis::get(this.py()), efforts)
+        let (own, floats) = (Self::efforts(this)?, as_floats(efforts)?);
+        let shape = own.shape().to_vec();
+        own.set_item(pyo3::types::PyEllipsis::get(this.py()), floats)
+            .map_err(|_| wrong_shape("efforts", efforts, &format!("({}, {})", shape[0], shape[1])))
     }
 
     /// What the drives follow from the next step on, an array to write into; NaN is a drive's own signal;
@@ -296,7 +310,7 @@ impl Batch {
     /// Advances every copy by `steps` times `dt`, s, and keeps their states after each.
     ///
     /// `efforts` are those of each step, `(n, steps, n_v)`; without them those that act stay. `out` is an earlier
-    /// rollout of the same size, whose memory is used again.
+    /// rollout of the same size, whose memory is used again. Ctrl-C ends a rollout; copies stay where they are then.
     ///
     /// >>> import bristle
     /// >>> batch = bristle.Batch("scenes/double_pendulum.ron", 8)
@@ -307,24 +321,27 @@ impl Batch {
         &mut self,
         py: Python<'py>,
         dt: f64,
-        steps: usize,
+        steps: Count,
         efforts: Option<&Bound<'py, PyAny>>,
         out: Option<Bound<'py, Rollout>>,
         check: bool,
     ) -> PyResult<Bound<'py, Rollout>> {
-        let n = self.batch.len();
+        let (n, Count(steps), widths) = (self.batch.len(), steps, [self.n_q, self.n_v]);
         let out = match out {
             Some(out) => out,
-            None => Bound::new(py, Rollout { rollout: batch::Rollout::default(), n, steps })?,
+            None => Bound::new(py, Rollout { rollout: batch::Rollout::default(), n, steps, widths })?,
         };
         let mut into = out.try_borrow_mut()?;
         // views into it must stay where they are
         let is_new = into.rollout.position.is_empty() && into.rollout.velocity.is_empty();
         let has = |values: &[f64], width: usize| values.len() == n * steps * width;
         let fits = has(&into.rollout.position, self.n_q) && has(&into.rollout.velocity, self.n_v);
-        if (into.n, into.steps) != (n, steps) || !(is_new || fits) {
-            let given = format!("{} copies and {} steps", into.n, into.steps);
-            return Err(refused(format!("`out` is of {given}; here are {n} copies and {steps} steps")));
+        if (into.n, into.steps, into.widths) != (n, steps, widths) || !(is_new || fits) {
+            let size = |n, steps, [n_q, n_v]: [usize; 2]| {
+                format!("{n} copies and {steps} steps of {n_q} positions and {n_v} velocities")
+            };
+            let (given, own) = (size(into.n, into.steps, into.widths), size(n, steps, widths));
+            return Err(refused(format!("`out` is of {given}; here are {own}")));
         }
         let efforts = match efforts {
             None => None,
@@ -342,8 +359,19 @@ impl Batch {
         self.take_targets(py);
         let efforts = efforts.as_ref().map(|efforts| efforts.as_slice()).transpose()?.unwrap_or(&[]);
         let (batch, rollout) = (&mut self.batch, &mut into.rollout);
-        let result = py.detach(|| batch.rollout(dt, steps, efforts, rollout));
+        let (result, raised) = if n.saturating_mul(steps) < WATCHED {
+            (py.detach(|| batch.rollout(dt, steps, efforts, rollout)), None)
+        } else {
+            let stop = Arc::new(AtomicBool::new(false));
+            batch.set_stop(Some(Arc::clone(&stop)));
+            let watched = interrupt::watched(py, &stop, || batch.rollout(dt, steps, efforts, rollout));
+            self.batch.set_stop(None);
+            watched
+        };
         drop(into);
+        if let Some(raised) = raised {
+            return Err(raised);
+        }
         self.checked(result, check)?;
         Ok(out)
     }
@@ -361,10 +389,8 @@ impl Batch {
         let q: PyReadonlyArray2<'_, f64> = table("q", q, Some(copies.len()), self.n_q)?;
         let v: PyReadonlyArray2<'_, f64> = table("v", v, Some(copies.len()), self.n_v)?;
         let (q, v) = (q.as_array(), v.as_array());
-        for (k, &copy) in copies.iter().enumerate() {
-            self.batch.set_state(copy, &q.row(k).to_vec(), &v.row(k).to_vec()).raised()?;
-        }
-        Ok(())
+        let set = |batch: &mut batch::Batch, k| batch.set_state(copies[k], &q.row(k).to_vec(), &v.row(k).to_vec());
+        self.batch.change_each(&copies, set).raised()
     }
 
     /// Copies back to where they were made, with the inputs and friction they had then.
@@ -391,12 +417,12 @@ impl Batch {
         let copies = self.copies(copies)?;
         let parameters = per_copy::given(parameters, copies.len())?;
         let law: Option<Law> = law.map(|law| law::parse("friction", law)).transpose()?;
+        let mut laws = Vec::with_capacity(copies.len());
         for (k, &copy) in copies.iter().enumerate() {
             let present = self.batch.contact(copy, of).raised()?.0;
-            let new = changed("friction law", law.as_ref().unwrap_or(present), &parameters, k)?;
-            self.batch.set_friction(copy, of, new).raised()?;
+            laws.push(changed("friction law", law.as_ref().unwrap_or(present), &parameters, k)?);
         }
-        Ok(())
+        self.batch.change_each(&copies, |batch, k| batch.set_friction(copies[k], of, laws[k].clone())).raised()
     }
 
     /// Sets the load of a joint or coupling in copies, in the same way.
@@ -411,12 +437,12 @@ impl Batch {
         let copies = self.copies(copies)?;
         let parameters = per_copy::given(parameters, copies.len())?;
         let load: Option<Load> = load.map(|load| law::parse("load", load)).transpose()?;
+        let mut loads = Vec::with_capacity(copies.len());
         for (k, &copy) in copies.iter().enumerate() {
             let present = self.batch.contact(copy, of).raised()?.1;
-            let new = changed("load", load.as_ref().unwrap_or(present), &parameters, k)?;
-            self.batch.set_load(copy, of, new).raised()?;
+            loads.push(changed("load", load.as_ref().unwrap_or(present), &parameters, k)?);
         }
-        Ok(())
+        self.batch.change_each(&copies, |batch, k| batch.set_load(copies[k], of, loads[k].clone())).raised()
     }
 
     /// The friction law of a joint or coupling of one copy, as a scene spells it.

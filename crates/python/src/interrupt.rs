@@ -5,6 +5,8 @@ use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// Time between two looks.
@@ -38,6 +40,34 @@ impl Interrupt {
     pub fn take_raised(&self) -> Option<PyErr> {
         self.raised.borrow_mut().take()
     }
+}
+
+/// Calls `work` on a thread of its own, without the interpreter lock, while this one looks for signals: the first
+/// handler that raises sets `stop`, and its exception is returned beside the result.
+pub fn watched<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> (T, Option<PyErr>) {
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let (done, is_done) = mpsc::channel();
+            let worker = scope.spawn(move || {
+                let result = work();
+                // the receiver lives until the end of this call
+                let _ = done.send(());
+                result
+            });
+            let mut raised = None;
+            // a panic of the worker ends this loop, too
+            while is_done.recv_timeout(PERIOD) == Err(mpsc::RecvTimeoutError::Timeout) {
+                if raised.is_none() {
+                    raised = Python::attach(|py| py.check_signals()).err();
+                    stop.store(raised.is_some(), Ordering::Relaxed);
+                }
+            }
+            match worker.join() {
+                Ok(result) => (result, raised),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    })
 }
 
 /// A recording that an interrupt ends.

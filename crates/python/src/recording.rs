@@ -6,8 +6,7 @@ use crate::picture::{self, Picture};
 use crate::scene::Scene;
 use bristle::integrate::Stats;
 use bristle::{Model, Simulation};
-use bristle_report::plot::quantity::Motions;
-use bristle_report::plot::{self, Selection, select};
+use bristle_report::plot::{Selection, select};
 use bristle_report::report::{self, Facts};
 use bristle_report::results::{Format, ResultEvent, Results, write};
 use numpy::ndarray::ArrayView1;
@@ -67,8 +66,7 @@ impl Recording {
     fn selection(&self) -> Selection {
         let Some(run) = &self.run else { return Selection::default() };
         let scene = run.scene.scene();
-        let (motions, bristles) = (Motions::of(scene), plot::phases::bristles(scene));
-        Selection { motions, bristles, title: scene.name.clone(), ..Selection::default() }
+        Selection::of(scene)
     }
 
     /// A column as an array.

@@ -101,7 +101,8 @@ impl Scene {
     /// Reads a scene (RON) or a robot (URDF), whichever the file holds.
     ///
     /// `friction` is a file with laws and loads by joint name, `floating` frees the root of a robot, `strict` refuses
-    /// whatever of a robot is left over, `set` has values by path, as in `Scene.set`.
+    /// whatever of a robot is left over, `no_limits` leaves out its stops and largest efforts, `set` has values by
+    /// path, as in `Scene.set`.
     ///
     /// >>> import bristle
     /// >>> robot = bristle.Scene.load(
@@ -109,17 +110,18 @@ impl Scene {
     /// >>> robot.joint_names
     /// ['world_to_base', 'shoulder', 'elbow']
     #[classmethod]
-    #[pyo3(signature = (path, *, friction=None, floating=false, strict=false, set=None))]
+    #[pyo3(signature = (path, *, friction=None, floating=false, strict=false, no_limits=false, set=None))]
     fn load(
         _class: &Bound<'_, PyType>,
         path: PathBuf,
         friction: Option<PathBuf>,
         floating: bool,
         strict: bool,
+        no_limits: bool,
         set: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
-        let options =
-            Options { floating, strict, friction: friction_file(friction)?, overrides: value::overrides(set)? };
+        let (friction, overrides) = (friction_file(friction)?, value::overrides(set)?);
+        let options = Options { floating, strict, no_limits, friction, overrides };
         Self::load_file(path, options)
     }
 
@@ -271,13 +273,13 @@ impl Scene {
     #[expect(clippy::type_complexity, reason = "what `__reduce__` must return")]
     fn __reduce__<'py>(
         this: &Bound<'py, Self>,
-    ) -> PyResult<(Bound<'py, PyAny>, (String, String, Option<(String, String)>, bool, bool, Vec<(String, String)>))>
+    ) -> PyResult<(Bound<'py, PyAny>, (String, String, Option<(String, String)>, [bool; 3], Vec<(String, String)>))>
     {
         let rebuild = this.get_type().getattr("_rebuild")?;
         let this = this.borrow();
-        let Options { floating, strict, friction, overrides } = this.options.clone();
+        let Options { floating, strict, no_limits, friction, overrides } = this.options.clone();
         let friction = friction.map(|file| (file.file, file.text));
-        Ok((rebuild, (this.text.clone(), this.file.clone(), friction, floating, strict, overrides)))
+        Ok((rebuild, (this.text.clone(), this.file.clone(), friction, [floating, strict, no_limits], overrides)))
     }
 
     #[classmethod]
@@ -286,11 +288,11 @@ impl Scene {
         text: String,
         file: String,
         friction: Option<(String, String)>,
-        floating: bool,
-        strict: bool,
+        flags: [bool; 3],
         overrides: Vec<(String, String)>,
     ) -> PyResult<Self> {
         let friction = friction.map(|(file, text)| FrictionFile::new(file, text));
-        Self::read(text, file, Options { floating, strict, friction, overrides })
+        let [floating, strict, no_limits] = flags;
+        Self::read(text, file, Options { floating, strict, no_limits, friction, overrides })
     }
 }

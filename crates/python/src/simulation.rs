@@ -61,17 +61,19 @@ impl Simulation {
     /// >>> robot.contact_names
     /// ['shoulder', 'elbow']
     #[classmethod]
-    #[pyo3(signature = (path, friction=None, *, floating=false))]
+    #[pyo3(signature = (path, friction=None, *, floating=false, no_limits=false))]
     fn from_urdf(
         class: &Bound<'_, PyType>,
         path: PathBuf,
         friction: Option<PathBuf>,
         floating: bool,
+        no_limits: bool,
     ) -> PyResult<Self> {
         let py = class.py();
         let set = PyDict::new(py);
         set.set_item("friction", friction)?;
         set.set_item("floating", floating)?;
+        set.set_item("no_limits", no_limits)?;
         let scene = py.get_type::<Scene>().call_method("load", (path,), Some(&set))?;
         let scene = scene.cast::<Scene>()?.borrow().clone();
         Self::of_scene(py, scene)

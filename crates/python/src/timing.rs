@@ -1,5 +1,5 @@
-//! The loops of `benches/python.py` in Rust: the cost of a call from Python is their difference, in one process and one
-//! build.
+//! The loops of `benches/python/calls.py` in Rust: the cost of a call from Python is their difference, in one process
+//! and one build.
 
 use crate::error::Raise;
 use crate::scene::Scene;

@@ -153,6 +153,92 @@ def test_targets_of_drives() -> None:
     assert envs.batch.drive_names == ["hinge"]
 
 
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"dt": 0.0}, "`dt` is 0.0"),
+        ({"dt": np.nan}, "`dt` is nan"),
+        ({"noise": -1.0}, "`noise` is -1.0"),
+        ({"max_steps": 0}, "`max_steps` is 0"),
+        ({"limit": [1.0, 2.0]}, r"`limit` has shape \(2,\)"),
+        ({"limit": -1.0}, "`limit` is -1.0"),
+        ({"joints": "hinge"}, "list of different names"),
+        ({"joints": ["hinge", "hinge"]}, "list of different names"),
+        ({"randomize": {"hinge": (0.0, 0.1)}}, "JOINT.PARAMETER"),
+        ({"randomize": {"hing.coulomb": (0.0, 0.1)}}, "hing"),
+        ({"randomize": {"hinge.colomb": (0.0, 0.1)}}, "colomb"),
+        ({"randomize": {"hinge.coulomb": (0.1, 0.0)}}, "pair"),
+        ({"randomize": {"hinge.coulomb": 0.1}}, "pair"),
+        ({"randomize": {"hinge.coulomb": (-0.1, 0.1)}}, "0 or more"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_any_episode(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(bristle.RefusedError, match=message):
+        VectorEnv(SCENE, 2, **arguments(**wrong))
+
+
+def test_functions_of_arrays_have_their_shapes() -> None:
+    for name, function in {"reward": lambda q, v, a: np.zeros((2, 1)), "ends": lambda q, v: np.zeros(3)}.items():
+        envs = VectorEnv(SCENE, 2, **arguments(**{name: function}))
+        envs.reset(seed=1)
+        with pytest.raises(bristle.RefusedError, match=rf"`{name}` has shape .*; the shape wanted is \(\) or \(2,\)"):
+            envs.step(np.zeros((2, 1)))
+    envs = VectorEnv(SCENE, 2, **arguments(reward=lambda q, v, a: 1.0))
+    for mask in ([True], [0, 1]):
+        with pytest.raises(bristle.RefusedError, match="reset_mask"):
+            envs.reset(seed=1, options={"reset_mask": mask})
+    envs.reset(seed=1)
+    assert envs.step(np.zeros((2, 1)))[1].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_episodes_are_those_of_gymnasiums_own_vector_environment(mode: AutoresetMode) -> None:
+    """Single environments step to rounding like those of a batch, which steps several copies at once."""
+    usual = arguments(noise=0.0, randomize=None, max_steps=7, ends=lambda q, v: np.abs(q[:, 0]) > 0.02)
+    theirs = gymnasium.vector.SyncVectorEnv([lambda: Env(SCENE, **usual)] * 3, autoreset_mode=mode)
+    ours = VectorEnv(SCENE, 3, **usual, autoreset_mode=mode)
+    rng = np.random.default_rng(1)
+    theirs.reset(seed=1)
+    ours.reset(seed=1)
+    n_over = 0
+    for _ in range(60):
+        actions = rng.uniform(-0.5, 0.5, (3, 1))
+        one, other = theirs.step(actions), ours.step(actions)
+        for x, y in zip(one[:4], other[:4], strict=True):
+            assert x == pytest.approx(y, abs=1e-12)
+        over = one[2] | one[3]
+        n_over += over.sum()
+        if mode is AutoresetMode.SAME_STEP and over.any():
+            assert (one[4]["_final_obs"] == other[4]["_final_obs"]).all()
+            last = np.stack(list(one[4]["final_obs"][over]))
+            assert last == pytest.approx(other[4]["final_obs"][over], abs=1e-12)
+        if mode is AutoresetMode.DISABLED and over.any():
+            theirs.reset(options={"reset_mask": over})
+            ours.reset(options={"reset_mask": over})
+    assert n_over > 20
+
+
+def test_an_episode_does_not_depend_on_those_beside_it() -> None:
+    """Copies that begin again at other times, or sit in another place, have the same bits."""
+    usual = arguments(noise=0.0, randomize=None, max_steps=None, autoreset_mode=AutoresetMode.DISABLED)
+    efforts = 0.3 * np.sin(np.arange(30.0))
+    alike, mixed = VectorEnv(SCENE, 2, **usual), VectorEnv(SCENE, 5, **usual)
+    alike.reset(seed=1)
+    mixed.reset(seed=1)
+    wanted = [alike.step(np.full((2, 1), effort))[0][0] for effort in efforts]
+    began = np.zeros(5, dtype=int)
+    for step in range(40):
+        masks = {3: [True, False, False, False, False], 7: [False, True, True, False, False]}
+        if step in masks:
+            mask = np.array(masks[step])
+            mixed.reset(options={"reset_mask": mask})
+            began[mask] = step
+        age = step - began
+        observations = mixed.step(efforts[np.minimum(age, 29)][:, None])[0]
+        for k in range(5):
+            assert age[k] >= 30 or (observations[k] == wanted[age[k]]).all(), (step, k)
+
+
 def test_refusals() -> None:
     with pytest.raises(bristle.RefusedError, match="hing"):
         VectorEnv(SCENE, 2, **arguments(joints=["hing"]))

@@ -73,6 +73,19 @@ def test_a_sweep_goes_on_where_it_was(tmp_path: pathlib.Path) -> None:
     assert {path: path.stat().st_mtime_ns for path in parts[1:]} == kept
 
 
+def test_a_sweep_that_is_ended_in_the_middle_goes_on(tmp_path: pathlib.Path) -> None:
+    def end(done: int, n: int) -> None:
+        if done >= 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bristle.ray.sweep(SCENE, VALUES, tmp_path, chunk=10, progress=end)
+    assert len(list(tmp_path.glob("part-*.parquet"))) == 2
+    # the half of a part that a killed caller leaves behind is no part
+    (tmp_path / ".part-000003.parquet.1.partial").write_bytes(b"half")
+    assert bristle.ray.sweep(SCENE, VALUES, tmp_path).to_table().equals(sweeps.table(SCENE, VALUES))
+
+
 def test_a_folder_of_another_sweep_is_refused(tmp_path: pathlib.Path) -> None:
     few = {"duration": [0.1, 0.2]}
     bristle.ray.sweep(SCENE, few, tmp_path)

@@ -1,8 +1,8 @@
-//! A point of a sweep: a scene with other values, run to its end. Its row has every channel at the end of the run, or the
-//! reason why there is none.
+//! A point of a sweep: a scene with other values, run to its end. Its row has every channel at the end of the run, or
+//! the reason why there is none.
 //!
-//! The command `bristle sweep` and the sweeps of the Python module make their rows here, so that they are the same to the
-//! last bit.
+//! The command `bristle sweep` and the sweeps of the Python module make their rows here, so that they are the same to
+//! the last bit.
 
 use bristle::scene::Problem;
 use bristle::{Error, Event, Record, Simulation};

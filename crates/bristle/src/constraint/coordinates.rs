@@ -5,15 +5,15 @@
 //! q_d = offset_d + Σ T_di q_i        v_d = Σ T_di v_i        a_d = Σ T_di a_i                            (5)
 //! ```
 //!
-//! with i among the unknowns and the joints of prescribed motion; locked joints enter the offset. All of it follows from
-//! the modes, and [`lock`] is the one function that finds it; a rollback copies it back nevertheless,
-//! since offsets found anew would differ by rounding.
+//! with i among the unknowns and the joints of prescribed motion; locked joints enter the offset. All of it follows
+//! from the modes, and [`lock`] is the one function that finds it; a rollback copies it back nevertheless, since
+//! offsets found anew would differ by rounding.
 
 use super::{ABSENT, Elimination, NEGLIGIBLE};
-use crate::formulation::archive::saved;
-use crate::formulation::machine::Scheme;
-use crate::formulation::point::Point;
-use crate::formulation::state::State;
+use crate::dynamics::archive::saved;
+use crate::dynamics::point::Point;
+use crate::dynamics::scheme::Scheme;
+use crate::dynamics::state::State;
 use crate::model::{Compiled, Model};
 use crate::modes::MAX_EAGER;
 use bristle_friction::Mode;
@@ -65,6 +65,22 @@ impl Coordinates {
             number: vec![ABSENT; n_v],
             drift: Vec::new(),
         }
+    }
+
+    /// Makes every velocity an unknown again.
+    pub fn clear(&mut self) {
+        let Self { active, locked, is_stuck, dependent, place, start, constant, terms, number, drift } = self;
+        active.clear();
+        active.extend(0..place.len());
+        place.iter_mut().enumerate().for_each(|(v, place)| *place = v);
+        locked.fill(false);
+        *is_stuck = false;
+        number.fill(ABSENT);
+        dependent.clear();
+        start.clear();
+        constant.clear();
+        terms.clear();
+        drift.clear();
     }
 
     /// Index of a velocity among the unknowns.
@@ -201,8 +217,9 @@ pub(crate) fn sticks((compiled, scheme): (&Compiled, &Scheme), state: &State, c:
     contact.is_event_driven() && state.mode[c] == Mode::Stuck && !state.prescribed_contacts[c] && can_hold
 }
 
-/// Finds the coordinates of the modes in `state`: the locked joints, the dependent coordinates, and hence the velocities
-/// that are unknowns. No contact sticks unless `may_stick`. Velocities and accelerations of `point` satisfy them then.
+/// Finds the coordinates of the modes in `state`: the locked joints, the dependent coordinates, and hence the
+/// velocities that are unknowns. No contact sticks unless `may_stick`. Velocities and accelerations of `point`
+/// satisfy them then.
 pub(crate) fn lock(
     (compiled, scheme): (&Compiled, &Scheme),
     state: &State,

@@ -1,11 +1,12 @@
-//! Couplings at the start: their right-hand sides, and the refusal of couplings that contradict each other or the state.
+//! Couplings at the start: their right-hand sides, and the refusal of couplings that contradict each other or the
+//! state.
 
 use super::coordinates::Coordinates;
 use super::{Constraints, Elimination, Left};
-use crate::coupled::ConstraintRow;
+use crate::dynamics::point::Point;
+use crate::dynamics::state::State;
 use crate::error::Error;
-use crate::formulation::point::Point;
-use crate::formulation::state::State;
+use crate::model::coupled::ConstraintRow;
 use crate::model::{Compiled, Model};
 
 /// Right-hand sides of the couplings. A dependent joint at 0 gets its coupled position and velocity; any other

@@ -14,12 +14,13 @@ use super::loops::Loops;
 use super::sparse::SparseRows;
 use super::{ABSENT, Constraints, Elimination, NEGLIGIBLE};
 use crate::constraint::coordinates::sticks;
-use crate::formulation::machine::Scheme;
-use crate::formulation::point::Point;
-use crate::formulation::state::State;
-use crate::formulation::stops::limits_at_rest;
+use crate::dynamics::event_state::limits_at_rest;
+use crate::dynamics::point::Point;
+use crate::dynamics::scheme::Scheme;
+use crate::dynamics::state::State;
 use crate::model::{Compiled, Contact};
 use crate::modes::MAX_EAGER;
+use bristle_multibody::spatial::Force;
 
 /// A negative margin smaller than this counts as zero: rounding in the limit analysis.
 const WITHIN: f64 = 1e-9;
@@ -89,7 +90,7 @@ impl Constraints {
         self.eliminate(compiled, loops, Some(required));
         for k in 0..self.distribution.contacts.len() {
             if self.find_group(k) {
-                self.distribution.distribute_in_group(&compiled.inputs.contacts, state, &point.load);
+                self.distribution.distribute_in_group(&compiled.inputs.contacts, state, (&point.load, &point.force));
             }
         }
         self.carry();
@@ -118,7 +119,7 @@ impl Constraints {
 
 impl Distribution {
     /// Margin and efforts of the group found last, under these loads.
-    fn distribute_in_group(&mut self, of: &[Contact], state: &State, load: &[f64]) {
+    fn distribute_in_group(&mut self, of: &[Contact], state: &State, (load, force): (&[f64], &[Force])) {
         let Self { matrix, equation, carried, contacts, from, members, group, leader, margin, slip, .. } = self;
         let from = *from;
         // basic variables first
@@ -127,11 +128,12 @@ impl Distribution {
         // a closed stop is as strong as necessary: far stronger than all efforts of the group
         let rights = members.iter().map(|&k| equation[from + k]).filter(|&row| row != ABSENT);
         let needed = rights.map(|row| matrix.right(row).abs()).fold(0.0, f64::max);
-        let strengths = members.iter().map(|&k| of[contacts[k]].strength(load[contacts[k]]));
+        let sides = |c: usize| of[c].sides(load[c], &force[c]);
+        let strengths = members.iter().map(|&k| of[contacts[k]].strength(sides(contacts[k])));
         let largest = Some(strengths.fold(needed, f64::max)).filter(|most| *most > 0.0).unwrap_or(1.0);
         let limits = members.iter().map(|&k| {
-            let (c, strength) = (contacts[k], of[contacts[k]].strength(load[contacts[k]]));
-            let limits = limits_at_rest(&of[c], &state.stops[c], load[c]);
+            let (c, strength) = (contacts[k], of[contacts[k]].strength(sides(contacts[k])));
+            let limits = limits_at_rest(&of[c], &state.stops[c], sides(c));
             let strength = if state.stops[c].closed.is_some() { strength.max(largest) } else { strength };
             (limits.map(|limit| limit.min(STRONG * largest)), strength)
         });
@@ -139,7 +141,7 @@ impl Distribution {
             let row = equation[from + members[i]];
             if j == 0 { matrix.right(row) } else { -matrix.at(row, from + members[n_basic + j - 1]) }
         });
-        if members.iter().all(|&k| of[contacts[k]].strength(load[contacts[k]]) == 0.0) {
+        if members.iter().all(|&k| of[contacts[k]].strength(sides(contacts[k])) == 0.0) {
             // no contact of it carries anything
             members.iter().for_each(|&k| carried[from + k] = 0.0);
             return;
@@ -224,7 +226,8 @@ impl Constraints {
             let unsolved = matrix.holders().iter().copied().filter(|&k| !is_solved[k]);
             let mut pivot = unsolved.clone().max_by(|&a, &b| size(a).total_cmp(&size(b)));
             if is_large {
-                // the shortest equation that is sound, so that others stay short (Markowitz 1957, with threshold pivoting)
+                // the shortest equation that is sound, so that others stay short (Markowitz 1957, with threshold
+                // pivoting)
                 let best = pivot.map_or(0.0, size);
                 pivot = unsolved.filter(|&k| size(k) >= SOUND * best).min_by_key(|&k| matrix.row(k).len());
             }

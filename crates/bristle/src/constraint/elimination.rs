@@ -193,8 +193,9 @@ impl Elimination {
         self.rows.row(self.pivots.len()).iter().map(|&(k, c)| (self.columns[k], c))
     }
 
-    /// Back substitution, from the last row to the first: removes the pivot columns of later rows from every row. With many
-    /// rows it is deferred to the end of the elimination; in a train of gears each new row would otherwise change all others.
+    /// Back substitution, from the last row to the first: removes the pivot columns of later rows from every row.
+    /// With many rows it is deferred to the end of the elimination; in a train of gears each new row would otherwise
+    /// change all others.
     fn substitute_back(&mut self) {
         let Self { rows, row_of, pivots, own, .. } = self;
         for row in (0..pivots.len()).rev() {

@@ -26,6 +26,7 @@
 mod chart;
 mod drift;
 mod forces;
+mod table;
 
 use super::coordinates::Coordinates;
 use super::{ABSENT, NEGLIGIBLE};
@@ -33,6 +34,7 @@ use crate::model::Model;
 use bristle_multibody::{Error, Poses, Work, chart_point, jacobian, kinematics, poses};
 pub(crate) use chart::Chart;
 use nalgebra::Matrix6xX;
+use table::Table;
 
 /// Iterations of Newton for the dependent positions: quadratic convergence takes five.
 const MAX_CORRECTIONS: usize = 30;
@@ -82,12 +84,12 @@ pub(crate) struct Loops {
     sides: [Matrix6xX<f64>; 2],
     poses: Poses,
     zero: Vec<f64>,
-    /// J T₀ with g or β as last column, before and after the elimination.
-    table: Vec<f64>,
-    reduced: Vec<f64>,
-    /// Row and column scales of the module; those of the rows in the order of their pivots.
+    /// Velocities that each closure concerns: the joints between its links.
+    concerned: Vec<Vec<usize>>,
+    /// J T₀ with g or β on the right, under elimination.
+    reduced: Table,
+    /// Row and column scales of the module.
     row_scale: Vec<f64>,
-    pivot_scale: Vec<f64>,
     column_scale: Vec<f64>,
     /// T of one dependent velocity, or coordinates in the basis.
     sum: Vec<f64>,
@@ -114,7 +116,6 @@ impl Loops {
             first.push(n_rows);
             n_rows += closure.n_rows();
         }
-        let width = n_v + 1;
         let side = || Matrix6xX::zeros(if n_rows > 0 { n_v } else { 0 });
         Self {
             n_v,
@@ -125,10 +126,9 @@ impl Loops {
             sides: [side(), side()],
             poses: Poses::new(&model.tree),
             zero: vec![0.0; n_v],
-            table: vec![0.0; n_rows * width],
-            reduced: vec![0.0; n_rows * width],
+            concerned: closures.iter().map(|closure| between(model, closure.bodies)).collect(),
+            reduced: Table::new(n_rows, n_v),
             row_scale: vec![1.0; n_rows],
-            pivot_scale: vec![1.0; n_rows],
             column_scale: vec![1.0; n_v],
             sum: vec![0.0; n_v],
             steepest: 0.0,
@@ -162,7 +162,7 @@ impl Loops {
         poses(&model.tree, work, &mut self.poses)?;
         let n_v = self.n_v;
         let (mut lever, mut reach) = (0.0_f64, 0.0_f64);
-        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
+        for ((closure, &first), concerned) in model.coupled.closures.iter().zip(&self.first).zip(&self.concerned) {
             let [a, b] = closure.frames(model, &self.poses)?;
             for (side, (&body, frame)) in self.sides.iter_mut().zip(closure.bodies.iter().zip(&closure.placements)) {
                 jacobian(&model.tree, &self.poses, body, &frame.translation.vector, side)?;
@@ -174,7 +174,7 @@ impl Loops {
             for k in 0..closure.n_rows() {
                 let from = closure.component(k);
                 self.gap[first + k] = if from < 3 { turn[from] } else { shift[from - 3] };
-                for v in 0..n_v {
+                for &v in concerned {
                     let value = self.sides[1][(from, v)] - self.sides[0][(from, v)];
                     self.rows[(first + k) * n_v + v] = value;
                     if from >= 3 && model.tree.turns(v) {
@@ -196,69 +196,52 @@ impl Loops {
         Ok(())
     }
 
-    /// J T₀, with `last` as last column.
-    fn fill_table(&mut self, model: &Model, base: &Coordinates, last: impl Fn(usize) -> f64) {
-        let (n_v, width) = (self.n_v, self.n_v + 1);
-        self.table.fill(0.0);
-        for (r, (row, into)) in self.rows.chunks_exact(n_v).zip(self.table.chunks_exact_mut(width)).enumerate() {
-            for (v, &value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
-                match base.number[v] {
-                    // locked joints have no velocity, unless it is prescribed
-                    ABSENT if base.locked[model.joint_of[v]] && !model.is_prescribed(v) => {}
-                    ABSENT => into[v] += value,
-                    d => base.terms_of(d).iter().for_each(|&(i, c)| into[i] += c * value),
+    /// J T₀, with `right` on the right.
+    fn fill_table(&mut self, model: &Model, base: &Coordinates, right: impl Fn(usize) -> f64) {
+        let Self { n_v, reduced, rows, concerned, first, .. } = self;
+        reduced.clear();
+        for ((closure, &first), concerned) in model.coupled.closures.iter().zip(&*first).zip(&*concerned) {
+            for r in first..first + closure.n_rows() {
+                for &v in concerned {
+                    let value = rows[r * *n_v + v];
+                    match base.number[v] {
+                        _ if value == 0.0 => {}
+                        // locked joints have no velocity, unless it is prescribed
+                        ABSENT if base.locked[model.joint_of[v]] && !model.is_prescribed(v) => {}
+                        ABSENT => reduced.add(r, v, value),
+                        d => base.terms_of(d).iter().for_each(|&(i, c)| reduced.add(r, i, c * value)),
+                    }
                 }
+                reduced.set_right(r, right(r));
             }
-            into[n_v] = last(r);
         }
-        self.reduced.copy_from_slice(&self.table);
-        self.pivot_scale.copy_from_slice(&self.row_scale);
     }
 
     /// Gauss–Jordan of the table for the given dependent velocities, by row pivoting.
     fn eliminate(&mut self, dependent: &[usize]) -> Result<(), LoopFailure> {
         for (step, &column) in dependent.iter().enumerate() {
-            let (row, size) = self.largest_row(step, column);
+            let size = |row: usize| self.reduced.at(row, column).abs() * self.row_scale[row];
+            let found = self.reduced.open_rows(column, step).max_by(|&a, &b| size(a).total_cmp(&size(b)));
+            let row = found.unwrap_or_else(|| self.reduced.row_at(step));
+            let size = size(row);
             if size == 0.0 || !size.is_finite() {
                 let closure = self.closure_of(row);
                 return Err(if size.is_nan() { LoopFailure::NonFinite } else { LoopFailure::Singular { closure } });
             }
-            self.solve(step, row, column);
+            self.reduced.solve(step, row, column);
         }
         Ok(())
     }
 
-    /// The row from `step` on with the largest scaled coefficient of a column, and that coefficient.
-    fn largest_row(&self, step: usize, column: usize) -> (usize, f64) {
-        let width = self.n_v + 1;
-        let size = |row: usize| self.reduced[row * width + column].abs() * self.pivot_scale[row];
-        let found = (step..self.n_rows).max_by(|&a, &b| size(a).total_cmp(&size(b)));
-        found.map_or((0, 0.0), |row| (row, size(row)))
+    /// The right-hand side of the row solved at `step`.
+    fn solution(&self, step: usize) -> f64 {
+        self.reduced.right(self.reduced.row_at(step))
     }
 
-    /// Makes `row` row number `step`, solved for `column`.
-    fn solve(&mut self, step: usize, row: usize, column: usize) {
-        let width = self.n_v + 1;
-        if row != step {
-            for k in 0..width {
-                self.reduced.swap(row * width + k, step * width + k);
-            }
-            self.pivot_scale.swap(row, step);
-        }
-        let inverse = 1.0 / self.reduced[step * width + column];
-        self.reduced[step * width..(step + 1) * width].iter_mut().for_each(|x| *x *= inverse);
-        self.reduced[step * width + column] = 1.0;
-        for other in (0..self.n_rows).filter(|&other| other != step) {
-            let factor = self.reduced[other * width + column];
-            if factor == 0.0 {
-                continue;
-            }
-            for k in 0..width {
-                let part = factor * self.reduced[step * width + k];
-                self.reduced[other * width + k] -= part;
-            }
-            self.reduced[other * width + column] = 0.0;
-        }
+    /// Terms of dependent velocity number `step`, `d`: of T₁, in the order of columns.
+    fn slopes(&self, step: usize, d: usize) -> impl Iterator<Item = (usize, f64)> + '_ {
+        let row = self.reduced.row_at(step);
+        self.reduced.columns(row).iter().filter(move |&&v| v != d).map(move |&v| (v, -self.reduced.at(row, v)))
     }
 
     /// Chooses the dependent velocities by complete pivoting among those that `may_depend`. `prefers` says which are
@@ -287,10 +270,9 @@ impl Loops {
         self.fill_table(model, &chart.base, |row| gap[row]);
         self.gap = gap;
         self.pivot(chart, may_depend, |_| true);
-        let width = self.n_v + 1;
         for (step, &v) in chart.dependent.iter().enumerate() {
             // far from the solution a step of a radian, or of the size of the machine, is long enough
-            let d = self.reduced[step * width + self.n_v] / self.column_scale[v];
+            let d = self.solution(step) / self.column_scale[v];
             subtract(v, d.clamp(-1.0, 1.0) * self.column_scale[v]);
         }
         !chart.dependent.is_empty()
@@ -298,32 +280,27 @@ impl Loops {
 
     /// Records T₁ of the table eliminated last in the chart.
     pub fn record_slope(&self, chart: &mut Chart) {
-        let width = self.n_v + 1;
+        let n_v = self.n_v;
         chart.slope.clear();
+        chart.slope.resize(chart.dependent.len() * n_v, 0.0);
         for (step, &d) in chart.dependent.iter().enumerate() {
-            let row = &self.reduced[step * width..step * width + self.n_v];
-            chart.slope.extend(row.iter().enumerate().map(|(v, c)| if v == d { 0.0 } else { -c }));
+            self.slopes(step, d).for_each(|(v, slope)| chart.slope[step * n_v + v] = slope);
         }
     }
 
     /// Complete pivoting of the table.
     fn pivot(&mut self, chart: &mut Chart, may_depend: impl Fn(usize) -> bool, prefers: impl Fn(usize) -> bool) {
-        let width = self.n_v + 1;
-        let largest = |loops: &Self| {
-            let entries = (0..loops.n_rows).flat_map(|row| (0..loops.n_v).map(move |v| (row, v)));
-            entries.fold(0.0_f64, |most, (row, v)| most.max(loops.scaled(row, v, width)))
-        };
-        let least = NEGLIGIBLE * largest(self);
+        let largest = (0..self.n_rows).flat_map(|row| self.reduced.columns(row).iter().map(move |&v| (row, v)));
+        let least = NEGLIGIBLE * largest.fold(0.0_f64, |most, (row, v)| most.max(self.scaled(row, v)));
         chart.dependent.clear();
         for preferred in [true, false] {
             while chart.dependent.len() < self.n_rows {
                 let step = chart.dependent.len();
-                let is_candidate =
-                    |v: &usize| may_depend(*v) && prefers(*v) == preferred && !chart.dependent.contains(v);
+                let is_candidate = |v: usize| may_depend(v) && prefers(v) == preferred && !chart.dependent.contains(&v);
                 let mut found = (0, 0, least);
-                for v in (0..self.n_v).filter(is_candidate) {
-                    for row in step..self.n_rows {
-                        let size = self.scaled(row, v, width);
+                for v in (0..self.n_v).filter(|&v| is_candidate(v)) {
+                    for row in self.reduced.open_rows(v, step) {
+                        let size = self.scaled(row, v);
                         if size > found.2 {
                             found = (row, v, size);
                         }
@@ -332,14 +309,14 @@ impl Loops {
                 if found.2 <= least {
                     break;
                 }
-                self.solve(step, found.0, found.1);
+                self.reduced.solve(step, found.0, found.1);
                 chart.dependent.push(found.1);
             }
         }
     }
 
-    fn scaled(&self, row: usize, v: usize, width: usize) -> f64 {
-        self.reduced[row * width + v].abs() * self.pivot_scale[row] * self.column_scale[v]
+    fn scaled(&self, row: usize, v: usize) -> f64 {
+        self.reduced.at(row, v).abs() * self.row_scale[row] * self.column_scale[v]
     }
 
     /// Closes the loops: dependent positions in `xi` by Newton from those of the chart; q; T₁. The independent ones and
@@ -365,16 +342,15 @@ impl Loops {
             self.fill_table(model, &chart.base, |row| gap[row]);
             self.gap = gap;
             self.eliminate(&chart.dependent)?;
-            let width = self.n_v + 1;
             let mut size = 0.0_f64;
             for (step, &v) in chart.dependent.iter().enumerate() {
-                size = size.max(self.reduced[step * width + self.n_v].abs() / self.column_scale[v]);
+                size = size.max(self.solution(step).abs() / self.column_scale[v]);
             }
             total += size;
-            let gaps = self.gap.iter().zip(&self.row_scale).map(|(gap, scale)| gap.abs() * scale);
-            let gap = gaps.fold(0.0, f64::max);
+            let gap = self.scaled_gap();
             // near a singular configuration further corrections would be rounding, however large
-            if gap <= CLOSED * self.extent || (gap <= NEARLY * self.extent && size >= before) {
+            let extent = self.extent_at(xi);
+            if gap <= CLOSED * extent || (gap <= NEARLY * extent && size >= before) {
                 return self.check(chart, size);
             }
             // false for NaN
@@ -383,7 +359,7 @@ impl Loops {
                 break;
             }
             for (step, &v) in chart.dependent.iter().enumerate() {
-                xi[v] -= self.reduced[step * width + self.n_v];
+                xi[v] -= self.solution(step);
             }
             before = size;
         }
@@ -391,11 +367,26 @@ impl Loops {
         Err(LoopFailure::Open { closure, gap })
     }
 
+    fn scaled_gap(&self) -> f64 {
+        let gaps = self.gap.iter().zip(&self.row_scale).map(|(gap, scale)| gap.abs() * scale);
+        gaps.fold(0.0, f64::max)
+    }
+
+    /// Scaled magnitude of the numbers that a gap is made of: the extent, and the positions, which grow as cranks turn.
+    fn extent_at(&self, xi: &[f64]) -> f64 {
+        let positions = self.concerned.iter().flatten().map(|&v| xi[v].abs() / self.column_scale[v]);
+        self.extent + positions.fold(0.0, f64::max)
+    }
+
+    /// Whether the gaps at `xi` are as small as rounding permits. Needs [`Loops::fill`] there.
+    pub fn is_closed(&self, xi: &[f64]) -> bool {
+        self.scaled_gap() <= NEARLY * self.extent_at(xi)
+    }
+
     /// Whether rows that were not selected are closed too; the steepness of T₁.
     fn check(&mut self, chart: &Chart, size: f64) -> Result<(), LoopFailure> {
-        let width = self.n_v + 1;
         let rest = (chart.dependent.len()..self.n_rows)
-            .map(|row| self.reduced[row * width + self.n_v].abs() * self.pivot_scale[row])
+            .map(|step| self.solution(step).abs() * self.row_scale[self.reduced.row_at(step)])
             .fold(0.0, f64::max);
         if rest > 1e-9 + size {
             let (closure, gap) = self.widest();
@@ -403,10 +394,8 @@ impl Loops {
         }
         self.steepest = 0.0;
         for (step, &d) in chart.dependent.iter().enumerate() {
-            for v in (0..self.n_v).filter(|&v| v != d) {
-                let value = self.reduced[step * width + v].abs() * self.column_scale[v] / self.column_scale[d];
-                self.steepest = self.steepest.max(value);
-            }
+            let scaled = |(v, slope): (usize, f64)| slope.abs() * self.column_scale[v] / self.column_scale[d];
+            self.steepest = self.slopes(step, d).map(scaled).fold(self.steepest, f64::max);
         }
         Ok(())
     }
@@ -420,7 +409,7 @@ impl Loops {
     /// (5) of all dependent velocities, T₀ and T₁ together, into `coordinates`, from the table eliminated last. The
     /// drift is zero until [`Loops::fill_drift`].
     pub fn compose(&mut self, model: &Model, chart: &Chart, coordinates: &mut Coordinates) {
-        let (n_v, width, base) = (self.n_v, self.n_v + 1, &chart.base);
+        let base = &chart.base;
         let Coordinates { number, dependent, start, terms, constant, drift, locked, is_stuck, .. } = coordinates;
         locked.clone_from(&base.locked);
         *is_stuck = base.is_stuck;
@@ -430,30 +419,27 @@ impl Loops {
         terms.clear();
         constant.clear();
         drift.clear();
-        let t1 = |step: usize, v: usize, reduced: &[f64]| -reduced[step * width + v];
         for (step, &d) in chart.dependent.iter().enumerate() {
             number[d] = dependent.len();
             dependent.push(d);
             start.push(terms.len());
-            for v in (0..n_v).filter(|&v| v != d && self.reduced[step * width + v] != 0.0) {
-                terms.push((v, t1(step, v, &self.reduced)));
-            }
+            let from = terms.len();
+            terms.extend(self.slopes(step, d).filter(|(_, slope)| *slope != 0.0));
+            terms[from..].sort_unstable_by_key(|term| term.0);
         }
         for (d, &v) in base.dependent.iter().enumerate() {
             number[v] = dependent.len();
             dependent.push(v);
             start.push(terms.len());
-            self.sum.fill(0.0);
+            let mut sum = std::mem::take(&mut self.sum);
+            sum.fill(0.0);
             for &(i, c) in base.terms_of(d) {
                 match chart.dependent.iter().position(|&other| other == i) {
-                    None => self.sum[i] += c,
-                    Some(step) => {
-                        for k in (0..n_v).filter(|&k| k != i) {
-                            self.sum[k] += c * t1(step, k, &self.reduced);
-                        }
-                    }
+                    None => sum[i] += c,
+                    Some(step) => self.slopes(step, i).for_each(|(k, slope)| sum[k] += c * slope),
                 }
             }
+            self.sum = sum;
             terms.extend(self.sum.iter().copied().enumerate().filter(|(_, c)| *c != 0.0));
         }
         start.push(terms.len());
@@ -461,4 +447,17 @@ impl Loops {
         drift.resize(dependent.len(), 0.0);
         coordinates.fill_active(&model.joint_of);
     }
+}
+
+/// Velocities of the joints between two links, in order: on the way from the base to one of them alone.
+fn between(model: &Model, bodies: [usize; 2]) -> Vec<usize> {
+    let tree = &model.tree;
+    let is_above = |joint: usize, mut body: usize| {
+        while body > joint {
+            body = tree.parent[body];
+        }
+        body == joint
+    };
+    let is_between = |&joint: &usize| is_above(joint, bodies[0]) != is_above(joint, bodies[1]);
+    (1..tree.n_bodies()).filter(is_between).flat_map(|joint| tree.v_range(joint)).collect()
 }

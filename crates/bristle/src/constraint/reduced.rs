@@ -6,11 +6,11 @@
 //! Tᵀ M T y = Tᵀ b,        λ_d = (M x − b)_d                                                              (7)
 //! ```
 //!
-//! since row d of G has its 1 where no other has anything. Parts of the machine that neither the tree nor a coupling joins do not see each
-//! other: Tᵀ M T falls into a block for each, and one product M T e serves one velocity of every part at once. A row of 3,000
-//! joints that mimic one another has one independent velocity and takes one product; (6) would take 3,000 substitutions and a
-//! matrix of 3,000 × 3,000. Which of the two is used is decided by their cost alone, unless the machine has armature
-//! transfers: (6) divides by transferred inertias, (7) does not.
+//! since row d of G has its 1 where no other has anything. Parts of the machine that neither the tree nor a coupling
+//! joins do not see each other: Tᵀ M T falls into a block for each, and one product M T e serves one velocity of
+//! every part at once. A row of 3,000 joints that mimic one another has one independent velocity and takes one
+//! product; (6) would take 3,000 substitutions and a matrix of 3,000 × 3,000. Which of the two is used is decided by
+//! their cost alone, unless the machine has armature transfers: (6) divides by transferred inertias, (7) does not.
 
 use super::ABSENT;
 use crate::constraint::coordinates::Coordinates;

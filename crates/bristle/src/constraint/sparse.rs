@@ -1,8 +1,8 @@
 //! Sparse rows under elimination (Gauss–Jordan): Σ c x = right-hand side.
 //!
-//! A gear has two coefficients and a planetary set three, however many joints the machine has: rows keep what is not zero, in order of columns,
-//! and every column knows the rows that may have it. Solving a row for one of its columns takes that column out of all other
-//! rows. Numbers are those of the elimination with full rows, bit for bit.
+//! A gear has two coefficients and a planetary set three, however many joints the machine has: rows keep what is not
+//! zero, in order of columns, and every column knows the rows that may have it. Solving a row for one of its columns
+//! takes that column out of all other rows. Numbers are those of the elimination with full rows, bit for bit.
 
 /// No row.
 const NONE: usize = usize::MAX;
@@ -12,8 +12,8 @@ const NONE: usize = usize::MAX;
 pub(super) struct SparseRows {
     rows: Vec<Vec<(usize, f64)>>,
     right: Vec<f64>,
-    /// The last row that got each column, as a place in `links`: row, and the place of the one before it. A row may be there that has lost the
-    /// column since, or be there twice.
+    /// The last row that got each column, as a place in `links`: row, and the place of the one before it. A row may
+    /// be there that has lost the column since, or be there twice.
     last: Vec<usize>,
     links: Vec<(usize, usize)>,
     /// A row being made, and the rows of a column.

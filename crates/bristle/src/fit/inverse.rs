@@ -4,10 +4,11 @@
 //! r = τ(q, q̇, q̈; p) − τ_measured          linear in masses, levels, damping; nothing is simulated
 //! ```
 //!
-//! Positions pass a zero-phase low-pass and are differentiated twice; both efforts pass a second one, so that friction at
-//! reversals is smoothed alike on both sides, and are then decimated (parallel decimation). A joint takes part if its
-//! position is measured and its drive's effort is, too: a compared `NAME.drive`, or an input of an `Effort` drive. All
-//! joints that move must be measured. Laws with bristles have no effort without their past and are left out.
+//! Positions pass a zero-phase low-pass and are differentiated twice; both efforts pass a second one, so that
+//! friction at reversals is smoothed alike on both sides, and are then decimated (parallel decimation). A joint takes
+//! part if its position is measured and its drive's effort is, too: a compared `NAME.drive`, or an input of an
+//! `Effort` drive. All joints that move must be measured. Laws with bristles have no effort without their past and
+//! are left out.
 
 use super::filter::{differentiate, low_pass};
 use super::model::{FitModel, Prepared, Residuals};

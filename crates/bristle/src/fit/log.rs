@@ -284,7 +284,8 @@ impl Log {
                 found.push(format!("{}: column `{name}` is constant ({low})", self.table.file));
                 continue;
             }
-            // an extreme value that is met and kept several times is a limit; a reference that waits is met once or twice
+            // an extreme value that is met and kept several times is a limit; a reference that waits is met once or
+            // twice
             for (limit, end) in [(low, "lower"), (high, "upper")] {
                 let at: Vec<bool> = x.iter().map(|x| *x == limit).collect();
                 let stays = at.windows(3).filter(|three| three.iter().all(|at| *at)).count();

@@ -4,9 +4,9 @@
 //! min over p   Σ_logs Σ_channels Σ_i ((y(t_i; p) − measured_i)/σ)²
 //! ```
 //!
-//! y is a simulation of the scene, with its inputs and its start from the log (output error); derivatives are exact, jumps
-//! at events included ([`crate::sensitivities`]). A first estimate comes from inverse dynamics where a log measures the
-//! effort of a drive: efforts of the measured motion against measured efforts, without simulation.
+//! y is a simulation of the scene, with its inputs and its start from the log (output error); derivatives are exact,
+//! jumps at events included ([`crate::sensitivities`]). A first estimate comes from inverse dynamics where a log
+//! measures the effort of a drive: efforts of the measured motion against measured efforts, without simulation.
 //!
 //! ```
 //! use bristle::fit::{Fit, Log, Table};
@@ -55,7 +55,8 @@ use std::ops::RangeInclusive;
 pub enum Method {
     /// Simulations against measurements, from the start of every log to its end.
     OutputError,
-    /// Efforts of the measured motion against measured efforts, nothing simulated; low-pass of corner `band` Hz on both.
+    /// Efforts of the measured motion against measured efforts, nothing simulated; low-pass of corner `band` Hz on
+    /// both.
     InverseDynamics {
         /// Corner frequency, Hz.
         band: f64,
@@ -116,8 +117,8 @@ impl Fit {
         self
     }
 
-    /// Frees a number of the scene; `*` in place of a name frees one each. `logs.0.delay` (or `logs.*.delay`) is the time,
-    /// s, by which all inputs of a log act late.
+    /// Frees a number of the scene; `*` in place of a name frees one each. `logs.0.delay` (or `logs.*.delay`) is the
+    /// time, s, by which all inputs of a log act late.
     #[must_use]
     pub fn free(self, path: &str, start: f64, bounds: RangeInclusive<f64>) -> Self {
         self.freedom(path, start, bounds, false, None)

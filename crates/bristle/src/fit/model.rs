@@ -4,8 +4,8 @@
 //! r_i = y(t_i − delay; p) − measured_i        ∂r_i/∂p by sensitivities        ∂r_i/∂delay = −ẏ(t_i − delay)
 //! ```
 //!
-//! All inputs of a log act later by its delay: the machine is the same at all times, so that its response is later by the
-//! same. Both sides of a compared channel pass the same low-pass filter.
+//! All inputs of a log act later by its delay: the machine is the same at all times, so that its response is later by
+//! the same. Both sides of a compared channel pass the same low-pass filter.
 
 use super::filter::{low_pass, median_step};
 use super::log::{Hold, Initial, Log};

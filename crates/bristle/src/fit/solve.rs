@@ -5,9 +5,10 @@
 //! (H + λ diag H) δu = −g      H = JᵀJ,  g = Jᵀ r,  J = ∂r/∂u      over the u that no bound holds
 //! ```
 //!
-//! σ of a channel is its noise where that is given. Else it is found from the residuals: after convergence each channel is
-//! weighted by the root mean square of its residuals, and the fit goes on (maximum likelihood with unknown variances).
-//! Starts and logs run on all cores; sums are taken in their order, so that the bits do not depend on the number of threads.
+//! σ of a channel is its noise where that is given. Else it is found from the residuals: after convergence each
+//! channel is weighted by the root mean square of its residuals, and the fit goes on (maximum likelihood with unknown
+//! variances). Starts and logs run on all cores; sums are taken in their order, so that the bits do not depend on the
+//! number of threads.
 
 use super::model::{FitModel, Residuals};
 use crate::error::{Error, Result};

@@ -6,10 +6,10 @@
 //! effective samples   n / (1 + 2 Σ ρ_l)
 //! ```
 //!
-//! Residuals of a model that is not the machine are correlated in time: the white formula is then too small. Blocks (batch
-//! means) are four times longer than the time in which the correlation of residuals ρ_l falls below 0.1. The singular
-//! values of J in scaled parameters, over √n, are changes of the curves in units of noise per factor e of a parameter; the
-//! direction of the smallest is simulated to see whether it moves anything.
+//! Residuals of a model that is not the machine are correlated in time: the white formula is then too small. Blocks
+//! (batch means) are four times longer than the time in which the correlation of residuals ρ_l falls below 0.1. The
+//! singular values of J in scaled parameters, over √n, are changes of the curves in units of noise per factor e of a
+//! parameter; the direction of the smallest is simulated to see whether it moves anything.
 
 use super::model::FitModel;
 use super::solve::{At, Noise, Watch, cost, evaluate, n_residuals, normal_equations};

@@ -1,10 +1,11 @@
 //! Friction in one joint or coupling: law × load.
 
 use super::stops::Stops;
-use crate::bearing::Bearing;
-use crate::component::{Load, Open};
+use crate::model::bearing::Bearing;
 use crate::signal::{Piece, Sample, Signal};
+use crate::world::component::{Load, Open};
 use bristle_friction::{EventDriven, FrictionLaw, Law, Mode};
+use bristle_multibody::spatial::Force;
 
 /// Friction in one joint or coupling. Its coordinate is that of the joint, or q_a − q_b of a clutch.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +41,7 @@ impl Contact {
             Load::Unit => (1.0, 0.0),
             Load::Constant(n) => (n, 0.0),
             Load::Signal { max, geometry, .. } => (max * geometry * signal.value, max * geometry * signal.derivative),
-            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => (0.0, 0.0),
+            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } | Load::Transmitted { .. } => (0.0, 0.0),
         }
     }
 
@@ -58,13 +59,21 @@ impl Contact {
             Load::Unit => 1.0,
             Load::Constant(n) => n,
             Load::Signal { max, geometry, .. } => max * geometry,
-            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } => 0.0,
+            Load::Pin { .. } | Load::Thrust { .. } | Load::Guide { .. } | Load::Transmitted { .. } => 0.0,
         }
     }
 
-    /// Limits of the effort while it is stuck, against forward and against backward motion, under the load `n`.
-    pub(crate) fn limits(&self, n: f64) -> [f64; 2] {
-        let backward = if self.reverse.is_some() { self.normal_towards(true, &Sample::default()).0 } else { n };
+    /// Loads against forward and against backward motion, where it is `n` forward and the reaction is `f`.
+    pub(crate) fn sides(&self, n: f64, f: &Force) -> [f64; 2] {
+        match self.bearing {
+            Some(bearing) if bearing.is_transmitted() => bearing.sides(f),
+            _ if self.reverse.is_some() => [n, self.normal_towards(true, &Sample::default()).0],
+            _ => [n, n],
+        }
+    }
+
+    /// Limits of the effort while it is stuck, against forward and against backward motion, under these loads.
+    pub(crate) fn limits(&self, [n, backward]: [f64; 2]) -> [f64; 2] {
         let [up, down] = self.stiction();
         [self.arm * up * n, self.arm * down * backward]
     }
@@ -84,7 +93,7 @@ impl Contact {
     }
 
     /// The larger of both limits, the backward one of a one-way clutch divided by its lock factor.
-    pub(crate) fn strength(&self, n: f64) -> f64 {
+    pub(crate) fn strength(&self, n: [f64; 2]) -> f64 {
         let [up, down] = self.limits(n);
         up.max(down / self.reverse.unwrap_or(1.0))
     }

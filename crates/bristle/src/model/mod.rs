@@ -1,22 +1,30 @@
 //! The machine in flat arrays: an immutable [`Model`], shared by all runs of it, and the [`Inputs`] that callers may
 //! change between steps.
 
+mod armature_transfer;
+pub mod bearing;
+pub mod compile;
 mod contact;
+pub mod coupled;
+pub(crate) mod saturation;
 pub(crate) mod servo;
 pub(crate) mod stops;
 pub(crate) mod turning;
 
 pub use contact::Contact;
-pub use stops::{End, Stops};
+pub use saturation::EffortLimitAt;
+pub use stops::{End, StopChange, Stops};
 
-pub use crate::armature_transfer::ArmatureTransfer;
-use crate::compile::Index;
-use crate::component::{BristleState, Drive};
-use crate::coupled::Coupled;
+pub use armature_transfer::ArmatureTransfer;
+
 use crate::signal::{Piece, Signal};
+use crate::world::component::{BristleState, Drive};
 use bristle_friction::FrictionLaw;
 use bristle_multibody::spatial::Force;
 use bristle_multibody::{JointKind, Model as Tree, Work, aba, neutral};
+use compile::Index;
+use coupled::Coupled;
+use saturation::regime_of;
 use servo::{DriveSample, Servo, ServoState};
 use std::sync::Arc;
 use turning::Turning;
@@ -107,7 +115,7 @@ impl DriveAt {
         let Some(servo) = self.servo() else { return DriveSample { signal, ..Default::default() } };
         let regime = at.map_or(state.regime, |(q, v)| {
             let (demand, bound) = servo.demand(signal.value, t, piece, q, v);
-            Servo::regime(demand, bound)
+            regime_of(demand, bound)
         });
         servo.terms(signal, t, piece, state, regime)
     }
@@ -145,6 +153,18 @@ impl DriveAt {
             Drive::Pid { kp, ki, kd, .. } => kp * (signal.value - q) + ki * integral - kd * v,
             Drive::Servo { .. } => sample.servo_effort(q, v),
             // equilibrium determines it
+            Drive::Motion(_) => 0.0,
+        }
+    }
+
+    /// Rate of the effort along the motion, for a sample.
+    pub(crate) fn effort_rate(&self, sample: &DriveSample, q: f64, v: f64, a: f64) -> f64 {
+        let signal = &sample.signal;
+        match self.drive {
+            Drive::Effort(_) => signal.derivative,
+            Drive::Pull { stiffness, .. } => stiffness * (signal.derivative - v),
+            Drive::Pid { kp, ki, kd, .. } => kp * (signal.derivative - v) + ki * (signal.value - q) - kd * a,
+            Drive::Servo { .. } => sample.servo_rate(q, v, a),
             Drive::Motion(_) => 0.0,
         }
     }
@@ -193,6 +213,8 @@ pub struct Inputs {
     pub springs: Vec<SpringAt>,
     /// Drives, in joint order. Copies of a machine share them until one is changed.
     pub drives: Arc<[DriveAt]>,
+    /// Limits of the efforts of drives and callers, in joint order. Shared like the drives.
+    pub effort_limits: Arc<[EffortLimitAt]>,
     /// Friction, in joint order; then that of couplings, in their order; then contacts that stand for stops alone, in
     /// joint order. Shared like the drives.
     pub contacts: Arc<[Contact]>,
@@ -233,7 +255,8 @@ pub struct Model {
     pub(crate) prescribed: Vec<PrescribedJoint>,
     /// Joints whose rotation affects the load of a stuck contact.
     pub(crate) turning: Turning,
-    /// Inertia of the joint of each reaction-loaded contact at the neutral configuration, with the joints beyond it free.
+    /// Inertia of the joint of each reaction-loaded contact at the neutral configuration, with the joints beyond it
+    /// free.
     pub(crate) kink_inertia: Vec<f64>,
 }
 

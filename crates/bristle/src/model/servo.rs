@@ -9,16 +9,9 @@
 //!
 //! τ = 0 while the servo is not enabled: its motor is open. With a `period` T > 0, e is sampled at t = k T and held;
 //! `difference: n` takes (q_k − q_{k−n})/(n T) for q̇ in (1), as encoders without tachometer do. Samples are time
-//! events. Without a period (2) is continuous; its corners are located under error control: u then follows the branch
-//! of its regime, a little beyond the corner,
-//!
-//! ```text
-//! regime 0      u = supply e             event:  B − |supply e| + θ falls through 0       B(t) the bound of (2)
-//! regime ±1     u = ±B                   event:  ±supply e − B + θ falls through 0        θ = 1e-10 B
-//! ```
-//!
-//! and in fixed steps it is clamped as it stands. The ledger books τ q̇, the work at the shaft; the heat of the winding
-//! is not modelled.
+//! events. Without a period (2) is continuous; its corners are located under error control, for the demand supply e
+//! and the bound B(t) of (2): see [`super::saturation`]. The ledger books τ q̇, the work at the shaft; the heat of
+//! the winding is not modelled.
 
 use crate::scene::Drive;
 use crate::signal::{Piece, Sample, Signal};
@@ -26,9 +19,6 @@ use bristle_integrate::archive::{Archive, Archived};
 
 /// The longest `difference`, samples.
 pub(crate) const MAX_DIFFERENCE: usize = 8;
-
-/// θ relative to the bound.
-const CORNER: f64 = 1e-10;
 
 /// State of a servo between steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -183,26 +173,6 @@ impl<'a> Servo<'a> {
     pub fn demand(&self, target: f64, t: f64, piece: Piece, q: f64, v: f64) -> (f64, f64) {
         let supply = self.supply(t, piece);
         (supply[0] * (self.kp * (target - q) - self.kd * v), self.bound(supply)[0])
-    }
-
-    /// The regime that belongs to a demand.
-    pub fn regime(demand: f64, bound: f64) -> f64 {
-        if demand > bound {
-            1.0
-        } else if demand < -bound {
-            -1.0
-        } else {
-            0.0
-        }
-    }
-
-    /// The event function of the regime.
-    pub fn corner(regime: f64, demand: f64, bound: f64) -> f64 {
-        if bound <= 0.0 || !bound.is_finite() {
-            return 1.0;
-        }
-        let inside = if regime == 0.0 { bound - demand.abs() } else { regime * demand - bound };
-        inside + CORNER * bound
     }
 
     /// The terms of (3); `regime` is the one in force, or that of the demand at (q, v).

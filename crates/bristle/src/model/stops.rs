@@ -7,6 +7,8 @@
 //! A stop acts on the coordinate of its joint alone, by an effort that points into the range. It does not load the
 //! bearing of the joint.
 
+use bristle_friction::Mode;
+
 /// The two stops of a joint. A bound that does not exist is infinite.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stops {
@@ -74,5 +76,26 @@ pub fn with_stop(limits: [f64; 2], end: Option<End>) -> [f64; 2] {
         None => limits,
         Some(End::Lower) => [limits[0], f64::INFINITY],
         Some(End::Upper) => [f64::INFINITY, limits[1]],
+    }
+}
+
+/// An impact on a stop, the end of a sequence of them, or a release.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StopChange {
+    /// Index of the contact.
+    pub contact: usize,
+    /// The end of the range.
+    pub end: End,
+    /// Whether it is a release.
+    pub is_release: bool,
+    /// Direction of motion before and after.
+    pub from: Mode,
+    /// See `from`.
+    pub to: Mode,
+}
+
+impl Default for StopChange {
+    fn default() -> Self {
+        Self { contact: 0, end: End::Lower, is_release: false, from: Mode::Stuck, to: Mode::Stuck }
     }
 }

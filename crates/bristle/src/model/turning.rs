@@ -9,7 +9,7 @@
 //!   a whole branch and leaves the direction of gravity unchanged ([`bristle_multibody::ignorable`]).
 
 use super::Contact;
-use crate::coupled::Coupled;
+use crate::model::coupled::Coupled;
 use bristle_multibody::{Ignorable, Model as Tree, branches, ignorable};
 
 /// See the [module](self).

@@ -6,11 +6,12 @@
 //! stuck       x = −ω₀, locked in the recursion;      remains while −λ₋ ≤ λ ≤ λ₊, else slides with that limit      (2)
 //! forward     λ = λ₊ + k₊ ω;                         remains while ω ≥ 0, else sticks; backward alike
 //! other laws  λ = λ(ω̄) + λ'(ω̄) (ω − ω̄);             ω̄ of the round before
+//! on a stop   x = ω_bound − ω₀, locked alike;        remains while the stop pushes: λ exceeds friction; see `stops`
 //! ```
 //!
-//! Every round solves (1) with linear contacts as a whole, not for a correction, so it needs no product; the modes of the
-//! last step make one round enough as long as no contact changes its mode. A product at the end verifies (1). Stuck
-//! joints are locked and not held by penalties, and λ follows from the efforts of the recursion.
+//! Every round solves (1) with linear contacts as a whole, not for a correction, so it needs no product; the modes of
+//! the last step make one round enough as long as no contact changes its mode. A product at the end verifies (1).
+//! Stuck joints are locked and not held by penalties, and λ follows from the efforts of the recursion.
 //!
 //! The method has no safeguard. Where the number of contacts on the wrong side stops falling, an interior-point method
 //! finds modes to start again from, and where these do not settle either, the convex solver starts from the beginning;
@@ -18,13 +19,15 @@
 //! one: there the load distribution needs penalties.
 
 use super::convex_solver::{
-    Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, Problem, ROUNDED, SOLVED, SolverError,
+    Accuracy, COARSE, ConvexSolver, IMMOVABLE_PENALTY, NO_EFFORT, ROUNDED, SOLVED, SolverError,
 };
 use super::impulse_law::{ContactState, ImpulseLaw};
+use super::problem::Problem;
 use super::reduced_coordinates::ReducedCoordinates;
 use super::step_matrix::restrict;
+use super::stops::{StepStops, friction_interval};
 use super::tree_matrix::TreeMatrix;
-use crate::model::Compiled;
+use crate::model::{Compiled, End};
 use crate::stop;
 use bristle_friction::Mode;
 use bristle_multibody::Error;
@@ -39,8 +42,9 @@ pub(super) const MAX_CORRECTIONS: usize = 3;
 /// Iterates and scratch; the arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct ActiveSet {
-    /// Modes of the dry contacts.
+    /// Modes of the dry contacts, and the stops that act.
     modes: Vec<Mode>,
+    on_stop: Vec<Option<End>>,
     /// x, and h r less the constant parts of λ; all velocities.
     x: Vec<f64>,
     rhs: Vec<f64>,
@@ -61,6 +65,29 @@ pub(super) struct ActiveSet {
     reduced: Vec<f64>,
     reduced_size: Vec<f64>,
     stuck_impulse: Vec<f64>,
+}
+
+/// The rate of contact c on a stop.
+fn bound(problem: &Problem<'_>, c: usize, end: Option<End>) -> f64 {
+    end.map_or(0.0, |end| problem.bounds[c][end as usize])
+}
+
+/// The bound that a rate ω is beyond, by more than the rounding of a rate that was ω₀ at the start.
+fn passed([low, high]: [f64; 2], omega0: f64, omega: f64) -> Option<End> {
+    let rounding = SOLVED * (omega0.abs() + omega.abs());
+    if omega < low - rounding {
+        Some(End::Lower)
+    } else if omega > high + rounding {
+        Some(End::Upper)
+    } else {
+        None
+    }
+}
+
+/// Whether the impulse `lambda` of a contact on its stop, at the rate ω, is friction and an impulse into the range.
+fn pushes(law: &ImpulseLaw, omega: f64, end: Option<End>, lambda: f64, slack: f64) -> bool {
+    let [low, high] = friction_interval(law, omega);
+    if end == Some(End::Upper) { lambda >= low - slack } else { lambda <= high + slack }
 }
 
 /// (1) beside its matrix and its contacts.
@@ -95,6 +122,7 @@ impl ActiveSet {
         let zeros = || vec![0.0; n_v];
         Self {
             modes: vec![Mode::Stuck; n_contacts],
+            on_stop: vec![None; n_contacts],
             x: zeros(),
             rhs: zeros(),
             linear: vec![[0.0; 2]; n_contacts],
@@ -113,9 +141,19 @@ impl ActiveSet {
         }
     }
 
-    /// Begins a step with the modes at its start and the accelerations of the last one.
-    pub fn start(&mut self, coordinates: &ReducedCoordinates, modes: &[Mode], h: f64, last_acceleration: &[f64]) {
+    /// Begins a step with the modes and closed stops at its start and the accelerations of the last one.
+    pub fn start(
+        &mut self,
+        coordinates: &ReducedCoordinates,
+        modes: &[Mode],
+        stops: &StepStops,
+        h: f64,
+        last_acceleration: &[f64],
+    ) {
         self.is_factored = false;
+        for &c in &stops.of {
+            self.on_stop[c] = stops.memory[c].closed.filter(|&end| stops.bounds[c][end as usize].is_finite());
+        }
         self.modes.copy_from_slice(modes);
         coordinates.independent.iter().zip(last_acceleration).for_each(|(&k, a)| self.x[k] = h * a);
         coordinates.set_velocities(&mut self.x);
@@ -128,6 +166,7 @@ impl ActiveSet {
             let sign = if state.omega == 0.0 { state.lambda } else { state.omega };
             *mode = if state.is_stuck { Mode::Stuck } else { Mode::of_sign(sign) };
         }
+        self.on_stop.iter_mut().zip(&solver.states).for_each(|(on_stop, state)| *on_stop = state.on_stop);
         coordinates.expand(solver.u.iter().copied(), &mut self.x);
     }
 
@@ -135,6 +174,7 @@ impl ActiveSet {
     /// slides.
     pub fn follow_interior(&mut self, problem: &Problem<'_>, solver: &ConvexSolver) {
         self.is_factored = false;
+        self.on_stop.fill(None);
         for (c, law) in problem.laws.iter().enumerate() {
             if let ImpulseLaw::Dry { forward, backward, .. } = law {
                 let multiplier = solver.multiplier[c];
@@ -201,13 +241,18 @@ impl ActiveSet {
     /// The linear contacts of a round, locked joints with their x, and the right-hand side of (1).
     fn linearize(&mut self, problem: &Problem<'_>, matrix: &TreeMatrix, Equations { h, r, v, .. }: Equations<'_>) {
         let Problem { compiled, laws, .. } = *problem;
-        let Self { modes, x, rhs, linear, slopes, locked, .. } = self;
+        let Self { modes, on_stop, x, rhs, linear, slopes, locked, .. } = self;
         rhs.iter_mut().zip(r).for_each(|(rhs, r)| *rhs = h * r);
         locked.copy_from_slice(&matrix.prescribed);
         for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let omega0 = contact.rate(v);
             linear[c] = match (laws[c], modes[c]) {
                 (ImpulseLaw::Dry { .. }, _) if matrix.prescribed[contact.v] => [0.0; 2],
+                (ImpulseLaw::Dry { .. }, _) if on_stop[c].is_some() => {
+                    locked[contact.v] = true;
+                    x[contact.v] = bound(problem, c, on_stop[c]) - omega0;
+                    [0.0; 2]
+                }
                 (ImpulseLaw::Dry { forward, backward, .. }, Mode::Stuck) if forward[0] + backward[0] > 0.0 => {
                     locked[contact.v] = true;
                     x[contact.v] = -omega0;
@@ -234,13 +279,29 @@ impl ActiveSet {
         enough: f64,
     ) -> usize {
         let Problem { compiled, laws, .. } = *problem;
-        let Self { modes, x, linear, .. } = self;
+        let Self { modes, on_stop, x, linear, .. } = self;
         let mut n_wrong = 0;
         for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let k = contact.v;
             let (omega, impulse) = (contact.rate(v) + contact.rate(x), matrix.effort[k] + matrix.diagonal[k] * x[k]);
             match laws[c] {
                 ImpulseLaw::Dry { .. } if matrix.prescribed[k] => {}
+                ref law @ ImpulseLaw::Dry { .. } if on_stop[c].is_some() => {
+                    let lambda = matrix.reduced[k] - impulse;
+                    let slack = SOLVED * (matrix.reduced[k].abs() + impulse.abs());
+                    let omega = bound(problem, c, on_stop[c]);
+                    if !pushes(law, omega, on_stop[c], lambda, slack) {
+                        // the direction of motion there, or away from the stop
+                        let away = on_stop[c].map_or(0.0, End::inward);
+                        modes[c] = Mode::of_sign(if omega == 0.0 { away } else { omega });
+                        on_stop[c] = None;
+                        n_wrong += 1;
+                    }
+                }
+                ImpulseLaw::Dry { .. } if passed(problem.bounds[c], contact.rate(v), omega).is_some() => {
+                    on_stop[c] = passed(problem.bounds[c], contact.rate(v), omega);
+                    n_wrong += 1;
+                }
                 law @ ImpulseLaw::Dry { forward, backward, power } => {
                     let is_empty = forward[0] + backward[0] <= 0.0;
                     let next = match modes[c] {
@@ -366,6 +427,10 @@ impl ActiveSet {
         compiled.inputs.contacts.iter().enumerate().all(|(c, contact)| match (laws[c], &coordinates.contacts[c][..]) {
             (ImpulseLaw::Dry { forward, backward, .. }, &[(i, _), ..]) if self.locked[contact.v] => {
                 let slack = ROUNDED * self.reduced_size[i] + NO_EFFORT;
+                if self.on_stop[c].is_some() {
+                    let omega = bound(problem, c, self.on_stop[c]);
+                    return pushes(&laws[c], omega, self.on_stop[c], self.stuck_impulse[i], slack);
+                }
                 (-backward[0] - slack..=forward[0] + slack).contains(&self.stuck_impulse[i])
             }
             _ => true,
@@ -389,6 +454,15 @@ impl ActiveSet {
             let omega = contact.rate(v) + contact.rate(&self.x);
             solver.states[c] = match (laws[c], &coordinates.contacts[c][..]) {
                 (ImpulseLaw::Dry { .. }, []) => laws[c].at(&contact.law, omega, 0.0, IMMOVABLE_PENALTY),
+                (ref law @ ImpulseLaw::Dry { .. }, &[(i, _), ..]) if self.on_stop[c].is_some() => {
+                    let omega = bound(problem, c, self.on_stop[c]);
+                    let [low, high] = friction_interval(law, omega);
+                    let (total, on_stop) = (self.stuck_impulse[i], self.on_stop[c]);
+                    // friction first
+                    let lambda = total.max(low).min(high);
+                    let is_stuck = omega == 0.0;
+                    ContactState { omega, lambda, stop: total - lambda, slope: 0.0, magnitude: 0.0, is_stuck, on_stop }
+                }
                 (ImpulseLaw::Dry { forward, backward, .. }, &[(i, _), ..]) => {
                     let (is_stuck, [level, slope]) = (self.locked[contact.v], self.linear[c]);
                     // rounding may leave a stuck contact beyond its limit
@@ -398,7 +472,7 @@ impl ActiveSet {
                         level + slope * omega
                     };
                     let omega = if is_stuck { 0.0 } else { omega };
-                    ContactState { omega, lambda, slope, magnitude: 0.0, is_stuck }
+                    ContactState { omega, lambda, slope, is_stuck, ..ContactState::default() }
                 }
                 (ref law, _) => law.at(&contact.law, omega, 0.0, 0.0),
             };

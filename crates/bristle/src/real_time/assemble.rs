@@ -7,12 +7,13 @@
 //!
 //! u_p is the change of the prescribed velocities, and of the dependent ones because of them.
 
+use super::effort_limits::LimitedEfforts;
 use super::reduced_coordinates::{ReducedCoordinates, dot};
 use super::step_matrix::{MatrixForm, StepMatrix};
-use super::{SignalTime, Start};
-use crate::component::Drive;
+use super::{LoopStep, SignalTime, Start, StepError};
 use crate::model::Compiled;
 use crate::model::servo::DriveSample;
+use crate::world::component::Drive;
 use bristle_multibody::{Error, Work};
 
 /// (1) and (2) of one step; the arrays are made once.
@@ -29,6 +30,8 @@ pub(super) struct StepEquations {
     pub u_prescribed: Vec<f64>,
     /// Signals of the drives at the end of the step.
     pub samples: Vec<DriveSample>,
+    /// Efforts with limits.
+    pub limited: LimitedEfforts,
     /// b in the independent velocities.
     pub b: Vec<f64>,
     /// A u_p.
@@ -46,26 +49,32 @@ impl StepEquations {
             mean_bias: vec![0.0; n_v],
             u_prescribed: vec![0.0; n_v],
             samples: vec![DriveSample::default(); compiled.inputs.drives.len()],
+            limited: LimitedEfforts::new(compiled),
             b: vec![0.0; n],
             prescribed_impulse: vec![0.0; n_v],
         }
     }
 }
 
-/// Fills A, r and the prescribed changes of velocity.
+/// Fills A, r and the prescribed changes of velocity. In a `new` step the limits of efforts follow from those at v₀;
+/// otherwise those in force stay.
 pub(super) fn assemble(
-    equations: &mut StepEquations,
+    (equations, loops): (&mut StepEquations, Option<&mut LoopStep>),
     compiled: &Compiled,
     work: &mut Work,
     start: Start<'_>,
     h: f64,
     at: SignalTime,
-) -> Result<(), Error> {
+    is_new: bool,
+) -> Result<(), StepError> {
     let Start { q, xi, v, .. } = start;
-    let StepEquations { matrix, r, bias, u_prescribed, samples, .. } = equations;
+    let StepEquations { matrix, r, bias, u_prescribed, samples, limited, .. } = equations;
     // inertia, bias, efforts set by the caller
     matrix.set_inertia(compiled, work, q)?;
-    matrix.bias(compiled, work, q, v, bias)?;
+    match loops {
+        Some(loops) => loops.bias(compiled, work, q, v, bias)?,
+        None => matrix.bias(compiled, work, q, v, bias)?,
+    }
     let given = compiled.inputs.effort.iter().zip(&compiled.inputs.offset);
     r.iter_mut().zip(given).zip(&*bias).for_each(|((r, (effort, offset)), bias)| *r = effort + offset - bias);
     // dampers and springs
@@ -87,39 +96,59 @@ pub(super) fn assemble(
     // drives
     u_prescribed.fill(0.0);
     let mut integrals = start.integrals.iter();
-    for ((drive, sample), servo) in compiled.inputs.drives.iter().zip(samples).zip(start.servos) {
+    for (((drive, sample), servo), terms) in
+        compiled.inputs.drives.iter().zip(samples).zip(start.servos).zip(&mut limited.drives)
+    {
         let (k, ahead) = (drive.v, q[drive.q] + h * v[drive.v]);
         *sample = drive.sample(at.t, at.piece, servo, Some((ahead, v[k])));
         let signal = sample.signal;
-        match drive.drive {
-            Drive::Motion(_) if at.is_first => u_prescribed[k] = h * signal.second_derivative,
-            Drive::Motion(_) => u_prescribed[k] = (signal.value - xi[k]) / h - v[k],
-            Drive::Effort(_) | Drive::Pull { .. } | Drive::Servo { .. } => {
-                r[k] += drive.effort(sample, ahead, v[k], 0.0);
+        terms[0] = match drive.drive {
+            Drive::Motion(_) if at.is_first => {
+                u_prescribed[k] = h * signal.second_derivative;
+                0.0
             }
+            Drive::Motion(_) => {
+                u_prescribed[k] = (signal.value - xi[k]) / h - v[k];
+                0.0
+            }
+            Drive::Effort(_) | Drive::Pull { .. } | Drive::Servo { .. } => drive.effort(sample, ahead, v[k], 0.0),
             Drive::Pid { .. } => {
                 let integral = integrals.next().map_or(0.0, |integral| integral + h * (signal.value - ahead));
-                r[k] += drive.effort(sample, ahead, v[k], integral);
+                drive.effort(sample, ahead, v[k], integral)
             }
-        }
+        };
         // gains of the wrong sign stay explicit, so that A is positive definite
         let [in_q, in_v, in_integral] = drive.slopes(sample);
-        matrix.add(k, h * (h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0)));
+        terms[1] = h * (h * in_integral - in_q).max(0.0) + (-in_v).max(0.0);
+    }
+    limited.set_demands(compiled, is_new);
+    for (k, (drive, [effort, slope])) in compiled.inputs.drives.iter().zip(&limited.drives).enumerate() {
+        r[drive.v] += effort;
+        let limit = compiled.inputs.effort_limits.iter().position(|limit| limit.drive == Some(k));
+        if limit.and_then(|limit| limited.cut(limit)).is_none() {
+            matrix.add(drive.v, h * slope);
+        }
+    }
+    for (k, limit) in compiled.inputs.effort_limits.iter().enumerate() {
+        r[limit.v] += limited.cut(k).unwrap_or(0.0);
     }
     Ok(())
 }
 
 /// Replaces the bias in r by the bias at the mean of `v` and `v1`. Returns whether r has changed.
 pub(super) fn correct_bias(
-    equations: &mut StepEquations,
+    (equations, loops): (&mut StepEquations, Option<&mut LoopStep>),
     compiled: &Compiled,
     work: &mut Work,
     start: Start<'_>,
     v1: &[f64],
-) -> Result<bool, Error> {
+) -> Result<bool, StepError> {
     let StepEquations { matrix, r, bias, v_mean, mean_bias, .. } = equations;
     v_mean.iter_mut().zip(start.v).zip(v1).for_each(|((mean, v), v1)| *mean = 0.5 * (v + v1));
-    matrix.bias(compiled, work, start.q, v_mean, mean_bias)?;
+    match loops {
+        Some(loops) => loops.bias(compiled, work, start.q, v_mean, mean_bias)?,
+        None => matrix.bias(compiled, work, start.q, v_mean, mean_bias)?,
+    }
     let mut differs = false;
     for ((r, bias), &mean) in r.iter_mut().zip(bias).zip(&*mean_bias) {
         *r += *bias - mean;

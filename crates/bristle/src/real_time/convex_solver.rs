@@ -26,14 +26,16 @@
 //! their limits, and λ̂ starts at 0.
 //!
 //! A contact at its limit that other contacts lock has ω = 0 in the end as they have, and counts as stuck.
+//!
+//! **Stops** are bounds of ω (`stops`): their impulse is an augmented Lagrangian too, with a multiplier of its own.
 
 use super::factor::dot_all;
-use super::impulse_law::{ContactState, ImpulseLaw};
+use super::impulse_law::ContactState;
 use super::interior_point::{self, InteriorPoint};
-use super::max_by_unit;
-use super::reduced_coordinates::{ReducedCoordinates, dot};
+use super::problem::Problem;
+use super::reduced_coordinates::dot;
 use super::step_matrix::StepMatrix;
-use crate::model::Compiled;
+use super::stops::contact_at;
 use crate::stop;
 use bristle_multibody::Error;
 
@@ -114,31 +116,6 @@ impl From<Error> for SolverError {
     }
 }
 
-/// (1) as it is handed to the solver, but for R.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Problem<'a> {
-    /// b.
-    pub b: &'a [f64],
-    /// W, the independent velocities, redundancy of the contacts.
-    pub coordinates: &'a ReducedCoordinates,
-    pub compiled: &'a Compiled,
-    pub laws: &'a [ImpulseLaw],
-    /// Whether each velocity of the machine is angular.
-    pub is_angular: &'a [bool],
-}
-
-impl Problem<'_> {
-    /// The largest of values by independent velocity, linear and angular ones apart.
-    fn max_by_unit(&self, values: impl Iterator<Item = f64>) -> [f64; 2] {
-        max_by_unit(self.coordinates.independent.iter().copied().zip(values), self.is_angular)
-    }
-
-    /// Whether independent velocity k is angular, as an index.
-    fn unit(&self, k: usize) -> usize {
-        usize::from(self.is_angular[self.coordinates.independent[k]])
-    }
-}
-
 /// Iterates and scratch of the solver; the arrays are made once. See the [module](self).
 #[derive(Debug, Clone)]
 pub(super) struct ConvexSolver {
@@ -151,6 +128,9 @@ pub(super) struct ConvexSolver {
     /// λ̂ and ρ of the dry contacts.
     pub multiplier: Vec<f64>,
     pub penalty: Vec<f64>,
+    /// The same of stops.
+    pub stop_multiplier: Vec<f64>,
+    pub stop_penalty: Vec<f64>,
     /// ω₀.
     pub omega0: Vec<f64>,
     /// ω at the start of a Newton step, and its change W δ.
@@ -184,6 +164,8 @@ impl ConvexSolver {
             last_effort: per_contact.clone(),
             multiplier: per_contact.clone(),
             penalty: per_contact.clone(),
+            stop_multiplier: per_contact.clone(),
+            stop_penalty: per_contact.clone(),
             omega0: per_contact.clone(),
             omega_start: per_contact.clone(),
             omega_step: per_contact.clone(),
@@ -218,6 +200,7 @@ impl ConvexSolver {
             let delassus: f64 = coordinates.contacts[c].iter().map(|&(k, w)| w * w / self.diagonal[k]).sum();
             self.penalty[c] = if delassus > 0.0 { PENALTY / delassus } else { IMMOVABLE_PENALTY };
             self.multiplier[c] = 0.0;
+            (self.stop_multiplier[c], self.stop_penalty[c]) = (0.0, self.penalty[c]);
             if coordinates.is_redundant[c] {
                 max_limit = max_limit.max(laws[c].limit(self.last_effort[c]));
             } else if delassus > 0.0 {
@@ -317,8 +300,8 @@ impl ConvexSolver {
         interior_point: &mut InteriorPoint,
     ) -> Result<usize, SolverError> {
         self.is_factored = false;
-        let Self { u, multiplier, penalty, omega0, diagonal, .. } = self;
-        let contacts = interior_point::Contacts { omega0, penalty, diagonal };
+        let Self { u, multiplier, penalty, stop_multiplier, stop_penalty, omega0, diagonal, .. } = self;
+        let contacts = interior_point::Contacts { omega0, penalty, diagonal, stop_multiplier, stop_penalty };
         interior_point.approach(problem, matrix, contacts, u, multiplier)
     }
 
@@ -328,14 +311,15 @@ impl ConvexSolver {
             return Err(SolverError::Stopped);
         }
         let Problem { b, coordinates, compiled, laws, .. } = *problem;
-        let Self { u, states, multiplier, penalty, omega0, residual, magnitude, .. } = self;
+        let Self { u, states, omega0, residual, magnitude, .. } = self;
         matrix.residual(compiled, coordinates, [b, u], residual, magnitude)?;
         for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
             let row = &coordinates.contacts[c];
-            let state = laws[c].at(&contact.law, omega0[c] + dot(row, u), multiplier[c], penalty[c]);
+            let at = [self.multiplier[c], self.penalty[c], self.stop_multiplier[c], self.stop_penalty[c]];
+            let state = contact_at(&laws[c], &contact.law, problem.bounds[c], omega0[c] + dot(row, u), at);
             for &(k, w) in row {
-                residual[k] -= w * state.lambda;
-                magnitude[k] += (w * state.lambda).abs() + (w * state.magnitude).abs();
+                residual[k] -= w * state.impulse();
+                magnitude[k] += (w * state.lambda).abs() + (w * state.stop).abs() + (w * state.magnitude).abs();
             }
             states[c] = state;
         }
@@ -347,9 +331,16 @@ impl ConvexSolver {
     /// Multiplier update λ̂ ← λ. Returns whether a multiplier has not converged.
     fn update_multipliers(&mut self, problem: &Problem<'_>, updates: usize) -> bool {
         let Problem { coordinates, laws, .. } = *problem;
-        let Self { states, multiplier, magnitude, .. } = self;
+        let Self { states, multiplier, stop_multiplier, magnitude, .. } = self;
         let mut differs = false;
         for (c, state) in states.iter().enumerate() {
+            if state.on_stop.is_some() || stop_multiplier[c] != 0.0 {
+                let around = coordinates.contacts[c].iter().map(|&(k, w)| magnitude[k] / w.abs());
+                let around = ROW_TOLERANCE * around.fold(f64::INFINITY, f64::min);
+                let tolerance = f64::max(MULTIPLIER_TOLERANCE * state.stop.abs(), around);
+                differs |= (state.stop - stop_multiplier[c]).abs() > tolerance;
+                stop_multiplier[c] = state.stop;
+            }
             if !state.is_stuck {
                 // a sliding contact has the limit as its multiplier
                 multiplier[c] = state.lambda;
@@ -397,10 +388,11 @@ impl ConvexSolver {
     /// slope vanishes; 0 if P does not fall at all.
     fn line_search(&self, problem: &Problem<'_>, matrix: &mut StepMatrix) -> Result<f64, SolverError> {
         let Problem { coordinates, compiled, laws, .. } = *problem;
-        let Self { multiplier, penalty, omega_start, omega_step, delta, descent, .. } = self;
+        let Self { omega_start, omega_step, delta, descent, .. } = self;
         let at = |c: usize, alpha: f64| {
             let omega = omega_start[c] + alpha * omega_step[c];
-            laws[c].at(&compiled.inputs.contacts[c].law, omega, multiplier[c], penalty[c])
+            let at = [self.multiplier[c], self.penalty[c], self.stop_multiplier[c], self.stop_penalty[c]];
+            contact_at(&laws[c], &compiled.inputs.contacts[c].law, problem.bounds[c], omega, at)
         };
         let curvature = matrix.curvature(compiled, coordinates, delta)?;
         // δᵀF and its derivative
@@ -408,7 +400,7 @@ impl ConvexSolver {
             let (mut slope, mut rise) = (-descent + alpha * curvature, curvature);
             for c in (0..omega_step.len()).filter(|&c| omega_step[c] != 0.0) {
                 let (start, here) = (at(c, 0.0), at(c, alpha));
-                slope += omega_step[c] * (here.lambda - start.lambda);
+                slope += omega_step[c] * (here.impulse() - start.impulse());
                 rise += omega_step[c] * omega_step[c] * here.slope;
             }
             (slope, rise)
@@ -452,6 +444,11 @@ impl ConvexSolver {
         for (c, row) in coordinates.contacts.iter().enumerate() {
             let omega = row.iter().fold(omega0[c].abs(), |sum, &(j, w)| sum + (w * u[j]).abs());
             row.iter().for_each(|&(k, w)| response[k] += w.abs() * states[c].slope * omega);
+            // a rate that reaches its bound to rounding, where nothing else acts
+            if problem.bounds[c].iter().any(|bound| bound.is_finite()) {
+                let part = ROUNDED / ROUNDINGS;
+                row.iter().for_each(|&(k, w)| response[k] += part * diagonal[k] * omega / w.abs());
+            }
         }
         (0..u.len()).all(|k| {
             let response = response[k] + diagonal[k] * speeds[problem.unit(k)];

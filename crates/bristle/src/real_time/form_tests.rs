@@ -2,11 +2,11 @@
 
 use super::step_matrix::MatrixForm;
 use super::*;
-use crate::builder::{Describe, free, prismatic, revolute};
-use crate::compile::{compile, read_bristles, read_state};
-use crate::component::{Coupling, Drive, Friction, Load, Name};
-use crate::formulation::Snapshot;
+use crate::dynamics::Snapshot;
+use crate::model::compile::{compile, read_bristles, read_state};
 use crate::signal::Signal;
+use crate::world::builder::{Describe, free, prismatic, revolute};
+use crate::world::component::{Coupling, Drive, Friction, Load, Name};
 use bristle_friction::{Coulomb, Dahl, Law, LuGre, Tanh};
 use bristle_multibody::{LinkInertia, chart_point, configuration_difference, neutral};
 use hecs::World;
@@ -150,7 +150,8 @@ impl Worst {
     }
 }
 
-/// Steps of both forms from the same states, those of the dense form, and the number of stuck contacts and changes of mode.
+/// Steps of both forms from the same states, those of the dense form, and the number of stuck contacts and changes of
+/// mode.
 fn compare(seed: u64, n: usize, [is_coupled, has_pins]: [bool; 2], n_steps: usize) -> (Worst, [usize; 2]) {
     compare_on(machine(seed, n, is_coupled, has_pins), n_steps)
 }
@@ -293,8 +294,8 @@ fn recursion_and_matrix_give_the_same_step_under_reaction_loads() {
     }
 }
 
-/// Thousands of dry hinges start and step. By inverse dynamics, in link axes: efforts of the accelerations at the start are
-/// those of friction, which keeps its limits and opposes slip.
+/// Thousands of dry hinges start and step. By inverse dynamics, in link axes: efforts of the accelerations at the
+/// start are those of friction, which keeps its limits and opposes slip.
 #[test]
 fn thousands_of_dry_joints_start_and_step() {
     for (n, is_branched, stiction) in [(3000, false, 0.3), (3000, true, 0.6), (1000, false, 0.6)] {

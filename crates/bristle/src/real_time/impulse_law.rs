@@ -17,7 +17,7 @@
 //!
 //! At ω = 0 the solver replaces the set [−λ₋, λ₊] by the augmented Lagrangian force λ̂ + ρ ω, cut off at the limits.
 
-use crate::model::Contact;
+use crate::model::{Contact, End};
 use bristle_friction::{BristleStep, FrictionLaw, Law, Mode, State};
 
 /// Impulse law of one contact over a step. See the [module](self).
@@ -61,14 +61,30 @@ pub(super) enum ImpulseLaw {
 pub(super) struct ContactState {
     /// Rate of the coordinate.
     pub omega: f64,
-    /// Impulse.
+    /// Impulse of friction.
     pub lambda: f64,
-    /// dλ/dω.
+    /// Impulse of the stops, with the same sign convention: see `stops`.
+    pub stop: f64,
+    /// d(λ + stop)/dω.
     pub slope: f64,
-    /// Size of the terms that λ is the sum of: a bound of its rounding error divided by ε.
+    /// Size of the terms that the impulses are sums of: a bound of their rounding error divided by ε.
     pub magnitude: f64,
     /// Whether the contact is dry and within its limits.
     pub is_stuck: bool,
+    /// The stop that acts.
+    pub on_stop: Option<End>,
+}
+
+impl ContactState {
+    /// A contact without stops.
+    fn friction(omega: f64, lambda: f64, slope: f64, magnitude: f64, is_stuck: bool) -> Self {
+        Self { omega, lambda, slope, magnitude, is_stuck, stop: 0.0, on_stop: None }
+    }
+
+    /// λ + stop.
+    pub fn impulse(&self) -> f64 {
+        self.lambda + self.stop
+    }
 }
 
 impl ImpulseLaw {
@@ -145,7 +161,7 @@ impl ImpulseLaw {
                 let (effort, slope) = bristle.effort(arm * omega);
                 let magnitude = scale * bristle.size();
                 let (lambda, slope) = (scale * effort, scale * arm * slope);
-                ContactState { omega, lambda, slope, magnitude, is_stuck: false }
+                ContactState::friction(omega, lambda, slope, magnitude, false)
             }
             Self::Smooth { h, v_level, state, arm, scale } => {
                 let step = law.implicit_step(h, arm * omega, v_level, state);
@@ -153,7 +169,7 @@ impl ImpulseLaw {
                 let (lambda, slope) = (scale * step.effort, scale * arm * step.effort_v);
                 // s and σ₁ s/(h σ₀) cancel where a bristle is released
                 let magnitude = slope * law.deflection(state).abs() / (h * arm);
-                ContactState { omega, lambda, slope, magnitude, is_stuck: false }
+                ContactState::friction(omega, lambda, slope, magnitude, false)
             }
             Self::Dry { .. } => {
                 let augmented = multiplier + penalty * omega;
@@ -164,11 +180,11 @@ impl ImpulseLaw {
                 let ((max, max_slope), (min, min_slope)) = (slide(false, omega), slide(true, -omega));
                 let magnitude = multiplier.abs();
                 if augmented > max {
-                    ContactState { omega, lambda: max, slope: max_slope, magnitude, is_stuck: false }
+                    ContactState::friction(omega, max, max_slope, magnitude, false)
                 } else if augmented < -min {
-                    ContactState { omega, lambda: -min, slope: min_slope, magnitude, is_stuck: false }
+                    ContactState::friction(omega, -min, min_slope, magnitude, false)
                 } else {
-                    ContactState { omega, lambda: augmented, slope: penalty, magnitude, is_stuck: true }
+                    ContactState::friction(omega, augmented, penalty, magnitude, true)
                 }
             }
         }
@@ -196,7 +212,7 @@ impl ImpulseLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::component::{Load, Open};
+    use crate::world::component::{Load, Open};
     use bristle_friction::{Coulomb, Dahl, LuGre, Stribeck, Table, Tanh};
 
     fn contact(law: Law) -> Contact {

@@ -17,11 +17,13 @@
 //! as the slope Θ of a dry contact; the other laws have their tangents. The convex solver continues from the u and the
 //! multipliers found here.
 
-use super::convex_solver::{Problem, SolverError};
+use super::convex_solver::SolverError;
 use super::impulse_law::ImpulseLaw;
 use super::max_by_unit;
+use super::problem::Problem;
 use super::reduced_coordinates::dot;
 use super::step_matrix::StepMatrix;
+use super::stops::stop_impulse;
 use crate::stop;
 use bristle_multibody::Error;
 
@@ -62,12 +64,15 @@ pub(super) struct InteriorPoint {
     sizes: Vec<f64>,
 }
 
-/// ω₀ and penalties of the contacts, and the diagonal of R.
+/// ω₀ and penalties of the contacts, and the diagonal of R. Stops act by their augmented Lagrangian.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Contacts<'a> {
     pub omega0: &'a [f64],
     pub penalty: &'a [f64],
     pub diagonal: &'a [f64],
+    /// λ̂ and ρ of stops.
+    pub stop_multiplier: &'a [f64],
+    pub stop_penalty: &'a [f64],
 }
 
 impl InteriorPoint {
@@ -131,7 +136,7 @@ impl InteriorPoint {
 
     /// A starting point well inside all bounds.
     fn initialize(&mut self, problem: &Problem<'_>, Contacts { omega0, diagonal, .. }: Contacts<'_>, u: &[f64]) {
-        let Problem { b, coordinates, compiled, laws, is_angular } = *problem;
+        let Problem { b, coordinates, compiled, laws, is_angular, .. } = *problem;
         let contacts = &compiled.inputs.contacts;
         let speeds = coordinates.independent.iter().enumerate().map(|(k, &v)| (v, b[k].abs() / diagonal[k]));
         self.speed_scale = max_by_unit(speeds, is_angular).map(|speed| speed.max(f64::MIN_POSITIVE));
@@ -185,7 +190,7 @@ impl InteriorPoint {
         &mut self,
         problem: &Problem<'_>,
         matrix: &mut StepMatrix,
-        Contacts { omega0, penalty, .. }: Contacts<'_>,
+        Contacts { omega0, penalty, stop_multiplier, stop_penalty, .. }: Contacts<'_>,
         u: &[f64],
         mu: f64,
     ) -> Result<bool, Error> {
@@ -218,8 +223,9 @@ impl InteriorPoint {
                     (state.lambda, state.slope)
                 }
             };
-            self.slopes[c] = slope;
-            row.iter().for_each(|&(i, w)| self.du[i] -= w * lambda);
+            let (stop, stop_slope) = stop_impulse(problem.bounds[c], omega, stop_multiplier[c], stop_penalty[c]);
+            self.slopes[c] = slope + stop_slope;
+            row.iter().for_each(|&(i, w)| self.du[i] -= w * (lambda + stop));
         }
         if matrix.factor(compiled, coordinates, &self.slopes).is_err() {
             return Ok(false);

@@ -3,30 +3,38 @@
 //! ```text
 //! work   h (τᵀ v₁ + Σ f_ext · v_link)                      drives with their efforts at the end of the step
 //! heat   h d v₁²,   λ ω − N (E(s₁) − E(s₀))                E = s²/(2σ₀)
+//!        −½ P d (v₀ + v₁) of stops
 //! load   N₁ E(s₁) − N₀ E(s₀) − N (E(s₁) − E(s₀))          N₀, N₁ the loads of the bristles before and after
 //!        −N (E(s₁) − E(s₀)) where N is a reaction: the stored energy is added when the ledger is read
 //! ```
 
 use super::factor::dot_all;
 use super::loads::{Contacts, load_signal};
-use super::{End, RealTime, SignalTime, Start};
+use super::{End, RealTime, SignalTime, Start, StepError};
 use crate::model::Compiled;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{Error, Poses, Work, kinematics, point_velocity, poses};
 use nalgebra::Vector3;
 
-/// Forces of constraints and prescribed motions: the residual of the equations of motion in the rows of dependent and
-/// prescribed velocities.
-pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) -> Result<(), Error> {
-    let RealTime { coordinates, equations, solver, end, impulse_residual: residual, .. } = rt;
-    if coordinates.prescribed.is_empty() && coordinates.dependent.is_empty() {
-        return Ok(());
-    }
+/// Impulses that (3) lacks in all velocities: those of couplings, loops and prescribed motions.
+pub(super) fn lacking_impulses(rt: &mut RealTime, compiled: &Compiled, h: f64) -> Result<(), Error> {
+    let RealTime { equations, solver, end, impulse_residual: residual, .. } = rt;
     equations.matrix.multiply_all(compiled, &end.change, residual)?;
     residual.iter_mut().zip(&equations.r).for_each(|(residual, r)| *residual -= h * r);
     for (contact, state) in compiled.inputs.contacts.iter().zip(&solver.states) {
-        contact.take(residual, -state.lambda);
+        contact.take(residual, -state.impulse());
     }
+    Ok(())
+}
+
+/// Forces of constraints and prescribed motions: the residual of the equations of motion in the rows of dependent and
+/// prescribed velocities.
+pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) -> Result<(), StepError> {
+    if rt.coordinates.prescribed.is_empty() && rt.coordinates.couplings.is_empty() {
+        return Ok(());
+    }
+    lacking_impulses(rt, compiled, h)?;
+    let RealTime { coordinates, end, loops, impulse_residual: residual, .. } = rt;
     for (effort, joint) in end.prescribed_effort.iter_mut().zip(&coordinates.prescribed) {
         let through_dependent = coordinates.dependent.iter().map(|dependent| {
             let factor = dependent.of.iter().find(|term| term.0 == joint.v).map_or(0.0, |term| term.1);
@@ -34,8 +42,11 @@ pub(super) fn constraint_forces(rt: &mut RealTime, compiled: &Compiled, h: f64) 
         });
         *effort = (residual[joint.v] + through_dependent.sum::<f64>()) / h;
     }
+    if let Some(loops) = loops.as_deref_mut().filter(|_| !coordinates.couplings.is_empty()) {
+        loops.find_forces(residual, h)?;
+    }
     for (k, force) in end.constraint_force.iter_mut().enumerate() {
-        let parts = coordinates.dependent.iter().map(|dependent| {
+        let parts = coordinates.couplings.iter().map(|dependent| {
             let part = dependent.from.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1);
             part * residual[dependent.v]
         });
@@ -64,11 +75,19 @@ pub(super) fn add_energies(
     let prescribed = coordinates.prescribed.iter().zip(prescribed_effort);
     quad[0] += h * prescribed.map(|(joint, effort)| effort * v1[joint.v]).sum::<f64>();
     let mut integrals = start.integrals.iter();
-    for (drive, sample) in compiled.inputs.drives.iter().zip(&equations.samples) {
+    for (k, (drive, sample)) in compiled.inputs.drives.iter().zip(&equations.samples).enumerate() {
         let (v, q) = (v1[drive.v], start.xi[drive.v] + h * v1[drive.v]);
         let integral = if drive.has_integral() { integrals.next().copied() } else { None };
         let integral = integral.map_or(0.0, |integral| integral + h * (sample.signal.value - q));
-        quad[0] += h * drive.effort(sample, q, v, integral) * v;
+        let effort = drive.effort(sample, q, v, integral);
+        equations.limited.drives[k][0] = effort;
+        quad[0] += h * effort * v;
+    }
+    // the part of their efforts that does not act
+    for (k, limit) in compiled.inputs.effort_limits.iter().enumerate() {
+        let Some(acting) = equations.limited.fixed(k) else { continue };
+        let of_drive = limit.drive.map_or(0.0, |drive| equations.limited.drives[drive][0]);
+        quad[0] -= h * (compiled.inputs.effort[limit.v] + of_drive - acting) * v1[limit.v];
     }
     // heat of dampers
     let heat = &mut quad[2..];
@@ -97,6 +116,8 @@ pub(super) fn add_energies(
                 bristle_load[c] = load;
             }
         }
+        // a stop acts at the mean velocity of its impact
+        dissipated += 0.5 * state.stop * (start.v[contact.v] + v1[contact.v]);
         quad[2 + compiled.model.heat_of(contact)] += dissipated;
     }
     Ok(())

@@ -3,7 +3,9 @@
 //! Loads given in time are known beforehand. Reaction loads follow from the accelerations of the step by a fixed-point
 //! iteration. The load of a one-way clutch with bristles depends on the side to which they are bent.
 
+use super::assemble::StepEquations;
 use super::impulse_law::ImpulseLaw;
+use super::ledger::lacking_impulses;
 use super::{RealTime, SignalTime, Start, StepError};
 use crate::model::{Compiled, Contact};
 use crate::signal::{Sample, Signal};
@@ -16,6 +18,9 @@ const LOAD_TOLERANCE: f64 = 1e-9;
 /// Relative change of a reaction load in the last iteration above which it is reported.
 const UNCONVERGED: f64 = 1e-6;
 
+/// Largest slope of a load in itself for which the secant is trusted.
+const MAX_SLOPE: f64 = 0.95;
+
 /// Impulse laws of the contacts and the loads they are made of.
 #[derive(Debug, Clone)]
 pub(super) struct Contacts {
@@ -23,6 +28,8 @@ pub(super) struct Contacts {
     /// Normal loads for forward and backward slip at the present iterate, and those in `laws`.
     pub normal: Vec<[f64; 2]>,
     pub normal_in_law: Vec<[f64; 2]>,
+    /// The load that a contact had in the last iteration, and the one that followed from it.
+    pub iterate: Vec<[f64; 2]>,
     /// Load of the bent bristles at the end of the last step.
     pub bristle_load: Vec<f64>,
     /// Whether a one-way clutch with bristles has changed sides within the step.
@@ -86,6 +93,21 @@ pub(super) fn update_sides(rt: &mut RealTime, compiled: &Compiled, start: Start<
     agree
 }
 
+/// Effort of drives and callers on velocity `v` at the end of the step.
+fn motor_effort(equations: &StepEquations, compiled: &Compiled, start: Start<'_>, v1: &[f64], v: usize, h: f64) -> f64 {
+    let (mut effort, mut integrals) = (compiled.inputs.effort[v], start.integrals.iter());
+    for (drive, sample) in compiled.inputs.drives.iter().zip(&equations.samples) {
+        let integral = if drive.has_integral() { integrals.next().copied() } else { None };
+        if drive.v == v {
+            let q = start.xi[v] + h * v1[v];
+            let integral = integral.map_or(0.0, |integral| integral + h * (sample.signal.value - q));
+            effort += drive.effort(sample, q, v1[v], integral);
+        }
+    }
+    let limit = compiled.inputs.effort_limits.iter().position(|at| at.v == v);
+    limit.and_then(|k| equations.limited.fixed(k)).unwrap_or(effort)
+}
+
 /// Reaction loads from the accelerations of the step. Returns whether they agree with the loads it was solved with. In
 /// the last iteration those loads stay, and the ones that had not converged are reported.
 pub(super) fn update_loads(
@@ -93,20 +115,42 @@ pub(super) fn update_loads(
     compiled: &Compiled,
     work: &mut Work,
     start: Start<'_>,
-    is_last: bool,
+    (h, is_last): (f64, bool),
 ) -> Result<bool, StepError> {
-    let RealTime { contacts, end, .. } = rt;
-    rnea(&compiled.model.tree, work, start.q, start.v, &end.a)?;
+    if rt.loops.is_some() {
+        lacking_impulses(rt, compiled, h)?;
+    }
+    let RealTime { contacts, end, equations, solver, loops, impulse_residual, .. } = rt;
+    match loops {
+        Some(loops) => {
+            loops.find_forces(impulse_residual, h)?;
+            loops.react(compiled, work, start, &end.a)?;
+        }
+        None => rnea(&compiled.model.tree, work, start.q, start.v, &end.a).map(|_| ())?,
+    }
     let mut is_converged = true;
     for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let Some(bearing) = contact.bearing else { continue };
-        let n = bearing.normal_load(&work.reaction(contact.joint)).0;
-        let last = contacts.normal[c][0];
+        let v = contact.v;
+        let motor = if bearing.is_transmitted() { motor_effort(equations, compiled, start, &end.v, v, h) } else { 0.0 };
+        let f = bearing.reaction(work, contact.joint, motor, end.a[v]);
+        let is_backward =
+            solver.states[c].omega < 0.0 || solver.states[c].omega == 0.0 && solver.states[c].lambda < 0.0;
+        let (sides, side) = (bearing.sides(&f), usize::from(is_backward));
+        let (n, last) = (sides[side], contacts.normal[c][side]);
         let change = (n - last).abs();
         // a NaN has not converged
         is_converged &= change <= LOAD_TOLERANCE * n;
         if !is_last {
-            contacts.normal[c] = [n; 2];
+            // secant through the last two iterations: the load of a reducer depends on its own friction
+            let [before, found] = contacts.iterate[c];
+            let slope = if bearing.is_transmitted() { (n - found) / (last - before) } else { 0.0 };
+            let factor = if slope.abs() < MAX_SLOPE { 1.0 / (1.0 - slope) } else { 1.0 };
+            contacts.iterate[c] = [last, n];
+            contacts.normal[c] = sides;
+            if factor != 1.0 {
+                contacts.normal[c][side] = (last + (n - last) * factor).max(0.0);
+            }
         } else if change > UNCONVERGED * n.max(last) {
             end.unconverged.push((c, change / n.max(last)));
         }

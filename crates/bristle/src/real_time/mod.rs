@@ -19,6 +19,7 @@
 //! (`reduced_coordinates`): a prescribed joint moves at the velocity that takes it to the value of its signal at t₁. A
 //! load that is a reaction is that of the accelerations (v₁ − v₀)/h, found by a short fixed-point iteration. Signals
 //! are sampled at t₁, before a jump at t₁; no event is located, and mode changes are recorded at the end of their step.
+//! Stops are bounds of velocities (`stops`): no joint passes its stop.
 //!
 //! **Order** 1. **Stability**: (3) is stable for any h, stiffness, damping and friction. Gravity and c are not
 //! implicit: h has to resolve the swing of pendulums.
@@ -29,7 +30,9 @@
 
 mod active_set;
 mod assemble;
+mod closed_loops;
 mod convex_solver;
+mod effort_limits;
 mod factor;
 mod floating;
 #[cfg(test)]
@@ -39,10 +42,13 @@ mod interior_point;
 mod ledger;
 mod loads;
 pub(crate) mod pack;
+mod problem;
 mod reduced_coordinates;
 mod rigid_groups;
 mod state;
+mod step;
 mod step_matrix;
+mod stops;
 #[cfg(test)]
 mod tests;
 mod tree_matrix;
@@ -50,110 +56,34 @@ mod velocities;
 
 use crate::memory;
 use crate::model::Compiled;
-use crate::model::servo::ServoState;
 use crate::signal::Piece;
 use active_set::ActiveSet;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
-use bristle_friction::{Mode, State as BristleState};
+use bristle_friction::Mode;
 use bristle_multibody::{Poses, Work};
-use convex_solver::{Accuracy, ConvexSolver, Problem, SolverError};
+pub(crate) use closed_loops::LoopStep;
+use convex_solver::{Accuracy, ConvexSolver};
 use floating::{float, free_joints};
 use impulse_law::ImpulseLaw;
 use interior_point::InteriorPoint;
 use ledger::{add_energies, constraint_forces};
 use loads::{Contacts, load_signal, normal_loads, update_loads, update_sides};
+use problem::Problem;
 use reduced_coordinates::{ReducedCoordinates, dot};
 use rigid_groups::RigidGroups;
 pub(crate) use state::State;
+pub(crate) use step::{End, SignalTime, Start, StepError};
 use step_matrix::{MatrixForm, StepMatrix};
-use velocities::{solve_velocities, start_solver};
+use stops::StepStops;
+use velocities::{
+    end_velocities, expand_velocities, read_contacts, solve_velocities, solve_with_impacts, start_solver,
+};
 
 /// Solutions of (3) in a step at most, each with the reaction loads of the one before.
 const MAX_LOAD_ITERATIONS: usize = 10;
 
-/// Slip of a contact without load that counts as rest, relative to the largest velocity of its unit.
-const UNLOADED_SLIP: f64 = 1e-12;
-
 /// Length of the step that yields accelerations and friction at the start, relative to the other steps.
 const FIRST_STEP: f64 = 1e-6;
-
-/// Why a step failed.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum StepError {
-    /// A kernel of the tree dynamics refused.
-    Mechanics(bristle_multibody::Error),
-    /// The convex solver has not converged; the contact with the largest residual.
-    NotConverged { contact: usize },
-    /// An end was asked for: see [`crate::stop`].
-    Stopped,
-}
-
-impl From<bristle_multibody::Error> for StepError {
-    fn from(error: bristle_multibody::Error) -> Self {
-        Self::Mechanics(error)
-    }
-}
-
-impl From<SolverError> for StepError {
-    fn from(error: SolverError) -> Self {
-        match error {
-            SolverError::Mechanics(error) => Self::Mechanics(error),
-            SolverError::NotConverged { contact } => Self::NotConverged { contact },
-            SolverError::Stopped => Self::Stopped,
-        }
-    }
-}
-
-/// State at the start of a step.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Start<'a> {
-    /// Centre of the charts, positions, and chart coordinates about the centre.
-    pub q_ref: &'a [f64],
-    pub q: &'a [f64],
-    pub xi: &'a [f64],
-    pub v: &'a [f64],
-    /// States and mode of each contact.
-    pub bristles: &'a [BristleState],
-    pub modes: &'a [Mode],
-    /// Normal loads at the end of the last step: where reaction loads start.
-    pub loads: &'a [f64],
-    /// Integrals of the controllers.
-    pub integrals: &'a [f64],
-    /// Servos, one per drive of any kind.
-    pub servos: &'a [ServoState],
-}
-
-/// Where the signals of a step are sampled.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct SignalTime {
-    pub t: f64,
-    pub piece: Piece,
-    /// Whether this is the first, very short step: it takes accelerations of prescribed motions from their signals.
-    pub is_first: bool,
-}
-
-/// State and results at the end of a step.
-#[derive(Debug, Clone)]
-pub(crate) struct End {
-    /// Velocities v₁, v₁ − v₀, accelerations.
-    pub v: Vec<f64>,
-    change: Vec<f64>,
-    pub a: Vec<f64>,
-    /// Friction, load and mode of each contact.
-    pub friction: Vec<f64>,
-    pub load: Vec<f64>,
-    pub modes: Vec<Mode>,
-    /// Forces of the couplings, and efforts of prescribed motions in the order of their drives.
-    pub constraint_force: Vec<f64>,
-    pub prescribed_effort: Vec<f64>,
-    /// Contacts whose reaction load had not converged, and its relative change in the last iteration.
-    pub unconverged: Vec<(usize, f64)>,
-    /// Chart coordinates and positions, states of the contacts, integrals.
-    pub xi: Vec<f64>,
-    q: Vec<f64>,
-    pub bristles: Vec<BristleState>,
-    pub integrals: Vec<f64>,
-}
 
 /// The fixed-step method of one machine; its arrays are made once.
 #[derive(Debug, Clone)]
@@ -162,9 +92,12 @@ pub(crate) struct RealTime {
     equations: StepEquations,
     contacts: Contacts,
     active_set: Option<ActiveSet>,
+    /// Closed loops of the machine, if it has any.
+    pub loops: Option<Box<LoopStep>>,
     solver: ConvexSolver,
     interior_point: InteriorPoint,
     rigid_groups: RigidGroups,
+    stops: StepStops,
     pub end: End,
     /// Acceleration of the independent velocities in the last step: warm start of the next.
     last_acceleration: Vec<f64>,
@@ -203,16 +136,19 @@ impl RealTime {
         Self {
             equations: StepEquations::new(compiled, &coordinates, form),
             active_set,
+            loops: LoopStep::new(compiled),
             contacts: Contacts {
                 laws: vec![ImpulseLaw::Dry { forward: [0.0; 2], backward: [0.0; 2], power: None }; n_contacts],
                 normal: vec![[0.0; 2]; n_contacts],
                 normal_in_law: vec![[0.0; 2]; n_contacts],
+                iterate: vec![[f64::NAN; 2]; n_contacts],
                 bristle_load: vec![0.0; n_contacts],
                 has_changed_side: vec![false; n_contacts],
             },
             solver: ConvexSolver::new(n, n_contacts),
             interior_point: InteriorPoint::new(n, n_contacts),
             rigid_groups: RigidGroups::new(compiled),
+            stops: StepStops::new(compiled),
             end: End {
                 v: vec![0.0; n_v],
                 change: vec![0.0; n_v],
@@ -242,6 +178,7 @@ impl RealTime {
     /// length of the very short step that yields accelerations and friction there.
     fn reset(&mut self, compiled: &Compiled, start: Start<'_>, at: SignalTime) -> f64 {
         self.coordinates.set_offsets(start.xi);
+        self.stops.reset(compiled, &self.coordinates, start);
         self.solver.last_effort.fill(0.0);
         self.last_acceleration.fill(0.0);
         for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
@@ -251,9 +188,27 @@ impl RealTime {
         self.first_step
     }
 
+    /// Makes room for the independent velocities of closed loops, once they are known.
+    pub fn resize(&mut self, compiled: &Compiled) {
+        let (n, n_contacts) = (self.coordinates.independent.len(), compiled.inputs.contacts.len());
+        self.equations = StepEquations::new(compiled, &self.coordinates, MatrixForm::Dense);
+        self.solver = ConvexSolver::new(n, n_contacts);
+        self.interior_point = InteriorPoint::new(n, n_contacts);
+        self.last_acceleration = vec![0.0; n];
+    }
+
+    /// Warm start of the next step from the accelerations `a`.
+    pub fn set_last_acceleration(&mut self, a: &[f64]) {
+        let independent = &self.coordinates.independent;
+        self.last_acceleration.iter_mut().zip(independent).for_each(|(last, &v)| *last = a[v]);
+    }
+
     /// Makes the velocities of locked joints equal to the last bit, as they are at the ends of steps.
     pub fn lock(&self, v: &mut [f64]) {
-        self.rigid_groups.apply(v);
+        // with loops the velocities at the end of a step satisfy rows of other positions
+        if self.loops.is_none() {
+            self.rigid_groups.apply(v);
+        }
     }
 
     /// Rounds of the convex solver in the last step: in all, and in its longest solution.
@@ -265,11 +220,12 @@ impl RealTime {
     fn problem<'a>(
         coordinates: &'a ReducedCoordinates,
         b: &'a [f64],
-        laws: &'a [ImpulseLaw],
+        contacts: &'a Contacts,
+        stops: &'a StepStops,
         is_angular: &'a [bool],
         compiled: &'a Compiled,
     ) -> Problem<'a> {
-        Problem { b, coordinates, compiled, laws, is_angular }
+        Problem { b, coordinates, compiled, laws: &contacts.laws, bounds: &stops.bounds, is_angular }
     }
 }
 
@@ -335,28 +291,56 @@ fn solve(
         if iteration == 1 && is_load_known {
             solve_velocities(rt, compiled, start, h, Accuracy::Coarse)?;
             expand_velocities(rt, start);
-            if correct_bias(&mut rt.equations, compiled, work, start, &rt.end.v)? {
+            if correct_bias((&mut rt.equations, rt.loops.as_deref_mut()), compiled, work, start, &rt.end.v)? {
                 reduce_efforts(&mut rt.equations, &rt.coordinates, h);
             }
             continue;
         }
-        solve_velocities(rt, compiled, start, h, Accuracy::Full)?;
+        solve_with_impacts(rt, compiled, start, h)?;
         end_velocities(rt, compiled, start, h, at);
         let is_last = iteration == MAX_LOAD_ITERATIONS;
-        let mut is_converged = !has_bearings || update_loads(rt, compiled, work, start, is_last)?;
+        // the reactions of an impact are impulses: loads stay as they are
+        let is_impact = rt.stops.find_impact(compiled, &rt.solver, start);
+        let mut is_converged = !has_bearings || is_impact || update_loads(rt, compiled, work, start, (h, is_last))?;
         if is_last {
             break;
         }
         is_converged &= update_sides(rt, compiled, start, at);
-        if iteration == 1 && correct_bias(&mut rt.equations, compiled, work, start, &rt.end.v)? {
-            reduce_efforts(&mut rt.equations, &rt.coordinates, h);
-            is_converged = false;
+        is_converged &= !limit_efforts(rt, compiled, work, start, h, at, iteration)?;
+        if iteration == 1 {
+            let equations = (&mut rt.equations, rt.loops.as_deref_mut());
+            if correct_bias(equations, compiled, work, start, &rt.end.v)? {
+                reduce_efforts(&mut rt.equations, &rt.coordinates, h);
+                is_converged = false;
+            }
         }
         if is_converged {
             break;
         }
     }
     Ok(())
+}
+
+/// Changes the limits of efforts in force where the velocities just found ask for it, and the equations with them.
+/// Returns whether it has.
+fn limit_efforts(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    work: &mut Work,
+    start: Start<'_>,
+    h: f64,
+    at: SignalTime,
+    round: usize,
+) -> Result<bool, StepError> {
+    if !rt.equations.limited.update(compiled, start, &rt.end.v, round) {
+        return Ok(false);
+    }
+    assemble((&mut rt.equations, rt.loops.as_deref_mut()), compiled, work, start, h, at, false)?;
+    correct_bias((&mut rt.equations, rt.loops.as_deref_mut()), compiled, work, start, &rt.end.v)?;
+    reduce_matrix(&mut rt.equations, &rt.coordinates, compiled)?;
+    reduce_efforts(&mut rt.equations, &rt.coordinates, h);
+    start_velocities(rt, compiled, start, h)?;
+    Ok(true)
 }
 
 /// Completes a step that [`solve`] has solved: positions, states, integrals, forces, energies.
@@ -370,29 +354,42 @@ fn complete(
     quad: &mut [f64],
 ) -> Result<(), StepError> {
     constraint_forces(rt, compiled, h)?;
-    let RealTime { coordinates, equations, contacts, solver, end, free, .. } = &mut *rt;
+    let RealTime { coordinates, equations, contacts, solver, stops, end, free, loops, .. } = &mut *rt;
     // (2)
     end.xi.iter_mut().zip(start.xi).zip(&end.v).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
     for joint in &coordinates.prescribed {
         end.xi[joint.v] = equations.samples[joint.drive].signal.value;
     }
-    coordinates.set_positions(&mut end.xi);
+    // the machine closes its loops
+    if loops.is_none() {
+        coordinates.set_positions(&mut end.xi);
+        stops.set_positions(compiled, coordinates, start, h, &end.v, &mut end.xi)?;
+        coordinates.set_positions(&mut end.xi);
+    }
     float(end, free, &compiled.model.tree, work, start, &compiled.inputs.effort, h)?;
+    if !free.is_empty() {
+        stops.set_positions(compiled, coordinates, start, h, &end.v, &mut end.xi)?;
+    }
+    stops.finish(compiled, solver, start, &end.v, h);
     end.a.iter_mut().zip(&end.change).for_each(|(a, change)| *a = change / h);
+    if let Some(loops) = loops {
+        loops.add_drift(&mut end.a);
+    }
     // bristles, energies, integrals
     for c in 0..compiled.inputs.contacts.len() {
         end.bristles[c] =
             contacts.state_after(c, &compiled.inputs.contacts[c], solver.states[c].omega, start.bristles[c]);
     }
     add_energies(rt, compiled, work, start, h, at, quad)?;
-    let RealTime { coordinates, equations, solver, end, last_acceleration, .. } = rt;
+    let RealTime { coordinates, equations, solver, stops, end, last_acceleration, .. } = rt;
     end.integrals.copy_from_slice(start.integrals);
     let pids = compiled.inputs.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
     for (integral, (drive, sample)) in end.integrals.iter_mut().zip(pids) {
         *integral += h * (sample.signal.value - end.xi[drive.v]);
     }
-    // warm start of the next step
-    for (a, &k) in last_acceleration.iter_mut().zip(&coordinates.independent) {
+    // warm start of the next step; an impact is no acceleration that goes on
+    let independent = coordinates.independent.iter().filter(|_| !stops.is_impact);
+    for (a, &k) in last_acceleration.iter_mut().zip(independent) {
         *a = end.change[k] / h;
     }
     solver.last_effort.iter_mut().zip(&solver.states).for_each(|(effort, state)| *effort = state.lambda / h);
@@ -409,72 +406,30 @@ fn prepare(
     h: f64,
     at: SignalTime,
 ) -> Result<(), StepError> {
-    let RealTime { coordinates, equations, contacts, solver, .. } = rt;
+    let RealTime { coordinates, equations, contacts, solver, stops, loops, .. } = rt;
     rt.end.unconverged.clear();
-    assemble(equations, compiled, work, start, h, at)?;
+    assemble((equations, loops.as_deref_mut()), compiled, work, start, h, at, true)?;
     reduce_matrix(equations, coordinates, compiled)?;
     reduce_efforts(equations, coordinates, h);
     contacts.has_changed_side.fill(false);
+    contacts.iterate.fill([f64::NAN; 2]);
     for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         contacts.normal[c] = normal_loads(contact, start.loads[c], start.bristles[c][0] < 0.0, at);
         contacts.set_law(c, contact, start, h);
         solver.omega0[c] = contact.rate(start.v) + dot(&coordinates.contacts_prescribed[c], &equations.u_prescribed);
     }
+    stops.begin(compiled, coordinates, start, h, at.is_first);
     (solver.n_rounds, solver.max_rounds) = (0, 0);
+    start_velocities(rt, compiled, start, h)
+}
+
+/// The warm start of (3).
+fn start_velocities(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f64) -> Result<(), StepError> {
     match &mut rt.active_set {
-        Some(active_set) => active_set.start(coordinates, start.modes, h, &rt.last_acceleration),
+        Some(active_set) => {
+            active_set.start(&rt.coordinates, start.modes, &rt.stops, h, &rt.last_acceleration);
+        }
         None => start_solver(rt, compiled, h)?,
     }
     Ok(())
-}
-
-/// v₁ = v₀ + T u + u_p.
-fn expand_velocities(rt: &mut RealTime, start: Start<'_>) {
-    let RealTime { coordinates, equations, solver, end, .. } = rt;
-    for joint in &coordinates.prescribed {
-        end.v[joint.v] = start.v[joint.v] + equations.u_prescribed[joint.v];
-    }
-    let independent = coordinates.independent.iter().zip(&solver.u).map(|(&k, u)| start.v[k] + u);
-    coordinates.expand(independent, &mut end.v);
-}
-
-/// v₁ and its change, with exact velocities of locked joints; slip velocities of stuck contacts become 0.0.
-fn end_velocities(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f64, at: SignalTime) {
-    expand_velocities(rt, start);
-    let RealTime { coordinates, equations, solver, rigid_groups, end, .. } = rt;
-    let End { v: v1, change, a, .. } = end;
-    rigid_groups.set_stuck(|c| solver.states[c].is_stuck);
-    rigid_groups.apply(v1);
-    change.iter_mut().zip(&*v1).zip(start.v).for_each(|((change, v1), v)| *change = v1 - v);
-    if at.is_first {
-        // over a very short step the difference of velocities would be rounding
-        coordinates.prescribed.iter().for_each(|joint| change[joint.v] = equations.u_prescribed[joint.v]);
-        coordinates.expand(solver.u.iter().copied(), change);
-        rigid_groups.apply(change);
-    }
-    a.iter_mut().zip(&*change).for_each(|(a, change)| *a = change / h);
-    for (c, state) in solver.states.iter_mut().enumerate() {
-        // contacts at their limit that others lock, and what the penalty has left of slip
-        let is_dry = compiled.inputs.contacts[c].is_event_driven();
-        if is_dry && (rigid_groups.is_locked(c) || state.lambda * state.omega < 0.0) {
-            state.omega = 0.0;
-        }
-    }
-}
-
-/// Friction, loads and modes of the contacts at the end of the step.
-fn read_contacts(rt: &mut RealTime, compiled: &Compiled, start: Start<'_>, h: f64) {
-    let RealTime { contacts, solver, end, is_angular, .. } = rt;
-    let max_speed = max_by_unit(end.v.iter().map(|v| v.abs()).enumerate(), is_angular);
-    for (c, state) in solver.states.iter().enumerate() {
-        let contact = &compiled.inputs.contacts[c];
-        end.friction[c] = state.lambda / h;
-        let is_backward = state.omega < 0.0 || (state.omega == 0.0 && state.lambda < 0.0);
-        end.load[c] = contacts.normal[c][usize::from(is_backward)];
-        // without load the slip of a resting contact is rounding
-        let max_speed = max_speed[usize::from(is_angular[contact.v])];
-        let is_unloaded = contacts.normal[c] == [0.0; 2] && state.omega.abs() <= UNLOADED_SLIP * max_speed;
-        let is_dry = contact.is_event_driven();
-        end.modes[c] = if is_dry && !is_unloaded { Mode::of_sign(state.omega) } else { start.modes[c] };
-    }
 }

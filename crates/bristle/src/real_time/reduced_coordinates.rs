@@ -5,11 +5,12 @@
 //! q = T q_y + P q_p + c    for dependent joints, c from their initial positions
 //! ```
 //!
-//! The constraints do not change, so neither do T, P and the rows W T of the contacts: they are found once.
+//! The constraints of couplings do not change, so neither do T, P and the rows W T of the contacts: they are found
+//! once. Closed loops change them with every step (`closed_loops`).
 
-use crate::component::Drive;
 use crate::constraint::{Coordinates, Elimination, NEGLIGIBLE};
 use crate::model::{Compiled, Contact};
+use crate::world::component::Drive;
 
 /// A sparse row: columns and coefficients.
 pub(super) type Sparse = Vec<(usize, f64)>;
@@ -48,6 +49,8 @@ pub(super) struct ReducedCoordinates {
     /// Rows of P, by velocity; columns are velocities.
     pub rows_prescribed: Vec<Sparse>,
     pub dependent: Vec<Dependent>,
+    /// Those of the couplings alone, with the constants of their positions.
+    pub couplings: Vec<Dependent>,
     pub prescribed: Vec<Prescribed>,
     /// Rows W T of the contacts, and W P.
     pub contacts: Vec<Sparse>,
@@ -85,13 +88,14 @@ impl ReducedCoordinates {
         let contacts: Vec<Sparse> = contact_rows(&rows);
         let contacts_prescribed: Vec<Sparse> = contact_rows(&rows_prescribed);
         let is_identity = independent.len() == n_v;
-        let dry = compiled.inputs.contacts.iter().map(|contact| contact.is_event_driven());
+        let dry = compiled.inputs.contacts.iter().map(|contact| contact.is_event_driven() && !contact.is_stop_alone());
         let is_redundant = redundant_rows(independent.len(), &contacts, &dry.collect::<Vec<bool>>());
         Self {
             is_identity,
             independent,
             rows,
             rows_prescribed,
+            couplings: dependent.clone(),
             dependent,
             prescribed,
             contacts,
@@ -102,14 +106,14 @@ impl ReducedCoordinates {
 
     /// Sets the constants of dependent positions such that the positions `xi` satisfy the constraints.
     pub fn set_offsets(&mut self, xi: &[f64]) {
-        for dependent in &mut self.dependent {
+        for dependent in &mut self.couplings {
             dependent.offset = xi[dependent.v] - dot(&dependent.of, xi);
         }
     }
 
     /// Sets the dependent positions from the others.
     pub fn set_positions(&self, xi: &mut [f64]) {
-        for dependent in &self.dependent {
+        for dependent in &self.couplings {
             xi[dependent.v] = dot(&dependent.of, xi) + dependent.offset;
         }
     }
@@ -143,7 +147,7 @@ pub(super) fn dot(row: &[(usize, f64)], x: &[f64]) -> f64 {
 }
 
 /// a − b, without coefficients that are rounding errors of zero.
-fn difference(a: &[(usize, f64)], b: &[(usize, f64)]) -> Sparse {
+pub(super) fn difference(a: &[(usize, f64)], b: &[(usize, f64)]) -> Sparse {
     let at = |row: &[(usize, f64)], k: usize| row.iter().find(|term| term.0 == k).map_or(0.0, |term| term.1);
     let mut columns: Vec<usize> = a.iter().chain(b).map(|term| term.0).collect();
     columns.sort_unstable();

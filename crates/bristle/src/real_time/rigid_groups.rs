@@ -35,6 +35,9 @@ pub(super) struct RigidGroups {
     elimination: Elimination,
     /// (1).
     coordinates: Coordinates,
+    /// Whether the constraints change from step to step, and whether they have changed since (1) was found.
+    has_loops: bool,
+    is_stale: bool,
 }
 
 impl Archived for RigidGroups {
@@ -55,7 +58,16 @@ impl RigidGroups {
         prescribed(compiled).iter().for_each(|joint| is_prescribed[joint.v] = true);
         let ends = compiled.inputs.contacts.iter().map(|contact| [contact.v, contact.b.unwrap_or(n)]).collect();
         let constraints = compiled.model.coupled.constraints.iter().map(|coupling| coupling.terms.clone()).collect();
-        Self::of(n, ends, constraints, is_prescribed)
+        let has_loops = !compiled.model.coupled.closures.is_empty();
+        let mut groups = Self::of(n, ends, constraints, is_prescribed);
+        if has_loops {
+            let n_rows = n + groups.ends.len();
+            groups.elimination = Elimination::over(n, (0..n).collect(), n_rows);
+            groups.coordinates = Coordinates::over(n, 0, n_rows);
+            groups.has_loops = true;
+            groups.update();
+        }
+        groups
     }
 
     fn of(n: usize, ends: Vec<[usize; 2]>, constraints: Vec<Sparse>, prescribed: Vec<bool>) -> Self {
@@ -73,6 +85,8 @@ impl RigidGroups {
             ends,
             constraints,
             prescribed,
+            has_loops: false,
+            is_stale: false,
         };
         groups.update();
         groups
@@ -88,6 +102,17 @@ impl RigidGroups {
         self.locked[c]
     }
 
+    /// Takes the constraints from (5) of a machine with loops, at the start of a step.
+    pub fn set_constraints(&mut self, of: &Coordinates) {
+        self.constraints.resize_with(of.dependent.len(), Sparse::new);
+        for (d, constraint) in self.constraints.iter_mut().enumerate() {
+            constraint.clear();
+            constraint.push((of.dependent[d], 1.0));
+            constraint.extend(of.terms_of(d).iter().map(|&(i, c)| (i, -c)));
+        }
+        self.is_stale = true;
+    }
+
     /// Sets which contacts are stuck, and finds the groups if that has changed.
     pub fn set_stuck(&mut self, is_stuck: impl Fn(usize) -> bool) {
         let mut is_new = false;
@@ -96,7 +121,11 @@ impl RigidGroups {
             is_new |= now != *stuck;
             *stuck = now;
         }
-        if is_new {
+        if self.has_loops && !self.stuck.contains(&true) {
+            // nothing is locked, and the velocities satisfy the constraints
+            self.locked.fill(false);
+        } else if is_new || self.is_stale {
+            self.is_stale = false;
             self.update();
         }
     }
@@ -146,6 +175,9 @@ impl RigidGroups {
 
     /// Makes velocities obey (1), to the last bit.
     pub fn apply(&self, v: &mut [f64]) {
+        if self.has_loops && !self.stuck.contains(&true) {
+            return;
+        }
         v.iter_mut().zip(&self.grounded).filter(|(_, grounded)| **grounded).for_each(|(v, _)| *v = 0.0);
         self.coordinates.rates(v);
     }

@@ -54,8 +54,8 @@ const ROUNDS: f64 = 6.0;
 const SOLUTIONS: f64 = 4.0;
 const FACTORS: f64 = 2.0;
 
-/// Multiplications of the recursions for one joint: a product, a solution, a factorisation (outer product and shift of a
-/// 6×6 inertia), and frames and inertias in world axes.
+/// Multiplications of the recursions for one joint: a product, a solution, a factorisation (outer product and shift
+/// of a 6×6 inertia), and frames and inertias in world axes.
 const PRODUCT: f64 = 60.0;
 const SOLUTION: f64 = 60.0;
 const FACTOR: f64 = 140.0;
@@ -110,6 +110,9 @@ pub(super) fn count(compiled: &Compiled, coordinates: &ReducedCoordinates) -> Co
 impl StepMatrix {
     /// The form that takes fewer multiplications.
     pub fn form(compiled: &Compiled, coordinates: &ReducedCoordinates) -> MatrixForm {
+        if !compiled.model.coupled.closures.is_empty() {
+            return MatrixForm::Dense;
+        }
         let Count { dense, tree } = count(compiled, coordinates);
         if tree < dense { MatrixForm::Tree } else { MatrixForm::Dense }
     }

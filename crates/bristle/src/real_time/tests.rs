@@ -4,11 +4,11 @@
 
 use super::step_matrix::MatrixForm;
 use super::*;
-use crate::builder::{Describe, prismatic, revolute};
-use crate::compile::{compile, read_bristles, read_state};
-use crate::component::{Coupling, Drive, Name};
-use crate::formulation::Snapshot;
+use crate::dynamics::Snapshot;
+use crate::model::compile::{compile, read_bristles, read_state};
 use crate::signal::Signal;
+use crate::world::builder::{Describe, prismatic, revolute};
+use crate::world::component::{Coupling, Drive, Name};
 use bristle_friction::{Coulomb, Dahl, LuGre, Tanh};
 use bristle_multibody::{LinkInertia, neutral};
 use hecs::World;

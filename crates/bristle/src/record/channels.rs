@@ -11,6 +11,7 @@ pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
     let with_stops: Vec<usize> = compiled.with_stops().map(|c| compiled.inputs.contacts[c].joint).collect();
     let mut heated = compiled.model.heated.iter().peekable();
     let mut drives = compiled.inputs.drives.iter().peekable();
+    let mut limits = compiled.inputs.effort_limits.iter().peekable();
     for i in 1..compiled.model.tree.n_bodies() {
         let joint = &compiled.model.tree.joint_names[i];
         let mut channels = |what: &[&str]| names.extend(what.iter().map(|what| format!("{joint}.{what}")));
@@ -28,6 +29,7 @@ pub(crate) fn channels(compiled: &Compiled) -> Vec<String> {
             JointKind::Revolute { .. } | JointKind::Prismatic { .. } => {
                 channels(&["position", "velocity", "acceleration"]);
                 channels(if drives.next_if(|drive| drive.joint == i).is_some() { &["drive"] } else { &[] });
+                channels(if limits.next_if(|limit| limit.joint == i).is_some() { &["effort"] } else { &[] });
                 if let Some(contact) = contacts.next_if(|c| c.joint == i && c.element.is_none()) {
                     channels(&["friction", "load"]);
                     channels(if contact.is_event_driven() { &["mode"] } else { &[] });

@@ -23,9 +23,9 @@
 //!
 //! With `RealTime`, copies of a tree of revolute and prismatic joints without couplings, reaction loads, stops,
 //! wrenches and prescribed motions step four at a time, one in each lane of a pack: see [`crate::real_time`]. Lanes do
-//! not mix, so that a copy has the same bits in any company. Beside a [`Simulation`] it agrees to rounding where all
-//! friction is dry; with other laws to the accuracy of the coarse solution at which the bias is evaluated, 1e-4 of the
-//! change of velocity in a step.
+//! not mix, so that a copy has the same bits in any company of two or more. Beside a [`Simulation`], whose bits a batch
+//! of one copy has, it agrees to rounding where all friction is dry; with other laws to the accuracy of the coarse
+//! solution at which the bias is evaluated, 1e-4 of the change of velocity in a step.
 
 mod inputs;
 mod packs;
@@ -36,12 +36,15 @@ use super::inputs::effort_range;
 use super::links::LinkVelocity;
 use super::simulation::{Ledger, Simulation};
 use super::{Run, check_dt};
-use crate::component::BristleState;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::parallel::*;
+use crate::stop;
+use crate::world::component::BristleState;
 use bristle_friction::Mode;
 use bristle_multibody::{Model, Placement, Reaction};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Largest number of copies.
 const MAX_COPIES: usize = 10_000_000;
@@ -53,6 +56,8 @@ pub const MAX_THREADS: usize = 1024;
 pub struct Batch {
     copies: Vec<Copy>,
     pool: Option<ThreadPool>,
+    /// The request to end a rollout.
+    stop: Option<Arc<AtomicBool>>,
     /// Room for copies in lanes, where packs cover the machine.
     packs: Vec<packs::Pack>,
     /// Of the machine, as in snapshots.
@@ -145,11 +150,12 @@ impl Batch {
         let (n_q, n_v, n_contacts) =
             (compiled.model.tree.n_q, compiled.model.tree.n_v, compiled.inputs.frictions().len());
         let effort = compiled.inputs.effort.iter().flat_map(|&tau| std::iter::repeat_n(tau, n)).collect();
-        let n_packs = if packs::covers(run) { n.div_ceil(packs::LANES) } else { 0 };
+        let n_packs = if n > 1 && packs::covers(run) { n.div_ceil(packs::LANES) } else { 0 };
         let mut batch = Self {
             packs: (0..n_packs).map(|_| packs::Pack::default()).collect(),
             copies: (0..n).map(|_| Copy { run: run.clone(), failure: None, refused: None }).collect(),
             pool: None,
+            stop: None,
             fingerprint,
             n_q,
             n_v,
@@ -187,6 +193,12 @@ impl Batch {
         let pool = pool.map_err(|error| Error::Io { path: "threads".into(), source: std::io::Error::other(error) })?;
         self.pool = Some(pool);
         Ok(self)
+    }
+
+    /// A flag that ends a rollout when another thread sets it: copies fail with
+    /// [`Error::Stopped`] and stay at the state that they reached.
+    pub fn set_stop(&mut self, stop: Option<Arc<AtomicBool>>) {
+        self.stop = stop;
     }
 
     /// Number of copies.
@@ -234,14 +246,14 @@ impl Batch {
     /// Normal loads, one per joint or coupling with friction; × n. Gathered when asked for.
     pub fn loads(&mut self) -> &[f64] {
         self.unload();
-        gather_contacts(&self.copies, &mut self.load, self.n_contacts, |copy| copy.run.system.loads());
+        gather_contacts(&self.copies, &mut self.load, self.n_contacts, |copy| copy.run.system.dynamics.loads());
         &self.load
     }
 
     /// Modes, `Stuck` where a law has none; × n. Gathered when asked for.
     pub fn modes(&mut self) -> &[Mode] {
         self.unload();
-        gather_contacts(&self.copies, &mut self.mode, self.n_contacts, |copy| copy.run.system.modes());
+        gather_contacts(&self.copies, &mut self.mode, self.n_contacts, |copy| copy.run.system.dynamics.modes());
         &self.mode
     }
 
@@ -290,7 +302,8 @@ impl Batch {
             refuse_efforts(efforts, steps, &copy.run.compiled().model.tree)?;
         }
         for (list, n) in [(&mut into.position, qs), (&mut into.velocity, vs)] {
-            list.try_reserve_exact(n.saturating_sub(list.len())).map_err(|_| too_many())?;
+            let more = n.saturating_sub(list.len());
+            memory::handled(|| list.try_reserve_exact(more)).map_err(|_| too_many())?;
         }
         self.apply_inputs()?;
         into.position.resize(qs, f64::NAN);
@@ -306,11 +319,12 @@ impl Batch {
             rows.push((position, velocity));
         }
         if self.packs.is_empty() {
-            let copies = &mut self.copies;
+            let (copies, stop) = (&mut self.copies, self.stop.as_ref());
             let run = || {
                 copies.par_iter_mut().zip(rows).enumerate().for_each(|(i, (copy, (position, velocity)))| {
                     let efforts = efforts.get(i * steps * n_v..(i + 1) * steps * n_v);
-                    copy.failure = copy.rollout(dt, steps, efforts, position, velocity).err();
+                    let rolled = stoppable(stop, || copy.rollout(dt, steps, efforts, position, velocity));
+                    copy.failure = rolled.err();
                 });
             };
             match &self.pool {
@@ -347,7 +361,8 @@ impl Batch {
                 packs::Job { rows: rows.by_ref().take(copies.len()).collect(), copies, pack, efforts }
             })
             .collect();
-        let mut run = || jobs.par_iter_mut().for_each(|job| job.run(dt, steps));
+        let stop = self.stop.as_ref();
+        let mut run = || jobs.par_iter_mut().for_each(|job| stoppable(stop, || job.run(dt, steps)));
         match &self.pool {
             Some(pool) => pool.install(run),
             None => run(),
@@ -398,8 +413,8 @@ impl Batch {
         let spread = |from: &[f64], to: &mut [f64]| from.iter().enumerate().for_each(|(k, x)| to[k * n + i] = *x);
         spread(&state.q, &mut self.position);
         spread(&state.v, &mut self.velocity);
-        spread(copy.run.system.accelerations(), &mut self.acceleration);
-        spread(copy.run.system.friction(), &mut self.friction);
+        spread(copy.run.system.dynamics.accelerations(), &mut self.acceleration);
+        spread(copy.run.system.dynamics.friction(), &mut self.friction);
     }
 }
 
@@ -442,6 +457,9 @@ impl Copy {
         velocity.fill(f64::NAN);
         let (n_q, n_v) = (self.run.state.mechanics.q.len(), self.run.state.mechanics.v.len());
         for s in 0..steps {
+            if stop::is_asked() {
+                return Err(stop::error(self.run.t()));
+            }
             let efforts = efforts.and_then(|efforts| efforts.get(s * n_v..(s + 1) * n_v));
             for (k, &tau) in efforts.unwrap_or(&[]).iter().enumerate() {
                 if self.run.compiled().inputs.effort[k] != tau {
@@ -454,6 +472,12 @@ impl Copy {
         }
         Ok(())
     }
+}
+
+/// Calls `work`, on any thread, until the flag is set.
+fn stoppable<T>(flag: Option<&Arc<AtomicBool>>, work: impl FnOnce() -> T) -> T {
+    let Some(flag) = flag.cloned() else { return work() };
+    stop::until(move || flag.load(Ordering::Relaxed), work)
 }
 
 /// Efforts of a rollout: which copy, which step.

@@ -1,22 +1,22 @@
 //! Errors for users: names instead of numbers, places in the scene.
 
 use crate::error::Error;
-use crate::formulation::Machine;
 use crate::scene::Scene;
+use crate::stick_slip::Machine;
 use bristle_integrate::FiredEvent;
 
 /// Names instead of numbers.
 pub(super) fn explain(error: bristle_integrate::Error, system: &mut Machine) -> Error {
     use bristle_integrate::Error as Integrate;
-    let met = error.last().and_then(|(t, ..)| system.take_failure(t));
-    let name = |system: &Machine, joint: usize| system.compiled().model.tree.joint_names[joint].clone();
+    let met = error.last().and_then(|(t, ..)| system.dynamics.take_failure(t));
+    let name = |system: &Machine, joint: usize| system.dynamics.compiled().model.tree.joint_names[joint].clone();
     // a bristle belongs to its joint or coupling
-    let owner = |system: &Machine, unknown: usize| match system.owner(unknown) {
-        (_, Some(contact)) => system.compiled().contact_name(contact).to_owned(),
+    let owner = |system: &Machine, unknown: usize| match system.dynamics.owner(unknown) {
+        (_, Some(contact)) => system.dynamics.compiled().contact_name(contact).to_owned(),
         (joint, None) => name(system, joint),
     };
     let diverged = |system: &Machine, t: f64, step: f64, unknown: usize| {
-        let (quantity, is_controlled) = (system.unknown(unknown).0, system.is_controlled());
+        let (quantity, is_controlled) = (system.dynamics.unknown(unknown).0, system.dynamics.is_controlled());
         Error::Diverged { quantity, joint: owner(system, unknown), t, step, is_controlled }
     };
     match (error, met) {

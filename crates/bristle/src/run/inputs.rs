@@ -12,12 +12,12 @@
 //! An input of another kind makes another machine; only a world can be given one.
 
 use super::{Pending, Run};
-use crate::bearing::Bearing;
-use crate::compile::{check_drive, validate_friction};
-use crate::component::{Drive, Load};
 use crate::error::{Error, Result};
+use crate::model::bearing::Bearing;
+use crate::model::compile::{check_drive, validate_friction};
 use crate::model::{Compiled, Contact, WrenchAt};
 use crate::signal::{Piece, Signal};
+use crate::world::component::{Drive, Load};
 use bristle_friction::{FrictionLaw, Law};
 use bristle_multibody::Model;
 use bristle_multibody::spatial::Force;
@@ -169,7 +169,7 @@ impl Run {
     /// The effort on velocity `k`.
     pub(super) fn set_effort(&mut self, k: usize, effort: f64) -> Result<()> {
         check_effort(&self.compiled().model.tree, k, effort)?;
-        self.system.set_effort(k, effort);
+        self.system.dynamics.set_effort(k, effort);
         self.note_inputs();
         Ok(())
     }
@@ -185,13 +185,13 @@ impl Run {
             ));
         }
         let wrench = WrenchAt { body, wrench: Force::from_array(wrench) };
-        let wrenches = &mut self.system.inputs_mut().wrenches;
+        let wrenches = &mut self.system.dynamics.inputs_mut().wrenches;
         match wrenches.iter_mut().find(|at| at.body == body) {
             Some(at) => *at = wrench,
             // in the order of the links, as in a world
             None => wrenches.insert(wrenches.iter().take_while(|at| at.body < body).count(), wrench),
         }
-        self.system.apply_wrenches();
+        self.system.dynamics.apply_wrenches();
         self.note_inputs();
         Ok(())
     }
@@ -215,7 +215,7 @@ impl Run {
     /// A constant target for drive number `k`.
     pub(super) fn set_target(&mut self, k: usize, target: f64) -> Result<()> {
         let (t, model) = (self.t(), Arc::clone(&self.compiled().model));
-        let at = &mut Arc::make_mut(&mut self.system.inputs_mut().drives)[k];
+        let at = &mut Arc::make_mut(&mut self.system.dynamics.inputs_mut().drives)[k];
         let name = || model.tree.joint_names[at.joint].clone();
         if !target.is_finite() {
             return Err(Error::number(name(), "target", target, "finite"));
@@ -233,7 +233,7 @@ impl Run {
                 return Err(Error::Unsupported { name: name(), what: "a jump of a prescribed motion".into() });
             }
         }
-        self.system.enter_piece(t);
+        self.system.dynamics.enter_piece(t);
         self.note_inputs();
         Ok(())
     }
@@ -263,8 +263,8 @@ impl Run {
                 }
             }
         }
-        self.system.set_drive(k, drive);
-        self.system.enter_piece(t);
+        self.system.dynamics.set_drive(k, drive);
+        self.system.dynamics.enter_piece(t);
         self.note_inputs();
         Ok(())
     }
@@ -296,8 +296,8 @@ impl Run {
     /// step.
     pub(super) fn put_contact(&mut self, c: usize, law: Law, load: Load) {
         let t = self.t();
-        put_contact(&mut Arc::make_mut(&mut self.system.inputs_mut().contacts)[c], law, load);
-        self.system.enter_piece(t);
+        put_contact(&mut Arc::make_mut(&mut self.system.dynamics.inputs_mut().contacts)[c], law, load);
+        self.system.dynamics.enter_piece(t);
         self.pending = Pending::Restart;
     }
 
@@ -308,7 +308,7 @@ impl Run {
         }
         let SavedInputs { effort, offset, damping, springs, wrenches, parameters } = saved;
         let Parameters { friction, drives } = parameters;
-        let inputs = self.system.inputs_mut();
+        let inputs = self.system.dynamics.inputs_mut();
         inputs.effort.clone_from(effort);
         inputs.offset.clone_from(offset);
         inputs.dampers.iter_mut().zip(damping).for_each(|(at, damping)| at.damping = *damping);
@@ -320,14 +320,15 @@ impl Run {
             let law = law.in_place_of(&contact.law).unwrap_or(&contact.law).clone();
             put_contact(contact, law, load.clone());
         }
-        drives.iter().enumerate().for_each(|(k, drive)| self.system.set_drive(k, drive.clone()));
-        self.system.apply_wrenches();
+        drives.iter().enumerate().for_each(|(k, drive)| self.system.dynamics.set_drive(k, drive.clone()));
+        self.system.dynamics.apply_wrenches();
         true
     }
 }
 
 fn put_contact(contact: &mut Contact, law: Law, load: Load) {
-    if let Some((bearing, arm)) = Bearing::of(&load) {
+    let armature = if let Some(Bearing::Transmitted(reducer)) = contact.bearing { reducer.armature } else { 0.0 };
+    if let Some((bearing, arm)) = Bearing::of(&load, armature) {
         (contact.bearing, contact.arm) = (Some(bearing), arm);
     }
     (contact.law, contact.load) = (law, load);

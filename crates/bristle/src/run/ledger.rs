@@ -4,8 +4,9 @@
 //!     balance = E(t) + heat − input − load − E(0),     E = kinetic + potential + elastic + bristle
 //! ```
 
+use crate::dynamics::{Counters, Energies, Snapshot};
 use crate::error::{Error, Result};
-use crate::formulation::{Counters, Energies, Machine, Snapshot};
+use crate::stick_slip::Machine;
 use bristle_integrate::{Driver, Stats};
 
 /// Error of the balance, relative to the energy in play, above which a run warns.
@@ -108,7 +109,7 @@ impl Ledger {
 
 /// The ledger of a state, with the quadratures that led there; an error where an entry is not finite.
 pub(super) fn ledger(system: &mut Machine, state: &Snapshot, quad: &[f64], past: &Past) -> Result<Ledger> {
-    let stored = system.energies(state)?;
+    let stored = system.dynamics.energies(state)?;
     let input = quad[0] + past.quad[0];
     let load = quad[1] + past.quad[1] + (stored.reaction_loaded - past.reaction_loaded);
     let dissipated = past.heat + quad[2..].iter().chain(&past.quad[2..]).sum::<f64>();

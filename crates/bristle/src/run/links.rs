@@ -32,7 +32,7 @@ impl Run {
     /// Jacobian of a point on link `i`, given in link axes; 6 × `n_v`, angular part first, world axes.
     pub(super) fn jacobian(&mut self, i: usize, point: [f64; 3]) -> Result<Matrix6xX<f64>> {
         let (t, state) = (self.driver.t(), &self.state.mechanics);
-        let placed = self.system.links_at(&state.q, &state.v).and_then(|(compiled, _, places)| {
+        let placed = self.system.dynamics.links_at(&state.q, &state.v).and_then(|(compiled, _, places)| {
             let mut found = Matrix6xX::zeros(compiled.model.tree.n_v);
             jacobian(&compiled.model.tree, places, i, &Vector3::from(point), &mut found)?;
             Ok(found)
@@ -45,7 +45,7 @@ impl Run {
     /// Velocity of link `i`, and of a point on it, given in link axes.
     pub(super) fn link_velocity(&mut self, i: usize, point: [f64; 3]) -> Result<LinkVelocity> {
         let (t, state) = (self.driver.t(), &self.state.mechanics);
-        let moved = self.system.links_at(&state.q, &state.v).and_then(|(compiled, work, places)| {
+        let moved = self.system.dynamics.links_at(&state.q, &state.v).and_then(|(compiled, work, places)| {
             point_velocity(&compiled.model.tree, work, places, i, &Vector3::from(point))
         });
         let moved = moved.map_err(|source| Error::Mechanics { t, source })?;
@@ -58,7 +58,7 @@ impl Run {
     /// Hands number, pose and velocity of every link to `take`, in order.
     pub(super) fn each_link(&mut self, mut take: impl FnMut(usize, Placement, LinkVelocity)) -> Result<()> {
         let (t, state) = (self.driver.t(), &self.state.mechanics);
-        let taken = self.system.links_at(&state.q, &state.v).and_then(|(compiled, work, places)| {
+        let taken = self.system.dynamics.links_at(&state.q, &state.v).and_then(|(compiled, work, places)| {
             let model = &compiled.model.tree;
             (1..model.n_bodies()).try_for_each(|i| {
                 let moved = point_velocity(model, work, places, i, &Vector3::zeros())?;
@@ -73,14 +73,14 @@ impl Run {
     /// Reactions in the joints, fixed ones included, in order.
     pub(super) fn joint_reactions(&mut self) -> Result<&[Reaction]> {
         let t = self.driver.t();
-        let (_, _, reactions) = self.system.poses_and_reactions(t)?;
+        let (_, _, reactions) = self.system.dynamics.poses_and_reactions(t)?;
         Ok(&reactions[1..])
     }
 
     /// A wrench on link `i` in world axes, moment about its origin and force, in the axes that the link has now.
     pub(super) fn in_link_axes(&mut self, i: usize, moment: [f64; 3], force: [f64; 3]) -> Result<[[f64; 3]; 2]> {
         let (t, state) = (self.driver.t(), &self.state.mechanics);
-        let placed = self.system.links_at(&state.q, &state.v);
+        let placed = self.system.dynamics.links_at(&state.q, &state.v);
         let pose = placed.and_then(|(compiled, _, places)| places.link(&compiled.model.tree, i));
         let pose = pose.map_err(|source| Error::Mechanics { t, source })?;
         Ok([moment, force].map(|part| pose.rotation.inverse_transform_vector(&Vector3::from(part)).into()))

@@ -14,15 +14,16 @@
 //! [`Simulation::independent`](crate::Simulation::independent)), and a motion that a coupling does not allow is refused
 //! by its name.
 
-use crate::compile::{check_length, compile};
-use crate::component::BristleState;
+use crate::dynamics::Snapshot;
 use crate::error::{Error, Result};
-use crate::formulation::{Machine, Snapshot};
 use crate::memory;
+use crate::model::compile::{check_length, compile};
 use crate::run::query::{check_finite, fill_mass_matrix};
 use crate::scene::error::closest;
 use crate::scene::{Bristle, Coupling, Formulation, Load, Scene};
-use crate::spawn::{refuse_unsupported, spawn};
+use crate::stick_slip::Machine;
+use crate::world::component::BristleState;
+use crate::world::spawn::{refuse_unsupported, spawn};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::System;
 use bristle_multibody::{Model, Reaction, kinetic_energy, potential_energy, reactions};
@@ -50,7 +51,7 @@ impl Mechanics {
         let mut scene = scene.clone();
         for joint in &mut scene.joints {
             // stops are no part of one-shot mechanics: any position may be asked about
-            (joint.drive, joint.limits) = (None, None);
+            (joint.drive, joint.limits, joint.effort_limit) = (None, None, None);
             if !with_friction {
                 (joint.friction, joint.load, joint.bristle) = (None, Load::Unit, None);
                 joint.damping = 0.0;
@@ -89,7 +90,7 @@ impl Mechanics {
 
     /// The machine.
     pub fn model(&self) -> &Model {
-        &self.machine.compiled().model.tree
+        &self.machine.dynamics.compiled().model.tree
     }
 
     /// The number of a joint by name.
@@ -109,9 +110,9 @@ impl Mechanics {
     pub fn complete(&mut self, q: &mut [f64], v: &mut [f64], a: Option<&mut [f64]>) -> Result<()> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.as_ref().map_or(v.len(), |a| a.len()))])?;
         self.load_state(q, v)?;
-        self.machine.store_joints(q, v);
+        self.machine.dynamics.store_joints(q, v);
         if let Some(a) = a {
-            self.machine.complete_accelerations(a);
+            self.machine.dynamics.complete_accelerations(a);
         }
         Ok(())
     }
@@ -121,23 +122,23 @@ impl Mechanics {
     pub fn forward(&mut self, q: &[f64], v: &[f64], tau: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("tau", tau.len())])?;
         self.remember(q, v);
-        tau.iter().enumerate().for_each(|(k, &tau)| self.machine.set_effort(k, tau));
+        tau.iter().enumerate().for_each(|(k, &tau)| self.machine.dynamics.set_effort(k, tau));
         self.machine.begin(&self.state, &mut self.y)?;
         let n = self.machine.dim();
         self.machine.evaluate_at(0.0, &self.y[..n])?;
-        Ok(self.machine.accelerations().to_vec())
+        Ok(self.machine.dynamics.accelerations().to_vec())
     }
 
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
-        if !self.machine.compiled().model.reaction_loaded.is_empty() {
-            let compiled = self.machine.compiled();
+        if !self.machine.dynamics.compiled().model.reaction_loaded.is_empty() {
+            let compiled = self.machine.dynamics.compiled();
             compiled.refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
         }
         self.load_state(q, v)?;
         let mut tau = vec![0.0; a.len()];
-        self.machine.required(0.0, q, v, a, &mut tau)?;
+        self.machine.dynamics.required(0.0, q, v, a, &mut tau)?;
         Ok(tau)
     }
 
@@ -149,21 +150,21 @@ impl Mechanics {
 
     /// Independent velocities, in order.
     pub fn independent(&self) -> Vec<usize> {
-        self.machine.independent()
+        self.machine.dynamics.independent()
     }
 
     /// The mass matrix over the [`Mechanics::independent`] velocities, constraints included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
-        self.machine.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
+        self.machine.dynamics.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
         self.mass_matrix(q)?;
-        let reduced = self.machine.reduce_mass(&self.mass);
+        let reduced = self.machine.dynamics.reduce_mass(&self.mass);
         check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;
         Ok(reduced)
     }
 
     /// Kinetic energy, armature included, and potential energy of height, zero at the world origin, J.
     pub fn energies(&mut self, q: &[f64], v: &[f64]) -> Result<(f64, f64)> {
-        let (compiled, work) = self.machine.scratch();
+        let (compiled, work) = self.machine.dynamics.scratch();
         let kinetic = kinetic_energy(&compiled.model.tree, work, q, v).map_err(failed)?;
         let potential = potential_energy(&compiled.model.tree, work, q).map_err(failed)?;
         check_finite(0.0, "an energy", &[kinetic, potential])?;
@@ -172,7 +173,7 @@ impl Mechanics {
 
     /// Reactions, parent on child, while the machine moves with `a`; `n_bodies`, the first one the world's.
     pub fn reactions(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<&[Reaction]> {
-        let (compiled, work) = self.machine.scratch();
+        let (compiled, work) = self.machine.dynamics.scratch();
         reactions(&compiled.model.tree, work, q, v, a, &mut self.reactions).map_err(failed)?;
         Ok(&self.reactions)
     }
@@ -188,7 +189,7 @@ impl Mechanics {
     fn remember(&mut self, q: &[f64], v: &[f64]) {
         self.state.mechanics.q.copy_from_slice(q);
         self.state.mechanics.v.copy_from_slice(v);
-        let contacts = self.machine.compiled().inputs.contacts.iter().zip(&self.bristles);
+        let contacts = self.machine.dynamics.compiled().inputs.contacts.iter().zip(&self.bristles);
         for (state, (contact, given)) in self.state.bristles.iter_mut().zip(contacts) {
             let law = &contact.law;
             let steady = law.initial_state(contact.arm * contact.rate(v));

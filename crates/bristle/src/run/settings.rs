@@ -1,11 +1,11 @@
 //! Settings of a simulation in terms of a scene, and the options of the integrators made from them.
 
 use crate::error::{Error, Result};
-use crate::formulation::Machine;
 use crate::memory;
 use crate::model::Compiled;
 use crate::real_time::RealTime;
 use crate::scene;
+use crate::stick_slip::Machine;
 use bristle_integrate::driver::MAX_MATRIX_BYTES;
 use bristle_integrate::{Control, Method, Options};
 
@@ -72,7 +72,13 @@ impl Solver {
     /// The system of a machine with these options.
     pub fn system(&self, compiled: Compiled) -> Result<Machine> {
         if self.options.method == Method::RealTime {
-            compiled.refuse_loops("`RealTime`", "use `Dopri5` or `Radau5`")?;
+            if !compiled.model.free.is_empty() {
+                compiled
+                    .refuse_loops("`RealTime` with free joints", "use `Dopri5`, or joints in place of the free one")?;
+            }
+            if compiled.inputs.contacts.iter().any(|contact| contact.b.is_some() && contact.is_event_driven()) {
+                compiled.refuse_loops("`RealTime` with dry clutches", "use `Dopri5`, or `LuGre` in the clutches")?;
+            }
         }
         if compiled.with_stops().next().is_some() {
             compiled.refuse_loops("`limits`", "leave the limits out")?;
@@ -97,12 +103,8 @@ impl Solver {
         system.set_step_control(self.control);
         // other controls have been refused
         if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
-            if let Some(c) = system.compiled().with_stops().next() {
-                let name = system.compiled().contact_name(c).to_owned();
-                return Err(Error::Unsupported { name, what: "`limits` with `RealTime`".into() });
-            }
             let what = "the matrices of `RealTime` for this machine (`Dopri5` and `Rk4` need none)";
-            memory::check_below(what, RealTime::matrix_bytes(system.compiled()), MAX_MATRIX_BYTES)?;
+            memory::check_below(what, RealTime::matrix_bytes(system.dynamics.compiled()), MAX_MATRIX_BYTES)?;
             system.make_real_time(*step);
         }
         Ok(system)

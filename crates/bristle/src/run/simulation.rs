@@ -43,14 +43,15 @@ use super::recorder::Recorder;
 use super::settings::Solver;
 use super::write_back::WriteBack;
 use super::{Run, Until, check_dt};
-use crate::compile::{compile, read_actions, read_bristles, read_integrals, read_state};
-use crate::component::{BristleState, Friction};
+use crate::dynamics::{Counters, Snapshot};
 use crate::error::{Error, Result};
-use crate::formulation::{Counters, Machine, Snapshot};
 use crate::model::Compiled;
+use crate::model::compile::{compile, read_actions, read_bristles, read_integrals, read_state};
 use crate::record::{MAX_NUMBERS, Record, Recording, Samples, channels};
 use crate::scene::{self, Scene};
-use crate::spawn::{refuse_unsupported, spawn};
+use crate::stick_slip::Machine;
+use crate::world::component::{BristleState, Friction};
+use crate::world::spawn::{refuse_unsupported, spawn};
 use bristle_friction::{FrictionLaw, Mode};
 use bristle_integrate::{Sink, Stats};
 use hecs::{Component, Entity, World};
@@ -205,7 +206,7 @@ impl Simulation {
 
     /// Accelerations in model order; `n_v`.
     pub fn accelerations(&self) -> &[f64] {
-        self.run.system.accelerations()
+        self.run.system.dynamics.accelerations()
     }
 
     /// Work counts of the run so far.
@@ -215,7 +216,7 @@ impl Simulation {
 
     /// Work counts of the implicit accelerations so far, and the drift of integrated accelerations.
     pub fn counters(&self) -> Counters {
-        self.run.system.counters().and(self.run.past.counters)
+        self.run.system.dynamics.counters().and(self.run.past.counters)
     }
 
     /// The entity of a joint, by name.
@@ -342,7 +343,7 @@ impl Simulation {
             return Ok(());
         }
         self.modes.clear();
-        self.modes.extend_from_slice(self.run.system.modes());
+        self.modes.extend_from_slice(self.run.system.dynamics.modes());
         self.run.resolve()?;
         self.note_changes();
         Ok(())
@@ -389,8 +390,8 @@ impl Simulation {
         self.adopt_parameters()?;
         if self.compiled().is_current(&self.world) {
             let model = Arc::clone(&self.run.compiled().model);
-            read_actions(&self.world, &model, self.run.system.inputs_mut())?;
-            self.run.system.apply_wrenches();
+            read_actions(&self.world, &model, self.run.system.dynamics.inputs_mut())?;
+            self.run.system.dynamics.apply_wrenches();
             self.edited.mechanics.t = self.run.t();
             read_snapshot(&self.world, self.run.compiled(), &mut self.edited)?;
             if self.edited != self.run.state || self.run.pending.is_restart() {

@@ -21,8 +21,8 @@ use super::inputs::SavedInputs;
 use super::ledger::Past;
 use super::settings::Solver;
 use super::{Pending, Run};
+use crate::dynamics::Snapshot;
 use crate::error::{Error, Result};
-use crate::formulation::Snapshot;
 use crate::model::Contact;
 use bristle_friction::FrictionLaw;
 use bristle_integrate::System;
@@ -30,7 +30,7 @@ use bristle_integrate::archive::{Archive, Archived};
 use std::fmt::Write;
 
 const MAGIC: [u8; 8] = *b"bristle\n";
-const VERSION: u64 = 8;
+const VERSION: u64 = 9;
 /// Magic, version, fingerprint, length, checksum.
 const HEADER: usize = 40;
 
@@ -171,7 +171,7 @@ pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let coupled = &compiled.model.coupled;
     let coupled = (&coupled.constraints, &coupled.springs, &coupled.closures);
     let Solver { options, control, formulation, kinks } = solver;
-    let settings = (options, control, formulation, kinks);
+    let settings = (options, control, formulation, kinks, &compiled.inputs.effort_limits);
     // writing into a sum does not fail
     let _ = write!(sum, "{:?} {contacts:?} {heated:?} {coupled:?} {settings:?}", compiled.model.tree);
     sum.0

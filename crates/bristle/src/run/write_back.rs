@@ -1,14 +1,14 @@
 //! Writes states and results from arrays to components of a world, for a user's own systems to read.
 
-use crate::compile::{placement_of, twist_of};
-use crate::component::{
+use crate::error::{Error, Result};
+use crate::model::Contact;
+use crate::model::compile::{placement_of, twist_of};
+use crate::run::Run;
+use crate::stick_slip::Machine;
+use crate::world::component::{
     Acceleration, BristleState, CouplingEffort, Dissipated, FreeAcceleration, FreeState, FrictionEffort, JointState,
     NormalLoad, PidState, Pose, SlipMode,
 };
-use crate::error::{Error, Result};
-use crate::formulation::Machine;
-use crate::model::Contact;
-use crate::run::Run;
 use bristle_friction::FrictionLaw;
 use bristle_multibody::{JointKind, Model, Placement, Poses, Reaction, State};
 use hecs::{Component, DynamicBundle, Entity, PreparedQuery, Query, World};
@@ -38,13 +38,14 @@ impl WriteBack {
     /// archetype, once; after that nothing is allocated.
     pub(super) fn put(&mut self, world: &mut World, run: &mut Run) -> Result<()> {
         let t = run.state.mechanics.t;
-        let (compiled, places, _) = run.system.poses_and_reactions(t)?;
+        let (compiled, places, _) = run.system.dynamics.poses_and_reactions(t)?;
         let poses = &mut self.poses;
         fill(poses, &compiled.model.tree, places).map_err(|source| Error::Mechanics { t, source })?;
         self.links.put(world, compiled.model.index.links().map(|(i, entity)| (entity, (Pose(poses[i]),))));
 
         let (machine, at, state) = (&run.system, &run.state, &run.state.mechanics);
-        let (compiled, a, forces) = (machine.compiled(), machine.accelerations(), machine.reactions());
+        let (compiled, a, forces) =
+            (machine.dynamics.compiled(), machine.dynamics.accelerations(), machine.dynamics.reactions());
         let (model, index, coupled) = (&compiled.model.tree, &compiled.model.index, &compiled.model.coupled);
         let scalar = index.joints().filter_map(|(i, entity)| {
             let (JointKind::Revolute { .. } | JointKind::Prismatic { .. }) = model.kinds[i] else { return None };
@@ -62,7 +63,8 @@ impl WriteBack {
         let fixed = index.joints().filter(|(i, _)| matches!(model.kinds[*i], JointKind::Fixed));
         self.fixed.put(world, fixed.map(|(i, entity)| (entity, (forces[i],))));
 
-        let (friction, loads, modes) = (machine.friction(), machine.loads(), machine.modes());
+        let (friction, loads, modes) =
+            (machine.dynamics.friction(), machine.dynamics.loads(), machine.dynamics.modes());
         let contacts = |wanted: Kind| {
             let of_kind = move |&c: &usize| Kind::of(&compiled.inputs.contacts[c]) == wanted;
             (0..compiled.inputs.frictions().len()).filter(of_kind).filter_map(|c| {
@@ -83,8 +85,9 @@ impl WriteBack {
             .constraints
             .iter()
             .map(|constraint| constraint.element)
-            .zip(machine.constraint_forces().iter().copied());
-        let of_springs = coupled.springs.iter().enumerate().map(|(k, s)| (s.element, machine.spring_effort(k)));
+            .zip(machine.dynamics.constraint_forces().iter().copied());
+        let of_springs =
+            coupled.springs.iter().enumerate().map(|(k, s)| (s.element, machine.dynamics.spring_effort(k)));
         let efforts = of_ties.chain(of_springs);
         self.couplings.put(world, efforts.map(|(k, effort)| (index.coupling_entity(k), (CouplingEffort(effort),))));
         let pids = compiled.inputs.drives.iter().filter(|drive| drive.has_integral()).zip(&at.integrals);
@@ -98,7 +101,7 @@ impl WriteBack {
     /// Computes the poses of the links at a state at which the machine has not been evaluated; those of the entities
     /// stay. A state without finite poses changes nothing.
     pub(super) fn place(&mut self, machine: &mut Machine, at: &State) {
-        if let Ok((compiled, _, places)) = machine.links_at(&at.q, &at.v) {
+        if let Ok((compiled, _, places)) = machine.dynamics.links_at(&at.q, &at.v) {
             let _ = fill(&mut self.poses, &compiled.model.tree, places);
         }
     }

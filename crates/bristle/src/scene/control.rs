@@ -12,8 +12,8 @@
 //!     TimeConstantSwitch   Δt = below while T_c < threshold, else above
 //! ```
 //!
-//! The manual prints the second Coulomb default as "c₂ = Δt_min": it is Δt_max. It lists T_s without defining it: here it
-//! is the longest step.
+//! The manual prints the second Coulomb default as "c₂ = Δt_min": it is Δt_max. It lists T_s without defining it:
+//! here it is the longest step.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,8 @@ pub enum Control {
         #[serde(default = "default::atol")]
         atol: f64,
     },
-    /// The same by the elementary rule h⁺ = 0.8 h err^(−1/k), for comparison; bristles bound neither tolerances nor steps.
+    /// The same by the elementary rule h⁺ = 0.8 h err^(−1/k), for comparison; bristles bound neither tolerances nor
+    /// steps.
     Elementary {
         /// Relative tolerance.
         #[serde(default = "default::rtol")]
@@ -223,7 +224,8 @@ impl Control {
         }
     }
 
-    /// The step prescribed by a rule, s; infinite for other controls, and for a `DymoreLuGre` without bristles to follow.
+    /// The step prescribed by a rule, s; infinite for other controls, and for a `DymoreLuGre` without bristles to
+    /// follow.
     pub(crate) fn rule_step(&self, slips: impl Iterator<Item = Slip>) -> f64 {
         let mut slips = slips;
         match *self {

@@ -4,7 +4,7 @@ use bristle_friction::Law;
 use serde::{Deserialize, Serialize};
 
 use super::{Bristle, Drive, Joint, Kind, Load, Placement, Spring, is_default, is_zero};
-use crate::component::Open;
+use crate::world::component::Open;
 
 /// An element between joints. The relative coordinate of a two-joint element is q_a − q_b.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -34,8 +34,8 @@ pub struct Problem {
     pub line: String,
     /// The marked characters of `line`: first, number.
     pub mark: (usize, usize),
-    /// Path in the scene, such as `joints.elbow.friction.coulomb`; of a text that cannot be read the field alone; may be
-    /// empty.
+    /// Path in the scene, such as `joints.elbow.friction.coulomb`; of a text that cannot be read the field alone; may
+    /// be empty.
     pub path: String,
     /// The reason.
     pub reason: String,

@@ -56,6 +56,9 @@ pub struct Joint {
     /// Stops at the ends of its range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
+    /// Largest effort of drive and caller together, either way: N·m or N.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort_limit: Option<f64>,
 }
 
 impl Joint {
@@ -78,6 +81,7 @@ impl Joint {
             bristle: None,
             drive: None,
             limits: None,
+            effort_limit: None,
         }
     }
 
@@ -334,6 +338,26 @@ pub enum Load {
         /// Length of the guide, m; with it, friction acts at its two edges.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
+    },
+    /// The effort that passes through a reducer, τ_t = drive effort − armature · q̈, at the side of the joint:
+    /// N = preload + μ |τ_t| + ν τ_t², with its own μ and ν for driving (τ_t q̇ > 0) and for back-driving. N is an
+    /// effort: the levels of the law are multiples of it.
+    Transmitted {
+        /// N without a transmitted effort, N·m or N.
+        #[serde(default)]
+        preload: f64,
+        /// μ while the motor drives the joint.
+        #[serde(default)]
+        driving: f64,
+        /// μ while the joint drives the motor.
+        #[serde(default)]
+        back_driving: f64,
+        /// ν while the motor drives the joint, 1/(N·m) or 1/N.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        driving_squared: f64,
+        /// ν while the joint drives the motor, 1/(N·m) or 1/N.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        back_driving_squared: f64,
     },
     /// A normal force that follows a signal: brakes and clutches. N = max · clamp(signal, 0, 1) · geometry.
     Signal {

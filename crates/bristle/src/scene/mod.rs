@@ -35,8 +35,8 @@ mod validate;
 
 use serde::Serialize;
 
-pub use crate::component::Open;
 pub use crate::signal::Signal;
+pub use crate::world::component::Open;
 pub use control::Control;
 pub(crate) use control::Slip;
 pub use coupling::{Coupling, LoopKind};

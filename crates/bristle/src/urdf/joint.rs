@@ -13,6 +13,7 @@ use roxmltree::Node as Xml;
 
 use super::felt::Axis;
 use super::frame::Frame;
+use super::limits::{self, Limit};
 use super::tree::{self, Words};
 use super::xml::{Findings, Text, child, short};
 use crate::scene::Placement;
@@ -42,6 +43,7 @@ pub(super) struct Joint<'t> {
     /// Fields of the scene's joint, names of links included.
     pub fields: Vec<(&'static str, Node)>,
     pub mimic: Option<Mimic<'t>>,
+    pub limit: Option<Limit>,
     /// Of a planar joint: two directions in its plane.
     pub plane: Option<[[f64; 3]; 2]>,
     /// Index of its line in the report.
@@ -96,6 +98,7 @@ impl<'t> Joint<'t> {
                 ("child", tree::text(carried.place, carried.text)),
             ],
             mimic: None,
+            limit: None,
             plane: None,
             line: 0,
         };
@@ -110,7 +113,8 @@ impl<'t> Joint<'t> {
         }
         joint.dynamics(found, words, xml, unit, &mut meaning)?;
         joint.mimic(found, xml)?;
-        limits(found, xml)?;
+        joint.limit = Limit::read(found, xml, kind.text != "continuous")?;
+        limits::set_aside(found, xml)?;
         joint.line = found.say(format!("joint `{}`", name.text), meaning);
         Some(joint)
     }
@@ -307,44 +311,6 @@ fn normalized(axis: [f64; 3]) -> Option<[f64; 3]> {
     let norm = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
     let is_unit = (norm * largest - 1.0).abs() <= f64::EPSILON;
     Some(if is_unit { axis } else { scaled.map(|x| x / norm) })
-}
-
-/// Limits and what goes with them: read, checked, and named as not used. A limit without bounds has nothing to be used.
-fn limits(found: &mut Findings, xml: Xml) -> Option<()> {
-    const READ: [(&str, &[&str]); 3] = [
-        ("limit", &["lower", "upper", "effort", "velocity", "acceleration", "deceleration", "jerk"]),
-        ("safety_controller", &["soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"]),
-        ("calibration", &["rising", "falling", "reference_position"]),
-    ];
-    for (element, keys) in READ {
-        let Some(node) = child(xml, element) else { continue };
-        found.look_over(node, keys, &[], &[], &[]);
-        let mut said = Vec::new();
-        let (mut lower, mut upper, mut is_bounded) = (None, None, false);
-        for key in keys {
-            let Some(given) = found.attribute(node, key) else { continue };
-            let x = found.bound(key, given)?;
-            is_bounded |= x.is_finite();
-            match *key {
-                "lower" => lower = Some(x),
-                "upper" => upper = Some(x),
-                _ => {}
-            }
-            said.push(format!("{key} {}", short(x)));
-        }
-        if let (Some(lower), Some(upper)) = (lower, upper)
-            && lower > upper
-        {
-            found.problem(found.tag(node), format!("`lower` is {lower}, more than `upper`, {upper}"), "swap them");
-        }
-        let values = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
-        if is_bounded || said.is_empty() {
-            found.unused_element(found.tag(node), element, format!("`{element}`{values}"), 1);
-        } else {
-            found.set_aside(found.tag(node), element, format!("`{element}`{values}"), 1);
-        }
-    }
-    Some(())
 }
 
 #[cfg(test)]

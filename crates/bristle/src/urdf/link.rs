@@ -6,9 +6,9 @@
 //! I_link = R I Rᵀ,        R = R(rpy)
 //! ```
 //!
-//! An inertia that no body has is replaced by the nearest one that a body has (`principal_moments` of `multibody`), and a
-//! mass of zero under a rotational inertia by tr I / (1 km)², which nothing notices; each is named. A change below ε m L²
-//! with the longest `origin` L of the robot is rounding, no repair.
+//! An inertia that no body has is replaced by the nearest one that a body has (`principal_moments` of `multibody`),
+//! and a mass of zero under a rotational inertia by tr I / (1 km)², which nothing notices; each is named. A change
+//! below ε m L² with the longest `origin` L of the robot is rounding, no repair.
 
 #![expect(non_snake_case, reason = "symbols follow Featherstone 2008")]
 

@@ -24,8 +24,8 @@
 //! assert_eq!(robot.scene.joints[1].damping, 0.1);
 //! assert_eq!(
 //!     robot.lines[2].to_string(),
-//!     "joint `shoulder`: revolute about (0, 1, 0), `base` to `upper`, damping 0.1 N·m·s/rad, friction 0.5 N·m: Coulomb; \
-//!      not used: `limit` (lower -1, upper 1, effort 50, velocity 2)"
+//!     "joint `shoulder`: revolute about (0, 1, 0), `base` to `upper`, damping 0.1 N·m·s/rad, friction 0.5 N·m: Coulomb, \
+//!      effort to 50 N·m, stops at -1 and 1 rad; not used: `velocity` 2 of `limit`"
 //! );
 //! # Ok::<(), bristle::scene::SceneError>(())
 //! ```
@@ -44,24 +44,29 @@
 //! | `dynamics` `damping` | `damping` |
 //! | `dynamics` `friction` | an effort: `friction: Coulomb(coulomb: …)` |
 //! | `mimic` | a `Gear` named `NAME_mimic`; its joint starts where the other one puts it |
-//! | `limit`, `safety_controller`, `calibration` | read and checked, not used: the engine has no limits |
+//! | `limit` `lower`, `upper` | `limits: Limits(lower, upper)`: stops; left out with [`Options::no_limits`] |
+//! | `limit` `effort` | `effort_limit` |
+//! | `limit` `velocity`, `safety_controller`, `calibration` | read and checked, not used |
 //! | `visual`, `collision`, `material`, `sensor` | counted, not used: shapes and looks |
 //! | `transmission`, `ros2_control`, `gazebo`, what else there is | counted, not used |
 //!
 //! Gravity is (0, 0, −9.81) m/s². Element and attribute names that look misspelt are refused. A robot may have a
 //! default namespace.
 //!
-//! With [`Options::strict`] whatever is left over and bears on motion is refused too, at its place: limits, which
-//! nothing keeps here, `safety_controller`, `calibration`, `transmission`, `ros2_control`, `gazebo`, `damping` and
+//! With [`Options::strict`] whatever is left over and bears on motion is refused too, at its place:
+//! `safety_controller`, `calibration`, `transmission`, `ros2_control`, `gazebo`, `damping` and
 //! `friction` of a joint without an axis, and elements, attributes and text that URDF does not have. Shapes and
-//! looks, simple transmissions with a reduction of 1, the axis of a joint that has none and limits that are all infinite
-//! are named, strict or not. URDF demands a limit of every `revolute` and `prismatic` joint; `continuous` ones need none.
+//! looks, simple transmissions with a reduction of 1, the axis of a joint that has none and limits of
+//! velocity are named, strict or not.
 //!
 //! Repaired, and named in [`Import::notes`]; refused with [`Options::strict`]:
 //!
 //! - an inertia that no body has: the nearest one that a body has;
 //! - rotational inertia without mass: a mass that nothing notices, with a radius of gyration of 1 km;
 //! - `mimic` of a joint that is not there, or where not both have one coordinate: left out;
+//! - a `limit` whose `lower` is not below its `upper`: left out;
+//! - a joint whose limits exclude position 0: it starts at the nearest bound; limits of one that follows another by
+//!   `mimic` are left out;
 //! - a joint that feels no inertia at position 0: `armature`, 10⁻⁴ of the robot's mass, for revolute joints times the
 //!   square of the longest `origin` of a joint (of the largest radius of gyration, where all joints share an origin).
 //!
@@ -96,6 +101,7 @@ mod felt;
 mod frame;
 mod friction;
 mod joint;
+mod limits;
 mod link;
 mod notes;
 mod robot;
@@ -122,6 +128,8 @@ pub struct Options {
     pub floating: bool,
     /// Refuse unused parts that bear on motion ([`Unused::matters`]).
     pub strict: bool,
+    /// Leave out all limits of joints: no stops, no effort limits.
+    pub no_limits: bool,
     /// Friction put on top.
     pub friction: Option<FrictionFile>,
     /// Paths in the scene and values for them, as in [`Scene::parse_with`].
@@ -238,8 +246,8 @@ pub fn load_scene(path: impl AsRef<Path>, options: &Options) -> Result<Import, S
     read_scene(&text, &file, options)
 }
 
-/// The same from a text; `file` is the name it goes by in messages, and says by its extension what the text is where the
-/// text itself does not.
+/// The same from a text; `file` is the name it goes by in messages, and says by its extension what the text is where
+/// the text itself does not.
 pub fn read_scene(text: &str, file: &str, options: &Options) -> Result<Import, SceneError> {
     let named =
         Path::new(file).extension().is_some_and(|e| e.eq_ignore_ascii_case("urdf") || e.eq_ignore_ascii_case("xml"));

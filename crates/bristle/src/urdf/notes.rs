@@ -44,10 +44,14 @@ fn joints(lines: &[Understood]) -> Option<String> {
     let counted: Vec<String> = types.iter().map(|(kind, of)| format!("{} {kind}", of.len())).collect();
     let rubbing =
         types.iter().flat_map(|(_, of)| of).filter(|line| line.meaning.contains(super::joint::COULOMB)).count();
+    let count = |part: &str| types.iter().flat_map(|(_, of)| of).filter(|line| line.meaning.contains(part)).count();
+    let limits = [(count(super::limits::STOPS), "stops"), (count(super::limits::EFFORT), "an effort limit")];
+    let limits = limits.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("; {n} with {what}"));
+    let limits = limits.collect::<String>();
     let friction = if rubbing == 0 { String::new() } else { format!("; {rubbing} with friction: Coulomb") };
     let n_mimics = types.iter().flat_map(|(_, of)| of).filter(|line| line.meaning.contains(", mimics `")).count();
     let mimics = if n_mimics == 0 { String::new() } else { format!("; {n_mimics} mimic others") };
-    if counted.is_empty() { None } else { Some(format!("joints: {}{friction}{mimics}", counted.join(", "))) }
+    if counted.is_empty() { None } else { Some(format!("joints: {}{friction}{limits}{mimics}", counted.join(", "))) }
 }
 
 /// Links without `inertial`, in one line.

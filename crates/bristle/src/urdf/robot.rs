@@ -9,6 +9,7 @@ use super::Options;
 use super::document::xacro;
 use super::felt::{Axis, Carrier, feels};
 use super::joint::Joint;
+use super::limits;
 use super::link::Link;
 use super::tree::{self, Words};
 use super::xml::{Findings, Repair, Text, children, short};
@@ -63,6 +64,7 @@ pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &
     }
     if found.problems.is_empty() {
         robot.follow_mimics(found, words);
+        robot.limit_joints(found, words, !options.no_limits);
         robot.support_massless(found);
         robot.into_scene(found, words, options)
     } else {
@@ -116,7 +118,7 @@ impl<'t> Robot<'t> {
     fn follow_mimics(&mut self, found: &mut Findings, words: &mut Words) {
         let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
         self.leave_out_mimics(found, &index);
-        let positions = self.positions_of_followers(&index);
+        let positions = self.positions_of_followers(&index, |_| 0.0);
         for (i, position) in positions.into_iter().enumerate() {
             let Some(mimic) = self.joints[i].mimic else { continue };
             match position {
@@ -182,13 +184,13 @@ impl<'t> Robot<'t> {
         }
     }
 
-    /// Positions of joints that follow others, the last of which is at 0; `None` in a ring, and for those that follow
-    /// one.
+    /// Positions of joints that follow others, the last of which is at its `start`; `None` in a ring, and for those
+    /// that follow one.
     ///
     /// ```text
     /// q = multiplier · q_leader + offset,  from the leaders down
     /// ```
-    fn positions_of_followers(&self, index: &HashMap<&str, usize>) -> Vec<Option<f64>> {
+    fn positions_of_followers(&self, index: &HashMap<&str, usize>, start: impl Fn(&Joint) -> f64) -> Vec<Option<f64>> {
         let leader = |i: usize| self.joints[i].mimic.and_then(|m| index.get(m.leader.text).map(|&leader| (m, leader)));
         let mut positions: Vec<Option<f64>> = vec![None; self.joints.len()];
         let mut is_known = vec![false; self.joints.len()];
@@ -200,7 +202,7 @@ impl<'t> Robot<'t> {
                 line.push(at);
                 match leader(at) {
                     Some((_, leader)) => at = leader,
-                    None => positions[at] = Some(0.0),
+                    None => positions[at] = Some(start(&self.joints[at])),
                 }
             }
             while let Some(at) = line.pop() {
@@ -210,6 +212,18 @@ impl<'t> Robot<'t> {
             }
         }
         positions
+    }
+
+    /// Stops and effort limits.
+    fn limit_joints(&mut self, found: &mut Findings, words: &mut Words, is_used: bool) {
+        let index: HashMap<&str, usize> = self.joints.iter().enumerate().map(|(i, j)| (j.name.text, i)).collect();
+        let start =
+            |joint: &Joint| joint.limit.filter(|_| is_used && joint.is_single).map_or(0.0, |limit| limit.start());
+        let starts = self.positions_of_followers(&index, start);
+        for (joint, start) in self.joints.iter_mut().zip(starts) {
+            let follows = joint.mimic.and(start);
+            limits::put(found, words, joint, follows, is_used);
+        }
     }
 
     /// Gives `armature` to joints that nothing else would resist: those that feel no inertia, unless a `mimic` couples
@@ -392,6 +406,7 @@ impl<'t> Robot<'t> {
                 axis: Axis::None,
                 fields,
                 mimic: None,
+                limit: None,
                 plane: None,
                 line,
             },

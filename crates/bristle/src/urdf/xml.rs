@@ -33,10 +33,6 @@ fn is_direct(transmission: Node) -> bool {
 /// Advice for an element that is not used.
 fn help_for(element: &str) -> &'static str {
     match element {
-        "limit" => {
-            "nothing stops a joint here: without `--strict` a limit is ignored, and said to be; `continuous` \
-            joints need none"
-        }
         "safety_controller" | "calibration" => {
             "nothing acts on it here: take it out, or leave out `--strict`, which ignores it and says so"
         }

@@ -142,6 +142,7 @@ fn damaged_robots_never_panic() {
         let options = Options {
             floating: case % 3 == 0,
             strict: case % 7 == 0,
+            no_limits: false,
             friction: (case % 2 == 0)
                 .then(|| FrictionFile::new("f.ron", "{ \"*\": (friction: Coulomb(coulomb: 0.1)) }")),
             overrides: Vec::new(),

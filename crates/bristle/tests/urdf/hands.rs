@@ -1,6 +1,6 @@
 //! Hands: massless links behind joints that mimic one another.
 
-use bristle::dynamics::Mechanics;
+use bristle::mechanics::Mechanics;
 use bristle::urdf;
 
 /// Fingers on a palm. All spread with one massless drive through massless knuckles; in each, the middle and distal

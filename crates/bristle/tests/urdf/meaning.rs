@@ -3,7 +3,7 @@
 use bristle::friction::{Coulomb, Law};
 use bristle::multibody::{Work, aba};
 use bristle::prelude::*;
-use bristle::scene::{Coupling, Kind, Load, Rotation};
+use bristle::scene::{Coupling, Kind, Limits, Load, Rotation};
 use bristle::urdf::{self, FrictionFile, Import, Options};
 use bristle::{compile, spawn};
 use nalgebra::{Matrix3, Rotation3};
@@ -26,10 +26,11 @@ fn every_element_is_understood_or_named() {
             "link `left`: mass 0.1 kg; `ixy`, `ixz`, `iyz` left out: 0",
             "link `right`: mass 0.1 kg; `ixy`, `ixz`, `iyz` left out: 0",
             "link `tool`: no `inertial`: without mass",
-            "joint `shoulder`: revolute about (0, 0.6, 0.8), `base` to `arm`, damping 0.2 N·m·s/rad, friction 0.5 N·m: Coulomb; \
-             not used: `limit` (lower -1, upper 1.5, effort 10, velocity 3), `safety_controller` (k_velocity 1), \
+            "joint `shoulder`: revolute about (0, 0.6, 0.8), `base` to `arm`, damping 0.2 N·m·s/rad, friction 0.5 N·m: Coulomb, \
+             effort to 10 N·m, stops at -1 and 1.5 rad; not used: `velocity` 3 of `limit`, `safety_controller` (k_velocity 1), \
              `calibration` (rising 0.1)",
-            "joint `finger`: prismatic along (1, 0, 0), `arm` to `left`, friction 2 N: Coulomb; not used: `limit` (effort 1, velocity 1)",
+            "joint `finger`: prismatic along (1, 0, 0), `arm` to `left`, friction 2 N: Coulomb, effort to 1 N; \
+             not used: `velocity` 1 of `limit`",
             "joint `follower`: prismatic along (1, 0, 0), `arm` to `right`, mimics `finger`: -2 · q + 0.01 (gear `follower_mimic`)",
             "joint `second_follower`: continuous about (1, 0, 0), `right` to `tool`, mimics `follower`: 3 · q + 0.5 \
              (gear `second_follower_mimic`)",
@@ -47,6 +48,10 @@ fn every_element_is_understood_or_named() {
     assert_eq!(shoulder.placement.translation, [0.0, 0.0, 0.1]);
     assert_eq!(shoulder.placement.rotation, Rotation::Rpy(0.1, 0.2, 0.3));
     assert_eq!(shoulder.damping, 0.2);
+    let limits = Limits { lower: Some(-1.0), upper: Some(1.5), restitution: 0.0 };
+    assert_eq!((shoulder.limits, shoulder.effort_limit), (Some(limits), Some(10.0)));
+    let free = urdf::read_with(GRIPPER, "gripper.urdf", &Options { no_limits: true, ..Options::default() }).unwrap();
+    assert!(free.scene.joints.iter().all(|joint| joint.limits.is_none() && joint.effort_limit.is_none()));
     let coulomb = Coulomb { coulomb: 0.5, stiction: 0.5, viscous: 0.0 };
     assert_eq!((&shoulder.friction, &shoulder.load), (&Some(Law::Coulomb(coulomb)), &Load::Unit));
 
@@ -96,13 +101,10 @@ fn strict_refuses_whatever_is_left_over_and_bears_on_motion() {
     // of a bit of everything: limits and what goes with them, wiring, the settings of another simulator
     let error = read(GRIPPER).unwrap_err();
     let places: Vec<usize> = error.problems.iter().map(|p| p.position.unwrap().line).collect();
-    assert_eq!(places, [26, 27, 28, 33, 46, 48], "{error}");
+    assert_eq!(places, [27, 28, 46, 48], "{error}");
     for said in [
-        "joint `shoulder`: `limit` (lower -1, upper 1.5, effort 10, velocity 3) is not used",
-        "without `--strict` a limit is ignored, and said to be; `continuous` joints need none",
         "joint `shoulder`: `safety_controller` (k_velocity 1) is not used",
         "joint `shoulder`: `calibration` (rising 0.1) is not used",
-        "joint `finger`: `limit` (effort 1, velocity 1) is not used",
         "robot `gripper`: 2 × `transmission` is not used",
         "robot `gripper`: `gazebo` is not used",
     ] {
@@ -110,7 +112,9 @@ fn strict_refuses_whatever_is_left_over_and_bears_on_motion() {
     }
     let import = urdf::read(GRIPPER, "gripper.urdf").unwrap();
     let shoulder = import.lines.into_iter().find(|line| line.subject == "joint `shoulder`").unwrap();
-    assert!(shoulder.unused.iter().all(|unused| unused.matters), "{shoulder}");
+    let set_aside: Vec<&str> =
+        shoulder.unused.iter().filter(|unused| !unused.matters).map(|unused| unused.group.as_str()).collect();
+    assert_eq!(set_aside, ["`limit of velocity`"], "{shoulder}");
 
     // shapes, looks and limits without bounds are named, strict or not
     let mut known = GRIPPER.to_owned();
@@ -123,8 +127,14 @@ fn strict_refuses_whatever_is_left_over_and_bears_on_motion() {
     assert_eq!(read(&known).unwrap(), urdf::read(&known, "robot.urdf").unwrap());
     assert!(read(&known).unwrap().lines.iter().any(|line| line.to_string().contains("2 × `visual`, `collision`")));
     let open = known.replace("<axis xyz=\"0 3 4\"/>", "<axis xyz=\"0 3 4\"/><limit lower=\"-inf\" upper=\"INF\"/>");
-    let import = read(&open).unwrap();
-    assert!(import.lines.iter().any(|line| line.to_string().contains("not used: `limit` (lower -inf, upper inf)")));
+    assert!(read(&open).unwrap().scene.joints.iter().all(|joint| joint.limits.is_none()));
+    // limits that are kept pass, and limits of velocity are named
+    let kept = known.replace(
+        "<axis xyz=\"0 3 4\"/>",
+        "<axis xyz=\"0 3 4\"/><limit lower=\"-1\" upper=\"2\" effort=\"3\" velocity=\"4\"/>",
+    );
+    let import = read(&kept).unwrap();
+    assert!(import.lines.iter().any(|line| line.to_string().contains("not used: `velocity` 4 of `limit`")));
 
     // what URDF does not have, and what a joint has no axis for
     for (what, by, reason) in [

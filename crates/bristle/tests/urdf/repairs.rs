@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use bristle::multibody::moment_defect;
 use bristle::scene::{Inertia, Scene};
 use bristle::urdf::{self, Options};
-use bristle::{Simulation, dynamics::Mechanics};
+use bristle::{Simulation, mechanics::Mechanics};
 use nalgebra::Matrix3;
 
 fn folder() -> PathBuf {

@@ -3,6 +3,7 @@
 use super::table::Table;
 use crate::interrupt::Interrupt;
 use crate::progress::{bar, clock};
+use bristle::memory;
 use bristle_plot::format::count;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -43,7 +44,9 @@ pub fn fill(
                 at = moved.wait(at).unwrap_or_else(PoisonError::into_inner);
             }
             drop(at);
-            if rows.send((i, row(i))).is_err() {
+            let row = row(i);
+            // a point that memory was too short for is not done
+            if memory::has_run_out() || rows.send((i, row)).is_err() {
                 return;
             }
         }
@@ -76,15 +79,14 @@ pub fn fill(
                     progress.at(table.n_done(), table.n_failed());
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
-                Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
+                Err(mpsc::RecvTimeoutError::Disconnected) if !memory::has_run_out() => return Ok(()),
+                Err(mpsc::RecvTimeoutError::Disconnected) => {}
             }
             if interrupt.is_asked() {
                 // points under way may take hours: what is done is on disk, and nobody waits for them
                 progress.clear();
-                let (done, all) = (table.n_done(), count(n_rows, "point"));
-                say!(
-                    "error: interrupted: {done} of {all} are done and kept; started again, the sweep goes on from there"
-                );
+                let (done, all, reason) = (table.n_done(), count(n_rows, "point"), interrupt.reason());
+                say!("error: {reason}: {done} of {all} are done and kept; started again, the sweep goes on from there");
                 std::process::exit(1);
             }
         }

@@ -1,6 +1,6 @@
 //! URDF robots on the command line: imported, checked, run; friction put on; leftovers named or refused.
 
-use super::{Temporary, bristle, stderr};
+use super::{Temporary, bristle, root, stderr};
 
 const GRIPPER: &str = "crates/bristle/tests/urdf/good/gripper.urdf";
 
@@ -17,14 +17,17 @@ fn an_imported_robot_is_a_scene() {
     let scene = bristle::Scene::parse(&text, "gripper.ron").unwrap();
     assert_eq!((scene.links.len(), scene.joints.len(), scene.couplings.len()), (5, 5, 2));
     let said = stderr(&output);
-    for part in
-        ["joints: 1 revolute, 2 prismatic, 1 continuous", "2 × `limit`", "2 × `transmission`", "fixed to the world"]
-    {
+    for part in [
+        "joints: 1 revolute, 2 prismatic, 1 continuous",
+        "2 × `limit of velocity`",
+        "2 × `transmission`",
+        "fixed to the world",
+    ] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
     assert!(said.lines().count() <= 5, "{said}");
     let verbose = stderr(&bristle(&["import", GRIPPER, "--verbose"]));
-    for part in ["joint `shoulder`: revolute", "not used: `limit` (lower -1"] {
+    for part in ["joint `shoulder`: revolute", "stops at -1 and 1.5 rad"] {
         assert!(verbose.contains(part), "no `{part}` in {verbose}");
     }
     let set = bristle(&["import", GRIPPER, "-q", "--set", "joints.shoulder.damping=0.7"]);
@@ -41,13 +44,13 @@ fn an_imported_robot_is_a_scene() {
 #[test]
 fn refusals_leave_with_two() {
     for (arguments, expected) in [
-        (vec!["import", GRIPPER, "--strict"], "gripper.urdf:26:6"),
-        (vec!["check", GRIPPER, "--strict"], "gripper.urdf:26:6"),
-        (vec!["run", GRIPPER, "--strict"], "gripper.urdf:26:6"),
-        (vec!["dynamics", GRIPPER, "--strict", "--states", "-"], "gripper.urdf:26:6"),
+        (vec!["import", GRIPPER, "--strict"], "gripper.urdf:27:6"),
+        (vec!["check", GRIPPER, "--strict"], "gripper.urdf:27:6"),
+        (vec!["run", GRIPPER, "--strict"], "gripper.urdf:27:6"),
+        (vec!["dynamics", GRIPPER, "--strict", "--states", "-"], "gripper.urdf:27:6"),
         (
             vec!["sweep", GRIPPER, "--strict", "--set", "joints.shoulder.damping=0:1:2", "--out", "never.csv"],
-            "gripper.urdf:26:6",
+            "gripper.urdf:27:6",
         ),
         (vec!["import", "nowhere.urdf"], "nowhere.urdf"),
         (vec!["import", GRIPPER, "--friction", "nowhere.ron"], "nowhere.ron"),
@@ -93,8 +96,11 @@ fn a_robot_runs_with_friction_from_a_file() {
 }
 
 #[test]
-fn strict_refuses_limits() {
+fn strict_refuses_leftovers_and_passes_limits() {
     let robot = "crates/bristle/examples/robot.urdf";
+    let text = std::fs::read_to_string(root().join(robot)).unwrap();
+    let left = text.replace("</joint>", "<calibration rising=\"0.1\"/></joint>");
+    let left = Temporary::with("strict-left.urdf", &left);
     let table = Temporary::new("strict-sweep.csv");
     let set = "joints.shoulder.damping=0:1:2";
     for arguments in [
@@ -105,10 +111,16 @@ fn strict_refuses_limits() {
     ] {
         let output = bristle(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains("not used: 1 × `limit`"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("1 with stops; 1 with an effort limit"), "{}", stderr(&output));
         let output = bristle(&[arguments, &["--strict"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
+        let output = bristle(&[arguments, &["--no-limits"]].concat());
+        assert!(stderr(&output).contains("not used: 1 × `limit of velocity`, 1 × `limit`"), "{}", stderr(&output));
+        let mut strict = [arguments, &["--strict"]].concat();
+        strict[1] = left.path();
+        let output = bristle(&strict);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
-        assert!(stderr(&output).contains("`continuous` joints need none"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("`calibration` (rising 0.1) is not used"), "{}", stderr(&output));
     }
     // a scene has nothing that is not used
     assert!(bristle(&["check", "scenes/single_pendulum.ron", "--strict"]).status.success());

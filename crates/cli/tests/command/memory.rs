@@ -1,4 +1,5 @@
-//! Under a limit of memory (`ulimit -v`) a machine that is too large is refused with its size; none ends the program.
+//! Under a limit of memory (`ulimit -v`) a machine that is too large is refused with its size; whatever runs out of
+//! memory ends with a message and an exit code, never by a signal.
 
 use super::{Temporary, root, stderr};
 use std::process::{Command, Output};
@@ -69,7 +70,8 @@ fn the_mass_matrix_of_ten_thousand_joints_is_refused_with_its_size() {
     assert!(stderr(&said).contains("there is no memory for the mass matrix, which takes 0.8 GB"), "{}", stderr(&said));
 }
 
-/// Rows that are kept for a picture meet the limit as they grow; a table and an archive are written as they come.
+/// Rows that are kept for a picture meet the limit as they grow: there is no picture then, and the table is written as
+/// it comes.
 #[test]
 fn recordings_meet_the_limit_with_an_error_and_tables_do_not() {
     let scene = Temporary::with("rows.ron", &chain(2, COULOMB, "duration:100,output:Output(interval:1e-4)"));
@@ -80,10 +82,77 @@ fn recordings_meet_the_limit_with_an_error_and_tables_do_not() {
         let said = run(&["--out", table.path()]);
         assert_eq!(said.status.code(), Some(0), "{}", stderr(&said));
     }
-    let said = run(&["--out", "-", "--plot", svg.path()]);
-    assert_eq!(said.status.code(), Some(2), "{}", stderr(&said));
-    assert!(stderr(&said).contains("there is no memory for a recording, which takes "), "{}", stderr(&said));
-    assert!(stderr(&said).contains(" MB"), "{}", stderr(&said));
+    let rows = std::fs::read(&csv.0).unwrap();
+    std::fs::remove_file(&csv.0).unwrap();
+    let said = run(&["--out", csv.path(), "--plot", svg.path()]);
+    assert_eq!(said.status.code(), Some(1), "{}", stderr(&said));
+    assert!(stderr(&said).contains("nothing is drawn: there is no memory for "), "{}", stderr(&said));
+    assert!(stderr(&said).contains(" MB") && !svg.0.exists(), "{}", stderr(&said));
+    assert!(std::fs::read(&csv.0).unwrap() == rows, "the table has changed");
+}
+
+/// Arrays that are too small to be asked for beforehand: a reserve ends the run, or a message the program. Limits from
+/// the least in which the program starts to one in which everything fits.
+#[test]
+fn no_limit_of_memory_ends_the_program_by_a_signal() {
+    let scene = Temporary::with("short.ron", &chain(1500, COULOMB, "duration:0.01,output:Output(interval:1e-3)"));
+    let robot = Temporary::with("short.urdf", &robot(6000));
+    let state = Temporary::with("short.jsonl", &"{}\n".repeat(3));
+    let [table, imported, points] = ["short.csv", "imported.ron", "points.csv"].map(Temporary::new);
+    let real_time = ["--method", "RealTime", "--step", "1e-3"];
+    let grid = ["--set", "joints.j0.friction.coulomb=0.2:0.3:3", "--threads", "2", "--out", points.path()];
+    let commands: [(&str, Vec<&str>); 5] = [
+        ("run", [&["run", scene.path(), "--out", table.path(), "-q"], &real_time[..]].concat()),
+        ("check", vec!["check", scene.path()]),
+        ("sweep", [&["sweep", scene.path()], &real_time[..], &grid[..]].concat()),
+        ("import", vec!["import", robot.path(), "--out", imported.path(), "-q"]),
+        ("dynamics", vec!["dynamics", scene.path(), "--states", state.path(), "-q"]),
+    ];
+    for (name, arguments) in commands {
+        let (mut n_short, mut n_done) = (0, 0);
+        for megabytes in [18, 20, 22, 24, 26, 28, 30, 33, 36, 40, 46, 54, 64, 80, 1024] {
+            let _ = std::fs::remove_file(&points.0);
+            let said = within(megabytes, &arguments);
+            let (code, text) = (said.status.code(), stderr(&said));
+            assert!(matches!(code, Some(0..=2)), "{name} in {megabytes} MB: {:?}: {text}", said.status);
+            assert!(code == Some(0) || text.contains("error: "), "{name} in {megabytes} MB: {text}");
+            n_short += usize::from(code == Some(1) && text.contains("memory ran out"));
+            n_done += usize::from(code == Some(0));
+        }
+        assert!(n_short > 0 && n_done > 0, "{name}: {n_short} limits were too short, {n_done} were not");
+    }
+}
+
+/// Events of a run are kept in memory: where they take all there is, the run ends at its next step with its rows.
+#[test]
+fn a_run_that_takes_all_memory_keeps_its_rows() {
+    // a slider that changes its mode 2,000 times a second
+    let drive = "drive:Effort(Sine(amplitude:2,frequency:3141.6,phase:0,offset:0))";
+    let scene = format!(
+        "Scene(links:[Link(name:\"l\",mass:1e-3)],joints:[Joint(name:\"slide\",parent:\"world\",child:\"l\",\
+         kind:Prismatic(axis:(1,0,0)),friction:Coulomb(coulomb:1),{drive})],duration:9e4,\
+         output:Output(interval:1e-3),gravity:(0,0,0))"
+    );
+    let scene = Temporary::with("events.ron", &scene);
+    let [csv, partial] = ["events.csv", "events.partial.csv"].map(Temporary::new);
+    let arguments = ["run", scene.path(), "--method", "RealTime", "--step", "1e-4", "--max-time", "100"];
+    let said = within(30, &[&arguments[..], &["--out", csv.path(), "-q"]].concat());
+    assert_eq!(said.status.code(), Some(1), "{}", stderr(&said));
+    assert!(stderr(&said).contains("memory ran out at t = "), "{}", stderr(&said));
+    let rows = std::fs::read_to_string(&partial.0).unwrap();
+    assert!(rows.lines().count() > 1000 && rows.ends_with('\n') && !csv.0.exists());
+}
+
+/// A robot of n links in a row.
+fn robot(n: usize) -> String {
+    let inertia = "<inertia ixx=\"1\" ixy=\"0\" ixz=\"0\" iyy=\"1\" iyz=\"0\" izz=\"1\"/>";
+    let link = |i: usize| format!("<link name=\"l{i}\"><inertial><mass value=\"1\"/>{inertia}</inertial></link>");
+    let joint = |i: usize| {
+        let ends = format!("<parent link=\"l{i}\"/><child link=\"l{}\"/>", i + 1);
+        format!("<joint name=\"j{i}\" type=\"continuous\">{ends}</joint>")
+    };
+    let parts: String = (0..n).map(link).chain((0..n - 1).map(joint)).collect();
+    format!("<robot name=\"r\">{parts}</robot>")
 }
 
 /// Every point of a sweep has its row; that of a machine too large says why.

@@ -67,8 +67,8 @@ impl Driver {
         (self.ticks, self.periods) = (clock.ticks, clock.periods);
     }
 
-    /// Takes over `n` steps that were made elsewhere, on a system of the same dimension: the clock after them, the state
-    /// there and the rise of the quadratures.
+    /// Takes over `n` steps that were made elsewhere, on a system of the same dimension: the clock after them, the
+    /// state there and the rise of the quadratures.
     pub fn take_steps(&mut self, clock: &FixedSteps, n: usize, y: &[f64], rise: impl Iterator<Item = f64>) {
         self.t = clock.t;
         self.set_clock(clock);

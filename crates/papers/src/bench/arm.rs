@@ -80,7 +80,7 @@ fn arm(law: &Law) -> World {
 struct Run {
     times: Vec<f64>,
     angles: Vec<f64>,
-    counters: bristle::formulation::Counters,
+    counters: bristle::dynamics::Counters,
     n_events: usize,
 }
 

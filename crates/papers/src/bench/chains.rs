@@ -6,8 +6,9 @@
 
 use super::pendulum::{Pendulum, Way};
 use bristle::compile::{compile, read_state};
-use bristle::formulation::{Machine, Snapshot};
+use bristle::dynamics::Snapshot;
 use bristle::integrate::{Control, Driver, EvalError, Method, Options, System};
+use bristle::stick_slip::Machine;
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -82,9 +83,9 @@ impl Chain {
 
     /// Sweeps and substitutions per evaluation.
     fn work(&mut self) -> [f64; 2] {
-        let before = self.machine.counters();
+        let before = self.machine.dynamics.counters();
         self.evaluate();
-        let after = self.machine.counters();
+        let after = self.machine.dynamics.counters();
         let sweeps = after.n_sweeps - before.n_sweeps + after.n_jerks - before.n_jerks;
         let substitutions = after.n_substitutions - before.n_substitutions + after.n_jerks - before.n_jerks;
         [sweeps, substitutions].map(|count| count as f64 / KEPT as f64)

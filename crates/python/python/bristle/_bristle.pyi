@@ -97,6 +97,7 @@ class Scene:
         friction: _Path | None = None,
         floating: bool = False,
         strict: bool = False,
+        no_limits: bool = False,
         set: dict[str, Any] | None = None,
     ) -> Scene: ...
     @classmethod
@@ -137,8 +138,7 @@ class Scene:
         text: str,
         file: str,
         friction: tuple[str, str] | None,
-        floating: bool,
-        strict: bool,
+        flags: Sequence[bool],
         overrides: Sequence[tuple[str, str]],
     ) -> Scene: ...
 
@@ -184,7 +184,7 @@ class Recording:
 class Simulation:
     def __new__(cls, scene: Scene | _Path) -> Simulation: ...
     @classmethod
-    def from_urdf(cls, path: _Path, friction: _Path | None = None, *, floating: bool = False) -> Simulation: ...
+    def from_urdf(cls, path: _Path, friction: _Path | None = None, *, floating: bool = False, no_limits: bool = False) -> Simulation: ...
     @property
     def scene(self) -> Scene: ...
     @property

@@ -74,7 +74,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
       …})`).
 
     A copy whose simulation fails ends its episode with reward 0 and `infos["error"]`. All randomness follows from the
-    seed of `reset`, whatever the number of threads.
+    seed of `reset`, whatever the number of threads. Episodes do not depend on those beside them, to the last bit.
     """
 
     metadata: dict[str, Any]
@@ -98,6 +98,13 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
         threads: int | None = None,
     ) -> None:
+        for name, value, is_valid, wanted in (
+            ("dt", dt, np.isfinite(dt) and dt > 0.0, "positive and finite"),
+            ("noise", noise, np.isfinite(noise) and noise >= 0.0, "0 or more and finite"),
+            ("max_steps", max_steps, max_steps is None or max_steps >= 1, "at least 1, or None"),
+        ):
+            if not is_valid:
+                raise RefusedError(f"`{name}` is {value}; it must be {wanted}")
         sim = machine if isinstance(machine, Simulation) else Simulation(machine)
         self.batch = Batch(sim, num_envs, threads=threads)
         self.dt = dt
@@ -121,12 +128,16 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
             self._inputs = self.batch.targets
         else:
             raise RefusedError(f"`action` is {action!r}; it must be 'effort' or 'target'")
+        if isinstance(joints, str) or len(set(joints)) != len(joints):
+            raise RefusedError(f"`joints` is {joints!r}; it must be a list of different names")
         unknown = [name for name in joints if name not in places]
         if unknown or not joints:
             known = ", ".join(places) or "none"
             raise RefusedError(f"there is no {action} of joint {unknown or 'at all'}; there is {known}")
         self._places = [places[name] for name in joints]
-        self._bound = np.broadcast_to(np.asarray(limit, dtype=np.float64), (len(joints),))
+        self._bound = _spread("limit", limit, len(joints))
+        if not (self._bound >= 0.0).all():
+            raise RefusedError(f"`limit` is {limit!r}; it must be 0 or more")
         self.single_action_space = Box(-self._bound, self._bound, dtype=np.float64)
         self.action_space = batch_space(self.single_action_space, num_envs)
 
@@ -139,15 +150,19 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._steps = np.zeros(num_envs, dtype=np.int64)
         self._over = np.zeros(num_envs, dtype=np.bool_)
+        if randomize is not None and not callable(randomize):
+            self._check(randomize)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
         """Begins all episodes, or those of `options["reset_mask"]`."""
         super().reset(seed=seed)
-        mask = (options or {}).get("reset_mask")
-        every = np.ones(self.num_envs, dtype=np.bool_)
-        self._begin(every if mask is None else np.asarray(mask, dtype=np.bool_))
+        mask = np.asarray((options or {}).get("reset_mask", np.ones(self.num_envs, dtype=np.bool_)))
+        if mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
+            given = f"{mask.dtype} and shape {mask.shape}"
+            raise RefusedError(f"`reset_mask` has dtype {given}; bool and shape ({self.num_envs},) are wanted")
+        self._begin(mask)
         return self._observation(), {}
 
     def step(
@@ -166,10 +181,10 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
 
         infos: dict[str, Any] = {}
         failures = self.batch.failures
-        rewards = np.array(self._reward(self.batch.q, self.batch.v, actions), dtype=np.float64)
+        rewards = _spread("reward", self._reward(self.batch.q, self.batch.v, actions), self.num_envs)
         ends = np.zeros(self.num_envs, dtype=np.bool_)
         if self._ends is not None:
-            ends |= np.asarray(self._ends(self.batch.q, self.batch.v), dtype=np.bool_)
+            ends = _spread("ends", self._ends(self.batch.q, self.batch.v), self.num_envs).astype(np.bool_)
         if failures:
             failed = list(failures)
             ends[failed], rewards[failed] = True, 0.0
@@ -214,6 +229,26 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
         self._draw(mask, m)
         self._steps[mask], self._over[mask] = 0, False
 
+    def _check(self, randomize: Mapping[str, tuple[float, float]]) -> None:
+        """Refuses ranges that no law would take, before any episode."""
+        start = self.batch.snapshot(0)
+        for name, bounds in randomize.items():
+            contact, _, parameter = name.rpartition(".")
+            if not contact:
+                raise RefusedError(f"`randomize` has {name!r}; write 'JOINT.PARAMETER', such as 'elbow.coulomb'")
+            if np.shape(bounds) != (2,) or not bounds[0] <= bounds[1]:
+                raise RefusedError(f"`randomize` of {name!r} is {bounds!r}; it must be a pair (low, high)")
+            self.batch.friction_law(contact)
+        # ends of ranges that only go together, such as coulomb and stiction, are tried together
+        for end in (0, 1):
+            of: dict[str, dict[str, Any]] = {}
+            for name, bounds in randomize.items():
+                contact, _, parameter = name.rpartition(".")
+                of.setdefault(contact, {})[parameter] = bounds[end]
+            for contact, parameters in of.items():
+                self.batch.set_friction(contact, copies=[0], **parameters)
+        self.batch.restore(0, start)
+
     def _draw(self, mask: Flags, m: int) -> None:
         if self._randomize is None:
             return
@@ -227,6 +262,14 @@ class VectorEnv(gymnasium.vector.VectorEnv[Floats, Floats, npt.NDArray[Any]]):
             of.setdefault(contact, {})[parameter] = values
         for contact, parameters in of.items():
             self.batch.set_friction(contact, copies=mask, **parameters)
+
+
+def _spread(what: str, values: npt.ArrayLike, n: int) -> Floats:
+    """One number for all, or one each, as an array of its own."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape not in ((), (n,)):
+        raise RefusedError(f"`{what}` has shape {array.shape}; the shape wanted is () or ({n},)")
+    return np.array(np.broadcast_to(array, (n,)))
 
 
 class Env(gymnasium.Env[Floats, Floats]):

@@ -74,18 +74,23 @@ def sweep(
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         ahead = 3 * max(1, int(resources.get("CPU", 1)))
         pending: dict[Any, int] = {}
-        while left or pending:
-            while left and len(pending) < ahead:
-                start = left.pop(0)
-                pending[task.remote(shared, found[start : start + size], names, start, columns)] = start
-            ready, _ = ray.wait(list(pending), num_returns=1)
-            for reference in ready:
-                start = pending.pop(reference)
-                part = ray.get(reference)
-                _write(part, paths[start])
-                done += part.num_rows
-                if progress is not None:
-                    progress(done, len(found))
+        try:
+            while left or pending:
+                while left and len(pending) < ahead:
+                    start = left.pop(0)
+                    pending[task.remote(shared, found[start : start + size], names, start, columns)] = start
+                ready, _ = ray.wait(list(pending), num_returns=1)
+                for reference in ready:
+                    start = pending.pop(reference)
+                    part = ray.get(reference)
+                    _write(part, paths[start])
+                    done += part.num_rows
+                    if progress is not None:
+                        progress(done, len(found))
+        finally:
+            # after Ctrl-C or a failed write, chunks that nobody waits for
+            for reference in pending:
+                ray.cancel(reference)
     return pyarrow.dataset.dataset([str(path) for path in paths.values()])
 
 

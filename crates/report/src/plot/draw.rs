@@ -1,4 +1,5 @@
-//! Results as a chart: panels over one axis of time, stick phases behind the curves and in rows below them.
+//! Results as a chart: panels over one axis of time, stick phases behind the curves and in rows below them, stops as
+//! broken lines.
 
 use super::phases::Phases;
 use super::select::Panel;
@@ -54,6 +55,14 @@ fn charted<'a>(panel: &Panel, shown: &[&'a Phases], data: &Data<'a>) -> chart::P
     });
     let mut charted = chart::Panel::new(&panel.title, "", "");
     charted.curves = curves.collect();
+    let bounds = panel.curves.iter().flat_map(|curve| curve.bounds.iter().map(|&bound| (curve.color, bound)));
+    charted.curves.extend(bounds.map(|(color, bound)| chart::Curve {
+        x: Cow::Owned(vec![data.window.0, data.window.1]),
+        y: Cow::Owned(vec![bound; 2]),
+        color,
+        style: chart::Style::Dashed,
+        ..chart::Curve::default()
+    }));
     charted.unit = panel.unit.to_owned();
     charted.left_out = panel.left_out;
     if !is_along {

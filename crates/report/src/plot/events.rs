@@ -1,5 +1,5 @@
-//! Changes of mode from a file: a header `t,joint,from,to,event`, then one change in each line, as `bristle run --events`
-//! writes it.
+//! Changes of mode from a file: a header `t,joint,from,to,event`, then one change in each line, as `bristle run
+//! --events` writes it.
 
 use crate::results::ResultEvent;
 use anyhow::{Context, Result, bail};

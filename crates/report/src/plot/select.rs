@@ -2,14 +2,19 @@
 //!
 //! In a pattern `*` stands for any characters, `?` for one, everything else for itself.
 
-use super::phases::Slow;
+use super::phases::{self, Slow};
 use super::quantity::{Channel, Motions, Quantity};
 use crate::results::Results;
 use anyhow::{Result, bail};
+use bristle::Scene;
 use bristle_plot::decimate::is_drawable;
 
 /// Curves of one panel unless more are asked for: beyond a dozen, colours and legend tell nothing apart.
 pub const MAX_CURVES: usize = 12;
+
+/// Part of the range of the values in a panel by which a stop may lie outside it and still be drawn: an impact may be
+/// between two rows, and far stops would press the curves flat.
+const NEAR: f64 = 0.1;
 
 /// Selection from a table of results.
 #[derive(Debug, Clone, Default)]
@@ -20,12 +25,31 @@ pub struct Selection {
     pub motions: Motions,
     /// Joints and couplings with bristles, for stick phases, where they are known.
     pub bristles: Vec<Slow>,
+    /// Joints with stops and the bounds of their positions, where they are known.
+    pub stops: Vec<(String, Vec<f64>)>,
     /// Stands over the picture; nothing does if it is empty.
     pub title: String,
     /// Times between which to show, s; all of them where `None`.
     pub from: Option<f64>,
     /// The later of them.
     pub to: Option<f64>,
+}
+
+impl Selection {
+    /// The usual channels, with the facts of a scene: units, bristles, stops, its name as the title.
+    pub fn of(scene: &Scene) -> Self {
+        let bounds = |joint: &bristle::scene::Joint| {
+            let limits = joint.limits.as_ref()?;
+            Some((joint.name.clone(), limits.lower.into_iter().chain(limits.upper).collect()))
+        };
+        Self {
+            motions: Motions::of(scene),
+            bristles: phases::bristles(scene),
+            stops: scene.joints.iter().filter_map(bounds).collect(),
+            title: scene.name.clone(),
+            ..Self::default()
+        }
+    }
 }
 
 /// Curves that share an axis.
@@ -54,6 +78,8 @@ pub struct Curve {
     pub owner: String,
     /// Number of its colour.
     pub color: usize,
+    /// Stops of the joint that are near its motion, if the curve is a position.
+    pub bounds: Vec<f64>,
 }
 
 /// The panels of a selection, in order: one for each quantity and unit. Refuses patterns that match nothing.
@@ -85,6 +111,11 @@ pub fn panels(results: &Results, selection: &Selection) -> Result<Vec<Panel>> {
         channels.truncate(channels.len() - left_out);
         let one_each = (1..channels.len()).all(|k| channels[k].1.owner != channels[k - 1].1.owner);
         let of_joints = !matches!(quantity, Quantity::Energy | Quantity::Balance | Quantity::Other);
+        let values = channels.iter().flat_map(|(column, _)| results.columns[*column].iter().copied());
+        let (low, high) = values
+            .filter(|x| is_drawable(*x))
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
+        let margin = NEAR * (high - low);
         let curves = channels.iter().enumerate().map(|(k, (column, channel))| {
             let owner = owners.iter().position(|owner| *owner == channel.owner);
             let color = if one_each && of_joints { owner.unwrap_or(k) } else { k };
@@ -96,7 +127,10 @@ pub fn panels(results: &Results, selection: &Selection) -> Result<Vec<Panel>> {
                 _ if of_joints && one_each => channel.owner,
                 _ => name,
             };
-            Curve { column: *column, label: label.to_owned(), owner: channel.owner.to_owned(), color }
+            let stops = selection.stops.iter().filter(|stop| quantity == Quantity::Position && stop.0 == channel.owner);
+            let is_near = |bound: &f64| low - margin <= *bound && *bound <= high + margin;
+            let bounds = stops.flat_map(|stop| stop.1.iter().copied()).filter(is_near).collect();
+            Curve { column: *column, label: label.to_owned(), owner: channel.owner.to_owned(), color, bounds }
         });
         let curves = curves.collect();
         Panel { title: quantity.title().to_owned(), unit, is_of_joints: of_joints, curves, left_out }

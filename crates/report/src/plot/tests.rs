@@ -204,3 +204,23 @@ fn too_many_curves_for_pixels_are_refused() {
     let message = drawn(&table, &all, Format::Png).unwrap_err().to_string();
     assert!(message.contains("too many for a .png") && message.contains("choose fewer channels"), "{message}");
 }
+
+#[test]
+fn near_stops_are_broken_lines_in_the_panel_of_positions() {
+    let table = pendulum(2000);
+    let with = |bounds: &[f64]| {
+        let stops = vec![("hinge <a&b>".to_owned(), bounds.to_vec())];
+        let selection = Selection { stops, ..Selection::default() };
+        let panels = select::panels(&table, &selection).unwrap();
+        let shown: Vec<Vec<f64>> = panels.iter().map(|panel| panel.curves[0].bounds.clone()).collect();
+        (shown, svg(&table, &selection).unwrap())
+    };
+    // positions are from 0 to 1: a tenth of that beyond them is near
+    let (shown, drawn) = with(&[-0.05, 1.05]);
+    assert_eq!(shown[0], [-0.05, 1.05]);
+    assert!(shown[1..].iter().all(Vec::is_empty), "{shown:?}");
+    let (far, without) = with(&[-2.0, 1.2]);
+    assert!(far.iter().all(Vec::is_empty), "{far:?}");
+    let broken = |svg: &str| parse(svg).iter().filter(|(_, class)| class.ends_with(" d1")).count();
+    assert_eq!((broken(&drawn), broken(&without)), (2, 0));
+}

@@ -26,7 +26,8 @@ pub fn curves(panels: &[Panel], results: &Results, t: &[f64]) -> Value {
     let columns = (points as usize / PER_COLUMN).clamp(16, COLUMNS);
     let of = |panel: &Panel| {
         let values = panel.curves.iter().flat_map(|curve| results.columns[curve.column].iter().copied());
-        let (low, high) = extent(values.filter(|x| bristle_plot::decimate::is_drawable(*x)));
+        let bounds = panel.curves.iter().flat_map(|curve| curve.bounds.iter().copied());
+        let (low, high) = extent(values.filter(|x| bristle_plot::decimate::is_drawable(*x)).chain(bounds));
         let axis = Axis::around(low, high, 6);
         let ticks: Vec<Value> = axis.ticks.iter().map(|&tick| json!([tick, axis.label(tick)])).collect();
         let unit = [axis.factor(), panel.unit.to_owned()].join(" ").trim().to_owned();
@@ -51,7 +52,7 @@ fn one(curve: &Curve, results: &Results, t: &[f64], columns: usize) -> Value {
         ends.push(ends.last().unwrap_or(&0) + run.len());
     }
     json!({
-        "label": curve.label, "owner": curve.owner, "color": curve.color,
+        "label": curve.label, "owner": curve.owner, "color": curve.color, "bounds": curve.bounds,
         "ends": ends, "t": shorts(&times), "x": floats(rows().map(|k| values[k])),
     })
 }

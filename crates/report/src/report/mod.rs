@@ -17,7 +17,6 @@ mod tables;
 
 pub use tables::escape;
 
-use crate::plot::quantity::Motions;
 use crate::plot::{phases, select};
 use crate::results::Results;
 use anyhow::{Result, bail};
@@ -107,11 +106,11 @@ pub fn check_name(path: &Path) -> Result<()> {
 /// The data that the script draws.
 fn data(facts: &Facts<'_>, t: &[f64]) -> Result<Value> {
     let (model, results) = (facts.model, facts.results);
-    let selection = select::Selection { motions: Motions::of(facts.scene), ..select::Selection::default() };
+    let selection = select::Selection::of(facts.scene);
     let panels = select::panels(results, &selection)?;
     let animation = frames::Animation::new(model, results)?;
     let mut stuck = phases::phases(results, t);
-    stuck.extend(phases::slow(results, t, &phases::bristles(facts.scene)));
+    stuck.extend(phases::slow(results, t, &selection.bristles));
     let (start, end) = (t[0], t[t.len() - 1]);
     // one instant has no extent
     let window = if start < end { (start, end) } else { (start - 0.5, end + 0.5) };

@@ -1,7 +1,7 @@
 //! The chart of closed loops: which velocities depend on which.
 
 use crate::constraint::coordinates::Coordinates;
-use crate::formulation::archive::saved;
+use crate::dynamics::archive::saved;
 use crate::model::Compiled;
 
 /// The dependent velocities of the loops, and the elimination before them. Part of the state.
@@ -12,7 +12,7 @@ pub(crate) struct Chart {
     /// d of (9), in the order of their pivots.
     pub dependent: Vec<usize>,
     /// Positions, T₁ and velocities at the last accepted step: Newton starts on the tangent, and v is the direction of
-    /// motion.
+    /// motion. `RealTime` has no T₁ here, and in v a 1 for each joint that was stuck when the chart was chosen.
     pub xi: Vec<f64>,
     pub slope: Vec<f64>,
     pub v: Vec<f64>,
@@ -30,7 +30,7 @@ impl Chart {
     /// Whether every index is in range: of a chart that was read from bytes.
     pub fn fits(&self) -> bool {
         self.base.fits()
-            && self.slope.len() == self.dependent.len() * self.xi.len()
+            && (self.slope.is_empty() || self.slope.len() == self.dependent.len() * self.xi.len())
             && self.dependent.iter().all(|&v| v < self.xi.len())
     }
 }

@@ -23,14 +23,13 @@ impl Loops {
         self.gap = bias;
         filled?;
         self.eliminate(&chart.dependent)?;
-        let width = self.n_v + 1;
         for (step, drift) in coordinates.drift.iter_mut().enumerate().take(chart.dependent.len()) {
-            *drift = self.reduced[step * width + self.n_v];
+            *drift = self.solution(step);
         }
         for (d, drift) in coordinates.drift.iter_mut().skip(chart.dependent.len()).enumerate() {
             let of = chart.base.terms_of(d).iter().filter_map(|&(i, c)| {
                 let step = chart.dependent.iter().position(|&other| other == i)?;
-                Some(c * self.reduced[step * width + self.n_v])
+                Some(c * self.solution(step))
             });
             *drift = of.fold(0.0, std::ops::Add::add);
         }

@@ -4,7 +4,7 @@
 //! matrix, the self-stresses. The solution of least norm, in the scaled rows of the [parent module](super), lies in the
 //! range of J T₀.
 
-use super::{Chart, DEPENDENT, Loops};
+use super::{ABSENT, Chart, DEPENDENT, Loops};
 use crate::model::Model;
 use bristle_multibody::spatial::{Force, Motion};
 use bristle_multibody::{Error, Placement, jacobian_rows};
@@ -39,16 +39,36 @@ impl Loops {
     }
 
     /// The basis of constraint forces of least norm: the range of J T₀, by Gram–Schmidt of the dependent columns. Needs
-    /// the table at the present positions.
+    /// [`Loops::fill`] at the present positions.
     pub fn fill_basis(&mut self, chart: &Chart) {
-        let width = self.n_v + 1;
         self.basis.clear();
         for &d in &chart.dependent {
-            self.basis.extend((0..self.n_rows).map(|row| self.table[row * width + d] * self.row_scale[row]));
+            let mut basis = std::mem::take(&mut self.basis);
+            basis.extend((0..self.n_rows).map(|row| self.column(chart, d, row) * self.row_scale[row]));
+            self.basis = basis;
             if !self.orthonormalise() {
                 self.basis.extend((0..self.n_rows).map(|_| 0.0));
             }
         }
+    }
+
+    /// Coefficient of velocity `d` in a row of J T₀. Needs [`Loops::fill`].
+    fn column(&self, chart: &Chart, d: usize, row: usize) -> f64 {
+        let base = &chart.base;
+        let part = |&v: &usize| match base.number[v] {
+            ABSENT if v == d => self.rows[row * self.n_v + v],
+            ABSENT => 0.0,
+            number => {
+                let terms = base.terms_of(number).iter().filter(|term| term.0 == d);
+                terms.map(|term| term.1 * self.rows[row * self.n_v + v]).sum()
+            }
+        };
+        self.concerned[self.closure_of(row)].iter().map(part).sum()
+    }
+
+    /// Effort in the row of velocity `d` of a unit of basis vector `k`.
+    pub fn column_times_basis(&self, chart: &Chart, d: usize, k: usize) -> f64 {
+        (0..self.n_rows).map(|row| self.column(chart, d, row) * self.basis(k, row)).sum()
     }
 
     /// The same for the range of J, of all joints.
@@ -60,8 +80,8 @@ impl Loops {
         }
     }
 
-    /// Makes the last vector of the basis orthogonal to the others, of unit length; removes it and returns `false` where
-    /// it depends on them.
+    /// Makes the last vector of the basis orthogonal to the others, of unit length; removes it and returns `false`
+    /// where it depends on them.
     fn orthonormalise(&mut self) -> bool {
         let n = self.n_rows;
         let first = self.basis.len() - n;
@@ -102,8 +122,8 @@ impl Loops {
         self.sum.resize(self.n_v, 0.0);
     }
 
-    /// The part of a unit force in row `row` that has no effect on the motion, into `force`; `false` where there is none.
-    /// Needs [`Loops::fill_whole_basis`].
+    /// The part of a unit force in row `row` that has no effect on the motion, into `force`; `false` where there is
+    /// none. Needs [`Loops::fill_whole_basis`].
     pub fn self_stress(&self, row: usize, force: &mut [f64]) -> bool {
         force.fill(0.0);
         force[row] = 1.0;

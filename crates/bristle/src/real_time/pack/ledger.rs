@@ -1,6 +1,6 @@
 //! The end of a step: velocities, positions, states of the laws, energies; in the lanes that have been solved.
 
-use super::super::UNLOADED_SLIP;
+use super::super::velocities::UNLOADED_SLIP;
 use super::PackStep;
 use super::contacts::Form;
 use bristle_multibody::spatial::{Mask, Scalar};
@@ -68,6 +68,9 @@ impl<S: Scalar> PackStep<S> {
                 drives[lane][k].effort(&signal.into(), q, v, integral) * v
             });
             n_integrals += usize::from(has_integral);
+        }
+        for (cut, at) in self.cut.iter().zip(self.effort_limits.iter()) {
+            work -= *cut * v1[at.v];
         }
         quad[0] += (h_lanes * work).or_else(done, S::ZERO);
         for d in &self.dampers {

@@ -15,9 +15,9 @@ mod modes;
 mod verify;
 
 use super::SignalTime;
-use crate::component::{Drive, Load, Open};
-use crate::coupled::Coupled;
-use crate::model::{Compiled, Contact, DriveAt, Inputs, Model};
+use crate::model::coupled::Coupled;
+use crate::model::{Compiled, Contact, DriveAt, EffortLimitAt, Inputs, Model};
+use crate::world::component::{Drive, Load, Open};
 use bristle_multibody::MassOperator;
 use bristle_multibody::spatial::{Mask, Scalar};
 use contacts::{PackContact, form};
@@ -58,6 +58,9 @@ pub(crate) struct PackStep<S: Scalar> {
     springs: Vec<Spring<S>>,
     /// Drives and friction of each lane.
     drives: Vec<Arc<[DriveAt]>>,
+    /// Limits of efforts, and the part of each demand that does not act.
+    effort_limits: Arc<[EffortLimitAt]>,
+    cut: Vec<S>,
     frictions: Vec<Arc<[Contact]>>,
     /// Work, heat and work of changing loads since a lane was loaded.
     quad: Vec<S>,
@@ -73,6 +76,8 @@ pub(crate) struct PackStep<S: Scalar> {
     mean_bias: Vec<S>,
     /// Signals of the drives at the end of the step.
     samples: Vec<S>,
+    /// Their efforts at the velocities of its beginning.
+    of_drives: Vec<S>,
     x: Vec<S>,
     solution: Vec<S>,
     rhs: Vec<S>,
@@ -90,11 +95,15 @@ pub(crate) struct PackStep<S: Scalar> {
 /// Whether packs cover a machine, apart from its state.
 pub(crate) fn applies(compiled: &Compiled) -> bool {
     let Model { tree, coupled, free, prescribed, .. } = &*compiled.model;
-    let Inputs { effort: _, offset: _, wrenches, dampers: _, springs: _, drives, contacts } = &compiled.inputs;
+    let Inputs { effort: _, offset: _, wrenches, dampers: _, springs: _, drives, effort_limits, contacts } =
+        &compiled.inputs;
     let Coupled { names: _, constraints, springs: between, closures } = coupled;
     let is_tree = free.is_empty() && constraints.is_empty() && between.is_empty() && closures.is_empty();
     let is_driven_by_efforts =
         drives.iter().all(|at| matches!(at.drive, Drive::Effort(_) | Drive::Pull { .. } | Drive::Pid { .. }));
+    // a limited demand that depends on the velocities at the end of the step takes solutions of its own
+    let is_given = |at: &DriveAt| matches!(at.drive, Drive::Effort(_));
+    let are_limits_plain = effort_limits.iter().all(|limit| limit.drive.is_none_or(|k| is_given(&drives[k])));
     let mut has_dry = vec![false; tree.n_v];
     let mut is_covered = |contact: &Contact| {
         // every field is looked at: a new one has to be decided about
@@ -111,6 +120,7 @@ pub(crate) fn applies(compiled: &Compiled) -> bool {
         && prescribed.is_empty()
         && wrenches.is_empty()
         && is_driven_by_efforts
+        && are_limits_plain
         && contacts.iter().all(&mut is_covered)
 }
 
@@ -134,6 +144,8 @@ impl<S: Scalar> PackStep<S> {
             springs: springs.collect(),
             contacts: inputs.contacts.iter().map(|contact| PackContact::new(&model, contact)).collect(),
             drives: vec![Arc::clone(&inputs.drives); S::LANES],
+            cut: vec![S::ZERO; inputs.effort_limits.len()],
+            effort_limits: Arc::clone(&inputs.effort_limits),
             frictions: vec![Arc::clone(&inputs.contacts); S::LANES],
             quad: vec![S::ZERO; 2 + model.heated.len() + model.heated_elements.len()],
             n_rounds: S::ZERO,
@@ -152,6 +164,7 @@ impl<S: Scalar> PackStep<S> {
             mean: zeros(),
             mean_bias: zeros(),
             samples: vec![S::ZERO; n_drives],
+            of_drives: vec![S::ZERO; n_drives],
             x: zeros(),
             solution: zeros(),
             rhs: zeros(),
@@ -193,7 +206,22 @@ impl<S: Scalar> PackStep<S> {
 
     /// A and r at the start of the step: see `assemble`.
     fn assemble(&mut self, at: SignalTime, h: f64) -> Result<(), bristle_multibody::Error> {
-        let Self { model, operator, q, v, effort, offset, armature, r, bias, drives, samples, integrals, .. } = self;
+        let Self {
+            model,
+            operator,
+            q,
+            v,
+            effort,
+            offset,
+            armature,
+            r,
+            bias,
+            drives,
+            samples,
+            of_drives,
+            integrals,
+            ..
+        } = self;
         let tree = &model.tree;
         operator.place(tree, q)?;
         operator.bias_efforts(tree, &tree.gravity, v, bias)?;
@@ -229,9 +257,16 @@ impl<S: Scalar> PackStep<S> {
                 sampled[lane] = signal.value;
             }
             r[at_v] += S::from_lanes(|lane| added[lane]);
+            of_drives[k] = S::from_lanes(|lane| added[lane]);
             armature[at_v] += S::from_lanes(|lane| slope[lane]);
             samples[k] = S::from_lanes(|lane| sampled[lane]);
             n_integrals += usize::from(has_integral);
+        }
+        for (cut, at) in self.cut.iter_mut().zip(self.effort_limits.iter()) {
+            let demand = effort[at.v] + at.drive.map_or(S::ZERO, |k| of_drives[k]);
+            let limit = S::splat(at.limit);
+            *cut = demand - (-limit).larger(demand).smaller(limit);
+            r[at.v] -= *cut;
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! Verification of the solutions by a product, and corrections where more than rounding is left: `active_set` with masks.
+//! Verification of the solutions by a product, and corrections where more than rounding is left: `active_set` with
+//! masks.
 
 use super::super::active_set::MAX_CORRECTIONS;
 use super::super::convex_solver::{NO_EFFORT, ROUNDED, SOLVED};

@@ -2,11 +2,11 @@
 
 use super::Batch;
 use super::packs::LANES;
-use crate::compile::check_state;
-use crate::component::{Drive, Load};
 use crate::error::Result;
+use crate::model::compile::check_state;
 use crate::run::Run;
 use crate::run::explain::unknown;
+use crate::world::component::{Drive, Load};
 use bristle_friction::Law;
 
 impl Batch {
@@ -68,6 +68,29 @@ impl Batch {
         self.target
             .apply(|k, &target| copies[k % n].set(|run| target.map_or(Ok(()), |target| run.set_target(k / n, target))));
         self.wrench.apply(|k, &wrench| copies[k % n].set(|run| run.set_wrench(k / n + 1, wrench)));
+        Ok(())
+    }
+
+    /// Changes several copies: `change(batch, k)` is called for the k-th of `copies` and changes state, friction, load
+    /// or drive of that copy alone. If it is refused, the copies before are put back bit for bit, and nothing has
+    /// changed.
+    pub fn change_each(
+        &mut self,
+        copies: &[usize],
+        mut change: impl FnMut(&mut Self, usize) -> Result<()>,
+    ) -> Result<()> {
+        let fingerprint = self.fingerprint;
+        copies.iter().try_for_each(|&copy| self.at(copy).map(drop))?;
+        let mut checkpoints = Vec::with_capacity(copies.len());
+        for (k, &copy) in copies.iter().enumerate() {
+            checkpoints.push(self.at_mut(copy)?.run.write(fingerprint));
+            let Err(refusal) = change(self, k) else { continue };
+            for (&copy, checkpoint) in copies.iter().zip(&checkpoints).rev().skip(1) {
+                self.at_mut(copy)?.run.read(fingerprint, checkpoint)?;
+                self.gather(copy);
+            }
+            return Err(refusal);
+        }
         Ok(())
     }
 

@@ -1,8 +1,10 @@
 //! Copies in lanes: `RealTime` steps of several copies at once.
 //!
 //! Copies next to one another that packs cover ([`applies`]) and whose clocks agree are put into the lanes of a pack
-//! and stepped there; they are put back when something else is asked of them. Any other copy, and a step in which a lane does not settle, is done by the copy alone.
-//! No lane depends on its neighbours, so that a copy has the same bits in any company.
+//! and stepped there; they are put back when something else is asked of them. Where clocks differ, as after the reset
+//! of a single copy, each group with the same clock has its turn, a group of one included. A step in which a lane
+//! does not settle is done by the copy alone. No lane depends on its neighbours, so that a copy has the same bits in
+//! any company.
 
 use super::Copy;
 use crate::error::Result;
@@ -90,7 +92,7 @@ pub(super) struct Job<'a> {
 
 /// Whether packs cover the machine of a run.
 pub(super) fn covers(run: &Run) -> bool {
-    run.system.is_real_time() && applies(run.compiled())
+    run.system.dynamics.is_real_time() && applies(run.compiled())
 }
 
 impl Job<'_> {
@@ -100,14 +102,25 @@ impl Job<'_> {
             position.fill(f64::NAN);
             velocity.fill(f64::NAN);
         });
-        if !self.pack.loaded.is_some_and(|loaded| self.may_go_on(&loaded, dt)) {
-            self.unload();
-            self.load(dt);
+        let mut left: [bool; LANES] = std::array::from_fn(|lane| lane < self.copies.len());
+        if self.pack.loaded.is_some_and(|loaded| loaded.live == left && self.may_go_on(&loaded, dt)) {
+            left = [false; LANES];
+            self.run_loaded(dt, steps);
         }
-        let live = self.pack.loaded.map_or([false; LANES], |loaded| loaded.live);
-        for lane in (0..self.copies.len()).filter(|&lane| !live[lane]) {
+        // in groups of the same clock; one group alone stays in the lanes
+        while left.contains(&true) {
+            self.unload();
+            let Some(live) = self.load(dt, &left) else { break };
+            left.iter_mut().zip(live).for_each(|(left, live)| *left &= !live);
+            self.run_loaded(dt, steps);
+        }
+        for lane in (0..LANES).filter(|&lane| left[lane]) {
             self.run_alone(lane, dt, steps);
         }
+    }
+
+    /// Steps the copies that are in lanes.
+    fn run_loaded(&mut self, dt: f64, steps: usize) {
         if let Some(loaded) = self.pack.loaded {
             self.pack.loaded = Some(self.run_lanes(loaded, dt, steps));
         }
@@ -146,11 +159,12 @@ impl Job<'_> {
         copy.failure = result.err();
     }
 
-    /// Puts the copies that can be stepped together into lanes: those whose clocks agree.
-    fn load(&mut self, dt: f64) {
+    /// Puts copies of those `left` that can be stepped together into lanes: the first that can, and all whose clocks
+    /// agree with its clock. Returns the lanes, or `None` if there are none.
+    fn load(&mut self, dt: f64, left: &[bool; LANES]) -> Option<[bool; LANES]> {
         let (mut live, mut clock) = ([false; LANES], None);
-        let is_worthwhile = self.copies.len() > 1 && !stop::is_asked();
-        for (lane, copy) in self.copies.iter_mut().enumerate().filter(|_| is_worthwhile) {
+        let is_open = !stop::is_asked();
+        for (lane, copy) in self.copies.iter_mut().enumerate().filter(|(lane, _)| is_open && left[*lane]) {
             let run = &mut copy.run;
             let is_ready = copy.refused.is_none() && (run.pending != Pending::Inputs || run.resolve().is_ok());
             let Some(steps) = run.driver.fixed_steps().filter(|_| is_ready && run.pending == Pending::Nothing) else {
@@ -158,18 +172,19 @@ impl Job<'_> {
             };
             let compiled = run.compiled();
             let room = self.pack.room.get_or_insert_with(|| Box::new(PackStep::new(compiled)));
-            let is_alike = *clock.get_or_insert(steps) == steps && room.fits(compiled);
-            live[lane] = is_alike && compiled.inputs.wrenches.is_empty() && Self::has_steps(run, &steps, dt);
+            if room.fits(compiled) && compiled.inputs.wrenches.is_empty() && Self::has_steps(run, &steps, dt) {
+                live[lane] = *clock.get_or_insert(steps) == steps;
+            }
         }
-        let n_live = live.iter().filter(|live| **live).count();
-        let first = live.iter().position(|live| *live).filter(|_| n_live > 1);
-        let (Some(room), Some(first), Some(clock)) = (&mut self.pack.room, first, clock) else { return };
+        let (room, first) = (self.pack.room.as_mut()?, live.iter().position(|live| *live)?);
+        let clock = clock?;
         for (lane, is_live) in live.into_iter().enumerate() {
             // an empty lane does what the first one does
             let from = if is_live { lane } else { first };
             self.copies[from].run.system.load_lane(room, lane);
         }
         self.pack.loaded = Some(Loaded { live, clock, n_taken: [0; LANES], h: 0.0 });
+        Some(live)
     }
 
     /// Steps the copies in lanes.

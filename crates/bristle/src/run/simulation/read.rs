@@ -17,12 +17,12 @@
 //! changes only with the machine.
 
 use super::Simulation;
-use crate::component::BristleState;
 use crate::error::{Error, Result};
-use crate::formulation::Machine;
 use crate::model::Compiled;
 use crate::run::explain::unknown;
 use crate::run::inputs::no_contact;
+use crate::stick_slip::Machine;
+use crate::world::component::BristleState;
 use bristle_friction::Mode;
 use bristle_integrate::{FiredEvent, Sink};
 use bristle_multibody::{JointKind, Placement, Reaction};
@@ -114,14 +114,14 @@ pub(super) struct Watch(pub Vec<ModeEvent>);
 
 impl Sink<Machine> for Watch {
     fn step(&mut self, system: &mut Machine, t: f64, y: &[f64], quad: &[f64]) {
-        if system.is_real_time() {
+        if system.dynamics.is_real_time() {
             // a real-time step has no events: its mode changes are recorded at its end
             self.event(system, t, y, quad, &[]);
         }
     }
 
     fn event(&mut self, system: &mut Machine, t: f64, _y: &[f64], _quad: &[f64], _fired: &[FiredEvent]) {
-        let changes = system.changes().iter();
+        let changes = system.dynamics.changes().iter();
         self.0.extend(changes.map(|change| ModeEvent { t, contact: change.contact, from: change.from, to: change.to }));
     }
 }
@@ -169,17 +169,17 @@ impl Simulation {
 
     /// Friction efforts, N·m or N, positive with positive slip.
     pub fn friction_efforts(&self) -> &[f64] {
-        self.run.system.friction()
+        self.run.system.dynamics.friction()
     }
 
     /// Normal loads.
     pub fn loads(&self) -> &[f64] {
-        self.run.system.loads()
+        self.run.system.dynamics.loads()
     }
 
     /// Modes; `Stuck` where a law has none.
     pub fn modes(&self) -> &[Mode] {
-        self.run.system.modes()
+        self.run.system.dynamics.modes()
     }
 
     /// Bristle states; 0 where a law has none.
@@ -189,7 +189,7 @@ impl Simulation {
 
     /// Joint reactions: parent on child, at the joint origin, in child axes.
     pub fn reactions(&self) -> &[Reaction] {
-        &self.run.system.reactions()[1..]
+        &self.run.system.dynamics.reactions()[1..]
     }
 
     /// Link frames in the world.
@@ -223,19 +223,34 @@ impl Simulation {
         Ok(self.accelerations()[self.compiled().model.tree.v_index[i]])
     }
 
+    /// Effort of drive and caller together that acts on a revolute or prismatic joint, N·m or N: within its
+    /// [`Simulation::effort_limit`].
+    pub fn effort(&self, joint: impl Handle) -> Result<f64> {
+        let i = self.one_degree(joint)?;
+        Ok(self.run.system.dynamics.acting_effort(self.run.t(), self.compiled().model.tree.v_index[i]))
+    }
+
+    /// Largest effort of drive and caller together on a revolute or prismatic joint, N·m or N; infinite without a
+    /// limit.
+    pub fn effort_limit(&self, joint: impl Handle) -> Result<f64> {
+        let i = self.one_degree(joint)?;
+        let mut limits = self.compiled().inputs.effort_limits.iter();
+        Ok(limits.find(|limit| limit.joint == i).map_or(f64::INFINITY, |limit| limit.limit))
+    }
+
     /// Friction effort of a joint or coupling, N·m or N, positive with positive slip.
     pub fn friction_effort(&self, of: impl Handle) -> Result<f64> {
-        Ok(self.run.system.friction()[self.contact(of)?])
+        Ok(self.run.system.dynamics.friction()[self.contact(of)?])
     }
 
     /// Normal load of a joint or coupling, N; 1 where the levels of its law are efforts.
     pub fn load(&self, of: impl Handle) -> Result<f64> {
-        Ok(self.run.system.loads()[self.contact(of)?])
+        Ok(self.run.system.dynamics.loads()[self.contact(of)?])
     }
 
     /// Mode of a joint or coupling; `Stuck` where its law has none.
     pub fn mode(&self, of: impl Handle) -> Result<Mode> {
-        Ok(self.run.system.modes()[self.contact(of)?])
+        Ok(self.run.system.dynamics.modes()[self.contact(of)?])
     }
 
     /// Bristles of a joint or coupling; 0 where its law has none.
@@ -245,7 +260,7 @@ impl Simulation {
 
     /// Reaction of a joint: parent on child, at the joint origin, in child axes.
     pub fn reaction(&self, joint: impl Handle) -> Result<Reaction> {
-        Ok(self.run.system.reactions()[self.joint_number(joint)?.0])
+        Ok(self.run.system.dynamics.reactions()[self.joint_number(joint)?.0])
     }
 
     /// A link's frame in the world.
@@ -295,7 +310,8 @@ impl Simulation {
     /// Mode changes from `self.modes` to the present ones.
     pub(super) fn note_changes(&mut self) {
         let t = self.run.t();
-        let changed = self.modes.iter().zip(self.run.system.modes()).enumerate().filter(|(_, (from, to))| from != to);
+        let changed =
+            self.modes.iter().zip(self.run.system.dynamics.modes()).enumerate().filter(|(_, (from, to))| from != to);
         self.events.extend(changed.map(|(contact, (&from, &to))| ModeEvent { t, contact, from, to }));
     }
 }

@@ -1,13 +1,13 @@
 //! Snapshot, restore and reset of a simulation; `snapshot` defines the bytes.
 
 use super::{Pending, Simulation, put};
-use crate::component::{Damping, Effort, ExternalWrench, Friction, Load, Offset, Spring};
+use crate::dynamics::Snapshot;
 use crate::error::{Error, Result};
-use crate::formulation::Snapshot;
 use crate::model::Compiled;
 use crate::run::Run;
 use crate::run::inputs::SavedInputs;
 use crate::run::snapshot::fingerprint;
+use crate::world::component::{Damping, Effort, ExternalWrench, Friction, Load, Offset, Spring};
 use nalgebra::Vector3;
 
 /// State and inputs at the start of a simulation.

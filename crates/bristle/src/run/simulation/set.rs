@@ -7,11 +7,11 @@
 //! of a restart.
 
 use super::{Handle, Pending, Simulation, Target, put};
-use crate::compile::{check_state, placement_of, twist_of, validate_friction};
-use crate::component::{Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load};
 use crate::error::{Error, Result};
+use crate::model::compile::{check_state, placement_of, twist_of, validate_friction};
 use crate::run;
 use crate::run::inputs::{check_efforts, is_same_kind};
+use crate::world::component::{Drive, Effort, ExternalWrench, FreeState, Friction, JointState, Load};
 use bristle_friction::{FrictionLaw, Law};
 use bristle_multibody::JointKind;
 use hecs::{Component, Entity};
@@ -104,7 +104,7 @@ impl Simulation {
         let is_wrong = match load {
             Load::Pin { .. } | Load::Thrust { .. } => !matches!(kind, Some(JointKind::Revolute { .. })),
             Load::Guide { .. } => !matches!(kind, Some(JointKind::Prismatic { .. })),
-            Load::Unit | Load::Constant(_) | Load::Signal { .. } => false,
+            Load::Unit | Load::Constant(_) | Load::Signal { .. } | Load::Transmitted { .. } => false,
         };
         if is_wrong {
             let reason = "whose kind does not belong there: pins and thrust on hinges, guides on slides";
@@ -114,10 +114,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sets position and velocity of a revolute or prismatic joint. The ledger does not book the energy of this change.
-    /// Joints that gears or `mimic` couple to it follow; joints of a coupling of three or more are set one by one, to
-    /// values that satisfy it. Bristles keep their deflection; it is the
-    /// [`BristleState`](crate::component::BristleState) of the joint. [`Simulation::set_state`] also sets free joints.
+    /// Sets position and velocity of a revolute or prismatic joint. The ledger does not book the energy of this
+    /// change. Joints that gears or `mimic` couple to it follow; joints of a coupling of three or more are set one by
+    /// one, to values that satisfy it. Bristles keep their deflection; it is the
+    /// [`BristleState`](crate::world::component::BristleState) of the joint. [`Simulation::set_state`] also sets free
+    /// joints.
     pub fn set_joint(&mut self, joint: impl Handle, position: f64, velocity: f64) -> Result<()> {
         let i = self.one_degree(joint)?;
         for (value, what) in [(position, "position"), (velocity, "velocity")] {

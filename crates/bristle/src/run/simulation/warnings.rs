@@ -1,7 +1,7 @@
 //! Warnings: conditions that a user ought to know although the run continues.
 
 use super::Simulation;
-use crate::formulation::{NearJam, Stiff, UnconvergedLoad};
+use crate::dynamics::{NearJam, Stiff, UnconvergedLoad};
 use bristle_friction::{FrictionLaw, Law};
 use bristle_integrate::{Method, Stats};
 
@@ -24,21 +24,21 @@ impl Simulation {
     /// `GeneralizedAlpha`.
     pub fn warnings(&self) -> Vec<String> {
         let compiled = self.compiled();
-        let near = self.run.system.near_jams().iter().map(|NearJam { contact, t, margin }| {
+        let near = self.run.system.dynamics.near_jams().iter().map(|NearJam { contact, t, margin }| {
             let joint = &compiled.model.tree.joint_names[compiled.inputs.contacts[*contact].joint];
             format!(
                 "joint `{joint}` is near jamming at t = {t:?} s (margin {margin:.3e}): several accelerations are \
                  possible, the one continuous from no friction is taken"
             )
         });
-        let indeterminate = self.run.system.indeterminate_loads().iter().map(|&c| {
+        let indeterminate = self.run.system.dynamics.indeterminate_loads().iter().map(|&c| {
             format!(
                 "the load of `{}` is not determined: redundant constraints of the loops leave its reaction open; the \
                  solution of least norm is taken",
                 compiled.contact_name(c)
             )
         });
-        let unconverged = self.run.system.unconverged_loads();
+        let unconverged = self.run.system.dynamics.unconverged_loads();
         let unconverged = unconverged.iter().filter_map(|UnconvergedLoad { contact, t, largest }| {
             let joint = compiled.model.tree.joint_names.get(compiled.inputs.contacts.get(*contact)?.joint)?;
             Some(format!(
@@ -61,7 +61,7 @@ impl Simulation {
 
     /// Steps of a prescribed length that are too long for the bristles.
     fn overdeflected(&self) -> Option<String> {
-        let (t, contact) = self.run.system.overdeflected()?;
+        let (t, contact) = self.run.system.dynamics.overdeflected()?;
         let name = self.compiled().contact_name(contact);
         Some(format!(
             "the bristles of `{name}` are bent further than its friction can bend them, first at t = {t:?} s: steps \
@@ -98,7 +98,7 @@ impl Simulation {
     /// A stiff machine with an explicit stepper.
     fn stiffness(&self) -> Option<String> {
         let (Stats { n_stiff, n_accepted, .. }, compiled) = (self.stats(), self.compiled());
-        let Stiff { t, h, joint, contact } = self.run.system.stiff()?;
+        let Stiff { t, h, joint, contact } = self.run.system.dynamics.stiff()?;
         if n_stiff < MANY_STIFF || 2 * n_stiff < n_accepted {
             return None;
         }

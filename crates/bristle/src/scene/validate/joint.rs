@@ -2,7 +2,7 @@
 
 use super::{At, Check, Must};
 use crate::model::servo::MAX_DIFFERENCE;
-use crate::scene::{Coordinate, Drive, Joint, Kind, Load, Placement, Rate, Rotation, has_bristle};
+use crate::scene::{Coordinate, Coupling, Drive, Joint, Kind, Load, Placement, Rate, Rotation, has_bristle};
 use bristle_friction::{FrictionLaw, Law};
 
 impl Check<'_> {
@@ -62,7 +62,7 @@ impl Check<'_> {
             Load::Pin { .. } => ("Revolute", "Pin"),
             Load::Thrust { .. } => ("Revolute", "Thrust"),
             Load::Guide { .. } => ("Prismatic", "Guide"),
-            Load::Unit | Load::Constant(_) | Load::Signal { .. } => ("", ""),
+            Load::Unit | Load::Constant(_) | Load::Signal { .. } | Load::Transmitted { .. } => ("", ""),
         };
         if !needs.is_empty() && needs != kind_name(&joint.kind) {
             let reason =
@@ -71,11 +71,21 @@ impl Check<'_> {
                 if needs == "Revolute" { "write `Guide`" } else { "write `Pin(radius: …)` or `Thrust(radius: …)`" };
             self.report(at.key("load"), reason, help);
         }
+        self.reducer(at, joint);
         if let Some(drive) = &joint.drive {
             self.drive(at.key("drive"), drive);
         }
         if let Some(limits) = &joint.limits {
             self.limits(at, joint, limits);
+        }
+        if let Some(limit) = joint.effort_limit {
+            self.number(at.key("effort_limit"), limit, Must::BePositive);
+            if let Some(Drive::Motion(_)) = joint.drive {
+                let reason =
+                    format!("`{}` has an `effort_limit` and a prescribed motion, which takes any effort", joint.name);
+                let help = "leave `effort_limit` out, or drive the joint with `Pid` or `Servo`";
+                self.report(at.key("effort_limit"), reason, help);
+            }
         }
     }
 
@@ -152,12 +162,40 @@ impl Check<'_> {
             ("bristle", joint.bristle.is_some()),
             ("drive", joint.drive.is_some()),
             ("limits", joint.limits.is_some()),
+            ("effort_limit", joint.effort_limit.is_some()),
         ];
         for (key, given) in given {
             if given {
                 let reason = format!("`{}` is `{kind}`: it cannot have `{key}`", joint.name);
                 self.report(at.key(key), reason, "this acts along the axis of a `Revolute` or `Prismatic` joint");
             }
+        }
+    }
+
+    /// A transmitted load takes a law with modes, and a machine whose velocities do not jump.
+    fn reducer(&mut self, at: At, joint: &Joint) {
+        if !matches!(joint.load, Load::Transmitted { .. }) {
+            return;
+        }
+        if joint.friction.as_ref().is_some_and(|law| law.event_driven().is_none()) {
+            let reason =
+                format!("`Transmitted` is the load of a law with stick and slip; `{}` has another", joint.name);
+            self.report(at.key("friction"), reason, "write `Coulomb(coulomb: 1.0)`, `Stribeck(…)` or `Table(…)`");
+        }
+        let scene = self.scene;
+        let is_motion = |joint: &&Joint| matches!(joint.drive, Some(Drive::Motion(_)));
+        let beside = if let Some(other) = scene.joints.iter().find(is_motion) {
+            Some((format!("the `Motion` of `{}`", other.name), "write a `Servo` or `Pid` with this target instead"))
+        } else if let Some(other) = scene.joints.iter().find(|joint| joint.limits.is_some()) {
+            Some((format!("the `limits` of `{}`", other.name), "leave the limits out"))
+        } else {
+            let is_loop = |coupling: &&Coupling| matches!(coupling, Coupling::LoopJoint { .. });
+            let closing = scene.couplings.iter().find(is_loop);
+            closing.map(|closing| (format!("the loop joint `{}`", closing.name()), "write `load: Unit` there"))
+        };
+        if let Some((other, help)) = beside {
+            let reason = format!("`Transmitted` on `{}` does not work beside {other} yet", joint.name);
+            self.report(at.key("load"), reason, help);
         }
     }
 
@@ -199,6 +237,13 @@ impl Check<'_> {
                 self.number(at.key("radius"), *radius, Must::BePositive);
             }
             Load::Guide { length: Some(length) } => _ = self.number(at.key("length"), *length, Must::BePositive),
+            Load::Transmitted { preload, driving, back_driving, driving_squared, back_driving_squared } => {
+                self.number(at.key("preload"), *preload, Must::NotBeNegative);
+                self.number(at.key("driving"), *driving, Must::NotBeNegative);
+                self.number(at.key("back_driving"), *back_driving, Must::NotBeNegative);
+                self.number(at.key("driving_squared"), *driving_squared, Must::NotBeNegative);
+                self.number(at.key("back_driving_squared"), *back_driving_squared, Must::NotBeNegative);
+            }
             Load::Signal { max, signal, geometry } => {
                 self.signal(at.key("signal"), signal);
                 self.number(at.key("max"), *max, Must::NotBeNegative);

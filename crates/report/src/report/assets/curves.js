@@ -113,6 +113,14 @@ const curves = (() => {
       }
       pen.globalAlpha = 1;
     }
+    // stops
+    pen.lineWidth = 1; pen.setLineDash([6, 4]);
+    for (const curve of panel.curves) {
+      if (!curve.isOn || !curve.bounds.length) continue;
+      pen.strokeStyle = color(curve.color); pen.beginPath();
+      for (const bound of curve.bounds) { pen.moveTo(LEFT, yOf(bound)); pen.lineTo(LEFT + inner, yOf(bound)); }
+      pen.stroke();
+    }
     pen.lineWidth = 1.6; pen.lineCap = "round";
     for (const curve of panel.curves) {
       if (!curve.isOn) continue;

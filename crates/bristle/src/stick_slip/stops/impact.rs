@@ -1,0 +1,435 @@
+//! Impacts on stops: velocities jump, several stops at one instant.
+//!
+//! With P the impulses of the stops that are in touch and whose joints approach or rest, d the directions into the
+//! ranges, W the Delassus matrix of the machine and Newton's restitution e,
+//!
+//! ```text
+//! M Δv = dᵀP,       0 ≤ d (v⁺ + e v⁻) ⊥ P ≥ 0                               (1)
+//! ΔT = ½ Σ P d (1 − e) v⁻ ≤ 0                                               (2)
+//! ```
+//!
+//! a linear complementarity problem (`nonnegative`). Couplings and prescribed motions are constraints. Friction is
+//! finite: it has no impulse, and a stuck contact is not held through an impact. (2) is the heat of each joint.
+//!
+//! **Zeno.** A joint pressed against its stop bounces infinitely often in finite time. With u the speed of a rebound,
+//! a₁ the deceleration on the way up and a₂ the acceleration on the way down (friction makes them differ), flights and
+//! speeds are geometric sequences with the ratio r,
+//!
+//! ```text
+//! flight = u (1/a₁ + 1/√(a₁a₂)),      r = e √(a₂/a₁),      T = flight/(1 − r)         (3)
+//! ```
+//!
+//! and the joint rests after T. Over T the accelerations change by T ȧ/a, relatively: where T is less than the
+//! fraction √rtol of the time since the first bounce, the error of T is below the tolerance. The impact is then
+//! plastic, the joint rests at its bound, and the end of the bounces is recorded at t + T. The same holds for
+//! rebounds that are lower than the resolution of gaps. Stops that kick one another take turns in such sequences,
+//! also with e = 0: a joint that an impact elsewhere lifts off its stop for less than that time stays on it.
+
+use super::nonnegative::Nonnegative;
+use crate::dynamics::Dynamics;
+use crate::dynamics::event_state::StopState;
+use crate::dynamics::failure::Failure;
+use crate::dynamics::implicit::NewtonWork;
+use crate::dynamics::{ContactEvent, StopChange};
+use crate::model::{Compiled, End};
+use crate::stick_slip::machine::Machine;
+use bristle_friction::Mode;
+use bristle_multibody::{axis_row, factor_rows_at, rnea, solve_rows};
+
+/// Stops within this fraction of the tolerance of positions are in touch with one that is hit: the order of their
+/// impacts is not resolved.
+const TOGETHER: f64 = 1e-2;
+
+/// Changes of velocities below this, relative to their terms, are rounding errors.
+const ROUNDED: f64 = 1e-14;
+
+/// A speed above the last one by more than this, relatively, begins a new sequence of bounces.
+const SLOWER: f64 = 1e-9;
+
+/// Scratch of an impact.
+#[derive(Debug, Clone)]
+pub(in crate::stick_slip) struct ImpactWork {
+    /// The stops hit; the stops of (1).
+    pub hit: Vec<(usize, End)>,
+    stops: Vec<(usize, End)>,
+    /// M⁻¹ of the unit effort on each, row by row; W; b; e.
+    columns: Vec<f64>,
+    delassus: Vec<f64>,
+    approach: Vec<f64>,
+    restitution: Vec<f64>,
+    /// T of each stop whose bounces end here; whether it is held.
+    rests: Vec<Option<f64>>,
+    held: Vec<bool>,
+    problem: Nonnegative,
+    /// Velocities before; modes, events and armed contacts before; `n_v`, one per contact.
+    before: Vec<f64>,
+    mode: Vec<Mode>,
+    contact_event: Vec<ContactEvent>,
+    armed: Vec<bool>,
+    open: Vec<bool>,
+    stops_before: Vec<StopState>,
+    /// Closed stops before the event.
+    pub closed_before: Vec<Option<End>>,
+}
+
+impl ImpactWork {
+    pub fn new(compiled: &Compiled) -> Self {
+        let (n_v, contacts) = (compiled.model.tree.n_v, &compiled.inputs.contacts);
+        let (n, n_contacts) = (contacts.iter().filter(|contact| contact.stops.is_some()).count(), contacts.len());
+        Self {
+            hit: Vec::with_capacity(n),
+            stops: Vec::with_capacity(n),
+            columns: Vec::with_capacity(n * n_v),
+            delassus: Vec::with_capacity(n * n),
+            approach: Vec::with_capacity(n),
+            restitution: Vec::with_capacity(n),
+            rests: Vec::with_capacity(n),
+            held: Vec::with_capacity(n),
+            problem: Nonnegative::new(n),
+            before: vec![0.0; n_v],
+            mode: vec![Mode::Stuck; n_contacts],
+            contact_event: vec![ContactEvent::No; n_contacts],
+            armed: vec![false; n_contacts],
+            open: vec![false; n_contacts],
+            stops_before: vec![StopState::default(); n_contacts],
+            closed_before: vec![None; n_contacts],
+        }
+    }
+}
+
+impl Machine {
+    /// Performs the impacts on the stops in `impact.hit` and adds their heat to `quad`; whether there were any. Modes
+    /// are selected afterwards.
+    pub(in crate::stick_slip) fn take_impacts(&mut self, t: f64, quad: &mut [f64]) -> Result<bool, Failure> {
+        self.find_touching()?;
+        if self.impact.stops.is_empty() {
+            return Ok(false);
+        }
+        self.fill_impact()?;
+        self.keep_before();
+        self.impact.rests.clear();
+        self.impact.rests.resize(self.impact.stops.len(), None);
+        loop {
+            self.solve_impact()?;
+            if !self.find_rests(t)? {
+                break;
+            }
+        }
+        self.book_impacts(t, quad);
+        Ok(true)
+    }
+
+    /// The stops of (1): in touch, approached or at rest. Joints that are hit are at their bounds exactly.
+    fn find_touching(&mut self) -> Result<(), Failure> {
+        self.dynamics.unlock();
+        self.impact.stops.clear();
+        let mut is_any_approached = false;
+        for c in 0..self.dynamics.state.stops.len() {
+            let contact = &self.dynamics.compiled.inputs.contacts[c];
+            let Some(stops) = contact.stops else { continue };
+            for end in stops.ends() {
+                let (v, gap) = (self.dynamics.point.v[contact.v], self.gap(c, &stops, end));
+                let is_hit = self.impact.hit.contains(&(c, end));
+                let near =
+                    TOGETHER * self.dynamics.scheme.position_tolerance(stops.bound(end)) + self.gap_resolution(&stops);
+                let is_touching = is_hit || self.dynamics.state.stops[c].closed == Some(end) || gap <= near;
+                if !is_touching || end.inward() * v > 0.0 {
+                    continue;
+                }
+                let is_fixed = self.dynamics.is_prescribed(c) || self.is_immobile(contact.v, None);
+                if is_fixed && v != 0.0 {
+                    return Err(Failure::MotionIntoStop { contact: c, bound: stops.bound(end) });
+                }
+                if is_fixed {
+                    continue;
+                }
+                is_any_approached |= v != 0.0;
+                self.impact.stops.push((c, end));
+                if self.dynamics.coordinates.place(contact.v).is_some() {
+                    self.dynamics.point.xi[contact.v] = stops.bound(end);
+                }
+            }
+        }
+        if self.dynamics.loops.is_any() {
+            self.dynamics.close_loops();
+        } else {
+            self.dynamics.coordinates.positions(&mut self.dynamics.point.xi);
+            self.place_dependent();
+        }
+        if !is_any_approached {
+            self.impact.stops.clear();
+        }
+        Ok(())
+    }
+
+    /// Moves dependent joints in touch to their bounds, by a joint of theirs that is not in touch itself. The
+    /// distance is the error of the located event; without this, errors of bounces would add up.
+    fn place_dependent(&mut self) {
+        let Dynamics { compiled, coordinates, point, .. } = &mut self.dynamics;
+        let contacts = &compiled.inputs.contacts;
+        let stops = &self.impact.stops;
+        for &(c, end) in stops {
+            let v = contacts[c].v;
+            let (Some(d), Some(range)) = (coordinates.dependent.iter().position(|&d| d == v), contacts[c].stops) else {
+                continue;
+            };
+            let is_free = |term: &&(usize, f64)| {
+                !compiled.model.is_prescribed(term.0) && !stops.iter().any(|&(c, _)| contacts[c].v == term.0)
+            };
+            let terms = coordinates.terms_of(d).iter().filter(is_free);
+            if let Some(&(i, factor)) = terms.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) {
+                point.xi[i] += (range.bound(end) - point.xi[v]) / factor;
+                coordinates.positions(&mut point.xi);
+            }
+        }
+    }
+
+    /// W, and the response of the whole machine to each impulse: couplings and prescribed motions are constraints.
+    fn fill_impact(&mut self) -> Result<(), Failure> {
+        self.dynamics.place()?;
+        if self.dynamics.loops.is_any() {
+            self.respond_in_loops()?;
+            self.assemble_impact();
+            return Ok(());
+        }
+        let Self { dynamics: Dynamics { compiled, work, constraints, newton, point, coordinates, .. }, impact, .. } =
+            self;
+        let NewtonWork { rows, residual: b, correction: x, zero, .. } = newton;
+        let (model, contacts) = (&compiled.model.tree, &compiled.inputs.contacts);
+        let joint_of = &compiled.model.joint_of;
+        for &c in &compiled.model.reaction_loaded {
+            rows[contacts[c].joint] = axis_row(model, contacts[c].joint);
+        }
+        rnea(model, work, &point.q, zero, zero)?;
+        factor_rows_at(model, work, rows, &coordinates.locked)?;
+        constraints.factor(coordinates, (model, work, rows), joint_of)?;
+        impact.columns.clear();
+        for &(c, _) in &impact.stops {
+            b.fill(0.0);
+            b[contacts[c].v] = 1.0;
+            x.copy_from_slice(solve_rows(model, work, b)?);
+            constraints.correct(coordinates, (model, work, rows), joint_of, x, b)?;
+            impact.columns.extend_from_slice(x);
+        }
+        self.assemble_impact();
+        Ok(())
+    }
+
+    /// The response of a machine with closed loops to each impulse.
+    fn respond_in_loops(&mut self) -> Result<(), Failure> {
+        self.dynamics.begin_loop_responses()?;
+        self.impact.columns.clear();
+        for k in 0..self.impact.stops.len() {
+            let v = self.dynamics.compiled.inputs.contacts[self.impact.stops[k].0].v;
+            self.dynamics.newton.residual.fill(0.0);
+            self.dynamics.newton.residual[v] = 1.0;
+            self.dynamics.solve_loops();
+            self.impact.columns.extend_from_slice(&self.dynamics.newton.correction);
+        }
+        Ok(())
+    }
+
+    /// W and the restitutions from the responses.
+    fn assemble_impact(&mut self) {
+        let Self { dynamics: Dynamics { compiled, .. }, impact, .. } = self;
+        let (contacts, n_v) = (&compiled.inputs.contacts, compiled.model.tree.n_v);
+        impact.delassus.clear();
+        impact.restitution.clear();
+        let restitutions = impact.stops.iter().map(|&(c, _)| contacts[c].stops.map_or(0.0, |stops| stops.restitution));
+        impact.restitution.extend(restitutions);
+        let n = impact.stops.len();
+        for r in 0..n {
+            for k in 0..n {
+                let ((of, end), (by, other)) = (impact.stops[r], impact.stops[k]);
+                // symmetric, by both columns
+                let both = impact.columns[k * n_v + contacts[of].v] + impact.columns[r * n_v + contacts[by].v];
+                impact.delassus.push(0.5 * end.inward() * other.inward() * both);
+            }
+        }
+    }
+
+    fn keep_before(&mut self) {
+        let Self { dynamics: Dynamics { state, point, .. }, impact, .. } = self;
+        impact.before.copy_from_slice(&point.v);
+        impact.mode.copy_from_slice(&state.mode);
+        impact.contact_event.copy_from_slice(&state.contact_event);
+        impact.armed.copy_from_slice(&state.armed);
+        impact.open.copy_from_slice(&state.open);
+        impact.stops_before.copy_from_slice(&state.stops);
+    }
+
+    fn put_back(&mut self) {
+        let Self { dynamics: Dynamics { state, point, .. }, impact, .. } = self;
+        point.v.copy_from_slice(&impact.before);
+        state.mode.copy_from_slice(&impact.mode);
+        state.contact_event.copy_from_slice(&impact.contact_event);
+        state.armed.copy_from_slice(&impact.armed);
+        state.open.copy_from_slice(&impact.open);
+        state.stops.copy_from_slice(&impact.stops_before);
+    }
+
+    /// Solves (1), sets the velocities after the impact, and closes or opens the stops.
+    fn solve_impact(&mut self) -> Result<(), Failure> {
+        self.put_back();
+        let Self { dynamics: Dynamics { compiled, state, point, coordinates, .. }, impact, .. } = self;
+        let contacts = &compiled.inputs.contacts;
+        let ImpactWork { stops, columns, delassus, approach, restitution, rests, held, problem, before, .. } = impact;
+        approach.clear();
+        approach.extend(
+            stops.iter().zip(&*restitution).map(|(&(c, end), e)| end.inward() * (1.0 + e) * before[contacts[c].v]),
+        );
+        held.clear();
+        held.extend(rests.iter().map(Option::is_some));
+        if !problem.solve(delassus, approach, held) {
+            let contact = stops.first().map_or(0, |stop| stop.0);
+            let source = crate::modes::ModeError::Dependent { joint: 0 };
+            return Err(Failure::Modes { contact, source });
+        }
+        let n_v = point.v.len();
+        for k in 0..n_v {
+            let (mut change, mut size) = (0.0, 0.0);
+            for (i, &(_, end)) in stops.iter().enumerate() {
+                let term = end.inward() * problem.value[i] * columns[i * n_v + k];
+                (change, size) = (change + term, f64::max(size, term.abs()));
+            }
+            if change.abs() > ROUNDED * size {
+                point.v[k] += change;
+            }
+        }
+        for (i, &(c, end)) in stops.iter().enumerate() {
+            let v = contacts[c].v;
+            if problem.value[i] > 0.0 || held[i] {
+                // exactly, without a negative zero
+                point.v[v] = 0.0 - restitution[i] * before[v];
+            }
+            let stop = &mut state.stops[c];
+            let is_at_rest = point.v[v] == 0.0;
+            stop.closed = is_at_rest.then_some(end).or(stop.closed.filter(|&closed| closed != end));
+            let rounding = contacts[c].stops.map_or(0.0, |stops| stops.rounding());
+            stop.shift[end as usize] = rounding.max(f64::MIN_POSITIVE);
+            if is_at_rest {
+                // a locked joint keeps its position, and dependent ones follow
+                point.xi[v] = contacts[c].stops.map_or(point.xi[v], |stops| stops.bound(end));
+                state.mode[c] = Mode::Stuck;
+                state.contact_event[c] = ContactEvent::ComesToRest;
+            }
+        }
+        state.is_any_gap_unarmed = true;
+        coordinates.rates(&mut point.v);
+        // a dependent joint that rests has velocity 0.0, not a rounding error of its terms
+        for &(c, _) in stops.iter().filter(|&&(c, end)| state.stops[c].closed == Some(end)) {
+            point.v[contacts[c].v] = 0.0;
+        }
+        // a contact that the impulse moves is not at rest, whatever its event was
+        for (c, contact) in contacts.iter().enumerate() {
+            let is_moved = contact.rate(&point.v) != contact.rate(before);
+            if is_moved && contact.rate(&point.v) != 0.0 {
+                state.contact_event[c] = ContactEvent::No;
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the stops that their joints leave for so short a time that further bounces are summed by (3); whether
+    /// there are any new ones. They are held then, and (1) is to be solved again.
+    fn find_rests(&mut self, t: f64) -> Result<bool, Failure> {
+        let is_left = |machine: &Self, i: usize| {
+            let (c, end) = machine.impact.stops[i];
+            let v = machine.dynamics.point.v[machine.dynamics.compiled.inputs.contacts[c].v];
+            machine.impact.rests[i].is_none() && end.inward() * v > 0.0
+        };
+        if !(0..self.impact.stops.len()).any(|i| is_left(self, i)) {
+            return Ok(false);
+        }
+        let mut is_any = false;
+        // the modes after the impact, as a trial
+        self.resolve_modes(t)?;
+        for i in 0..self.impact.stops.len() {
+            if is_left(self, i)
+                && let Some(rest) = self.time_to_rest(t, i)?
+            {
+                self.impact.rests[i] = Some(rest);
+                self.impact.restitution[i] = 0.0;
+                is_any = true;
+            }
+        }
+        if !is_any {
+            // back to the state after the impact
+            self.solve_impact()?;
+        }
+        Ok(is_any)
+    }
+
+    /// T of stop number i, by (3), if the bounces after this rebound are to be summed.
+    fn time_to_rest(&mut self, t: f64, i: usize) -> Result<Option<f64>, Failure> {
+        let (c, end) = self.impact.stops[i];
+        let contact = &self.dynamics.compiled.inputs.contacts[c];
+        let (v, e) = (contact.v, self.impact.restitution[i]);
+        let Some(stops) = contact.stops else { return Ok(None) };
+        let is_dry = !contact.is_stop_alone();
+        let u = end.inward() * self.dynamics.point.v[v];
+        self.find_accelerations(t)?;
+        let up = -end.inward() * self.dynamics.point.a[v];
+        let elapsed = t - self.begun(t, i);
+        let is_low = u * u <= 2.0 * up * self.gap_resolution(&stops);
+        let shortest = self.dynamics.scheme.zeno_fraction() * elapsed;
+        if !(up > 0.0 && (u <= up * shortest || is_low)) {
+            return Ok(None);
+        }
+        let mut down = up;
+        if is_dry && self.dynamics.state.mode[c] != Mode::Stuck {
+            let mode = std::mem::replace(&mut self.dynamics.state.mode[c], Mode::of_sign(-end.inward()));
+            let found = self.find_accelerations(t);
+            self.dynamics.state.mode[c] = mode;
+            found?;
+            down = -end.inward() * self.dynamics.point.a[v];
+        }
+        let ratio = e * (down / up).sqrt();
+        let flight = u * (1.0 / up + 1.0 / (up * down).sqrt());
+        // without a loss of its own, the joint rests only where its bounces are below the resolution
+        let rest = if ratio < 1.0 { flight / (1.0 - ratio) } else { flight };
+        let is_short = down > 0.0 && (ratio < 1.0 && rest <= shortest || is_low);
+        Ok(is_short.then_some(rest))
+    }
+
+    /// Accelerations of the present modes.
+    fn find_accelerations(&mut self, t: f64) -> Result<(), Failure> {
+        self.dynamics.place()?;
+        self.dynamics.efforts(t);
+        self.dynamics.accelerate_from_frictionless()
+    }
+
+    /// Time of the first impact of the sequence of bounces to which impact number i belongs. Each bounce is slower than
+    /// the one before and follows it within the time of all before; a joint that another stop kicks has no speed yet.
+    fn begun(&self, t: f64, i: usize) -> f64 {
+        let (c, end) = self.impact.stops[i];
+        let stop = &self.impact.stops_before[c];
+        let speed = self.impact.before[self.dynamics.compiled.inputs.contacts[c].v].abs();
+        let is_soon = stop.last == stop.begun || t - stop.last <= stop.last - stop.begun;
+        let continues = stop.bouncing == Some(end) && speed <= stop.speed * (1.0 + SLOWER) && is_soon;
+        if continues { stop.begun } else { t }
+    }
+
+    /// Heat of the impacts by (2), their records, and the sequences of bounces.
+    fn book_impacts(&mut self, t: f64, quad: &mut [f64]) {
+        for i in 0..self.impact.stops.len() {
+            let (c, end) = self.impact.stops[i];
+            let begun = self.begun(t, i);
+            let Self { dynamics: Dynamics { compiled, state, diagnostics, .. }, impact, .. } = self;
+            let contact = &compiled.inputs.contacts[c];
+            let (before, p) = (impact.before[contact.v], impact.problem.value[i]);
+            let e = impact.restitution[i];
+            quad[2 + compiled.model.heat_of_joint(contact.joint)] -= 0.5 * end.inward() * p * (1.0 - e) * before;
+            if before == 0.0 || p == 0.0 {
+                continue;
+            }
+            let stop = &mut state.stops[c];
+            (stop.bouncing, stop.begun, stop.last, stop.speed) = (Some(end), begun, t, before.abs());
+            stop.rest_at = impact.rests[i].map_or(f64::INFINITY, |rest| t + rest);
+            let is_plastic = impact.rests[i].is_none() && e == 0.0;
+            let to = if is_plastic { Mode::Stuck } else { Mode::of_sign(end.inward()) };
+            let change = StopChange { contact: c, end, is_release: false, from: Mode::of_sign(before), to };
+            diagnostics.stop_changes.push(change);
+        }
+    }
+}

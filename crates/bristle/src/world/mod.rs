@@ -1,0 +1,5 @@
+//! The world in which a machine is described: components of entities, a builder for code, entities from a scene.
+
+pub mod builder;
+pub mod component;
+pub mod spawn;

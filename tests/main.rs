@@ -31,7 +31,6 @@ mod newton_euler;
 mod numbers;
 mod open_couplings;
 mod random_calls;
-mod random_loops;
 mod random_machines;
 mod reaction_loads;
 mod real_time;

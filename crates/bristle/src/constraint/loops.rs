@@ -103,6 +103,8 @@ pub(crate) struct Loops {
     pub loaded: Vec<f64>,
     /// Contacts whose load is a reaction that the loops do not determine.
     pub indeterminate: Vec<usize>,
+    /// Degrees of freedom at the start, without stuck contacts.
+    pub freedom: usize,
     /// The last failure.
     pub failure: Option<LoopFailure>,
 }
@@ -137,6 +139,7 @@ impl Loops {
             basis: Vec::with_capacity(n_rows * (n_v + 1)),
             loaded: vec![0.0; n_rows * n_v],
             indeterminate: Vec::new(),
+            freedom: 0,
             failure: None,
         }
     }
@@ -149,6 +152,11 @@ impl Loops {
     /// Whether the chart is to be chosen anew.
     pub fn is_steep(&self) -> bool {
         self.steepest > STEEP
+    }
+
+    /// The largest scaled coefficient of T₁.
+    pub fn steepness(&self) -> f64 {
+        self.steepest
     }
 
     /// The closure of a row.

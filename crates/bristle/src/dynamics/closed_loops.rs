@@ -43,12 +43,14 @@ pub(crate) struct LoopWork {
     pub y: Vec<f64>,
     /// Magnitudes of the terms of a residual.
     pub scale: Vec<f64>,
+    /// Right-hand side of the constraint forces.
+    pub right: Vec<f64>,
 }
 
 impl LoopWork {
     fn new(n_v: usize) -> Self {
         let (y, scale) = (vec![0.0; n_v], vec![0.0; n_v]);
-        Self { mass: DMatrix::zeros(n_v, n_v), lu: Lu::new(n_v), y, scale }
+        Self { mass: DMatrix::zeros(n_v, n_v), lu: Lu::new(n_v), y, scale, right: Vec::with_capacity(n_v) }
     }
 }
 
@@ -272,16 +274,8 @@ impl Dynamics {
                 return Err(Error::NotCoupled { joint, what: "velocity", given, required, couplings });
             }
         }
-        let has_modes = model.reaction_loaded.iter().any(|&c| self.compiled.inputs.contacts[c].is_event_driven());
-        if has_modes && self.coordinates.active.len() > 1 && !self.is_real_time() {
-            let reason = format!(
-                "reaction loads (`Pin`, `Thrust`, `Guide`) with dry friction in a machine with loops of {} degrees of \
-                 freedom are not supported yet: use `RealTime`, `Unit` or `Constant` loads, or `LuGre`",
-                self.coordinates.active.len()
-            );
-            return Err(Error::Coupling { name: model.coupled.closures[0].name.clone(), reason });
-        }
-        let Self { compiled, state, coordinates, .. } = self;
+        let Self { compiled, state, coordinates, loops, .. } = self;
+        loops.freedom = coordinates.active.len();
         for (is_prescribed, contact) in state.prescribed_contacts.iter_mut().zip(compiled.inputs.contacts.iter()) {
             *is_prescribed = coordinates.is_prescribed(contact.v, contact.b, |v| compiled.model.is_prescribed(v));
         }

@@ -67,7 +67,7 @@ impl Dynamics {
     pub(crate) fn accelerate(&mut self, t: f64, accuracy: f64) -> Result<(), Failure> {
         if self.scheme.formulation == Formulation::Jerk {
             // accelerations are unknowns
-            return Ok(());
+            return if self.has_loaded_loops() { self.find_closure_forces() } else { Ok(()) };
         }
         if !(self.compiled.model.reaction_loaded.is_empty()
             && self.compiled.model.prescribed.is_empty()

@@ -33,6 +33,7 @@ mod jerk;
 mod ledger;
 mod linearize;
 mod loop_derivatives;
+mod loop_jerk;
 mod loop_reactions;
 pub(crate) mod point;
 mod predictor;

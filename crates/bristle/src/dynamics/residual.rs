@@ -45,7 +45,8 @@ impl Dynamics {
         self.place().map_err(|e| self.record_failure(e))?;
         self.take_accelerations(dy);
         self.efforts(t);
-        self.unbalanced().map_err(|e| self.record_failure(e))?;
+        let unbalanced = if self.has_loaded_loops() { self.unbalanced_in_loops() } else { self.unbalanced() };
+        unbalanced.map_err(|e| self.record_failure(e))?;
         if self.coordinates.dependent.is_empty() {
             self.coordinates.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.residual.residual[i]);
         } else {
@@ -66,6 +67,15 @@ impl Dynamics {
         tail.iter_mut().zip(&dy[2 * n..]).zip(&rates[2 * n..]).for_each(|((r, dy), rate)| *r = dy - rate);
         self.residual.rates = rates;
         filled
+    }
+
+    /// The same with the constraint forces of closed loops, which friction under reactions reads.
+    fn unbalanced_in_loops(&mut self) -> Result<(), Failure> {
+        self.find_closure_forces()?;
+        self.apply_closure_forces()?;
+        let result = self.unbalanced();
+        self.apply_wrenches();
+        result
     }
 
     /// Residual of (1) at the accelerations in `a`.

@@ -194,6 +194,13 @@ impl Dynamics {
     /// Positions from chart coordinates, and the drift of loops.
     pub(crate) fn place(&mut self) -> Result<(), Failure> {
         chart_point(&self.compiled.model.tree, &self.state.q_ref, &self.point.xi, &mut self.point.q)?;
-        if self.loops.is_any() && !self.is_real_time() { self.drift_loops() } else { Ok(()) }
+        if !self.loops.is_any() || self.is_real_time() {
+            return Ok(());
+        }
+        self.drift_loops()?;
+        if self.scheme.formulation == Formulation::Jerk {
+            self.coordinates.accelerations(&mut self.point.a);
+        }
+        Ok(())
     }
 }

@@ -80,18 +80,6 @@ impl Solver {
                 compiled.refuse_loops("`RealTime` with dry clutches", "use `Dopri5`, or `LuGre` in the clutches")?;
             }
         }
-        if compiled.with_stops().next().is_some() {
-            compiled.refuse_loops("`limits`", "leave the limits out")?;
-        }
-        let is_loaded = !compiled.model.reaction_loaded.is_empty();
-        match self.formulation {
-            scene::Formulation::Implicit => {}
-            scene::Formulation::Residual if !is_loaded => {}
-            scene::Formulation::Residual => {
-                compiled.refuse_loops("`formulation: Residual` under reaction loads", "use `Implicit`")?;
-            }
-            scene::Formulation::Jerk => compiled.refuse_loops("`formulation: Jerk`", "use `Implicit`")?,
-        }
         let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
         if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
             let what = "a `viscous_exponent` below 1, which has no rate at rest, with the formulation `Jerk`";

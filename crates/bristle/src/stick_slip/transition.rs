@@ -93,7 +93,8 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
-        if self.dynamics.has_loaded_loops() && !self.transition.contacts.is_empty() {
+        let is_one_way = self.dynamics.has_loaded_loops() && self.dynamics.loops.freedom <= 1;
+        if is_one_way && !self.transition.contacts.is_empty() {
             return self.resolve_loaded_loops(t);
         }
         if self.transition.contacts.is_empty() || self.dynamics.compiled.model.reaction_loaded.is_empty() {

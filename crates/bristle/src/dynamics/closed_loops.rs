@@ -280,6 +280,11 @@ impl Dynamics {
             *is_prescribed = coordinates.is_prescribed(contact.v, contact.b, |v| compiled.model.is_prescribed(v));
         }
         self.record_loop_motion();
+        if self.is_constrained() {
+            self.loops.select(&self.chart);
+            self.coordinates.clear();
+            self.lock();
+        }
         self.find_indeterminate().map_err(|source| Error::Mechanics { t, source })
     }
 
@@ -361,6 +366,16 @@ impl Dynamics {
         chart_point(&compiled.model.tree, &state.q_ref, xi, q)?;
         loops.fill(&compiled.model, work, q)?;
         Ok(loops.widest().1)
+    }
+
+    /// The same where a coupling names one of them, before couplings start: a scene gives them no position.
+    pub(crate) fn place_coupled_loop_joints(&mut self, t: f64) -> RunResult<()> {
+        let coupled = &self.compiled.model.coupled;
+        let is_named = |v: usize| coupled.constraints.iter().flat_map(|row| &row.terms).any(|term| term.0 == v);
+        if !coupled.closures.iter().any(|closure| closure.v.is_some_and(is_named)) {
+            return Ok(());
+        }
+        self.place_loop_joints().map_err(|source| Error::Mechanics { t, source })
     }
 
     /// Sets the coordinates of loop joints from the frames of both links.

@@ -204,6 +204,9 @@ impl Dynamics {
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(crate) fn read_reactions(&mut self) -> Result<(), Failure> {
+        if self.is_constrained() {
+            return self.unbalanced_with_multipliers();
+        }
         if self.has_loaded_loops() {
             // reactions include the constraint forces found by Newton
             self.apply_closure_forces()?;

@@ -104,6 +104,10 @@ impl Dynamics {
         for &c in &self.compiled.model.reaction_loaded {
             let contact = &self.compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing.filter(|bearing| !bearing.is_transmitted()) else { continue };
+            if self.loops.is_any() {
+                // the reactions depend on the efforts sought
+                continue;
+            }
             let (kappa, f) = (self.point.kappa[c], self.work.reaction(contact.joint));
             tau[contact.v] += kappa * bearing.normal_load(&f, kappa).0;
         }
@@ -112,7 +116,11 @@ impl Dynamics {
             couplings.gather_efforts(tau);
         }
         let jammed = self.add_transmitted(t, a, tau, false);
-        let least = if self.loops.is_any() { self.least_efforts(t, a, tau) } else { Ok(()) };
+        let least = match (self.loops.is_any(), self.has_loaded_loops()) {
+            (false, _) => Ok(()),
+            (true, false) => self.least_efforts(t, a, tau),
+            (true, true) => self.least_efforts_under_loads(t, (q, v, a), tau),
+        };
         self.rollback();
         self.point.known = None;
         let jammed = jammed.map_or(Ok(()), |joint| Err(Error::Jam { t, joint, with: Vec::new(), share: 1.0 }));

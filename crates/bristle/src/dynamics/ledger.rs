@@ -121,7 +121,7 @@ impl Dynamics {
                     self.take_accelerations(dy);
                 }
                 self.efforts(t);
-                if self.has_loaded_loops() {
+                if self.has_loaded_loops() && !self.is_constrained() {
                     self.find_closure_forces().map_err(|e| self.record_failure(e))?;
                 }
                 self.read_reactions().map_err(|e| self.record_failure(e))?;

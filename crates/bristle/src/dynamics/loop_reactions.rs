@@ -28,6 +28,7 @@
 //! their static limits against it: that is the rule of impending motion.
 
 use super::Dynamics;
+use super::branch::Jam;
 use super::closed_loops::LoopWork;
 use super::failure::Failure;
 use super::implicit::NewtonWork;
@@ -43,6 +44,9 @@ const MAX_CORRECTIONS: usize = 60;
 /// accuracy of event location.
 const MAX_SHARES: usize = 100;
 const SHARED: f64 = 1e-12;
+
+/// The shortest step of s on the branch from zero friction.
+const SHORTEST: f64 = 1e-4;
 
 /// Relative residual of the constraint forces at given accelerations.
 const FORCES: f64 = 1e-13;
@@ -119,6 +123,30 @@ impl Dynamics {
         } else {
             self.apply_wrenches();
         }
+    }
+
+    /// Follows the branch that is continuous from zero friction, by steps of s: (11) with s κ from s = 0 to 1.
+    pub(crate) fn follow_in_loops(&mut self, accuracy: f64) -> Result<(), Failure> {
+        self.newton_in_loops(0.0, accuracy)?;
+        let (mut s, mut step) = (0.0_f64, 0.25_f64);
+        while s < 1.0 {
+            let before = (self.point.a.clone(), self.point.closure_force.clone());
+            let next = (s + step).min(1.0);
+            match self.newton_in_loops(next, accuracy) {
+                Ok(()) => (s, step) = (next, 2.0 * step),
+                Err(Failure::NoAcceleration) if step > SHORTEST => {
+                    (self.point.a, self.point.closure_force) = before;
+                    step *= 0.25;
+                }
+                Err(Failure::NoAcceleration) => {
+                    let loaded = self.compiled.model.reaction_loaded.iter().copied();
+                    let contacts = loaded.filter(|&c| self.point.kappa[c] != 0.0).collect();
+                    return Err(Failure::Jam(Jam { contacts, share: s, has_others: false }));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
     }
 
     fn iterate_in_loops(&mut self, s: f64, accuracy: f64, scratch: &mut LoopWork) -> Result<(), Failure> {

@@ -19,6 +19,7 @@ pub(crate) mod archive;
 mod branch;
 mod checkpoint;
 mod closed_loops;
+mod constrained;
 mod contacts;
 pub(crate) mod diagnostics;
 mod effort_limits;

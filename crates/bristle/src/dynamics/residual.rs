@@ -21,7 +21,7 @@ use nalgebra::DMatrix;
 #[derive(Debug, Clone)]
 pub(crate) struct ResidualWork {
     /// Residual of (1); `n_v`.
-    residual: Vec<f64>,
+    pub residual: Vec<f64>,
     /// Rates of the unknowns.
     rates: Vec<f64>,
     /// Rows of the derivatives, by velocity.
@@ -45,7 +45,9 @@ impl Dynamics {
         self.place().map_err(|e| self.record_failure(e))?;
         self.take_accelerations(dy);
         self.efforts(t);
-        let unbalanced = if self.has_loaded_loops() { self.unbalanced_in_loops() } else { self.unbalanced() };
+        let unbalanced = if self.is_constrained() {
+            self.unbalanced_with_multipliers()
+        } else if self.has_loaded_loops() { self.unbalanced_in_loops() } else { self.unbalanced() };
         unbalanced.map_err(|e| self.record_failure(e))?;
         if self.coordinates.dependent.is_empty() {
             self.coordinates.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.residual.residual[i]);
@@ -66,6 +68,7 @@ impl Dynamics {
         }
         tail.iter_mut().zip(&dy[2 * n..]).zip(&rates[2 * n..]).for_each(|((r, dy), rate)| *r = dy - rate);
         self.residual.rates = rates;
+        self.fill_closures(r);
         filled
     }
 
@@ -79,7 +82,7 @@ impl Dynamics {
     }
 
     /// Residual of (1) at the accelerations in `a`.
-    fn unbalanced(&mut self) -> Result<(), Failure> {
+    pub(crate) fn unbalanced(&mut self) -> Result<(), Failure> {
         let Self {
             compiled,
             work,

@@ -70,9 +70,6 @@ impl Simulation {
 
     /// With `of_joints` the accelerations of free joints follow from those of the others.
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64], of_joints: bool) -> Result<()> {
-        if !self.compiled().model.reaction_loaded.is_empty() {
-            self.compiled().refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
-        }
         let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;

@@ -15,7 +15,7 @@ mod tree_problem;
 mod work;
 
 use super::machine::Machine;
-use crate::dynamics::ContactEvent;
+use crate::dynamics::{ContactEvent, TIGHT};
 use crate::dynamics::efforts::load_signal;
 use crate::dynamics::implicit::NewtonWork;
 use crate::dynamics::point::Point;
@@ -66,6 +66,12 @@ impl Machine {
     /// The selection therefore anticipates the impending motion: it reduces the friction of the contacts that break
     /// away by the fraction [`IMPENDING`].
     pub(super) fn resolve_modes(&mut self, t: f64) -> Result<(), Failure> {
+        if self.dynamics.is_constrained() {
+            // there are no modes; the multipliers jump where efforts do
+            self.dynamics.place()?;
+            self.dynamics.efforts(t);
+            return self.dynamics.accelerate(t, TIGHT);
+        }
         self.find_at_rest(t);
         self.resolve_at_rest(t)?;
         self.open_left_stops();

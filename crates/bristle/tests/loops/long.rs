@@ -50,11 +50,11 @@ fn assert_closed(recording: &Recording, speed: f64) {
 #[test]
 fn loops_stay_closed_for_a_hundred_thousand_seconds() {
     let solver = "Solver(method: RealTime, control: Constant(step: 0.5))";
-    let drive = "damping: 3.0, drive: Effort(Sine(amplitude: 8.0, frequency: 0.01))";
+    let drive = "damping: 20.0, drive: Effort(Sine(amplitude: 8.0, frequency: 0.01))";
     let scene = four_bar(drive, solver);
     let mut sim = Simulation::new(&scene).unwrap();
     let recording = sim.run_until(1e5).unwrap();
-    assert_eq!(recording.channel("t").unwrap().last(), Some(1e5));
+    assert_eq!(recording.last("t").unwrap(), 1e5);
     assert_closed(&recording, 1.0);
     let a: Vec<f64> = recording.channel("a.position").unwrap().collect();
     let (low, high) = a.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), x| (l.min(*x), h.max(*x)));
@@ -64,9 +64,9 @@ fn loops_stay_closed_for_a_hundred_thousand_seconds() {
 /// The same under error control: a crank that a motion turns 160 times in 1e5 s.
 #[test]
 fn loops_stay_closed_under_error_control() {
-    let scene = four_bar("drive: Motion(Ramp(rate: 0.01))", "Solver(control: Error(rtol: 1e-6, atol: 1e-8))");
+    let scene = four_bar("drive: Motion(Sum([Constant(1.0), Ramp(rate: 0.01)]))", "Solver(control: Error(rtol: 1e-6, atol: 1e-8))");
     let mut sim = Simulation::new(&scene).unwrap();
     let recording = sim.run_until(1e5).unwrap();
     assert_closed(&recording, 1.0);
-    assert!((recording.last("a.position").unwrap() - 1001.0).abs() < 1e-9 || recording.last("t").unwrap() == 1e5);
+    assert!((recording.last("a.position").unwrap() - 1001.0).abs() < 1e-9);
 }

@@ -1,7 +1,12 @@
-//! Closed loops: stops, pins in machines of several degrees of freedom, formulations, long runs.
+//! Closed loops: references, stops, pins in machines of several degrees of freedom, formulations, constrained equations,
+//! fixed steps, long runs.
 
+mod constrained;
+mod couplings;
 mod formulations;
 mod long;
 mod pins;
 mod random;
+mod real_time;
+mod references;
 mod stops;

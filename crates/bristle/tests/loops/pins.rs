@@ -59,7 +59,7 @@ fn with_stuck(
 /// Every row of a motion in which joints stick while others move.
 #[test]
 fn pins_stick_while_the_rest_of_the_loop_moves() {
-    let (mu, radius) = (0.5, 0.1);
+    let (mu, radius) = (0.4, 0.08);
     let pin = format!("friction: Coulomb(coulomb: {mu:?}), load: Pin(radius: {radius:?})");
     let (mut n_rows, mut n_sticking) = (0, 0);
     for seed in 0..24 {
@@ -118,65 +118,61 @@ fn pins_stick_while_the_rest_of_the_loop_moves() {
     assert!(n_rows > 400 && n_sticking > 50, "{n_rows} {n_sticking}");
 }
 
-/// A five-bar without gravity, held by its pins, under the growing torque of a motor and a given torque elsewhere.
+/// A five-bar held against gravity by large pins, under the growing torque of a motor.
 #[test]
 fn a_held_five_bar_breaks_away_by_the_rule_of_impending_motion() {
-    let (mu, radius, slope) = (0.4, 0.05, 0.5);
+    let (mu, radius, slope) = (0.5, 0.5, 0.5);
     let pin = format!("friction: Coulomb(coulomb: {mu:?}), load: Pin(radius: {radius:?})");
-    let mut n_compared = 0;
-    for seed in 0..24 {
+    let (mut n_compared, mut n_stuck) = (0, 0);
+    for seed in 0..60 {
         let mut rng = Pcg64::seed_from_u64(1000 + seed);
         let (bars, corners) = random(&mut rng, 4);
-        let text = text(&bars, &corners, &[], &pin, TIGHT)
-            .replace("gravity: (0.0, -9.81, 0.0)", "gravity: (0.0, 0.0, 0.0)")
-            .replace("duration: 0.001, output: Output(interval: 0.001)", "output: Output(interval: 0.01)")
-            // a constant torque elsewhere loads the pins from the start
-            .replacen(
-                "name: \"j0\", parent",
-                &format!("name: \"j0\", drive: Effort(Ramp(rate: {slope:?})), parent"),
-                1,
-            )
-            .replacen("name: \"j2\", parent", "name: \"j2\", offset: 0.05, parent", 1);
+        let motor = format!("name: \"j0\", drive: Effort(Ramp(rate: {slope:?})), parent");
+        let text = text(&bars, &corners, &[], &pin, TIGHT).replacen("name: \"j0\", parent", &motor, 1);
         let scene = Scene::parse(&text, "five-bar").unwrap_or_else(|error| panic!("{error}"));
         let mut sim = Simulation::new(&scene).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let recording = sim.run_until(1.0).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         let names: Vec<String> = (0..4).map(|k| format!("j{k}")).chain(["l".to_owned()]).collect();
-        let is_held = names.iter().all(|j| recording.channel(&format!("{j}.mode")).unwrap().next() == Some(0.0));
-        if !is_held {
-            continue;
+        let mut events = Vec::new();
+        let mut is_held = true;
+        for k in 1..200 {
+            let recording = sim.run_until(0.1 * f64::from(k)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+            is_held &= k > 1 || names.iter().all(|j| recording.channel(&format!("{j}.mode")).unwrap().next() == Some(0.0));
+            events.extend(recording.events().iter().cloned());
+            if !events.is_empty() || !is_held {
+                break;
+            }
         }
-        let Some(first) = recording.events().first() else { continue };
+        let Some(first) = events.first().filter(|_| is_held) else { continue };
         let mut slip = [0.0; 5];
-        for event in recording.events().iter().filter(|event| event.t == first.t) {
+        for event in events.iter().filter(|event| event.t == first.t) {
             assert_eq!(event.from, Mode::Stuck);
             let j = names.iter().position(|name| *name == event.joint).unwrap();
             slip[j] = event.to.direction();
         }
         let stuck: Vec<usize> = (0..5).filter(|&j| slip[j] == 0.0).collect();
-        assert!(stuck.len() < 4, "seed {seed}: {stuck:?}");
+        assert!(stuck.len() < 3, "seed {seed}: {stuck:?}");
         // the torque of the motor at which the sliding joints at their limits leave no acceleration, by bisection
         let levels: Vec<f64> = slip.iter().map(|s| -mu * radius * s).collect();
         let along = |motor: f64| {
-            let found = with_stuck(&bars, Vector2::zeros(), &levels, &[motor, 0.0, 0.05, 0.0, 0.0], &stuck)?;
+            let found = with_stuck(&bars, G, &levels, &[motor, 0.0, 0.0, 0.0, 0.0], &stuck)?;
             Some(((0..5).map(|j| slip[j] * relative(&found.0, j)).sum::<f64>(), found))
         };
-        let (mut low, mut high) = (0.0, 0.5 * slope + slope * first.t);
+        let (mut low, mut high) = (slope * (first.t - 1e-3), slope * (first.t + 1e-3));
         let (Some(at_low), Some(at_high)) = (along(low), along(high)) else { continue };
-        if at_low.0 > 0.0 || at_high.0 < 0.0 {
-            continue;
-        }
-        for _ in 0..60 {
+        assert!(at_low.0 * at_high.0 < 0.0, "seed {seed}: {} {}, slip {slip:?}", at_low.0, at_high.0);
+        for _ in 0..50 {
             let middle = 0.5 * (low + high);
             let Some(at) = along(middle) else { break };
-            if at.0 > 0.0 { high = middle } else { low = middle }
+            if at.0 * at_high.0 > 0.0 { high = middle } else { low = middle }
         }
         let expected = high / slope;
-        assert!((first.t - expected).abs() < 1e-8, "seed {seed}: {} {expected}, slip {slip:?}", first.t);
+        assert!((first.t - expected).abs() < 1e-7 * (1.0 + expected), "seed {seed}: {} {expected}", first.t);
         let (_, (_, loads, torques)) = along(high).unwrap();
         for (torque, &j) in torques.iter().zip(&stuck) {
             assert!(torque.abs() <= mu * radius * loads[j] * (1.0 + 1e-6), "seed {seed}, joint {j}");
         }
         n_compared += 1;
+        n_stuck += stuck.len();
     }
-    assert!(n_compared > 8, "{n_compared}");
+    assert!(n_compared > 8 && n_stuck > 4, "{n_compared} {n_stuck}");
 }

@@ -316,7 +316,8 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
         What::Controllers => one("solver.control"),
         What::Kinks => one("solver.kinks"),
         What::Constraints => {
-            let closing = "[LoopJoint(name: \"c\", kind: Revolute(axis: (0.0, 0.0, 1.0)), links: (\"block\", \"disc\"))]";
+            let closing =
+                "[LoopJoint(name: \"c\", kind: Revolute(axis: (0.0, 0.0, 1.0)), links: (\"block\", \"disc\"))]";
             let method = ("solver.method", "Radau5".to_owned());
             vec![("solver.constraints", written.to_owned()), method, ("couplings", closing.to_owned())]
         }

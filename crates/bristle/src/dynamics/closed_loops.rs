@@ -92,7 +92,9 @@ impl Dynamics {
         }
         let is_free = |v: usize| model.tree.kinds[model.joint_of[v]] == JointKind::Free;
         let active = std::mem::take(&mut chart.base.active);
-        loops.choose(chart, model, |v| active.binary_search(&v).is_ok() && !is_free(v), preferred);
+        // free joints last: Newton takes their chart coordinates for velocities, and converges linearly
+        let is_first = |v: usize| preferred(v) && !is_free(v);
+        loops.choose(chart, model, |v| active.binary_search(&v).is_ok(), is_first);
         chart.base.active = active;
         chart.slope.clear();
         chart.slope.resize(chart.dependent.len() * model.tree.n_v, 0.0);

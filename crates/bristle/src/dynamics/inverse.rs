@@ -55,13 +55,19 @@ impl Dynamics {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
         let mut is_dependent = vec![false; self.point.v.len()];
+        if self.loops.is_any() {
+            self.loop_dependence().dependent.iter().for_each(|&v| is_dependent[v] = true);
+        }
         let of_couplings = self.couplings.iter().flat_map(|couplings| &couplings.dependent);
-        of_couplings.chain(&self.chart.dependent).for_each(|&v| is_dependent[v] = true);
+        of_couplings.for_each(|&v| is_dependent[v] = true);
         (0..is_dependent.len()).filter(|&v| !is_dependent[v]).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
     pub(crate) fn reduce_mass(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
+        if self.loops.is_any() {
+            return self.reduce_mass_in_loops(mass);
+        }
         let Some(coordinates) = &self.couplings else { return mass.clone() };
         let (n_v, n) = (self.point.v.len(), self.point.v.len() - coordinates.dependent.len());
         let mut t = DMatrix::zeros(n_v, n);

@@ -15,6 +15,7 @@
 
 use super::Dynamics;
 use super::failure::Failure;
+use crate::constraint::Coordinates;
 use crate::error::{Error, Result as RunResult};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
@@ -81,6 +82,30 @@ impl Dynamics {
             next += n_states;
         }
         scales
+    }
+
+    /// The dependence of velocities through couplings and loops at the present positions, without stuck contacts.
+    pub(crate) fn loop_dependence(&self) -> Coordinates {
+        let mut copy = self.clone();
+        copy.lock_loops(false, |v| self.chart.dependent.contains(&v));
+        copy.coordinates
+    }
+
+    /// Tᵀ M T over the independent velocities, with prescribed ones among them.
+    pub(crate) fn reduce_mass_in_loops(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
+        let (coordinates, independent) = (self.loop_dependence(), self.independent());
+        let mut t = DMatrix::zeros(mass.nrows(), independent.len());
+        for (k, &v) in independent.iter().enumerate() {
+            t[(v, k)] = 1.0;
+        }
+        for (d, &v) in coordinates.dependent.iter().enumerate() {
+            for &(i, c) in coordinates.terms_of(d) {
+                if let Ok(k) = independent.binary_search(&i) {
+                    t[(v, k)] = c;
+                }
+            }
+        }
+        t.transpose() * mass * t
     }
 
     /// Efforts `tau` of the tree to those of least norm with the same effect, (13). The state is set to (q, v), and

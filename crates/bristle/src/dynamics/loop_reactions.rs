@@ -62,7 +62,10 @@ impl Dynamics {
 
     /// Whether contacts hold a machine of one degree of freedom: loads are those of impending motion, (12).
     pub(crate) fn is_loop_held(&self) -> bool {
-        self.loops.is_any() && self.loops.freedom <= 1 && self.coordinates.active.is_empty() && self.coordinates.is_stuck
+        self.loops.is_any()
+            && self.loops.freedom <= 1
+            && self.coordinates.active.is_empty()
+            && self.coordinates.is_stuck
     }
 
     /// Newton by (11), with s κ in place of κ.
@@ -79,6 +82,7 @@ impl Dynamics {
         if !self.has_loaded_loops() {
             return Ok(());
         }
+        let (mut before, mut relaxed) = (f64::INFINITY, 1.0);
         for _ in 0..MAX_SHARES {
             let is_shared = |c: usize| self.constraints.margin(c).is_some() && self.sticks(c);
             if !self.compiled.model.reaction_loaded.iter().any(|&c| is_shared(c)) {
@@ -99,10 +103,14 @@ impl Dynamics {
                 let (motor, a) = (self.point.motor[contact.v], self.point.a[contact.v]);
                 let force = bearing.reaction(&self.work, contact.joint, motor, a);
                 let load = bearing.normal_load(&force, self.point.kappa[c]).0;
-                change = change.max((load - self.point.load[c]).abs());
+                let more = load - self.point.load[c];
+                change = change.max(more.abs());
                 largest = largest.max(load);
-                (self.point.force[c], self.point.load[c]) = (force, load);
+                (self.point.force[c], self.point.load[c]) = (force, self.point.load[c] + relaxed * more);
             }
+            // loads that overshoot take smaller steps
+            relaxed *= if change > before { 0.5 } else { 1.0 };
+            before = change;
             self.apply_outside();
             // false for NaN
             if change <= SHARED * largest {
@@ -336,7 +344,14 @@ impl Dynamics {
     /// Factors of the matrix of (11), with M_P in the scratch. Needs `load_loop_rows`.
     pub(crate) fn factor_in_loops(&mut self, scratch: &mut LoopWork) -> Result<(), Failure> {
         let Self {
-            compiled, work, newton: NewtonWork { rows, .. }, point: Point { q, .. }, chart, coordinates, loops, ..
+            compiled,
+            work,
+            newton: NewtonWork { rows, .. },
+            point: Point { q, .. },
+            chart,
+            coordinates,
+            loops,
+            ..
         } = self;
         let (tree, n_v) = (&compiled.model.tree, compiled.model.tree.n_v);
         let LoopWork { mass, lu, .. } = scratch;

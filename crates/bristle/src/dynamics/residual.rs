@@ -47,7 +47,11 @@ impl Dynamics {
         self.efforts(t);
         let unbalanced = if self.is_constrained() {
             self.unbalanced_with_multipliers()
-        } else if self.has_loaded_loops() { self.unbalanced_in_loops() } else { self.unbalanced() };
+        } else if self.has_loaded_loops() {
+            self.unbalanced_in_loops()
+        } else {
+            self.unbalanced()
+        };
         unbalanced.map_err(|e| self.record_failure(e))?;
         if self.coordinates.dependent.is_empty() {
             self.coordinates.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.residual.residual[i]);

@@ -151,7 +151,9 @@ impl Mechanics {
 
     /// The mass matrix over the [`Mechanics::independent`] velocities, constraints included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
-        self.machine.dynamics.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
+        if self.machine.dynamics.loops.is_any() {
+            self.load_state(q, &vec![0.0; self.model().n_v])?;
+        }
         self.mass_matrix(q)?;
         let reduced = self.machine.dynamics.reduce_mass(&self.mass);
         check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;

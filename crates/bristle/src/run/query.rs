@@ -132,7 +132,6 @@ impl Simulation {
     /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the
     /// constraints, which [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
-        self.compiled().refuse_loops("`reduced_mass_matrix`", "use `mass_matrix` of the tree")?;
         let mass = self.mass_matrix()?;
         let reduced = self.run.system.dynamics.reduce_mass(&mass);
         check_finite(self.run.t(), "the reduced mass matrix", reduced.as_slice())?;

@@ -15,11 +15,11 @@ mod tree_problem;
 mod work;
 
 use super::machine::Machine;
-use crate::dynamics::{ContactEvent, TIGHT};
 use crate::dynamics::efforts::load_signal;
 use crate::dynamics::implicit::NewtonWork;
 use crate::dynamics::point::Point;
 use crate::dynamics::state::State;
+use crate::dynamics::{ContactEvent, TIGHT};
 use crate::model::Model;
 use crate::model::stops::with_stop;
 use crate::modes::{Levelled, ModeError, select_with};

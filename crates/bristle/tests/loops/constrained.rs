@@ -29,7 +29,13 @@ fn pins() -> Scene {
 
 const ALPHA: Method = Method::GeneralizedAlpha { spectral_radius: 0.8 };
 
-fn run(scene: &Scene, method: Method, control: Control, constraints: Constraints, until: f64) -> (Recording, Simulation) {
+fn run(
+    scene: &Scene,
+    method: Method,
+    control: Control,
+    constraints: Constraints,
+    until: f64,
+) -> (Recording, Simulation) {
     let mut scene = scene.clone();
     (scene.solver.method, scene.solver.control) = (Some(method), Some(control));
     scene.solver.constraints = constraints;
@@ -104,35 +110,38 @@ fn what_the_constrained_equations_lack_is_refused_by_name() {
 #[test]
 #[ignore = "a measurement"]
 fn table_of_work_against_error() {
-    let error_of = |name: &str, recording: &Recording| -> Option<f64> {
-        let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
-        let file = match name {
-            "N-four-bar, N = 2, 10 s" => "A02_fourbar_N2.csv",
-            "Andrews, 30 ms" => "A03_andrews.csv",
-            _ => "A04_bricard_square0.1.csv",
-        };
-        let columns = reference(file)?;
-        let t = channel("t");
-        let quantities: Vec<(&str, Vec<f64>)> = match file {
-            "A02_fourbar_N2.csv" => {
-                let q = channel("a0.position");
-                vec![("B0x", q.iter().map(|q| q.cos()).collect()), ("B0y", q.iter().map(|q| q.sin()).collect())]
-            }
-            "A03_andrews.csv" => ["beta", "theta", "gamma", "phi", "delta", "omega", "epsilon"]
-                .map(|name| (name, channel(&format!("{name}.position"))))
-                .into(),
-            _ => (0..3).map(|k| (["P3x", "P3y", "P3z"][k], tip_of_bricard(recording, k))).collect(),
-        };
-        let mut worst = 0.0_f64;
-        for (name, values) in &quantities {
-            for (expected, at) in columns[*name].iter().zip(&columns["t"]) {
-                if let Ok(row) = t.binary_search_by(|t| if (t - at).abs() < 1e-9 { std::cmp::Ordering::Equal } else { t.total_cmp(at) }) {
-                    worst = worst.max((values[row] - expected).abs());
+    let error_of =
+        |name: &str, recording: &Recording| -> Option<f64> {
+            let channel = |name: &str| recording.channel(name).unwrap().collect::<Vec<f64>>();
+            let file = match name {
+                "N-four-bar, N = 2, 10 s" => "A02_fourbar_N2.csv",
+                "Andrews, 30 ms" => "A03_andrews.csv",
+                _ => "A04_bricard_square0.1.csv",
+            };
+            let columns = reference(file)?;
+            let t = channel("t");
+            let quantities: Vec<(&str, Vec<f64>)> = match file {
+                "A02_fourbar_N2.csv" => {
+                    let q = channel("a0.position");
+                    vec![("B0x", q.iter().map(|q| q.cos()).collect()), ("B0y", q.iter().map(|q| q.sin()).collect())]
+                }
+                "A03_andrews.csv" => ["beta", "theta", "gamma", "phi", "delta", "omega", "epsilon"]
+                    .map(|name| (name, channel(&format!("{name}.position"))))
+                    .into(),
+                _ => (0..3).map(|k| (["P3x", "P3y", "P3z"][k], tip_of_bricard(recording, k))).collect(),
+            };
+            let mut worst = 0.0_f64;
+            for (name, values) in &quantities {
+                for (expected, at) in columns[*name].iter().zip(&columns["t"]) {
+                    if let Ok(row) = t.binary_search_by(|t| {
+                        if (t - at).abs() < 1e-9 { std::cmp::Ordering::Equal } else { t.total_cmp(at) }
+                    }) {
+                        worst = worst.max((values[row] - expected).abs());
+                    }
                 }
             }
-        }
-        Some(worst)
-    };
+            Some(worst)
+        };
     let scenes = [
         ("N-four-bar, N = 2, 10 s", n_four_bar(2, "", "Solver()", 10.0), 10.0, [1e-2, 1e-3]),
         ("Andrews, 30 ms", andrews(), 0.03, [1e-4, 1e-5]),
@@ -164,9 +173,8 @@ fn table_of_work_against_error() {
                     let stats = sim.stats();
                     let n = stats.n_rhs + stats.n_residual + stats.n_difference_columns;
                     let miss = error_of(name, &recording);
-                    let worst = |name: &str| {
-                        recording.channel(name).unwrap().fold(0.0, |most: f64, x| most.max(x.abs()))
-                    };
+                    let worst =
+                        |name: &str| recording.channel(name).unwrap().fold(0.0, |most: f64, x| most.max(x.abs()));
                     format!(
                         "{} | {n} | {:.1e} | {:.1e} | {:.2} s",
                         stats.n_accepted,

@@ -49,7 +49,8 @@ fn a_coupling_that_names_a_loop_joint_is_one_of_the_others() {
         let second = run(&second);
         for name in ["a", "b", "c", "d", "e"] {
             let name = format!("{name}.position");
-            let moved = first.channel(&name).unwrap().map(|x| (x - first.channel(&name).unwrap().next().unwrap()).abs());
+            let moved =
+                first.channel(&name).unwrap().map(|x| (x - first.channel(&name).unwrap().next().unwrap()).abs());
             assert!(moved.fold(0.0, f64::max) > 1e-3, "{name}");
             let pairs = first.channel(&name).unwrap().zip(second.channel(&name).unwrap());
             let worst = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
@@ -83,5 +84,26 @@ fn efforts_for_accelerations_include_the_friction_of_the_pins() {
         for (a, b) in a.iter().zip(&again) {
             assert!((a - b).abs() < 1e-9 * size, "{a} {b}");
         }
+    }
+}
+
+/// The mass matrix over the independent velocities gives the kinetic energy of the whole machine.
+#[test]
+fn reduced_mass_matrix_of_a_loop() {
+    let scene = Scene::parse(&five_bar(), "five-bar").unwrap();
+    let mut sim = Simulation::new(&scene).unwrap();
+    for t in [0.3, 1.1, 3.0] {
+        sim.run_until(t).unwrap();
+        let independent = sim.independent();
+        assert_eq!((independent.len(), sim.freedom()), (2, 2));
+        let (mass, reduced) = (sim.mass_matrix().unwrap(), sim.reduced_mass_matrix().unwrap());
+        let v = nalgebra::DVector::from_column_slice(sim.velocities());
+        let own = nalgebra::DVector::from_iterator(2, independent.iter().map(|&k| v[k]));
+        let (whole, part) = (v.dot(&(&mass * &v)), own.dot(&(&reduced * &own)));
+        assert!((whole - part).abs() <= 1e-12 * whole, "{t}: {whole} {part}");
+        assert!(reduced.symmetric_eigenvalues().min() > 0.0, "{t}");
+        let mut mechanics = Mechanics::new(&scene, false).unwrap();
+        let again = mechanics.reduced_mass_matrix(sim.positions()).unwrap();
+        assert_eq!(again.nrows(), 2, "{again}");
     }
 }

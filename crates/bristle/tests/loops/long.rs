@@ -64,7 +64,10 @@ fn loops_stay_closed_for_a_hundred_thousand_seconds() {
 /// The same under error control: a crank that a motion turns 160 times in 1e5 s.
 #[test]
 fn loops_stay_closed_under_error_control() {
-    let scene = four_bar("drive: Motion(Sum([Constant(1.0), Ramp(rate: 0.01)]))", "Solver(control: Error(rtol: 1e-6, atol: 1e-8))");
+    let scene = four_bar(
+        "drive: Motion(Sum([Constant(1.0), Ramp(rate: 0.01)]))",
+        "Solver(control: Error(rtol: 1e-6, atol: 1e-8))",
+    );
     let mut sim = Simulation::new(&scene).unwrap();
     let recording = sim.run_until(1e5).unwrap();
     assert_closed(&recording, 1.0);

@@ -4,6 +4,7 @@
 mod constrained;
 mod couplings;
 mod formulations;
+mod free;
 mod long;
 mod pins;
 mod random;

@@ -115,7 +115,7 @@ fn pins_stick_while_the_rest_of_the_loop_moves() {
             n_sticking += usize::from(!stuck.is_empty());
         }
     }
-    assert!(n_rows > 400 && n_sticking > 50, "{n_rows} {n_sticking}");
+    assert!(n_rows > 1000 && n_sticking > 30, "{n_rows} {n_sticking}");
 }
 
 /// A five-bar held against gravity by large pins, under the growing torque of a motor.
@@ -123,20 +123,25 @@ fn pins_stick_while_the_rest_of_the_loop_moves() {
 fn a_held_five_bar_breaks_away_by_the_rule_of_impending_motion() {
     let (mu, radius, slope) = (0.5, 0.5, 0.5);
     let pin = format!("friction: Coulomb(coulomb: {mu:?}), load: Pin(radius: {radius:?})");
-    let (mut n_compared, mut n_stuck) = (0, 0);
+    let (mut n_compared, mut n_stuck, mut n_locked) = (0, 0, 0);
     for seed in 0..60 {
         let mut rng = Pcg64::seed_from_u64(1000 + seed);
         let (bars, corners) = random(&mut rng, 4);
         let motor = format!("name: \"j0\", drive: Effort(Ramp(rate: {slope:?})), parent");
         let text = text(&bars, &corners, &[], &pin, TIGHT).replacen("name: \"j0\", parent", &motor, 1);
         let scene = Scene::parse(&text, "five-bar").unwrap_or_else(|error| panic!("{error}"));
-        let mut sim = Simulation::new(&scene).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        // pins as large as the bars may lock themselves: no limits and loads agree then
+        let Ok(mut sim) = Simulation::new(&scene) else {
+            n_locked += 1;
+            continue;
+        };
         let names: Vec<String> = (0..4).map(|k| format!("j{k}")).chain(["l".to_owned()]).collect();
         let mut events = Vec::new();
         let mut is_held = true;
         for k in 1..200 {
             let recording = sim.run_until(0.1 * f64::from(k)).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-            is_held &= k > 1 || names.iter().all(|j| recording.channel(&format!("{j}.mode")).unwrap().next() == Some(0.0));
+            is_held &=
+                k > 1 || names.iter().all(|j| recording.channel(&format!("{j}.mode")).unwrap().next() == Some(0.0));
             events.extend(recording.events().iter().cloned());
             if !events.is_empty() || !is_held {
                 break;
@@ -174,5 +179,5 @@ fn a_held_five_bar_breaks_away_by_the_rule_of_impending_motion() {
         n_compared += 1;
         n_stuck += stuck.len();
     }
-    assert!(n_compared > 8 && n_stuck > 4, "{n_compared} {n_stuck}");
+    assert!(n_compared > 8 && n_stuck > 4 && n_locked < 4, "{n_compared} {n_stuck} {n_locked}");
 }

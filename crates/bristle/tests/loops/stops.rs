@@ -64,9 +64,7 @@ fn check(formulation: Formulation, method: Method) {
         let label = format!("{formulation:?} {method:?}: {} of {} at {}", figure.what, figure.joint, figure.t);
         let at_event = match figure.what.as_str() {
             "impact" => missing(figure, &|event| event.kind == EventKind::Stop),
-            "mode" => {
-                missing(figure, &|event| event.kind == EventKind::Mode && event.to.direction() == figure.value)
-            }
+            "mode" => missing(figure, &|event| event.kind == EventKind::Mode && event.to.direction() == figure.value),
             "heat" => {
                 let heat = recording.last("energy.dissipated").unwrap();
                 assert!((heat - figure.value).abs() < 1e-8, "{label}: {heat} {}", figure.value);
@@ -128,10 +126,9 @@ fn a_four_bar_bounces_in_fixed_steps_of_order_one() {
 /// off when it exceeds what weight and friction hold, found here from the virtual work of the crank's angle.
 #[test]
 fn a_four_bar_rests_on_its_stop_and_leaves_it() {
-    let text = std::fs::read_to_string(
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/stops/S8_fourbar_stop.ron"),
-    )
-    .unwrap();
+    let text =
+        std::fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/stops/S8_fourbar_stop.ron"))
+            .unwrap();
     // no friction: it swings on to the stop, stays, and a ramp of torque on the crank lifts it off
     let mut plain = String::new();
     for line in text.lines().filter(|line| !line.contains("friction: Coulomb")) {
@@ -176,5 +173,94 @@ fn a_four_bar_rests_on_its_stop_and_leaves_it() {
         let at = 2.0 + (weight + 3.0) / 2.0;
         let tolerance = if solver.is_none() { 1e-8 } else { 2e-3 };
         assert!((open.t - at).abs() < tolerance, "{} {at}", open.t);
+    }
+}
+
+/// An impact at the very start, in loops of 1 to 3 degrees of freedom: M Δv = P in maximal coordinates, where a unit
+/// torque on a joint at rest without gravity gives the response to a unit impulse.
+#[test]
+fn impulses_go_through_random_loops_like_maximal_coordinates() {
+    use crate::random::{maximal, random, text};
+    use nalgebra::Vector2;
+    use rand::{RngExt, SeedableRng};
+    let mut n_compared = 0;
+    for seed in 0..60 {
+        let mut rng = rand_pcg::Pcg64::seed_from_u64(7000 + seed);
+        let n = rng.random_range(3..6);
+        let (mut bars, corners) = random(&mut rng, n);
+        let given: Vec<f64> =
+            (0..n - 2).map(|_| rng.random_range(0.5..2.0) * [-1.0, 1.0][rng.random_range(0..2)]).collect();
+        let (bound, e) = (bars[0].angle, rng.random_range(0.0..1.0));
+        let end = if given[0] > 0.0 { "upper" } else { "lower" };
+        let limits = format!("name: \"j0\", limits: Limits({end}: {bound:?}, restitution: {e:?}), parent");
+        let text = text(&bars, &corners, &given, "damping: 0.0", "Solver(control: Error(rtol: 1e-10, atol: 1e-12))");
+        let text = text
+            .replacen("name: \"j0\", parent", &limits, 1)
+            .replace("duration: 0.001, output: Output(interval: 0.001)", "output: Output(interval: 0.000001)");
+        let scene = Scene::parse(&text, "random loop").unwrap_or_else(|error| panic!("{error}"));
+        let mut sim = Simulation::new(&scene).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        let recording = sim.run_until(2e-6).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert!(recording.events().iter().any(|event| event.kind == EventKind::Stop), "seed {seed}");
+        let names: Vec<String> = (0..n).map(|k| format!("j{k}")).collect();
+        let rates = |row: usize| -> Vec<f64> {
+            let of = |j: &String| recording.channel(&format!("{j}.velocity")).unwrap().nth(row).unwrap();
+            names.iter().map(of).collect()
+        };
+        let (before, after) = (rates(0), rates(2));
+        bars.iter_mut().for_each(|bar| bar.rate = 0.0);
+        let unit = |joint: usize, _: f64| if joint == 0 { 1.0 } else { 0.0 };
+        let Some((response, _)) = maximal(&bars, Vector2::zeros(), unit) else { continue };
+        let impulse = -(1.0 + e) * before[0] / response[0];
+        let size = before.iter().chain(&response).fold(1.0_f64, |most, x| most.max(x.abs() * impulse.abs().max(1.0)));
+        if size > 100.0 {
+            continue; // nearly singular
+        }
+        let (mut found, mut expected) = (0.0, 0.0);
+        for (k, response) in response.iter().enumerate() {
+            (found, expected) = (found + after[k], expected + before[k]);
+            let miss = (found - expected - impulse * response).abs();
+            assert!(miss < 2e-4 * size, "seed {seed}, bar {k}: {found} {}", expected + impulse * response);
+        }
+        n_compared += 1;
+    }
+    assert!(n_compared > 35, "{n_compared}");
+}
+
+/// Pins that rub under their reactions, and a stop: the formulations agree, and fixed steps converge towards them.
+#[test]
+fn a_four_bar_with_pins_bounces_alike_in_all_formulations() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/stops/S8_fourbar_stop.ron");
+    let text = std::fs::read_to_string(path).unwrap();
+    let pin = "friction: Coulomb(coulomb: 0.3, stiction: 0.35), load: Pin(radius: 0.02),";
+    let lines: Vec<&str> = text.lines().map(|line| if line.contains("friction:") { pin } else { line }).collect();
+    for e in ["0.5", "0.0"] {
+        let text = lines.join("\n").replace("restitution: 0.5", &format!("restitution: {e}"));
+        let scene = Scene::parse(&text, "pins").unwrap();
+        let run = |formulation, method, control: Option<Control>| {
+            let mut scene = scene.clone();
+            scene.formulation = formulation;
+            scene.solver.method = Some(method);
+            scene.solver.control = control.or(Some(Control::Error { rtol: 1e-9, atol: 1e-11 }));
+            let mut sim = Simulation::new(&scene).unwrap_or_else(|error| panic!("{error}"));
+            let recording = sim.run_until(2.0).unwrap_or_else(|error| panic!("{formulation:?} {method:?}: {error}"));
+            let largest = recording.channel("energy.balance").unwrap().fold(0.0, |most: f64, x| most.max(x.abs()));
+            assert!(method == Method::RealTime || largest < 1e-6, "{formulation:?}: balance {largest:e}");
+            assert!(recording.channel("d.position").unwrap().all(|d| d <= 2.75 + 1e-10));
+            recording
+        };
+        let position = |r: &Recording| r.channel("a.position").unwrap().collect::<Vec<f64>>();
+        let mean = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum::<f64>() / a.len() as f64;
+        let first = run(Formulation::Implicit, Method::Dopri5, None);
+        assert!(first.events().iter().any(|event| event.kind == EventKind::Stop));
+        for (formulation, method) in [(Formulation::Jerk, Method::Dopri5), (Formulation::Residual, Method::Radau5)] {
+            let other = run(formulation, method, None);
+            let miss = mean(&position(&first), &position(&other));
+            assert!(miss < 1e-6, "e = {e}, {formulation:?}: {miss:e}");
+        }
+        let errors = [1e-3, 1.25e-4].map(|step| {
+            let other = run(Formulation::Implicit, Method::RealTime, Some(Control::Constant { step }));
+            mean(&position(&first), &position(&other))
+        });
+        assert!(errors[1] < 1e-2 && errors[1] < 0.4 * errors[0], "e = {e}: {errors:?}");
     }
 }

@@ -53,10 +53,10 @@ mod stops;
 mod tests;
 mod tree_matrix;
 mod velocities;
+mod weights;
 
 use crate::memory;
 use crate::model::Compiled;
-use crate::signal::Piece;
 use active_set::ActiveSet;
 use assemble::{StepEquations, assemble, correct_bias, reduce_efforts, reduce_matrix};
 use bristle_friction::Mode;
@@ -72,6 +72,7 @@ use problem::Problem;
 use reduced_coordinates::{ReducedCoordinates, dot};
 use rigid_groups::RigidGroups;
 pub(crate) use state::State;
+use step::middle;
 pub(crate) use step::{End, SignalTime, Start, StepError};
 use step_matrix::{MatrixForm, StepMatrix};
 use stops::StepStops;
@@ -107,6 +108,9 @@ pub(crate) struct RealTime {
     is_angular: Vec<bool>,
     free: Vec<usize>,
     poses: Poses,
+    /// Positions at the middle of a step, lent to [`Start`], and their displacements.
+    middle: Vec<f64>,
+    displacement: Vec<f64>,
     /// Length of the step that yields the results at the start, s.
     first_step: f64,
 }
@@ -152,6 +156,7 @@ impl RealTime {
             end: End {
                 v: vec![0.0; n_v],
                 change: vec![0.0; n_v],
+                mean: vec![0.0; n_v],
                 a: vec![0.0; n_v],
                 friction: vec![0.0; n_contacts],
                 load: vec![0.0; n_contacts],
@@ -169,6 +174,8 @@ impl RealTime {
             is_angular: (0..n_v).map(|k| compiled.model.tree.turns(k)).collect(),
             free: free_joints(&compiled.model.tree),
             poses: Poses::new(&compiled.model.tree),
+            middle: vec![0.0; n_q],
+            displacement: vec![0.0; n_v],
             first_step: FIRST_STEP * step,
             coordinates,
         }
@@ -247,12 +254,14 @@ pub(crate) fn initialize(
     start: Start<'_>,
     t: f64,
 ) -> Result<(), StepError> {
-    let at = SignalTime { t, piece: Piece::After(t), is_first: true };
+    let at = SignalTime::first(t);
     let h = rt.reset(compiled, start, at);
-    solve(rt, compiled, work, start, h, at)?;
-    constraint_forces(rt, compiled, h)?;
-    read_contacts(rt, compiled, start, h);
-    Ok(())
+    with_middle(rt, compiled, start, h, |rt, start| {
+        solve(rt, compiled, work, start, h, at)?;
+        constraint_forces(rt, compiled, h)?;
+        read_contacts(rt, compiled, start, h);
+        Ok(())
+    })
 }
 
 /// One step of length h from `start` at time t; `rt.end` receives state and results, `quad` the energies.
@@ -265,8 +274,25 @@ pub(crate) fn step(
     h: f64,
     quad: &mut [f64],
 ) -> Result<(), StepError> {
-    solve(rt, compiled, work, start, h, at)?;
-    complete(rt, compiled, work, start, h, at, quad)
+    with_middle(rt, compiled, start, h, |rt, start| {
+        solve(rt, compiled, work, start, h, at)?;
+        complete(rt, compiled, work, start, h, at, quad)
+    })
+}
+
+/// Calls a function with the positions at the middle of a step of length `h`.
+fn with_middle(
+    rt: &mut RealTime,
+    compiled: &Compiled,
+    start: Start<'_>,
+    h: f64,
+    call: impl FnOnce(&mut RealTime, Start<'_>) -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    let mut positions = std::mem::take(&mut rt.middle);
+    let called = middle(compiled, start, h, &mut rt.displacement, &mut positions)
+        .and_then(|()| call(rt, Start { middle: &positions, ..start }));
+    rt.middle = positions;
+    called
 }
 
 /// Solves (3) with consistent loads.
@@ -356,7 +382,10 @@ fn complete(
     constraint_forces(rt, compiled, h)?;
     let RealTime { coordinates, equations, contacts, solver, stops, end, free, loops, .. } = &mut *rt;
     // (2)
-    end.xi.iter_mut().zip(start.xi).zip(&end.v).for_each(|((xi1, xi), v1)| *xi1 = xi + h * v1);
+    let share = if stops.is_reached(compiled, solver, start, h) { 1.0 } else { equations.share_of_end() };
+    for (k, xi1) in end.xi.iter_mut().enumerate() {
+        *xi1 = start.xi[k] + h * (start.v[k] + share * (end.v[k] - start.v[k]));
+    }
     for joint in &coordinates.prescribed {
         end.xi[joint.v] = equations.samples[joint.drive].signal.value;
     }
@@ -370,6 +399,8 @@ fn complete(
     if !free.is_empty() {
         stops.set_positions(compiled, coordinates, start, h, &end.v, &mut end.xi)?;
     }
+    let share = equations.share_of_end();
+    end.mean.iter_mut().zip(start.v).zip(&end.v).for_each(|((mean, v), v1)| *mean = v + share * (v1 - v));
     stops.finish(compiled, solver, start, &end.v, h);
     end.a.iter_mut().zip(&end.change).for_each(|(a, change)| *a = change / h);
     if let Some(loops) = loops {
@@ -385,7 +416,8 @@ fn complete(
     end.integrals.copy_from_slice(start.integrals);
     let pids = compiled.inputs.drives.iter().zip(&equations.samples).filter(|(drive, _)| drive.has_integral());
     for (integral, (drive, sample)) in end.integrals.iter_mut().zip(pids) {
-        *integral += h * (sample.signal.value - end.xi[drive.v]);
+        let (xi, xi1) = (start.xi[drive.v], end.xi[drive.v]);
+        *integral += h * (sample.signal.value - (xi + equations.share_of_end() * (xi1 - xi)));
     }
     // warm start of the next step; an impact is no acceleration that goes on
     let independent = coordinates.independent.iter().filter(|_| !stops.is_impact);

@@ -13,6 +13,10 @@
 //! hit: stops that are hit in one step are hit at one instant, as in the event-driven form. A joint that rebounds
 //! turns up to h |v| before its stop.
 //!
+//! A step in which a joint comes to its stop, or would with the velocity at its start, moves all positions with the
+//! velocities at its end, q₁ = q₀ + h v₁: then (1) is exact. In any other, q₁ = q₀ + ½ h (v₀ + v₁) stays within the
+//! range because both v₀ and v₁ do.
+//!
 //! **Rest.** A rebound that the acceleration of the last step without impacts reverses within a step is none: (1)
 //! stays, the joint lands on its bound exactly, and the stop is *closed*: from the next step on g = 0 and (1) alone
 //! holds, so that the velocity is 0.0 until the joint is moved away. The same holds for e = 0.
@@ -232,6 +236,19 @@ impl StepStops {
             }
         }
         is_any
+    }
+
+    /// Whether a joint comes to its stop in this step, or would with its velocity at the start: then positions move
+    /// with the velocities of the end, which (1) bounds.
+    pub fn is_reached(&self, compiled: &Compiled, solver: &ConvexSolver, start: Start<'_>, h: f64) -> bool {
+        self.of.iter().any(|&c| {
+            let Some(stops) = compiled.inputs.contacts[c].stops else { return false };
+            let v0 = compiled.inputs.contacts[c].rate(start.v);
+            let acts = |end: End| solver.states[c].on_stop == Some(end);
+            let is_resting = |end: End| v0 == 0.0 && self.bounds[c][end as usize] == 0.0;
+            let mut ends = stops.ends();
+            ends.any(|end| -end.inward() * h * v0 > self.gaps[c][end as usize] || acts(end) && !is_resting(end))
+        })
     }
 
     /// Whether the stop of contact c holds its joint at velocity 0.

@@ -14,7 +14,7 @@ fn real_time(fields: &str, h: f64) -> Simulation {
     simulation(fields, "RealTime", &format!("Constant(step: {h:?})"))
 }
 
-fn settings(h: f64) -> Settings {
+pub fn settings(h: f64) -> Settings {
     Settings { method: Method::RealTime, control: Control::Constant { step: h }, ..Settings::default() }
 }
 
@@ -203,13 +203,16 @@ fn every_law_converges() {
         let errors = [off(4e-3), off(1e-3), off(6.25e-5)];
         println!("{}: {errors:?}", law.name());
         // a sixteenth of the step; where levels change within a millisecond first order appears late
-        assert!(errors[0] < 2e-2 && errors[1] < 5e-3 && errors[2] < 0.15 * errors[1], "{}: {errors:?}", law.name());
+        let is_ringing = matches!(law, Law::LuGre(_) | Law::LuGre2(_) | Law::ElastoPlastic(_));
+        // bristles without much damping ring at every step down to microseconds
+        let last = if is_ringing { 2.5e-4 } else { 0.15 * errors[1] };
+        assert!(errors[0] < 2e-3 && errors[1] < 1e-3 && errors[2] < last, "{}: {errors:?}", law.name());
     }
 }
 
 /// A random tree of up to six joints with springs, dampers and friction, no gravity, moving; and stiffness, damping and
 /// load of its joints.
-fn random_machine(rng: &mut Pcg64, sign: f64) -> (World, Vec<[f64; 3]>) {
+pub fn random_machine(rng: &mut Pcg64, sign: f64) -> (World, Vec<[f64; 3]>) {
     let mut world = World::new();
     world.set_gravity([0.0; 3]);
     let mut links: Vec<Entity> = Vec::new();
@@ -269,15 +272,17 @@ fn energy_never_grows() {
         let energy = sim.energy().unwrap();
         let start = energy.kinetic + energy.potential + energy.elastic + energy.bristle;
         // no later energy exceeds that of a step with the part hidden in it
-        let mut most_left = start + hidden_energy(&sim, &forces, h);
+        let mut most_hidden = hidden_energy(&sim, &forces, h);
+        let mut most_left = start + most_hidden;
         for k in 0..200 {
             sim.step(h).unwrap_or_else(|error| panic!("seed {seed}, h {h}: {error}"));
             let energy = sim.energy().unwrap();
             let now = energy.kinetic + energy.potential + energy.elastic + energy.bristle;
             // rounding of the sum
             assert!(now <= most_left + 1e-12 * start, "seed {seed}, h {h}, step {k}: {most_left:?} to {now:?}");
-            println!("seed {seed}, h {h:e} {k}: {:e} of {start:e}", energy.balance);
-            most_left = most_left.min(now + hidden_energy(&sim, &forces, h));
+            let hidden = hidden_energy(&sim, &forces, h);
+            (most_hidden, most_left) = (most_hidden.max(hidden), most_left.min(now + hidden));
+            assert!(energy.balance <= most_hidden + 1e-12 * start, "seed {seed}, h {h}: {}", energy.balance);
         }
         most = most.max(sim.counters().max_rounds);
     }

@@ -35,8 +35,8 @@ pub(super) struct StepEquations {
     /// M_kk, and the weights of springs, dampers, springs between joints, and drives.
     inertia: Vec<f64>,
     pub springs: Vec<Weights>,
-    pub dampers: Vec<Weights>,
-    pub between: Vec<Weights>,
+    dampers: Vec<Weights>,
+    between: Vec<Weights>,
     drives: Vec<Weights>,
     /// Signals of the drives at the middle of the step; of prescribed motions at its end.
     pub samples: Vec<DriveSample>,

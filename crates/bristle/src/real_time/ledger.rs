@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! work   h (τᵀ v̄ + Σ f_ext · v_link)                       drives with their efforts as they have acted
-//! heat   h d ((1 − θ) v₀ + θ v₁)²,   λ ω̄ − N (E(s₁) − E(s₀))        E = s²/(2σ₀); of dry friction not below 0
+//! heat   h d v̄²,   λ ω̄ − N (E(s₁) − E(s₀))                E = s²/(2σ₀); none of dry friction that stops its slip or
+//!        turns it round in the step: there λ ω̄ has either sign, and the balance keeps it
 //!        −½ P d (v₀ + v₁) of stops
 //! load   N₁ E(s₁) − N₀ E(s₀) − N (E(s₁) − E(s₀))          N₀, N₁ the loads of the bristles before and after
 //!        −N (E(s₁) − E(s₀)) where N is a reaction: the stored energy is added when the ledger is read
@@ -89,24 +90,25 @@ pub(super) fn add_energies(
     }
     // heat of dampers
     let heat = &mut quad[2..];
-    for (d, weights) in compiled.inputs.dampers.iter().zip(&equations.dampers) {
-        let (at, v) = (compiled.model.heat_of_joint(d.joint), weights.velocity(start.v[d.v], v1[d.v]));
-        heat[at] += h * d.damping * v * v;
+    for d in &compiled.inputs.dampers {
+        let at = compiled.model.heat_of_joint(d.joint);
+        heat[at] += h * d.damping * mean[d.v] * mean[d.v];
     }
-    for (s, weights) in compiled.model.coupled.springs.iter().zip(&equations.between) {
-        let rate = weights.velocity(start.v[s.a] - start.v[s.b], v1[s.a] - v1[s.b]);
+    for s in &compiled.model.coupled.springs {
+        let rate = mean[s.a] - mean[s.b];
         heat[compiled.model.heat_of_element(s.element)] += h * s.damping * rate * rate;
     }
     // heat of contacts, energy of bristles
     for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let (state, n) = (solver.states[c], normal[c][0]);
-        // with closed loops v̄ is v₁, whose slip is 0.0 where ω is
-        let rate = if equations.is_order_one { state.omega } else { contact.rate(mean) };
+        // dry friction that stops its slip or turns it round in the step may have either sign
+        let is_mixed = contact.is_event_driven() && (state.omega == 0.0 || state.omega * contact.rate(start.v) < 0.0);
+        let rate = match equations.is_order_one {
+            true => state.omega,
+            false if is_mixed => 0.0,
+            false => contact.rate(mean),
+        };
         let mut dissipated = state.lambda * rate;
-        if contact.is_event_driven() {
-            // a slip that turns round in the step
-            dissipated = dissipated.max(0.0);
-        }
         if contact.law.n_states() > 0 {
             let (before, after) =
                 (contact.law.stored_energy(start.bristles[c]), contact.law.stored_energy(bristles[c]));

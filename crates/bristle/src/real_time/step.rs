@@ -54,7 +54,7 @@ pub(crate) struct Start<'a> {
     pub q_ref: &'a [f64],
     pub q: &'a [f64],
     pub xi: &'a [f64],
-    /// Positions at the middle of the step: see [`middle`].
+    /// Mean positions q̄ of the step: see [`middle`].
     pub middle: &'a [f64],
     pub v: &'a [f64],
     /// States and mode of each contact.
@@ -95,20 +95,21 @@ impl SignalTime {
     }
 }
 
-/// Positions at the middle of a step of length `h`, q₀ ⊕ ½ h v₀, into `out`; q₀ for machines with closed loops.
+/// Mean positions q̄ of a step of length `h` as predicted, q₀ ⊕ (½ h v₀ + ¼ h² a), into `out`; `a` holds the
+/// accelerations of the step before and receives the displacement. q₀ for machines with closed loops.
 pub(super) fn middle(
     compiled: &Compiled,
     start: Start<'_>,
     h: f64,
-    displacement: &mut [f64],
+    a: &mut [f64],
     out: &mut [f64],
 ) -> Result<(), StepError> {
     if !compiled.model.coupled.closures.is_empty() {
         out.copy_from_slice(start.q);
         return Ok(());
     }
-    displacement.iter_mut().zip(start.v).for_each(|(d, v)| *d = 0.5 * h * v);
-    Ok(advance(&compiled.model.tree, start.q, displacement, out)?)
+    a.iter_mut().zip(start.v).for_each(|(a, v)| *a = 0.5 * h * (v + 0.5 * h * *a));
+    Ok(advance(&compiled.model.tree, start.q, a, out)?)
 }
 
 /// State and results at the end of a step.

@@ -80,14 +80,14 @@ impl<S: Scalar> PackStep<S> {
         }
         quad[0] += (h_lanes * work).or_else(done, S::ZERO);
         for d in &self.dampers {
-            let v = v[d.v] + d.theta * (v1[d.v] - v[d.v]);
+            let v = mean[d.v];
             quad[d.heat] += (h_lanes * d.damping * v * v).or_else(done, S::ZERO);
         }
         for (c, contact) in contacts.iter_mut().enumerate() {
             let mut dissipated = contact.lambda * mean[contact.v];
             if contact.form == Form::Dry {
-                // a slip that turns round in the step
-                dissipated = dissipated.larger(S::ZERO);
+                let is_mixed = contact.omega.equals(S::ZERO) | (contact.omega * v[contact.v]).is_below(S::ZERO);
+                dissipated = S::ZERO.or_else(is_mixed, dissipated);
             }
             if contact.n_states > 0 {
                 let after = contact.state_after(frictions, c, contact.omega);

@@ -30,7 +30,6 @@ struct Damper<S: Scalar> {
     v: usize,
     heat: usize,
     damping: S,
-    theta: S,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -76,7 +75,7 @@ pub(crate) struct PackStep<S: Scalar> {
     bias: Vec<S>,
     mean: Vec<S>,
     mean_bias: Vec<S>,
-    /// Positions at the middle of the step; M_kk there, and whether forces ask for it.
+    /// Mean positions of the step; M_kk there, and whether forces ask for it.
     middle: Vec<S>,
     inertia: Vec<S>,
     has_forces: bool,
@@ -142,7 +141,6 @@ impl<S: Scalar> PackStep<S> {
             v: d.v,
             heat: 2 + model.heat_of_joint(d.joint),
             damping: S::splat(d.damping),
-            theta: S::ZERO,
         });
         let springs =
             inputs.springs.iter().map(|s| Spring { v: s.v, stiffness: S::splat(s.stiffness), rest: S::splat(s.rest) });
@@ -230,6 +228,7 @@ impl<S: Scalar> PackStep<S> {
             bias,
             drives,
             middle,
+            last_acceleration,
             inertia,
             samples,
             weights,
@@ -239,7 +238,8 @@ impl<S: Scalar> PackStep<S> {
         } = self;
         let (tree, h_lanes) = (&model.tree, S::splat(h));
         let half = S::splat(0.5 * h);
-        middle.iter_mut().zip(&*q).zip(&*v).for_each(|((middle, q), v)| *middle = *q + half * *v);
+        let state = q.iter().zip(&*v).zip(last_acceleration);
+        middle.iter_mut().zip(state).for_each(|(middle, ((q, v), a))| *middle = *q + half * (*v + half * *a));
         operator.place(tree, middle)?;
         operator.bias_efforts(tree, &tree.gravity, v, bias)?;
         armature.iter_mut().zip(tree.armature()).for_each(|(to, armature)| *to = S::splat(*armature));
@@ -248,10 +248,10 @@ impl<S: Scalar> PackStep<S> {
         }
         let given = effort.iter().zip(offset).map(|(effort, offset)| *effort + *offset);
         r.iter_mut().zip(given).zip(&*bias).for_each(|((r, given), bias)| *r = given - *bias);
-        for d in &mut self.dampers {
-            d.theta = Weights::new(h_lanes, S::ZERO, d.damping, inertia[d.v]).theta;
+        for d in &self.dampers {
+            let theta = Weights::new(h_lanes, S::ZERO, d.damping, inertia[d.v]).theta;
             r[d.v] -= d.damping * v[d.v];
-            armature[d.v] += h_lanes * d.theta * d.damping;
+            armature[d.v] += h_lanes * theta * d.damping;
         }
         for s in &self.springs {
             let weights = Weights::new(h_lanes, s.stiffness, S::ZERO, inertia[s.v]);

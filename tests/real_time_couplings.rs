@@ -296,7 +296,10 @@ fn drivetrains_never_gain_energy() {
             sim.step(h).unwrap_or_else(|error| panic!("seed {seed}, h {h}, step {k}: {error}\n{fields}"));
             let ((now, balance), hidden) = (stored(&mut sim), hidden_energy(&sim, &forces, h));
             // many stiff contacts in parallel: velocities are accurate to 1e-8 of the effect of each alone
-            assert!(now <= most_left + 1e-6 * start, "seed {seed}, h {h}, step {k}: {most_left:?} to {now:?}\n{fields}");
+            assert!(
+                now <= most_left + 1e-6 * start,
+                "seed {seed}, h {h}, step {k}: {most_left:?} to {now:?}\n{fields}"
+            );
             (most_hidden, most_left) = (most_hidden.max(hidden), most_left.min(now + hidden));
             assert!(balance <= most_hidden + 1e-6 * start, "seed {seed}, h {h}: {balance}");
         }

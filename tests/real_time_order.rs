@@ -90,14 +90,23 @@ fn controlled_machines_converge_with_order_two() {
     };
     assert_order_two("drives", || chain(5, driven), 0.5, 1e-3);
     let carried = |k: usize, joint: JointBuilder| {
-        if k == 1 { joint.position(0.1).velocity(0.0).drive(Drive::Motion(Signal::Sine { amplitude: 0.4, frequency: 6.0, phase: 0.0, offset: 0.1 })).velocity(2.4) } else { joint }
+        if k == 1 {
+            joint
+                .position(0.1)
+                .velocity(0.0)
+                .drive(Drive::Motion(Signal::Sine { amplitude: 0.4, frequency: 6.0, phase: 0.0, offset: 0.1 }))
+                .velocity(2.4)
+        } else {
+            joint
+        }
     };
     assert_order_two("prescribed joint", || chain(4, carried), 0.5, 1e-3);
     let coupled = || {
         let mut world = chain(5, |_, joint| joint);
         let joints: Vec<Entity> = world.query_mut::<(Entity, &JointState)>().into_iter().map(|(e, _)| e).collect();
         let name = |name: &str| bristle::component::Name(name.into());
-        let spring = Coupling::SpringDamper { joints: [joints[0], joints[2]], stiffness: 30.0, damping: 0.5, rest: 0.1 };
+        let spring =
+            Coupling::SpringDamper { joints: [joints[0], joints[2]], stiffness: 30.0, damping: 0.5, rest: 0.1 };
         world.spawn((name("spring"), spring));
         world.spawn((name("gear"), Coupling::Gear { joints: [joints[3], joints[1]], ratio: 3.0, offset: 0.0 }));
         world

@@ -1,9 +1,9 @@
 //! Where springs, dampers and drives act within a step.
 //!
 //! ```text
-//! spring     −K (q₀ + h (α v₀ + β v₁))              α = ¼ (1 + s),  β = ¼ (1 + 3 s),  s = k/(k + 4),  k = h² K/m    (1)
-//! damper     −d ((1 − θ) v₀ + θ v₁)                 θ = ½ + ½ z/(z + 6),  z = h d/m                               (2)
-//! integral   i₀ + η h (target − q of (1))           η = ½ (1 + s)                                                  (3)
+//! spring     −K (q₀ + h (α v₀ + β v₁))          α = ¼ (1 + s),  β = ¼ (1 + 3 s),  s = k/(k + 4),  k = h² K/m    (1)
+//! damper     −d ((1 − θ) v₀ + θ v₁)             θ = ½ + ½ z/(z + 6),  z = h d/m                                (2)
+//! integral   i₀ + η h (target − q of (1))       η = ½ (1 + s)                                                  (3)
 //! ```
 //!
 //! With s = 0, (1) is the force at the mean of q₀ and q₁: of order two, and a free oscillation keeps its energy. For
@@ -15,7 +15,7 @@
 //! **Stability.** With constant m the energy
 //!
 //! ```text
-//! T + V(q) + Σ ⅛ h² s K v² + Σ ½ h (θ − ½) d v²                                                                    (4)
+//! T + V(q) + Σ ⅛ h² s K v² + Σ ½ h (θ − ½) d v²                                                                (4)
 //! ```
 //!
 //! never grows, for any h, K ≥ 0, d ≥ 0 and any mixture of them, whatever m the weights are made of: in a step it
@@ -53,12 +53,7 @@ impl<S: Scalar> Weights<S> {
         let (one, half, quarter) = (S::splat(1.0), S::splat(0.5), S::splat(0.25));
         let s = part(h * h * stiffness, S::splat(4.0) * m);
         let theta = half + half * part(h * damping, S::splat(6.0) * m);
-        Self {
-            alpha: quarter + quarter * s,
-            beta: quarter + S::splat(0.75) * s,
-            theta,
-            eta: half * (one + s),
-        }
+        Self { alpha: quarter + quarter * s, beta: quarter + S::splat(0.75) * s, theta, eta: half * (one + s) }
     }
 
     /// Those of one lane.

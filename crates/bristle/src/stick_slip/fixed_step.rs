@@ -132,8 +132,18 @@ impl Machine {
             ..
         } = self;
         let Some(rt) = real_time else { return Ok(()) };
-        let start =
-            Start { q_ref, q, xi, middle: q, v, bristles: state, modes: mode, loads: load, integrals: integral, servos };
+        let start = Start {
+            q_ref,
+            q,
+            xi,
+            middle: q,
+            v,
+            bristles: state,
+            modes: mode,
+            loads: load,
+            integrals: integral,
+            servos,
+        };
         if let Some(step) = &mut rt.loops {
             std::mem::swap(loops, &mut step.loops);
             std::mem::swap(chart, &mut step.chart);
@@ -174,7 +184,8 @@ impl Machine {
             ..
         } = self;
         let Some(rt) = real_time else { return };
-        let start = Start { q_ref, q: xi, xi, middle: xi, v, bristles, modes: mode, loads: load, integrals: integral, servos };
+        let start =
+            Start { q_ref, q: xi, xi, middle: xi, v, bristles, modes: mode, loads: load, integrals: integral, servos };
         pack.load(lane, compiled, rt, start, a);
     }
 

@@ -52,7 +52,20 @@ impl<S: Scalar> PackStep<S> {
     /// Adds work, heat and work of changing loads: see `ledger` of a single machine.
     fn add_energies(&mut self, done: S::Mask, h: f64) {
         let Self {
-            contacts, frictions, drives, samples, weights, integrals, effort, offset, q, v, x: v1, mean, quad, ..
+            contacts,
+            frictions,
+            drives,
+            samples,
+            weights,
+            integrals,
+            effort,
+            offset,
+            q,
+            v,
+            x: v1,
+            mean,
+            quad,
+            ..
         } = self;
         let (h_lanes, half) = (S::splat(h), S::splat(0.5));
         // v̄

@@ -400,7 +400,8 @@ fn complete(
     constraint_forces(rt, compiled, h)?;
     let RealTime { coordinates, equations, contacts, solver, stops, end, free, loops, .. } = &mut *rt;
     // (2)
-    let share = stops.share_of_end(compiled, solver, start, h).unwrap_or(equations.share_of_end());
+    let at_impact = stops.share_of_end(compiled, solver, start, h).filter(|_| !equations.is_order_one);
+    let share = at_impact.unwrap_or(equations.share_of_end());
     for (k, xi1) in end.xi.iter_mut().enumerate() {
         *xi1 = start.xi[k] + h * (start.v[k] + share * (end.v[k] - start.v[k]));
     }

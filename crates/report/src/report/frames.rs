@@ -70,8 +70,8 @@ impl Animation {
         })
     }
 
-    /// The shape of each link, in its own axes.
-    pub fn links(&self, model: &Model, results: &Results) -> Value {
+    /// The shape of each link, in its own axes; `closing` are points at which loop joints close chains.
+    pub fn links(&self, model: &Model, results: &Results, closing: &[(String, [f64; 3])]) -> Value {
         let Some(first) = self.poses.first() else { return json!([]) };
         let link = |i: usize| {
             let parent = model.parent[i];
@@ -95,9 +95,11 @@ impl Animation {
                 rail = Some([joint + along * low, joint + along * high].map(list));
             }
             let (mass, center) = model.mass_and_center(i);
+            let closes: Vec<[f64; 3]> =
+                closing.iter().filter(|(link, _)| *link == model.link_names[i]).map(|(_, at)| *at).collect();
             json!({
                 "name": model.link_names[i], "joint": model.joint_names[i], "kind": kind, "parent": parent as i64 - 1,
-                "axis": axis.map(list), "at": list(joint), "rail": rail, "mass": mass, "center": list(center),
+                "axis": axis.map(list), "at": list(joint), "rail": rail, "closes": closes, "mass": mass, "center": list(center),
                 "box": solid(model, i, mass), "disc": disc(model, i, mass, &center),
             })
         };

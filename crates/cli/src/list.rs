@@ -178,7 +178,7 @@ const STEPPERS: &[Entry] = &[
     ("GeneralizedAlpha(spectral_radius: 0.8)", "order 2, damping of high frequencies as asked for"),
     ("Trapezoidal", "order 2, no damping"),
     ("Rk4", "classical Runge–Kutta, order 4"),
-    ("RealTime", "order 1, fixed step, bounded work, stable with any friction law"),
+    ("RealTime", "order 2 between changes of mode, fixed step, bounded work, stable with any friction law"),
     ("Euler", "explicit, order 1, for comparison"),
     ("MixedEuler", "bristles implicit, the rest explicit, for comparison"),
     ("LinearlyImplicitEuler", "one Newton step of backward Euler, for comparison"),

@@ -3,7 +3,7 @@
 //! ```text
 //! work   h (τᵀ v₁ + Σ f_ext · v_link)                      drives with their efforts at the end of the step
 //! heat   h d v₁²,   λ ω − N (E(s₁) − E(s₀))                E = s²/(2σ₀)
-//!        −½ P d (v₀ + v₁) of stops
+//!        −½ P d (v₀ + v₁) of stops, and λ (ω₀ + ω)/2 of contacts in the step of an impact
 //! load   N₁ E(s₁) − N₀ E(s₀) − N (E(s₁) − E(s₀))          N₀, N₁ the loads of the bristles before and after
 //!        −N (E(s₁) − E(s₀)) where N is a reaction: the stored energy is added when the ledger is read
 //! ```
@@ -66,7 +66,7 @@ pub(super) fn add_energies(
     at: SignalTime,
     quad: &mut [f64],
 ) -> Result<(), Error> {
-    let RealTime { coordinates, equations, contacts, solver, end, poses: places, .. } = rt;
+    let RealTime { coordinates, equations, contacts, solver, stops, end, poses: places, .. } = rt;
     let Contacts { normal, bristle_load, .. } = contacts;
     let End { v: v1, bristles, prescribed_effort, .. } = &*end;
     // work of wrenches, of efforts set by the caller, of prescribed motions, of drives
@@ -102,7 +102,9 @@ pub(super) fn add_energies(
     // heat of contacts, energy of bristles
     for (c, contact) in compiled.inputs.contacts.iter().enumerate() {
         let (state, n) = (solver.states[c], normal[c][0]);
-        let mut dissipated = state.lambda * state.omega;
+        // in the step of an impact velocities jump, and so may bristles: all impulses act at mean velocities
+        let rate = if stops.is_impact { 0.5 * (contact.rate(start.v) + state.omega) } else { state.omega };
+        let mut dissipated = state.lambda * rate;
         if contact.law.n_states() > 0 {
             let (before, after) =
                 (contact.law.stored_energy(start.bristles[c]), contact.law.stored_energy(bristles[c]));

@@ -36,6 +36,7 @@ enum What {
     Steppers,
     Controllers,
     Kinks,
+    Constraints,
     Formulations,
     Scenes,
 }
@@ -206,6 +207,12 @@ const KINKS: &[Entry] = &[
     ("Off", "nothing"),
 ];
 
+const CONSTRAINTS: &[Entry] = &[
+    ("Reduced", "dependent velocities are eliminated at every point, with any method: the default"),
+    ("Index3", "all joints with multipliers, closed in positions, by Radau5 or GeneralizedAlpha; smooth friction"),
+    ("Index2", "the same, closed in velocities; positions drift"),
+];
+
 const FORMULATIONS: &[Entry] = &[
     ("Implicit", "loads that depend on acceleration solved by Newton at each evaluation: the default"),
     ("Jerk", "the equations differentiated once, acceleration a state; no iteration"),
@@ -277,6 +284,7 @@ impl What {
             Self::Steppers => ("Steppers, `method: …` of the solver or --method", STEPPERS),
             Self::Controllers => ("Step control, `control: …` of the solver or --control", CONTROLLERS),
             Self::Kinks => ("Kinks of bristle laws located as events, `Solver(kinks: …)`", KINKS),
+            Self::Constraints => ("Closed loops in the equations, `Solver(constraints: …)`", CONSTRAINTS),
             Self::Formulations => ("Formulations, `formulation: …` of the scene or --formulation", FORMULATIONS),
             Self::Scenes => ("Scenes", &[]),
         }
@@ -307,6 +315,12 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
         What::Steppers => vec![("solver.method", written.into()), ("solver.control", "Constant(step: 1e-3)".into())],
         What::Controllers => one("solver.control"),
         What::Kinks => one("solver.kinks"),
+        What::Constraints => {
+            let closing =
+                "[LoopJoint(name: \"c\", kind: Revolute(axis: (0.0, 0.0, 1.0)), links: (\"block\", \"disc\"))]";
+            let method = ("solver.method", "Radau5".to_owned());
+            vec![("solver.constraints", written.to_owned()), method, ("couplings", closing.to_owned())]
+        }
         What::Formulations if written == "Residual" => {
             vec![("formulation", written.into()), ("solver.method", "Radau5".into())]
         }

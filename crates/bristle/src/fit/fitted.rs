@@ -44,7 +44,7 @@ pub struct ChannelError {
     pub channel: String,
     /// Root mean square, in the channel's unit.
     pub rms: f64,
-    /// 100 ‖simulated − measured‖/‖measured‖, per cent.
+    /// 100 ‖simulated − measured‖/‖measured‖, per cent; infinite where the measurement is zero throughout.
     pub relative: f64,
     /// The same after the low-pass of the comparison, if it has one.
     pub filtered: Option<f64>,
@@ -163,9 +163,9 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     let lowest = outcomes[best].error;
     let n_same = outcomes.iter().filter(|o| o.failure.is_none() && o.error <= lowest * (1.0 + SAME_MINIMUM)).count();
     let is_stopped = (watch.is_stopped)();
-    // the statistics of what is there do not take long
+    // what takes a simulation is left out once an end is asked for
     let deviations = deviations(&model, at, noise);
-    let identifiability = identifiability(&model, at, noise, &Watch::NONE)?;
+    let identifiability = identifiability(&model, at, noise, watch)?;
     let mut p = at.p.clone();
     for (k, parameter) in model.parameters.iter().enumerate() {
         if deviations.is_untold[k] {
@@ -187,16 +187,21 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
         is_told: !deviations.is_untold[k],
     });
     let estimates = estimates.collect();
-    let errors = if model.inverse.is_some() {
-        inverse_errors(&model, at)
-    } else {
-        let logs: Vec<Log> = fit.logs.clone();
-        errors_of(&model, &p, &logs, &Watch::NONE)?
+    let simulated = |logs: &[Log]| match errors_of(&model, &p, logs, watch) {
+        Err(Error::Stopped { .. } | Error::OutOfMemory { .. }) => Ok(None),
+        result => result.map(Some),
     };
-    let mut hold_out = Vec::new();
-    if model.inverse.is_none() {
-        hold_out = errors_of(&model, &p, &fit.hold_out, &Watch::NONE)?;
+    let (errors, mut hold_out) = match model.inverse {
+        Some(_) => (inverse_errors(&model, at), Some(vec![])),
+        None => (simulated(&fit.logs)?.unwrap_or_else(|| errors_at(&model, at)), Some(vec![])),
+    };
+    if model.inverse.is_none() && !fit.hold_out.is_empty() {
+        hold_out = simulated(&fit.hold_out)?;
     }
+    let hold_out = hold_out.unwrap_or_else(|| {
+        warnings.push("the fit was stopped before the logs that are held out were looked at".into());
+        vec![]
+    });
     warnings.extend(unit_doubts(&errors));
     let scene = model.scene(&p)?;
     Ok(Fitted {
@@ -270,6 +275,11 @@ fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Re
     let prepared = logs.iter().map(Prepared::new).collect::<Result<Vec<_>>>()?;
     let model = FitModel { logs: prepared, inverse: None, ..model.clone() };
     let at = evaluate(&model, p, false, watch)?;
+    Ok(errors_at(&model, &at))
+}
+
+/// Errors of the logs of a model from their residuals.
+fn errors_at(model: &FitModel, at: &At) -> Vec<ChannelError> {
     let mut errors = Vec::new();
     for (prepared, residuals) in model.logs.iter().zip(&at.logs) {
         for (c, compare) in prepared.log.compare.iter().enumerate() {
@@ -287,7 +297,7 @@ fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Re
             });
         }
     }
-    Ok(errors)
+    errors
 }
 
 /// Errors of inverse dynamics: efforts after the filter.
@@ -322,7 +332,8 @@ fn norm(x: &[f64]) -> f64 {
 }
 
 fn relative(r: &[f64], measured: &[f64]) -> f64 {
-    100.0 * norm(r) / norm(measured)
+    let size = norm(r);
+    if size == 0.0 { 0.0 } else { 100.0 * size / norm(measured) }
 }
 
 /// Doubts about the parameters.
@@ -381,17 +392,17 @@ fn unit_doubts(errors: &[ChannelError]) -> Vec<String> {
 }
 
 /// See [`Fit::check`].
-pub(super) fn check(fit: &Fit, model: &FitModel) -> Result<Vec<String>> {
+pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for log in fit.logs.iter().chain(&fit.hold_out) {
         found.extend(log.warnings()?);
     }
     let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
-    found.extend(unit_doubts(&errors_of(model, &start, &fit.logs, &Watch::NONE)?));
+    found.extend(unit_doubts(&errors_of(model, &start, &fit.logs, watch)?));
     for k in 0..model.logs.len() {
         let one = FitModel { logs: vec![model.logs[k].clone()], ..model.clone() };
         // initial states and delays of other logs have no influence on this one
-        let at = evaluate(model, &start, true, &Watch::NONE)?;
+        let at = evaluate(model, &start, true, watch)?;
         let at = At { p: at.p, logs: vec![at.logs[k].clone()] };
         let noise = super::solve::spread(&one);
         let deviations = deviations(&one, &at, &noise);

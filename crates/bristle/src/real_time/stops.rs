@@ -299,6 +299,36 @@ impl StepStops {
         Ok(())
     }
 
+    /// Bounds of the joints that have landed at the velocities `v1` or are beyond them, into `target`; whether any
+    /// position differs from its bound. A prescribed joint beyond its stop is an error.
+    pub fn landings(
+        &self,
+        compiled: &Compiled,
+        coordinates: &ReducedCoordinates,
+        v1: &[f64],
+        xi: &[f64],
+        target: &mut [f64],
+    ) -> Result<bool, StepError> {
+        let mut is_any = false;
+        for &c in &self.of {
+            let k = compiled.inputs.contacts[c].v;
+            let Some(stops) = compiled.inputs.contacts[c].stops else { continue };
+            for end in stops.ends() {
+                let (gap, bound) = (stops.gap(end, xi[k]), stops.bound(end));
+                let is_idle = coordinates.contacts[c].is_empty();
+                if is_idle && gap < -PAST * (1.0 + bound.abs()) {
+                    return Err(StepError::MotionIntoStop { contact: c, bound });
+                }
+                let has_landed = self.bounds[c][end as usize] == v1[k] && self.rebounds[c] != Some(end);
+                if !is_idle && (gap < 0.0 || has_landed) {
+                    target[k] = bound;
+                    is_any |= xi[k] != bound;
+                }
+            }
+        }
+        Ok(is_any)
+    }
+
     /// Efforts of the stops, their state after the step, and its impacts and releases.
     pub fn finish(&mut self, compiled: &Compiled, solver: &ConvexSolver, start: Start<'_>, v1: &[f64], h: f64) {
         for &c in &self.of {

@@ -34,6 +34,7 @@ use crate::record::{Samples, channels};
 use crate::scene::origin::Document;
 use crate::scene::{Coupling, Formulation, Method, Scene, SceneError};
 use crate::stick_slip::{Machine, Refusal, Tangents, Twin};
+use crate::stop;
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
 
@@ -105,21 +106,32 @@ impl Scene {
     /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
     /// refused.
     pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
+        self.sensitivities_at(paths, &self.differentiable_channels()?, &self.output_times())
+    }
+
+    /// Times of the rows of a run of this scene, s.
+    pub fn output_times(&self) -> Vec<f64> {
         let samples = Samples::new(self.output.interval, false);
         let mut times: Vec<f64> = (0..).map(|k| samples.at(k)).take_while(|&t| t < self.duration).collect();
         times.retain(|&t| !samples.coincide(t, self.duration));
         times.push(self.duration);
-        let simulation = Simulation::new(self)?;
-        let names = differentiable(&channels(simulation.compiled()));
-        self.sensitivities_at(paths, &names, &times)
+        times
+    }
+
+    /// The channels that have derivatives: all but heat, energies and modes.
+    pub fn differentiable_channels(&self) -> Result<Vec<String>> {
+        Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
     }
 
     /// The same for some channels at given times, s, in increasing order.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
         let scene = self.with_origin()?;
         let pairs: Result<Vec<Pair>> = paths.iter().map(|path| scene.pair(path)).collect();
-        let request = Request { channels: names, times, has_rates: false, is_stopped: &|| false };
+        let request = Request { channels: names, times, has_rates: false, is_stopped: &stop::is_asked };
         let mut run = curves(self, &pairs?, &request)?;
+        if stop::is_asked() {
+            return Err(stop::error(run.t.last().copied().unwrap_or(0.0)));
+        }
         run.parameters = paths.iter().map(|&path| path.to_owned()).collect();
         Ok(run)
     }

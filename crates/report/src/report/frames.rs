@@ -73,8 +73,15 @@ impl Animation {
         })
     }
 
-    /// The shape of each link, in its own axes; `stops` has names of joints and bounds of their positions.
-    pub fn links(&self, model: &Model, results: &Results, stops: &[(String, Vec<f64>)]) -> Value {
+    /// The shape of each link, in its own axes; `closing` are points at which loop joints close chains, `stops` has names
+    /// of joints and bounds of their positions.
+    pub fn links(
+        &self,
+        model: &Model,
+        results: &Results,
+        closing: &[(String, [f64; 3])],
+        stops: &[(String, Vec<f64>)],
+    ) -> Value {
         let Some(first) = self.poses.first() else { return json!([]) };
         let link = |i: usize| {
             let parent = model.parent[i];
@@ -100,9 +107,11 @@ impl Animation {
             let (mass, center) = model.mass_and_center(i);
             let bounds = stops.iter().find(|(joint, _)| *joint == model.joint_names[i]).map_or(&[][..], |stop| &stop.1);
             let stops = walls(model, (i, &in_parent), results, first, bounds);
+            let closes: Vec<[f64; 3]> =
+                closing.iter().filter(|(link, _)| *link == model.link_names[i]).map(|(_, at)| *at).collect();
             json!({
                 "name": model.link_names[i], "joint": model.joint_names[i], "kind": kind, "parent": parent as i64 - 1,
-                "axis": axis.map(list), "at": list(joint), "rail": rail, "mass": mass, "center": list(center),
+                "axis": axis.map(list), "at": list(joint), "rail": rail, "closes": closes, "mass": mass, "center": list(center),
                 "box": solid(model, i, mass), "disc": disc(model, i, mass, &center),
                 "stops": stops,
             })

@@ -32,6 +32,10 @@ const TOGETHER: f64 = 1e-2;
 /// Changes of velocities below this, relative to their terms, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
+/// A joint on which others depend more steeply than this, in scaled coordinates, is near a dead centre: moving it by the
+/// error of an event, some 1e-13, would move the others by more than the tolerance of that event.
+const DEAD_CENTRE: f64 = 1e4;
+
 /// Scratch of an impact.
 #[derive(Debug, Clone)]
 pub(in crate::stick_slip) struct ImpactWork {
@@ -56,6 +60,8 @@ pub(in crate::stick_slip) struct ImpactWork {
     armed: Vec<bool>,
     open: Vec<bool>,
     pub(super) stops_before: Vec<StopState>,
+    /// Whether the joint of each velocity is in touch; `n_v`.
+    is_touching: Vec<bool>,
     /// Closed stops before the event.
     pub closed_before: Vec<Option<End>>,
 }
@@ -83,6 +89,7 @@ impl ImpactWork {
             armed: vec![false; n_contacts],
             open: vec![false; n_contacts],
             stops_before: vec![StopState::default(); n_contacts],
+            is_touching: vec![false; n_v],
             closed_before: vec![None; n_contacts],
         }
     }
@@ -156,13 +163,13 @@ impl Machine {
                 }
                 is_any_approached |= v != 0.0;
                 self.impact.stops.push((c, end));
-                if self.dynamics.coordinates.place(contact.v).is_some() {
+                if self.dynamics.coordinates.place(contact.v).is_some() && !self.dynamics.loops.is_any() {
                     self.dynamics.point.xi[contact.v] = stops.bound(end);
                 }
             }
         }
         if self.dynamics.loops.is_any() {
-            self.dynamics.close_loops();
+            self.place_in_loops();
         } else {
             self.dynamics.coordinates.positions(&mut self.dynamics.point.xi);
             self.place_dependent();
@@ -193,6 +200,27 @@ impl Machine {
                 coordinates.positions(&mut point.xi);
             }
         }
+    }
+
+    /// Moves joints in touch to their bounds, as many as loops leave independent of one another. The distance is the
+    /// error of the located event. A joint near a dead centre stays where it is.
+    fn place_in_loops(&mut self) {
+        let Self { dynamics, impact, .. } = self;
+        let velocity = |dynamics: &Dynamics, c: usize| dynamics.compiled.inputs.contacts[c].v;
+        impact.is_touching.fill(false);
+        impact.stops.iter().for_each(|&(c, _)| impact.is_touching[velocity(dynamics, c)] = true);
+        dynamics.lock_loops(false, |v| !impact.is_touching[v]);
+        if dynamics.loops.failure.is_some() || dynamics.loops.steepness() > DEAD_CENTRE {
+            return dynamics.unlock();
+        }
+        for &(c, end) in &impact.stops {
+            let v = velocity(dynamics, c);
+            if let (Some(_), Some(stops)) = (dynamics.coordinates.place(v), dynamics.compiled.inputs.contacts[c].stops)
+            {
+                dynamics.point.xi[v] = stops.bound(end);
+            }
+        }
+        dynamics.close_loops();
     }
 
     /// W, and the response of the whole machine to each impulse: couplings and prescribed motions are constraints.
@@ -296,7 +324,7 @@ impl Machine {
     /// Solves (1), sets the velocities after the impact, and closes or opens the stops.
     pub(super) fn solve_impact(&mut self) -> Result<(), Failure> {
         self.put_back();
-        let Self { dynamics: Dynamics { compiled, state, point, coordinates, .. }, impact, .. } = self;
+        let Self { dynamics: Dynamics { compiled, state, point, coordinates, loops, .. }, impact, .. } = self;
         let contacts = &compiled.inputs.contacts;
         let ImpactWork {
             stops, columns, delassus, approach, restitution, rests, held, n_stops, problem, before, ..
@@ -338,8 +366,10 @@ impl Machine {
             let rounding = contacts[c].stops.map_or(0.0, |stops| stops.rounding());
             stop.shift[end as usize] = rounding.max(f64::MIN_POSITIVE);
             if is_at_rest {
-                // a locked joint keeps its position, and dependent ones follow
-                point.xi[v] = contacts[c].stops.map_or(point.xi[v], |stops| stops.bound(end));
+                // a locked joint keeps its position, and dependent ones follow; those of loops are placed
+                if !loops.is_any() {
+                    point.xi[v] = contacts[c].stops.map_or(point.xi[v], |stops| stops.bound(end));
+                }
                 state.mode[c] = Mode::Stuck;
                 state.contact_event[c] = ContactEvent::ComesToRest;
             }

@@ -41,8 +41,8 @@ impl Machine {
     /// contacts that slip by less than the resolution after (2); whether there are any new ones. They are held then,
     /// and the impact is to be solved again.
     pub(super) fn find_rests(&mut self, t: f64) -> Result<bool, Failure> {
-        let n_held = self.impact.rests.iter().flatten().count();
-        let (n_stops, n_contacts) = (self.impact.n_stops, self.dynamics.state.mode.len());
+        let (n_stops, n_rows) = (self.impact.n_stops, self.impact.stops.len());
+        let (n_contacts, mut is_any) = (self.dynamics.state.mode.len(), false);
         let has_left = (0..n_stops).any(|i| self.is_left(i));
         if !has_left && !(0..n_contacts).any(|c| self.is_set_free(c)) {
             return Ok(false);
@@ -90,6 +90,7 @@ impl Machine {
         let mut struck = self.impact.stops.iter().zip(&self.impact.restitution);
         let is_plastic = struck.all(|(&(c, _), e)| *e == 0.0 || self.impact.before[contacts[c].v] == 0.0);
         is_plastic
+            && !self.dynamics.loops.is_any()
             && contact.is_event_driven()
             && !contact.is_stop_alone()
             && contact.b.is_none()

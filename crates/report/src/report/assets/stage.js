@@ -112,7 +112,8 @@ const stage = (() => {
       link.spoke = times3(side, link.disc / (Math.hypot(...side) || 1));
       link.rim = [1, -1].flatMap((s) => [times3(link.spoke, s), times3(cross(link.axis, link.spoke), s)]).map((v) => add(link.center, v));
     }
-    link.children = links.filter((other) => other.parent === i && !isFrame(other)).map((other) => other.at);
+    // joints it carries, and points at which loops close
+    link.children = links.filter((other) => other.parent === i && !isFrame(other)).map((other) => other.at).concat(link.closes);
     // a rod ends at the far end of its longest edge; what nothing hangs on draws a trail with its end or centre
     const edges = (link.box || []).slice().sort((a, b) => Math.hypot(...b) - Math.hypot(...a));
     link.thick = edges.length ? 2 * Math.hypot(...edges[1]) : 0;
@@ -437,7 +438,7 @@ const stage = (() => {
       }
     });
     // centres of mass
-    links.forEach((link, i) => { if (link.kind !== "prismatic" || link.corners.length) quartered(pen, see(place(poses[i], link.center)), 0.62 * unit, ink, paper); });
+    links.forEach((link, i) => { if (link.mass > 0 && (link.kind !== "prismatic" || link.corners.length)) quartered(pen, see(place(poses[i], link.center)), 0.62 * unit, ink, paper); });
 
     // world axes and a length to compare with
     const names = ["x", "y", "z"], corner = [34, height - 34];

@@ -63,15 +63,18 @@ impl Machine {
                 && let Some(rest) = self.time_to_rest(t, i)?
             {
                 self.impact.rests[i] = Some(rest);
+                self.impact.restitution[i] = 0.0;
+                is_any = true;
             }
         }
-        let is_any = self.impact.rests.iter().flatten().count() > n_held;
-        // back to the state after the impact
-        self.dynamics.unlock();
-        if is_any {
-            self.fill_impact()?
-        } else {
-            self.solve_impact()?
+        if self.impact.stops.len() > n_rows {
+            is_any = true;
+            self.dynamics.unlock();
+            self.fill_impact()?;
+        }
+        if !is_any {
+            // back to the state after the impact
+            self.solve_impact()?;
         }
         Ok(is_any)
     }

@@ -4,7 +4,7 @@
 //! work   h (τᵀ v̄ + Σ f_ext · v_link)                       drives with their efforts as they have acted
 //! heat   h d v̄²,   λ ω̄ − N (E(s₁) − E(s₀))                E = s²/(2σ₀); none of dry friction that stops its slip or
 //!        turns it round in the step: there λ ω̄ has either sign, and the balance keeps it
-//!        −½ P d (v₀ + v₁) of stops
+//!        −½ P d (v₀ + v₁) of stops, and λ (ω₀ + ω)/2 of contacts in the step of an impact
 //! load   N₁ E(s₁) − N₀ E(s₀) − N (E(s₁) − E(s₀))          N₀, N₁ the loads of the bristles before and after
 //!        −N (E(s₁) − E(s₀)) where N is a reaction: the stored energy is added when the ledger is read
 //! ```
@@ -67,7 +67,7 @@ pub(super) fn add_energies(
     at: SignalTime,
     quad: &mut [f64],
 ) -> Result<(), Error> {
-    let RealTime { coordinates, equations, contacts, solver, end, poses: places, .. } = rt;
+    let RealTime { coordinates, equations, contacts, solver, stops, end, poses: places, .. } = rt;
     let Contacts { normal, bristle_load, .. } = contacts;
     let End { v: v1, mean, bristles, prescribed_effort, .. } = &*end;
     // work of wrenches, of efforts set by the caller, of prescribed motions, of drives
@@ -103,7 +103,9 @@ pub(super) fn add_energies(
         let (state, n) = (solver.states[c], normal[c][0]);
         // dry friction that stops its slip or turns it round in the step may have either sign
         let is_mixed = contact.is_event_driven() && (state.omega == 0.0 || state.omega * contact.rate(start.v) < 0.0);
+        // in the step of an impact velocities jump, and so may bristles: all impulses act at mean velocities
         let rate = match equations.is_order_one {
+            _ if stops.is_impact => 0.5 * (contact.rate(start.v) + state.omega),
             true => state.omega,
             false if is_mixed => 0.0,
             false => contact.rate(mean),

@@ -102,8 +102,9 @@ impl Scene {
     /// parameters at `paths`: numbers of the scene, as `joints.slide.friction.coulomb`, `links.arm.mass`, `gravity.2`,
     /// `joints.slide.position`.
     ///
-    /// Heat, energies and modes have no derivatives here. Machines with free joints, `RealTime` and velocities that
-    /// jump are refused.
+    /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
+    /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
+    /// refused.
     pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
         self.sensitivities_at(paths, &self.differentiable_channels()?, &self.output_times())
     }
@@ -224,6 +225,10 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
     times.dedup();
     let end = times.last().copied().unwrap_or(t_start);
     let tangents = if pairs.is_empty() && !request.has_rates { None } else { Some(Tangents::new(&run.system, twins)) };
+    if tangents.as_ref().is_some_and(|tangents| tangents.is_start_on_moving_stop(&run.system)) {
+        let what = "a start at rest on a stop whose distance depends on a parameter: start before or after it".into();
+        return Err(Error::Unsupported { name: "sensitivities".into(), what });
+    }
     let mut sink = Follower {
         tangents,
         wanted,
@@ -252,9 +257,6 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     let is_loop = |coupling: &Coupling| matches!(coupling, Coupling::LoopJoint { .. });
     if is_followed && scene.couplings.iter().any(is_loop) {
         return refuse("a loop joint");
-    }
-    if is_followed && scene.joints.iter().any(|joint| joint.limits.is_some()) {
-        return refuse("`limits`, at which velocities jump");
     }
     let run = if scene.formulation == Formulation::Implicit {
         Simulation::new(scene)?.run
@@ -377,6 +379,10 @@ impl Follower<'_> {
             Refusal::Failed(_) => Error::NotFinite { t, what: "a sensitivity".into() },
             Refusal::Impulse => {
                 let what = format!("a velocity that jumps (at t = {t} s), of which there are no sensitivities");
+                Error::Unsupported { name: "sensitivities".into(), what }
+            }
+            Refusal::Simultaneous => {
+                let what = format!("several impacts at one instant (t = {t} s), which have no derivative");
                 Error::Unsupported { name: "sensitivities".into(), what }
             }
         };

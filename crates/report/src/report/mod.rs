@@ -125,8 +125,10 @@ fn data(facts: &Facts<'_>, t: &[f64]) -> Result<Value> {
         "ticks": ticks(8), "fewTicks": ticks(4),
         "light": palette::LIGHT, "dark": palette::DARK,
         "dashes": palette::DASHES.map(lengths),
-        "links": animation.links(model, results, &closing_points(facts)), "frames": animation.frames(t), "view": animation.view(model),
-        "phases": curves::phases(&stuck, t), "couplings": couplings(facts),
+        "links": animation.links(model, results, &closing_points(facts), &selection.stops),
+        "frames": animation.frames(t), "view": animation.view(model),
+        "phases": curves::phases(&stuck, t), "contacts": curves::phases(&phases::contacts(results, t), t),
+        "couplings": couplings(facts),
         "panels": curves::curves(&panels, results, t),
     }))
 }

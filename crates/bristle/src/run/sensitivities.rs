@@ -123,8 +123,20 @@ impl Scene {
         Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
     }
 
-    /// The same for some channels at given times, s, in increasing order.
+    /// The same for some channels at given times, s, in increasing order; later ones than `duration` extend the run.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
+        let mut last = 0.0;
+        for &t in times {
+            if !(last..f64::INFINITY).contains(&t) {
+                return Err(Error::number(
+                    "sensitivities",
+                    "a time",
+                    t,
+                    "finite, not negative, and in increasing order",
+                ));
+            }
+            last = t;
+        }
         let scene = self.with_origin()?;
         let pairs: Result<Vec<Pair>> = paths.iter().map(|path| scene.pair(path)).collect();
         let request = Request { channels: names, times, has_rates: false, is_stopped: &stop::is_asked };

@@ -36,6 +36,7 @@ mod parameter;
 mod signals;
 mod solve;
 mod statistics;
+mod windows;
 
 pub use file::FitFile;
 pub use fitted::{ChannelError, Estimate, Fitted};
@@ -86,6 +87,7 @@ pub struct Fit {
     starts: usize,
     seed: u64,
     method: Method,
+    window: Option<f64>,
 }
 
 impl Fit {
@@ -100,6 +102,7 @@ impl Fit {
             starts: 1,
             seed: 1,
             method: Method::OutputError,
+            window: None,
         }
     }
 
@@ -177,6 +180,13 @@ impl Fit {
         self
     }
 
+    /// Simulates windows of so many seconds, each from its measured state, in place of whole logs.
+    #[must_use]
+    pub fn windows(mut self, seconds: f64) -> Self {
+        self.window = Some(seconds);
+        self
+    }
+
     /// The same fit of another scene: other laws, the same logs.
     #[must_use]
     pub fn with_scene(mut self, scene: &Scene) -> Self {
@@ -224,18 +234,18 @@ impl Fit {
 
     /// The same with progress and a way to stop it, which keeps the best so far.
     pub fn solve_with(&self, watch: &Watch<'_>) -> Result<Fitted> {
-        let model = self.model()?;
-        fitted::solve(self, model, watch)
+        let window = self.window.filter(|_| self.method == Method::OutputError);
+        fitted::solve(self, self.model(window)?, watch)
     }
 
     /// Doubtful features of the logs and of their units at the start values, and what each can tell; nothing is fitted.
     pub fn check(&self) -> Result<Vec<String>> {
-        let model = self.model()?;
+        let model = self.model(None)?;
         fitted::check(self, &model)
     }
 
     /// Parameters in place of patterns, and the logs as arrays.
-    fn model(&self) -> Result<FitModel> {
+    fn model(&self, window: Option<f64>) -> Result<FitModel> {
         let mut parameters = Vec::new();
         for freedom in &self.freedoms {
             parameters.extend(self.expand(freedom)?);
@@ -270,10 +280,10 @@ impl Fit {
             return Err(refusal(&self.scene, "logs", "there is no log to fit to".into(), "name one: `Log(file: …)`"));
         }
         parameters.iter().try_for_each(|parameter| parameter.check(&self.scene))?;
-        let model = FitModel::new(&self.scene, parameters, &self.logs)?;
+        let model = FitModel::new(&self.scene, parameters, &self.logs, window)?;
         // paths and inputs that the scene does not have are refused here
         let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
-        (0..self.logs.len()).try_for_each(|log| model.scene_of(log, &start).map(drop))?;
+        (0..model.logs.len()).try_for_each(|log| model.scene_of(log, &start).map(drop))?;
         Ok(model)
     }
 

@@ -106,7 +106,8 @@ impl Problem {
     /// A fit to the truth with noise number `draw`, from a start that is off by `off`.
     fn fit(&self, (t, x): &(Vec<f64>, Vec<f64>), draw: u64, off: f64, starts: usize) -> Fitted {
         let mut normal = Normal(draw.wrapping_mul(0x2545_f491_4f6c_dd1d) + 17);
-        let rows: String = t.iter().zip(x).map(|(t, x)| format!("{t},{:?}\n", x + self.noise * normal.next())).collect();
+        let rows: String =
+            t.iter().zip(x).map(|(t, x)| format!("{t},{:?}\n", x + self.noise * normal.next())).collect();
         let table = Table::parse(&format!("t,x\n{rows}"), "run.csv").unwrap();
         let initial = bristle::fit::Initial::Scene;
         let log = Log::new(table).compare(self.channel, "x").initial(initial);

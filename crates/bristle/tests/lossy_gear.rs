@@ -16,8 +16,8 @@ const C: [f64; 2] = [0.25, 0.9];
 /// Two inertias and a gear between them; further fields of the joints and of the gear.
 fn gear([j1, j2]: [f64; 2], ratio: f64, losses: &str, [first, second]: [&str; 2], duration: f64) -> Scene {
     let text = format!(
-        "Scene(gravity: (0, 0, 0), links: [Link(name: \"one\", mass: 1.0, inertia: Diagonal(1, 1, {j1:?})), Link(name: \
-         \"two\", mass: 1.0, inertia: Diagonal(1, 1, {j2:?}))], joints: [Joint(name: \"a\", parent: \"world\", child: \
+        "Scene(gravity: (0, 0, 0), links: [Link(name: \"one\", mass: 1.0, inertia: Diagonal({j1:?}, {j1:?}, {j1:?})), Link(name: \
+         \"two\", mass: 1.0, inertia: Diagonal({j2:?}, {j2:?}, {j2:?}))], joints: [Joint(name: \"a\", parent: \"world\", child: \
          \"one\", kind: Revolute(axis: (0, 0, 1)), {first}), Joint(name: \"b\", parent: \"world\", child: \"two\", \
          kind: Revolute(axis: (0, 0, 1)), {second})], couplings: [Gear(name: \"g\", joints: (\"a\", \"b\"), ratio: \
          {ratio:?}, {losses})], output: (interval: 0.002), duration: {duration:?})"
@@ -46,12 +46,8 @@ fn with(scene: &Scene, method: Method, formulation: Formulation) -> Scene {
 /// Methods and formulations that solve the same equations.
 fn ways(scene: &Scene) -> Vec<(String, Scene)> {
     use Formulation::{Implicit, Jerk, Residual};
-    let ways = [
-        (Method::Dopri5, Implicit),
-        (Method::Dopri5, Jerk),
-        (Method::Radau5, Implicit),
-        (Method::Radau5, Residual),
-    ];
+    let ways =
+        [(Method::Dopri5, Implicit), (Method::Dopri5, Jerk), (Method::Radau5, Implicit), (Method::Radau5, Residual)];
     ways.into_iter().map(|(method, form)| (format!("{method:?} {form:?}"), with(scene, method, form))).collect()
 }
 
@@ -148,13 +144,8 @@ fn work_is_motion_and_heat() {
 fn an_effort_on_the_second_shaft_drives_against_the_losses() {
     // inverse dynamics moves the gear from its second joint, and gives back the accelerations
     for (v, a) in [(1.0, 0.8), (1.0, -1.5), (-1.0, 0.6), (-0.5, -2.0)] {
-        let scene = gear(
-            [J1, J2],
-            RATIO,
-            &losses(),
-            [&format!("velocity: {:?}", RATIO * v), &format!("velocity: {v:?}")],
-            0.1,
-        );
+        let scene =
+            gear([J1, J2], RATIO, &losses(), [&format!("velocity: {:?}", RATIO * v), &format!("velocity: {v:?}")], 0.1);
         let mut sim = Simulation::new(&scene).unwrap();
         let mut tau = [0.0; 2];
         sim.inverse_dynamics(&[0.0; 2], &[RATIO * v, v], &[RATIO * a, a], &mut tau).unwrap();

@@ -142,7 +142,7 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     if let Method::InverseDynamics { band } = fit.method {
         model.inverse = Some(band);
     }
-    let mut all = starts(&model, fit.starts, fit.seed);
+    let mut all = starts(&model, fit.starts, fit.seed, watch);
     if let Some(better) = first_estimate(fit, &model, &all[0], watch) {
         all[0] = better;
     }

@@ -30,6 +30,7 @@ mod file;
 mod filter;
 mod fitted;
 mod inverse;
+mod linear;
 mod log;
 mod model;
 mod parameter;

@@ -13,7 +13,7 @@ use super::log::Initial;
 use super::model::{FitModel, Prepared};
 use super::{Log, parameter};
 use crate::error::{Error, Result};
-use crate::scene::Scene;
+use crate::scene::{Coupling, Scene};
 use crate::signal::Signal;
 
 /// Corner frequency of the low-pass before the slope, as a fraction of the sampling frequency.
@@ -100,7 +100,7 @@ fn around(points: &[(f64, f64)], low: f64, high: f64, start: f64) -> Vec<(f64, f
 fn states(scene: &Scene, log: &Log, times: &[f64], dt: f64) -> Result<Vec<(String, Vec<f64>)>> {
     let mut states = Vec::new();
     let follows = |joint: &str| {
-        let is_first = |c: &crate::scene::Coupling| matches!(c, crate::scene::Coupling::Gear { joints, .. } if joints[0] == joint);
+        let is_first = |coupling: &Coupling| matches!(coupling, Coupling::Gear { joints, .. } if joints[0] == joint);
         scene.couplings.iter().any(is_first)
     };
     for joint in scene.joints.iter().filter(|joint| joint.kind.is_single() && !follows(&joint.name)) {

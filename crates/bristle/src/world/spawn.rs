@@ -115,7 +115,8 @@ fn add_losses(scene: &Scene, coupling: &scene::Coupling, joints: &HashMap<&Strin
         && let Some(load) = coupling.mesh(link, *axis)
     {
         // the entity exists since the joints were spawned
-        let _ = world.insert(entity, (Friction(Law::Coulomb(Coulomb { coulomb: 1.0, stiction: 1.0, viscous: 0.0 })), load));
+        let _ =
+            world.insert(entity, (Friction(Law::Coulomb(Coulomb { coulomb: 1.0, stiction: 1.0, viscous: 0.0 })), load));
     }
 }
 

@@ -4,7 +4,6 @@
 //! A few draws each here; `cargo test --release -p bristle --test fit_synthetic -- --ignored --nocapture` takes 40 draws
 //! and eight starts, and prints the table of `benches/FIT.md`.
 
-use bristle::Simulation;
 use bristle::fit::{Fit, Fitted, Log, Table};
 use bristle::prelude::*;
 

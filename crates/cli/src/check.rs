@@ -82,7 +82,12 @@ impl Check {
         let sim = self.settings.simulation(&scene)?;
         let (joints, freedom) = (count(sim.compiled().model.tree.n_joints(), "joint"), count(sim.freedom(), "degree"));
         crate::print(&format!("{}: {joints}, {freedom} of freedom\n", path.display()));
-        Ok(if self.save.is_some() { Some(scene.to_ron()?) } else { None })
+        if let Some(save) = &self.save {
+            let logs = scene.log_files();
+            target::check_inputs(save, &logs.iter().map(PathBuf::as_path).collect::<Vec<_>>())?;
+            return Ok(Some(scene.to_ron()?));
+        }
+        Ok(None)
     }
 
     /// Refuses a name under which no scene can be saved.

@@ -5,21 +5,22 @@ use crate::collect::{Collector, Rows};
 use crate::difference::{Difference, difference};
 use crate::error_text::explained;
 use crate::interrupt::Interrupt;
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use bristle_report::results::MAX_KEPT;
 use bristle_report::results::Results;
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Compare two results, or two ways to solve one scene.
 #[derive(Args)]
 #[command(after_help = "\
 A and B are results (.csv, .npz, .json) or scenes, which are then run. One scene alone is run with the settings of each
 --with; a single --with is compared with the unchanged scene. Each channel has a line: the largest difference and its
-time, the root mean square, and the largest as a part of the channel's range. Ctrl-C ends a run and with it the
-comparison: nothing is printed, and the exit code is 1.
+time, the root mean square, and the largest as a part of the channel's range. Ctrl-C or a limit ends a run and with it
+the comparison: nothing is printed, and the exit code is 1. --max-time counts from the start of the command.
 
 Examples:
   bristle compare old.csv new.npz
@@ -47,6 +48,8 @@ pub struct Compare {
     json: bool,
     #[command(flatten)]
     common: Settings,
+    #[command(flatten)]
+    budget: Budget,
 }
 
 /// Why there is nothing to compare.
@@ -74,12 +77,14 @@ impl Compare {
         if self.tolerance.is_some_and(|tolerance| tolerance.is_nan() || tolerance < 0.0) {
             return Err(ComparisonError::Refused("error: --tolerance must not be negative".into()));
         }
+        let start = Instant::now();
         let interrupt = Interrupt::listen().map_err(|error| ComparisonError::Failed(format!("error: {error:#}")))?;
         let [one, two] = ["1 of 2", "2 of 2"];
         let side = |which, path: &Path, settings: &Settings| {
             // looked at while a machine starts and within steps, too
-            let heard = interrupt.clone();
-            bristle::stop::until(move || heard.is_asked(), || self.side(which, path, settings, &interrupt))
+            let limits = Limits::new(interrupt.clone(), self.budget, start);
+            let heard = limits.clone();
+            bristle::stop::until(move || heard.is_met(), || self.side(which, path, settings, limits))
         };
         let own = |k: usize| self.with.get(k).map_or_else(|| self.common.clone(), |with| with.or(&self.common));
         let (a, b) = match (&self.second, self.with.len()) {
@@ -101,7 +106,7 @@ impl Compare {
         which: &'static str,
         path: &Path,
         settings: &Settings,
-        interrupt: &Interrupt,
+        limits: Limits,
     ) -> Result<Results, ComparisonError> {
         let refused = |error: anyhow::Error| ComparisonError::Refused(explained(&error, path));
         if !is_scene(path) {
@@ -117,7 +122,7 @@ impl Compare {
         };
         let mut sim = settings.simulation(&scene).map_err(|error| match error {
             bristle::Error::Stopped { .. } | bristle::Error::OutOfMemory { .. } => {
-                failed(&format!("{} before the start of the run", interrupt.reason()))
+                failed(&format!("{} before the start of the run", limits.reason()))
             }
             error => refused(error.into()),
         })?;
@@ -131,7 +136,7 @@ impl Compare {
             return Err(refused(too_many()));
         }
         let progress = Progress::of(which, scene.duration);
-        let collector = Collector::new(&names, Rows::None, true, progress, Limits::none(interrupt.clone()));
+        let collector = Collector::new(&names, Rows::None, true, progress, limits);
         let mut collector = collector.map_err(|error| failed(&error))?;
         let result = sim.run_with(scene.duration, &mut collector);
         let (_, kept) = collector.finish();

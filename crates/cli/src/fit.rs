@@ -5,6 +5,7 @@ mod output;
 
 use crate::error_text::explained;
 use crate::interrupt::Interrupt;
+use crate::limits::seconds;
 use crate::{Outcome, target};
 use anyhow::{Context, Result};
 use bristle::fit::{Fit, FitFile, Fitted, Log, Method, Progress, Watch};
@@ -94,6 +95,9 @@ pub struct FitCommand {
     /// Beginning of the names of all results, in place of NAME
     #[arg(long, value_name = "PREFIX")]
     out: Option<PathBuf>,
+    /// Time on the clock at most, s: beyond, the fit ends with the best values so far and exit code 1
+    #[arg(long, value_name = "S", value_parser = seconds, allow_hyphen_values = true)]
+    max_time: Option<Duration>,
     /// Print the result as one JSON object on standard output
     #[arg(long)]
     json: bool,
@@ -104,10 +108,12 @@ pub struct FitCommand {
 
 impl FitCommand {
     pub fn execute(&self) -> Outcome {
-        match self.try_execute() {
+        let start = Instant::now();
+        match self.try_execute(start) {
             Ok(outcome) => outcome,
             Err(error) => {
                 say!("{}", explained(&error, &self.file));
+                self.say_late(start);
                 match error.downcast_ref::<Error>() {
                     Some(error) if !error.is_refusal() => Outcome::Failed,
                     _ => Outcome::Refused,
@@ -116,7 +122,17 @@ impl FitCommand {
         }
     }
 
-    fn try_execute(&self) -> Result<Outcome> {
+    fn is_late(&self, start: Instant) -> bool {
+        self.max_time.is_some_and(|time| start.elapsed() >= time)
+    }
+
+    fn say_late(&self, start: Instant) {
+        if let Some(time) = self.max_time.filter(|_| self.is_late(start)) {
+            say!("the limit of {} s on the clock is met (--max-time)", time.as_secs_f64());
+        }
+    }
+
+    fn try_execute(&self, start: Instant) -> Result<Outcome> {
         let (mut fit, inputs) = self.read()?;
         if let Some(starts) = self.starts {
             fit = fit.starts(starts);
@@ -129,22 +145,28 @@ impl FitCommand {
             Some(Way::OutputError) => fit = fit.method(Method::OutputError),
             None => {}
         }
+        let interrupt = Interrupt::listen()?;
         if self.check {
-            fit.check()?.iter().for_each(|line| say!("{line}"));
+            let is_stopped = || interrupt.is_asked() || self.is_late(start);
+            let watch = Watch { is_stopped: &is_stopped, ..Watch::NONE };
+            fit.check_with(&watch)?.iter().for_each(|line| say!("{line}"));
             return Ok(Outcome::Done);
         }
-        let interrupt = Interrupt::listen()?;
         if let Some(laws) = &self.law {
-            return laws::compare(self, &fit, laws, &interrupt);
+            return laws::compare(self, &fit, laws, (&interrupt, start));
         }
         let names = self.names();
-        let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
+        let logs = fit.scene().log_files();
+        let inputs: Vec<&Path> = inputs.iter().chain(&logs).map(PathBuf::as_path).collect();
         names.iter().try_for_each(|name| target::check(name, &inputs))?;
         let begin = Instant::now();
-        let fitted = self.solve(&fit, &interrupt)?;
+        let fitted = self.solve(&fit, &interrupt, start)?;
         let wall = begin.elapsed();
         if bristle::memory::has_run_out() {
             say!("error: memory ran out; this is the fit so far");
+        }
+        if fitted.is_stopped() {
+            self.say_late(start);
         }
         output::write(&fitted, &names)?;
         if !self.quiet {
@@ -158,7 +180,7 @@ impl FitCommand {
     }
 
     /// Solves with progress on standard error.
-    fn solve(&self, fit: &Fit, interrupt: &Interrupt) -> Result<Fitted> {
+    fn solve(&self, fit: &Fit, interrupt: &Interrupt, start: Instant) -> Result<Fitted> {
         let last = Mutex::new(Instant::now());
         let progress = |at: Progress| {
             if let Ok(mut last) = last.lock()
@@ -169,7 +191,7 @@ impl FitCommand {
                 say!("start {} of {}, iteration {}: error {:.4}", at.start + 1, at.starts, at.iteration, at.error);
             }
         };
-        let watch = Watch { is_stopped: &|| interrupt.is_asked(), progress: &progress };
+        let watch = Watch { is_stopped: &|| interrupt.is_asked() || self.is_late(start), progress: &progress };
         Ok(fit.solve_with(&watch)?)
     }
 

@@ -22,7 +22,7 @@ pub struct Budget {
 }
 
 /// A length of time.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let time = text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.ok_or_else(|| "give a number of seconds that is not negative, such as 3600".into())
 }
@@ -40,11 +40,6 @@ impl Limits {
     /// The clock runs since `start`.
     pub fn new(interrupt: Interrupt, budget: Budget, start: Instant) -> Self {
         Self { interrupt, budget, start, n_steps: 0 }
-    }
-
-    /// The user alone ends the run.
-    pub fn none(interrupt: Interrupt) -> Self {
-        Self::new(interrupt, Budget { max_steps: u64::MAX, max_time: None }, Instant::now())
     }
 
     /// One more step.

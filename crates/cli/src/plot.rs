@@ -84,7 +84,13 @@ impl Plot {
         }
         let known = match self.scene.as_ref().map(Scene::load) {
             None => Selection::default(),
-            Some(Ok(scene)) => Selection::of(&scene),
+            Some(Ok(scene)) => {
+                let logs = scene.log_files();
+                if let Err(error) = target::check_inputs(&out, &logs.iter().map(PathBuf::as_path).collect::<Vec<_>>()) {
+                    return refuse(error);
+                }
+                Selection::of(&scene)
+            }
             Some(Err(error)) => {
                 say!("{error}");
                 return Outcome::Refused;

@@ -208,12 +208,15 @@ impl Run {
     }
 
     /// Files that are read.
-    fn inputs(&self) -> Vec<&Path> {
-        std::iter::once(self.scene.as_path()).chain(self.settings.friction_file()).collect()
+    fn inputs(&self, scene: &Scene) -> Vec<PathBuf> {
+        let own = std::iter::once(self.scene.as_path()).chain(self.settings.friction_file());
+        own.map(Path::to_owned).chain(scene.log_files()).collect()
     }
 
     /// Every output has a file of its own that can be written.
     fn check_files(&self, ready: &Ready) -> Result<()> {
+        let inputs = self.inputs(&ready.scene);
+        let inputs: Vec<&Path> = inputs.iter().map(PathBuf::as_path).collect();
         let out = ready.out.iter().map(|(path, _)| path);
         let named = |path: &&PathBuf| !is_output(path);
         let events = self.events.as_ref().filter(named);
@@ -239,11 +242,11 @@ impl Run {
                     path.display()
                 );
             }
-            target::check(path, &self.inputs())?;
+            target::check(path, &inputs)?;
         }
         if let Some((path, format)) = &ready.out {
             let rows = rows_name(path, *format);
-            let input = self.inputs().into_iter().find(|input| target::is_same(&rows, input));
+            let input = inputs.iter().find(|input| target::is_same(&rows, input));
             anyhow::ensure!(
                 input.is_none(),
                 "{}: this is the file that is read, and rows of {} grow in a file of that name; name another file",
@@ -268,7 +271,7 @@ impl Run {
                 &ready.scene,
                 &self.sensitivities,
                 &self.sensitivities_name(&ready),
-                &self.inputs(),
+                &self.inputs(&ready.scene).iter().map(PathBuf::as_path).collect::<Vec<_>>(),
             ) {
                 Ok(path) => Some(path),
                 Err(error) => {

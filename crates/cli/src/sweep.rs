@@ -23,7 +23,7 @@ use bristle_report::sweep::{in_a_line, last_row, merge};
 use clap::Args;
 pub use grid::Range;
 use grid::{Grid, Points};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use table::{Contents, Table};
 use work::{Progress, fill};
@@ -166,6 +166,9 @@ impl Sweep {
                     if names.is_empty() {
                         self.say(&import);
                     }
+                    let logs = import.scene.log_files();
+                    let logs: Vec<&Path> = logs.iter().map(PathBuf::as_path).collect();
+                    target::check_inputs(&self.out, &logs).map_err(|error| format!("error: {error:#}"))?;
                     merge(&mut names, sim.recording().names());
                 }
                 Err(error) => reasons.push(error),

@@ -19,7 +19,7 @@ use super::effort_limits::is_saturated;
 use super::efforts::transmitted_share;
 use crate::error::Error;
 use crate::model::Compiled;
-use crate::scene::Formulation;
+use crate::scene::{Constraints, Formulation};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
@@ -51,7 +51,8 @@ impl Dynamics {
             self.point.xi[k..k + 6].fill(0.0);
         }
         self.scheme.formulation = Formulation::Implicit;
-        if std::mem::take(&mut self.scheme.is_real_time) {
+        let is_constrained = std::mem::take(&mut self.scheme.constraints) != Constraints::Reduced;
+        if std::mem::take(&mut self.scheme.is_real_time) || is_constrained {
             self.lock();
         }
         let mut y = vec![0.0; self.n_unknowns(self.coordinates.active.len())];

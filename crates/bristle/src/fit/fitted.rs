@@ -47,7 +47,7 @@ pub struct ChannelError {
     pub channel: String,
     /// Root mean square, in the channel's unit.
     pub rms: f64,
-    /// 100 ‖simulated − measured‖/‖measured‖, per cent.
+    /// 100 ‖simulated − measured‖/‖measured‖, per cent; infinite where the measurement is zero throughout.
     pub relative: f64,
     /// The same after the low-pass of the comparison, if it has one.
     pub filtered: Option<f64>,
@@ -166,10 +166,10 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
     let lowest = outcomes[best].error;
     let n_same = outcomes.iter().filter(|o| o.failure.is_none() && o.error <= lowest * (1.0 + SAME_MINIMUM)).count();
     let is_stopped = (watch.is_stopped)();
-    // the statistics of what is there do not take long
+    // what takes a simulation is left out once an end is asked for
     let deviations = deviations(&model, at, noise);
-    let identifiability = identifiability(&model, at, noise, &Watch::NONE)?;
-    let p = without_influence(&model, at, noise, &deviations);
+    let identifiability = identifiability(&model, at, noise, watch)?;
+    let p = without_influence(&model, at, noise, &deviations, watch);
     warnings.extend(doubts(&model, &p, &deviations, &identifiability));
     let estimates = model.parameters.iter().enumerate().map(|(k, parameter)| Estimate {
         path: parameter.path.clone(),
@@ -185,16 +185,21 @@ pub(super) fn solve(fit: &Fit, mut model: FitModel, watch: &Watch<'_>) -> Result
         is_told: !deviations.is_untold[k],
     });
     let estimates = estimates.collect();
-    let errors = if model.inverse.is_some() {
-        inverse_errors(&model, at)
-    } else {
-        let logs: Vec<Log> = fit.logs.clone();
-        errors_of(&model, &p, &logs, &Watch::NONE)?
+    let simulated = |logs: &[Log]| match errors_of(&model, &p, logs, watch) {
+        Err(Error::Stopped { .. } | Error::OutOfMemory { .. }) => Ok(None),
+        result => result.map(Some),
     };
-    let mut hold_out = Vec::new();
-    if model.inverse.is_none() {
-        hold_out = errors_of(&model, &p, &fit.hold_out, &Watch::NONE)?;
+    let (errors, mut hold_out) = match model.inverse {
+        Some(_) => (inverse_errors(&model, at), Some(vec![])),
+        None => (simulated(&fit.logs)?.unwrap_or_else(|| errors_at(&model, at)), Some(vec![])),
+    };
+    if model.inverse.is_none() && !fit.hold_out.is_empty() {
+        hold_out = simulated(&fit.hold_out)?;
     }
+    let hold_out = hold_out.unwrap_or_else(|| {
+        warnings.push("the fit was stopped before the logs that are held out were looked at".into());
+        vec![]
+    });
     warnings.extend(unit_doubts(&errors));
     let scene = model.scene(&p)?;
     Ok(Fitted {
@@ -234,13 +239,13 @@ fn first_estimate(fit: &Fit, model: &FitModel, start: &[f64], watch: &Watch<'_>)
 
 /// The end of the fit, with parameters without influence at their starts; where one has gone to a value at which it has
 /// no influence any more, as a level that tends to zero, it stays there.
-fn without_influence(model: &FitModel, at: &At, noise: &Noise, deviations: &Deviations) -> Vec<f64> {
+fn without_influence(model: &FitModel, at: &At, noise: &Noise, deviations: &Deviations, watch: &Watch<'_>) -> Vec<f64> {
     let (mut p, least) = (at.p.clone(), cost(model, at, noise));
     for (k, parameter) in model.parameters.iter().enumerate().filter(|(k, _)| deviations.is_untold[*k]) {
         let mut trial = p.clone();
         trial[k] = parameter.start;
         let is_same = |at: At| cost(model, &at, noise) <= least * (1.0 + UNCHANGED);
-        if evaluate(model, &trial, false, &Watch::NONE).is_ok_and(is_same) {
+        if evaluate(model, &trial, false, watch).is_ok_and(is_same) {
             p = trial;
         }
     }
@@ -287,12 +292,17 @@ fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Re
     let prepared = FitModel::prepare(&model.base, logs, model.window)?;
     let model = FitModel { logs: prepared, inverse: None, ..model.clone() };
     let at = evaluate(&model, p, false, watch)?;
+    Ok(errors_at(&model, &at))
+}
+
+/// Errors of the logs of a model from their residuals.
+fn errors_at(model: &FitModel, at: &At) -> Vec<ChannelError> {
     let mut errors = Vec::new();
-    for (of, log) in logs.iter().enumerate() {
+    let n_logs = model.logs.last().map_or(0, |prepared| prepared.of + 1);
+    for of in 0..n_logs {
         // the windows of a log in a row
         let its = || model.logs.iter().zip(&at.logs).filter(|(prepared, _)| prepared.of == of);
-        let (times, n) = (log.times()?, its().map(|(prepared, _)| prepared.t.len()).sum::<usize>());
-        let from = times.partition_point(|t| *t < log.skip);
+        let Some((Prepared { log, .. }, _)) = its().next() else { continue };
         for (c, compare) in log.compare.iter().enumerate() {
             let join = |of: &dyn Fn(&Prepared, &Residuals) -> Vec<f64>| -> Vec<f64> {
                 its().flat_map(|(prepared, residuals)| of(prepared, residuals)).collect()
@@ -309,13 +319,13 @@ fn errors_of(model: &FitModel, p: &[f64], logs: &[Log], watch: &Watch<'_>) -> Re
                 rms: norm(&raw) / (raw.len() as f64).sqrt(),
                 relative: relative(&raw, &measured),
                 filtered,
-                t: times[from..].iter().take(n).copied().collect(),
+                t: join(&|prepared, _| prepared.t.iter().map(|t| prepared.start + t).collect()),
                 simulated: raw.iter().zip(&measured).map(|(r, x)| r + x).collect(),
                 measured,
             });
         }
     }
-    Ok(errors)
+    errors
 }
 
 /// Errors of inverse dynamics: efforts after the filter.
@@ -350,7 +360,8 @@ fn norm(x: &[f64]) -> f64 {
 }
 
 fn relative(r: &[f64], measured: &[f64]) -> f64 {
-    100.0 * norm(r) / norm(measured)
+    let size = norm(r);
+    if size == 0.0 { 0.0 } else { 100.0 * size / norm(measured) }
 }
 
 /// Doubts about the parameters.
@@ -413,17 +424,17 @@ fn unit_doubts(errors: &[ChannelError]) -> Vec<String> {
 }
 
 /// See [`Fit::check`].
-pub(super) fn check(fit: &Fit, model: &FitModel) -> Result<Vec<String>> {
+pub(super) fn check(fit: &Fit, model: &FitModel, watch: &Watch<'_>) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for log in fit.logs.iter().chain(&fit.hold_out) {
         found.extend(log.warnings()?);
     }
     let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
-    found.extend(unit_doubts(&errors_of(model, &start, &fit.logs, &Watch::NONE)?));
+    found.extend(unit_doubts(&errors_of(model, &start, &fit.logs, watch)?));
     for k in 0..model.logs.len() {
         let one = FitModel { logs: vec![model.logs[k].clone()], ..model.clone() };
         // initial states and delays of other logs have no influence on this one
-        let at = evaluate(model, &start, true, &Watch::NONE)?;
+        let at = evaluate(model, &start, true, watch)?;
         let at = At { p: at.p, logs: vec![at.logs[k].clone()] };
         let noise = super::solve::spread(&one);
         let deviations = deviations(&one, &at, &noise);

@@ -28,8 +28,10 @@ impl Table {
 
     /// The same from a text; `file` is the name it goes by in messages.
     pub fn parse(text: &str, file: &str) -> Result<Self> {
-        let mut offset = 0;
-        let mut lines = text.split_inclusive('\n').map(|line| {
+        // spreadsheets begin a table in UTF-8 with a mark
+        let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let mut offset = mark;
+        let mut lines = text[mark..].split_inclusive('\n').map(|line| {
             let at = offset;
             offset += line.len();
             (at, line.trim_end_matches(['\n', '\r']))
@@ -38,6 +40,10 @@ impl Table {
             return Err(place(file, text, 0..0, "the table is empty", "the first row names the columns"));
         };
         let names: Vec<String> = head.split(',').map(|name| name.trim().trim_matches('"').to_owned()).collect();
+        if names.iter().any(|name| name.chars().any(char::is_control)) {
+            let help = "the first row names the columns, separated by commas";
+            return Err(place(file, text, mark..mark + head.len(), "a name cannot hold control characters", help));
+        }
         let mut columns = vec![Vec::new(); names.len()];
         for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let mut cell_at = at;
@@ -66,9 +72,18 @@ impl Table {
     /// A column by name.
     pub fn column(&self, name: &str) -> Result<&[f64]> {
         let known = || Error::unknown("column", name, self.names.iter().map(String::as_str));
-        let found = self.names.iter().position(|other| other == name).ok_or_else(known)?;
-        Ok(&self.columns[found])
+        let mut found = self.names.iter().zip(&self.columns).filter(|(other, _)| *other == name);
+        let (_, column) = found.next().ok_or_else(known)?;
+        match found.next() {
+            None => Ok(column),
+            Some(_) => Err(refusal(&self.file, format!("two columns have the name `{name}`"), "rename one of them")),
+        }
     }
+}
+
+/// A refusal of a file as a whole.
+fn refusal(file: &str, reason: String, help: &str) -> Error {
+    SceneError::from(Problem::without_place(file, "", reason, help.to_owned())).into()
 }
 
 /// A refusal at a place of a file.
@@ -230,9 +245,7 @@ impl Log {
     /// Refuses a log that cannot be simulated: too few rows, a clock that does not advance, unknown columns.
     pub fn check(&self) -> Result<()> {
         let file = &self.table.file;
-        let refuse = |reason: String, help: &str| -> Result<()> {
-            Err(SceneError::from(Problem::without_place(file, "", reason, help.to_owned())).into())
-        };
+        let refuse = |reason: String, help: &str| -> Result<()> { Err(refusal(file, reason, help)) };
         let t = self.times()?;
         if t.len() < 3 {
             return refuse(format!("{} rows are too few", t.len()), "a fit needs a measured run");
@@ -247,8 +260,33 @@ impl Log {
             );
             return refuse(reason, "sort the rows by time and leave out rows of the same time");
         }
+        let span = t.last().copied().unwrap_or(0.0);
+        if !span.is_finite() {
+            return refuse(format!("the clock `{}` spans more than a number can hold", self.time), "give times in s");
+        }
+        if !(0.0..=span).contains(&self.skip) || t.len() - t.partition_point(|t| *t < self.skip) < 3 {
+            let reason = format!("`skip: {:?}` leaves fewer than three of {} rows to compare", self.skip, t.len());
+            return refuse(reason, &format!("the log spans {span} s; give a time from 0 on that leaves rows"));
+        }
+        for Compare { channel, band, noise, .. } in &self.compare {
+            if let Some(band) = band.filter(|band| !(*band > 0.0 && band.is_finite())) {
+                let reason = format!("the band of `{channel}` is {band:?} Hz");
+                return refuse(reason, "give a positive number, or leave `band` out");
+            }
+            // residuals are divided by it and squared
+            if let Some(noise) = noise.filter(|noise| !(*noise > 0.0 && (noise * noise).is_normal())) {
+                let reason = format!("the noise of `{channel}` is {noise:?}");
+                return refuse(reason, "give a positive standard deviation, or leave `noise` out: it is found then");
+            }
+        }
         for column in self.inputs.iter().map(|input| &input.column).chain(self.compare.iter().map(|c| &c.column)) {
             self.table.column(column)?;
+        }
+        for Compare { channel, column, .. } in &self.compare {
+            if !self.table.column(column)?.iter().map(|x| x * x).sum::<f64>().is_finite() {
+                let reason = format!("values of `{column}` are too large for the squares that a fit adds");
+                return refuse(reason, &format!("are they in the unit of `{channel}`?"));
+            }
         }
         if self.compare.is_empty() {
             return refuse(

@@ -50,7 +50,11 @@ use crate::error::Result;
 use crate::scene::Scene;
 use model::FitModel;
 use parameter::{Role, expand, refusal};
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
+
+/// Starts at most: each is a fit of its own.
+const MAX_STARTS: usize = 100_000;
 
 /// How a fit is done.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -241,8 +245,13 @@ impl Fit {
 
     /// Doubtful features of the logs and of their units at the start values, and what each can tell; nothing is fitted.
     pub fn check(&self) -> Result<Vec<String>> {
+        self.check_with(&Watch::NONE)
+    }
+
+    /// The same with a way to stop it.
+    pub fn check_with(&self, watch: &Watch<'_>) -> Result<Vec<String>> {
         let model = self.model(None)?;
-        fitted::check(self, &model)
+        fitted::check(self, &model, watch)
     }
 
     /// Parameters in place of patterns, and the logs as arrays.
@@ -281,11 +290,45 @@ impl Fit {
             return Err(refusal(&self.scene, "logs", "there is no log to fit to".into(), "name one: `Log(file: …)`"));
         }
         parameters.iter().try_for_each(|parameter| parameter.check(&self.scene))?;
+        self.refuse_unusable(&parameters)?;
         let model = FitModel::new(&self.scene, parameters, &self.logs, window)?;
         // paths and inputs that the scene does not have are refused here
         let start: Vec<f64> = model.parameters.iter().map(|parameter| parameter.start).collect();
         (0..model.logs.len()).try_for_each(|log| model.scene_of(log, &start).map(drop))?;
         Ok(model)
+    }
+
+    /// Refuses numbers that two parameters move, delays beyond a log, and settings without a meaning.
+    fn refuse_unusable(&self, parameters: &[Parameter]) -> Result<()> {
+        let mut moved = HashSet::new();
+        for parameter in parameters {
+            for what in parameter.moves() {
+                if !moved.insert(what.clone()) {
+                    let help = "a number is free once: leave one of them out, or tie them";
+                    return Err(refusal(&self.scene, &parameter.path, format!("`{what}` is free twice"), help));
+                }
+            }
+            let Role::Delay(logs) = &parameter.role else { continue };
+            let spans = logs.iter().map(|&log| Ok(self.logs[log].times()?.last().copied().unwrap_or(0.0)));
+            let shortest = spans.collect::<Result<Vec<f64>>>()?.into_iter().fold(f64::INFINITY, f64::min);
+            let (low, high) = parameter.bounds;
+            if low.abs().max(high.abs()) > shortest {
+                let reason =
+                    format!("the bounds ({low:?}, {high:?}) of `{}` exceed a log of {shortest} s", parameter.path);
+                return Err(refusal(&self.scene, &parameter.path, reason, "give narrower bounds"));
+            }
+        }
+        if self.starts > MAX_STARTS {
+            let reason = format!("{} starts are too many; the limit is {MAX_STARTS}", self.starts);
+            return Err(refusal(&self.scene, "method", reason, "a few dozen find what more would find"));
+        }
+        if let Method::InverseDynamics { band } = self.method
+            && !(band > 0.0 && band.is_finite())
+        {
+            let reason = format!("the band of inverse dynamics is {band:?} Hz");
+            return Err(refusal(&self.scene, "method", reason, "give a positive number"));
+        }
+        Ok(())
     }
 
     fn expand(&self, freedom: &Freedom) -> Result<Vec<Parameter>> {

@@ -26,7 +26,9 @@ pub(crate) struct Prepared {
     pub log: Log,
     /// Number of its log: of a window, that of the whole.
     pub of: usize,
-    /// Compared rows: their times and, per channel, filtered measurements.
+    /// Time of the log at which it starts, s: of a window, its own.
+    pub start: f64,
+    /// Compared rows: their times from there and, per channel, filtered measurements.
     pub t: Vec<f64>,
     pub measured: Vec<Vec<f64>>,
     /// The same without the filter.
@@ -62,7 +64,8 @@ impl Prepared {
             own.extend(log.start()?.into_iter().map(|(path, x)| (path, format!("{x:?}"))));
         }
         let channels = log.compare.iter().map(|compare| compare.channel.clone()).collect();
-        Ok(Self { log: log.clone(), of: 0, t: times[from..].to_vec(), measured, raw, dt, channels, signals, own })
+        let t = times[from..].to_vec();
+        Ok(Self { log: log.clone(), of: 0, start: 0.0, t, measured, raw, dt, channels, signals, own })
     }
 }
 

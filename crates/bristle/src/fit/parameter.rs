@@ -37,6 +37,16 @@ pub struct Parameter {
 }
 
 impl Parameter {
+    /// The numbers it moves, each by one name.
+    pub(crate) fn moves(&self) -> Vec<String> {
+        match &self.role {
+            Role::Paths(paths) => paths.clone(),
+            Role::Excess(pairs) => pairs.iter().map(|(path, _)| path.clone()).collect(),
+            Role::Delay(logs) => logs.iter().map(|log| format!("logs.{log}.delay")).collect(),
+            Role::Initial { log, path } => vec![format!("logs.{log}.{path}")],
+        }
+    }
+
     pub(crate) fn is_log(&self) -> bool {
         self.bounds.0 > 0.0
     }
@@ -67,18 +77,21 @@ impl Parameter {
         let (low, high) = self.bounds;
         let refuse = |reason: String| Err(refusal(scene, &self.path, reason, "write `Free(start, (low, high))`"));
         if low >= high || low.is_nan() || high.is_nan() {
-            return refuse(format!("the bounds ({low}, {high}) of `{}` are none: low < high", self.path));
+            return refuse(format!("the bounds ({low:?}, {high:?}) of `{}` are none: low < high", self.path));
         }
         if !(low..=high).contains(&self.start) {
             return refuse(format!(
-                "the start {} of `{}` is outside its bounds ({low}, {high})",
+                "the start {:?} of `{}` is outside its bounds ({low:?}, {high:?})",
                 self.start, self.path
             ));
         }
-        if let Some((_, deviation)) = self.prior
-            && !(deviation > 0.0 && deviation.is_finite())
-        {
-            return refuse(format!("the deviation {deviation} of the prior of `{}` must be positive", self.path));
+        if let Some((mean, deviation)) = self.prior {
+            if !(deviation > 0.0 && (deviation * deviation).is_normal()) {
+                return refuse(format!("the deviation {deviation:?} of the prior of `{}` must be positive", self.path));
+            }
+            if !mean.is_finite() {
+                return refuse(format!("the mean {mean:?} of the prior of `{}` must be finite", self.path));
+            }
         }
         Ok(())
     }

@@ -233,6 +233,9 @@ pub(crate) fn descend(
         let mut lambda = 1e-3;
         is_converged = false;
         let mut now = cost(model, &at, &noise);
+        if !now.is_finite() {
+            return Err(Error::NotFinite { t: 0.0, what: "the sum of the squared residuals".into() });
+        }
         while iterations < MAX_ITERATIONS * (round + 1) && !is_converged {
             iterations += 1;
             let (h, g) = normal_equations(model, &at, &noise);

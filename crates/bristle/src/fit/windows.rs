@@ -78,6 +78,7 @@ impl Prepared {
         Self {
             log: self.log.clone(),
             of,
+            start,
             t: self.t[begin..end].iter().map(|t| t - start).collect(),
             measured: slice(&self.measured),
             raw: slice(&self.raw),

@@ -132,10 +132,6 @@ impl Mechanics {
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
-        if !self.machine.dynamics.compiled().model.reaction_loaded.is_empty() {
-            let compiled = self.machine.dynamics.compiled();
-            compiled.refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
-        }
         self.load_state(q, v)?;
         let mut tau = vec![0.0; a.len()];
         self.machine.dynamics.required(0.0, q, v, a, &mut tau)?;
@@ -155,7 +151,9 @@ impl Mechanics {
 
     /// The mass matrix over the [`Mechanics::independent`] velocities, constraints included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
-        self.machine.dynamics.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
+        if self.machine.dynamics.loops.is_any() {
+            self.load_state(q, &vec![0.0; self.model().n_v])?;
+        }
         self.mass_matrix(q)?;
         let reduced = self.machine.dynamics.reduce_mass(&self.mass);
         check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;

@@ -34,6 +34,7 @@ use crate::record::{Samples, channels};
 use crate::scene::origin::Document;
 use crate::scene::{Coupling, Formulation, Method, Scene, SceneError};
 use crate::stick_slip::{Machine, Refusal, Tangents, Twin};
+use crate::stop;
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
 
@@ -104,24 +105,36 @@ impl Scene {
     /// parameters at `paths`: numbers of the scene, as `joints.slide.friction.coulomb`, `links.arm.mass`, `gravity.2`,
     /// `joints.slide.position`.
     ///
-    /// Heat, energies and modes have no derivatives here. Machines with free joints, `RealTime` and velocities that
-    /// jump are refused.
+    /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
+    /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
+    /// refused.
     pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
+        self.sensitivities_at(paths, &self.differentiable_channels()?, &self.output_times())
+    }
+
+    /// Times of the rows of a run of this scene, s.
+    pub fn output_times(&self) -> Vec<f64> {
         let samples = Samples::new(self.output.interval, false);
         let mut times: Vec<f64> = (0..).map(|k| samples.at(k)).take_while(|&t| t < self.duration).collect();
         times.retain(|&t| !samples.coincide(t, self.duration));
         times.push(self.duration);
-        let simulation = Simulation::new(self)?;
-        let names = differentiable(&channels(simulation.compiled()));
-        self.sensitivities_at(paths, &names, &times)
+        times
+    }
+
+    /// The channels that have derivatives: all but heat, energies and modes.
+    pub fn differentiable_channels(&self) -> Result<Vec<String>> {
+        Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
     }
 
     /// The same for some channels at given times, s, in increasing order.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
         let scene = self.with_origin()?;
         let pairs: Result<Vec<Pair>> = paths.iter().map(|path| scene.pair(path)).collect();
-        let request = Request { channels: names, times, has_rates: false, is_stopped: &|| false };
+        let request = Request { channels: names, times, has_rates: false, is_stopped: &stop::is_asked };
         let mut run = curves(self, &pairs?, &request)?;
+        if stop::is_asked() {
+            return Err(stop::error(run.t.last().copied().unwrap_or(0.0)));
+        }
         run.parameters = paths.iter().map(|&path| path.to_owned()).collect();
         Ok(run)
     }
@@ -215,6 +228,10 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
     times.dedup();
     let end = times.last().copied().unwrap_or(t_start);
     let tangents = if pairs.is_empty() && !request.has_rates { None } else { Some(Tangents::new(&run.system, twins)) };
+    if tangents.as_ref().is_some_and(|tangents| tangents.is_start_on_moving_stop(&run.system)) {
+        let what = "a start at rest on a stop whose distance depends on a parameter: start before or after it".into();
+        return Err(Error::Unsupported { name: "sensitivities".into(), what });
+    }
     let mut sink = Follower {
         tangents,
         wanted,
@@ -252,9 +269,6 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     let is_loop = |coupling: &Coupling| matches!(coupling, Coupling::LoopJoint { .. });
     if is_followed && scene.couplings.iter().any(is_loop) {
         return refuse("a loop joint");
-    }
-    if is_followed && scene.joints.iter().any(|joint| joint.limits.is_some()) {
-        return refuse("`limits`, at which velocities jump");
     }
     let run = if scene.formulation == Formulation::Implicit {
         Simulation::new(scene)?.run
@@ -379,6 +393,10 @@ impl Follower<'_> {
             Refusal::Failed(_) => Error::NotFinite { t, what: "a sensitivity".into() },
             Refusal::Impulse => {
                 let what = format!("a velocity that jumps (at t = {t} s), of which there are no sensitivities");
+                Error::Unsupported { name: "sensitivities".into(), what }
+            }
+            Refusal::Simultaneous => {
+                let what = format!("several impacts at one instant (t = {t} s), which have no derivative");
                 Error::Unsupported { name: "sensitivities".into(), what }
             }
         };

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{MAX_PROBLEMS, Problem, SceneError};
@@ -12,6 +12,7 @@ use super::read::{Findings, Reader};
 use super::span::{OVERRIDE, Source, Sources, Span};
 use super::syntax::{self, Node, SyntaxError};
 use super::{Joint, Link, Load, Scene};
+use crate::signal::Signal;
 
 /// Larger files are refused, bytes: a 10,000-link chain takes about 3 MB.
 pub(crate) const MAX_BYTES: u64 = 50_000_000;
@@ -75,9 +76,37 @@ impl Scene {
 }
 
 impl Scene {
+    /// The folder that files of the scene are relative to.
+    fn folder(&self) -> &Path {
+        self.origin.file().and_then(|file| Path::new(file).parent()).unwrap_or(Path::new(""))
+    }
+
+    /// The files of its `Log` signals, which were read with it: no output may replace them.
+    pub fn log_files(&self) -> Vec<PathBuf> {
+        let folder = self.folder();
+        let mut found = Vec::new();
+        let mut put = |signal: &Signal| {
+            let mut files = Vec::new();
+            signal.log_files(&mut files);
+            found.extend(files.into_iter().map(|file| folder.join(file)));
+        };
+        for joint in &self.joints {
+            // only a copy hands its signals out
+            if joint.drive.is_some() || matches!(joint.load, Load::Signal { .. }) {
+                joint.clone().signals_mut().for_each(|(_, signal)| put(signal));
+            }
+        }
+        for coupling in &self.couplings {
+            if let Some(Load::Signal { signal, .. }) = coupling.clone().load_mut() {
+                put(signal);
+            }
+        }
+        found
+    }
+
     /// Reads the files of all `Log` signals, relative to the folder of the scene; the problems with them.
     fn read_logs(&mut self) -> Vec<Problem> {
-        let folder = self.origin.file().and_then(|file| Path::new(file).parent()).unwrap_or(Path::new("")).to_owned();
+        let folder = self.folder().to_owned();
         let mut refused: Vec<(String, String)> = Vec::new();
         for joint in &mut self.joints {
             let name = joint.name.clone();

@@ -141,6 +141,16 @@ impl Signal {
         }
     }
 
+    /// The files of all logs in it, as they are written.
+    pub(crate) fn log_files<'s>(&'s self, found: &mut Vec<&'s str>) {
+        match self {
+            Signal::Log { file, .. } => found.push(file),
+            Signal::Piecewise(parts) => parts.iter().for_each(|(_, part)| part.log_files(found)),
+            Signal::Sum(terms) => terms.iter().for_each(|term| term.log_files(found)),
+            Signal::Constant(_) | Signal::Ramp { .. } | Signal::Sine { .. } | Signal::Table(_) | Signal::Steps(_) => {}
+        }
+    }
+
     /// Gives logs without samples those of the same logs in `other`, a signal of the same structure.
     pub(crate) fn adopt_samples(&mut self, other: &Signal) {
         match (self, other) {

@@ -35,20 +35,24 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
         builder = builder.to(link(&joint.child)?).armature(joint.armature);
         joints.insert(&joint.name, world.spawn_joint(components(builder, joint)));
     }
-    for coupling in &scene.couplings {
-        match coupling {
-            scene::Coupling::LoopJoint { .. } => spawn_loop_joint(coupling, &links, world)?,
-            _ => spawn_coupling(coupling, &joints, world)?,
+    // couplings may name loop joints
+    let is_loop = |coupling: &&scene::Coupling| matches!(coupling, scene::Coupling::LoopJoint { .. });
+    for coupling in scene.couplings.iter().filter(is_loop) {
+        if let scene::Coupling::LoopJoint { name, .. } = coupling {
+            joints.insert(name, spawn_loop_joint(coupling, &links, world)?);
         }
         add_losses(scene, coupling, &joints, world);
+    }
+    for coupling in scene.couplings.iter().filter(|coupling| !is_loop(coupling)) {
+        spawn_coupling(coupling, &joints, world)?;
     }
     Ok(())
 }
 
 /// A joint that closes a loop.
-fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, world: &mut World) -> Result<()> {
+fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, world: &mut World) -> Result<Entity> {
     let scene::Coupling::LoopJoint { name, kind: of, links: [first, second], placements, .. } = coupling else {
-        return Ok(());
+        return Err(Error::Unknown { what: "loop joint", name: coupling.name().into(), known: String::new() });
     };
     let link = |link: &String| match (link.as_str(), links.get(link.as_str())) {
         ("world", _) => Ok(None),
@@ -58,15 +62,14 @@ fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, w
     let (first, second) = (link(first)?, link(second)?);
     let [at_first, at_second] = placements.map(|at| placement(&at));
     let Some(joint) = coupling.loop_joint().filter(|_| *of != scene::LoopKind::Spherical) else {
-        world.spawn_loop_ball(name, [first, second], [at_first, at_second].map(|at| at.translation.vector));
-        return Ok(());
+        let points = [at_first, at_second].map(|at| at.translation.vector);
+        return Ok(world.spawn_loop_ball(name, [first, second], points));
     };
     let mut builder = components(JointBuilder::new(name, kind(&joint.kind)).placed(at_first), &joint);
     if let Some(first) = first {
         builder = builder.from(first);
     }
-    world.spawn_loop_joint(builder, second, at_second);
-    Ok(())
+    Ok(world.spawn_loop_joint(builder, second, at_second))
 }
 
 /// A coupling as an entity of its own.

@@ -1,14 +1,21 @@
 //! Laws of friction, fitted one by one to the same logs.
 
 use super::FitCommand;
+use super::output::percent;
 use crate::Outcome;
 use crate::interrupt::Interrupt;
 use anyhow::{Context, Result};
 use bristle::Scene;
 use bristle::fit::{ChannelError, Fit};
+use std::time::Instant;
 
 /// Fits each law of `PATH=LAW,LAW,…` in place of that at the path; one row each, the best by hold-out first.
-pub fn compare(command: &FitCommand, fit: &Fit, laws: &str, interrupt: &Interrupt) -> Result<Outcome> {
+pub fn compare(
+    command: &FitCommand,
+    fit: &Fit,
+    laws: &str,
+    (interrupt, start): (&Interrupt, Instant),
+) -> Result<Outcome> {
     let (path, laws) = laws.split_once('=').context("--law: write PATH=LAW,LAW,…")?;
     let mut rows: Vec<(f64, String)> = Vec::new();
     let text = fit.scene().to_ron()?;
@@ -16,7 +23,7 @@ pub fn compare(command: &FitCommand, fit: &Fit, laws: &str, interrupt: &Interrup
     for law in split(laws) {
         let scene = Scene::parse_with(&text, &file, &[(path, &law)])?;
         let other = fit.clone().with_scene(&scene).keep_known();
-        let row = match command.solve(&other, interrupt) {
+        let row = match command.solve(&other, interrupt, start) {
             Ok(fitted) => {
                 let (train, held) = (mean(fitted.errors()), mean(fitted.hold_out_errors()));
                 let judge = if held.is_nan() { train } else { held };
@@ -24,11 +31,12 @@ pub fn compare(command: &FitCommand, fit: &Fit, laws: &str, interrupt: &Interrup
                     .parameters()
                     .iter()
                     .map(|p| format!("{} {:.5}", p.path.rsplit('.').next().unwrap_or(""), p.value));
-                let held = if held.is_nan() { "–".to_owned() } else { format!("{held:.3} %") };
+                let held = if held.is_nan() { "–".to_owned() } else { format!("{} %", percent(held, 3)) };
                 (
                     judge,
                     format!(
-                        "{law:<40} train {train:>8.3} %   hold-out {held:>9}   {}",
+                        "{law:<40} train {:>8} %   hold-out {held:>9}   {}",
+                        percent(train, 3),
                         values.collect::<Vec<_>>().join(", ")
                     ),
                 )

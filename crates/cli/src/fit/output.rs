@@ -27,7 +27,7 @@ fn rows(fitted: &Fitted) -> String {
         let _ = writeln!(
             text,
             "{},{:?},{},{},{:?},{},{},{}",
-            p.path,
+            cell(&p.path),
             p.value,
             finite(p.deviation),
             finite(p.white_deviation),
@@ -49,11 +49,22 @@ fn value(value: f64, deviation: f64) -> (String, String) {
     (format!("{value:.digits$}"), format!("{deviation:.digits$}"))
 }
 
+/// An error relative to a measurement, which is none where the measurement is zero.
+pub fn percent(x: f64, digits: usize) -> String {
+    if x.is_finite() { format!("{x:.digits$}") } else { "–".into() }
+}
+
+/// A cell of a table: names may have commas and quotation marks.
+fn cell(text: &str) -> String {
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
 fn errors(title: &str, errors: &[ChannelError], text: &mut String) {
     for error in errors {
-        let filtered = error.filtered.map_or(String::new(), |x| format!("  ({x:.3} % in its band)"));
+        let filtered = error.filtered.map_or(String::new(), |x| format!("  ({} % in its band)", percent(x, 3)));
         let ChannelError { file, channel, rms, relative, .. } = error;
-        let _ = writeln!(text, "  {title:<9} {channel:<24} {relative:>9.4} %   rms {rms:.6e}{filtered}   {file}");
+        let relative = percent(*relative, 4);
+        let _ = writeln!(text, "  {title:<9} {channel:<24} {relative:>9} %   rms {rms:.6e}{filtered}   {file}");
     }
 }
 
@@ -115,8 +126,8 @@ pub fn json(fitted: &Fitted, wall: Duration) -> Result<String> {
         .collect();
     let list = |errors: &[ChannelError]| -> Vec<serde_json::Value> {
         let one = |e: &ChannelError| {
-            serde_json::json!({ "file": e.file, "channel": e.channel, "rms": e.rms, "relative": e.relative,
-                "filtered": e.filtered })
+            serde_json::json!({ "file": e.file, "channel": e.channel, "rms": e.rms, "relative": finite(e.relative),
+                "filtered": e.filtered.and_then(finite) })
         };
         errors.iter().map(one).collect()
     };
@@ -167,9 +178,10 @@ fn html(fitted: &Fitted) -> String {
             let residuals: Vec<f64> = simulated.iter().zip(measured).map(|(y, x)| y - x).collect();
             let _ = writeln!(
                 text,
-                "<h2>{title}: {} in {}</h2><p>{relative:.3} %, rms {rms:.4e}</p>",
+                "<h2>{title}: {} in {}</h2><p>{} %, rms {rms:.4e}</p>",
                 escape(channel),
-                escape(file)
+                escape(file),
+                percent(*relative, 3)
             );
             let panels = [
                 Panel::new(channel, "t in s", "").curve("measured", t, measured, Style::Line).curve(

@@ -4,6 +4,7 @@ mod compare;
 mod dynamics;
 mod endless;
 mod files;
+mod fit;
 mod help;
 mod hostile;
 mod import;

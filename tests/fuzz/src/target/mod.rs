@@ -2,6 +2,7 @@
 //! property is violated. `fn(&[u8])` is the shape that libFuzzer calls, too.
 
 mod calls;
+mod fits;
 mod friction;
 mod machine;
 mod robots;
@@ -39,8 +40,15 @@ impl Target {
     }
 }
 
-static TARGETS: [&Target; 6] =
-    [&scenes::TARGET, &robots::TARGET, &friction::TARGET, &tables::TARGET, &snapshots::TARGET, &calls::TARGET];
+static TARGETS: [&Target; 7] = [
+    &scenes::TARGET,
+    &robots::TARGET,
+    &friction::TARGET,
+    &tables::TARGET,
+    &snapshots::TARGET,
+    &calls::TARGET,
+    &fits::TARGET,
+];
 
 pub fn find(name: &str) -> anyhow::Result<&'static Target> {
     let names = || TARGETS.map(|target| target.name).join(", ");

@@ -160,6 +160,14 @@ impl Check<'_> {
 
     fn joint_name(&mut self, index: &HashMap<&str, usize>, at: At, name: &str) {
         let joints = &self.scene.joints;
+        let closing = self.scene.couplings.iter().find(|coupling| coupling.name() == name);
+        if let Some(Coupling::LoopJoint { kind, .. }) = closing {
+            if !matches!(kind, LoopKind::Revolute { .. } | LoopKind::Prismatic { .. }) {
+                let reason = format!("the loop joint `{name}` has no coordinate to couple");
+                self.report_alone(at, reason, "name a `Revolute` or `Prismatic` joint");
+            }
+            return;
+        }
         match index.get(name) {
             Some(&j) if joints[j].kind.is_single() => {}
             Some(&j) => {

@@ -120,6 +120,10 @@ const DRIVES: &[Entry] = &[
 const COUPLINGS: &[Entry] = &[
     ("Gear(name: \"c\", joints: (\"j\", \"k\"), ratio: 50.0, offset: 0.0)", "q_j = ratio × q_k + offset, exactly"),
     (
+        "Gear(name: \"c\", joints: (\"j\", \"k\"), ratio: 50.0, efficiency: (0.9, 0.7), friction: (0.01, 0.5))",
+        "with losses: of the mesh while j drives and while k drives, of the bearings of both shafts",
+    ),
+    (
         "Planetary(name: \"c\", sun: \"j\", ring: \"k\", carrier: \"l\", ratio: 2.0)",
         "ω_sun + ratio × ω_ring = (1 + ratio) × ω_carrier, exactly",
     ),

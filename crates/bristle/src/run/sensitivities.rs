@@ -38,6 +38,9 @@ use crate::stop;
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
 
+/// Rounding of a sample instant k T against the time of a row, relative: the row is taken after the sample.
+const SAME_INSTANT: f64 = 1e-12;
+
 /// Relative half-width of the differences of twins: both errors, of truncation and of rounding, are about 1e-10.
 const WIDTH: f64 = 1e-5;
 
@@ -248,6 +251,7 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         n_parameters: pairs.len(),
         has_rates: request.has_rates,
         is_stopped: request.is_stopped,
+        t: t_start,
         values: Vec::with_capacity(times.len()),
         derivatives: Vec::with_capacity(times.len()),
         error: None,
@@ -257,6 +261,14 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         return Err(error);
     }
     result?;
+    // the last row, if it waits for an instant that rounding has put behind the end
+    let (t, y) = (run.driver.t(), run.driver.y().to_vec());
+    while sink.values.len() < times.len() && sink.error.is_none() {
+        sink.take(&mut run.system, t, &y);
+    }
+    if let Some(error) = sink.error {
+        return Err(error);
+    }
     Ok(sink.table(request, t_start))
 }
 
@@ -380,6 +392,8 @@ struct Follower<'a> {
     n_parameters: usize,
     has_rates: bool,
     is_stopped: &'a dyn Fn() -> bool,
+    /// End of the last step, s.
+    t: f64,
     values: Vec<Vec<f64>>,
     derivatives: Vec<Vec<Vec<f64>>>,
     error: Option<Error>,
@@ -399,6 +413,15 @@ impl Follower<'_> {
             }
         };
         self.error.get_or_insert(error);
+    }
+
+    /// A row, or the error of it.
+    fn take(&mut self, system: &mut Machine, t: f64, y: &[f64]) {
+        match self.record(system, t, y) {
+            Ok(()) => {}
+            Err(Trouble::Error(error)) => self.error = Some(error),
+            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+        }
     }
 
     fn record(&mut self, system: &mut Machine, t: f64, y: &[f64]) -> std::result::Result<(), Trouble> {
@@ -447,17 +470,15 @@ impl Sink<Machine> for Follower<'_> {
     }
 
     fn sample(&mut self, system: &mut Machine, t: f64, y: &[f64], _quad: &[f64]) {
-        if self.error.is_some() {
-            return;
-        }
-        match self.record(system, t, y) {
-            Ok(()) => {}
-            Err(Trouble::Error(error)) => self.error = Some(error),
-            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+        // a controller logs what it puts out at the instant, not what it put out until then
+        let is_instant = |event: f64| event - t <= SAME_INSTANT * t.abs();
+        if self.error.is_none() && !system.next_time_event(self.t).is_some_and(is_instant) {
+            self.take(system, t, y);
         }
     }
 
     fn step(&mut self, _system: &mut Machine, t: f64, y: &[f64], _quad: &[f64]) {
+        self.t = t;
         if let Some(tangents) = &mut self.tangents {
             tangents.finish_step(t, y);
         }
@@ -488,6 +509,9 @@ impl Sink<Machine> for Follower<'_> {
             && let Err(refusal) = tangents.after_event(system, t, y)
         {
             self.refuse(t, refusal);
+        }
+        while self.error.is_none() && self.next_sample() <= t + SAME_INSTANT * t.abs() {
+            self.take(system, t, y);
         }
     }
 

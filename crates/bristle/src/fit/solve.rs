@@ -83,6 +83,10 @@ pub(crate) struct At {
 pub(crate) fn evaluate(model: &FitModel, p: &[f64], has_jacobian: bool, watch: &Watch<'_>) -> Result<At> {
     let is_stopped = watch.is_stopped;
     let one = |log: usize| {
+        // thousands of starts may follow a request
+        if is_stopped() {
+            return Err(Error::Stopped { t: 0.0 });
+        }
         let run = model.residuals(log, p, has_jacobian, &|| is_stopped());
         // the thread of a stopped run
         if is_stopped() { Err(Error::Stopped { t: 0.0 }) } else { run }

@@ -4,10 +4,11 @@
 //! q̇ = v        M a + c = τ + Jᵀ λ        g(q) = 0   (index 3)   or   J(q) v = 0   (index 2)                  (16)
 //! ```
 //!
-//! Unknowns are positions and velocities of all joints of the tree and the multipliers λ of as many rows of the closures
-//! as have rank at the start; redundant rows are left out. Generalized-α takes index 3 as it is (Arnold & Brüls 2007),
-//! Radau5 index 3 or 2 with unknowns weighted by their index (Hairer & Wanner II, VII.4). Loops are closed as far as the
-//! stepper solves its equations; velocities at index 3, and positions at index 2, are off by the error of the method.
+//! Unknowns are positions and velocities of all joints of the tree and the multipliers λ of as many rows of the
+//! closures as have rank at the start; redundant rows are left out. Generalized-α takes index 3 as it is (Arnold & Brüls
+//! 2007), Radau5 index 3 or 2 with unknowns weighted by their index (Hairer & Wanner II, VII.4). Loops are closed as far
+//! as the stepper solves its equations; velocities at index 3, and positions at index 2, are off by the error of the
+//! method.
 //!
 //! Accelerations and multipliers at given (q, v), for initial values and rows,
 //!

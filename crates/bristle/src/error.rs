@@ -1,7 +1,10 @@
 //! What can go wrong between a scene and its results, with names and times.
 
+mod text;
+
 use crate::scene::SceneError;
 use std::path::PathBuf;
+use text::{at_share, shortage, together, with_steps};
 
 /// Result of this crate's functions.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -26,7 +29,8 @@ pub enum Error {
     },
     /// A joint refers to an entity that is no link.
     #[error(
-        "joint `{joint}`: its {end} is not a link of this world (entity {entity:?}); name one with `.from(link)` or `.to(link)`"
+        "joint `{joint}`: its {end} is not a link of this world (entity {entity:?}); name one with `.from(link)` or \
+         `.to(link)`"
     )]
     NotALink {
         /// The joint.
@@ -131,7 +135,8 @@ pub enum Error {
     },
     /// A joint that is not where its couplings put it.
     #[error(
-        "`{joint}`: its {what} is {given:?}, but its couplings put it at {required:?} ({couplings}): leave it out, or mend the others"
+        "`{joint}`: its {what} is {given:?}, but its couplings put it at {required:?} ({couplings}): leave it out, or \
+         mend the others"
     )]
     NotCoupled {
         /// The joint.
@@ -203,7 +208,10 @@ pub enum Error {
         what: String,
     },
     /// No link, joint or channel of this name.
-    #[error("there is no {what} `{name}`{}", if known.is_empty() { String::new() } else { format!("; there is {known}") })]
+    #[error(
+        "there is no {what} `{name}`{}",
+        if known.is_empty() { String::new() } else { format!("; there is {known}") }
+    )]
     Unknown {
         /// "joint", "channel" …
         what: &'static str,
@@ -223,7 +231,8 @@ pub enum Error {
     /// Equations of motion of a machine that cannot move.
     #[error(
         "at t = {t}: nothing can move, and there are no equations to linearise{}; linearise where the machine moves, \
-         or without friction", if stuck.is_empty() { String::new() } else { format!(": stuck is `{}`", stuck.join("`, `")) }
+         or without friction",
+        if stuck.is_empty() { String::new() } else { format!(": stuck is `{}`", stuck.join("`, `")) }
     )]
     Immobile {
         /// Time, s.
@@ -244,9 +253,9 @@ pub enum Error {
     /// A bearing jams (Painlevé paradox): the accelerations that are continuous from zero friction end before all of it
     /// acts.
     #[error(
-        "at t = {t}, joint `{joint}`{} jams: the accelerations continuous from zero friction end {}; other accelerations \
-         satisfy the equations, but the motion cannot reach them without a jump; less friction, a smaller radius or a \
-         longer guide would let it move", together(with), at_share(*share)
+        "at t = {t}, joint `{joint}`{} jams: the accelerations continuous from zero friction end {}; other \
+         accelerations satisfy the equations, but the motion cannot reach them without a jump; less friction, a \
+         smaller radius or a longer guide would let it move", together(with), at_share(*share)
     )]
     Jam {
         /// Time, s.
@@ -261,9 +270,9 @@ pub enum Error {
     /// A bearing jams: no accelerations were found that satisfy the equations of motion with the friction of their own
     /// reactions.
     #[error(
-        "at t = {t}, joint `{joint}`{} jams: no accelerations were found that satisfy the equations of motion with the friction of their \
-         own reactions; those continuous from zero friction end {}; less friction, a smaller radius or a longer guide \
-         would let it move", together(with), at_share(*share)
+        "at t = {t}, joint `{joint}`{} jams: no accelerations were found that satisfy the equations of motion with \
+         the friction of their own reactions; those continuous from zero friction end {}; less friction, a smaller \
+         radius or a longer guide would let it move", together(with), at_share(*share)
     )]
     NoAcceleration {
         /// Time, s.
@@ -277,7 +286,8 @@ pub enum Error {
     },
     /// The friction of a real-time step was not found in the rounds it may take.
     #[error(
-        "at t = {t}, `{contact}`: its friction in the next step was not found in the rounds a step may take; try a shorter step"
+        "at t = {t}, `{contact}`: its friction in the next step was not found in the rounds a step may take; try a \
+         shorter step"
     )]
     Unbalanced {
         /// Last accepted time, s.
@@ -297,8 +307,10 @@ pub enum Error {
     },
     /// A coordinate ran out of the numbers there are.
     #[error(
-        "{quantity} of joint `{joint}` runs away after t = {t}{}, until it is no finite number; {}look at what acts in this \
-         joint", with_steps(*step), if *is_controlled { "" } else { "try a smaller step or step control by error, and " }
+        "{quantity} of joint `{joint}` runs away after t = {t}{}, until it is no finite number; {}look at what acts in \
+         this joint",
+        with_steps(*step),
+        if *is_controlled { "" } else { "try a smaller step or step control by error, and " }
     )]
     Diverged {
         /// "position", "velocity" …
@@ -314,7 +326,8 @@ pub enum Error {
     },
     /// A result is beyond the numbers there are, though the state is not.
     #[error(
-        "at t = {t}, {what} is no finite number: the numbers of this state are too large; try a smaller step or step control by error"
+        "at t = {t}, {what} is no finite number: the numbers of this state are too large; try a smaller step or step \
+         control by error"
     )]
     NotFinite {
         /// Time, s.
@@ -361,21 +374,6 @@ pub enum Error {
         /// What happened.
         source: std::io::Error,
     },
-}
-
-/// Joints that jam with another.
-fn together(with: &[String]) -> String {
-    if with.is_empty() { String::new() } else { format!(", together with `{}`,", with.join("`, `")) }
-}
-
-/// Where a branch ends.
-fn at_share(share: f64) -> String {
-    if share < 0.9995 { format!("at {:.1} % of it", 100.0 * share) } else { "where all of it acts".into() }
-}
-
-/// How large steps were, if that is known.
-fn with_steps(step: f64) -> String {
-    if step == 0.0 { String::new() } else { format!(", with steps of {step:e} s") }
 }
 
 /// `main` shows errors by `Debug`: it is the message.
@@ -453,21 +451,6 @@ impl Error {
             }
             _ => true,
         }
-    }
-}
-
-/// A size that is too much.
-fn shortage(what: &str, bytes: u64, limit: Option<u64>) -> String {
-    let size = |bytes: u64| match bytes as f64 {
-        bytes if bytes < 1e5 => format!("{:.1} kB", bytes / 1e3),
-        bytes if bytes < 1e8 => format!("{:.1} MB", bytes / 1e6),
-        bytes => format!("{:.1} GB", bytes / 1e9),
-    };
-    match limit {
-        Some(limit) => {
-            format!("{what}: that would take {}, and {} are the limit", size(bytes), size(limit))
-        }
-        None => format!("there is no memory for {what}, which takes {}", size(bytes)),
     }
 }
 

@@ -64,8 +64,7 @@ fn check(case: &str, formulation: Formulation, method: Method) {
                 // at the instant of an impact there are two velocities
                 let is_impact = events.iter().any(|event| (event.t - figure.t).abs() < 1e-9);
                 let value = recording.channel(&format!("{}.{what}", figure.joint)).unwrap().nth(row).unwrap();
-                let tolerance = if what == "position" { 1e-8 } else { 1e-7 };
-                let is_near = (value - figure.value).abs() < tolerance;
+                let is_near = (value - figure.value).abs() < 1e-8;
                 assert!(is_near || is_impact && what == "velocity", "{label}: {value} {}", figure.value);
             }
         }

@@ -1,7 +1,7 @@
 //! Random machines with stops: trees and chains, friction of all kinds, springs, couplings, free bases. The energy
 //! ledger closes through impacts, and no joint passes a stop.
 //!
-//! `BRISTLE_MACHINES` sets the number of machines.
+//! `BRISTLE_MACHINES` sets the number of machines, `BRISTLE_SEED` runs one of them.
 
 use bristle::component::{Coupling, Friction, Load, Name};
 use bristle::friction::{Coulomb, Law, LuGre};
@@ -32,6 +32,13 @@ struct Range {
 
 fn machines() -> u64 {
     std::env::var("BRISTLE_MACHINES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
+}
+
+/// The machines to run: `BRISTLE_SEED` selects one.
+fn chosen() -> impl Iterator<Item = (u64, bool)> {
+    let only: Option<u64> = std::env::var("BRISTLE_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seeds = only.map_or(0..machines(), |seed| seed..seed + 1);
+    seeds.flat_map(|seed| [(seed, false), (seed, true)])
 }
 
 /// A machine of one to five joints and the ranges of its joints; a plain one has Coulomb friction under given loads.
@@ -161,7 +168,7 @@ fn run(seed: u64, is_coupled: bool, settings: Settings) -> Result<(f64, usize), 
 #[test]
 fn real_time_keeps_random_machines_within_their_stops() {
     let (mut n_impacts, mut worst, mut failures) = (0, 0.0_f64, Vec::new());
-    for (seed, is_coupled) in (0..machines()).flat_map(|seed| [(seed, false), (seed, true)]) {
+    for (seed, is_coupled) in chosen() {
         match (run(seed, is_coupled, real_time(1e-3)), run(seed, is_coupled, real_time(1e-4))) {
             (Ok((coarse, more)), Ok((fine, most))) => {
                 n_impacts += more + most;
@@ -174,7 +181,7 @@ fn real_time_keeps_random_machines_within_their_stops() {
             (first, second) => failures.extend([first.err(), second.err()].into_iter().flatten()),
         }
     }
-    println!("RealTime: {} machines, {n_impacts} impacts, worst balance {worst:e}", 2 * machines());
+    println!("RealTime: {} machines, {n_impacts} impacts, worst balance {worst:e}", chosen().count());
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));
 }
 
@@ -182,7 +189,7 @@ fn real_time_keeps_random_machines_within_their_stops() {
 #[test]
 fn the_ledger_closes_through_impacts_of_random_machines() {
     let (mut n_impacts, mut n_refused, mut worst, mut failures) = (0, 0, 0.0_f64, Vec::new());
-    for (seed, is_coupled) in (0..machines()).flat_map(|seed| [(seed, false), (seed, true)]) {
+    for (seed, is_coupled) in chosen() {
         let method = [Method::Dopri5, Method::Radau5][(seed % 2) as usize];
         match run(seed, is_coupled, Settings { method, ..Settings::default() }) {
             Ok((balance, n)) => {
@@ -196,7 +203,7 @@ fn the_ledger_closes_through_impacts_of_random_machines() {
             Err(error) => failures.push(error),
         }
     }
-    let n = 2 * machines();
+    let n = chosen().count();
     println!("event-driven: {n} machines, {n_impacts} impacts, {n_refused} refused, worst balance {worst:e}");
     assert!(n_refused <= n / 200, "{n_refused} refused");
     assert!(failures.is_empty(), "{} failures:\n{}", failures.len(), failures.join("\n"));

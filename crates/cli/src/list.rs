@@ -36,6 +36,7 @@ enum What {
     Steppers,
     Controllers,
     Kinks,
+    Constraints,
     Formulations,
     Scenes,
 }
@@ -119,6 +120,10 @@ const DRIVES: &[Entry] = &[
 const COUPLINGS: &[Entry] = &[
     ("Gear(name: \"c\", joints: (\"j\", \"k\"), ratio: 50.0, offset: 0.0)", "q_j = ratio × q_k + offset, exactly"),
     (
+        "Gear(name: \"c\", joints: (\"j\", \"k\"), ratio: 50.0, efficiency: (0.9, 0.7), friction: (0.01, 0.5))",
+        "with losses: of the mesh while j drives and while k drives, of the bearings of both shafts",
+    ),
+    (
         "Planetary(name: \"c\", sun: \"j\", ring: \"k\", carrier: \"l\", ratio: 2.0)",
         "ω_sun + ratio × ω_ring = (1 + ratio) × ω_carrier, exactly",
     ),
@@ -177,7 +182,7 @@ const STEPPERS: &[Entry] = &[
     ("GeneralizedAlpha(spectral_radius: 0.8)", "order 2, damping of high frequencies as asked for"),
     ("Trapezoidal", "order 2, no damping"),
     ("Rk4", "classical Runge–Kutta, order 4"),
-    ("RealTime", "order 1, fixed step, bounded work, stable with any friction law"),
+    ("RealTime", "order 2 between changes of mode, fixed step, bounded work, stable with any friction law"),
     ("Euler", "explicit, order 1, for comparison"),
     ("MixedEuler", "bristles implicit, the rest explicit, for comparison"),
     ("LinearlyImplicitEuler", "one Newton step of backward Euler, for comparison"),
@@ -204,6 +209,12 @@ const KINKS: &[Entry] = &[
     ("Velocity", "v = 0, where |v| has its kink: the default"),
     ("Deflection", "ż = 0, the hint of Aberger & Otter (2002); more of them the tighter the tolerance"),
     ("Off", "nothing"),
+];
+
+const CONSTRAINTS: &[Entry] = &[
+    ("Reduced", "dependent velocities are eliminated at every point, with any method: the default"),
+    ("Index3", "all joints with multipliers, closed in positions, by Radau5 or GeneralizedAlpha; smooth friction"),
+    ("Index2", "the same, closed in velocities; positions drift"),
 ];
 
 const FORMULATIONS: &[Entry] = &[
@@ -277,6 +288,7 @@ impl What {
             Self::Steppers => ("Steppers, `method: …` of the solver or --method", STEPPERS),
             Self::Controllers => ("Step control, `control: …` of the solver or --control", CONTROLLERS),
             Self::Kinks => ("Kinks of bristle laws located as events, `Solver(kinks: …)`", KINKS),
+            Self::Constraints => ("Closed loops in the equations, `Solver(constraints: …)`", CONSTRAINTS),
             Self::Formulations => ("Formulations, `formulation: …` of the scene or --formulation", FORMULATIONS),
             Self::Scenes => ("Scenes", &[]),
         }
@@ -307,6 +319,12 @@ fn overrides(part: What, written: &str) -> Vec<(&'static str, String)> {
         What::Steppers => vec![("solver.method", written.into()), ("solver.control", "Constant(step: 1e-3)".into())],
         What::Controllers => one("solver.control"),
         What::Kinks => one("solver.kinks"),
+        What::Constraints => {
+            let closing =
+                "[LoopJoint(name: \"c\", kind: Revolute(axis: (0.0, 0.0, 1.0)), links: (\"block\", \"disc\"))]";
+            let method = ("solver.method", "Radau5".to_owned());
+            vec![("solver.constraints", written.to_owned()), method, ("couplings", closing.to_owned())]
+        }
         What::Formulations if written == "Residual" => {
             vec![("formulation", written.into()), ("solver.method", "Radau5".into())]
         }

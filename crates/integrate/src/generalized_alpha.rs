@@ -242,11 +242,12 @@ impl GeneralizedAlpha {
                 }
             }
             self.advance();
-            let norm = tolerance.norm(&self.error[..n], &self.ends.y0[..n], &self.ends.y1[..n]);
             let is_round_off = self.error[..n]
                 .iter()
                 .zip(&self.ends.y1)
                 .all(|(change, y)| change.abs() <= 4.0 * f64::EPSILON * y.abs());
+            self.weigh_by_index(system);
+            let norm = tolerance.norm(&self.error[..n], &self.ends.y0[..n], &self.ends.y1[..n]);
             if iteration > 1 {
                 self.theta = norm / norm_old;
             }
@@ -274,6 +275,16 @@ impl GeneralizedAlpha {
         Err(Failure::Newton { factor: 0.5 })
     }
 
+    /// Errors and corrections of unknowns of higher index are larger by 1/h, 1/h² without effect on the solution.
+    fn weigh_by_index<S: System>(&mut self, system: &S) {
+        let (n, _, h) = self.sizes();
+        if self.linear.form() != Form::Explicit {
+            for (i, error) in self.error[..n].iter_mut().enumerate() {
+                *error *= h.powi(i32::from(system.index(i)) - 1);
+            }
+        }
+    }
+
     /// Filtered error estimate in units of the tolerance.
     fn estimate<S: System>(&mut self, system: &S, tolerance: &Tolerance, stats: &mut Stats) -> f64 {
         let (n, n2, h) = self.sizes();
@@ -295,12 +306,7 @@ impl GeneralizedAlpha {
 
         self.filter();
         stats.n_solve += 1;
-        // unknowns of higher index: their errors are larger by 1/h, 1/h² without effect on the solution
-        if self.linear.form() != Form::Explicit {
-            for (i, error) in self.error[..n].iter_mut().enumerate() {
-                *error *= h.powi(i32::from(system.index(i)) - 1);
-            }
-        }
+        self.weigh_by_index(system);
         tolerance.norm(&self.error[..n], &self.ends.y0[..n], &self.ends.y1[..n])
     }
 

@@ -1,4 +1,4 @@
-//! Points of a link: geometric Jacobian, velocity, acceleration, in world axes.
+//! Points of a link: geometric Jacobian, velocity, acceleration, jerk, in world axes.
 //!
 //! ```text
 //! column of joint j on the way from the base to the link:   (z_j, z_j × (p − p_j)) revolute,  (0, z_j) prismatic
@@ -99,4 +99,28 @@ pub fn point_acceleration(
     let (w, alpha) = (V.angular(), A.angular());
     let linear = A.linear() + alpha.cross(&c) + w.cross(&(V.linear() + w.cross(&c)));
     Ok(Motion::new(poses.R[i] * alpha, poses.R[i] * linear + work.outside.gravity))
+}
+
+/// Rates of the angular acceleration of link `i` and of the acceleration of its `point` (user's link axes), world axes,
+/// without gravity. Reads what [`crate::rnea_rate`] and [`crate::poses`] left.
+///
+/// With ω and u the angular velocity and the velocity of the point in link axes, dots for their rates there, and g
+/// riding on the acceleration,
+///
+/// ```text
+/// angular   ω̈ + ω × ω̇
+/// linear    ü + ω̇ × u + ω × u̇ + ω × (u̇ + ω × u) + ω × g
+/// ```
+pub fn point_jerk(model: &Model, work: &Work, poses: &Poses, i: usize, point: &Vector3<f64>) -> Result<Motion, Error> {
+    check_body(i, model.n_bodies().min(work.link.len()).min(poses.R.len()))?;
+    let (c, V, A, rate) = (model.to_canonical[i] * point, &work.link[i].vel, &work.link[i].acc, &work.delta[i]);
+    let (w, alpha, alpha_rate) = (V.angular(), A.angular(), rate.angular());
+    // velocity of the point, its rate of change in link axes, and the rate of that
+    let u = V.linear() + w.cross(&c);
+    let u_rate = A.linear() + alpha.cross(&c);
+    let u_rate_rate = rate.linear() + alpha_rate.cross(&c);
+    let angular = alpha_rate + w.cross(&alpha);
+    let linear = u_rate_rate + alpha.cross(&u) + w.cross(&u_rate) + w.cross(&(u_rate + w.cross(&u)));
+    let (w_world, g) = (poses.R[i] * w, work.outside.gravity);
+    Ok(Motion::new(poses.R[i] * angular, poses.R[i] * linear + w_world.cross(&g) + work.outside.gravity_rate))
 }

@@ -65,6 +65,14 @@ impl Outside {
         Ok(())
     }
 
+    /// Adds `rate` to the rate of change of the wrench on body `i`, in the user's link axes.
+    pub fn add_wrench_rate(&mut self, model: &Model, i: usize, rate: Force) -> Result<(), Error> {
+        check_body(i, model.n_bodies().min(self.wrench_rate.len()))?;
+        let A = &model.to_canonical[i];
+        self.wrench_rate[i] += Force::new(A * rate.moment(), A * rate.force());
+        Ok(())
+    }
+
     /// Takes all wrenches away.
     pub fn clear_wrenches(&mut self) {
         self.wrench.fill(Force::ZERO);

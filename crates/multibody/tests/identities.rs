@@ -9,7 +9,8 @@
 mod mass_operator;
 #[path = "identities/packs.rs"]
 mod packs;
-
+#[path = "identities/point_jerk.rs"]
+mod point_jerk;
 mod support;
 
 use bristle_multibody::spatial::{Force, Motion};

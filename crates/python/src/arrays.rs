@@ -74,6 +74,13 @@ pub fn numbers(what: &str, value: &Bound<'_, PyAny>, n: usize) -> PyResult<Vec<f
     if given.len() == n { Ok(given) } else { Err(wrong_shape(what, value, &format!("({n},)"))) }
 }
 
+/// Numbers from an array, list or tuple of any length.
+pub fn column(what: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    let array =
+        as_floats(value)?.extract::<PyReadonlyArray1<'_, f64>>().map_err(|_| wrong_shape(what, value, "(m,)"))?;
+    Ok(array.as_array().iter().copied().collect())
+}
+
 /// A table of numbers with the right number of columns, and of rows where that is known.
 pub fn table<'py>(
     what: &str,

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Scene ─▶ Simulation ─run─▶ Recording ─▶ plot, report, tables      (crates bristle and bristle-report)
-//!               └─copies─▶ Batch ─rollout─▶ arrays (n, steps, …)
+//!   │           └─copies─▶ Batch ─rollout─▶ arrays (n, steps, …)
+//!   └─▶ Sensitivities, Fit ─solve─▶ Fitted
 //! ```
 //!
 //! Every call that computes releases the interpreter lock. Errors are the classes of `bristle/errors.py`.
@@ -18,8 +19,11 @@
 
 mod arrays;
 mod batch;
+mod columns;
 mod error;
 mod event;
+mod fit;
+mod fitted;
 mod interrupt;
 mod law;
 mod per_copy;
@@ -28,6 +32,7 @@ mod query;
 mod recording;
 mod rollout;
 mod scene;
+mod sensitivities;
 mod simulation;
 mod sweep;
 mod timing;
@@ -43,6 +48,10 @@ mod _bristle {
     #[pymodule_export]
     use crate::event::Event;
     #[pymodule_export]
+    use crate::fit::Fit;
+    #[pymodule_export]
+    use crate::fitted::{Errors, Estimate, Fitted};
+    #[pymodule_export]
     use crate::picture::Picture;
     #[pymodule_export]
     use crate::query::{Energy, Linearization};
@@ -52,6 +61,8 @@ mod _bristle {
     use crate::rollout::Rollout;
     #[pymodule_export]
     use crate::scene::Scene;
+    #[pymodule_export]
+    use crate::sensitivities::Sensitivities;
     #[pymodule_export]
     use crate::simulation::Simulation;
 
@@ -63,6 +74,8 @@ mod _bristle {
     #[pymodule_init]
     fn init(module: &super::Bound<'_, super::PyModule>) -> super::PyResult<()> {
         use pyo3::types::PyModuleMethods;
+        // NumPy's interface is loaded here, not in the middle of a call that a signal may end
+        numpy::PyArray1::<f64>::zeros(module.py(), 0, false);
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,6 +1,7 @@
 //! Scenes: read, changed by path, saved.
 
 use crate::error::Raise;
+use crate::sensitivities::Sensitivities;
 use crate::value;
 use bristle::urdf::{FrictionFile, Import, Options, load_scene, read_scene};
 use bristle_report::written;
@@ -38,6 +39,11 @@ impl Scene {
     fn read(text: String, file: String, options: Options) -> PyResult<Self> {
         let import = read_scene(&text, &file, &options).raised()?;
         Ok(Self { text, file, options, import })
+    }
+
+    /// A scene from a text; `file` is the name it goes by in messages.
+    pub fn of_text(text: String, file: &str) -> PyResult<Self> {
+        Self::read(text, file.to_owned(), Options::default())
     }
 
     /// The scene.
@@ -170,6 +176,22 @@ impl Scene {
     fn update(&mut self, values: &Bound<'_, PyDict>) -> PyResult<()> {
         *self = self.with(value::overrides(Some(values))?)?;
         Ok(())
+    }
+
+    /// Channels of a run of the scene and their derivatives in the parameters at `paths`, exact through located events.
+    ///
+    /// `channels` and `times` choose rows and columns; all channels that have derivatives, at the output instants, if
+    /// left out. See `Sensitivities`.
+    #[pyo3(signature = (paths, *, channels=None, times=None))]
+    fn sensitivities(
+        &self,
+        py: Python<'_>,
+        paths: Vec<String>,
+        channels: Option<Vec<String>>,
+        times: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Sensitivities> {
+        let times = times.map(|times| crate::arrays::column("times", times)).transpose()?;
+        Sensitivities::of(py, self.scene(), &paths, channels, times)
     }
 
     /// A copy of its own.

@@ -101,8 +101,12 @@ pub(crate) struct Loops {
     /// Orthonormal basis of the range of J T₀, scaled rows, one vector after another; J with other rows of the joints.
     basis: Vec<f64>,
     pub loaded: Vec<f64>,
+    /// Rows of rank at the start, for the constrained equations.
+    pub selected: Vec<usize>,
     /// Contacts whose load is a reaction that the loops do not determine.
     pub indeterminate: Vec<usize>,
+    /// Degrees of freedom at the start, without stuck contacts.
+    pub freedom: usize,
     /// The last failure.
     pub failure: Option<LoopFailure>,
 }
@@ -136,7 +140,9 @@ impl Loops {
             extent: 1.0,
             basis: Vec::with_capacity(n_rows * (n_v + 1)),
             loaded: vec![0.0; n_rows * n_v],
+            selected: Vec::new(),
             indeterminate: Vec::new(),
+            freedom: 0,
             failure: None,
         }
     }
@@ -149,6 +155,23 @@ impl Loops {
     /// Whether the chart is to be chosen anew.
     pub fn is_steep(&self) -> bool {
         self.steepest > STEEP
+    }
+
+    /// The largest scaled coefficient of T₁.
+    pub fn steepness(&self) -> f64 {
+        self.steepest
+    }
+
+    /// Selects the rows of the pivots found last.
+    pub fn select(&mut self, chart: &Chart) {
+        let rows = (0..chart.dependent.len()).map(|step| self.reduced.row_at(step));
+        self.selected.clear();
+        self.selected.extend(rows);
+    }
+
+    /// The gap in a row. Needs [`Loops::fill`].
+    pub fn gap(&self, row: usize) -> f64 {
+        self.gap[row]
     }
 
     /// The closure of a row.

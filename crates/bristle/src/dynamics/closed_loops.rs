@@ -43,12 +43,14 @@ pub(crate) struct LoopWork {
     pub y: Vec<f64>,
     /// Magnitudes of the terms of a residual.
     pub scale: Vec<f64>,
+    /// Right-hand side of the constraint forces.
+    pub right: Vec<f64>,
 }
 
 impl LoopWork {
     fn new(n_v: usize) -> Self {
         let (y, scale) = (vec![0.0; n_v], vec![0.0; n_v]);
-        Self { mass: DMatrix::zeros(n_v, n_v), lu: Lu::new(n_v), y, scale }
+        Self { mass: DMatrix::zeros(n_v, n_v), lu: Lu::new(n_v), y, scale, right: Vec::with_capacity(n_v) }
     }
 }
 
@@ -90,7 +92,9 @@ impl Dynamics {
         }
         let is_free = |v: usize| model.tree.kinds[model.joint_of[v]] == JointKind::Free;
         let active = std::mem::take(&mut chart.base.active);
-        loops.choose(chart, model, |v| active.binary_search(&v).is_ok() && !is_free(v), preferred);
+        // free joints last: Newton takes their chart coordinates for velocities, and converges linearly
+        let is_first = |v: usize| preferred(v) && !is_free(v);
+        loops.choose(chart, model, |v| active.binary_search(&v).is_ok(), is_first);
         chart.base.active = active;
         chart.slope.clear();
         chart.slope.resize(chart.dependent.len() * model.tree.n_v, 0.0);
@@ -272,20 +276,17 @@ impl Dynamics {
                 return Err(Error::NotCoupled { joint, what: "velocity", given, required, couplings });
             }
         }
-        let has_modes = model.reaction_loaded.iter().any(|&c| self.compiled.inputs.contacts[c].is_event_driven());
-        if has_modes && self.coordinates.active.len() > 1 && !self.is_real_time() {
-            let reason = format!(
-                "reaction loads (`Pin`, `Thrust`, `Guide`) with dry friction in a machine with loops of {} degrees of \
-                 freedom are not supported yet: use `RealTime`, `Unit` or `Constant` loads, or `LuGre`",
-                self.coordinates.active.len()
-            );
-            return Err(Error::Coupling { name: model.coupled.closures[0].name.clone(), reason });
-        }
-        let Self { compiled, state, coordinates, .. } = self;
+        let Self { compiled, state, coordinates, loops, .. } = self;
+        loops.freedom = coordinates.active.len();
         for (is_prescribed, contact) in state.prescribed_contacts.iter_mut().zip(compiled.inputs.contacts.iter()) {
             *is_prescribed = coordinates.is_prescribed(contact.v, contact.b, |v| compiled.model.is_prescribed(v));
         }
         self.record_loop_motion();
+        if self.is_constrained() {
+            self.loops.select(&self.chart);
+            self.coordinates.clear();
+            self.lock();
+        }
         self.find_indeterminate().map_err(|source| Error::Mechanics { t, source })
     }
 
@@ -312,7 +313,7 @@ impl Dynamics {
             for &c in &model.reaction_loaded {
                 let contact = &self.compiled.inputs.contacts[c];
                 let Some(bearing) = contact.bearing else { continue };
-                let parts = bearing.parts(&self.work.reaction(contact.joint));
+                let parts = bearing.parts(&self.work.reaction(contact.joint), 0.0);
                 let is_read = parts.iter().flatten().any(|part| part.abs() > least);
                 if is_read && !self.loops.indeterminate.contains(&c) {
                     self.loops.indeterminate.push(c);
@@ -367,6 +368,16 @@ impl Dynamics {
         chart_point(&compiled.model.tree, &state.q_ref, xi, q)?;
         loops.fill(&compiled.model, work, q)?;
         Ok(loops.widest().1)
+    }
+
+    /// The same where a coupling names one of them, before couplings start: a scene gives them no position.
+    pub(crate) fn place_coupled_loop_joints(&mut self, t: f64) -> RunResult<()> {
+        let coupled = &self.compiled.model.coupled;
+        let is_named = |v: usize| coupled.constraints.iter().flat_map(|row| &row.terms).any(|term| term.0 == v);
+        if !coupled.closures.iter().any(|closure| closure.v.is_some_and(is_named)) {
+            return Ok(());
+        }
+        self.place_loop_joints().map_err(|source| Error::Mechanics { t, source })
     }
 
     /// Sets the coordinates of loop joints from the frames of both links.

@@ -204,10 +204,14 @@ impl Dynamics {
     /// Reaction loads, friction of the stuck joints, and efforts of prescribed motions, all at the accelerations in
     /// `a`.
     pub(crate) fn read_reactions(&mut self) -> Result<(), Failure> {
+        if self.is_constrained() {
+            return self.unbalanced_with_multipliers();
+        }
         if self.has_loaded_loops() {
             // reactions include the constraint forces found by Newton
             self.apply_closure_forces()?;
         }
+        let is_held = self.is_loop_held();
         let Self { compiled, scheme, state, point, coordinates, constraints, loops, work, required, newton, .. } = self;
         let (Model { tree, reaction_loaded, prescribed, .. }, contacts) =
             (&*compiled.model, &*compiled.inputs.contacts);
@@ -218,7 +222,6 @@ impl Dynamics {
         let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
         required.copy_from_slice(rnea(tree, work, &point.q, v, &point.a)?);
         // where a machine with loops is held, loads are those of impending motion
-        let is_held = loops.is_any() && coordinates.active.is_empty() && coordinates.is_stuck;
         for &c in reaction_loaded.iter().filter(|_| !is_held) {
             let Some(bearing) = contacts[c].bearing else { continue };
             let (contact, kappa) = (&contacts[c], point.kappa[c]);
@@ -245,7 +248,7 @@ impl Dynamics {
                 loops.fill_whole_basis();
                 loops.take_least(&mut point.closure_force);
             }
-            return Ok(());
+            return if is_held || reaction_loaded.is_empty() { Ok(()) } else { self.share_loads() };
         }
         let Point { tau, friction, drive_effort, .. } = point;
         for (prescribed, effort) in prescribed.iter().zip(drive_effort) {

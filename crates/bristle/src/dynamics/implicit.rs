@@ -65,9 +65,12 @@ impl NewtonWork {
 impl Dynamics {
     /// Accelerations of the joints that can move, with those of the others given. Needs `efforts`.
     pub(crate) fn accelerate(&mut self, t: f64, accuracy: f64) -> Result<(), Failure> {
+        if self.is_constrained() {
+            return self.accelerate_with_multipliers();
+        }
         if self.scheme.formulation == Formulation::Jerk {
             // accelerations are unknowns
-            return Ok(());
+            return if self.has_loaded_loops() { self.find_closure_forces() } else { Ok(()) };
         }
         if !(self.compiled.model.reaction_loaded.is_empty()
             && self.compiled.model.prescribed.is_empty()
@@ -79,7 +82,10 @@ impl Dynamics {
         match self.newton_or_sweep(accuracy) {
             Ok(()) => Ok(()),
             Err(failure) if self.compiled.model.reaction_loaded.is_empty() || failure.is_non_finite() => Err(failure),
-            Err(failure) if self.loops.is_any() => Err(failure),
+            Err(failure) if self.loops.is_any() => match failure {
+                Failure::NoAcceleration => self.follow_in_loops(accuracy),
+                failure => Err(failure),
+            },
             Err(_) => {
                 self.state.predictor.predict(t, &self.coordinates.active, &mut self.point.a);
                 self.coordinates.accelerations(&mut self.point.a);
@@ -122,7 +128,10 @@ impl Dynamics {
         if !self.compiled.model.reaction_loaded.is_empty() {
             self.newton(0.0, TIGHT)?;
             if self.loops.is_any() {
-                self.newton(1.0, TIGHT)?;
+                match self.newton(1.0, TIGHT) {
+                    Err(Failure::NoAcceleration) => self.follow_in_loops(TIGHT)?,
+                    result => result?,
+                }
             } else if self.newton(1.0, TIGHT).is_err()
                 || self.compiled.model.reaction_loaded.iter().any(|&c| self.margin(c) <= 0.0)
             {

@@ -55,13 +55,19 @@ impl Dynamics {
     /// Velocities that do not depend on others through couplings, in order.
     pub(crate) fn independent(&self) -> Vec<usize> {
         let mut is_dependent = vec![false; self.point.v.len()];
+        if self.loops.is_any() {
+            self.loop_dependence().dependent.iter().for_each(|&v| is_dependent[v] = true);
+        }
         let of_couplings = self.couplings.iter().flat_map(|couplings| &couplings.dependent);
-        of_couplings.chain(&self.chart.dependent).for_each(|&v| is_dependent[v] = true);
+        of_couplings.for_each(|&v| is_dependent[v] = true);
         (0..is_dependent.len()).filter(|&v| !is_dependent[v]).collect()
     }
 
     /// Tᵀ M T over the independent velocities.
     pub(crate) fn reduce_mass(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
+        if self.loops.is_any() {
+            return self.reduce_mass_in_loops(mass);
+        }
         let Some(coordinates) = &self.couplings else { return mass.clone() };
         let (n_v, n) = (self.point.v.len(), self.point.v.len() - coordinates.dependent.len());
         let mut t = DMatrix::zeros(n_v, n);
@@ -104,6 +110,10 @@ impl Dynamics {
         for &c in &self.compiled.model.reaction_loaded {
             let contact = &self.compiled.inputs.contacts[c];
             let Some(bearing) = contact.bearing.filter(|bearing| !bearing.is_transmitted()) else { continue };
+            if self.loops.is_any() {
+                // the reactions depend on the efforts sought
+                continue;
+            }
             let (kappa, f) = (self.point.kappa[c], self.work.reaction(contact.joint));
             tau[contact.v] += kappa * bearing.normal_load(&f, kappa).0;
         }
@@ -112,7 +122,11 @@ impl Dynamics {
             couplings.gather_efforts(tau);
         }
         let jammed = self.add_transmitted(t, a, tau, false);
-        let least = if self.loops.is_any() { self.least_efforts(t, a, tau) } else { Ok(()) };
+        let least = match (self.loops.is_any(), self.has_loaded_loops()) {
+            (false, _) => Ok(()),
+            (true, false) => self.least_efforts(t, a, tau),
+            (true, true) => self.least_efforts_under_loads(t, (q, v, a), tau),
+        };
         self.rollback();
         self.point.known = None;
         let jammed = jammed.map_or(Ok(()), |joint| Err(Error::Jam { t, joint, with: Vec::new(), share: 1.0 }));
@@ -135,7 +149,7 @@ impl Dynamics {
             let limit = self.compiled.inputs.effort_limits.iter().position(|at| at.v == v);
             let beyond = |k| excess((&self.compiled, &self.scheme), &self.state, &self.point, k, t);
             let drive = self.point.motor[v] + limit.map_or(0.0, beyond) - self.compiled.inputs.effort[v];
-            let given = drive - reducer.armature * a[v];
+            let given = drive - reducer.inertia() * a[v];
             if is_dependent {
                 let f = Bearing::Transmitted(reducer).reaction(&self.work, contact.joint, given, 0.0);
                 tau[v] += kappa * Bearing::Transmitted(reducer).normal_load(&f, kappa).0;

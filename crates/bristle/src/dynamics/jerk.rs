@@ -48,6 +48,9 @@ impl Dynamics {
     /// q⃛ of all joints.
     fn jerks(&mut self, t: f64) -> Result<(), Failure> {
         self.diagnostics.counters.n_jerks += 1;
+        if self.loops.is_any() {
+            return self.jerks_in_loops(t);
+        }
         let Self { compiled, scheme, state, point, work, newton, jerk: JerkWork { jerk, effort_rate }, .. } = self;
         let Model { tree, prescribed, reaction_loaded, joint_of, .. } = &*compiled.model;
         jerk.fill(0.0);
@@ -83,6 +86,9 @@ impl Dynamics {
     pub(crate) fn drift(&mut self, t: f64) -> Result<f64, Failure> {
         self.place()?;
         self.efforts(t);
+        if self.loops.is_any() {
+            return self.drift_in_loops();
+        }
         self.read_reactions()?;
         if self.compiled.model.reaction_loaded.is_empty()
             && self.compiled.model.prescribed.is_empty()

@@ -121,6 +121,9 @@ impl Dynamics {
                     self.take_accelerations(dy);
                 }
                 self.efforts(t);
+                if self.has_loaded_loops() && !self.is_constrained() {
+                    self.find_closure_forces().map_err(|e| self.record_failure(e))?;
+                }
                 self.read_reactions().map_err(|e| self.record_failure(e))?;
             }
         }

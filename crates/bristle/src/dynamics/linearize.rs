@@ -19,7 +19,7 @@ use super::effort_limits::is_saturated;
 use super::efforts::transmitted_share;
 use crate::error::Error;
 use crate::model::Compiled;
-use crate::scene::Formulation;
+use crate::scene::{Constraints, Formulation};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
 use bristle_integrate::linear::Matrix;
@@ -51,7 +51,8 @@ impl Dynamics {
             self.point.xi[k..k + 6].fill(0.0);
         }
         self.scheme.formulation = Formulation::Implicit;
-        if std::mem::take(&mut self.scheme.is_real_time) {
+        let is_constrained = std::mem::take(&mut self.scheme.constraints) != Constraints::Reduced;
+        if std::mem::take(&mut self.scheme.is_real_time) || is_constrained {
             self.lock();
         }
         let mut y = vec![0.0; self.n_unknowns(self.coordinates.active.len())];
@@ -87,7 +88,9 @@ impl Dynamics {
         let (mut columns, mut parameters, mut next) = (Vec::new(), Vec::new(), 2 * n);
         for (c, contact) in self.compiled.inputs.contacts.iter().enumerate() {
             let slip = contact.arm * contact.rate(&self.point.v);
-            for slope in contact.law.parameter_slopes(self.state.mode[c].direction(), slip, self.point.bristles[c]) {
+            let slopes = contact.law.parameter_slopes(self.state.mode[c].direction(), slip, self.point.bristles[c]);
+            // a stop without friction has a law whose parameters nobody gave
+            for slope in slopes.into_iter().filter(|_| !contact.is_stop_alone()) {
                 let mut column = vec![0.0; n_y];
                 let effort = -contact.arm * self.point.load[c] * slope.effort;
                 for (r, &i) in self.coordinates.active.iter().enumerate() {

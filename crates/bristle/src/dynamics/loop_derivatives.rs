@@ -9,9 +9,13 @@
 //! ```text
 //! τ = T (Tᵀ T)⁻¹ Tᵀ τ°                   τ°: required efforts of the tree, (7) of `inverse`                 (13)
 //! ```
+//!
+//! Friction under reactions depends on the constraint forces, and these on τ: (13) and the constraint forces at τ take
+//! turns until both agree.
 
 use super::Dynamics;
 use super::failure::Failure;
+use crate::constraint::Coordinates;
 use crate::error::{Error, Result as RunResult};
 use bristle_friction::FrictionLaw;
 use bristle_integrate::EvalError;
@@ -21,6 +25,10 @@ use nalgebra::{DMatrix, DVector};
 
 /// Step of central differences, relative to the scale of an unknown: the cube root of rounding.
 const STEP: f64 = 6e-6;
+
+/// Limit of the turns of (13) and the constraint forces, and the relative change of loads that ends them.
+const MAX_TURNS: usize = 200;
+const AGREED: f64 = 1e-13;
 
 /// Accepted violation of a closure by requested positions, velocities and accelerations, relative to the largest term.
 const MISS: f64 = 1e-7;
@@ -76,6 +84,30 @@ impl Dynamics {
         scales
     }
 
+    /// The dependence of velocities through couplings and loops at the present positions, without stuck contacts.
+    pub(crate) fn loop_dependence(&self) -> Coordinates {
+        let mut copy = self.clone();
+        copy.lock_loops(false, |v| self.chart.dependent.contains(&v));
+        copy.coordinates
+    }
+
+    /// Tᵀ M T over the independent velocities, with prescribed ones among them.
+    pub(crate) fn reduce_mass_in_loops(&self, mass: &DMatrix<f64>) -> DMatrix<f64> {
+        let (coordinates, independent) = (self.loop_dependence(), self.independent());
+        let mut t = DMatrix::zeros(mass.nrows(), independent.len());
+        for (k, &v) in independent.iter().enumerate() {
+            t[(v, k)] = 1.0;
+        }
+        for (d, &v) in coordinates.dependent.iter().enumerate() {
+            for &(i, c) in coordinates.terms_of(d) {
+                if let Ok(k) = independent.binary_search(&i) {
+                    t[(v, k)] = c;
+                }
+            }
+        }
+        t.transpose() * mass * t
+    }
+
     /// Efforts `tau` of the tree to those of least norm with the same effect, (13). The state is set to (q, v), and
     /// must be restored by the caller.
     pub(crate) fn least_efforts(&mut self, t: f64, a: &[f64], tau: &mut [f64]) -> RunResult<()> {
@@ -101,6 +133,41 @@ impl Dynamics {
         let least: DVector<f64> = matrix * solved;
         tau.copy_from_slice(least.as_slice());
         Ok(())
+    }
+
+    /// The same with friction under reactions: `tau` lacks it, and gets it.
+    pub(crate) fn least_efforts_under_loads(
+        &mut self,
+        t: f64,
+        (q, v, a): (&[f64], &[f64], &[f64]),
+        tau: &mut [f64],
+    ) -> RunResult<()> {
+        let (ideal, given) = (tau.to_vec(), self.point.tau.clone());
+        let own = self.compiled.inputs.effort.clone();
+        self.point.closure_force.fill(0.0);
+        let mut before = f64::INFINITY;
+        for _ in 0..MAX_TURNS {
+            tau.copy_from_slice(&ideal);
+            for &c in &self.compiled.model.reaction_loaded {
+                tau[self.compiled.inputs.contacts[c].v] += self.point.kappa[c] * self.point.load[c];
+            }
+            self.least_efforts(t, a, tau)?;
+            // the start of the loops has completed these
+            self.point.q.copy_from_slice(q);
+            self.point.v.copy_from_slice(v);
+            self.point.a.copy_from_slice(a);
+            let efforts = given.iter().zip(&own).zip(&*tau).map(|((given, own), tau)| given - own + tau);
+            self.point.tau.iter_mut().zip(efforts).for_each(|(into, effort)| *into = effort);
+            let loads = self.point.load.clone();
+            self.find_closure_forces().map_err(|failure| self.explain(t, failure))?;
+            let change = loads.iter().zip(&self.point.load).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            let size = self.point.load.iter().fold(0.0_f64, |most, load| most.max(load.abs()));
+            if change <= AGREED * size || change <= 1e-9 * size && change >= before {
+                return Ok(());
+            }
+            before = change;
+        }
+        Err(self.explain(t, Failure::NoAcceleration))
     }
 
     /// Refuses positions, velocities and accelerations `a` that violate a closure.

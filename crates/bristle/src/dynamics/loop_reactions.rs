@@ -16,8 +16,19 @@
 //! ```text
 //! a₊ > 0   or   a₋ < 0          margin = min(−a₊, a₋) relative to the accelerations without friction      (12)
 //! ```
+//!
+//! With more degrees of freedom, a redundant group of stuck contacts shares its load by limit analysis under the loads
+//! N, and the constraint forces of this distribution f(N) give the loads again,
+//!
+//! ```text
+//! N = N(λ(f(N)))                                                                                        (14)
+//! ```
+//!
+//! by fixed-point iteration. Where the margin of the group vanishes, the contacts of its mechanism of collapse are at
+//! their static limits against it: that is the rule of impending motion.
 
 use super::Dynamics;
+use super::branch::Jam;
 use super::closed_loops::LoopWork;
 use super::failure::Failure;
 use super::implicit::NewtonWork;
@@ -29,6 +40,17 @@ use bristle_multibody::{axis_row, mass_rows, rnea};
 /// Limit of the corrections.
 const MAX_CORRECTIONS: usize = 60;
 
+/// Limit of the iterations of (14), and the change of loads, relative to the largest, that ends them: well below the
+/// accuracy of event location.
+const MAX_SHARES: usize = 100;
+const SHARED: f64 = 1e-12;
+
+/// The shortest step of s on the branch from zero friction.
+const SHORTEST: f64 = 1e-4;
+
+/// Relative residual of the constraint forces at given accelerations.
+const FORCES: f64 = 1e-13;
+
 /// A relative residual below this that no longer falls is rounding.
 const STAGNANT: f64 = 1e-9;
 
@@ -36,6 +58,14 @@ impl Dynamics {
     /// Whether the loads of a machine with loops are reactions.
     pub(crate) fn has_loaded_loops(&self) -> bool {
         self.loops.is_any() && !self.compiled.model.reaction_loaded.is_empty()
+    }
+
+    /// Whether contacts hold a machine of one degree of freedom: loads are those of impending motion, (12).
+    pub(crate) fn is_loop_held(&self) -> bool {
+        self.loops.is_any()
+            && self.loops.freedom <= 1
+            && self.coordinates.active.is_empty()
+            && self.coordinates.is_stuck
     }
 
     /// Newton by (11), with s κ in place of κ.
@@ -47,6 +77,53 @@ impl Dynamics {
         result
     }
 
+    /// Loads of the stuck contacts of redundant groups by (14), from the distribution found last.
+    pub(crate) fn share_loads(&mut self) -> Result<(), Failure> {
+        if !self.has_loaded_loops() {
+            return Ok(());
+        }
+        let (mut before, mut relaxed) = (f64::INFINITY, 1.0);
+        for _ in 0..MAX_SHARES {
+            let is_shared = |c: usize| self.constraints.margin(c).is_some() && self.sticks(c);
+            if !self.compiled.model.reaction_loaded.iter().any(|&c| is_shared(c)) {
+                return Ok(());
+            }
+            self.apply_closure_forces()?;
+            let Self { compiled, work, newton, scheme, point, .. } = self;
+            let v = if scheme.is_impulsive { &newton.zero } else { &point.v };
+            rnea(&compiled.model.tree, work, &point.q, v, &point.a)?;
+            let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+            for k in 0..self.compiled.model.reaction_loaded.len() {
+                let c = self.compiled.model.reaction_loaded[k];
+                let contact = &self.compiled.inputs.contacts[c];
+                let Some(bearing) = contact.bearing.filter(|_| self.constraints.margin(c).is_some() && self.sticks(c))
+                else {
+                    continue;
+                };
+                let (motor, a) = (self.point.motor[contact.v], self.point.a[contact.v]);
+                let force = bearing.reaction(&self.work, contact.joint, motor, a);
+                let load = bearing.normal_load(&force, self.point.kappa[c]).0;
+                let more = load - self.point.load[c];
+                change = change.max(more.abs());
+                largest = largest.max(load);
+                (self.point.force[c], self.point.load[c]) = (force, self.point.load[c] + relaxed * more);
+            }
+            // loads that overshoot take smaller steps
+            relaxed *= if change > before { 0.5 } else { 1.0 };
+            before = change;
+            self.apply_outside();
+            // false for NaN
+            if change <= SHARED * largest {
+                return Ok(());
+            }
+            let Self { compiled, scheme, state, point, constraints, loops, required, .. } = self;
+            constraints.distribute((compiled, scheme), state, point, (required, loops));
+            loops.take_least(&mut point.closure_force);
+        }
+        let contacts = self.compiled.model.reaction_loaded.iter().copied().filter(|&c| self.sticks(c)).collect();
+        Err(Failure::Inconsistent { contacts, is_exhaustive: false })
+    }
+
     /// The wrenches of callers, or none in the equation of impulses.
     fn apply_outside(&mut self) {
         if self.scheme.is_impulsive {
@@ -54,6 +131,30 @@ impl Dynamics {
         } else {
             self.apply_wrenches();
         }
+    }
+
+    /// Follows the branch that is continuous from zero friction, by steps of s: (11) with s κ from s = 0 to 1.
+    pub(crate) fn follow_in_loops(&mut self, accuracy: f64) -> Result<(), Failure> {
+        self.newton_in_loops(0.0, accuracy)?;
+        let (mut s, mut step) = (0.0_f64, 0.25_f64);
+        while s < 1.0 {
+            let before = (self.point.a.clone(), self.point.closure_force.clone());
+            let next = (s + step).min(1.0);
+            match self.newton_in_loops(next, accuracy) {
+                Ok(()) => (s, step) = (next, 2.0 * step),
+                Err(Failure::NoAcceleration) if step > SHORTEST => {
+                    (self.point.a, self.point.closure_force) = before;
+                    step *= 0.25;
+                }
+                Err(Failure::NoAcceleration) => {
+                    let loaded = self.compiled.model.reaction_loaded.iter().copied();
+                    let contacts = loaded.filter(|&c| self.point.kappa[c] != 0.0).collect();
+                    return Err(Failure::Jam(Jam { contacts, share: s, has_others: false }));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
     }
 
     fn iterate_in_loops(&mut self, s: f64, accuracy: f64, scratch: &mut LoopWork) -> Result<(), Failure> {
@@ -65,7 +166,7 @@ impl Dynamics {
         for _ in 0..MAX_CORRECTIONS {
             self.apply_outside();
             self.apply_closure_forces()?;
-            let left = self.residual_in_loops(s, scratch)?;
+            let left = self.residual_in_loops(s, scratch, |_| true)?;
             if left <= accuracy || left <= STAGNANT && left > 0.5 * before {
                 return Ok(());
             }
@@ -78,8 +179,84 @@ impl Dynamics {
         Err(Failure::NoAcceleration)
     }
 
-    /// T₀ᵀ g into the scratch, with reactions and loads; its largest entry relative to its terms.
-    fn residual_in_loops(&mut self, s: f64, scratch: &mut LoopWork) -> Result<f64, Failure> {
+    /// Constraint forces of least norm at the present accelerations: (11) with y = 0, by the rows of the dependent
+    /// velocities.
+    pub(crate) fn find_closure_forces(&mut self) -> Result<(), Failure> {
+        let mut scratch = self.take_loop_work();
+        let result = self.iterate_forces(&mut scratch);
+        self.loop_work = Some(scratch);
+        self.apply_outside();
+        result
+    }
+
+    fn iterate_forces(&mut self, scratch: &mut LoopWork) -> Result<(), Failure> {
+        self.loops.fill_basis(&self.chart);
+        self.loops.take_least(&mut self.point.closure_force);
+        let dependent = std::mem::take(&mut self.chart.dependent);
+        let mut before = f64::INFINITY;
+        let mut found = Err(Failure::NoAcceleration);
+        for _ in 0..MAX_CORRECTIONS {
+            self.apply_outside();
+            let left = match self.apply_closure_forces() {
+                Ok(()) => self.residual_in_loops(1.0, scratch, |v| dependent.contains(&v)),
+                Err(error) => Err(error.into()),
+            };
+            let left = match left {
+                Ok(left) => left,
+                Err(failure) => {
+                    found = Err(failure);
+                    break;
+                }
+            };
+            if left <= FORCES || left <= STAGNANT && left > 0.5 * before {
+                found = Ok(());
+                break;
+            }
+            before = left;
+            if let Err(failure) = self.correct_forces(&dependent, scratch) {
+                found = Err(failure);
+                break;
+            }
+        }
+        self.chart.dependent = dependent;
+        found
+    }
+
+    /// One step for the constraint forces alone.
+    fn correct_forces(&mut self, dependent: &[usize], scratch: &mut LoopWork) -> Result<(), Failure> {
+        self.load_loop_rows(1.0)?;
+        let Self { point: Point { closure_force, .. }, chart, loops, compiled, .. } = self;
+        let (n_v, n_d) = (compiled.model.tree.n_v, dependent.len());
+        let LoopWork { lu, y, right, .. } = scratch;
+        let matrix = lu.matrix_mut(n_d);
+        matrix.clear();
+        let row_of = |r: usize| dependent.iter().position(|&d| chart.base.active[r] == d);
+        for i in 0..n_v {
+            for (r, t_r) in chart.base.unknowns_of(i) {
+                let Some(r) = row_of(r) else { continue };
+                for k in 0..n_d {
+                    matrix[(r, k)] -= t_r * loops.through(i, k);
+                }
+            }
+        }
+        right.clear();
+        right.extend(dependent.iter().map(|&d| chart.base.place(d).map_or(0.0, |place| y[place])));
+        lu.factor().map_err(|_| Failure::NoAcceleration)?;
+        lu.solve(right);
+        for (row, force) in closure_force.iter_mut().enumerate() {
+            *force += right.iter().enumerate().map(|(k, change)| change * loops.basis(k, row)).sum::<f64>();
+        }
+        Ok(())
+    }
+
+    /// T₀ᵀ g into the scratch, with reactions and loads; the largest entry of velocities that count, relative to its
+    /// terms.
+    pub(crate) fn residual_in_loops(
+        &mut self,
+        s: f64,
+        scratch: &mut LoopWork,
+        counts: impl Fn(usize) -> bool,
+    ) -> Result<f64, Failure> {
         let Self {
             compiled,
             work,
@@ -123,7 +300,8 @@ impl Dynamics {
         let size = loops.size;
         let of_reactions = |v: usize| largest * if tree.turns(v) { size } else { 1.0 };
         let mut left = 0.0_f64;
-        for ((y, scale), &v) in y.iter().zip(&*scale).zip(&chart.base.active).filter(|((y, _), _)| **y != 0.0) {
+        let moved = y.iter().zip(&*scale).zip(&chart.base.active).filter(|((y, _), v)| **y != 0.0 && counts(**v));
+        for ((y, scale), &v) in moved {
             let relative = y.abs() / (scale + of_reactions(v));
             // a NaN propagates
             if relative > left || relative.is_nan() {
@@ -135,28 +313,49 @@ impl Dynamics {
 
     /// One step of (11) from the residual in the scratch.
     fn correct_in_loops(&mut self, s: f64, scratch: &mut LoopWork) -> Result<(), Failure> {
-        let Self {
-            compiled,
-            work,
-            newton: NewtonWork { rows, .. },
-            point: Point { q, a, force, kappa, closure_force, .. },
-            chart,
-            coordinates,
-            loops,
-            diagnostics,
-            ..
-        } = self;
+        self.load_loop_rows(s)?;
+        self.factor_in_loops(scratch)?;
+        let Self { point: Point { a, closure_force, .. }, chart, coordinates, loops, .. } = self;
+        let (n, n_d) = (coordinates.active.len(), chart.dependent.len());
+        let y = &mut scratch.y[..n + n_d];
+        scratch.lu.solve(y);
+        coordinates.active.iter().zip(&*y).for_each(|(&i, y)| a[i] += y);
+        coordinates.accelerations(a);
+        for (row, force) in closure_force.iter_mut().enumerate() {
+            *force += (0..n_d).map(|k| y[n + k] * loops.basis(k, row)).sum::<f64>();
+        }
+        Ok(())
+    }
+
+    /// The rows P at the present reactions, with s κ in place of κ, and J_P.
+    pub(crate) fn load_loop_rows(&mut self, s: f64) -> Result<(), Failure> {
+        let Self { compiled, newton: NewtonWork { rows, .. }, point: Point { force, kappa, .. }, loops, .. } = self;
         let (model, contacts) = (&*compiled.model, &compiled.inputs.contacts);
-        let (tree, n_v) = (&model.tree, model.tree.n_v);
+        let tree = &model.tree;
         rows.iter_mut().enumerate().for_each(|(i, row)| *row = axis_row(tree, i));
         for &c in &model.reaction_loaded {
             let contact = &contacts[c];
             let n_hat = contact.bearing.map_or(Motion::ZERO, |bearing| bearing.normal_load(&force[c], kappa[c]).1);
             rows[contact.joint] = axis_row(tree, contact.joint) + n_hat * (s * kappa[c]);
         }
-        let LoopWork { mass, lu, y, .. } = scratch;
+        Ok(loops.fill_loaded(model, rows)?)
+    }
+
+    /// Factors of the matrix of (11), with M_P in the scratch. Needs `load_loop_rows`.
+    pub(crate) fn factor_in_loops(&mut self, scratch: &mut LoopWork) -> Result<(), Failure> {
+        let Self {
+            compiled,
+            work,
+            newton: NewtonWork { rows, .. },
+            point: Point { q, .. },
+            chart,
+            coordinates,
+            loops,
+            ..
+        } = self;
+        let (tree, n_v) = (&compiled.model.tree, compiled.model.tree.n_v);
+        let LoopWork { mass, lu, .. } = scratch;
         mass_rows(tree, work, q, rows, mass)?;
-        loops.fill_loaded(model, rows)?;
         let (n, n_d) = (coordinates.active.len(), chart.dependent.len());
         let matrix = lu.matrix_mut(n + n_d);
         matrix.clear();
@@ -166,22 +365,12 @@ impl Dynamics {
                     coordinates.unknowns_of(j).for_each(|(c, t_c)| matrix[(r, c)] += t_r * mass[(i, j)] * t_c);
                 }
                 for k in 0..n_d {
-                    let through: f64 =
-                        (0..loops.n_rows).map(|row| loops.loaded[row * n_v + i] * loops.basis(k, row)).sum();
-                    matrix[(r, n + k)] -= t_r * through;
+                    matrix[(r, n + k)] -= t_r * loops.through(i, k);
                 }
             }
         }
-        diagnostics.counters.n_sweeps += 1;
-        lu.factor().map_err(|_| Failure::NoAcceleration)?;
-        let y = &mut y[..n + n_d];
-        lu.solve(y);
-        coordinates.active.iter().zip(&*y).for_each(|(&i, y)| a[i] += y);
-        coordinates.accelerations(a);
-        for (row, force) in closure_force.iter_mut().enumerate() {
-            *force += (0..n_d).map(|k| y[n + k] * loops.basis(k, row)).sum::<f64>();
-        }
-        Ok(())
+        self.diagnostics.counters.n_sweeps += 1;
+        lu.factor().map_err(|_| Failure::NoAcceleration)
     }
 
     /// Direction ±1 of the one degree of freedom in which contact `c` slips in the direction of a mode.

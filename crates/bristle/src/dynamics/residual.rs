@@ -21,7 +21,7 @@ use nalgebra::DMatrix;
 #[derive(Debug, Clone)]
 pub(crate) struct ResidualWork {
     /// Residual of (1); `n_v`.
-    residual: Vec<f64>,
+    pub residual: Vec<f64>,
     /// Rates of the unknowns.
     rates: Vec<f64>,
     /// Rows of the derivatives, by velocity.
@@ -45,7 +45,14 @@ impl Dynamics {
         self.place().map_err(|e| self.record_failure(e))?;
         self.take_accelerations(dy);
         self.efforts(t);
-        self.unbalanced().map_err(|e| self.record_failure(e))?;
+        let unbalanced = if self.is_constrained() {
+            self.unbalanced_with_multipliers()
+        } else if self.has_loaded_loops() {
+            self.unbalanced_in_loops()
+        } else {
+            self.unbalanced()
+        };
+        unbalanced.map_err(|e| self.record_failure(e))?;
         if self.coordinates.dependent.is_empty() {
             self.coordinates.active.iter().enumerate().for_each(|(k, &i)| r[n + k] = self.residual.residual[i]);
         } else {
@@ -65,11 +72,21 @@ impl Dynamics {
         }
         tail.iter_mut().zip(&dy[2 * n..]).zip(&rates[2 * n..]).for_each(|((r, dy), rate)| *r = dy - rate);
         self.residual.rates = rates;
+        self.fill_closures(r);
         filled
     }
 
+    /// The same with the constraint forces of closed loops, which friction under reactions reads.
+    fn unbalanced_in_loops(&mut self) -> Result<(), Failure> {
+        self.find_closure_forces()?;
+        self.apply_closure_forces()?;
+        let result = self.unbalanced();
+        self.apply_wrenches();
+        result
+    }
+
     /// Residual of (1) at the accelerations in `a`.
-    fn unbalanced(&mut self) -> Result<(), Failure> {
+    pub(crate) fn unbalanced(&mut self) -> Result<(), Failure> {
         let Self {
             compiled,
             work,

@@ -1,6 +1,6 @@
 //! How the equations are solved: formulation, accuracy, thresholds.
 
-use crate::scene::{Control, Formulation, Kinks};
+use crate::scene::{Constraints, Control, Formulation, Kinks};
 
 /// Relative residual of (1) for accelerations where no other accuracy is given.
 pub(crate) const TIGHT: f64 = 1e-13;
@@ -9,6 +9,8 @@ pub(crate) const TIGHT: f64 = 1e-13;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scheme {
     pub formulation: Formulation,
+    /// Form in which closed loops enter the equations.
+    pub constraints: Constraints,
     /// Whether an error estimate controls the steps.
     pub is_controlled: bool,
     /// Its relative and absolute tolerance.
@@ -49,6 +51,7 @@ impl Scheme {
         let relative = tolerances.map(|(relative, _)| relative);
         Self {
             formulation,
+            constraints: Constraints::Reduced,
             is_controlled: tolerances.is_some(),
             tolerances,
             step_control: Control::default(),

@@ -70,6 +70,7 @@ impl Dynamics {
         self.point.integral.copy_from_slice(&from.integrals);
         self.enter_piece(*t);
         self.prescribe(*t);
+        self.place_coupled_loop_joints(*t)?;
         let Self { compiled, state, point, coordinates, constraints, .. } = self;
         start_couplings(compiled, state, point, coordinates, constraints)?;
         self.start_loops(*t)?;

@@ -17,7 +17,7 @@ impl Dynamics {
     /// Number of unknowns with `n` velocities among them.
     pub(crate) fn n_unknowns(&self, n: usize) -> usize {
         let n_states: usize = self.compiled.inputs.contacts.iter().map(|contact| contact.law.n_states()).sum();
-        self.per_velocity() * n + n_states + self.point.integral.len()
+        self.per_velocity() * n + n_states + self.point.integral.len() + self.n_multipliers()
     }
 
     /// Name of the kind of unknown number `k`, and its joint.
@@ -32,7 +32,13 @@ impl Dynamics {
         let states = self.compiled.inputs.contacts.iter().flat_map(|c| (0..c.law.n_states()).map(move |_| c.joint));
         let integrals = self.compiled.inputs.drives.iter().filter(|d| d.has_integral()).map(|d| d.joint);
         let mut joints = states.map(|j| ("bristle state", j)).chain(integrals.map(|j| ("integral", j)));
-        joints.nth(k - self.per_velocity() * n).unwrap_or(("unknown", 0))
+        let other = joints.nth(k - self.per_velocity() * n);
+        let multiplier = || {
+            let row = self.loops.selected.get((k + self.n_multipliers()).checked_sub(self.n_unknowns(n))?)?;
+            let closure = &self.compiled.model.coupled.closures[self.loops.closure_of(*row)];
+            Some(("multiplier", closure.bodies[0].max(closure.bodies[1])))
+        };
+        other.or_else(multiplier).unwrap_or(("unknown", 0))
     }
 
     /// The joint of unknown number `k`, and the contact if it is a friction state.
@@ -89,7 +95,9 @@ impl Dynamics {
         let n_integrals = self.point.integral.len();
         self.point.integral.copy_from_slice(&y[next..next + n_integrals]);
         self.prescribe(t);
-        if self.loops.is_any() {
+        if self.is_constrained() {
+            self.scatter_multipliers(&y[next + n_integrals..]);
+        } else if self.loops.is_any() {
             // the positions of `RealTime` are closed
             if !self.is_real_time() {
                 self.close_loops();
@@ -140,7 +148,10 @@ impl Dynamics {
                 next += 1;
             }
         }
-        y[next..next + self.point.integral.len()].copy_from_slice(&self.point.integral);
+        let end = next + self.point.integral.len();
+        y[next..end].copy_from_slice(&self.point.integral);
+        let multipliers = self.loops.selected.iter().filter(|_| self.is_constrained());
+        y[end..].iter_mut().zip(multipliers).for_each(|(y, &row)| *y = self.point.closure_force[row]);
     }
 
     /// Position, velocity and acceleration of the joints whose motion is prescribed.
@@ -174,7 +185,7 @@ impl Dynamics {
     }
 
     fn lock_if(&mut self, may_stick: bool) {
-        if self.loops.is_any() {
+        if self.loops.is_any() && !self.is_constrained() {
             return self.lock_loops(may_stick, |_| true);
         }
         let Self { compiled, scheme, state, point, coordinates, constraints, .. } = self;
@@ -194,6 +205,13 @@ impl Dynamics {
     /// Positions from chart coordinates, and the drift of loops.
     pub(crate) fn place(&mut self) -> Result<(), Failure> {
         chart_point(&self.compiled.model.tree, &self.state.q_ref, &self.point.xi, &mut self.point.q)?;
-        if self.loops.is_any() && !self.is_real_time() { self.drift_loops() } else { Ok(()) }
+        if !self.loops.is_any() || self.is_real_time() || self.is_constrained() {
+            return Ok(());
+        }
+        self.drift_loops()?;
+        if self.scheme.formulation == Formulation::Jerk {
+            self.coordinates.accelerations(&mut self.point.a);
+        }
+        Ok(())
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct LoopStep {
     pub chart: Chart,
     /// Constraint forces of the closures.
     pub force: Vec<f64>,
+    /// Bounds to which joints are to be brought, NaN for the others: see [`RealTime::find_landings`].
+    pub target: Vec<f64>,
     /// Elimination for redundant contacts; scratch.
     redundancy: Elimination,
     lu: Lu,
@@ -53,6 +55,7 @@ impl LoopStep {
             coordinates: Coordinates::new(compiled),
             chart: Chart::new(compiled),
             force: vec![0.0; loops.n_rows],
+            target: vec![f64::NAN; n_v],
             redundancy: Elimination::over(n_v + n_contacts, (0..n_v + n_contacts).collect(), n_contacts),
             lu: Lu::new(n_v),
             y: vec![0.0; n_v],
@@ -200,6 +203,15 @@ impl LoopStep {
 }
 
 impl RealTime {
+    /// Finds the joints with stops that the last step has landed on their bounds, or that are beyond them at the
+    /// positions `xi`; whether any is not at its bound.
+    pub fn find_landings(&mut self, compiled: &Compiled, xi: &[f64]) -> Result<bool, StepError> {
+        let Self { loops, stops, coordinates, end, .. } = self;
+        let Some(step) = loops else { return Ok(false) };
+        step.target.fill(f64::NAN);
+        stops.landings(compiled, coordinates, &end.v, xi, &mut step.target)
+    }
+
     /// Takes T at the start of a step; all arrays have the number of independent velocities that it has.
     pub fn take_loops(&mut self, compiled: &Compiled) {
         let Self { loops, coordinates, rigid_groups, .. } = self;

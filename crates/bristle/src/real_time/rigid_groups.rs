@@ -5,7 +5,7 @@
 //! the ground have velocity 0.0. The elimination of [`crate::constraint`] gives
 //!
 //! ```text
-//! v_d = Σ T_di v_i          i: independent velocities, representatives of their groups, and prescribed joints       (1)
+//! v_d = Σ T_di v_i          i: independent velocities, representatives of their groups, and prescribed joints      (1)
 //! ```
 //!
 //! A contact whose two joints have the same velocity because of other stuck contacts is locked too, though it may be at

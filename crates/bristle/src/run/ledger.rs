@@ -85,8 +85,8 @@ impl Ledger {
         let in_play = kinetic + elastic + bristle + load.abs() + input.abs() + dissipated.abs();
         (balance.abs() > DOUBTFUL * in_play).then(|| {
             format!(
-                "the energy balance is off by {balance:.3e} J, where {in_play:.3e} J are in play: the motion is not to be \
-                 trusted; take shorter steps, or a smaller tolerance"
+                "the energy balance is off by {balance:.3e} J, where {in_play:.3e} J are in play: the motion is not to \
+                 be trusted; take shorter steps, or a smaller tolerance"
             )
         })
     }

@@ -132,10 +132,6 @@ impl Mechanics {
     /// Efforts for the accelerations `a`; `n_v`.
     pub fn inverse(&mut self, q: &[f64], v: &[f64], a: &[f64]) -> Result<Vec<f64>> {
         self.check([("q", q.len()), ("v", v.len()), ("a", a.len())])?;
-        if !self.machine.dynamics.compiled().model.reaction_loaded.is_empty() {
-            let compiled = self.machine.dynamics.compiled();
-            compiled.refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
-        }
         self.load_state(q, v)?;
         let mut tau = vec![0.0; a.len()];
         self.machine.dynamics.required(0.0, q, v, a, &mut tau)?;
@@ -155,7 +151,9 @@ impl Mechanics {
 
     /// The mass matrix over the [`Mechanics::independent`] velocities, constraints included.
     pub fn reduced_mass_matrix(&mut self, q: &[f64]) -> Result<DMatrix<f64>> {
-        self.machine.dynamics.compiled().refuse_loops("the reduced mass matrix", "ask for that of the tree")?;
+        if self.machine.dynamics.loops.is_any() {
+            self.load_state(q, &vec![0.0; self.model().n_v])?;
+        }
         self.mass_matrix(q)?;
         let reduced = self.machine.dynamics.reduce_mass(&self.mass);
         check_finite(0.0, "the reduced mass matrix", reduced.as_slice())?;
@@ -330,7 +328,14 @@ mod tests {
         let joints = |a: &str, b: &str| [a.to_owned(), b.to_owned()];
         let friction: bristle_friction::Law = Coulomb { coulomb: 0.3, stiction: 0.4, viscous: 0.0 }.into();
         scene.couplings = vec![
-            Coupling::Gear { name: "stage".into(), joints: joints("j0", "j1"), ratio: 3.0, offset: 0.2 },
+            Coupling::Gear {
+                name: "stage".into(),
+                joints: joints("j0", "j1"),
+                ratio: 3.0,
+                offset: 0.2,
+                efficiency: [1.0; 2],
+                friction: [0.0; 2],
+            },
             Coupling::Linear {
                 name: "rope".into(),
                 terms: vec![("j3".into(), 1.0), ("j4".into(), -0.5), ("j1".into(), 2.0)],
@@ -404,7 +409,14 @@ mod tests {
             scene.joints.push(Joint::new(name, "world", format!("{name} body"), axis));
         }
         let joints = ["m".to_owned(), "w".to_owned()];
-        scene.couplings.push(Coupling::Gear { name: "stage".into(), joints, ratio: 20.0, offset: 0.0 });
+        scene.couplings.push(Coupling::Gear {
+            name: "stage".into(),
+            joints,
+            ratio: 20.0,
+            offset: 0.0,
+            efficiency: [1.0; 2],
+            friction: [0.0; 2],
+        });
         let mut mechanics = Mechanics::new(&scene, false).unwrap();
         let whole = mechanics.reduced_mass_matrix(&[0.0; 2]).unwrap();
         assert!((whole[(0, 0)] - (0.3 + 400.0 * 0.001)).abs() < 1e-14 && whole.len() == 1);

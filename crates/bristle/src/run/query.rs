@@ -70,9 +70,6 @@ impl Simulation {
 
     /// With `of_joints` the accelerations of free joints follow from those of the others.
     fn required(&mut self, q: &[f64], v: &[f64], a: &[f64], tau: &mut [f64], of_joints: bool) -> Result<()> {
-        if !self.compiled().model.reaction_loaded.is_empty() {
-            self.compiled().refuse_loops("inverse dynamics under reaction loads", "use `Unit` or `Constant` loads")?;
-        }
         let model = &self.compiled().model.tree;
         check_length("a", a.len(), model.n_v)?;
         check_length("tau", tau.len(), model.n_v)?;
@@ -135,7 +132,6 @@ impl Simulation {
     /// Mass matrix Tᵀ M T over the [`Simulation::independent`] velocities at the present positions: with the
     /// constraints, which [`Simulation::mass_matrix`] leaves out.
     pub fn reduced_mass_matrix(&mut self) -> Result<DMatrix<f64>> {
-        self.compiled().refuse_loops("`reduced_mass_matrix`", "use `mass_matrix` of the tree")?;
         let mass = self.mass_matrix()?;
         let reduced = self.run.system.dynamics.reduce_mass(&mass);
         check_finite(self.run.t(), "the reduced mass matrix", reduced.as_slice())?;

@@ -34,8 +34,12 @@ use crate::record::{Samples, channels};
 use crate::scene::origin::Document;
 use crate::scene::{Coupling, Formulation, Method, Scene, SceneError};
 use crate::stick_slip::{Machine, Refusal, Tangents, Twin};
+use crate::stop;
 use bristle_integrate::{EvalError, FiredEvent, Interpolant, Sink, System};
 use nalgebra::DMatrix;
+
+/// Rounding of a sample instant k T against the time of a row, relative: the row is taken after the sample.
+const SAME_INSTANT: f64 = 1e-12;
 
 /// Relative half-width of the differences of twins: both errors, of truncation and of rounding, are about 1e-10.
 const WIDTH: f64 = 1e-5;
@@ -101,24 +105,48 @@ impl Scene {
     /// parameters at `paths`: numbers of the scene, as `joints.slide.friction.coulomb`, `links.arm.mass`, `gravity.2`,
     /// `joints.slide.position`.
     ///
-    /// Heat, energies and modes have no derivatives here. Machines with free joints, `RealTime` and velocities that
-    /// jump are refused.
+    /// Heat, energies and modes have no derivatives here. Impacts on stops are differentiated through. Machines with
+    /// free joints or loops, `RealTime`, jumps at corners of a prescribed motion and several impacts at one instant are
+    /// refused.
     pub fn sensitivities(&self, paths: &[&str]) -> Result<Sensitivities> {
+        self.sensitivities_at(paths, &self.differentiable_channels()?, &self.output_times())
+    }
+
+    /// Times of the rows of a run of this scene, s.
+    pub fn output_times(&self) -> Vec<f64> {
         let samples = Samples::new(self.output.interval, false);
         let mut times: Vec<f64> = (0..).map(|k| samples.at(k)).take_while(|&t| t < self.duration).collect();
         times.retain(|&t| !samples.coincide(t, self.duration));
         times.push(self.duration);
-        let simulation = Simulation::new(self)?;
-        let names = differentiable(&channels(simulation.compiled()));
-        self.sensitivities_at(paths, &names, &times)
+        times
     }
 
-    /// The same for some channels at given times, s, in increasing order.
+    /// The channels that have derivatives: all but heat, energies and modes.
+    pub fn differentiable_channels(&self) -> Result<Vec<String>> {
+        Ok(differentiable(&channels(Simulation::new(self)?.compiled())))
+    }
+
+    /// The same for some channels at given times, s, in increasing order; later ones than `duration` extend the run.
     pub fn sensitivities_at(&self, paths: &[&str], names: &[String], times: &[f64]) -> Result<Sensitivities> {
+        let mut last = 0.0;
+        for &t in times {
+            if !(last..f64::INFINITY).contains(&t) {
+                return Err(Error::number(
+                    "sensitivities",
+                    "a time",
+                    t,
+                    "finite, not negative, and in increasing order",
+                ));
+            }
+            last = t;
+        }
         let scene = self.with_origin()?;
         let pairs: Result<Vec<Pair>> = paths.iter().map(|path| scene.pair(path)).collect();
-        let request = Request { channels: names, times, has_rates: false, is_stopped: &|| false };
+        let request = Request { channels: names, times, has_rates: false, is_stopped: &stop::is_asked };
         let mut run = curves(self, &pairs?, &request)?;
+        if stop::is_asked() {
+            return Err(stop::error(run.t.last().copied().unwrap_or(0.0)));
+        }
         run.parameters = paths.iter().map(|&path| path.to_owned()).collect();
         Ok(run)
     }
@@ -212,6 +240,10 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
     times.dedup();
     let end = times.last().copied().unwrap_or(t_start);
     let tangents = if pairs.is_empty() && !request.has_rates { None } else { Some(Tangents::new(&run.system, twins)) };
+    if tangents.as_ref().is_some_and(|tangents| tangents.is_start_on_moving_stop(&run.system)) {
+        let what = "a start at rest on a stop whose distance depends on a parameter: start before or after it".into();
+        return Err(Error::Unsupported { name: "sensitivities".into(), what });
+    }
     let mut sink = Follower {
         tangents,
         wanted,
@@ -219,6 +251,7 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         n_parameters: pairs.len(),
         has_rates: request.has_rates,
         is_stopped: request.is_stopped,
+        t: t_start,
         values: Vec::with_capacity(times.len()),
         derivatives: Vec::with_capacity(times.len()),
         error: None,
@@ -228,6 +261,14 @@ pub(crate) fn curves(base: &Scene, pairs: &[Pair], request: &Request<'_>) -> Res
         return Err(error);
     }
     result?;
+    // the last row, if it waits for an instant that rounding has put behind the end
+    let (t, y) = (run.driver.t(), run.driver.y().to_vec());
+    while sink.values.len() < times.len() && sink.error.is_none() {
+        sink.take(&mut run.system, t, &y);
+    }
+    if let Some(error) = sink.error {
+        return Err(error);
+    }
     Ok(sink.table(request, t_start))
 }
 
@@ -240,9 +281,6 @@ fn start(scene: &Scene, is_followed: bool) -> Result<Run> {
     let is_loop = |coupling: &Coupling| matches!(coupling, Coupling::LoopJoint { .. });
     if is_followed && scene.couplings.iter().any(is_loop) {
         return refuse("a loop joint");
-    }
-    if is_followed && scene.joints.iter().any(|joint| joint.limits.is_some()) {
-        return refuse("`limits`, at which velocities jump");
     }
     let run = if scene.formulation == Formulation::Implicit {
         Simulation::new(scene)?.run
@@ -354,6 +392,8 @@ struct Follower<'a> {
     n_parameters: usize,
     has_rates: bool,
     is_stopped: &'a dyn Fn() -> bool,
+    /// End of the last step, s.
+    t: f64,
     values: Vec<Vec<f64>>,
     derivatives: Vec<Vec<Vec<f64>>>,
     error: Option<Error>,
@@ -367,8 +407,21 @@ impl Follower<'_> {
                 let what = format!("a velocity that jumps (at t = {t} s), of which there are no sensitivities");
                 Error::Unsupported { name: "sensitivities".into(), what }
             }
+            Refusal::Simultaneous => {
+                let what = format!("several impacts at one instant (t = {t} s), which have no derivative");
+                Error::Unsupported { name: "sensitivities".into(), what }
+            }
         };
         self.error.get_or_insert(error);
+    }
+
+    /// A row, or the error of it.
+    fn take(&mut self, system: &mut Machine, t: f64, y: &[f64]) {
+        match self.record(system, t, y) {
+            Ok(()) => {}
+            Err(Trouble::Error(error)) => self.error = Some(error),
+            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+        }
     }
 
     fn record(&mut self, system: &mut Machine, t: f64, y: &[f64]) -> std::result::Result<(), Trouble> {
@@ -417,17 +470,15 @@ impl Sink<Machine> for Follower<'_> {
     }
 
     fn sample(&mut self, system: &mut Machine, t: f64, y: &[f64], _quad: &[f64]) {
-        if self.error.is_some() {
-            return;
-        }
-        match self.record(system, t, y) {
-            Ok(()) => {}
-            Err(Trouble::Error(error)) => self.error = Some(error),
-            Err(Trouble::Eval(error)) => self.refuse(t, error.into()),
+        // a controller logs what it puts out at the instant, not what it put out until then
+        let is_instant = |event: f64| event - t <= SAME_INSTANT * t.abs();
+        if self.error.is_none() && !system.next_time_event(self.t).is_some_and(is_instant) {
+            self.take(system, t, y);
         }
     }
 
     fn step(&mut self, _system: &mut Machine, t: f64, y: &[f64], _quad: &[f64]) {
+        self.t = t;
         if let Some(tangents) = &mut self.tangents {
             tangents.finish_step(t, y);
         }
@@ -458,6 +509,9 @@ impl Sink<Machine> for Follower<'_> {
             && let Err(refusal) = tangents.after_event(system, t, y)
         {
             self.refuse(t, refusal);
+        }
+        while self.error.is_none() && self.next_sample() <= t + SAME_INSTANT * t.abs() {
+            self.take(system, t, y);
         }
     }
 

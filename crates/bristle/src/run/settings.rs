@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::model::Compiled;
+use crate::model::{Compiled, Contact};
 use crate::real_time::RealTime;
 use crate::scene;
 use crate::stick_slip::Machine;
@@ -20,6 +20,8 @@ pub struct Settings {
     pub formulation: scene::Formulation,
     /// Kinks of bristle laws that are located as events under error control.
     pub kinks: scene::Kinks,
+    /// Form in which closed loops enter the equations.
+    pub constraints: scene::Constraints,
     /// Time between recorded rows, s.
     pub interval: f64,
     /// Whether rows are recorded at the end of every step instead.
@@ -40,6 +42,7 @@ impl Default for Settings {
             control: scene::Control::default(),
             formulation: scene::Formulation::default(),
             kinks: scene::Kinks::default(),
+            constraints: scene::Constraints::default(),
             interval,
             steps,
             max_steps: 100_000,
@@ -54,6 +57,7 @@ pub(super) struct Solver {
     pub control: scene::Control,
     pub formulation: scene::Formulation,
     pub kinks: scene::Kinks,
+    pub constraints: scene::Constraints,
 }
 
 impl Solver {
@@ -65,8 +69,8 @@ impl Solver {
         refuse_settings(settings)?;
         settings.control.check_rule()?;
         let options = Options::new(settings.method, settings.control.into());
-        let Settings { control, formulation, kinks, .. } = *settings;
-        Ok(Self { options, control, formulation, kinks })
+        let Settings { control, formulation, kinks, constraints, .. } = *settings;
+        Ok(Self { options, control, formulation, kinks, constraints })
     }
 
     /// The system of a machine with these options.
@@ -80,17 +84,8 @@ impl Solver {
                 compiled.refuse_loops("`RealTime` with dry clutches", "use `Dopri5`, or `LuGre` in the clutches")?;
             }
         }
-        if compiled.with_stops().next().is_some() {
-            compiled.refuse_loops("`limits`", "leave the limits out")?;
-        }
-        let is_loaded = !compiled.model.reaction_loaded.is_empty();
-        match self.formulation {
-            scene::Formulation::Implicit => {}
-            scene::Formulation::Residual if !is_loaded => {}
-            scene::Formulation::Residual => {
-                compiled.refuse_loops("`formulation: Residual` under reaction loads", "use `Implicit`")?;
-            }
-            scene::Formulation::Jerk => compiled.refuse_loops("`formulation: Jerk`", "use `Implicit`")?,
+        if self.constraints != scene::Constraints::Reduced {
+            refuse_constrained(&compiled, self)?;
         }
         let mut laws = compiled.inputs.contacts.iter().map(|contact| &contact.law);
         if self.formulation == scene::Formulation::Jerk && laws.any(|law| law.least_viscous_exponent() < 1.0) {
@@ -100,6 +95,7 @@ impl Solver {
         // under error control kinks of bristle laws are located to the tolerance
         let mut system = Machine::new(compiled, self.formulation, self.options.control.tolerances());
         system.set_kinks(self.kinks);
+        system.dynamics.set_constraints(self.constraints);
         system.set_step_control(self.control);
         // other controls have been refused
         if let (Method::RealTime, Control::Constant { step }) = (self.options.method, &self.options.control) {
@@ -109,6 +105,31 @@ impl Solver {
         }
         Ok(system)
     }
+}
+
+/// Refuses what the constrained equations do not have: modes, and other constraints than closures.
+fn refuse_constrained(compiled: &Compiled, solver: &Solver) -> Result<()> {
+    let refuse = |what: &str| {
+        let what = format!("{what} with `constraints: {:?}`, which is offered for comparison", solver.constraints);
+        Err(Error::Unsupported { name: "solver".into(), what })
+    };
+    let coupled = &compiled.model.coupled;
+    if !matches!(solver.options.method, Method::Radau5 | Method::Radau3 | Method::GeneralizedAlpha { .. }) {
+        return refuse("a method other than `Radau5`, `Radau3` and `GeneralizedAlpha`");
+    }
+    if solver.formulation != scene::Formulation::Implicit {
+        return refuse("a formulation other than `Implicit`");
+    }
+    if coupled.closures.is_empty() {
+        return refuse("a machine without loop joints");
+    }
+    if compiled.inputs.contacts.iter().any(Contact::is_event_driven) {
+        return refuse("dry friction or stops (use `Tanh` or `LuGre`)");
+    }
+    if !(coupled.constraints.is_empty() && compiled.model.prescribed.is_empty() && compiled.model.free.is_empty()) {
+        return refuse("gears, prescribed motions or free joints");
+    }
+    Ok(())
 }
 
 /// Refuses settings that `RealTime` does not have: it has one step, and its own treatment of loads.

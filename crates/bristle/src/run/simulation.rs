@@ -100,7 +100,9 @@ impl Simulation {
         refuse_unsupported(scene)?;
         let (formulation, scene::Output { interval, steps }) = (scene.formulation, scene.output);
         let (method, control, kinks) = (scene.method(), scene.control(), scene.solver.kinks);
-        let settings = Settings { method, control, formulation, kinks, interval, steps, ..Settings::default() };
+        let constraints = scene.solver.constraints;
+        let settings =
+            Settings { method, control, formulation, kinks, constraints, interval, steps, ..Settings::default() };
         let mut world = World::new();
         spawn(scene, &mut world)?;
         let mut sim = Self::with_settings(world, settings).map_err(|error| placed(scene, error))?;

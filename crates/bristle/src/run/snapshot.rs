@@ -170,8 +170,8 @@ pub(super) fn fingerprint(run: &Run, solver: &Solver) -> u64 {
     let heated = (&compiled.model.heated, &compiled.model.heated_elements);
     let coupled = &compiled.model.coupled;
     let coupled = (&coupled.constraints, &coupled.springs, &coupled.closures);
-    let Solver { options, control, formulation, kinks } = solver;
-    let settings = (options, control, formulation, kinks, &compiled.inputs.effort_limits);
+    let Solver { options, control, formulation, kinks, constraints } = solver;
+    let settings = (options, control, formulation, kinks, constraints, &compiled.inputs.effort_limits);
     // writing into a sum does not fail
     let _ = write!(sum, "{:?} {contacts:?} {heated:?} {coupled:?} {settings:?}", compiled.model.tree);
     sum.0

@@ -44,7 +44,7 @@ pub use error::{Advice, Help, Level, Problem, SceneError, printable};
 pub use joint::{Bristle, Coordinate, Drive, Joint, Kind, Limits, Load, Placement, Rate, Rotation, Spring, Twist};
 pub use link::{Inertia, Link};
 pub use origin::Origin;
-pub use solver::{Formulation, Kinks, Method, Output, Solver};
+pub use solver::{Constraints, Formulation, Kinks, Method, Output, Solver};
 pub use span::Position;
 
 /// A machine, its initial state, and how to simulate it.

@@ -16,6 +16,24 @@ pub enum Formulation {
     Residual,
 }
 
+/// Form in which closed loops enter the equations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Constraints {
+    /// Dependent velocities are eliminated at every point: an ordinary differential equation.
+    #[default]
+    Reduced,
+    /// Positions and velocities of all joints with multipliers, g(q) = 0: a DAE of index 3.
+    Index3,
+    /// The same with J(q) v = 0: a DAE of index 2; positions drift.
+    Index2,
+}
+
+impl Constraints {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Method and step control; the scene determines those that are left out, see [`Scene::method`](super::Scene::method).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,6 +47,9 @@ pub struct Solver {
     /// Kinks of bristle laws that are located as events under error control.
     #[serde(default, skip_serializing_if = "Kinks::is_default")]
     pub kinks: Kinks,
+    /// Form in which closed loops enter the equations.
+    #[serde(default, skip_serializing_if = "Constraints::is_default")]
+    pub constraints: Constraints,
 }
 
 /// Kinks of bristle laws that are located as events under error control.

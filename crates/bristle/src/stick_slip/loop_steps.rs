@@ -3,7 +3,8 @@
 //! The state of `RealTime` holds all velocities. At the start of a step, T and γ of (9) of
 //! [`crate::constraint::loops`] are those of its positions, without stuck contacts: the step itself finds these. At its
 //! end the contacts that stick are locked, so that their positions keep every bit, and the others close the loops; then
-//! velocities satisfy the rows at the new positions.
+//! velocities satisfy the rows at the new positions. A joint that lands on its stop is brought to its bound: the step
+//! has taken its motion as linear.
 
 use super::machine::Machine;
 use crate::dynamics::{Dynamics, Failure};
@@ -81,14 +82,36 @@ impl Machine {
             }
             if has_moved && dynamics.loops.failure.is_none() {
                 // a joint that has just come to rest, or that others hold
-                std::mem::swap(&mut dynamics.chart, &mut step.chart);
-                let before = &step.chart.dependent;
-                dynamics.lock_loops(true, |v| before.contains(&v));
-                std::mem::swap(&mut dynamics.chart, &mut step.chart);
+                close_beside_stuck(dynamics, step, |_| false);
             }
             false
         });
+        self.land_on_stops()?;
         self.dynamics.loops.failure.map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// Brings joints that have landed on their stops, or passed them by the curvature of a step, to their bounds.
+    fn land_on_stops(&mut self) -> Result<(), Failure> {
+        // bringing one joint to its bound may take another one past its own
+        for _ in 0..self.dynamics.state.stops.len() {
+            let Self { dynamics: Dynamics { compiled, point, loops, .. }, real_time, .. } = self;
+            let Some(rt) = real_time.as_deref_mut().filter(|_| loops.failure.is_none()) else { return Ok(()) };
+            if !rt.find_landings(compiled, &point.xi)? {
+                return Ok(());
+            }
+            self.with_loop_coordinates(|dynamics, step, _| {
+                let target = std::mem::take(&mut step.target);
+                dynamics.point.xi.iter_mut().zip(&target).filter(|(_, bound)| !bound.is_nan()).for_each(
+                    |(xi, bound)| {
+                        *xi = *bound;
+                    },
+                );
+                close_beside_stuck(dynamics, step, |v| !target[v].is_nan());
+                step.target = target;
+                false
+            });
+        }
+        Ok(())
     }
 
     /// Closes the loops at a row between two steps, whose positions are interpolated.
@@ -113,6 +136,15 @@ impl Machine {
         std::mem::swap(&mut dynamics.coordinates, &mut step.coordinates);
         found
     }
+}
+
+/// Closes the loops while stuck joints, and those that are `placed`, keep their positions, the latter as far as loops
+/// permit. The chart stays.
+fn close_beside_stuck(dynamics: &mut Dynamics, step: &mut LoopStep, placed: impl Fn(usize) -> bool) {
+    std::mem::swap(&mut dynamics.chart, &mut step.chart);
+    let before = &step.chart.dependent;
+    dynamics.lock_loops(true, |v| before.contains(&v) && !placed(v));
+    std::mem::swap(&mut dynamics.chart, &mut step.chart);
 }
 
 /// Marks the stuck joints of a moving machine in the chart. Whether they have changed, and one of them depends on

@@ -46,13 +46,17 @@ impl Machine {
     }
 
     /// Accelerations of the one independent velocity with every contact at rest at its static limit against forward and
-    /// backward motion, and the magnitude without friction. Leaves coordinates without stuck contacts.
+    /// backward motion, infinitely against a closed stop, and the magnitude without friction. Leaves coordinates without stuck contacts.
     fn impending(&mut self, t: f64) -> Result<[f64; 3], Failure> {
         self.dynamics.unlock();
         self.dynamics.place()?;
         let Some(&i) = self.dynamics.coordinates.active.first() else { return Ok([0.0, 0.0, 1.0]) };
         let mut found = [0.0; 3];
         for (k, way) in [(0, 1.0), (1, -1.0)] {
+            if self.is_stopped(way) {
+                found[k] = -way * f64::INFINITY;
+                continue;
+            }
             self.set_loop_modes(way);
             self.dynamics.efforts(t);
             self.raise_to_stiction();
@@ -61,8 +65,17 @@ impl Machine {
             self.dynamics.newton_in_loops(1.0, crate::dynamics::TIGHT)?;
             found[k] = self.dynamics.point.a[i];
         }
-        found[2] = found[2].max(found[0].abs()).max(found[1].abs());
+        let finite = found.iter().copied().filter(|a| a.is_finite());
+        found[2] = finite.fold(0.0, |most, a| f64::max(most, a.abs()));
         Ok(found)
+    }
+
+    /// Whether motion along `way` would leave the range of a joint on its stop. Needs coordinates without stuck contacts.
+    fn is_stopped(&self, way: f64) -> bool {
+        self.transition.contacts.iter().any(|&c| {
+            let closed = self.dynamics.state.stops[c].closed;
+            closed.is_some_and(|end| end.inward() * way * self.dynamics.loop_rate(c) < 0.0)
+        })
     }
 
     /// Friction of the contacts at rest from the sliding level to the static one, in the direction of their modes.
@@ -83,8 +96,7 @@ impl Machine {
 
     /// Margin (12) of a machine that is held, for the event function of its stuck contacts.
     pub(super) fn margin_of_loaded_loops(&mut self, t: f64) -> Result<(), Failure> {
-        let is_held = self.dynamics.coordinates.active.is_empty() && self.dynamics.coordinates.is_stuck;
-        if !is_held {
+        if !self.dynamics.is_loop_held() {
             return Ok(());
         }
         let mut contacts = std::mem::take(&mut self.transition.contacts);
@@ -93,7 +105,8 @@ impl Machine {
         self.transition.contacts = contacts;
         let found = self.impending(t);
         let [forward, backward, scale] = *found.as_ref().unwrap_or(&[0.0; 3]);
-        let margin = if scale > 0.0 { (-forward).min(backward) / scale } else { 1.0 };
+        let nearer = (-forward).min(backward);
+        let margin = if scale > 0.0 && nearer.is_finite() { nearer / scale } else { 1.0 };
         let way = if -forward <= backward { 1.0 } else { -1.0 };
         self.transition.a0.clear();
         for k in 0..self.transition.contacts.len() {

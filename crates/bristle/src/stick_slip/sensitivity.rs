@@ -4,6 +4,7 @@
 //! δẏ = f_y δy + f_p                                    between events                                          (1)
 //! g_y δy + g_p + (g_t + g_y f) δt* = 0                 δt*: shift of an event g = 0                            (2)
 //! δx⁺ = δx⁻ + (f⁻ − f⁺) δt*                            jump there: the saltation matrix for continuous x       (3)
+//! δx⁺ = R_x (δx⁻ + f⁻ δt*) + R_p − f⁺ δt*              at an impact x⁺ = R(x⁻): see `impacts`                  (4)
 //! ```
 //!
 //! x are all coordinates: positions, velocities, bristles and integrals, also of joints that are locked or dependent; y
@@ -22,6 +23,7 @@
 //! and channels along δx are central differences of the equations themselves, in a *probe*.
 
 mod full;
+mod impacts;
 mod servos;
 
 use super::machine::Machine;
@@ -63,8 +65,10 @@ pub(crate) struct Twin {
 pub(crate) enum Refusal {
     /// An evaluation failed.
     Failed(EvalError),
-    /// Velocities have jumped.
+    /// Velocities have jumped at a corner of a prescribed motion.
     Impulse,
+    /// Impacts that are not one impact at neighbouring parameters.
+    Simultaneous,
 }
 
 impl From<EvalError> for Refusal {
@@ -80,6 +84,8 @@ struct Before {
     rates: Vec<f64>,
     /// δt* of each parameter.
     shift: Vec<f64>,
+    /// Number of events at this instant.
+    n_fired: usize,
 }
 
 /// The interval of the last step, with δy at its start and its three nodes, one column per parameter.
@@ -432,7 +438,9 @@ impl Tangents {
             }
             self.probe.put_full(&x);
         }
-        if fired.contains(&FiredEvent::Time) {
+        // the end of a summed sequence of bounces is a time event, too
+        let is_corner = self.probe.dynamics.state.next_corner.is_some_and(|at| at <= t + 4.0 * f64::EPSILON * t.abs());
+        if fired.contains(&FiredEvent::Time) && is_corner {
             for (twin, shift) in self.twins.iter_mut().zip(&mut shift) {
                 if let (Some(plus), Some(minus), None) =
                     (twin.plus.dynamics.state.next_corner, twin.minus.dynamics.state.next_corner, root)
@@ -443,12 +451,13 @@ impl Tangents {
                 twin.minus.enter_next_piece();
             }
         }
-        self.before = Before { x, rates, shift };
+        self.before = Before { x, rates, shift, n_fired: fired.len() };
         Ok(())
     }
 
-    /// δx after the transition of an event: (3).
+    /// δx after the transition of an event: (3) or (4).
     pub fn after_event(&mut self, machine: &Machine, t: f64, y: &[f64]) -> Result<(), Refusal> {
+        let is_impact = self.strike(machine)?;
         self.follow(machine);
         let mut dy = vec![0.0; y.len()];
         self.probe.rhs(t, y, &mut dy)?;
@@ -462,7 +471,8 @@ impl Tangents {
         }
         for (dx, shift) in self.dx.iter_mut().zip(&self.before.shift) {
             for (dx, (before, after)) in dx.iter_mut().zip(self.before.rates.iter().zip(&rates)) {
-                *dx += (before - after) * shift;
+                // (4) has the rates before in it already
+                *dx += if is_impact { -after * shift } else { (before - after) * shift };
             }
         }
         self.lock(machine);

@@ -17,7 +17,12 @@ impl System for Machine {
     }
 
     fn form(&self) -> Form {
-        if self.dynamics.scheme.formulation == Formulation::Residual { Form::Residual } else { Form::Explicit }
+        let is_residual = self.dynamics.scheme.formulation == Formulation::Residual || self.dynamics.is_constrained();
+        if is_residual { Form::Residual } else { Form::Explicit }
+    }
+
+    fn index(&self, i: usize) -> u8 {
+        self.dynamics.index_of(i)
     }
 
     fn second_order(&self) -> usize {
@@ -69,7 +74,7 @@ impl System for Machine {
     }
 
     fn n_events(&self) -> usize {
-        if self.dynamics.is_real_time() { 0 } else { self.count_events() }
+        if self.dynamics.is_real_time() || self.dynamics.is_constrained() { 0 } else { self.count_events() }
     }
 
     fn events(&mut self, t: f64, y: &[f64], g: &mut [f64]) -> Result<(), EvalError> {
@@ -144,6 +149,9 @@ impl StepRules for Machine {
         }
         if !self.dynamics.scheme.is_controlled {
             self.note_overdeflected(t, y);
+        }
+        if self.dynamics.is_constrained() {
+            return Ok(false);
         }
         let is_jerk = self.dynamics.scheme.formulation == Formulation::Jerk;
         if self.dynamics.compiled.model.free.is_empty()

@@ -15,11 +15,11 @@ mod tree_problem;
 mod work;
 
 use super::machine::Machine;
-use crate::dynamics::ContactEvent;
 use crate::dynamics::efforts::load_signal;
 use crate::dynamics::implicit::NewtonWork;
 use crate::dynamics::point::Point;
 use crate::dynamics::state::State;
+use crate::dynamics::{ContactEvent, TIGHT};
 use crate::model::Model;
 use crate::model::stops::with_stop;
 use crate::modes::{Levelled, ModeError, select_with};
@@ -66,6 +66,12 @@ impl Machine {
     /// The selection therefore anticipates the impending motion: it reduces the friction of the contacts that break
     /// away by the fraction [`IMPENDING`].
     pub(super) fn resolve_modes(&mut self, t: f64) -> Result<(), Failure> {
+        if self.dynamics.is_constrained() {
+            // there are no modes; the multipliers jump where efforts do
+            self.dynamics.place()?;
+            self.dynamics.efforts(t);
+            return self.dynamics.accelerate(t, TIGHT);
+        }
         self.find_at_rest(t);
         self.resolve_at_rest(t)?;
         self.open_left_stops();
@@ -93,7 +99,8 @@ impl Machine {
 
     /// The same, once the contacts at rest are known.
     fn resolve_at_rest(&mut self, t: f64) -> Result<(), Failure> {
-        if self.dynamics.has_loaded_loops() && !self.transition.contacts.is_empty() {
+        let is_one_way = self.dynamics.has_loaded_loops() && self.dynamics.loops.freedom <= 1;
+        if is_one_way && !self.transition.contacts.is_empty() {
             return self.resolve_loaded_loops(t);
         }
         if self.transition.contacts.is_empty() || self.dynamics.compiled.model.reaction_loaded.is_empty() {

@@ -49,9 +49,10 @@ pub(super) struct Carrier {
 /// D below this part of the terms it is a difference of is rounding.
 const ROUNDING: f64 = 1e-12;
 
-/// Whether each joint feels an inertia. Each link has one carrier at most; joints of a ring feel nothing.
-pub(super) fn feels(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<bool> {
-    felt(links, joints).iter().map(|&[felt, size]| felt > ROUNDING * size).collect()
+/// The inertia that each joint feels; 0 if it feels none. Each link has one carrier at most; joints of a ring feel
+/// nothing.
+pub(super) fn felt_inertias(links: &[Matrix6<f64>], joints: &[Carrier]) -> Vec<f64> {
+    felt(links, joints).iter().map(|&[felt, size]| if felt > ROUNDING * size { felt } else { 0.0 }).collect()
 }
 
 /// D of each joint, and the inertia it would feel with all others locked about any axis through it.
@@ -152,8 +153,10 @@ mod tests {
     #[test]
     fn a_small_inertia_is_felt() {
         let small = spatial(1e-3, Vector3::zeros(), &Matrix3::from_diagonal_element(1e-14));
-        assert_eq!(feels(&[Matrix6::zeros(), small], &[revolute(1, Vector3::x(), Vector3::z())]), [true]);
-        assert_eq!(feels(&[Matrix6::zeros(); 2], &[revolute(1, Vector3::x(), Vector3::z())]), [false]);
+        let joint = || [revolute(1, Vector3::x(), Vector3::z())];
+        let felt = felt_inertias(&[Matrix6::zeros(), small], &joint());
+        assert!((felt[0] - 1e-14).abs() < 1e-28, "{felt:?}");
+        assert_eq!(felt_inertias(&[Matrix6::zeros(); 2], &joint()), [0.0]);
     }
 
     #[test]

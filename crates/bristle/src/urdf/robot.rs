@@ -7,7 +7,7 @@ use roxmltree::Node as Xml;
 
 use super::Options;
 use super::document::xacro;
-use super::felt::{Axis, Carrier, feels};
+use super::felt::{Axis, Carrier, felt_inertias};
 use super::joint::Joint;
 use super::limits;
 use super::link::Link;
@@ -15,7 +15,11 @@ use super::tree::{self, Words};
 use super::xml::{Findings, Repair, Text, children, short};
 use crate::scene::Placement;
 use crate::scene::span::Span;
-use crate::scene::syntax::Node;
+use crate::scene::syntax::{Node, Value};
+
+/// Rate of a damped joint, 1/s, from which on the scene asks for `Radau5`: an explicit stepper would take 300,000 steps
+/// for each second.
+const STIFF: f64 = 1e6;
 
 /// Other programs' business.
 const FOREIGN: [&str; 6] = ["material", "transmission", "gazebo", "ros2_control", "sensor", "group"];
@@ -55,7 +59,7 @@ pub(super) fn read(found: &mut Findings, words: &mut Words, xml: Xml, options: &
         return None;
     }
 
-    let mut robot = Robot { name, place, links: Vec::new(), joints: Vec::new(), gears: Vec::new() };
+    let mut robot = Robot { name, place, links: Vec::new(), joints: Vec::new(), gears: Vec::new(), is_stiff: false };
     let length = longest_origin(xml);
     robot.links.extend(children(xml, "link").filter_map(|xml| Link::read(found, words, xml, length)));
     robot.joints.extend(children(xml, "joint").filter_map(|xml| Joint::read(found, words, xml)));
@@ -89,6 +93,8 @@ struct Robot<'t> {
     links: Vec<Link<'t>>,
     joints: Vec<Joint<'t>>,
     gears: Vec<Node>,
+    /// Whether dampers make the equations stiff.
+    is_stiff: bool,
 }
 
 impl<'t> Robot<'t> {
@@ -259,8 +265,9 @@ impl<'t> Robot<'t> {
                 armature: SHARE * unit(joint.axis),
             }
         });
-        let resists = feels(&spatial, &carriers.collect::<Vec<_>>());
-        let resists = self.with_leaders(resists);
+        let inertias = felt_inertias(&spatial, &carriers.collect::<Vec<_>>());
+        self.find_stiff(found, &inertias);
+        let resists = self.with_leaders(inertias.iter().map(|felt| *felt > 0.0).collect());
         for (joint, resists) in self.joints.iter_mut().zip(resists) {
             if resists || !joint.is_single {
                 continue;
@@ -278,6 +285,27 @@ impl<'t> Robot<'t> {
             };
             found.repaired(joint.place, repair, "without `--strict` it is given `armature`, and named");
             found.append(joint.line, "");
+        }
+    }
+
+    /// Finds the joint whose damping d stops it soonest, at the rate d/D with D the inertia it feels. An explicit stepper
+    /// takes steps of 3 D/d at most, however slowly the robot moves: beyond [`STIFF`] the scene asks for an implicit one.
+    fn find_stiff(&mut self, found: &mut Findings, inertias: &[f64]) {
+        let mut stiffest = (STIFF, None);
+        for (joint, &inertia) in self.joints.iter().zip(inertias) {
+            let damping = joint.fields.iter().find_map(|(key, node)| match node.value {
+                Value::Number(d) if *key == "damping" => Some(d),
+                _ => None,
+            });
+            let rate = damping.filter(|_| inertia > 0.0 && joint.mimic.is_none()).map_or(0.0, |d| d / inertia);
+            if rate > stiffest.0 {
+                stiffest = (rate, Some(joint.name.text));
+            }
+        }
+        if let (rate, Some(name)) = stiffest {
+            let why = format!("Radau5, because the damping of `{name}` stops it within {:.0e} s", 1.0 / rate);
+            found.say("solver".into(), why);
+            self.is_stiff = true;
         }
     }
 
@@ -358,6 +386,10 @@ impl<'t> Robot<'t> {
         fields.push(("links", tree::list(place, links)));
         fields.push(("joints", tree::list(place, joints)));
         fields.push(("couplings", tree::list(place, self.gears)));
+        if self.is_stiff {
+            let method = words.variant(place, "Radau5", Vec::new());
+            fields.push(("solver", words.fields(place, "Solver", vec![("method", method)])));
+        }
         Some(words.fields(place, "Scene", fields))
     }
 

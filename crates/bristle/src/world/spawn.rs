@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::scene::{self, Scene, SceneError};
 use crate::world::builder::{Describe, JointBuilder};
 use crate::world::component::{BristleState, Coupling, Damping, Friction, Name, Offset, Spring};
+use bristle_friction::{Coulomb, Law};
 use bristle_multibody::spatial::Symmetric3;
 use bristle_multibody::{JointKind, LinkInertia, ModelError, Placement};
 use hecs::{Entity, World};
@@ -34,19 +35,24 @@ pub fn spawn(scene: &Scene, world: &mut World) -> Result<()> {
         builder = builder.to(link(&joint.child)?).armature(joint.armature);
         joints.insert(&joint.name, world.spawn_joint(components(builder, joint)));
     }
-    for coupling in &scene.couplings {
-        match coupling {
-            scene::Coupling::LoopJoint { .. } => spawn_loop_joint(coupling, &links, world)?,
-            _ => spawn_coupling(coupling, &joints, world)?,
+    // couplings may name loop joints
+    let is_loop = |coupling: &&scene::Coupling| matches!(coupling, scene::Coupling::LoopJoint { .. });
+    for coupling in scene.couplings.iter().filter(is_loop) {
+        if let scene::Coupling::LoopJoint { name, .. } = coupling {
+            joints.insert(name, spawn_loop_joint(coupling, &links, world)?);
         }
+        add_losses(scene, coupling, &joints, world);
+    }
+    for coupling in scene.couplings.iter().filter(|coupling| !is_loop(coupling)) {
+        spawn_coupling(coupling, &joints, world)?;
     }
     Ok(())
 }
 
 /// A joint that closes a loop.
-fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, world: &mut World) -> Result<()> {
+fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, world: &mut World) -> Result<Entity> {
     let scene::Coupling::LoopJoint { name, kind: of, links: [first, second], placements, .. } = coupling else {
-        return Ok(());
+        return Err(Error::Unknown { what: "loop joint", name: coupling.name().into(), known: String::new() });
     };
     let link = |link: &String| match (link.as_str(), links.get(link.as_str())) {
         ("world", _) => Ok(None),
@@ -56,15 +62,14 @@ fn spawn_loop_joint(coupling: &scene::Coupling, links: &HashMap<&str, Entity>, w
     let (first, second) = (link(first)?, link(second)?);
     let [at_first, at_second] = placements.map(|at| placement(&at));
     let Some(joint) = coupling.loop_joint().filter(|_| *of != scene::LoopKind::Spherical) else {
-        world.spawn_loop_ball(name, [first, second], [at_first, at_second].map(|at| at.translation.vector));
-        return Ok(());
+        let points = [at_first, at_second].map(|at| at.translation.vector);
+        return Ok(world.spawn_loop_ball(name, [first, second], points));
     };
     let mut builder = components(JointBuilder::new(name, kind(&joint.kind)).placed(at_first), &joint);
     if let Some(first) = first {
         builder = builder.from(first);
     }
-    world.spawn_loop_joint(builder, second, at_second);
-    Ok(())
+    Ok(world.spawn_loop_joint(builder, second, at_second))
 }
 
 /// A coupling as an entity of its own.
@@ -102,6 +107,20 @@ fn spawn_coupling(coupling: &scene::Coupling, joints: &HashMap<&String, Entity>,
         let _ = world.insert(entity, (Friction(law.clone()), load.clone(), coupling.open()));
     }
     Ok(())
+}
+
+/// The losses of a gear as friction of its first joint, which has none of its own.
+fn add_losses(scene: &Scene, coupling: &scene::Coupling, joints: &HashMap<&String, Entity>, world: &mut World) {
+    let scene::Coupling::Gear { joints: [first, _], .. } = coupling else { return };
+    let Some(joint) = scene.joints.iter().find(|joint| joint.name == *first) else { return };
+    let link = scene.links.iter().find(|link| link.name == joint.child);
+    if let (Some(link), scene::Kind::Revolute { axis }, Some(&entity)) = (link, &joint.kind, joints.get(first))
+        && let Some(load) = coupling.mesh(link, *axis)
+    {
+        // the entity exists since the joints were spawned
+        let _ =
+            world.insert(entity, (Friction(Law::Coulomb(Coulomb { coulomb: 1.0, stiction: 1.0, viscous: 0.0 })), load));
+    }
 }
 
 /// Adds the components of a joint besides links and placement.

@@ -17,22 +17,26 @@ pub struct Data<'a> {
     pub t: &'a [f64],
     /// All columns of the table.
     pub columns: &'a [Vec<f64>],
-    /// Stick phases of the joints that have any.
+    /// Stick phases of the joints that have any, and when joints rested on their stops.
     pub phases: &'a [Phases],
+    pub contacts: &'a [Phases],
     /// From when to when, s.
     pub window: (f64, f64),
 }
 
 /// The whole picture.
-pub fn draw(title: &str, panels: &[Panel], data: &Data<'_>) -> Picture {
+pub fn draw<'a>(title: &str, panels: &[Panel], data: &Data<'a>) -> Picture {
     let is_shown = |span: &(f64, f64)| span.1 >= data.window.0 && span.0 <= data.window.1;
-    let shown: Vec<&Phases> = data.phases.iter().filter(|phases| phases.stuck.iter().any(is_shown)).collect();
+    let shown: Vec<&'a Phases> = data.phases.iter().filter(|phases| phases.stuck.iter().any(is_shown)).collect();
     let charted: Vec<chart::Panel<'_>> = panels.iter().map(|panel| charted(panel, &shown, data)).collect();
-    let rows = shown.iter().enumerate().map(|(k, phases)| Row {
-        name: phases.joint.clone(),
+    let row = |name: String, k: usize, phases: &'a Phases| Row {
+        name,
         color: panels.iter().find_map(|panel| color_of(panel, &phases.joint)).unwrap_or(k),
         spans: Cow::Borrowed(&phases.stuck),
-    });
+    };
+    let stuck = shown.iter().enumerate().map(|(k, phases)| row(phases.joint.clone(), k, phases));
+    let resting = data.contacts.iter().filter(|phases| phases.stuck.iter().any(is_shown));
+    let rows = stuck.chain(resting.enumerate().map(|(k, phases)| row(format!("{} stop", phases.joint), k, phases)));
     stack(title, "time", "s", data.window, &charted, ("stuck", &rows.collect::<Vec<_>>()))
 }
 

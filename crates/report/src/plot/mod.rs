@@ -78,7 +78,8 @@ fn picture(results: &Results, selection: &Selection) -> Result<Picture> {
     let window = if from < to { (from, to) } else { (from - 0.5, to + 0.5) };
     let mut phases = phases::phases(results, t);
     phases.extend(phases::slow(results, t, &selection.bristles));
-    let data = draw::Data { t, columns: &results.columns, phases: &phases, window };
+    let contacts = phases::contacts(results, t);
+    let data = draw::Data { t, columns: &results.columns, phases: &phases, contacts: &contacts, window };
     Ok(draw::draw(&selection.title, &panels, &data))
 }
 

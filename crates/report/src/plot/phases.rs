@@ -2,12 +2,12 @@
 //!
 //! Events have the instants themselves; where there are none, the mode channel has them to a row. A bristle has no
 //! modes and never quite stops: it counts as stuck while it slips more slowly than a hundredth of its Stribeck
-//! velocity.
+//! velocity. A joint that rests on its stop is stuck, too; [`contacts`] tells when.
 
 use crate::results::Results;
-use bristle::Scene;
 use bristle::friction::Law;
 use bristle::scene::Load;
+use bristle::{EventKind, Scene};
 use bristle_plot::spans::spans;
 
 /// The part of the Stribeck velocity below which a bristle counts as stuck.
@@ -61,7 +61,37 @@ pub fn phases(results: &Results, t: &[f64]) -> Vec<Phases> {
         phases.stuck = spans(is_stuck, &changes, (start, end));
         phases.changes = changes.into_iter().map(|(at, _)| at).collect();
     }
+    // joints without friction that rest on a stop all the time have neither modes nor events
+    for contact in contacts(results, t) {
+        if !all.iter().any(|phases| phases.joint == contact.joint) {
+            all.push(contact);
+        }
+    }
     all
+}
+
+/// When joints rested on their stops: from an impact without rebound, or the end of bounces, to the release. Without
+/// events, where the rows have an effort of the stop.
+pub fn contacts(results: &Results, t: &[f64]) -> Vec<Phases> {
+    let (Some(&start), Some(&end)) = (t.first(), t.last()) else { return Vec::new() };
+    let joints = results.names.iter().filter_map(|name| name.strip_suffix(".stop"));
+    let of = |joint: &str| {
+        let effort = results.channel(&format!("{joint}.stop")).unwrap_or(&[]);
+        let events = results.events.iter().filter(|event| event.joint == joint && event.event != EventKind::Mode);
+        let mut changes: Vec<(f64, bool)> =
+            events.map(|event| (event.t, event.event == EventKind::Stop && event.to == 0)).collect();
+        let is_closed = match changes.first() {
+            Some(&(_, is_closed)) => !is_closed && effort.first().is_some_and(|effort| *effort != 0.0),
+            None => effort.first().is_some_and(|effort| *effort != 0.0),
+        };
+        if changes.is_empty() {
+            let changed =
+                effort.windows(2).zip(t.iter().skip(1)).filter(|(pair, _)| (pair[0] != 0.0) != (pair[1] != 0.0));
+            changes = changed.map(|(pair, &t)| (t, pair[1] != 0.0)).collect();
+        }
+        Phases { joint: joint.to_owned(), stuck: spans(is_closed, &changes, (start, end)), changes: Vec::new() }
+    };
+    joints.map(of).filter(|phases| !phases.stuck.is_empty()).collect()
 }
 
 /// A joint or coupling with bristles, and the velocity below which it counts as stuck; `None` if the law does not say.
@@ -122,10 +152,33 @@ pub fn slow(results: &Results, t: &[f64], bristles: &[Slow]) -> Vec<Phases> {
 mod tests {
     use super::*;
     use crate::results::ResultEvent;
-    use bristle::EventKind;
 
     fn event(t: f64, joint: &str, from: i8, to: i8) -> ResultEvent {
         ResultEvent { t, joint: joint.into(), from, to, event: EventKind::Mode }
+    }
+
+    #[test]
+    fn joints_rest_on_stops_from_the_last_impact_to_the_release() {
+        let t: Vec<f64> = (0..6).map(f64::from).collect();
+        let columns =
+            vec![t.clone(), vec![0.0, 0.0, 0.0, 2.0, 2.0, 0.0], vec![3.0; 6], vec![3.0, 0.0, 0.0, 0.0, 1.0, 1.0]];
+        let mut results = Results {
+            names: ["t", "a.stop", "b.stop", "c.stop"].map(String::from).to_vec(),
+            columns,
+            events: Vec::new(),
+        };
+        let stop = |t: f64, to: i8, event: EventKind| ResultEvent { event, ..self::event(t, "a", -1, to) };
+        // without events the rows have to do
+        let spans =
+            |results: &Results| contacts(results, &t).into_iter().map(|c| (c.joint, c.stuck)).collect::<Vec<_>>();
+        let rest = [("b".to_owned(), vec![(0.0, 5.0)]), ("c".to_owned(), vec![(0.0, 1.0), (4.0, 5.0)])];
+        assert_eq!(spans(&results), [vec![("a".to_owned(), vec![(3.0, 5.0)])], rest.to_vec()].concat());
+        // a rebound, the end of the bounces, a release
+        results.events =
+            vec![stop(1.5, 1, EventKind::Stop), stop(2.5, 0, EventKind::Stop), stop(4.5, 1, EventKind::Open)];
+        assert_eq!(spans(&results)[0], ("a".to_owned(), vec![(2.5, 4.5)]));
+        // joints without friction count as stuck there
+        assert!(phases(&results, &t).iter().any(|phases| phases.joint == "b" && phases.stuck == [(0.0, 5.0)]));
     }
 
     #[test]

@@ -10,6 +10,9 @@
 //!
 //! A thin rod is its own box. A body that turns about an axis through its centre of mass and carries nothing is a wheel
 //! or the end of a shaft: with I about its axis it is drawn as the uniform disc of radius √(2 I/m).
+//!
+//! A stop is a wall on the parent where the child would be at the bound: beside the joint of a revolute one, along its
+//! bone; across the rail of a slide.
 
 use super::encode::{extent, quantize, shorts};
 use crate::results::Results;
@@ -70,8 +73,15 @@ impl Animation {
         })
     }
 
-    /// The shape of each link, in its own axes.
-    pub fn links(&self, model: &Model, results: &Results) -> Value {
+    /// The shape of each link, in its own axes; `closing` are points at which loop joints close chains, `stops` has names
+    /// of joints and bounds of their positions.
+    pub fn links(
+        &self,
+        model: &Model,
+        results: &Results,
+        closing: &[(String, [f64; 3])],
+        stops: &[(String, Vec<f64>)],
+    ) -> Value {
         let Some(first) = self.poses.first() else { return json!([]) };
         let link = |i: usize| {
             let parent = model.parent[i];
@@ -95,10 +105,15 @@ impl Animation {
                 rail = Some([joint + along * low, joint + along * high].map(list));
             }
             let (mass, center) = model.mass_and_center(i);
+            let bounds = stops.iter().find(|(joint, _)| *joint == model.joint_names[i]).map_or(&[][..], |stop| &stop.1);
+            let stops = walls(model, (i, &in_parent), results, first, bounds);
+            let closes: Vec<[f64; 3]> =
+                closing.iter().filter(|(link, _)| *link == model.link_names[i]).map(|(_, at)| *at).collect();
             json!({
                 "name": model.link_names[i], "joint": model.joint_names[i], "kind": kind, "parent": parent as i64 - 1,
-                "axis": axis.map(list), "at": list(joint), "rail": rail, "mass": mass, "center": list(center),
+                "axis": axis.map(list), "at": list(joint), "rail": rail, "closes": closes, "mass": mass, "center": list(center),
                 "box": solid(model, i, mass), "disc": disc(model, i, mass, &center),
+                "stops": stops,
             })
         };
         Value::Array((1..model.n_bodies()).map(link).collect())
@@ -211,6 +226,47 @@ fn disc(model: &Model, i: usize, mass: f64, center: &Vector3<f64>) -> Option<f64
     let is_balanced = center.cross(&axis).norm() <= 1e-6 * radius;
     let carries = (1..model.n_bodies()).any(|child| model.parent[child] == i);
     (radius.is_finite() && radius > 0.0 && is_balanced && !carries).then_some(radius)
+}
+
+/// The stops of a joint in axes of its parent: where each is, the direction along the wall (none across a rail), and
+/// the direction out of the range; `in_parent` is the link at the first of the rows.
+fn walls(
+    model: &Model,
+    (i, in_parent): (usize, &Placement),
+    results: &Results,
+    first: &[Placement],
+    bounds: &[f64],
+) -> Vec<Value> {
+    let name = format!("{}.position", model.joint_names[i]);
+    let Some(&q) = results.channel(&name).and_then(|q| q.first()) else { return Vec::new() };
+    let middle = bounds.iter().sum::<f64>() / bounds.len().max(1) as f64;
+    let is_upper = |bound: f64| if bounds.len() > 1 { bound > middle } else { bound > q };
+    // the farthest of what it carries, or its own centre of mass
+    let carried = (1..model.n_bodies()).filter(|&k| model.parent[k] == i);
+    let children = carried.map(|k| (first[i - 1].inverse() * first[k - 1]).translation.vector);
+    let own = model.mass_and_center(i).1;
+    let farthest = children.chain([own]).fold(own, |far, c| if c.norm() > far.norm() { c } else { far });
+    let wall = |&bound: &f64| {
+        let side = if is_upper(bound) { 1.0 } else { -1.0 };
+        match model.kinds[i] {
+            JointKind::Revolute { axis } => {
+                let axis = axis.normalize();
+                let turned = in_parent.rotation * nalgebra::UnitQuaternion::new(axis * (bound - q));
+                let across = farthest - axis * axis.dot(&farthest);
+                let other = if axis.x.abs() < 0.9 { Vector3::x() } else { Vector3::y() };
+                let across = if across.norm() > 1e-9 * farthest.norm() { across } else { axis.cross(&other) };
+                let (along, out) = (turned * across.normalize(), turned * axis.cross(&across.normalize()) * side);
+                Some(json!({ "at": list(in_parent.translation.vector), "along": list(along), "out": list(out) }))
+            }
+            JointKind::Prismatic { axis } => {
+                let along = in_parent.rotation * axis.normalize();
+                let at = in_parent.translation.vector + along * (bound - q);
+                Some(json!({ "at": list(at), "along": Value::Null, "out": list(along * side) }))
+            }
+            _ => None,
+        }
+    };
+    bounds.iter().filter_map(wall).collect()
 }
 
 fn list(v: Vector3<f64>) -> [f64; 3] {

@@ -23,7 +23,7 @@ use anyhow::{Result, bail};
 use bristle::Scene;
 use bristle::integrate::Stats;
 use bristle::multibody::Model;
-use bristle::scene::Coupling;
+use bristle::scene::{Coupling, LoopKind};
 use bristle_plot::palette;
 use bristle_plot::ticks::Axis;
 use serde_json::{Value, json};
@@ -125,10 +125,25 @@ fn data(facts: &Facts<'_>, t: &[f64]) -> Result<Value> {
         "ticks": ticks(8), "fewTicks": ticks(4),
         "light": palette::LIGHT, "dark": palette::DARK,
         "dashes": palette::DASHES.map(lengths),
-        "links": animation.links(model, results), "frames": animation.frames(t), "view": animation.view(model),
-        "phases": curves::phases(&stuck, t), "couplings": couplings(facts),
+        "links": animation.links(model, results, &closing_points(facts), &selection.stops),
+        "frames": animation.frames(t), "view": animation.view(model),
+        "phases": curves::phases(&stuck, t), "contacts": curves::phases(&phases::contacts(results, t), t),
+        "couplings": couplings(facts),
         "panels": curves::curves(&panels, results, t),
     }))
+}
+
+/// Points of links at which loop joints close chains, in the axes of their links: a bone leads to each. On the first
+/// link of a hinge or slide that is its joint.
+fn closing_points(facts: &Facts<'_>) -> Vec<(String, [f64; 3])> {
+    let mut points = Vec::new();
+    for coupling in &facts.scene.couplings {
+        let Coupling::LoopJoint { kind, links, placements, .. } = coupling else { continue };
+        let has_joint = matches!(kind, LoopKind::Revolute { .. } | LoopKind::Prismatic { .. });
+        let ends = links.iter().zip(placements).skip(usize::from(has_joint));
+        points.extend(ends.map(|(link, placement)| (link.clone(), placement.translation)));
+    }
+    points
 }
 
 /// Couplings of joints, by the places of their links.

@@ -46,6 +46,32 @@ fn decode(text: &str) -> Vec<u16> {
     bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect()
 }
 
+/// A rod hangs along −y and turns about z: its lower stop is at 0.2 rad, and what is outside is clockwise. A slide has
+/// its walls at the bounds, across the rail.
+#[test]
+fn stops_are_walls_where_the_link_would_be() {
+    let near = |value: &Value, expected: [f64; 3]| {
+        let found: Vec<f64> = value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4), "{found:?} {expected:?}");
+    };
+    let data = data_of(&report_of(&scene("pendulum_stop.ron"), &[], None));
+    let [wall] = &data["links"][0]["stops"].as_array().unwrap()[..] else { panic!("{data}") };
+    let (sin, cos) = 0.2_f64.sin_cos();
+    near(&wall["at"], [0.0; 3]);
+    near(&wall["along"], [sin, -cos, 0.0]);
+    near(&wall["out"], [-cos, -sin, 0.0]);
+    // it rests from the end of its bounces on
+    let rest = data["contacts"][0]["stuck"].as_array().unwrap();
+    assert!(rest.len() == 1 && rest[0][0].as_f64().unwrap() > 3.0 && rest[0][1] == 6.0, "{rest:?}");
+    let data = data_of(&report_of(&scene("reversing_press.ron"), &[], None));
+    let walls = data["links"][0]["stops"].as_array().unwrap();
+    for (wall, x) in walls.iter().zip([-0.2, 0.3]) {
+        near(&wall["at"], [x, 0.0, 0.0]);
+        near(&wall["out"], [x.signum(), 0.0, 0.0]);
+    }
+    assert_eq!(walls.len(), 2);
+}
+
 #[test]
 fn reports_stand_alone_and_are_small() {
     // kept for a person to look at where `BRISTLE_REPORTS` names a folder

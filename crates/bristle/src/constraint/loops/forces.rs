@@ -7,7 +7,7 @@
 use super::{ABSENT, Chart, DEPENDENT, Loops};
 use crate::model::Model;
 use bristle_multibody::spatial::{Force, Motion};
-use bristle_multibody::{Error, Placement, jacobian_rows};
+use bristle_multibody::{Error, Placement, Work, jacobian_rows, point_velocity};
 use nalgebra::Vector3;
 
 impl Loops {
@@ -33,6 +33,28 @@ impl Loops {
                 let moment = link.rotation.inverse() * Vector3::new(mx, my, mz) * sign;
                 let at = closure.placements[k].translation.vector;
                 add(closure.bodies[k], Force::new(moment + at.cross(&force), force))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The rates of these wrenches while the links move and the constraint forces stay. Needs [`Loops::fill`], and the
+    /// velocities in `work`.
+    pub fn apply_rates(&self, model: &Model, work: &mut Work, force: &[f64]) -> Result<(), Error> {
+        for (closure, &first) in model.coupled.closures.iter().zip(&self.first) {
+            let mut parts = [0.0; 6];
+            (0..closure.n_rows()).for_each(|k| parts[closure.component(k)] = force[first + k]);
+            let [mx, my, mz, fx, fy, fz] = parts;
+            for (k, sign) in [(0, -1.0), (1, 1.0)].into_iter().filter(|&(k, _)| closure.bodies[k] > 0) {
+                let body = closure.bodies[k];
+                let turned = self.poses.link(&model.tree, body)?.rotation.inverse();
+                let w = point_velocity(&model.tree, work, &self.poses, body, &Vector3::zeros())?.angular();
+                // d/dt Rᵀ f = −ω × Rᵀ f in link axes
+                let force = -(turned * w.cross(&(Vector3::new(fx, fy, fz) * sign)));
+                let moment = -(turned * w.cross(&(Vector3::new(mx, my, mz) * sign)));
+                let at = closure.placements[k].translation.vector;
+                let rate = Force::new(moment + at.cross(&force), force);
+                work.outside.add_wrench_rate(&model.tree, body, rate)?;
             }
         }
         Ok(())
@@ -103,6 +125,11 @@ impl Loops {
             self.basis.truncate(first);
         }
         is_new
+    }
+
+    /// P_v f of velocity `v` per unit of basis vector `k`, less that of the tree. Needs [`Loops::fill_loaded`].
+    pub fn through(&self, v: usize, k: usize) -> f64 {
+        (0..self.n_rows).map(|row| self.loaded[row * self.n_v + v] * self.basis(k, row)).sum()
     }
 
     /// Force of row `row` per unit of basis vector `k`.

@@ -14,10 +14,16 @@ impl Check<'_> {
         for (i, coupling) in scene.couplings.iter().enumerate() {
             let at = couplings.index(i);
             match coupling {
-                Coupling::Gear { joints, ratio, offset, .. } => {
+                Coupling::Gear { joints, ratio, offset, efficiency, friction, .. } => {
                     self.joint_names(&index, at.key("joints"), &[&joints[0], &joints[1]]);
                     self.number(at.key("ratio"), *ratio, Must::NotBeZero);
                     self.number(at.key("offset"), *offset, Must::BeFinite);
+                    for (k, eta) in efficiency.iter().enumerate() {
+                        let _ = self.number(at.key("efficiency").index(k), *eta, Must::BePositive)
+                            && self.number(at.key("efficiency").index(k), *eta, Must::BeWithin(0.0, 1.0));
+                        self.number(at.key("friction").index(k), friction[k], Must::NotBeNegative);
+                    }
+                    self.lossy_gear(at, coupling);
                 }
                 Coupling::Planetary { sun, ring, carrier, ratio, .. } => {
                     let named = [("sun", sun), ("ring", ring), ("carrier", carrier)];
@@ -154,6 +160,14 @@ impl Check<'_> {
 
     fn joint_name(&mut self, index: &HashMap<&str, usize>, at: At, name: &str) {
         let joints = &self.scene.joints;
+        let closing = self.scene.couplings.iter().find(|coupling| coupling.name() == name);
+        if let Some(Coupling::LoopJoint { kind, .. }) = closing {
+            if !matches!(kind, LoopKind::Revolute { .. } | LoopKind::Prismatic { .. }) {
+                let reason = format!("the loop joint `{name}` has no coordinate to couple");
+                self.report_alone(at, reason, "name a `Revolute` or `Prismatic` joint");
+            }
+            return;
+        }
         match index.get(name) {
             Some(&j) if joints[j].kind.is_single() => {}
             Some(&j) => {

@@ -11,19 +11,8 @@
 //! a linear complementarity problem (`nonnegative`). Couplings and prescribed motions are constraints. Friction is
 //! finite: it has no impulse, and a stuck contact is not held through an impact. (2) is the heat of each joint.
 //!
-//! **Zeno.** A joint pressed against its stop bounces infinitely often in finite time. With u the speed of a rebound,
-//! a₁ the deceleration on the way up and a₂ the acceleration on the way down (friction makes them differ), flights and
-//! speeds are geometric sequences with the ratio r,
-//!
-//! ```text
-//! flight = u (1/a₁ + 1/√(a₁a₂)),      r = e √(a₂/a₁),      T = flight/(1 − r)         (3)
-//! ```
-//!
-//! and the joint rests after T. Over T the accelerations change by T ȧ/a, relatively: where T is less than the
-//! fraction √rtol of the time since the first bounce, the error of T is below the tolerance. The impact is then
-//! plastic, the joint rests at its bound, and the end of the bounces is recorded at t + T. The same holds for
-//! rebounds that are lower than the resolution of gaps. Stops that kick one another take turns in such sequences,
-//! also with e = 0: a joint that an impact elsewhere lifts off its stop for less than that time stays on it.
+//! Joints whose further bounces are summed, and contacts that an impact sets free for less than the resolution, are
+//! *held*: see `rests`.
 
 use super::nonnegative::Nonnegative;
 use crate::dynamics::Dynamics;
@@ -43,31 +32,36 @@ const TOGETHER: f64 = 1e-2;
 /// Changes of velocities below this, relative to their terms, are rounding errors.
 const ROUNDED: f64 = 1e-14;
 
-/// A speed above the last one by more than this, relatively, begins a new sequence of bounces.
-const SLOWER: f64 = 1e-9;
+/// A joint on which others depend more steeply than this, in scaled coordinates, is near a dead centre: moving it by the
+/// error of an event, some 1e-13, would move the others by more than the tolerance of that event.
+const DEAD_CENTRE: f64 = 1e4;
 
 /// Scratch of an impact.
 #[derive(Debug, Clone)]
 pub(in crate::stick_slip) struct ImpactWork {
     /// The stops hit; the stops of (1).
     pub hit: Vec<(usize, End)>,
-    stops: Vec<(usize, End)>,
+    pub(super) stops: Vec<(usize, End)>,
     /// M⁻¹ of the unit effort on each, row by row; W; b; e.
     columns: Vec<f64>,
     delassus: Vec<f64>,
     approach: Vec<f64>,
-    restitution: Vec<f64>,
+    pub(super) restitution: Vec<f64>,
     /// T of each stop whose bounces end here; whether it is held.
-    rests: Vec<Option<f64>>,
+    pub(super) rests: Vec<Option<f64>>,
     held: Vec<bool>,
+    /// Number of stops in `stops`; contacts that stay stuck follow.
+    pub(super) n_stops: usize,
     problem: Nonnegative,
     /// Velocities before; modes, events and armed contacts before; `n_v`, one per contact.
-    before: Vec<f64>,
-    mode: Vec<Mode>,
+    pub(super) before: Vec<f64>,
+    pub(super) mode: Vec<Mode>,
     contact_event: Vec<ContactEvent>,
     armed: Vec<bool>,
     open: Vec<bool>,
-    stops_before: Vec<StopState>,
+    pub(super) stops_before: Vec<StopState>,
+    /// Whether the joint of each velocity is in touch; `n_v`.
+    is_touching: Vec<bool>,
     /// Closed stops before the event.
     pub closed_before: Vec<Option<End>>,
 }
@@ -75,7 +69,9 @@ pub(in crate::stick_slip) struct ImpactWork {
 impl ImpactWork {
     pub fn new(compiled: &Compiled) -> Self {
         let (n_v, contacts) = (compiled.model.tree.n_v, &compiled.inputs.contacts);
-        let (n, n_contacts) = (contacts.iter().filter(|contact| contact.stops.is_some()).count(), contacts.len());
+        let n_contacts = contacts.len();
+        // each contact once, and once more for the second end of a range
+        let n = n_contacts + contacts.iter().filter(|contact| contact.stops.is_some()).count();
         Self {
             hit: Vec::with_capacity(n),
             stops: Vec::with_capacity(n),
@@ -85,6 +81,7 @@ impl ImpactWork {
             restitution: Vec::with_capacity(n),
             rests: Vec::with_capacity(n),
             held: Vec::with_capacity(n),
+            n_stops: 0,
             problem: Nonnegative::new(n),
             before: vec![0.0; n_v],
             mode: vec![Mode::Stuck; n_contacts],
@@ -92,8 +89,28 @@ impl ImpactWork {
             armed: vec![false; n_contacts],
             open: vec![false; n_contacts],
             stops_before: vec![StopState::default(); n_contacts],
+            is_touching: vec![false; n_v],
             closed_before: vec![None; n_contacts],
         }
+    }
+
+    /// Contacts that stay stuck are rows of (1), like stops with e = 0 that are held.
+    pub(super) fn keep_stuck(&mut self, c: usize) {
+        self.stops.push((c, End::Lower));
+        self.rests.push(Some(0.0));
+    }
+
+    /// Whether the last event was an impact, and the number of joints that approached their stops.
+    pub fn n_struck(&self, compiled: &Compiled) -> Option<usize> {
+        let is_approached = |stop: &&(usize, End)| self.before[compiled.inputs.contacts[stop.0].v] != 0.0;
+        let is_impact = !self.hit.is_empty() && !self.stops.is_empty();
+        is_impact.then(|| self.stops.iter().filter(is_approached).count())
+    }
+
+    /// The stops that acted in the last impact, and whether a sequence of bounces has been summed there.
+    pub fn acting(&self) -> impl Iterator<Item = (usize, End, bool)> + '_ {
+        let all = self.stops.iter().zip(&self.problem.value).zip(&self.rests);
+        all.filter(|((_, p), rest)| **p > 0.0 || rest.is_some()).map(|((&(c, end), _), rest)| (c, end, rest.is_some()))
     }
 }
 
@@ -105,10 +122,11 @@ impl Machine {
         if self.impact.stops.is_empty() {
             return Ok(false);
         }
-        self.fill_impact()?;
-        self.keep_before();
+        self.impact.n_stops = self.impact.stops.len();
         self.impact.rests.clear();
         self.impact.rests.resize(self.impact.stops.len(), None);
+        self.fill_impact()?;
+        self.keep_before();
         loop {
             self.solve_impact()?;
             if !self.find_rests(t)? {
@@ -145,13 +163,13 @@ impl Machine {
                 }
                 is_any_approached |= v != 0.0;
                 self.impact.stops.push((c, end));
-                if self.dynamics.coordinates.place(contact.v).is_some() {
+                if self.dynamics.coordinates.place(contact.v).is_some() && !self.dynamics.loops.is_any() {
                     self.dynamics.point.xi[contact.v] = stops.bound(end);
                 }
             }
         }
         if self.dynamics.loops.is_any() {
-            self.dynamics.close_loops();
+            self.place_in_loops();
         } else {
             self.dynamics.coordinates.positions(&mut self.dynamics.point.xi);
             self.place_dependent();
@@ -184,8 +202,29 @@ impl Machine {
         }
     }
 
+    /// Moves joints in touch to their bounds, as many as loops leave independent of one another. The distance is the
+    /// error of the located event. A joint near a dead centre stays where it is.
+    fn place_in_loops(&mut self) {
+        let Self { dynamics, impact, .. } = self;
+        let velocity = |dynamics: &Dynamics, c: usize| dynamics.compiled.inputs.contacts[c].v;
+        impact.is_touching.fill(false);
+        impact.stops.iter().for_each(|&(c, _)| impact.is_touching[velocity(dynamics, c)] = true);
+        dynamics.lock_loops(false, |v| !impact.is_touching[v]);
+        if dynamics.loops.failure.is_some() || dynamics.loops.steepness() > DEAD_CENTRE {
+            return dynamics.unlock();
+        }
+        for &(c, end) in &impact.stops {
+            let v = velocity(dynamics, c);
+            if let (Some(_), Some(stops)) = (dynamics.coordinates.place(v), dynamics.compiled.inputs.contacts[c].stops)
+            {
+                dynamics.point.xi[v] = stops.bound(end);
+            }
+        }
+        dynamics.close_loops();
+    }
+
     /// W, and the response of the whole machine to each impulse: couplings and prescribed motions are constraints.
-    fn fill_impact(&mut self) -> Result<(), Failure> {
+    pub(super) fn fill_impact(&mut self) -> Result<(), Failure> {
         self.dynamics.place()?;
         if self.dynamics.loops.is_any() {
             self.respond_in_loops()?;
@@ -215,6 +254,18 @@ impl Machine {
         Ok(())
     }
 
+    /// M⁻¹ of the unit effort on the joint of each stop, at the present positions.
+    pub(in crate::stick_slip) fn impulse_responses(
+        &mut self,
+        stops: impl Iterator<Item = (usize, End)>,
+    ) -> Result<Vec<Vec<f64>>, Failure> {
+        self.dynamics.unlock();
+        self.impact.stops.clear();
+        self.impact.stops.extend(stops);
+        self.fill_impact()?;
+        Ok(self.impact.columns.chunks_exact(self.dynamics.point.v.len()).map(<[f64]>::to_vec).collect())
+    }
+
     /// The response of a machine with closed loops to each impulse.
     fn respond_in_loops(&mut self) -> Result<(), Failure> {
         self.dynamics.begin_loop_responses()?;
@@ -235,8 +286,10 @@ impl Machine {
         let (contacts, n_v) = (&compiled.inputs.contacts, compiled.model.tree.n_v);
         impact.delassus.clear();
         impact.restitution.clear();
-        let restitutions = impact.stops.iter().map(|&(c, _)| contacts[c].stops.map_or(0.0, |stops| stops.restitution));
-        impact.restitution.extend(restitutions);
+        let given = impact.stops.iter().map(|&(c, _)| contacts[c].stops.map_or(0.0, |stops| stops.restitution));
+        // none where a sequence of bounces ends
+        let is_resting = |i: usize| matches!(impact.rests.get(i), Some(Some(_)));
+        impact.restitution.extend(given.enumerate().map(|(i, e)| if is_resting(i) { 0.0 } else { e }));
         let n = impact.stops.len();
         for r in 0..n {
             for k in 0..n {
@@ -269,11 +322,13 @@ impl Machine {
     }
 
     /// Solves (1), sets the velocities after the impact, and closes or opens the stops.
-    fn solve_impact(&mut self) -> Result<(), Failure> {
+    pub(super) fn solve_impact(&mut self) -> Result<(), Failure> {
         self.put_back();
-        let Self { dynamics: Dynamics { compiled, state, point, coordinates, .. }, impact, .. } = self;
+        let Self { dynamics: Dynamics { compiled, state, point, coordinates, loops, .. }, impact, .. } = self;
         let contacts = &compiled.inputs.contacts;
-        let ImpactWork { stops, columns, delassus, approach, restitution, rests, held, problem, before, .. } = impact;
+        let ImpactWork {
+            stops, columns, delassus, approach, restitution, rests, held, n_stops, problem, before, ..
+        } = impact;
         approach.clear();
         approach.extend(
             stops.iter().zip(&*restitution).map(|(&(c, end), e)| end.inward() * (1.0 + e) * before[contacts[c].v]),
@@ -302,14 +357,19 @@ impl Machine {
                 // exactly, without a negative zero
                 point.v[v] = 0.0 - restitution[i] * before[v];
             }
+            if i >= *n_stops {
+                continue;
+            }
             let stop = &mut state.stops[c];
             let is_at_rest = point.v[v] == 0.0;
             stop.closed = is_at_rest.then_some(end).or(stop.closed.filter(|&closed| closed != end));
             let rounding = contacts[c].stops.map_or(0.0, |stops| stops.rounding());
             stop.shift[end as usize] = rounding.max(f64::MIN_POSITIVE);
             if is_at_rest {
-                // a locked joint keeps its position, and dependent ones follow
-                point.xi[v] = contacts[c].stops.map_or(point.xi[v], |stops| stops.bound(end));
+                // a locked joint keeps its position, and dependent ones follow; those of loops are placed
+                if !loops.is_any() {
+                    point.xi[v] = contacts[c].stops.map_or(point.xi[v], |stops| stops.bound(end));
+                }
                 state.mode[c] = Mode::Stuck;
                 state.contact_event[c] = ContactEvent::ComesToRest;
             }
@@ -317,7 +377,7 @@ impl Machine {
         state.is_any_gap_unarmed = true;
         coordinates.rates(&mut point.v);
         // a dependent joint that rests has velocity 0.0, not a rounding error of its terms
-        for &(c, _) in stops.iter().filter(|&&(c, end)| state.stops[c].closed == Some(end)) {
+        for &(c, _) in stops[..*n_stops].iter().filter(|&&(c, end)| state.stops[c].closed == Some(end)) {
             point.v[contacts[c].v] = 0.0;
         }
         // a contact that the impulse moves is not at rest, whatever its event was
@@ -330,89 +390,9 @@ impl Machine {
         Ok(())
     }
 
-    /// Finds the stops that their joints leave for so short a time that further bounces are summed by (3); whether
-    /// there are any new ones. They are held then, and (1) is to be solved again.
-    fn find_rests(&mut self, t: f64) -> Result<bool, Failure> {
-        let is_left = |machine: &Self, i: usize| {
-            let (c, end) = machine.impact.stops[i];
-            let v = machine.dynamics.point.v[machine.dynamics.compiled.inputs.contacts[c].v];
-            machine.impact.rests[i].is_none() && end.inward() * v > 0.0
-        };
-        if !(0..self.impact.stops.len()).any(|i| is_left(self, i)) {
-            return Ok(false);
-        }
-        let mut is_any = false;
-        // the modes after the impact, as a trial
-        self.resolve_modes(t)?;
-        for i in 0..self.impact.stops.len() {
-            if is_left(self, i)
-                && let Some(rest) = self.time_to_rest(t, i)?
-            {
-                self.impact.rests[i] = Some(rest);
-                self.impact.restitution[i] = 0.0;
-                is_any = true;
-            }
-        }
-        if !is_any {
-            // back to the state after the impact
-            self.solve_impact()?;
-        }
-        Ok(is_any)
-    }
-
-    /// T of stop number i, by (3), if the bounces after this rebound are to be summed.
-    fn time_to_rest(&mut self, t: f64, i: usize) -> Result<Option<f64>, Failure> {
-        let (c, end) = self.impact.stops[i];
-        let contact = &self.dynamics.compiled.inputs.contacts[c];
-        let (v, e) = (contact.v, self.impact.restitution[i]);
-        let Some(stops) = contact.stops else { return Ok(None) };
-        let is_dry = !contact.is_stop_alone();
-        let u = end.inward() * self.dynamics.point.v[v];
-        self.find_accelerations(t)?;
-        let up = -end.inward() * self.dynamics.point.a[v];
-        let elapsed = t - self.begun(t, i);
-        let is_low = u * u <= 2.0 * up * self.gap_resolution(&stops);
-        let shortest = self.dynamics.scheme.zeno_fraction() * elapsed;
-        if !(up > 0.0 && (u <= up * shortest || is_low)) {
-            return Ok(None);
-        }
-        let mut down = up;
-        if is_dry && self.dynamics.state.mode[c] != Mode::Stuck {
-            let mode = std::mem::replace(&mut self.dynamics.state.mode[c], Mode::of_sign(-end.inward()));
-            let found = self.find_accelerations(t);
-            self.dynamics.state.mode[c] = mode;
-            found?;
-            down = -end.inward() * self.dynamics.point.a[v];
-        }
-        let ratio = e * (down / up).sqrt();
-        let flight = u * (1.0 / up + 1.0 / (up * down).sqrt());
-        // without a loss of its own, the joint rests only where its bounces are below the resolution
-        let rest = if ratio < 1.0 { flight / (1.0 - ratio) } else { flight };
-        let is_short = down > 0.0 && (ratio < 1.0 && rest <= shortest || is_low);
-        Ok(is_short.then_some(rest))
-    }
-
-    /// Accelerations of the present modes.
-    fn find_accelerations(&mut self, t: f64) -> Result<(), Failure> {
-        self.dynamics.place()?;
-        self.dynamics.efforts(t);
-        self.dynamics.accelerate_from_frictionless()
-    }
-
-    /// Time of the first impact of the sequence of bounces to which impact number i belongs. Each bounce is slower than
-    /// the one before and follows it within the time of all before; a joint that another stop kicks has no speed yet.
-    fn begun(&self, t: f64, i: usize) -> f64 {
-        let (c, end) = self.impact.stops[i];
-        let stop = &self.impact.stops_before[c];
-        let speed = self.impact.before[self.dynamics.compiled.inputs.contacts[c].v].abs();
-        let is_soon = stop.last == stop.begun || t - stop.last <= stop.last - stop.begun;
-        let continues = stop.bouncing == Some(end) && speed <= stop.speed * (1.0 + SLOWER) && is_soon;
-        if continues { stop.begun } else { t }
-    }
-
     /// Heat of the impacts by (2), their records, and the sequences of bounces.
     fn book_impacts(&mut self, t: f64, quad: &mut [f64]) {
-        for i in 0..self.impact.stops.len() {
+        for i in 0..self.impact.n_stops {
             let (c, end) = self.impact.stops[i];
             let begun = self.begun(t, i);
             let Self { dynamics: Dynamics { compiled, state, diagnostics, .. }, impact, .. } = self;

@@ -18,6 +18,7 @@
 
 mod impact;
 mod nonnegative;
+mod rests;
 
 use super::machine::Machine;
 use crate::dynamics::event_state::StopState;
@@ -204,8 +205,15 @@ impl Machine {
         }
     }
 
-    /// Records the stops that have opened since the event began.
+    /// Records the stops that have opened since the event began. A joint that leaves its stop in the instant of a plastic
+    /// impact has not come to rest.
     pub(super) fn note_releases(&mut self) {
+        for change in &mut self.dynamics.diagnostics.stop_changes {
+            let is_closed = self.dynamics.state.stops[change.contact].closed == Some(change.end);
+            if !change.is_release && change.to == Mode::Stuck && !is_closed {
+                change.to = Mode::of_sign(change.end.inward());
+            }
+        }
         for c in 0..self.dynamics.state.stops.len() {
             let (before, now) = (self.impact.closed_before[c], self.dynamics.state.stops[c].closed);
             if let Some(end) = before.filter(|_| now.is_none()) {

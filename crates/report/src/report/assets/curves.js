@@ -151,7 +151,7 @@ const curves = (() => {
       const y = TOP + high * (k + 0.5);
       pen.fillStyle = color(phase.color); bars(view, phase.stuck, y - thick / 2, thick);
       if (high < 11) return;
-      let name = phase.joint;
+      let name = phase.name || phase.joint;
       while (name.length > 2 && pen.measureText(name).width > LEFT - 8) name = `${name.slice(0, name.endsWith("…") ? -2 : -1)}…`;
       pen.fillStyle = soft; pen.textAlign = "right"; pen.textBaseline = "middle"; pen.fillText(name, LEFT - 5, y);
     });
@@ -204,7 +204,8 @@ const curves = (() => {
     if (panel.leftOut) make("span", "", legend, `… and ${panel.leftOut} more`);
     addPlot(panel, box, drawPanel);
   }
-  const rows = data.phases.filter((phase) => phase.stuck.length);
+  const rows = data.phases.filter((phase) => phase.stuck.length)
+    .concat(data.contacts.map((phase) => ({ ...phase, name: `${phase.joint} stop` })));
   if (rows.length) {
     const box = make("div", "panel", $("panels"));
     make("h2", "", box, "stuck");
@@ -216,7 +217,7 @@ const curves = (() => {
       phase.mark = make("i", "", name);
       phase.mark.style.cssText = "width:10px;height:10px;border-radius:2px";
       const total = phase.stuck.reduce((sum, span) => sum + span[1] - span[0], 0);
-      make("span", "", name, phase.joint);
+      make("span", "", name, phase.name || phase.joint);
       make("b", "", name, `${(100 * total / (to - from)).toFixed(1)} %`);
     });
     addPlot({ rows }, box, drawRows);

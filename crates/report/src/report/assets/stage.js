@@ -41,15 +41,16 @@ const fitted = (canvas) => {
   return { pen, width, height };
 };
 
-// Which joints are stuck at a time.
+// Which joints are stuck at a time, and which rest on their stops.
 const phaseOf = new Map(data.phases.map((phase) => [phase.joint, phase]));
-const isStuck = (joint, t) => {
-  const phase = phaseOf.get(joint);
+const contactOf = new Map(data.contacts.map((phase) => [phase.joint, phase]));
+const isWithin = (phase, t) => {
   if (!phase) return false;
   phase.starts = phase.starts || phase.stuck.map((span) => span[0]);
   const k = lastBefore(phase.starts, t);
   return k >= 0 && t < phase.stuck[k][1];
 };
+const isStuck = (joint, t) => isWithin(phaseOf.get(joint), t);
 
 const stage = (() => {
   const canvas = $("scene");
@@ -111,7 +112,8 @@ const stage = (() => {
       link.spoke = times3(side, link.disc / (Math.hypot(...side) || 1));
       link.rim = [1, -1].flatMap((s) => [times3(link.spoke, s), times3(cross(link.axis, link.spoke), s)]).map((v) => add(link.center, v));
     }
-    link.children = links.filter((other) => other.parent === i && !isFrame(other)).map((other) => other.at);
+    // joints it carries, and points at which loops close
+    link.children = links.filter((other) => other.parent === i && !isFrame(other)).map((other) => other.at).concat(link.closes);
     // a rod ends at the far end of its longest edge; what nothing hangs on draws a trail with its end or centre
     const edges = (link.box || []).slice().sort((a, b) => Math.hypot(...b) - Math.hypot(...a));
     link.thick = edges.length ? 2 * Math.hypot(...edges[1]) : 0;
@@ -129,6 +131,17 @@ const stage = (() => {
   const middle = (poses) =>
     times3(links.map((link, i) => place(poses[i], link.center)).reduce(add, [0, 0, 0]), 1 / Math.max(links.length, 1));
 
+  // The stop on which a resting joint lies: at a slide the nearer place, otherwise the wall along its bone.
+  const nearest = (link, pose, parent) => {
+    const far = (stop) => {
+      if (!stop.along) return Math.hypot(...sub(place(parent, stop.at), pose.p));
+      const bone = link.children.concat([link.center]).reduce((a, b) => (dot(b, b) > dot(a, a) ? b : a));
+      const d = turn(pose, bone), wall = turn(parent, stop.along);
+      return -dot(d, wall);
+    };
+    return link.stops.reduce((a, b) => (far(b) < far(a) ? b : a));
+  };
+
   // Everything there is to see at one instant.
   const pointsOf = (poses) => links.flatMap((link, i) => [
     place(poses[i], link.center), poses[i].p,
@@ -136,6 +149,7 @@ const stage = (() => {
     ...(link.rim || []).map((c) => place(poses[i], c)),
     ...(isFrame(link) ? [] : [place(parentOf(poses, i), link.at)]),
     ...(link.rail || []).map((c) => place(parentOf(poses, i), c)),
+    ...(link.kind === "prismatic" ? link.stops : []).map((stop) => place(parentOf(poses, i), stop.at)),
   ]);
 
   // Camera: turned by yaw and pitch from the first view.
@@ -325,6 +339,27 @@ const stage = (() => {
       const over = 34, e = [d[0] / n * over, d[1] / n * over];
       line([[a[0] - e[0], a[1] - e[1]], [b[0] + e[0], b[1] + e[1]]], grid, 6);
     });
+    // stops: walls with hatching outside, in the colour of what is stuck while the joint rests on them
+    links.forEach((link, i) => {
+      const parent = parentOf(poses, i), isResting = isWithin(contactOf.get(link.joint), t);
+      for (const stop of link.stops) {
+        const at = see(place(parent, stop.at)), seen = (v) => {
+          const p = see(add(place(parent, stop.at), turn(parent, v))), d = [p[0] - at[0], p[1] - at[1]], n = Math.hypot(...d);
+          // seen from its end a wall is no line
+          return n > 0.2 * scale ? [d[0] / n, d[1] / n] : null;
+        };
+        let out = seen(stop.out), along = stop.along ? seen(stop.along) : out && [-out[1], out[0]];
+        if (!along || !out) continue;
+        const isHere = isResting && (link.stops.length < 2 || stop === nearest(link, poses[i], parent));
+        const [near, far] = stop.along ? [2 * unit, 2 * unit + 5.5 * unit] : [-3.2 * unit, 3.2 * unit];
+        // a slide meets its stop with its front
+        const side = stop.along ? 0 : Math.sign(dot(turn(parent, stop.out), turn(poses[i], link.axis)));
+        const front = Math.max(0, ...link.corners.map((c) => side * dot(c, link.axis))) * scale;
+        const off = stop.along ? 0.9 * unit : link.corners.length ? front : 24, point = (u, o) => [0, 1].map((k) => at[k] + u * along[k] + (o + off) * out[k]);
+        line([point(near, 0), point(far, 0)], isHere ? held : soft, isHere ? 4 : 2.5);
+        for (let u = near; u < far; u += 1.1 * unit) line([point(u, 0), point(u + 0.8 * unit, 1.1 * unit)], isHere ? held : soft, 1);
+      }
+    });
     // trails of what hangs free
     const since = t - (data.end - data.start) * 0.08;
     links.forEach((link, i) => {
@@ -403,7 +438,7 @@ const stage = (() => {
       }
     });
     // centres of mass
-    links.forEach((link, i) => { if (link.kind !== "prismatic" || link.corners.length) quartered(pen, see(place(poses[i], link.center)), 0.62 * unit, ink, paper); });
+    links.forEach((link, i) => { if (link.mass > 0 && (link.kind !== "prismatic" || link.corners.length)) quartered(pen, see(place(poses[i], link.center)), 0.62 * unit, ink, paper); });
 
     // world axes and a length to compare with
     const names = ["x", "y", "z"], corner = [34, height - 34];

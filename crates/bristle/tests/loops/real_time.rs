@@ -161,7 +161,7 @@ fn a_snapshot_of_loops_goes_on_bit_by_bit() {
 #[test]
 fn forty_four_bars_stay_parallel() {
     let solver = "Solver(method: RealTime, control: Constant(step: 1e-3))";
-    let recording = run(&crate::loop_references::n_four_bar(40, "", solver, 2.0));
+    let recording = run(&crate::references::n_four_bar(40, "", solver, 2.0));
     let (first, last) = (channel(&recording, "a0.position"), channel(&recording, "a40.position"));
     assert!(first.iter().zip(&last).all(|(a, b)| (a - b).abs() < 1e-9));
     assert!(first[first.len() - 1] < -3.0, "{first:?}");

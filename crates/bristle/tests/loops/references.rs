@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 /// Columns of a reference by name; none where the file is absent.
-fn reference(name: &str) -> Option<HashMap<String, Vec<f64>>> {
+pub fn reference(name: &str) -> Option<HashMap<String, Vec<f64>>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference").join(name);
     let text = std::fs::read_to_string(path).ok()?;
     let mut lines = text.lines().filter(|line| !line.starts_with('#'));
@@ -131,9 +131,7 @@ fn andrews_mechanism_matches_the_test_set() {
 }
 
 /// The scene without its friction.
-#[test]
-fn bricard_mechanism_swings_over_constrained() {
-    let Some(columns) = reference("A04_bricard_square0.1.csv") else { return };
+pub fn bricard() -> Scene {
     let mut scene = Scene::load(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenes/bricard.ron")).unwrap();
     scene.joints.iter_mut().for_each(|joint| joint.friction = None);
     for coupling in &mut scene.couplings {
@@ -142,8 +140,12 @@ fn bricard_mechanism_swings_over_constrained() {
         }
     }
     scene.output.interval = 0.01;
-    let recording = run(&scene, 10.0);
-    let [p0, p1, p2] = ["p0", "p1", "p2"].map(|name| channel(&recording, &format!("{name}.position")));
+    scene
+}
+
+/// Component `k` of the tip P3 in every row.
+pub fn tip_of_bricard(recording: &Recording, k: usize) -> Vec<f64> {
+    let [p0, p1, p2] = ["p0", "p1", "p2"].map(|name| channel(recording, &format!("{name}.position")));
     let tip = |row: usize| {
         let turn = |axis: nalgebra::Vector3<f64>, angle: f64| nalgebra::Rotation3::new(axis * angle);
         let first = turn(nalgebra::Vector3::y(), p0[row]);
@@ -151,8 +153,16 @@ fn bricard_mechanism_swings_over_constrained() {
         let third = second * turn(nalgebra::Vector3::x(), p2[row]);
         first * nalgebra::Vector3::x() - second * nalgebra::Vector3::y() + third * nalgebra::Vector3::z()
     };
+    (0..p0.len()).map(|row| tip(row)[k]).collect()
+}
+
+#[test]
+fn bricard_mechanism_swings_over_constrained() {
+    let Some(columns) = reference("A04_bricard_square0.1.csv") else { return };
+    let recording = run(&bricard(), 10.0);
     for (k, name) in ["P3x", "P3y", "P3z"].into_iter().enumerate() {
-        assert_follows(&recording, &columns, name, 1e-8, |row| tip(row)[k]);
+        let tip = tip_of_bricard(&recording, k);
+        assert_follows(&recording, &columns, name, 1e-8, |row| tip[row]);
     }
 }
 
